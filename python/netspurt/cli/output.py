@@ -207,7 +207,7 @@ _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[nµ]?s|ms|k?B|[MG]B|[kMG]?bit/s|%)(?!
 
 
 def _joined(text: str) -> str:
-    """Return a text without plain spaces between numbers and their units."""
+    """Return a text with a zero octet in place of each space between a number and its unit."""
     return _BEFORE_UNIT.sub("\x00", text)
 
 

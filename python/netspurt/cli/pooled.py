@@ -194,7 +194,7 @@ def _unsure_beside(found: Explained) -> Iterator[str]:
 
 
 def _two_waits(found: Explained) -> Iterator[str]:
-    """Yield the reason if timers waited longer than the silence before they fired."""
+    """Yield why the waits of timers are longer than the silences before them, if they are."""
     waited = float(found.table("waits").seconds("waited_ns").sum())
     silent = float(found.table("spent").seconds("timeout_ns").sum())
     if waited > _DIFFER * silent:
@@ -372,7 +372,8 @@ def _of_window(one: LossLimit) -> str:
 
 
 def _longest(found: Explained) -> Iterator[str]:
-    """Yield what each connection mostly waited for, if there are several, the longest first."""
+    """Yield the longest connections, each with the largest part of its time, if there are several.
+    """
     spent = heard(found.tables)
     told = largest_parts(spent)
     if len(told) < 2:

@@ -341,7 +341,7 @@ def _summary(watch: Watch, told: dict[str, Any]) -> Iterator[str]:
 
 
 def _returned(watch: Watch) -> Iterator[str]:
-    """Yield what ICMP errors say of lost probes, and what to do about a port without a host."""
+    """Yield what ICMP errors say of lost probes, and what to do if nothing listens at the port."""
     for why, count in watch.returned.items():
         yield f"{counted(count, 'lost probe')}: {why}"
     about = watch.header

@@ -91,7 +91,8 @@ def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings
     """Yield each file with its recordings, or with the error of reading it.
 
     A folder may contain other files. They are left out, and messages name the first ones. If no
-    file of the folder is a recording, an error follows, unless `how` ignores captures.
+    file of the folder is a recording, the last item is an error. If `how` ignores captures, this
+    error is left out.
     """
     from netspurt.captures import is_capture
 

@@ -288,7 +288,7 @@ def write_recorded(
     chosen: int | None = None,
     plot: Path | None = None,
 ) -> None:
-    """Write the file that a link follows so that probes see a recording again.
+    """Write a file that a link follows; probes over this link have the recorded delays again.
 
     Parameters
     ----------

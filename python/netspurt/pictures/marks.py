@@ -54,7 +54,7 @@ class Mark:
     ink
         The colour.
     rank
-        The drawing order. A mark of a greater rank is drawn above the others.
+        The drawing order. A mark is drawn above all marks of lower rank.
     """
 
     label: str

@@ -112,10 +112,10 @@ MOST_OF_PAGE = 5
 def timeline(replay: Judged, first: str = "", most: int = _MOST) -> Picture:
     """Show delays and timers over time, with losses and spurious retransmissions.
 
-    At most `most` algorithms are shown, including the recommended one, which is named `first` and
-    has a broad line. The spurious retransmissions of an algorithm have its colour. The axis suits
-    the delays, the shortest timer and the timer named `first`. Other timers may be far above all
-    delays and beyond the axis. Triangles mark them, and the legend tells how long they are.
+    At most `most` algorithms are shown. `first` names the recommended one, which is always shown
+    and has a broad line. The spurious retransmissions of an algorithm have its colour. The axis
+    suits the delays, the shortest timer and the timer named `first`. Other timers may be far above
+    all delays and beyond the axis. Triangles mark these timers, and the legend has their lengths.
     """
     delays = replay.delays
     rtt = delays.rtt_s
@@ -131,7 +131,7 @@ def timeline(replay: Judged, first: str = "", most: int = _MOST) -> Picture:
     y = placed(rtt, scale)
     marks: list[Mark] = [Points(label="delay", ink="grey", x=t, y=y, size=size)]
     for place, (algorithm, (ink, dashed)) in enumerate(zip(algorithms, _LOOKS, strict=False)):
-        # Triangles of several timers stand beside each other.
+        # The triangles of several timers must not cover each other.
         beside = place / len(algorithms)
         look = _LineLook.of(algorithm, ink, first, dashed=dashed)
         marks += _over_time(algorithm, t, look, scale, (start, beside))

@@ -202,7 +202,7 @@ def logarithmic(
 ) -> None:
     """Make an axis logarithmic. It has numbers at 1, 2 and 5, or evenly spaced on a small range.
 
-    Its numbers are times, unless `told` formats them.
+    `told` formats the numbers. By default the numbers are times.
     """
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis
@@ -257,7 +257,7 @@ def legend(
     handles, labels = axes.get_legend_handles_labels()
     if not handles:
         return
-    # A long name beside the picture would take the width of the picture.
+    # The legend may be beside the picture. Then a long name would leave little room for the picture.
     told = [textwrap.fill(label, _NAME, break_on_hyphens=False) for label in labels]
     if corner is None:
         axes.legend(
