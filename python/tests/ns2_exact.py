@@ -61,8 +61,9 @@ def exact_ties(case: dict[str, object]) -> list[Tie]:
 def decided_by_doubles(case: dict[str, object], own_rows: list[Row], ns2_rows: list[Row]) -> bool:
     """Return whether the first difference of our rows and ns-2's rows is at a tie.
 
-    If the first difference is in the drops, it must be at a tie at a full queue. If the sender's
-    events differ before that, a tie at the end of a hold must come at most `reach_ns` earlier.
+    If the drops differ first, there must be a tie at a full queue at the instant of the difference.
+    If the sender's events differ first, there must be a tie at the end of a hold, at most
+    `reach_ns` before the difference.
     """
     at, where, reach = _parted(own_rows, ns2_rows, drops=True), "queue", 0
     seen = _parted(own_rows, ns2_rows, drops=False)

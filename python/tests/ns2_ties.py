@@ -13,7 +13,7 @@ from ns2_cases import drive, scenario_of
 
 __all__ = ["coincidences", "reach_ns"]
 
-#: Instants at most this far apart are one (see `GRAIN` in the core's `link/drop_tail.rs`).
+#: Instants at most this far apart count as equal (see `GRAIN` in the core's `link/drop_tail.rs`).
 GRAIN_NS = 2
 
 Times = NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Captures as tables: plots, tables and comparisons take them like runs."""
+"""Tests that plots, tables and comparisons take captures like runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run() -> ns.Run:
 
 @pytest.fixture(scope="module")
 def folder(run: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return its folder, with the capture."""
+    """Return the folder of `run`, with the capture of its source."""
     return run.save(tmp_path_factory.mktemp("captures") / "run")
 
 
@@ -125,7 +125,7 @@ def test_causes_that_a_capture_cannot_distinguish_compare_as_equal(
     alike = "Fast retransmit, SACK recovery and RACK look alike in a capture"
     assert alike in "\n".join(lines)
     assert alike in netspurt("explain", capture, "--connection", "c0").stdout
-    # A capture cannot show RACK's cause, so this is not a difference.
+    # A capture cannot distinguish RACK from SACK recovery, so `compare` reports no difference.
     netspurt("run", "slow-download", "--out", "slow")
     output = netspurt("compare", "slow", "slow/server.pcapng", "--flow", "lossy,c0").stdout
     assert "which has the most data" not in output

@@ -1,4 +1,4 @@
-"""Replays of timers: results computed by hand, comparisons, tables, and the command `replay`."""
+"""Tests replays of timers: results by hand, comparisons, tables, and the command `replay`."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def test_a_timer_that_sees_its_timeouts_doubles_until_the_next_answer(
 ) -> None:
     """Check the waits of RFC 6298 §2, of which the third follows a timeout.
 
-    The waits are 1 s; 0.1 + 4 x 0.05 s; the same again, or doubled if the timer is told of its
-    timeout (§5.5); 0.1 + 4 x 0.0375 s.
+    The first wait is 1 s, and the second is 0.1 + 4 x 0.05 s. The third equals the second, or is
+    doubled if the timer backs off (§5.5). The fourth is 0.1 + 4 x 0.0375 s.
     """
     waits = algorithm_of(on([0.1, None, 0.1, 0.1]), "rfc6298:min=0s", told=told).waits
     assert waits.tolist() == pytest.approx([1.0, 0.3, third, 0.25])

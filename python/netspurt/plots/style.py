@@ -257,7 +257,7 @@ def legend(
     handles, labels = axes.get_legend_handles_labels()
     if not handles:
         return
-    # The legend may be beside the picture. Then a long name would leave little room for the picture.
+    # The legend may be beside the picture. A long name would then leave little room for it.
     told = [textwrap.fill(label, _NAME, break_on_hyphens=False) for label in labels]
     if corner is None:
         axes.legend(
