@@ -72,7 +72,7 @@ class FullLink:
         How long the rate was constant, in seconds.
     rtt_s, rtt_s_min
         The mean round trip in this time, without the receiver's delays of ACKs, and the shortest
-        round trip of all, in seconds. `None` if the capture was taken beside the receiver.
+        round trip of all, in seconds. `None` if the losses show that the link was full.
     sent_variation, delivered_variation
         How much the octets that were sent in a round trip, and those that arrived, differ from
         their means. `None` unless these numbers show that the link was full.
@@ -173,7 +173,7 @@ class ConstantRate:
 
     @property
     def is_uneven(self) -> bool:
-        """Whether data arrived much less evenly than it was sent, so that the delay varied."""
+        """Whether data arrived much less evenly than it was sent, because the delay varied."""
         sent, arrived = self.variations
         if sent is None or arrived is None:
             return False

@@ -125,7 +125,7 @@ class _NewAcks:
         fresh = trace.data & ~trace.again
         ends = (trace.seq + trace.length)[fresh]
         full = float(np.median(trace.length[fresh])) if fresh.any() else 1.0
-        # An ACK that covers the start of a retransmission had to wait for it.
+        # An ACK that covers the start of a retransmission waited for this retransmission.
         retransmitted = np.unique(trace.seq[trace.again])
         clean = np.searchsorted(retransmitted, ack) == np.searchsorted(retransmitted, low)
         place = np.minimum(np.searchsorted(ends, ack), max(0, len(ends) - 1))

@@ -470,10 +470,12 @@ def _rack(in_capture: Silences) -> Remedy:
 def _remedy(
     name: str, in_capture: Silences, saved: Floats, spurious: Interval | None = None
 ) -> Remedy:
-    """Return a remedy from the time saved in each silence; NaN where it does not apply.
+    """Return a remedy from the time `saved` in each silence.
 
-    The saved time counts as 0 if the silence would not end earlier, if it has no answer, if its
-    answer was to an earlier copy, if the original had arrived, or if there were several timeouts.
+    `saved` is NaN for a silence to which the change does not apply.
+
+    A change saves time only in a silence that has a single timeout and an answer to its last copy,
+    and whose original had not arrived. In other silences the saved time counts as 0.
     """
     judged_here = in_capture.answered & ~in_capture.in_outages
     judged_here &= ~in_capture.late & ~in_capture.arrived

@@ -352,8 +352,8 @@ def label_timeouts(told: Connections, *, threshold_s: float = TIMEOUT_S) -> Labe
     """Label a timeout in each connection whose longest silence exceeds a threshold.
 
     A silence that waited for the other end, for the receive window or for a round trip gets no
-    label. A silence with nothing to send may get one, because a lost tail looks like this in a
-    capture beside the receiver.
+    label. A silence in which the far end seemed to have nothing to send may get a label, because in
+    a capture beside the receiver a lost tail looks like such a silence.
     """
     known = np.isfinite(told.idle_s) & np.isfinite(told.timeouts)
     loss = np.isin(told.idle_for, ["", "loss", "application"])

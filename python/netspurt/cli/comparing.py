@@ -123,7 +123,7 @@ def _chosen(
 def _at_two_points(
     runs: list[Run | Explained], ways: list[ComparedWay], names: list[str]
 ) -> list[str]:
-    """Return lines on the connection if two captures hold the same one; else none."""
+    """Return lines on the connection that two captures share; no lines if they share none."""
     from netspurt.pictures.view import connection_of
     from netspurt.report.two_points import sentences
 

@@ -248,7 +248,7 @@ def in_ratios(numbers: Sequence[float]) -> bool:
 
 
 def crowded(labels: Sequence[str]) -> bool:
-    """Return whether labels at equal distances do not fit side by side, so that they are slanted.
+    """Return whether labels at equal distances are slanted, because they do not fit side by side.
 
     Examples
     --------
@@ -259,7 +259,7 @@ def crowded(labels: Sequence[str]) -> bool:
 
 
 def legible(at: Sequence[float] | NDArray[np.float64], labels: Sequence[str]) -> list[int]:
-    """Return which labels are written so that they do not overlap.
+    """Return the indices of the labels that can be written without overlap.
 
     Examples
     --------

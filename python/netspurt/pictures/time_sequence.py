@@ -204,7 +204,7 @@ def _receive_window(
 
 
 def _window_shift(run: Tables, both: Table, direction: str) -> int:
-    """Return the shift of windows in a direction; 0 unless both SYNs offer one (RFC 7323 §2.2)."""
+    """Return the shift of windows in a direction; 0 if a SYN offers no shift (RFC 7323 §2.2)."""
     syns = run.table("syns").where(flow=str(both["flow"][0]))
     shifts = {
         str(of): int(shift)

@@ -253,11 +253,11 @@ def legend(
     corner: Literal["upper left", "lower right"] | None = None,
     title: str | None = None,
 ) -> None:
-    """Put the legend outside the data or in an empty corner, so that it hides no data."""
+    """Put the legend where it hides no data: outside the axes or in an empty corner."""
     handles, labels = axes.get_legend_handles_labels()
     if not handles:
         return
-    # The legend may be beside the picture. A long name would then leave little room for it.
+    # A long name beside the picture would leave little room for the picture.
     told = [textwrap.fill(label, _NAME, break_on_hyphens=False) for label in labels]
     if corner is None:
         axes.legend(
