@@ -2,9 +2,10 @@
 
 A tie is two events at one instant, whose order in ns-2 depends on the rounding of doubles.
 
-The transmission of a packet begins when the packet comes to the queue, or when the transmission
-before it ends, if that is later. The packet arrives after the time of its transmission plus the
-link's delay. So every instant of a trace follows from the instants at which ends send.
+The transmission of a packet begins when the packet comes to the queue. If the link is busy at that
+instant, the transmission begins when the transmission before it ends. The packet arrives after the
+time of its transmission plus the link's delay. So every instant of a trace follows from the
+instants at which ends send.
 
 An end sends at an arrival, at the end of a hold (the wait of a delayed ACK), or when a timer fires.
 A timer fires a whole number of milliseconds after an earlier event at that end.

@@ -22,8 +22,9 @@ Times = NDArray[np.int64]
 def coincidences(case: dict[str, object]) -> Times:
     """Return the instants of our own run at which the order of two events matters.
 
-    At such an instant a packet reaches a full queue when another packet leaves it, or a packet
-    reaches the receiver when the hold of an earlier packet ends (the wait of its delayed ACK).
+    There are two kinds of such instants. Either a packet reaches a full queue at the instant at
+    which another packet leaves the queue. Or a packet reaches the receiver at the instant at which
+    the hold of an earlier packet (the wait of its delayed ACK) ends.
     """
     settings: dict[str, Any] = {**drive.CASE, **case}
     last = f"n{len(settings['links'].split())}"

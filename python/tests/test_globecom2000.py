@@ -22,8 +22,8 @@ from conftest import ROOT, Command
 KEY = "globecom2000"
 
 #: The length of each contact [s], its least and its greatest round trip without load [ms], and its
-#: steepest slope [us/s]. They were computed earlier with the Python package sgp4 and the mean delay
-#: of the ground leg.
+#: steepest slope [us/s]. An earlier computation with the Python package sgp4 and the mean delay of
+#: the ground leg gave these values.
 LEVELS = {
     "S1": (3452, 526.7, 561.8, 29.4),
     "S2": (3074, 507.4, 561.6, 49.6),

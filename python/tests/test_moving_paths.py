@@ -1,4 +1,4 @@
-"""Scenarios of moving paths run in simulation and live, and their sweeps are valid."""
+"""Tests that scenarios of moving paths run in simulation and live, and that sweeps are valid."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def test_percentiles_are_taken_separately_over_lost_and_over_spurious_probes() -
     rtt = np.where(rng.random(400) < 0.1, np.nan, 0.1 + rng.exponential(0.1, 400))
     algorithm = algorithm_of(ns.Delays.of(rtt, every=1.0), "mills:g=1.2")
     lost, percents = np.isnan(rtt), (0, 25, 50, 100)
-    lost[: 1 + np.flatnonzero(~lost)[0]] = False  # They have the initial timer.
+    lost[: 1 + np.flatnonzero(~lost)[0]] = False  # These probes have the initial timer.
     short = (rtt - algorithm.waits)[rtt > algorithm.waits]
     assert (algorithm.lost - algorithm.lost_before, algorithm.spurious) == (
         int(lost.sum()),

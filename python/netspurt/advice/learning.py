@@ -239,7 +239,7 @@ def judged(lessons: Lessons, candidates: Sequence[str], learn: Learn | None = No
     candidates
         Estimators to choose from.
     learn
-        A search that adds candidates. It is repeated for each part, without this part.
+        A search that adds candidates. The search is repeated for each part, on all other parts.
     """
     places, judgements = lessons.everything(), []
     if len(places) < 2:

@@ -36,8 +36,7 @@ def others(advice: Advice) -> Iterator[str]:
 
 
 def not_taken(advice: Advice) -> Iterator[str]:
-    """Yield the rule of the choice, and why other timers that were asked for are not recommended.
-    """
+    """Yield the rule of the choice, and why other requested timers are not recommended."""
     if not advice.pick:
         return
     yield from _rule(advice)

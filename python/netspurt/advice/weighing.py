@@ -4,8 +4,8 @@ The cost is per probe, at the recorded share of losses or at a given one. Half a
 the recorded losses (Jeffreys' prior for a share), because a path without losses so far may still
 lose a packet. The wait for this half loss is the mean timer. Intervals come from the block
 bootstrap. They are widened to contain the limits from the counts of spurious retransmissions:
-Garwood's limits, combined by the method of Zou and Donner (2008) for limits of a sum. They do not
-contain the uncertainty of the share of losses, which is the same for all timers.
+Garwood's limits, combined by the method of Zou and Donner (2008) for limits of a sum. The intervals
+do not contain the uncertainty of the share of losses, which is the same for all timers.
 """
 
 from __future__ import annotations

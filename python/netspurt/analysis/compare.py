@@ -62,7 +62,8 @@ class Comparison:
     Attributes
     ----------
     same
-        The number of segments before the first difference. These are equal and in the same order.
+        The number of segments before the first difference. These segments are equal and in the same
+        order.
     parted
         The first two segments that differ. The segment is `None` for a run that had ended. Both are
         `None` if the runs never differ.

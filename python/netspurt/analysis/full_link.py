@@ -39,9 +39,9 @@ from netspurt.wording import counted, duration, rate
 #: The minimum ratio of the mean round trip to the shortest, if the sender sent faster in some round
 #: trips and the data did not arrive faster.
 _RTT_RATIO_MIN_OF_PROBES = 1.02
-#: Bounds of a sender that probes the path: the minimum variation of the octets that are sent in a
-#: round trip, the maximum variation of the octets that arrive in a round trip, and the maximum
-#: ratio of the second variation to the first.
+#: Bounds for a sender that probes the path. `_PROBES_MIN` is the minimum variation of the octets
+#: that are sent in a round trip. `_ARRIVES_MAX` is the maximum variation of the octets that arrive
+#: in a round trip. `_SMOOTHER` is the maximum ratio of the second variation to the first.
 _PROBES_MIN, _ARRIVES_MAX, _SMOOTHER = 0.05, 0.05, 0.5
 #: If the delay varies by itself, the octets that arrive in a round trip vary by at least the first
 #: number, and by at least the second number times the variation of the octets that are sent.
@@ -157,8 +157,9 @@ class ConstantRate:
     fills_queue
         True if the sender sent more when round trips became longer, or if this is not known.
     is_long
-        True if the round trips are those of the path and not those of the receiver's own host, if
-        the rate was constant for many round trips, and if enough data was outstanding.
+        True if three facts are known: the round trips are those of the path and not those of the
+        receiver's own host, the rate was constant for many round trips, and enough data was
+        outstanding.
     """
 
     key: tuple[int, str]

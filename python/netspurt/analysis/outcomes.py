@@ -32,8 +32,8 @@ class Outcome:
     Attributes
     ----------
     took_s
-        The time from its start until all its data was acknowledged [s]. It is infinite if that did
-        not happen.
+        The time from its start until all its data was acknowledged [s]. Infinite if not all data
+        was acknowledged.
     watched_s
         The time from its start to the end of the run or of the capture [s].
     acked_bytes

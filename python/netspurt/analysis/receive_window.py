@@ -66,8 +66,8 @@ class WindowLimit:
     fills_queue
         True if the sender sent more when round trips became longer, or if this is not known.
     is_possible
-        True if the application surely read slowly, but the capture does not show that the sender
-        filled the window, because it was taken beside the receiver.
+        True if the application surely read slowly, but the sender may not have filled the window. A
+        capture beside the receiver does not show whether the sender filled it.
     """
 
     connection: int
@@ -132,8 +132,7 @@ class WindowLimit:
 
     @property
     def _helps(self) -> str:
-        """The words that follow *a larger buffer*: whether it helps, or a faster reader may help.
-        """
+        """The words after *a larger buffer*: whether it helps, or a faster reader may help."""
         return " helps" if self.is_open else ", or an application that reads faster, may help"
 
     def _unread(self) -> str:

@@ -142,7 +142,7 @@ class Silences:
         The time from the last progress to the last retransmission, in seconds.
     unanswered_s
         The time from the last progress to the last unanswered retransmission, in seconds. It is 0
-        if the first one was answered.
+        if the first retransmission was answered.
     timeouts
         The number of consecutive timeouts.
     answered

@@ -451,8 +451,7 @@ _OF_OTHERS = {"in": "received by", "through": "forwarded by"}
 
 
 def _again(comparison: Comparison, names: list[str], ways: list[ComparedWay]) -> list[str]:
-    """Return lines on retransmissions: first those that the nodes send, then those of other nodes.
-    """
+    """Return lines on retransmissions: first those that the nodes send, then those of others."""
     both = comparison.retransmissions
     told = list(zip(names, ways, both, strict=True))
     lines = []

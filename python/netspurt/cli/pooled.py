@@ -74,8 +74,9 @@ _ON_HOST_NS = 500_000
 def _taken_at(found: Explained) -> str | None:
     """Return a sentence on where a capture was taken, if all its connections agree.
 
-    The connections with data agree if all were captured beside the same host, or all on the path
-    between their ends, or if the place is unknown for all. Several files never agree.
+    The connections with data agree in three cases: all were captured beside the same host, all were
+    captured on the path between their ends, or the place is unknown for all. Several files never
+    agree.
     """
     connections, where = found.table("connections"), vantages(found.tables)
     sent, ends = Counter[str](), set[tuple[str, ...]]()
@@ -372,8 +373,7 @@ def _of_window(one: LossLimit) -> str:
 
 
 def _longest(found: Explained) -> Iterator[str]:
-    """Yield the longest connections, each with the largest part of its time, if there are several.
-    """
+    """Yield the longest of several connections, each with the largest part of its time."""
     spent = heard(found.tables)
     told = largest_parts(spent)
     if len(told) < 2:
