@@ -263,9 +263,9 @@ class _Candidates:
 def _choice(weighing: Weighing, candidates: _Candidates) -> tuple[str, tuple[str, ...]]:
     """Return the chosen estimator, and those that cannot be told apart from the cheapest.
 
-    The function chooses among those that are in `first`. If none of them is in `first`, the
-    function chooses among those that are in `allowed`. It takes the estimator whose cost's interval
-    has the smallest upper end.
+    The function chooses among the estimators that cannot be told apart from the cheapest. If some
+    of them are in `first`, it chooses among these; otherwise among those in `allowed`. It takes the
+    estimator whose cost's interval has the smallest upper end.
     """
     allowed, first, compared = candidates.allowed, candidates.first, candidates.compared
     if not allowed:

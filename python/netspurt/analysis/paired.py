@@ -66,7 +66,7 @@ class Pairs:
 
     @property
     def later(self) -> NDArray[np.intp]:
-        """How many connections are faster in the second run, how many are equal, how many slower."""
+        """The numbers of connections that are faster, equally fast and slower in the second run."""
         return np.bincount(np.sign(self._changes()).astype(int) + 1, minlength=3)
 
     def _changes(self) -> Floats:

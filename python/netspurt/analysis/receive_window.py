@@ -132,7 +132,7 @@ class WindowLimit:
 
     @property
     def _helps(self) -> str:
-        """The words after *a larger buffer*: whether it helps, or a faster reader may help."""
+        """The end of the sentence on a larger buffer, which surely helps only if `is_open`."""
         return " helps" if self.is_open else ", or an application that reads faster, may help"
 
     def _unread(self) -> str:

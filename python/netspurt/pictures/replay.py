@@ -115,7 +115,8 @@ def timeline(replay: Judged, first: str = "", most: int = _MOST) -> Picture:
     At most `most` algorithms are shown. `first` names the recommended one, which is always shown
     and has a broad line. The spurious retransmissions of an algorithm have its colour. The axis
     suits the delays, the shortest timer and the timer named `first`. Other timers may be far above
-    all delays and beyond the axis. Triangles mark these timers, and the legend has their lengths.
+    all delays and beyond the axis. Triangles mark these timers, and the legend has the longest
+    value of each.
     """
     delays = replay.delays
     rtt = delays.rtt_s
@@ -389,9 +390,9 @@ def _named(replay: Judged) -> list[JudgedBy]:
 
 
 def _drawn(replay: Judged, first: str = "", most: int = _MOST) -> list[JudgedBy]:
-    """Return the estimators to show, at most `most`.
+    """Return the estimators to show, at most `most`, in the order of the replay.
 
-    The estimator named `first` comes first, then the estimators of the front.
+    If there are more, the estimator named `first` is preferred, and then those of the front.
     """
     if len(replay.algorithms) <= most:
         return list(replay.algorithms)
