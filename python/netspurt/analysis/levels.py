@@ -225,11 +225,9 @@ class _Mixture:
 def _divisions(x: Floats, most: int) -> list[_Mixture]:
     """Return the mixtures with which EM starts: the best divisions into 1, 2, ... groups.
 
-    A group consists of neighbouring values.
-
-    The best division has the smallest sum of squares about the means of its groups.
-
-    In one dimension the best division is found exactly, by dynamic programming.
+    A group consists of neighbouring values. The best division has the smallest sum of squares about
+    the means of its groups. In one dimension the best division is found exactly, by dynamic
+    programming.
     """
     points = np.quantile(x, (np.arange(min(_POINTS, len(x))) + 0.5) / min(_POINTS, len(x)))
     n = len(points)

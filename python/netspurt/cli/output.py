@@ -226,7 +226,7 @@ def _at_words(text: str, most: int, indent: str = "") -> Iterator[str]:
 
 
 def width(most: int | None = None) -> int:
-    """Return the width of a line: the terminal's, or 100 without one."""
+    """Return the width of a line: that of the terminal, or 100 without one, but at least 60."""
     import shutil
 
     there = max(60, shutil.get_terminal_size((100, 24)).columns)

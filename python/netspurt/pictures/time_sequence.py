@@ -91,7 +91,7 @@ def _count(mark: Mark) -> int:
 
 
 def _empty_corner(picture: Picture, seen: Table) -> Literal["upper left", "lower right"]:
-    """Return the upper left corner, or the lower right one if the left side is full."""
+    """Return the upper left corner, or the lower right corner if the upper left is not empty."""
     (start, end), (low, high) = picture.ends
     early = seen.seconds() < start + 0.3 * (end - start)
     late = seen["seq"] > low + 0.5 * (high - low)
