@@ -76,7 +76,7 @@ class Pairs:
     def quantiles_s(self) -> list[tuple[float, float, float]]:
         """Return each share with the quantile of each run [s].
 
-        The quantile is NaN if no duration is longer, because then the quantile is not known.
+        A quantile is NaN if it would be the longest of the durations.
         """
         first, second = (np.sort(each) for each in self.durations_s)
         return [(share, _quantile(first, share), _quantile(second, share)) for share in SHARES]

@@ -97,7 +97,7 @@ class Tally:
 
     @classmethod
     def of(cls, sums: Floats, algorithm: int) -> Tally:
-        """Return the sums of an algorithm in `resamples`."""
+        """Return the sums of one algorithm, from sums in the layout of `resamples`."""
         own = _SHARED + _OWN * algorithm
         return cls(sums[0], sums[1], sums[3], sums[own], sums[own + 1], sums[own + 3])
 

@@ -112,7 +112,7 @@ def _rotation(text: str | None) -> tuple[int | None, float | None]:
 
 
 def _over_a_line(host: str | None, line: list[str], kind: str) -> int:
-    """Run this command again with its host at the end of an emulated line; return its status."""
+    """Run this command again over an emulated line to a host made for it; return its status."""
     from netspurt.line import FAR, over_line
 
     if host is not None or len(line) > 2:

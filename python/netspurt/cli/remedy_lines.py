@@ -170,7 +170,7 @@ def _changed(saved_s: float) -> str:
 
 
 def _open_ended(of: Silences) -> Iterator[str]:
-    """Yield the assumption on silences without an end."""
+    """Yield why no time is saved in silences without an answer."""
     open_ended = int((~of.answered).sum())
     if open_ended:
         yield (

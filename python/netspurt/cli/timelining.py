@@ -259,7 +259,7 @@ class Linked:
 
 
 def _write_link(link: Linked, wanted: Wanted) -> None:
-    """Write the behaviour of a link of a scenario in a run, and draw it."""
+    """Write the timeline of a scenario's link, and draw it, as far as this is requested."""
     from netspurt.timelines import printable, read_followed
 
     moves = link.scenario.moves(link.name)
