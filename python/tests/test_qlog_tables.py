@@ -194,8 +194,8 @@ def test_a_node_that_does_not_know_the_sender_has_only_packets(tmp_path: Path) -
     assert [name for _, name, _ in told] == ["packet_sent"]
 
 
-#: Packets of a node in order: what each is, and the octet before which it ends or acknowledges.
-#: Two packets at a time have the same instant.
+#: Packets of a node in order. Each has its kind, and the octet after its data or the number that it
+#: acknowledges. The first two packets have the same instant, and so has each further pair.
 Story = list[tuple[str, int]]
 
 
