@@ -157,7 +157,7 @@ class Resamples:
     Raises
     ------
     ValueError
-        If there are no probes, or a block is longer than the series.
+        If there are fewer than two probes, or a block is longer than the series.
     """
 
     def __init__(

@@ -104,7 +104,7 @@ def events(segments: Table, flow: str, node: str) -> list[Seen]:
     Raises
     ------
     ValueError
-        If the node saw no segment of the flow.
+        If the node saw no segment of the flow with payload.
     """
     own = segments.where(flow=flow, node=node)
     own = own.select(np.isin(own["kind"], ("data", "retransmission", "ack", "dupack", "old-ack")))

@@ -58,7 +58,8 @@ class SmallNet:
     Raises
     ------
     ValueError
-        If no net can have this limit, or if a first fragment would have no room for user data.
+        If no net can have this limit, if no TCP header has this length, or if a first fragment
+        would have no room for user data.
 
     Examples
     --------

@@ -80,7 +80,8 @@ def queue_limit(
     Raises
     ------
     ValueError
-        If no round trip can be measured, because nothing was acknowledged.
+        If no ACK covers only new data, because then no round trip is known. Also if `packet_s` is
+        not given and the ACKs do not show it.
 
     Notes
     -----
