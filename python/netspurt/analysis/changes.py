@@ -186,7 +186,7 @@ class _Splitting:
         return self._retested(sorted(places))
 
     def _retested(self, places: list[int]) -> list[tuple[int, float]]:
-        """Test each change between its neighbours again, and move it or remove it.
+        """Test each change between its neighbours again, and keep, move or remove the change.
 
         A segment of the first search may contain several changes. Then the test may report a change
         at a wrong place, or a change that does not exist.

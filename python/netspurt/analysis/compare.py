@@ -165,7 +165,7 @@ def compare(first: list[Seen], second: list[Seen]) -> Comparison:
 def parting(comparison: Comparison) -> tuple[str, str]:
     """Return a text for each run: its action at the first difference, and the time.
 
-    If the texts would be equal, they also have the octets and the numbers of copies.
+    If the texts would be equal, the octets and the numbers of copies are added to the texts.
 
     Examples
     --------

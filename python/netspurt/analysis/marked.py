@@ -60,7 +60,7 @@ class MarkedLink:
 
 
 def marked_links(tables: Mapping[str, Table]) -> dict[tuple[int, str], MarkedLink]:
-    """Return the directions whose data a queue marked while it was on its way most of the time.
+    """Return the directions with marked data, if data was on its way for most of the time.
 
     Both SYNs must have negotiated ECN. In Accurate ECN the flags ECE and CWR are parts of a
     counter, so `ecn_permitted` does not include Accurate ECN.

@@ -1,4 +1,4 @@
-"""What data on its way waited for, as far as the capture shows it."""
+"""What data on its way waited for, as far as the capture shows this."""
 
 from __future__ import annotations
 

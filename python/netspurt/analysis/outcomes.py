@@ -80,7 +80,7 @@ def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
     connections = optional(run, "connections")
     timeouts = int(sums["timeouts"][0])
     # A capture's table `connections` has the column `ending`. A run's table of the same name does
-    # not have it, and contains the connections of populations or of programs.
+    # not have this column, and contains the connections of populations or of programs.
     if connections is not None and "ending" in connections:
         own = connections.where(connection=int(flow.removeprefix("c")))
         segments = run.table("segments").where(flow=flow)

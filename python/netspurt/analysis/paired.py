@@ -15,7 +15,7 @@ from netspurt.table import Table
 
 Floats = NDArray[np.float64]
 
-#: Durations count as the same if they differ by at most this share of the first one.
+#: Two durations count as the same if they differ by at most this share of the first duration.
 SAME = 0.01
 
 #: A connection begins at the same instant in two simulations. In live runs the instants may differ

@@ -1,11 +1,11 @@
 """The limit of a drop-tail queue on a path, from a capture beside the sender.
 
-A packet is dropped if the queue is full when it arrives. The packet before it was the last one that
-entered. That packet waited until all packets before it in the queue had left, so its round trip
-exceeds the minimum round trip by this wait. The wait, divided by the transmission time of one
-packet, is the number of packets before it. The limit is this number plus one, because the last
-packet also counts. The packet in transmission is included. The method follows from a remark of
-Jacobson 1988. The treatment of delayed ACKs is ours.
+A packet is dropped if the queue is full when it arrives. The packet before the dropped packet was
+the last packet that entered the queue. It waited until all packets before it in the queue had left,
+so its round trip exceeds the minimum round trip by this wait. The wait, divided by the transmission
+time of one packet, is the number of packets before the last packet. The limit is this number plus
+one, because the last packet also counts. The packet in transmission is included. The method follows
+from a remark of Jacobson 1988. The treatment of delayed ACKs is ours.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ _KEY = ("connection", "direction")
 #: pause, such as the wait for a delayed ACK while the window is full, any queue is shorter.
 _LONGER = ("longer", "slowly longer")
 #: Bounds of `WindowLimit.open_share`. From the first bound on, the size of the receive buffer
-#: limits the window. Below the second bound, an application that reads slowly limits it.
+#: limits the window. Below the second bound, an application that reads slowly limits the window.
 _OPEN_MIN, _SLOW_MAX = 0.95, 0.75
 
 
@@ -67,7 +67,7 @@ class WindowLimit:
         True if the sender sent more when round trips became longer, or if this is not known.
     is_possible
         True if the application surely read slowly, but the sender may not have filled the window. A
-        capture beside the receiver does not show whether the sender filled it.
+        capture beside the receiver does not show whether the sender filled the window.
     """
 
     connection: int

@@ -295,7 +295,7 @@ def outages(of: Silences) -> Outages | None:
     """Return what is known of the silences with several timeouts; `None` if there are none.
 
     The path failed until the last unanswered copy left. It worked when the answered copy left. The
-    capture does not show when it began to work between these two instants.
+    capture does not show when the path began to work between these two instants.
     """
     which = of.in_outages & of.answered
     if not which.any():

@@ -34,7 +34,7 @@ def explain_files(
     Raises
     ------
     ValueError
-        If the options contradict each other.
+        If the options contradict each other, or if a file is a recording of delays.
     OSError
         If a file cannot be read or written.
     """
@@ -72,7 +72,7 @@ def _check(
     Raises
     ------
     ValueError
-        If they contradict each other.
+        If two options contradict each other, or if an option has an unknown value.
     """
     from netspurt.captures import LAYOUTS
 

@@ -194,7 +194,7 @@ def _check_tables(order: _Order, kind: str) -> None:
     Raises
     ------
     ValueError
-        If it lacks one. The message names the option that records it.
+        If the run lacks a table. The message names the option that records the table.
     """
     if missing := order.missing(kind):
         raise ValueError(

@@ -55,7 +55,7 @@ def files_of(path: Path) -> list[Path]:
     Raises
     ------
     ValueError
-        If a folder has none.
+        If a folder has no recording.
     """
     if not path.is_dir():
         return [path]

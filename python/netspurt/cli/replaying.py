@@ -109,7 +109,7 @@ def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> 
     Raises
     ------
     ValueError
-        If they contradict each other.
+        If two options contradict each other.
     """
     if out is not None and out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file: --out names a folder")
