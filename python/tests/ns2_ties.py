@@ -1,4 +1,4 @@
-"""Finds instants with two events, which ns-2 may order differently because it rounds."""
+"""Finds instants with two events, which ns-2 may order differently because ns-2 rounds."""
 
 from __future__ import annotations
 

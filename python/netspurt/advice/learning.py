@@ -34,7 +34,8 @@ _FLOORS = 24
 _K = ("1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "64")
 _G = ("1.25", "1.5", "2", "2.5", "3", "4", "6", "8", "12", "16", "32")
 
-#: The minimum number of answers in each half of a recording. With fewer, it is not divided.
+#: The minimum number of answers in each half of a recording. A recording with fewer answers in a
+#: half is not divided.
 ANSWERS_PER_HALF_MIN = 25
 
 

@@ -33,7 +33,7 @@ def without_choice(advice: Advice) -> str:
 
 
 def rests_on(advice: Advice) -> Iterator[str]:
-    """Yield sentences on the loss events behind a choice, and on how it depends on them."""
+    """Yield sentences on the loss events behind a choice, and on how the choice depends on them."""
     losses = advice.losses
     if losses is None:
         return

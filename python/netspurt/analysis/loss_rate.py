@@ -85,7 +85,7 @@ class LossLimit:
         return self.window_bps is not None and self.window_bps < 2 * self.had_bps
 
     def window_sentence(self) -> str:
-        """Return a sentence on the rate that the window allows; empty if it is much higher."""
+        """Return a sentence on the rate that the window allows; empty if much more is allowed."""
         if self.window_bytes is None or self.window_bps is None or not self.is_window_near:
             return ""
         octets, allowed = number(self.window_bytes), rate(self.window_bps)

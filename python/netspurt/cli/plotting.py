@@ -271,7 +271,7 @@ def _check_names(order: _Order) -> None:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Add the name of the run or the capture to errors from drawing it."""
+    """Add the name of the run or the capture to errors of drawing."""
     try:
         yield
     except ValueError as error:

@@ -178,7 +178,7 @@ def _guesses(again: Table, what: str) -> NDArray[np.bool_]:
 
 
 def _unsure_beside(found: Explained) -> Iterator[str]:
-    """Yield why losses seen in ACKs are guesses if they were captured beside the receiver."""
+    """Yield why the cause *loss seen in ACKs* is a guess if the capture is beside the receiver."""
     again, where = found.table("retransmissions"), vantages(found.tables)
     of = zip(again["connection"].tolist(), again["direction"].tolist(), strict=True)
     beside = np.array([where.get(key) == "receiver" for key in of], bool)
@@ -195,7 +195,7 @@ def _unsure_beside(found: Explained) -> Iterator[str]:
 
 
 def _two_waits(found: Explained) -> Iterator[str]:
-    """Yield why the waits of timers are longer than the silences before them, if they are."""
+    """Yield why waits of timers are longer than the silences before the timers, if this is so."""
     waited = float(found.table("waits").seconds("waited_ns").sum())
     silent = float(found.table("spent").seconds("timeout_ns").sum())
     if waited > _DIFFER * silent:

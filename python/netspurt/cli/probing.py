@@ -412,7 +412,7 @@ def _table_row(algorithm: dict[str, Any], share: float) -> list[str]:
 
 
 def _tenths(seconds: float) -> str:
-    """Return seconds as RFC 889's table has them, or three digits of a time shorter than that.
+    """Return seconds in tenths, as in RFC 889's table. Shorter times have three digits.
 
     Examples
     --------

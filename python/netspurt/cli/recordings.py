@@ -38,8 +38,8 @@ class How:
     lost_after
         A reply counts as lost if it arrives later than this, in seconds.
     captures
-        Whether captures in a folder are read as recordings. If not, they are ignored, and a folder
-        may have no recording.
+        Whether captures in a folder are read as recordings. If not, captures are ignored, and a
+        folder may have no recording.
     """
 
     format: str | None

@@ -236,7 +236,7 @@ _ASIDE_IN = 0.08
 
 
 def set_title(axes: Axes, title: str) -> None:
-    """Set the title. It takes several lines if it is long or would reach the title at the right."""
+    """Set the title, in several lines if it is long or would reach the title at the right."""
     aside = axes.get_title(loc="right")
     room = axes.get_position().width * root_figure(axes).get_figwidth()
     if len(title) * _TITLE_IN + len(aside) * _ASIDE_IN > room:
