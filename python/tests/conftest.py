@@ -81,7 +81,7 @@ def process(tmp_path: Path) -> Command:
 def netspurt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
-    """Run the command in this process, in an empty folder. This takes 1 % of `process`'s time."""
+    """Run the command in this process, in an empty folder, in 1 % of the time of `process`."""
     from netspurt.cli.main import main
 
     monkeypatch.chdir(tmp_path)

@@ -48,7 +48,7 @@ def wire(rate_bps: int, wait: int, frame: int) -> tuple[socket.socket, socket.so
 
 
 def main() -> None:
-    """Send what the input asks for, and print what arrived."""
+    """Send the frames of the input, and print the numbers of those that arrived."""
     request = json.load(sys.stdin)
     near, far = wire(request["rate_bps"], request["wait"], request["frame"])
     head = b"\xff" * 6 + b"\x02" + b"\x00" * 5 + ETHERTYPE.to_bytes(2, "big")

@@ -1,4 +1,4 @@
-"""Makes tables whose columns no run recorded."""
+"""Makes tables from values that a test chooses, without a run."""
 
 from __future__ import annotations
 
@@ -89,7 +89,10 @@ SEGMENT: dict[str, Any] = {
 
 
 def segments(*every: dict[str, Any], **defaults: Any) -> Table:
-    """Return a table of segments; each differs from `SEGMENT`, with an id of its own."""
+    """Return a table of segments; values that are not given are those of `SEGMENT`.
+
+    Each segment has an id of its own.
+    """
     numbered = [{"id": n, **row} for n, row in enumerate(every)]
     return rows("segments", numbered, SEGMENT | defaults)
 

@@ -2,9 +2,10 @@
 
 A tie is two events at one instant, whose order in ns-2 depends on the rounding of doubles.
 
-The transmission of a packet begins when the packet comes to the queue, or when the transmission
-before it ends, if that is later. The packet arrives after the time of its transmission plus the
-link's delay. So every instant of a trace follows from the instants at which ends send.
+The transmission of a packet begins when the packet comes to the queue. If the link is busy at that
+instant, the transmission begins when the transmission before it ends. The packet arrives after the
+time of its transmission plus the link's delay. So every instant of a trace follows from the
+instants at which ends send.
 
 An end sends at an arrival, at the end of a hold (the wait of a delayed ACK), or when a timer fires.
 A timer fires a whole number of milliseconds after an earlier event at that end.
@@ -61,8 +62,9 @@ def exact_ties(case: dict[str, object]) -> list[Tie]:
 def decided_by_doubles(case: dict[str, object], own_rows: list[Row], ns2_rows: list[Row]) -> bool:
     """Return whether the first difference of our rows and ns-2's rows is at a tie.
 
-    If the first difference is in the drops, it must be at a tie at a full queue. If the sender's
-    events differ before that, a tie at the end of a hold must come at most `reach_ns` earlier.
+    If the drops differ first, there must be a tie at a full queue at the instant of the difference.
+    If the sender's events differ first, there must be a tie at the end of a hold, at most
+    `reach_ns` before the difference.
     """
     at, where, reach = _parted(own_rows, ns2_rows, drops=True), "queue", 0
     seen = _parted(own_rows, ns2_rows, drops=False)

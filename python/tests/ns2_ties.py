@@ -1,4 +1,4 @@
-"""Finds instants with two events, which ns-2 may order differently because it rounds."""
+"""Finds instants with two events, which ns-2 may order differently because ns-2 rounds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ns2_cases import drive, scenario_of
 
 __all__ = ["coincidences", "reach_ns"]
 
-#: Instants at most this far apart are one (see `GRAIN` in the core's `link/drop_tail.rs`).
+#: Instants at most this far apart count as equal (see `GRAIN` in the core's `link/drop_tail.rs`).
 GRAIN_NS = 2
 
 Times = NDArray[np.int64]
@@ -22,8 +22,9 @@ Times = NDArray[np.int64]
 def coincidences(case: dict[str, object]) -> Times:
     """Return the instants of our own run at which the order of two events matters.
 
-    At such an instant a packet reaches a full queue when another packet leaves it, or a packet
-    reaches the receiver when the hold of an earlier packet ends (the wait of its delayed ACK).
+    There are two kinds of such instants. Either a packet reaches a full queue at the instant at
+    which another packet leaves the queue. Or a packet reaches the receiver at the instant at which
+    the hold of an earlier packet (the wait of its delayed ACK) ends.
     """
     settings: dict[str, Any] = {**drive.CASE, **case}
     last = f"n{len(settings['links'].split())}"

@@ -66,7 +66,7 @@ def wait(until: Any) -> Any:
 
 
 def settled(browser: Any) -> None:
-    """Wait for two frames of the browser, so that the last change of the page is drawn."""
+    """Wait for two frames of the browser, after which the last change of the page is drawn."""
     script = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))"
     browser.execute_async_script(script)
 

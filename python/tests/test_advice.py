@@ -103,7 +103,7 @@ def test_at_least_54_of_60_intervals_of_95_percent_cover_the_true_cost() -> None
 
 
 def test_the_price_decides_which_of_two_timers_costs_less() -> None:
-    """The longer timer waits 4 ms more per probe; the shorter one is early for 30 of 3000."""
+    """The longer timer waits 4 ms more per probe; the shorter one fires too early 30 times."""
     replay = ns.replay(rare(), FIXED)
     short, long = 0, 1
     dear = Weighing([replay], Price(5.0))
@@ -122,7 +122,7 @@ def test_the_price_decides_which_of_two_timers_costs_less() -> None:
 
 
 def test_rare_long_delays_that_were_not_seen_count_only_against_the_shorter_timer() -> None:
-    """Neither timer fires early here. Where the longer one does, the shorter one does, too."""
+    """Neither timer fires too early here; the longer one never would without the shorter one."""
     replay = ns.replay(rare(spikes=0), FIXED)
     longer = Weighing([replay], Price(1.0)).difference(1, 0)
     assert longer.high == pytest.approx(longer.value, rel=1e-6), (

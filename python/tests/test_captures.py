@@ -1,4 +1,4 @@
-"""Captures as tables: plots, tables and comparisons take them like runs."""
+"""Tests that plots, tables and comparisons take captures like runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run() -> ns.Run:
 
 @pytest.fixture(scope="module")
 def folder(run: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return its folder, with the capture."""
+    """Return the folder of `run`, with the capture of its source."""
     return run.save(tmp_path_factory.mktemp("captures") / "run")
 
 
@@ -125,7 +125,7 @@ def test_causes_that_a_capture_cannot_distinguish_compare_as_equal(
     alike = "Fast retransmit, SACK recovery and RACK look alike in a capture"
     assert alike in "\n".join(lines)
     assert alike in netspurt("explain", capture, "--connection", "c0").stdout
-    # A capture cannot show RACK's cause, so this is not a difference.
+    # A capture cannot distinguish RACK from SACK recovery, so `compare` reports no difference.
     netspurt("run", "slow-download", "--out", "slow")
     output = netspurt("compare", "slow", "slow/server.pcapng", "--flow", "lossy,c0").stdout
     assert "which has the most data" not in output
@@ -204,10 +204,9 @@ def waits_of(
 ) -> dict[str, Table]:
     """Return tables with waits: a connection, seconds waited, and the smoothed round trip [s].
 
-    Without `rttvar_s`, the variation of round trips is a quarter of the smoothed round trip.
-
-    The first `probes` waits ended with a probe. Each connection also sent data for `sending_s`, and
-    its applications paused for an hour.
+    Without `rttvar_s`, the variation of round trips is a quarter of the smoothed round trip. The
+    first `probes` waits ended with a probe. Each connection also sent data for `sending_s`, and its
+    applications paused for an hour.
     """
     connections, waited, srtt = zip(*rows, strict=True)
     answers = np.ma.array(np.full(len(rows), round(1e9 * answer_s)), mask=not answered)
@@ -276,7 +275,7 @@ def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> Non
     far = far_above(tables)
     assert (far.waited_s.tolist(), far.computed_s.tolist()) == ([64.0], [2.0])
     by_name = {remedy.name: remedy for remedy in remedies(tables)}
-    # The timer is srtt plus 200 ms.
+    # With this minimum the timer is srtt plus 200 ms.
     assert by_name[_200_MS].saved_s.value == pytest.approx(0.75)
     assert by_name["a timer as RFC 6298 computes it (minimum 1 s)"].saved_s.value == 62.0
     words = " ".join(remedy_lines(tables))
@@ -415,7 +414,7 @@ def test_spans_that_overlap_count_once() -> None:
 
 
 def test_an_answer_that_came_too_soon_was_to_a_copy_that_the_path_had_delayed() -> None:
-    """The shortest round trip is 40 ms."""
+    """The shortest round trip is 40 ms: 30 ms are too short for an answer, and 40 ms are not."""
     from netspurt.analysis.remedies import outages, remedies, silences
     from netspurt.cli.remedy_lines import remedy_lines
 

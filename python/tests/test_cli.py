@@ -188,7 +188,7 @@ def test_the_next_run_removes_half_written_folders(
         assert process.stdout is not None
         assert process.stdout.readline()
         assert len(list(tmp_path.glob(".run.partial-*"))) == 1
-        # Another run does not remove this folder while the process that writes it lives.
+        # Another run does not remove this folder while the process that writes it is running.
         assert netspurt("run", "mine.toml", "--out", "other").stderr == ""
         process.send_signal(blow)
         process.wait(60)

@@ -27,7 +27,8 @@ T = TypeVar("T")
 #: Ray's messages when a start has taken 30 s. Ray has no setting for this limit.
 GAVE_UP = ("The current node timed out during startup", "Timed out while waiting for nodes to join")
 
-# Other programs get this setting from the engine, before it imports Ray. Here Ray comes first.
+# Other programs get this setting from the engine, before the engine imports Ray. This file imports
+# Ray before the engine does.
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 
 ray: Any = pytest.importorskip(
@@ -114,8 +115,8 @@ def workers_of(node: Any) -> list[int]:
 def sweep_while(place: Path, act: Callable[[], bool]) -> Path:
     """Run the sweep on Ray, call `act` once there are cases, and return the sweep's folder.
 
-    `act` is called until it returns True. On a busy machine the sweep may end before that; then it
-    runs again. The test is skipped if `TRIES` sweeps end too early.
+    `act` is called until it returns True. On a busy machine the sweep may end earlier. Then the
+    sweep runs again. The test is skipped if `TRIES` sweeps end too early.
     """
     for attempt in range(TRIES):
         out = place / f"s{attempt}"

@@ -95,7 +95,7 @@ def test_a_new_segment_on_a_duplicate_ack_is_limited_transmit_in_either_run() ->
     limited = [*START, ack(1.1, 1, 2), data(1.1, 5), ack(1.2, 1, 3)]
     for pair in ((plain, limited), (limited, plain)):
         assert why(compare(*pair), *pair) == LIMITED_TRANSMIT
-    # A segment on the third duplicate ACK is something else: RFC 3042 allows two segments.
+    # A segment on the third duplicate ACK is not limited transmit: RFC 3042 allows two segments.
     third = [*START, *(ack(1.0 + n / 10, 1, n) for n in (2, 3, 4))]
     late = [*third, data(1.4, 5)]
     assert why(compare(third, late), third, late) == ""

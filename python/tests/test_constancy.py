@@ -181,7 +181,10 @@ def test_the_correlation_of_neighbours_leaves_the_steps_out() -> None:
 
 
 def test_planted_levels_and_their_number_are_found() -> None:
-    """Eleven levels, as in the paper of 2005, lie five deviations apart; 7 of 8 sets show all."""
+    """At least 7 of 8 sets show all eleven levels, which are five standard deviations apart.
+
+    The paper of 2005 also has eleven levels.
+    """
     right = 0
     for seed in range(8):
         rng = np.random.default_rng(seed)

@@ -171,7 +171,7 @@ def test_the_error_for_an_rrdtool_file_gives_an_export_that_can_be_read(tmp_path
     (tmp_path / "path.rrd").write_bytes(b"RRD\x000003\0" + bytes(500))
     with pytest.raises(ValueError, match=r"rrdtool xport.* as CSV .*--column rtt=NAME"):
         ns.read_delays(tmp_path / "path.rrd")
-    # `rrdtool xport` writes these lines if it is told to write CSV.
+    # `rrdtool xport` writes these lines as CSV.
     lines = ['"time","median"', "1700000000,1.2e-02", "1700000300,1.3e-02", "1700000600,NaN"]
     (tmp_path / "path.csv").write_text("\n".join(lines) + "\n")
     (recording,) = ns.read_delays(tmp_path / "path.csv", columns={"rtt": "median", "unit": "s"})

@@ -1,4 +1,4 @@
-"""Values of what matplotlib draws: lines, bars, labels and limits; and files for xplot."""
+"""Tests what matplotlib draws (lines, bars, labels and limits), and files for xplot."""
 
 from __future__ import annotations
 
@@ -288,7 +288,7 @@ def test_texts_of_dark_cells_are_white() -> None:
     _, axes = new_figure()
     draw_picture(axes, Picture((cells,), Scale("y"), Scale("x")))
     told = {text.get_text(): (*text.get_position(), text.get_color()) for text in axes.texts}
-    # The middle of the values is 3.
+    # The middle of the values is 3, and cells with smaller values are dark.
     assert told == {"1": (0, 0, "white"), "2": (1, 0, "white"), "5": (1, 1, "black")}
 
 

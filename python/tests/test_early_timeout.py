@@ -9,9 +9,9 @@ import netspurt as ns
 from conftest import ROOT
 from ns2_cases import Row, drive, first_difference, rows_of
 
-#: By the queue in packets and the tick [s]: when 2000 segments were acknowledged [s], and the
-#: instants of the timeouts before that [s]. Measured with Debian's ns2 2.35+dfsg-5 and an endless
-#: sender, and rounded to the digits shown.
+#: The keys are the queue in packets and the tick [s]. The values are the instant at which 2000
+#: segments were acknowledged [s], and the instants of earlier timeouts [s]. Debian's ns2
+#: 2.35+dfsg-5 gave these values with an endless sender. The values are rounded.
 MEASURED = {
     (50, 0.001): (50.1, [8.95, 11.35]),
     (50, 0.5): (21.9, []),

@@ -22,8 +22,8 @@ from conftest import ROOT, Command
 KEY = "globecom2000"
 
 #: The length of each contact [s], its least and its greatest round trip without load [ms], and its
-#: steepest slope [us/s]. They were computed earlier with the Python package sgp4 and the mean delay
-#: of the ground leg.
+#: steepest slope [us/s]. An earlier computation with the Python package sgp4 and the mean delay of
+#: the ground leg gave these values.
 LEVELS = {
     "S1": (3452, 526.7, 561.8, 29.4),
     "S2": (3074, 507.4, 561.6, 49.6),
@@ -55,7 +55,8 @@ def test_a_contact_has_the_length_the_round_trips_and_the_slope_of_the_earlier_c
     paper = read_paper(KEY)
     made = stored(paper, contacts(paper)[name])
     lasts, least, most, slope = LEVELS[name]
-    # Planes and phases are equal, but rise and set were searched for in steps of up to 10 s.
+    # The earlier computation had the same planes and phases, but searched for rise and set in steps
+    # of up to 10 s.
     assert made.lasts == pytest.approx(lasts, abs=10)
     fixed = 0.0 if name == "S14" else GROUND_MS
     trips = 2 * (made.delay_ns / 1e6 + fixed)

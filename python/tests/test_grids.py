@@ -1,6 +1,6 @@
-"""The core reads every value that a grid writes.
+"""Tests that the core reads every value that a grid writes.
 
-It reads each value as the same value, or as the nearest value that the text can express.
+The core reads the same value, or the nearest value that the text can express.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def test_equal_timestamps_give_an_infinite_density_and_no_correlation() -> None:
 
 
 def test_an_ack_meets_the_data_that_is_in_the_queue_when_it_enters() -> None:
-    # Two packets of data enter at 0, and the first leaves at 4. ACKs enter at 5 and at 20.
+    # Two packets of data enter at 0 ns, and the first leaves at 4 ns. ACKs enter at 5 and 20 ns.
     changes = np.array([0, 4, 5, 8, 9, 20, 21])
     lengths = np.array([2, 1, 2, 1, 0, 1, 0])
     inside = InQueue.of(changes, lengths, np.array([5, 20]))

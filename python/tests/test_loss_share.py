@@ -1,4 +1,4 @@
-"""The share of losses counts loss events; the advice warns if it depends on few loss events.
+"""Tests that the share of losses counts loss events, and that advice warns of few loss events.
 
 A loss event is several lost probes that are close together, or one lost probe alone.
 """

@@ -1,4 +1,4 @@
-"""Matches captures of two points, and captures that are cut off."""
+"""Tests how captures of two points are matched, also if a capture is cut off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenarios of moving paths run in simulation and live, and their sweeps are valid."""
+"""Tests that scenarios of moving paths run in simulation and live, and that sweeps are valid."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_the_timeline_of_a_link_is_written_to_a_file(netspurt: Command, tmp_path
 
 
 def followed(scenario: ns.Scenario, folder: Path) -> ns.Scenario:
-    """Write the moves of link `sky` to a file; return the scenario with this file for its slots."""
+    """Write the timeline of link `sky` to a file, and return a scenario whose link follows it."""
     (folder / "sky.toml").write_text(scenario.moves("sky"))
     data = tomllib.loads(scenario.resolved())
     data["links"]["sky"].pop("slots")

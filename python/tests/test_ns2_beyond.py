@@ -29,7 +29,7 @@ NEWRENO = {
     "delays": "0.344,2,1,0.515",
 }
 
-#: `RENO`, but the packet beyond the data is lost: it is the 18th that the sender sends.
+#: `RENO`, but the packet beyond the data is lost. It is the 18th packet that the sender sends.
 LOST = {**RENO, "drops": "1,2,18"}
 
 #: The end of ns-2.35's answer to `RENO`.

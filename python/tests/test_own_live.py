@@ -1,4 +1,4 @@
-"""Python algorithms run live: in a shim (a timer at the kernel's edge) or the kernel's peer."""
+"""Tests live runs with Python algorithms in a shim (a timer at the kernel's edge) or in a peer."""
 
 from __future__ import annotations
 

@@ -215,7 +215,10 @@ def test_a_surrogate_needs_a_row_or_a_mean_and_a_spread(netspurt: Command, tmp_p
 def test_adaptation_counts_the_samples_that_each_timer_needs(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """By hand, as in test_surrogate.py: 2 samples with 3/4, 4 with 7/8; by length, 2 and then 0."""
+    """`mills` needs 2 samples, `mills-single` 4, and a timer by length 2 and then 0.
+
+    test_surrogate.py has the computation by hand.
+    """
     octets = np.tile(np.repeat([40, 256], 150), 3)
     steps = ns.Delays.of(np.where(octets == 40, 0.1, 0.5), wire_bytes=octets)
     file = steps.save(tmp_path / "steps.csv")

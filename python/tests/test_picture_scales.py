@@ -1,4 +1,4 @@
-"""Ends and units of axes, and marks that stand for many values."""
+"""Tests the ends and units of axes, and marks that stand for many values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks of pictures of runs whose tables were written by hand."""
+"""Tests marks in pictures of runs whose tables were written by hand."""
 
 from __future__ import annotations
 
@@ -319,7 +319,7 @@ def test_packets_of_different_sizes_keep_their_numbers() -> None:
         ((3, None), [501, 601]),
         ((None, 2), [501, 601]),
         ((7, 0), [501, 601]),
-        # The windows of 400 are of the receiver, which shifts by 2.
+        # The receiver offers windows of 400 and shifts them by 2.
         ((0, 2), [1701, 1801]),
     ],
 )

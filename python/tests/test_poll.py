@@ -1,4 +1,4 @@
-"""Fetches pages at fixed intervals, captures at two points, and compares an echo with a sink."""
+"""Tests fetches at fixed intervals, captures at two points, and an echo host beside a sink."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events of qlog from tables that were written by hand."""
+"""Tests events of qlog from tables that were written by hand."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_packet_has_the_members_that_its_row_has(tmp_path: Path) -> None:
         (("", "sack-recovery"), [(0, "reordering_threshold")]),
         (("", "rack"), [(0, "time_threshold")]),
         (("", "rto", "rto"), [(0, "pto_expired"), (1, "pto_expired")]),
-        # A probe counts nothing as lost, but the next retransmission is of the probe.
+        # A probe reports nothing as lost. The next retransmission reports the probe as lost.
         (("", "tlp", "rto"), [(1, "pto_expired")]),
         (("", "shim"), []),
         # Tahoe goes back after a fast retransmit, and other senders after a timeout.
@@ -194,8 +194,8 @@ def test_a_node_that_does_not_know_the_sender_has_only_packets(tmp_path: Path) -
     assert [name for _, name, _ in told] == ["packet_sent"]
 
 
-#: Packets of a node in order: what each is, and the octet before which it ends or acknowledges.
-#: Two packets at a time have the same instant.
+#: Packets of a node in order. Each has its kind, and the octet after its data or the number that it
+#: acknowledges. The first two packets have the same instant, and so has each further pair.
 Story = list[tuple[str, int]]
 
 

@@ -1,4 +1,4 @@
-"""Captures of a path that reorders packets, at both ends, and two ways to explain one capture."""
+"""Tests captures at both ends of a path that reorders, and two ways to explain one capture."""
 
 from __future__ import annotations
 

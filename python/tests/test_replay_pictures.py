@@ -70,7 +70,7 @@ def test_a_timeline_has_each_delay_each_timer_and_a_cross_for_each_spurious_retr
     assert np.array_equal(handles["delay"].get_ydata(), rtt, equal_nan=True)
     assert handles["delay"].get_xdata().tolist() == sent.tolist()
     for algorithm in replay.algorithms:
-        # Before the first delay the timer is 3 s; this is above the axis, so it is not drawn.
+        # Before the first delay the timer is 3 s. This value is above the axis, so it is not drawn.
         drawn = handles[algorithm.estimator].get_ydata()
         start = int(np.argmax(~np.isnan(rtt))) + 1
         assert drawn[start:].tolist() == algorithm.waits[start:].tolist()
@@ -109,7 +109,7 @@ def test_a_timeline_counts_in_the_unit_that_fits(scale: float, label: str, unit:
     assert axes.get_ylabel() == label
     assert axes.yaxis.get_major_formatter()(3 * unit, 0) == "3"
     low, high = axes.get_ylim()
-    # The first probe was lost, so two timers are 3 s. The axis must not be stretched for them.
+    # The first probe was lost, so two timers are 3 s. These timers must not stretch the axis.
     assert made.algorithms[0].waits[:2].tolist() == [3.0, 3.0]
     most = np.nanmax(np.concatenate([made.delays.rtt_s, made.algorithms[0].waits[2:]]))
     assert [low, high] == pytest.approx([0.0, 1.05 * most])

@@ -32,7 +32,7 @@ from report_pages import columns_of, description, rows_of
 
 @pytest.fixture(scope="module")
 def early(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a run with spurious retransmissions and losses that wait for a timer."""
+    """Return a run's folder, with spurious retransmissions and losses that only timers repair."""
     return ns.load("early-timeout").run().save(tmp_path_factory.mktemp("runs") / "early")
 
 

@@ -53,7 +53,8 @@ SHAPE = {
     "s33.table-params",
 }
 
-#: If each delay of a surrogate is drawn independently, another setting is the best.
+#: Claims that surrogates do not reproduce: if each delay of a surrogate is drawn independently,
+#: another setting is the best.
 MISSED = {"s33.two-valued", "s33.g-no-gain"}
 
 

@@ -318,7 +318,7 @@ class InterruptError(Exception):
 
 
 def test_a_signal_is_handled_while_the_core_runs(start: ns.Scenario) -> None:
-    # One call that would simulate for many seconds; nothing is recorded.
+    # The scenario lets one call simulate for many seconds, and records nothing.
     scenario = start.replace({"stop": "90000000 s", "record.tables": []})
     simulation = scenario._core.simulate()
 

@@ -1,4 +1,4 @@
-"""Commands find the scenarios that come with netspurt by their names."""
+"""Tests that commands find the scenarios that come with netspurt by their names."""
 
 from __future__ import annotations
 

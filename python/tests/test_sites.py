@@ -200,7 +200,7 @@ def test_packets_must_be_in_order_with_columns_of_equal_length() -> None:
 def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
     pages: ns.Run, pages_folder: Path
 ) -> None:
-    """Few of 240 are missed: the timeout of a lost SYN-ACK is before the first packet seen."""
+    """Few timeouts are missed: those of lost SYN-ACKs come before the first packet that is seen."""
     connections = of_run(pages)
     labelled = label_timeouts(connections, threshold_s=0.5)
     assert labelled.right.count == 240
@@ -350,8 +350,8 @@ def test_a_capture_beside_the_clients_gives_the_figures_of_the_run(pages_folder:
     np.testing.assert_allclose(same.throughput_bps, clean.throughput_bps, rtol=1e-3)
     np.testing.assert_allclose(same.idle_s, clean.idle_s, atol=1e-8)
     assert same.idle_for.tolist() == clean.idle_for.tolist()
-    # The capture does not have data of the far end that was lost before the capture. So it does not
-    # show each retransmission as a retransmission.
+    # The capture does not have data of the far end that was lost before the capture. So some
+    # retransmissions look like new data.
     assert 0 < connections.retransmissions.sum() <= run.retransmissions.sum()
 
 

@@ -86,7 +86,7 @@ def test_equal_differences_give_a_verdict_with_three_runs_but_not_with_two() -> 
 
 def test_the_counterpart_of_a_cut_case_is_left_out() -> None:
     # Each algorithm has four runs on a hard path and four on an easy one. Three of the new
-    # algorithm's four hard runs were cut, so that they have no measure.
+    # algorithm's four hard runs were cut, so they have no measure.
     cases = {
         "case": np.arange(16),
         "repeat": np.tile(np.arange(4) + 1, 4),
@@ -166,8 +166,8 @@ def test_the_interval_of_a_count_that_is_zero_in_all_runs_has_an_upper_end() -> 
     assert (old.mean.value, old.mean.low) == (0, 0)
     assert old.mean.high == new.mean.high == pytest.approx(3.6889 / 100, rel=1e-4)
     (share,) = summarise(cases, "timeouts/sent", [], order)
-    # The two algorithms of one repeat may have had the same losses, so that only 100 runs of 50
-    # packets count as independent.
+    # The two algorithms of one repeat may have had the same losses. So only 100 runs of 50 packets
+    # count as independent.
     assert share.mean.high == pytest.approx(1 - 0.025 ** (1 / 5000), rel=1e-9)
     (row,) = compare(cases, "timeouts", "algorithm", order, paired=True)
     assert (row.verdict, row.difference.low) == ("same", -row.difference.high)

@@ -1,4 +1,4 @@
-"""Tests what `netspurt sweep show` and `compare` say about seeds, axes and measures."""
+"""Tests what `netspurt sweep show` and `sweep compare` say about seeds, axes and measures."""
 
 from __future__ import annotations
 

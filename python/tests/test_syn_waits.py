@@ -1,4 +1,4 @@
-"""Waits in a handshake whose SYN-ACK was lost: the SYN and the SYN-ACK are retransmitted."""
+"""Tests waits in a handshake whose SYN-ACK is lost: SYN and SYN-ACK are retransmitted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lost_syn_ack(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_second_syn_ack_that_answers_a_repeated_syn_waited_for_no_timer(
     lost_syn_ack: Path, place: str
 ) -> None:
-    """The timer of the SYN-ACK fires 20 ms before the repeated SYN comes and is answered, too."""
+    """The timer of the SYN-ACK fires 20 ms before the repeated SYN, which is also answered."""
     found = explain(lost_syn_ack / f"{place}.pcapng")
     assert len(found.table("retransmissions")) == 2
     waits = found.table("waits").records()

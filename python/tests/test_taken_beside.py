@@ -1,4 +1,4 @@
-"""What `netspurt explain` says about the place of a capture, and about originals that came late."""
+"""Tests what `netspurt explain` says about the place of a capture, and about late originals."""
 
 from __future__ import annotations
 

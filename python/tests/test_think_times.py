@@ -1,4 +1,4 @@
-"""Think times, if the client delays its ACK of the end of a reply."""
+"""Tests think times of a client that delays its ACK of the end of a reply."""
 
 from __future__ import annotations
 

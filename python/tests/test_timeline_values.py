@@ -1,4 +1,4 @@
-"""Values of timelines: units and bounds of tables, files read back, and directions of delays."""
+"""Tests values of timelines: units and bounds of tables, files read back, and directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replays of timers: results computed by hand, comparisons, tables, and the command `replay`."""
+"""Tests replays of timers: results by hand, comparisons, tables, and the command `replay`."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def test_a_timer_that_sees_its_timeouts_doubles_until_the_next_answer(
 ) -> None:
     """Check the waits of RFC 6298 §2, of which the third follows a timeout.
 
-    The waits are 1 s; 0.1 + 4 x 0.05 s; the same again, or doubled if the timer is told of its
-    timeout (§5.5); 0.1 + 4 x 0.0375 s.
+    The first wait is 1 s, and the second is 0.1 + 4 x 0.05 s. The third equals the second, or is
+    doubled if the timer backs off (§5.5). The fourth is 0.1 + 4 x 0.0375 s.
     """
     waits = algorithm_of(on([0.1, None, 0.1, 0.1]), "rfc6298:min=0s", told=told).waits
     assert waits.tolist() == pytest.approx([1.0, 0.3, third, 0.25])
@@ -113,7 +113,7 @@ def test_a_late_reply_is_a_sample_only_for_a_sender_with_timestamps(
 ) -> None:
     """By Karn's rule (RFC 6298 §3), the 9 s are no sample if the probe was retransmitted.
 
-    If they are a sample, rttvar becomes 2.253125 s and srtt 1.2125 s.
+    If the 9 s are a sample, rttvar becomes 2.253125 s and srtt 1.2125 s.
     """
     path = ns.Delays.of([0.1, 9.0, 0.1, 0.1], every=5.0)
     found = algorithm_of(path, "rfc6298:min=0s", told=told).waits
@@ -146,7 +146,7 @@ def test_percentiles_are_taken_separately_over_lost_and_over_spurious_probes() -
     rtt = np.where(rng.random(400) < 0.1, np.nan, 0.1 + rng.exponential(0.1, 400))
     algorithm = algorithm_of(ns.Delays.of(rtt, every=1.0), "mills:g=1.2")
     lost, percents = np.isnan(rtt), (0, 25, 50, 100)
-    lost[: 1 + np.flatnonzero(~lost)[0]] = False  # They have the initial timer.
+    lost[: 1 + np.flatnonzero(~lost)[0]] = False  # These probes have the initial timer.
     short = (rtt - algorithm.waits)[rtt > algorithm.waits]
     assert (algorithm.lost - algorithm.lost_before, algorithm.spurious) == (
         int(lost.sum()),

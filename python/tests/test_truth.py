@@ -1,4 +1,4 @@
-"""Captures whose retransmissions are known: their cases, files and labels."""
+"""Tests captures whose retransmissions are known: their cases, files and labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judge of explanations, tested with explainers that give right and wrong answers."""
+"""Tests the judge of explanations with explainers that give right and wrong answers."""
 
 from __future__ import annotations
 

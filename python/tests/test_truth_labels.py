@@ -1,4 +1,4 @@
-"""Labels of captures whose tables were written by hand, and the captures that keep less."""
+"""Tests labels of captures whose tables were written by hand, and captures that keep a part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of answers about labels that were written by hand: matching, counts, requirements."""
+"""Tests scores of answers about labels written by hand: matching, counts, requirements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON objects are read as dataclasses: lines of the probe, reports, and errors in them."""
+"""Tests that JSON is read as dataclasses: lines of the probe, reports, and errors in both."""
 
 from __future__ import annotations
 

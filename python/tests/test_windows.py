@@ -17,8 +17,8 @@ sys.path.insert(0, str(AUTHORITY))
 
 from transfer import SCENARIO, announced, filed  # noqa: E402
 
-#: How much of its buffer a host offers as window depends on the devices. The windows of the model
-#: and of the kernel may differ by this share.
+#: A host offers a part of its buffer as window, and this part depends on the devices. So the
+#: windows of the model and of the kernel may differ by this share.
 SHARE = 0.03
 
 

@@ -45,7 +45,7 @@ class Advice:
         after it have their defaults.
     pick
         The recommended estimator; empty if none is recommended. A recommended estimator has bounds
-        and backoff. No estimator is recommended if timers back off over a large loss event.
+        and backoff. No estimator is recommended if timers back off in a large loss event.
     least
         The cheapest of the estimators that were asked for, even if it may not be deployed.
     alike
@@ -146,7 +146,7 @@ def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool 
     price
         The price of a spurious retransmission in seconds of waiting.
     tune
-        True if constants are computed even if a timer suits.
+        True if constants are always computed. By default they are computed only if no timer suits.
 
     Raises
     ------
@@ -263,9 +263,9 @@ class _Candidates:
 def _choice(weighing: Weighing, candidates: _Candidates) -> tuple[str, tuple[str, ...]]:
     """Return the chosen estimator, and those that cannot be told apart from the cheapest.
 
-    The function chooses among those that are in `first`. If none of them is in `first`, the
-    function chooses among those that are in `allowed`. It takes the estimator whose cost's interval
-    has the smallest upper end.
+    The function chooses among the estimators that cannot be told apart from the cheapest. If some
+    of them are in `first`, it chooses among these; otherwise among those in `allowed`. It takes the
+    estimator whose cost's interval has the smallest upper end.
     """
     allowed, first, compared = candidates.allowed, candidates.first, candidates.compared
     if not allowed:

@@ -20,9 +20,9 @@ def by_stack(advice: Advice) -> list[str]:
     """Return sentences on Linux and QUIC, for a reader who cannot choose another kind of timer.
 
     QUIC has a sentence only if its timer was named. There are no sentences at all if no timer of
-    Linux was named, or if no named timer suits. There are none if the recommended timer is Linux's,
-    because then the advice is about Linux anyway. There are none for one-way delays, because a
-    sender waits for round trips.
+    Linux was named, or if no named timer suits. If the recommended timer is Linux's, there are no
+    sentences, because the rest of the advice is about Linux. For one-way delays there are no
+    sentences, because a sender waits for round trips.
     """
     one_way = any(replay.delays.measure == "one-way" for replay in advice.replays)
     named = any(map(_is_linux, advice.asked))

@@ -18,7 +18,7 @@ LINUX_ACK_DELAY_MS = 40
 #: The minimum and maximum floor that BPF may set [s]: two jiffies at 250 Hz, and Linux's own.
 _BPF_FLOORS_S = (0.008, 0.2)
 
-#: If rto_min is below this time [s], rounding to a jiffy of 4 ms changes it by more than a fifth.
+#: Rounding to a jiffy of 4 ms changes an rto_min below this time [s] by more than a fifth.
 _ROUNDING_MATTERS_S = 0.02
 
 #: The maximum `max_ack_delay` [ms] (RFC 9000 §18.2).

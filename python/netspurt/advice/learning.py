@@ -34,13 +34,14 @@ _FLOORS = 24
 _K = ("1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "64")
 _G = ("1.25", "1.5", "2", "2.5", "3", "4", "6", "8", "12", "16", "32")
 
-#: The minimum number of answers in each half of a recording. With fewer, it is not divided.
+#: The minimum number of answers in each half of a recording. A recording with fewer answers in a
+#: half is not divided.
 ANSWERS_PER_HALF_MIN = 25
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Probes of a recording: its place among the recordings, the first probe, and the end."""
+    """A part of a recording: the recording's place among all, the first probe, and the end."""
 
     place: int
     first: int
@@ -77,7 +78,7 @@ class Lessons:
         return self.replays[part.place].delays.rtt_s[part.first : part.end]
 
     def prudent(self, text: str, places: Sequence[int]) -> float:
-        """Return the upper limit of the cost per probe [s] on some parts that the counts allow."""
+        """Return the largest cost per probe [s] on some parts that the counts allow."""
         return prudent(*self._tallies_and_terms(text, places))
 
     def cost(self, text: str, places: Sequence[int]) -> float:
@@ -239,7 +240,7 @@ def judged(lessons: Lessons, candidates: Sequence[str], learn: Learn | None = No
     candidates
         Estimators to choose from.
     learn
-        A search that adds candidates. It is repeated for each part, without this part.
+        A search that adds candidates. The search is repeated for each part, on all other parts.
     """
     places, judgements = lessons.everything(), []
     if len(places) < 2:

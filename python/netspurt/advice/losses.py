@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def without_choice(advice: Advice) -> str:
-    """Return why backoff over a large loss event allows no choice; empty if it allows one."""
+    """Return why no timer is chosen if timers back off in a large loss event; otherwise empty."""
     losses = advice.losses
     if (
         losses is None
@@ -33,7 +33,7 @@ def without_choice(advice: Advice) -> str:
 
 
 def rests_on(advice: Advice) -> Iterator[str]:
-    """Yield sentences on the loss events behind a choice, and on how it depends on them."""
+    """Yield sentences on the loss events behind a choice, and on how the choice depends on them."""
     losses = advice.losses
     if losses is None:
         return
@@ -95,7 +95,7 @@ def _counted(losses: LossShare, where: str, caution: str) -> str:
 
 
 def _elsewhere(advice: Advice, losses: LossShare) -> Iterator[str]:
-    """Yield which timers are taken at other shares of losses."""
+    """Yield which timers would be recommended at other shares of losses."""
     conditions: dict[str, list[str]] = {}
     for share, name in advice.elsewhere:
         without = share == losses.without_largest and losses.has_large_event

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 NAMED_MAX = 6
 
 
-#: Why a cheaper timer is not taken.
+#: The reason for which a cheaper timer is not recommended.
 _TEST_IT = (
     ", but its constants were computed from these delays: test it on another recording before you "
     "use it."
@@ -24,7 +24,7 @@ _TEST_IT = (
 
 
 def others(advice: Advice) -> Iterator[str]:
-    """Yield sentences on the cheapest timer if it may not be taken, and on timers in `alike`."""
+    """Yield sentences on timers in `alike`, and on the cheapest timer if it is not recommended."""
     yield from _cheapest_lacks(advice)
     alike = [name for name in advice.alike if name != advice.pick]
     if not alike:
@@ -36,7 +36,7 @@ def others(advice: Advice) -> Iterator[str]:
 
 
 def not_taken(advice: Advice) -> Iterator[str]:
-    """Yield the rule of the choice, and why the other timers that were asked for are not taken."""
+    """Yield the rule of the choice, and why other requested timers are not recommended."""
     if not advice.pick:
         return
     yield from _rule(advice)

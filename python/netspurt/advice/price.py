@@ -21,7 +21,7 @@ class Price:
     Attributes
     ----------
     spurious_s
-        The seconds of waiting that one spurious retransmission is worth; `None` for `ROUNDS` median
+        The seconds of waiting that one spurious retransmission costs; `None` for `ROUNDS` median
         delays of each recording.
     loss
         The share of packets that are lost, from 0 to 1; `None` for the share that was recorded.

@@ -4,8 +4,8 @@ The cost is per probe, at the recorded share of losses or at a given one. Half a
 the recorded losses (Jeffreys' prior for a share), because a path without losses so far may still
 lose a packet. The wait for this half loss is the mean timer. Intervals come from the block
 bootstrap. They are widened to contain the limits from the counts of spurious retransmissions:
-Garwood's limits, combined by the method of Zou and Donner (2008) for limits of a sum. They do not
-contain the uncertainty of the share of losses, which is the same for all timers.
+Garwood's limits, combined by the method of Zou and Donner (2008) for limits of a sum. The intervals
+do not contain the uncertainty of the share of losses, which is the same for all timers.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def parts(tallies: Sequence[Tally], terms: Sequence[Terms]) -> tuple[Floats, Flo
 
 
 def squared_distances(tallies: Sequence[Tally], terms: Sequence[Terms]) -> Floats:
-    """Return the squared distances from the cost to its limits that the counts allow [s²].
+    """Return the squared distances from the cost to the limits that the counts allow [s²].
 
     The first is the distance to the lower limit, and the second to the upper limit.
     """
@@ -114,7 +114,7 @@ def squared_distances(tallies: Sequence[Tally], terms: Sequence[Terms]) -> Float
 
 
 def prudent(tallies: Sequence[Tally], terms: Sequence[Terms]) -> float:
-    """Return the upper limit of the cost per probe [s] that the counts alone allow."""
+    """Return the largest cost per probe [s] that the counts of spurious retransmissions allow."""
     return float(cost(tallies, terms)[0] + np.sqrt(squared_distances(tallies, terms)[1]))
 
 

@@ -95,7 +95,7 @@ class Account:
 
     @property
     def good_s_between(self) -> tuple[float, float]:
-        """The range of the good time [s]: the printed parts and the total are truncated."""
+        """The bounds of the good time [s] that the truncated times of the row allow."""
         parts = sum(count > 0 for count in (self.lost, self.spurious))
         return self.good_s - _TENTH * parts, self.good_s + 1
 

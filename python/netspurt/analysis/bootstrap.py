@@ -157,7 +157,7 @@ class Resamples:
     Raises
     ------
     ValueError
-        If there are no probes, or a block is longer than the series.
+        If there are fewer than two probes, or a block is longer than the series.
     """
 
     def __init__(
@@ -188,11 +188,11 @@ class Resamples:
         """Return a statistic of the sums with its interval.
 
         The interval contains the percentile interval and its mirror image about the value, because
-        figures of rare events are skewed to one side. It is widened by Student's distribution for
-        this number of blocks, because a few blocks underestimate the spread. In a short series,
-        values may be correlated over more than a block. So the interval is at least as wide as the
-        interval of an autoregressive series with the same correlation of neighbours (prewhitening;
-        Andrews and Monahan 1992).
+        figures of rare events are skewed to one side. The interval is widened by Student's
+        distribution for this number of blocks, because a few blocks underestimate the spread. In a
+        short series, values may be correlated over more than a block. So the interval is at least
+        as wide as the interval of an autoregressive series with the same correlation of neighbours
+        (prewhitening; Andrews and Monahan 1992).
 
         Parameters
         ----------

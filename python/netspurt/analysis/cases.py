@@ -51,7 +51,7 @@ _CAUSES = (
 #: The quantiles of completion, request and connection times, as in the names of measures.
 _QUANTILES = ("p50", "p90", "p99", "p999")
 
-#: The measures for which less is better, and those for which more is better.
+#: `LESS` are the measures for which less is better; `MORE` are those for which more is better.
 LESS = (
     "retransmissions",
     "spurious",
@@ -84,7 +84,7 @@ MORE = (
     "requests_complete",
 )
 
-#: The measures to begin with, the most important first.
+#: The measures that netspurt suggests first, the most important at the beginning.
 USUAL = (
     "request_ns_mean",
     "connection_ns_mean",
@@ -242,7 +242,7 @@ def _interval(sums: Floats, seed: int = 1) -> Interval:
 
 
 def _unseen(cases: Columns, measure: str, rows: NDArray[np.intp]) -> float:
-    """Return the largest likely count of an event that no case has; NaN if a case has it."""
+    """Return the upper bound of the count of an event that did not occur; NaN if it occurred."""
     top, bottom = figure(cases, measure)
     repeats = len(np.unique(np.asarray(cases["repeat"])[rows]))
     return most_unseen(measure, top[rows], bottom[rows], repeats)

@@ -4,7 +4,7 @@ The first two methods are from Zhang, Duffield, Paxson and Shenker, "On the cons
 path properties" (IMW 2001): a test of ranks (their CP/RankOrder), and a comparison of a cumulative
 sum with resamples (their CP/Bootstrap). Each test finds at most one change in a segment. Then both
 parts of the segment are tested in the same way. The third method, PELT, finds all changes together.
-It is a check of the other two.
+PELT is a check of the other two methods.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class _Splitting:
         return self._retested(sorted(places))
 
     def _retested(self, places: list[int]) -> list[tuple[int, float]]:
-        """Test each change between its neighbours again, and move it or remove it.
+        """Test each change between its neighbours again, and keep, move or remove the change.
 
         A segment of the first search may contain several changes. Then the test may report a change
         at a wrong place, or a change that does not exist.

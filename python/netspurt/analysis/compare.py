@@ -62,7 +62,8 @@ class Comparison:
     Attributes
     ----------
     same
-        The number of segments before the first difference. These are equal and in the same order.
+        The number of segments before the first difference. These segments are equal and in the same
+        order.
     parted
         The first two segments that differ. The segment is `None` for a run that had ended. Both are
         `None` if the runs never differ.
@@ -76,8 +77,9 @@ class Comparison:
     only
         The number of segments that only the first run has, and that only the second run has.
     retransmissions
-        The number of retransmissions of each cause in both runs, by what the node does with them:
-        `out`, `in` or `through`. A way without retransmissions is left out.
+        The numbers of retransmissions in both runs, by direction and cause. The node sends them
+        (`out`), receives them (`in`) or forwards them (`through`). A direction without
+        retransmissions is left out.
     """
 
     same: int
@@ -102,7 +104,7 @@ def events(segments: Table, flow: str, node: str) -> list[Seen]:
     Raises
     ------
     ValueError
-        If the node saw no segment of the flow.
+        If the node saw no segment of the flow with payload.
     """
     own = segments.where(flow=flow, node=node)
     own = own.select(np.isin(own["kind"], ("data", "retransmission", "ack", "dupack", "old-ack")))
@@ -113,7 +115,7 @@ def events(segments: Table, flow: str, node: str) -> list[Seen]:
 
 
 def _elsewhere(segments: Table, flow: str) -> str:
-    """Say at which nodes data of a flow was seen; empty if there are none."""
+    """Return in words the nodes at which data of a flow was seen; empty if there are none."""
     own = segments.where(flow=flow)
     nodes = ", ".join(np.unique(own.select(own["len_bytes"] > 0)["node"]).tolist())
     return f", but at {nodes}: `--node` or `spy` under [record] names another node" if nodes else ""
@@ -163,7 +165,7 @@ def compare(first: list[Seen], second: list[Seen]) -> Comparison:
 def parting(comparison: Comparison) -> tuple[str, str]:
     """Return a text for each run: its action at the first difference, and the time.
 
-    If the texts would be equal, they also have the octets and the numbers of copies.
+    If the texts would be equal, the octets and the numbers of copies are added to the texts.
 
     Examples
     --------
@@ -262,8 +264,8 @@ def _mechanism(event: Seen, last_ack: Seen | None, copies: int) -> str:
 def opening(segments: Table, flow: str, node: str) -> float | None:
     """Return the time from the sender's last pure ACK to its first data segment, in seconds.
 
-    This ACK ends the handshake, and it takes a place in queues. The result is `None` if there is no
-    such ACK. A sender without a handshake has none.
+    This ACK ends the handshake. It may be in a queue together with the data. The result is `None`
+    if there is no such ACK, as with a sender that has no handshake.
     """
     own = segments.where(flow=flow, node=node, way="out")
     data = np.flatnonzero(own["len_bytes"] > 0)

@@ -21,8 +21,8 @@ from netspurt.analysis.changes import Change
 Floats = NDArray[np.float64]
 
 #: The longest change-free periods of delay and throughput in the measurements of Zhang et al. from
-#: 1999 to 2001, in seconds, as a paper of 2005 quotes them. New measurements are compared with
-#: them.
+#: 1999 to 2001, in seconds, as a paper of 2005 quotes them. netspurt compares new measurements with
+#: these lengths.
 IN_2001 = {"delay": 30 * 60.0, "throughput": 20 * 60.0}
 
 #: The lengths of the moving averages in values, and the gains of the exponential averages.

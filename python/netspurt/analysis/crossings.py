@@ -38,7 +38,7 @@ class Crossing:
         True if the timer fired. If it did not fire, an ACK had restarted it before.
     retransmitted
         The instant of the retransmission that the crossing caused. It is `None` if there was no
-        retransmission, or if it is not known.
+        retransmission, or if the retransmissions were not recorded.
     packet
         The packet that was retransmitted.
     spurious

@@ -1,10 +1,10 @@
 """How IP fragments TCP segments for a net of small datagrams, and which segment sizes are best.
 
 A net with the limit M carries datagrams of at most M octets. A segment of `mss` octets of user data
-is one datagram before that net. After the net it is as many fragments as the limit requires. Each
-fragment has an IP header; only the first has the TCP header. All fragments except the last carry a
-multiple of `unit` octets. `unit` is 8 by RFC 791 §3.2; it is 1 in calculations that ignore this
-rule, such as those of Jacobson 1988.
+is one datagram before that net. The net cuts the datagram into as many fragments as the limit
+requires. Each fragment has an IP header; only the first has the TCP header. All fragments except
+the last carry a multiple of `unit` octets. `unit` is 8 by RFC 791 §3.2. It is 1 in calculations
+that ignore this rule, such as those of Jacobson 1988.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-#: An IPv4 header without options, and the largest datagram (RFC 791 §3.1) [octets].
+#: The lengths of an IPv4 header without options and of the largest datagram (RFC 791 §3.1)
+#: [octets].
 IP_HEADER = 20
 LARGEST = 65535
 #: The minimum of a limit: every net carries datagrams of this size (RFC 791 §3.2) [octets].
@@ -57,7 +58,8 @@ class SmallNet:
     Raises
     ------
     ValueError
-        If no net can have this limit, or if a first fragment would have no room for user data.
+        If no net can have this limit, if no TCP header has this length, or if a first fragment
+        would have no room for user data.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Connections that filled the slowest link of their path, as far as a capture shows this.
 
-A connection fills a link if its rate does not grow although it sends more: the further data only
-waits in the queue before the link. So the rate must have been about constant for a long time, and
-the capture must show one of three more things:
+A connection fills a link if its rate does not grow although it sends more: the additional data only
+waits in the queue before the link. So the rate must have been about constant for a long time. The
+capture must also show one of three facts:
 
 * The round trips of this time were longer than the shortest, so there was a queue. A full link
   sends its packets evenly. If data arrived much less evenly than it was sent, the delay of the path
@@ -15,8 +15,8 @@ the capture must show one of three more things:
 
 A sender that paces itself looks the same if other traffic fills a queue on its path.
 
-A link may also be full if losses make the rate vary. Then the queue was full before the losses. At
-any rate, a link is full if a queue marks the data as congested.
+A link may also be full if losses make the rate vary. Then the queue was full before the losses. If
+a queue marks the data as congested, the link is also full, whether the rate is constant or not.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ from netspurt.wording import counted, duration, rate
 #: The minimum ratio of the mean round trip to the shortest, if the sender sent faster in some round
 #: trips and the data did not arrive faster.
 _RTT_RATIO_MIN_OF_PROBES = 1.02
-#: The minimum variation of the octets that are sent in a round trip. The maximum variation of the
-#: octets that arrive in it, and the maximum of this variation as a share of the first variation.
+#: Bounds for a sender that probes the path. `_PROBES_MIN` is the minimum variation of the octets
+#: that are sent in a round trip. `_ARRIVES_MAX` is the maximum variation of the octets that arrive
+#: in a round trip. `_SMOOTHER` is the maximum ratio of the second variation to the first.
 _PROBES_MIN, _ARRIVES_MAX, _SMOOTHER = 0.05, 0.05, 0.5
 #: If the delay varies by itself, the octets that arrive in a round trip vary by at least the first
 #: number, and by at least the second number times the variation of the octets that are sent.
@@ -59,7 +60,7 @@ _RTT_S_MIN = 1e-3
 
 @dataclass(frozen=True)
 class FullLink:
-    """A direction whose rate was constant although data waited or was lost, or more data was sent.
+    """A direction that filled a link; its rate was constant.
 
     Attributes
     ----------
@@ -70,8 +71,8 @@ class FullLink:
     lasted_s
         How long the rate was constant, in seconds.
     rtt_s, rtt_s_min
-        The mean round trip in this time, without delays of ACKs, and the shortest of all, in
-        seconds. `None` beside the receiver.
+        The mean round trip in this time, without the receiver's delays of ACKs, and the shortest
+        round trip of all, in seconds. `None` if the losses show that the link was full.
     sent_variation, delivered_variation
         How much the octets that were sent in a round trip, and those that arrived, differ from
         their means. `None` unless these numbers show that the link was full.
@@ -115,7 +116,7 @@ class FullLink:
 
 
 def full_links(tables: Mapping[str, Table]) -> list[FullLink | MarkedLink | Overflow]:
-    """Return the directions that filled a link, those with a long constant rate first.
+    """Return the directions that filled a link, the longest constant rate first.
 
     Parameters
     ----------
@@ -156,8 +157,9 @@ class ConstantRate:
     fills_queue
         True if the sender sent more when round trips became longer, or if this is not known.
     is_long
-        True if the round trips are those of the path and not those of the receiver's own host, if
-        the rate was constant for many round trips, and if enough data was outstanding.
+        True if three facts are known: the round trips are those of the path and not those of the
+        receiver's own host, the rate was constant for many round trips, and enough data was
+        outstanding.
     """
 
     key: tuple[int, str]
@@ -172,7 +174,7 @@ class ConstantRate:
 
     @property
     def is_uneven(self) -> bool:
-        """Whether data arrived much less evenly than it was sent, so that the delay varied."""
+        """Whether data arrived much less evenly than it was sent, because the delay varied."""
         sent, arrived = self.variations
         if sent is None or arrived is None:
             return False

@@ -48,7 +48,7 @@ def labels_of(cases: Columns, name: str, order: Mapping[str, Sequence[object]]) 
 
 
 def not_varied(name: str, order: Mapping[str, Sequence[object]]) -> str:
-    """Return the text of the error that a sweep has no such axis."""
+    """Return the error text for an axis that a sweep does not have."""
     axes = f"the axes are {', '.join(order)}" if order else "the sweep has no axes"
     return f"there is no axis {name!r}: {axes}"
 

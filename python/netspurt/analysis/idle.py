@@ -52,7 +52,7 @@ class Packets:
     ack, window
         Its acknowledgment number, unwrapped, and the receive window that it offers, in octets.
     syn, fin
-        True if the packet has a SYN; true if it has a FIN.
+        Whether the packet has a SYN, and whether it has a FIN.
     retransmission
         True if the packet is a retransmission, as far as the packets at this point show.
     """
@@ -141,7 +141,8 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
     2. The other end sent data during the silence. This divides the silence into three parts: the
        time up to the last of this data (*peer*), the time after it (*think*), and the time that
        both ends took to react (*round-trip*). The reaction times are those in the handshake, seen
-       from this point. They are subtracted from the other two parts. The longest part decides.
+       from this point. The reaction times are subtracted from the other two parts. The longest part
+       decides.
     3. The packet after the silence has no data, so it answers the other end: *peer*.
     4. The other end sent the latest data before the packet, and this data was acknowledged:
        *think*.
@@ -187,8 +188,8 @@ def _silences(packets: Packets, *, forward: bool) -> NDArray[np.intp]:
 def reaction_s(packets: Packets, *, forward: bool) -> float:
     """Return the time in which one end answered the other in the handshake, seen from this point.
 
-    If the capture is beside this end, the time is nearly zero. If it is beside the other end, the
-    time is a round trip. The result is zero if the handshake is missing.
+    If the capture is beside this end, the time is nearly zero. If the capture is beside the other
+    end, the time is a round trip. The result is zero if the handshake is missing.
     """
     answered = np.flatnonzero(packets.syn & (packets.forward != forward))
     if len(answered) == 0:

@@ -107,7 +107,7 @@ def fit_lengths(
     Raises
     ------
     ValueError
-        If a class has fewer than three probes, or if all its probes have the same length.
+        If the shapes differ, or if a class has fewer than three probes or only one length.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from netspurt.wording import duration
 
 #: The minimum share of a connection's time in which neither end had data to send.
 _SHARE_MIN = 0.5
-#: The minimum share of this time after which the same end sent data.
+#: One end must have ended at least this share of that time by sending data.
 _PART_MIN = 0.5
 
 
@@ -29,7 +29,7 @@ class LetWait:
     end
         The end: its address and port.
     waited_s
-        The time in which neither end had data to send, and after which this end sent data [s].
+        The time in which neither end had data to send, and which ended when this end sent data [s].
     share
         The share of the connection's time in which neither end had data to send.
     is_seen

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 MOST = 20
 #: The minimum standard deviation of a level's logarithms: half a percent.
 SPREAD_MIN = 0.005
-#: The number of quantiles of a series from which the first division into groups is made.
+#: The first division into groups uses this number of quantiles of a series.
 _POINTS = 300
 #: The maximum number of rounds of EM, and the minimum gain of log-likelihood per value in a round.
 _ROUNDS_MAX = 300
@@ -223,11 +223,11 @@ class _Mixture:
 
 
 def _divisions(x: Floats, most: int) -> list[_Mixture]:
-    """Return starts for EM: the best divisions into 1, 2, ... groups of neighbouring values.
+    """Return the mixtures with which EM starts: the best divisions into 1, 2, ... groups.
 
-    The best division has the smallest sum of squares about the means of its groups.
-
-    In one dimension the best division is found exactly, by dynamic programming.
+    A group consists of neighbouring values. The best division has the smallest sum of squares about
+    the means of its groups. In one dimension the best division is found exactly, by dynamic
+    programming.
     """
     points = np.quantile(x, (np.arange(min(_POINTS, len(x))) + 0.5) / min(_POINTS, len(x)))
     n = len(points)

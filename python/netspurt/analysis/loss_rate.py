@@ -23,7 +23,8 @@ _CUTS_MIN = 5
 _SENDING = ("congestion_window", "repair", "timeout")
 #: The part of the time in which the sender had data and its receiver delayed it.
 _WINDOW = "receive_window"
-#: The minimum share of these parts in a connection's time, and of one direction in its data.
+#: These parts must be at least this share of a connection's time. One direction must have at least
+#: this share of the connection's data.
 _SHARE_MIN = 0.5
 #: The maximum factor between the rate and the formula's rate.
 _RATE_FACTOR_MAX = 2.0
@@ -84,7 +85,7 @@ class LossLimit:
         return self.window_bps is not None and self.window_bps < 2 * self.had_bps
 
     def window_sentence(self) -> str:
-        """Return a sentence on the rate that the receive window allows; empty if it is not near."""
+        """Return a sentence on the rate that the window allows; empty if much more is allowed."""
         if self.window_bytes is None or self.window_bps is None or not self.is_window_near:
             return ""
         octets, allowed = number(self.window_bytes), rate(self.window_bps)

@@ -37,8 +37,8 @@ class LossShare:
         The number of lost probes in each loss event, shape (k,). Losses belong to one event if
         their distance is at most the distance over which losses of this recording are correlated.
     apart_max
-        This distance in probes; 1 for consecutive probes. For several recordings, the largest
-        distance.
+        The distance over which losses are correlated, in probes; 1 for consecutive probes. For
+        several recordings, the largest distance.
     outages
         The number of probes in each run of at least `FEW` consecutive losses, shape (j,).
     """
@@ -87,7 +87,10 @@ class LossShare:
 
     @property
     def others(self) -> list[float]:
-        """Other possible shares: the ends above zero, and `without_largest` for a large event."""
+        """Other possible shares: the interval's ends, and `without_largest` for a large event.
+
+        A share of zero is left out.
+        """
         shares = [self.low, self.high, *([self.without_largest] if self.has_large_event else [])]
         return [share for share in shares if share > 0]
 

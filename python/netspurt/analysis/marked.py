@@ -1,4 +1,4 @@
-"""Connections whose data a queue marked as congested (ECN), so that their link was full."""
+"""Connections whose data a queue marked as congested (ECN), because their link was full."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class MarkedLink:
     rate_bps, lasted_s
         The rate of the connection, in bits per second, and its time, in seconds.
     rtt_s, rtt_s_min
-        The mean round trip and the shortest one, in seconds. `None` unless the capture was taken
-        beside the sender, where they are those of the whole path.
+        The mean round trip and the shortest one, in seconds. They are known only beside the sender,
+        because only there a capture shows round trips of the whole path. Elsewhere `None`.
     """
 
     connection: int
@@ -60,10 +60,10 @@ class MarkedLink:
 
 
 def marked_links(tables: Mapping[str, Table]) -> dict[tuple[int, str], MarkedLink]:
-    """Return the directions whose data a queue marked while it was on its way most of the time.
+    """Return the directions with marked data, if data was on its way for most of the time.
 
-    Both SYNs must have negotiated ECN. With Accurate ECN, which `ecn_permitted` leaves out, the
-    flags ECE and CWR are parts of a counter.
+    Both SYNs must have negotiated ECN. In Accurate ECN the flags ECE and CWR are parts of a
+    counter, so `ecn_permitted` does not include Accurate ECN.
 
     Parameters
     ----------
@@ -72,7 +72,8 @@ def marked_links(tables: Mapping[str, Table]) -> dict[tuple[int, str], MarkedLin
 
     References
     ----------
-    RFC 3168 §6.1: ECE echoes a mark, and CWR answers it when cwnd was reduced.
+    RFC 3168 §6.1: the receiver echoes a mark with ECE. The sender answers with CWR when it has
+    reduced cwnd.
     """
     connections = tables["connections"]
     often = connections.select(

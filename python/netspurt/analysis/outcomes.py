@@ -32,8 +32,8 @@ class Outcome:
     Attributes
     ----------
     took_s
-        The time from its start until all its data was acknowledged [s]. It is infinite if that did
-        not happen.
+        The time from its start until all its data was acknowledged [s]. Infinite if not all data
+        was acknowledged.
     watched_s
         The time from its start to the end of the run or of the capture [s].
     acked_bytes
@@ -55,7 +55,7 @@ class Outcome:
 
     @property
     def goodput_bps(self) -> float:
-        """The acknowledged octets, divided by the time that this took [bit/s]."""
+        """The rate at which data was acknowledged [bit/s]."""
         busy = min(self.took_s, self.watched_s)
         return 8 * self.acked_bytes / busy if busy > 0 else 0.0
 
@@ -79,7 +79,8 @@ def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
         return None
     connections = optional(run, "connections")
     timeouts = int(sums["timeouts"][0])
-    # In a run, the table of this name has the connections of populations or of programs.
+    # A capture's table `connections` has the column `ending`. A run's table of the same name does
+    # not have this column, and contains the connections of populations or of programs.
     if connections is not None and "ending" in connections:
         own = connections.where(connection=int(flow.removeprefix("c")))
         segments = run.table("segments").where(flow=flow)

@@ -18,8 +18,8 @@ from netspurt.wording import counted, duration, rate
 _RTT_RATIO_MIN = 1.05
 #: A queue counts as full if its delay is at least this share of the largest delay before a loss.
 _FULL = 0.75
-#: The minimum share of the losses that come with a full queue. One loss of five may have another
-#: cause, such as the end of slow start, when the queue grows within a round trip.
+#: The minimum share of the losses that occur while the queue is full. One loss of five may have
+#: another cause, such as the end of slow start, when the queue grows within a round trip.
 _SHARE_MIN = 0.8
 #: The minimum ratio of the mean queue before losses to the mean queue of all round trips. If losses
 #: do not depend on the queue, both are about equal.
@@ -37,7 +37,7 @@ class Overflow:
     connection
         The number of the connection.
     losses
-        The losses. Those within one round trip count once.
+        The number of losses. Losses within one round trip count once.
     rtt_s_losses, rtt_s, rtt_s_min
         The mean round trip before the losses, the mean of all, and the shortest, in seconds.
     rate_bps, lasted_s
@@ -67,8 +67,8 @@ class Overflow:
 def overflows(tables: Mapping[str, Table]) -> dict[tuple[int, str], Overflow]:
     """Return the directions, captured beside their senders, that lost data when a queue was full.
 
-    The round trip grows with the queue. So losses of a full queue come when the round trip is
-    longest, and other losses come at any round trip.
+    The round trip grows with the queue. So a full queue drops packets when the round trip is
+    longest. Other losses occur at any round trip.
 
     Parameters
     ----------

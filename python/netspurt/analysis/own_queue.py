@@ -21,15 +21,16 @@ from netspurt.table import Table
 _GROWTH_MIN = 0.4
 #: The minimum share of the changes of the round trip that come from the sender's own queue.
 _SHARE_MIN = 0.5
-#: By how much the rate during slow changes may differ from the rate of the whole time.
+#: The maximum difference between the rate during slow changes and the rate of the whole time, as a
+#: share.
 _RATE_OFF_MAX = 0.01
-#: By how much the rate during slow changes may be higher if the link was full.
+#: If the link was full, the rate during slow changes is higher by at most this share.
 _RATE_OFF_BEFORE = 0.1
 
 
 @dataclass(frozen=True)
 class _Changes:
-    """Changes of the round trip: their sums, and how long they lasted [s].
+    """Changes of the round trip: how much data was missing, and how long the changes lasted.
 
     Attributes
     ----------

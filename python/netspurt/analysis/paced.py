@@ -1,4 +1,4 @@
-"""Connections with a constant rate if the capture does not show what limited this rate."""
+"""Connections with a constant rate for which a capture does not show what limited it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netspurt.wording import counted, duration, number, rate
 
 @dataclass(frozen=True)
 class Paced:
-    """A direction with a constant rate and short queues, beside its sender.
+    """A direction with a constant rate and short queues, captured beside its sender.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ from netspurt.table import Table
 
 Floats = NDArray[np.float64]
 
-#: Durations count as the same if they differ by at most this share of the first one.
+#: Two durations count as the same if they differ by at most this share of the first duration.
 SAME = 0.01
 
 #: A connection begins at the same instant in two simulations. In live runs the instants may differ
@@ -66,7 +66,7 @@ class Pairs:
 
     @property
     def later(self) -> NDArray[np.intp]:
-        """The numbers of connections that are faster, equal and slower in the second run."""
+        """The numbers of connections that are faster, equally fast and slower in the second run."""
         return np.bincount(np.sign(self._changes()).astype(int) + 1, minlength=3)
 
     def _changes(self) -> Floats:
@@ -74,7 +74,10 @@ class Pairs:
         return np.where(np.abs(second - first) <= SAME * first, 0.0, second - first)
 
     def quantiles_s(self) -> list[tuple[float, float, float]]:
-        """Return each share with the quantile of each run [s]; NaN if no duration is longer."""
+        """Return each share with the quantile of each run [s].
+
+        A quantile is NaN if it would be the longest of the durations.
+        """
         first, second = (np.sort(each) for each in self.durations_s)
         return [(share, _quantile(first, share), _quantile(second, share)) for share in SHARES]
 

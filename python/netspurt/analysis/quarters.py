@@ -20,7 +20,7 @@ _TIMES = 1.2
 
 
 def quarter_words(delays: Delays) -> list[str]:
-    """Return a sentence if the level of the delays changed, or no sentence.
+    """Return a sentence if the level of the delays changed; otherwise the list is empty.
 
     The level changed if the medians of two quarters differ by a fifth or more, and by more than the
     interquartile range of every quarter. So long delays that come and go do not count.

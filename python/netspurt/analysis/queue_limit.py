@@ -1,11 +1,11 @@
 """The limit of a drop-tail queue on a path, from a capture beside the sender.
 
-A packet is dropped if the queue is full when it arrives. The packet before it was the last one that
-entered. That packet waited until all packets before it in the queue had left, so its round trip
-exceeds the minimum round trip by this wait. The wait, divided by the transmission time of one
-packet, is the number of packets before it. The limit is this number plus one, because the last
-packet also counts. The packet in transmission is included. The method follows from a remark of
-Jacobson 1988. The treatment of delayed ACKs is ours.
+A packet is dropped if the queue is full when it arrives. The packet before the dropped packet was
+the last packet that entered the queue. It waited until all packets before it in the queue had left,
+so its round trip exceeds the minimum round trip by this wait. The wait, divided by the transmission
+time of one packet, is the number of packets before the last packet. The limit is this number plus
+one, because the last packet also counts. The packet in transmission is included. The method follows
+from a remark of Jacobson 1988. The treatment of delayed ACKs is ours.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class QueueLimit:
 
     @property
     def packets(self) -> int | None:
-        """The limit: the largest backlog that two drops reach, rounded up; `None` without a drop.
+        """The limit: the largest backlog or the second largest, rounded up; `None` without a drop.
 
         A packet that is partly transmitted still takes its place, so a backlog is rounded up. If
         packets left between the packet before a drop and the dropped packet, the backlog of this
         drop is smaller than the limit. A backlog is larger than the limit only if the receiver
-        held an ACK for longer than assumed. So if there are three drops or more, two of them must
-        reach the limit.
+        held an ACK for longer than assumed. So with three drops or more, the largest backlog is
+        not trusted, and the second largest is the limit.
         """
         count = len(self.backlogs)
         if not count:
@@ -56,7 +56,7 @@ class QueueLimit:
         return int(reached[-1 if count < 3 else -2])
 
 
-#: A backlog that exceeds a whole number by less than this share of a packet is that number.
+#: A backlog that exceeds a whole number by less than this share of a packet is rounded down.
 _TOLERANCE = 0.01
 
 
@@ -80,7 +80,8 @@ def queue_limit(
     Raises
     ------
     ValueError
-        If no round trip can be measured, because nothing was acknowledged.
+        If no ACK covers only new data, because then no round trip is known. Also if `packet_s` is
+        not given and the ACKs do not show it.
 
     Notes
     -----
@@ -125,7 +126,7 @@ class _NewAcks:
         fresh = trace.data & ~trace.again
         ends = (trace.seq + trace.length)[fresh]
         full = float(np.median(trace.length[fresh])) if fresh.any() else 1.0
-        # An ACK that covers the start of a retransmission had to wait for it.
+        # An ACK that covers the start of a retransmission waited for this retransmission.
         retransmitted = np.unique(trace.seq[trace.again])
         clean = np.searchsorted(retransmitted, ack) == np.searchsorted(retransmitted, low)
         place = np.minimum(np.searchsorted(ends, ack), max(0, len(ends) - 1))

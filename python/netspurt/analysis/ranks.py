@@ -1,4 +1,4 @@
-"""Ranks of values, and the test of two samples by them."""
+"""Ranks of values, and the test of two samples by their ranks."""
 
 from __future__ import annotations
 

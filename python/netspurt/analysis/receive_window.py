@@ -24,8 +24,8 @@ from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 from netspurt.wording import duration, number, rate
 
-#: The minimum share of a connection's time in which it waited for the receive window, and of its
-#: busy time in which data was on its way.
+#: A connection waited long for the receive window if it waited for at least this share of its time.
+#: Its data was on its way long if this took at least the same share of its busy time.
 _SHARE_MIN = 0.25
 #: The columns that name a direction.
 _KEY = ("connection", "direction")
@@ -33,7 +33,7 @@ _KEY = ("connection", "direction")
 #: pause, such as the wait for a delayed ACK while the window is full, any queue is shorter.
 _LONGER = ("longer", "slowly longer")
 #: Bounds of `WindowLimit.open_share`. From the first bound on, the size of the receive buffer
-#: limits the window. Below the second bound, an application that reads slowly limits it.
+#: limits the window. Below the second bound, an application that reads slowly limits the window.
 _OPEN_MIN, _SLOW_MAX = 0.95, 0.75
 
 
@@ -54,8 +54,8 @@ class WindowLimit:
     trip
         The round trips; beside the receiver, that of the handshake.
     open_share
-        The window divided by the largest window so far, mean over the time. The rest of the largest
-        window is data that the application had not read.
+        The mean over the time of the window divided by the largest window so far. The rest of the
+        largest window is data that the application had not read.
     mean_bytes
         The mean window over the time.
     closed
@@ -66,8 +66,8 @@ class WindowLimit:
     fills_queue
         True if the sender sent more when round trips became longer, or if this is not known.
     is_possible
-        True if the application surely read slowly, but the capture, beside the receiver, does not
-        show that the sender filled the window.
+        True if the application surely read slowly, but the sender may not have filled the window. A
+        capture beside the receiver does not show whether the sender filled the window.
     """
 
     connection: int
@@ -102,8 +102,8 @@ class WindowLimit:
         """Whether data waited in a queue, or may have waited in one."""
         if self.trip.of_data:
             return self.trip.has_queue and self.fills_queue
-        # The window allows more than the actual rate in round trips as long as the handshake's. So
-        # the round trips of data may be longer.
+        # If the round trips of data were as long as the handshake's, the window would allow a
+        # higher rate than the actual one. So the round trips of data may be longer.
         return self.allowed_bps >= QUEUE_RATIO * self.had_bps
 
     def sentence(self, who: str) -> str:
@@ -132,7 +132,7 @@ class WindowLimit:
 
     @property
     def _helps(self) -> str:
-        """The verb for a larger buffer, which may not help if the application reads slowly."""
+        """The end of the sentence on a larger buffer, which surely helps only if `is_open`."""
         return " helps" if self.is_open else ", or an application that reads faster, may help"
 
     def _unread(self) -> str:
@@ -184,7 +184,7 @@ def slow_readers(tables: Mapping[str, Table]) -> list[WindowLimit]:
         np.ma.asarray(connections["window_open_share"], dtype=float), 1.0
     )
     slow = np.isin(spent["connection"], connections["connection"][opened < _SLOW_MAX])
-    # If all data was sent most of the time, the sender had no use for a larger window.
+    # If the sender had sent all its data for most of the time, a larger window would not help it.
     busy_s, flying_s = _busy_s(spent), spent.seconds("congestion_window_ns")
     had_more = (busy_s > 0) & (flying_s >= _SHARE_MIN * busy_s)
     limits = _limits(tables, spent.select(slow & ~_is_long(spent) & had_more))

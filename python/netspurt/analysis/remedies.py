@@ -9,11 +9,11 @@ time, over the connections. If only one connection waited, there is no interval.
 
 A silence with several timeouts is an outage: the path lost all copies before the last one. The
 capture does not show which copy of another timer would have been the first after the outage. So a
-remedy counts as saving nothing there, and `outages` has bounds of the time that a lower floor would
-have saved. Tail loss probes and RACK send one copy at the beginning, so they save nothing in an
-outage. No change shortens a silence without an answer. No change shortens a silence either if its
-answer came sooner after the last retransmission than a round trip takes: the answer was to an
-earlier copy, which the path had delayed.
+remedy counts as saving nothing there, and `outages` returns bounds of the time that a lower floor
+would have saved. Tail loss probes and RACK send one copy at the beginning, so they save nothing in
+an outage. No change shortens a silence without an answer. The answer may also come sooner after the
+last retransmission than a round trip takes. Then it answers an earlier copy, which the path had
+delayed, and no change shortens the silence.
 
 A floor is what Linux calls rto_min: the minimum time that the timer adds to srtt. A change that a
 sender already has is not a remedy. The floor of a host is at most the shortest time above srtt that
@@ -45,7 +45,7 @@ _DELAYED_ACK_S = 0.2
 _ROUND_TRIPS_BEFORE_PROBE = 2
 #: RACK waits a quarter of the round trip for reordered segments (RFC 8985 §6.2).
 _REORDERING = 0.25
-#: An answer that comes within less than this part of the shortest round trip is to an earlier copy.
+#: An answer within less than this part of the shortest round trip answers an earlier copy.
 _OF_SHORTEST = 7 / 8
 #: The largest minimum RTO in use [s] (RFC 6298 §2.4).
 _FLOOR_MAX_S = 1.0
@@ -56,9 +56,9 @@ _BELOW_OWN = 0.8
 _WORTHWHILE = 1.1
 #: The floor that is tried in outages [s]. Receivers with Linux delay ACKs by 40 ms.
 _IN_OUTAGES_S = 0.04
-#: A timer that doubles fires late after an outage: on average by this share of the outage's length
-#: plus the timer's first value, if the lengths of outages differ smoothly by a factor of two or
-#: more.
+#: A timer that doubles fires late after an outage. The mean delay is this share of the sum of the
+#: outage's length and the timer's first value. The share assumes that the lengths of outages differ
+#: smoothly by a factor of two or more.
 _LATE_AFTER_OUTAGE = 1 / np.log(2) - 1
 #: A timer follows another rule than RFC 6298 if it is longer than RFC 6298's by this factor.
 _FAR_FACTOR = 2.0
@@ -82,7 +82,7 @@ class Remedy:
     waited_s
         The time that all silences waited for retransmission timers, in seconds.
     all_silences
-        The number of all these silences.
+        The number of all silences that waited for retransmission timers.
     floor_s
         The floor of the timer, in seconds, if the change is a lower floor.
     """
@@ -142,13 +142,13 @@ class Silences:
         The time from the last progress to the last retransmission, in seconds.
     unanswered_s
         The time from the last progress to the last unanswered retransmission, in seconds. It is 0
-        if the first one was answered.
+        if the first retransmission was answered.
     timeouts
         The number of consecutive timeouts.
     answered
         True if new data was acknowledged after the silence.
     late
-        True if this answer came too soon to be to the last copy, so it was to an earlier copy.
+        True if this answer came too soon to answer the last copy, so it answered an earlier copy.
     arrived
         True if the original had arrived before a single timeout, by the verdict on the
         retransmission. The path had delayed it or its acknowledgment, or had lost the
@@ -294,8 +294,8 @@ def _worthwhile(found: Sequence[Remedy]) -> Iterator[Remedy]:
 def outages(of: Silences) -> Outages | None:
     """Return what is known of the silences with several timeouts; `None` if there are none.
 
-    The path failed until the last unanswered copy left, and worked when the answered one left. It
-    came back at an unknown time between the two.
+    The path failed until the last unanswered copy left. It worked when the answered copy left. The
+    capture does not show when the path began to work between these two instants.
     """
     which = of.in_outages & of.answered
     if not which.any():
@@ -318,10 +318,10 @@ def outages(of: Silences) -> Outages | None:
 
 
 def _first_copy(timer: Floats, after: Floats, *, strictly: bool) -> Floats:
-    """Return when the first copy of timers that double leaves at or after some instants [s].
+    """Return when a timer that doubles sends its first copy at or after an instant [s].
 
-    All times count from the last progress. If `strictly` is true, a copy that leaves exactly at an
-    instant does not count.
+    The arrays have a timer and an instant for each silence. All times count from the last progress.
+    If `strictly` is true, a copy that leaves exactly at the instant does not count.
     """
     doubled = np.log2(after / timer + 1)
     copies = np.floor(doubled) + 1 if strictly else np.ceil(doubled)
@@ -470,10 +470,12 @@ def _rack(in_capture: Silences) -> Remedy:
 def _remedy(
     name: str, in_capture: Silences, saved: Floats, spurious: Interval | None = None
 ) -> Remedy:
-    """Return a remedy from the time saved in each silence; NaN where it does not apply.
+    """Return a remedy from the time `saved` in each silence.
 
-    The saved time counts as 0 if the silence would not end earlier, if it has no answer, if its
-    answer was to an earlier copy, if the original had arrived, or if there were several timeouts.
+    `saved` is NaN for a silence to which the change does not apply.
+
+    A change saves time only in a silence that has a single timeout and an answer to its last copy,
+    and whose original had not arrived. In other silences the saved time counts as 0.
     """
     judged_here = in_capture.answered & ~in_capture.in_outages
     judged_here &= ~in_capture.late & ~in_capture.arrived

@@ -64,8 +64,8 @@ def learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
     return has_delay if has_delay.any() else ~has_delay
 
 
-#: The number of sums that all algorithms share: the probes that left when a delay was known, the
-#: answers, the delays, and the losses of probes that left when a delay was known.
+#: The number of sums that all algorithms share. Two sums are over the probes that left when a delay
+#: was known: their number, and their losses. Two are over all probes: the answers, and the delays.
 _SHARED = 4
 #: The number of sums of each algorithm: spurious retransmissions, timers, delays of spurious
 #: retransmissions, waits for the losses that `_SHARED` counts.
@@ -97,7 +97,7 @@ class Tally:
 
     @classmethod
     def of(cls, sums: Floats, algorithm: int) -> Tally:
-        """Return the sums of an algorithm in `resamples`."""
+        """Return the sums of one algorithm, from sums in the layout of `resamples`."""
         own = _SHARED + _OWN * algorithm
         return cls(sums[0], sums[1], sums[3], sums[own], sums[own + 1], sums[own + 3])
 

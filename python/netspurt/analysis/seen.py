@@ -15,8 +15,8 @@ from netspurt.table import Table
 #: If the handshake's round trip to one host is this many times shorter than that to the other host,
 #: the capture was taken beside this host.
 _SHORTER = 8
-#: The minimum share of the time of a connection in which its data was on its way, if this limits
-#: the connection.
+#: Data on its way limits a connection if data is on its way for at least this share of the
+#: connection's time.
 _ON_ITS_WAY_MIN = 0.5
 #: If the mean round trip is this many times the shortest, data waited in a queue.
 QUEUE_RATIO = 1.25
@@ -96,8 +96,8 @@ def _by_handshakes(connections: Table) -> dict[tuple[int, str], str]:
 def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> RoundTrip | None:
     """Return the mean round trip of a direction, if it is known.
 
-    The round trip is the sum of two halves: from the capture to the receiver and back, which data
-    shows, and from the capture to the sender and back.
+    The round trip is the sum of two halves: from the capture to the receiver and back, and from the
+    capture to the sender and back. Data shows the first half.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def window_max(row: Mapping[str, Any], connections: Table) -> int | None:
 
 
 def receiver_of(row: Mapping[str, Any], connections: Table) -> dict[str, Any] | None:
-    """Return the row of the other direction of a connection, whose sender is the receiver here."""
+    """Return the row of the other direction; the receiver of this direction is its sender."""
     own = connections.where(connection=row["connection"]).records()
     return next((other for other in own if other["direction"] != row["direction"]), None)
 

@@ -204,7 +204,7 @@ class Share:
 
     @classmethod
     def of(cls, holds: NDArray[np.bool_]) -> Share:
-        """Return the share of cases for which something holds."""
+        """Return the share of the values that are true."""
         return cls(int(np.sum(holds)), len(holds))
 
 
@@ -271,7 +271,7 @@ class PingRatio:
 
     @property
     def median(self) -> float:
-        """The median ratio; NaN without any."""
+        """The median ratio; NaN if there is no ratio."""
         return float(np.median(self.ratio)) if len(self.ratio) else np.nan
 
 
@@ -352,8 +352,8 @@ def label_timeouts(told: Connections, *, threshold_s: float = TIMEOUT_S) -> Labe
     """Label a timeout in each connection whose longest silence exceeds a threshold.
 
     A silence that waited for the other end, for the receive window or for a round trip gets no
-    label. A silence with nothing to send may get one, because a lost tail looks like this in a
-    capture beside the receiver.
+    label. A silence in which the far end seemed to have nothing to send may get a label, because in
+    a capture beside the receiver a lost tail looks like such a silence.
     """
     known = np.isfinite(told.idle_s) & np.isfinite(told.timeouts)
     loss = np.isin(told.idle_for, ["", "loss", "application"])
@@ -404,7 +404,7 @@ class Split:
         size of the page. The connections in `repaired` have more packets because of repairs.
     chance
         The probability that the throughputs differ by this much if both have the same distribution
-        (Mann and Whitney 1947). It is NaN if one of them is empty.
+        (Mann and Whitney 1947). It is NaN if one of the two groups is empty.
     """
 
     clean: Part

@@ -95,7 +95,11 @@ class _Times:
         return sentence if most is None else f"{sentence}; the longest 1 % of delays: {most}"
 
     def _most(self, left: NDArray[np.float64]) -> str | None:
-        """Return the part of the day with most of these instants; `None` for short recordings."""
+        """Return the part of the day with the most of these instants.
+
+        The result is `None` if the recording is shorter than ten minutes, or if there are fewer
+        than two instants.
+        """
         width = next((w for w, least in _WIDTHS if self.lasts >= least), None)
         if width is None or len(left) < 2:
             return None

@@ -24,7 +24,7 @@ Adaptation = Annotated[
     ),
 ]
 
-#: Lengths come in bursts if at least this many probes in a row have one length, on average.
+#: Lengths come in bursts if on average at least this many consecutive probes have the same length.
 _LEAST = 2
 
 

@@ -123,7 +123,7 @@ def _chosen(
 def _at_two_points(
     runs: list[Run | Explained], ways: list[ComparedWay], names: list[str]
 ) -> list[str]:
-    """Return lines on the connection if two captures hold the same one; else none."""
+    """Return lines on the connection that two captures share; no lines if they share none."""
     from netspurt.pictures.view import connection_of
     from netspurt.report.two_points import sentences
 
@@ -239,7 +239,7 @@ _LONGER = 1.01
 
 
 def _shared_span(ends: list[float], names: list[str]) -> list[str]:
-    """Return a line on the part that both runs last, if one lasts longer. Ends are in seconds."""
+    """Return a line on the compared time, if one run lasts longer. Ends are in seconds."""
     if not ends or max(ends) <= _LONGER * min(ends):
         return []
     longer = ends.index(max(ends))
@@ -255,7 +255,7 @@ _SAME_IN_CAPTURES = ("sack-recovery", "rack")
 
 
 def _as_captured(event: Seen) -> Seen:
-    """Return an event with a cause that a capture can show."""
+    """Return an event as a capture shows it: causes that look the same get one name."""
     return (
         replace(event, cause=" or ".join(_SAME_IN_CAPTURES))
         if event.cause in _SAME_IN_CAPTURES
@@ -451,7 +451,7 @@ _OF_OTHERS = {"in": "received by", "through": "forwarded by"}
 
 
 def _again(comparison: Comparison, names: list[str], ways: list[ComparedWay]) -> list[str]:
-    """Return lines on the retransmissions that each node sends, and then on those of others."""
+    """Return lines on retransmissions: first those that the nodes send, then those of others."""
     both = comparison.retransmissions
     told = list(zip(names, ways, both, strict=True))
     lines = []
@@ -472,7 +472,7 @@ def _tally(counts: dict[str, dict[str, int]], way: str) -> str:
 
 
 def _later(seconds: float) -> str:
-    """Return in words how much later something comes."""
+    """Return a difference of times in words: how much later, or how much earlier."""
     word, size = "later" if seconds >= 0 else "earlier", abs(seconds)
     return f"{size:.3f} s {word}" if size >= 1 else f"{1e3 * size:.3f} ms {word}"
 

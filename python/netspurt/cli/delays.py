@@ -34,7 +34,8 @@ app = App(
 
 #: The number of malformed lines of a file that are shown; all are counted.
 SHOWN = 5
-#: A note that this many recordings share is printed once. `--json` has it with each recording.
+#: If at least this many recordings have the same note, the note is printed once. `--json` has the
+#: note with each recording.
 _SHARED = 3
 
 

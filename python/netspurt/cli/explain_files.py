@@ -34,11 +34,11 @@ def explain_files(
     Raises
     ------
     ValueError
-        If the options contradict each other.
+        If the options contradict each other, or if a file is a recording of delays.
     OSError
         If a file cannot be read or written.
     """
-    # A file that is named twice, or beside its folder, is read once.
+    # The user may name a file twice, or name a file and its folder. Each file is read once.
     own: dict[Path, str] = {}
     for file in _files(files):
         own.setdefault(Path(file).resolve(), file)
@@ -72,7 +72,7 @@ def _check(
     Raises
     ------
     ValueError
-        If they contradict each other.
+        If two options contradict each other, or if an option has an unknown value.
     """
     from netspurt.captures import LAYOUTS
 
@@ -240,8 +240,8 @@ def _print_captures(
             for line in fitted(explained.lines(found, connection, few=FEW, room=width())):
                 print(line)
     if as_json:
-        # This import takes a fifth of the time in which the command starts to print rows of
-        # captures. Rows do not need it.
+        # This import takes a fifth of the time until the command prints the first rows. Rows do not
+        # need the import, so it is here.
         from dataclasses import asdict
 
         shared = [asdict(one) for one in shared_connections(rows)]

@@ -171,7 +171,7 @@ def _run() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except RuntimeError as error:
-        # Python 3.11 wraps an interrupt that comes while a class names its descriptors.
+        # Python 3.11 wraps an interrupt in a RuntimeError if it comes during a `__set_name__`.
         if not isinstance(error.__cause__, KeyboardInterrupt):
             raise
         sys.exit(130)

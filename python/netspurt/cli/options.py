@@ -138,12 +138,14 @@ def setting(text: str) -> tuple[str, str]:
 
 
 def settings(values: Sequence[str] | None, unset: Sequence[str] | None) -> dict[str, str]:
-    """Return the paths and the values of `--set`, which holds over `--unset`.
+    """Return the paths and the values of `--set`.
+
+    netspurt sets these values after it has removed the keys of `--unset`.
 
     Raises
     ------
     ValueError
-        If `--unset` names a key that a `--set` sets, too.
+        If `--unset` names a key that a `--set` sets, or a key within a table that a `--set` sets.
     """
     over = dict(setting(text) for text in values or [])
     for removed in unset or ():

@@ -31,13 +31,13 @@ def complain(error: BaseException, word: str = "error:") -> None:
         text = f"{error.filename}: {error.strerror}"
     # The core's errors of files end with the system's error number, which adds no information.
     text = re.sub(r" \(os error \d+\)", "", text)
-    # The name of a file may contain styles that netspurt did not make. They are not printed.
+    # The name of a file may contain styles that netspurt did not make. They are printed as text.
     text = text.replace("\x1b", r"\x1b")
     print(f"{paint(word, 'bold red', sys.stderr)} {text}", file=sys.stderr)
 
 
 def hint_at_direction(run: Run, flow: str, shown: str | None) -> None:
-    """Print which direction of a flow is shown, if it has both and the user named none."""
+    """Print which direction of a flow is shown, if the flow has both and the user named none."""
     flows = run.flows.where(flow=flow)
     if flows["direction"].tolist() == ["forward", "reverse"]:
         reverse = shown == "reverse"
@@ -207,7 +207,7 @@ _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[nµ]?s|ms|k?B|[MG]B|[kMG]?bit/s|%)(?!
 
 
 def _joined(text: str) -> str:
-    """Return a text without plain spaces between numbers and their units."""
+    """Return a text with a zero octet in place of each space between a number and its unit."""
     return _BEFORE_UNIT.sub("\x00", text)
 
 
@@ -226,7 +226,7 @@ def _at_words(text: str, most: int, indent: str = "") -> Iterator[str]:
 
 
 def width(most: int | None = None) -> int:
-    """Return the width of a line: the terminal's, or 100 without one."""
+    """Return the width of a line: that of the terminal, or 100 without one, but at least 60."""
     import shutil
 
     there = max(60, shutil.get_terminal_size((100, 24)).columns)

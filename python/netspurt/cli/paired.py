@@ -20,7 +20,7 @@ _SUMS = ("complete", "retransmissions", "spurious", "timeouts")
 
 
 def paired(runs: list[Run | Explained]) -> list[Pairs] | None:
-    """Return the populations that both runs have, if they have no flows to compare."""
+    """Return the populations that both runs have, if the runs have no flows to compare."""
     from netspurt.analysis.paired import pairs_of
 
     first, second = runs

@@ -276,7 +276,7 @@ def explain(
     typer.echo(f"{paint(str(judged.verdict), style)}\n")
     rows = [*_explained(judged), *((f"run {run}", command) for run, command in runs.items())]
     labels = max(len(label) for label, _ in rows)
-    # A command is not wrapped, so that it can be copied.
+    # A command is not wrapped, because users copy it.
     for label, text in rows:
         room = len(text) if label.startswith("run ") else width() - labels - 2
         for line in wrapped([(label, text)], (labels, max(room, 1))):

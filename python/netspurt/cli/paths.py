@@ -61,7 +61,7 @@ def each(
     Raises
     ------
     typer.Exit
-        With 2, after all recordings, if one of them was wrong.
+        With status 2, after all recordings, if one of them had an error.
     """
     told, wrong, first = [], False, True
     for _, reading in read_all(files, how):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from netspurt.captures import Explained
     from netspurt.run import Run
 
-#: Kinds of plots that any packets have, whether they were simulated or captured.
+#: Kinds of plots that need only packets, whether they were simulated or captured.
 TRAFFIC = ("outstanding", "throughput", "density", "flows")
 
 #: Kinds of plots.
@@ -35,7 +35,7 @@ _OF_RUNS = ("cwnd", "queue", "path")
 _OF_CAPTURES = tuple(kind for kind in _KINDS if kind not in _OF_RUNS)
 _ALL = "all"
 
-#: For words that name what a picture shows, the kind of picture.
+#: The kind of picture that shows what a word names.
 _SHOWN_BY = {
     **dict.fromkeys(("rtt", "rtts", "delay", "delays", "timer", "timers"), "rto"),
     **dict.fromkeys(("window", "ssthresh"), "cwnd"),
@@ -129,7 +129,7 @@ def _note(text: str) -> None:
 
 @dataclass(frozen=True)
 class _Order:
-    """An order to draw: the run or the capture, its path, given names and times, and the file."""
+    """What the user asked to draw: a run or a capture, its path, names and times, and the file."""
 
     path: Path
     opened: Run | Explained
@@ -194,7 +194,7 @@ def _check_tables(order: _Order, kind: str) -> None:
     Raises
     ------
     ValueError
-        If it lacks one. The message names the option that records it.
+        If the run lacks a table. The message names the option that records the table.
     """
     if missing := order.missing(kind):
         raise ValueError(
@@ -249,12 +249,12 @@ def _draw_all(order: _Order) -> None:
 
 
 def _check_names(order: _Order) -> None:
-    """Check that the tables know each flow, node and link that an option names.
+    """Check that the tables contain each flow, node and link that an option names.
 
     Raises
     ------
     ValueError
-        If they do not. The message has the names that they know.
+        If a name is not in the tables. The message lists the names in the tables.
     """
     from netspurt.table import optional
 
@@ -271,7 +271,7 @@ def _check_names(order: _Order) -> None:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Add the name of the run or the capture to errors from drawing it."""
+    """Add the name of the run or the capture to errors of drawing."""
     try:
         yield
     except ValueError as error:

@@ -206,7 +206,8 @@ def _matches(found: list[Matched], names: list[str]) -> list[str]:
 def _swapped(found: list[Matched], first: Path, second: Path) -> list[str]:
     """Return a line if the second capture is nearer to all clients than the first.
 
-    The sum of both times does not depend on the difference of the clocks. Each time alone does.
+    The sum of both times does not depend on the difference of the clocks, but each time depends on
+    it.
     """
     both = [[s for s in (one.out_s, one.back_s) if math.isfinite(s)] for one in found]
     sums = [sum(known) for known in both if known]

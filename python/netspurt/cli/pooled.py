@@ -74,8 +74,9 @@ _ON_HOST_NS = 500_000
 def _taken_at(found: Explained) -> str | None:
     """Return a sentence on where a capture was taken, if all its connections agree.
 
-    The connections with data agree if all were captured beside the same host, or all on the path
-    between their ends, or if the place is unknown for all. Several files never agree.
+    The connections with data agree in three cases: all were captured beside the same host, all were
+    captured on the path between their ends, or the place is unknown for all. Several files never
+    agree.
     """
     connections, where = found.table("connections"), vantages(found.tables)
     sent, ends = Counter[str](), set[tuple[str, ...]]()
@@ -177,7 +178,7 @@ def _guesses(again: Table, what: str) -> NDArray[np.bool_]:
 
 
 def _unsure_beside(found: Explained) -> Iterator[str]:
-    """Yield why losses seen in ACKs are guesses if they were captured beside the receiver."""
+    """Yield why the cause *loss seen in ACKs* is a guess if the capture is beside the receiver."""
     again, where = found.table("retransmissions"), vantages(found.tables)
     of = zip(again["connection"].tolist(), again["direction"].tolist(), strict=True)
     beside = np.array([where.get(key) == "receiver" for key in of], bool)
@@ -194,7 +195,7 @@ def _unsure_beside(found: Explained) -> Iterator[str]:
 
 
 def _two_waits(found: Explained) -> Iterator[str]:
-    """Yield the reason if timers waited longer than the silence before they fired."""
+    """Yield why waits of timers are longer than the silences before the timers, if this is so."""
     waited = float(found.table("waits").seconds("waited_ns").sum())
     silent = float(found.table("spent").seconds("timeout_ns").sum())
     if waited > _DIFFER * silent:
@@ -372,7 +373,7 @@ def _of_window(one: LossLimit) -> str:
 
 
 def _longest(found: Explained) -> Iterator[str]:
-    """Yield what each connection mostly waited for, if there are several, the longest first."""
+    """Yield the longest of several connections, each with the largest part of its time."""
     spent = heard(found.tables)
     told = largest_parts(spent)
     if len(told) < 2:

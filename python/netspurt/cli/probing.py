@@ -112,7 +112,7 @@ def _rotation(text: str | None) -> tuple[int | None, float | None]:
 
 
 def _over_a_line(host: str | None, line: list[str], kind: str, port: int | None) -> int:
-    """Run this command again with its host at the end of an emulated line; return its status."""
+    """Run this command again over an emulated line to a host made for it; return its status."""
     from netspurt.line import FAR, over_line
     from netspurt.probe import PORTS
 
@@ -342,7 +342,7 @@ def _summary(watch: Watch, told: dict[str, Any]) -> Iterator[str]:
 
 
 def _returned(watch: Watch) -> Iterator[str]:
-    """Yield what ICMP errors say of lost probes, and what to do about a port without a host."""
+    """Yield what ICMP errors say of lost probes, and what to do if nothing listens at the port."""
     for why, count in watch.returned.items():
         yield f"{counted(count, 'lost probe')}: {why}"
     about = watch.header
@@ -413,7 +413,7 @@ def _table_row(algorithm: dict[str, Any], share: float) -> list[str]:
 
 
 def _tenths(seconds: float) -> str:
-    """Return seconds as RFC 889's table has them, or three digits of a time shorter than that.
+    """Return seconds in tenths, as in RFC 889's table. Shorter times have three digits.
 
     Examples
     --------

@@ -26,7 +26,7 @@ class Form:
     Raises
     ------
     ValueError
-        If both are requested.
+        If both JSON and CSV are requested.
     """
 
     as_json: bool = False

@@ -38,8 +38,8 @@ class How:
     lost_after
         A reply counts as lost if it arrives later than this, in seconds.
     captures
-        Whether captures in a folder are read as recordings. If not, they are ignored, and a folder
-        may have no recording.
+        Whether captures in a folder are read as recordings. If not, captures are ignored, and a
+        folder may have no recording.
     """
 
     format: str | None
@@ -55,7 +55,7 @@ def files_of(path: Path) -> list[Path]:
     Raises
     ------
     ValueError
-        If a folder has none.
+        If a folder has no recording.
     """
     if not path.is_dir():
         return [path]
@@ -90,8 +90,9 @@ def files_of(path: Path) -> list[Path]:
 def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings | Exception]]:
     """Yield each file with its recordings, or with the error of reading it.
 
-    A folder may contain other files. They are left out, and messages name the first ones. If no
-    file of the folder is a recording, an error follows, unless `how` ignores captures.
+    A folder may contain other files. They are left out, and messages name the first of them. If no
+    file of the folder is a recording, an error follows for the folder. If `how` ignores captures,
+    there is no such error.
     """
     from netspurt.captures import is_capture
 

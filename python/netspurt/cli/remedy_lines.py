@@ -100,7 +100,7 @@ _LINUX_FLOOR_S = 0.2
 
 
 def _in_linux(shown: Sequence[Remedy], of: Silences) -> Iterator[str]:
-    """Yield how the floors that are shown compare with the sender's own, and with other stacks'."""
+    """Yield a comparison of the shown floors with the sender's floor and those of other stacks."""
     floors = [one.floor_s for one in shown if one.floor_s is not None]
     if not floors:
         return
@@ -155,7 +155,7 @@ def _late(count: int) -> Iterator[str]:
 
 
 def _arrived(count: int) -> Iterator[str]:
-    """Yield why nothing is counted where the original had arrived."""
+    """Yield why no saved time is counted if the original had arrived."""
     if count:
         yield (
             f"In {counted(count, 'silence')} the original had arrived, so the retransmission was "
@@ -165,12 +165,12 @@ def _arrived(count: int) -> Iterator[str]:
 
 
 def _changed(saved_s: float) -> str:
-    """Return a saved time in words. It is negative if the silences would have been longer."""
+    """Return a saved time in words; `saved_s` is negative if the silences would be longer."""
     return f"{duration(abs(saved_s))} {'longer' if saved_s < 0 else 'shorter'}"
 
 
 def _open_ended(of: Silences) -> Iterator[str]:
-    """Yield the assumption on silences without an end."""
+    """Yield why no time is saved in silences without an answer."""
     open_ended = int((~of.answered).sum())
     if open_ended:
         yield (

@@ -109,7 +109,7 @@ def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> 
     Raises
     ------
     ValueError
-        If they contradict each other.
+        If two options contradict each other.
     """
     if out is not None and out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file: --out names a folder")
@@ -131,7 +131,7 @@ def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> 
         raise ValueError(f"--all prints every setting without intervals: leave {other} out")
 
 
-#: The most settings of grids: some hours of replaying.
+#: The maximum number of settings of grids. Their replay takes some hours.
 MOST_SETTINGS = 10_000_000
 
 #: In RFC 889 §2 a probe is lost half a minute after it left [s].

@@ -172,7 +172,7 @@ def _recordings(
     If there are several, a section for all of them together comes first.
 
     The timers are `estimators`, or else those of a replay's folder, or else the usual ones.
-    `beside` says that the folder has captures, so that it may have no recording.
+    `beside` is true if the folder has captures. Such a folder may have no recording.
 
     Raises
     ------

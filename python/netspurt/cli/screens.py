@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 #: The least time between two drawings of a screen, in seconds.
 EVERY_S = 0.1
 
-#: A function that draws lines in place of the previous ones. Lines that come too soon after the
-#: previous ones are skipped, unless `last` is true.
+#: A function that draws lines in place of the previous lines. It skips lines that come too soon
+#: after the previous lines. If `last` is true, it always draws the lines.
 Draw = Callable[..., None]
 
 #: The characters of a small curve, from the least value to the greatest.

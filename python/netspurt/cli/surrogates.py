@@ -138,7 +138,8 @@ def _fitted(
     Raises
     ------
     ValueError
-        If there is neither, or both, or no such row.
+        If neither a row nor a mean and a spread are given, if both are given, or if the row does
+        not exist.
     """
     from netspurt.surrogate import Row
 

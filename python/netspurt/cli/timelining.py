@@ -259,7 +259,7 @@ class Linked:
 
 
 def _write_link(link: Linked, wanted: Wanted) -> None:
-    """Write the behaviour of a link of a scenario in a run, and draw it."""
+    """Write the timeline of a scenario's link, and draw it, as far as this is requested."""
     from netspurt.timelines import printable, read_followed
 
     moves = link.scenario.moves(link.name)
@@ -288,7 +288,7 @@ def write_recorded(
     chosen: int | None = None,
     plot: Path | None = None,
 ) -> None:
-    """Write the file that a link follows so that probes see a recording again.
+    """Write a file that a link follows; probes over this link have the recorded delays again.
 
     Parameters
     ----------

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
 
 
-#: Figures by their labels, one label for each of one or two names. The labels of the first name are
-#: along the x axis.
+#: Figures by their labels. There are one or two names, and a figure has a label for each name. The
+#: labels of the first name are along the x axis.
 Figures = Mapping[tuple[str, ...], "Interval"]
 
 #: The number of characters of labels that fit side by side.
@@ -169,7 +169,7 @@ def _bars(
         columns[name] = values, values - reach[0] + some, values + reach[1] + some
     x = Scale(names[0], ticks=_ticks(rows, across=True))
     marks = bars(columns)
-    # Bars stand on the axis, unless some hang below zero.
+    # If no bar is below zero, the axis begins at zero.
     least, most = reach_of(marks, 1) or (0.0, 0.0)
     y = Scale(label, low=0.0 if least >= -1e-9 * most else None)
     return Picture(marks, y, x, legend=_second(names))
@@ -248,7 +248,7 @@ def in_ratios(numbers: Sequence[float]) -> bool:
 
 
 def crowded(labels: Sequence[str]) -> bool:
-    """Return whether labels at equal distances do not fit side by side, so that they are slanted.
+    """Return whether labels at equal distances are slanted, because they do not fit side by side.
 
     Examples
     --------
@@ -259,7 +259,7 @@ def crowded(labels: Sequence[str]) -> bool:
 
 
 def legible(at: Sequence[float] | NDArray[np.float64], labels: Sequence[str]) -> list[int]:
-    """Return which labels are written so that they do not overlap.
+    """Return the indices of the labels that can be written without overlap.
 
     Examples
     --------

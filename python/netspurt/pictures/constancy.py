@@ -118,7 +118,8 @@ def lengths_of_periods(
         length = values[values > 0] / size
         if not len(length):
             continue
-        # A share applies to all lengths up to the length of its period. There the line falls.
+        # A share applies to all lengths up to the length of its period. The line falls at the
+        # length of each period.
         remaining = np.cumsum(length[::-1])[::-1] / length.sum()
         x = np.concatenate([[length[0] / 2], length])
         y = np.concatenate([remaining, [0.0]])

@@ -54,7 +54,7 @@ class Mark:
     ink
         The colour.
     rank
-        The drawing order. A mark of a greater rank is drawn above the others.
+        The drawing order. A mark is drawn above all marks of lower rank.
     """
 
     label: str
@@ -157,7 +157,7 @@ class Points(Mark):
 
 @dataclass(frozen=True, kw_only=True)
 class Band(Mark):
-    """An area between two values, shape (n,); with `steps` they hold until the next ones."""
+    """An area between two values, shape (n,); with `steps` the values hold until the next ones."""
 
     x: Floats
     low: Floats

@@ -97,7 +97,8 @@ _DIGITS = 6
 def alike(most: Mapping[str, float]) -> dict[str, Shown]:
     """Return how to show several measures. All times have one unit, and all rates have one unit.
 
-    The unit suits the measure with the smallest values, unless others would have too many digits.
+    The unit suits the measure with the smallest values. If other measures would then have too many
+    digits, a larger unit is used.
 
     Parameters
     ----------

@@ -112,10 +112,11 @@ MOST_OF_PAGE = 5
 def timeline(replay: Judged, first: str = "", most: int = _MOST) -> Picture:
     """Show delays and timers over time, with losses and spurious retransmissions.
 
-    At most `most` algorithms are shown, including the recommended one, which is named `first` and
-    has a broad line. The spurious retransmissions of an algorithm have its colour. The axis suits
-    the delays, the shortest timer and the timer named `first`. Other timers may be far above all
-    delays and beyond the axis. Triangles mark them, and the legend tells how long they are.
+    At most `most` algorithms are shown. `first` names the recommended one, which is always shown
+    and has a broad line. The spurious retransmissions of an algorithm have its colour. The axis
+    suits the delays, the shortest timer and the timer named `first`. Other timers may be far above
+    all delays and beyond the axis. Triangles mark these timers, and the legend has the longest
+    value of each.
     """
     delays = replay.delays
     rtt = delays.rtt_s
@@ -131,7 +132,7 @@ def timeline(replay: Judged, first: str = "", most: int = _MOST) -> Picture:
     y = placed(rtt, scale)
     marks: list[Mark] = [Points(label="delay", ink="grey", x=t, y=y, size=size)]
     for place, (algorithm, (ink, dashed)) in enumerate(zip(algorithms, _LOOKS, strict=False)):
-        # Triangles of several timers stand beside each other.
+        # The triangles of several timers must not cover each other.
         beside = place / len(algorithms)
         look = _LineLook.of(algorithm, ink, first, dashed=dashed)
         marks += _over_time(algorithm, t, look, scale, (start, beside))
@@ -389,9 +390,9 @@ def _named(replay: Judged) -> list[JudgedBy]:
 
 
 def _drawn(replay: Judged, first: str = "", most: int = _MOST) -> list[JudgedBy]:
-    """Return the estimators to show, at most `most`.
+    """Return the estimators to show, at most `most`, in the order of the replay.
 
-    The estimator named `first` comes first, then the estimators of the front.
+    If there are more, the estimator named `first` is preferred, and then those of the front.
     """
     if len(replay.algorithms) <= most:
         return list(replay.algorithms)

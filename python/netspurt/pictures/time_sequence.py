@@ -91,7 +91,7 @@ def _count(mark: Mark) -> int:
 
 
 def _empty_corner(picture: Picture, seen: Table) -> Literal["upper left", "lower right"]:
-    """Return the upper left corner, or the lower right one if the left side is full."""
+    """Return the upper left corner, or the lower right corner if the upper left is not empty."""
     (start, end), (low, high) = picture.ends
     early = seen.seconds() < start + 0.3 * (end - start)
     late = seen["seq"] > low + 0.5 * (high - low)
@@ -204,7 +204,7 @@ def _receive_window(
 
 
 def _window_shift(run: Tables, both: Table, direction: str) -> int:
-    """Return the shift of windows in a direction; 0 unless both SYNs offer one (RFC 7323 §2.2)."""
+    """Return the shift of windows in a direction; 0 if a SYN offers no shift (RFC 7323 §2.2)."""
     syns = run.table("syns").where(flow=str(both["flow"][0]))
     shifts = {
         str(of): int(shift)

@@ -61,7 +61,7 @@ def outstanding(data: Table, acks: Table) -> tuple[Floats, Floats]:
 def throughput(run: Tables, view: View) -> Picture:
     """Show the rate of payload sent, and of payload sent for the first time, in equal time steps.
 
-    A line is the mean since the start.
+    A third line shows the mean rate since the start. It counts repeated payload once.
     """
     data, _acks = both_directions(run, view)
     t, size = data.seconds(), data["len_bytes"].astype(np.float64)

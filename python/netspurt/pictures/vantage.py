@@ -1,11 +1,11 @@
-"""Directions of captures that were taken beside the receiver, where some pictures mean nothing."""
+"""Finds out whether a direction was captured beside its receiver, as some pictures need to know."""
 
 from __future__ import annotations
 
 from netspurt.analysis.seen import vantages
 from netspurt.pictures.view import Tables, View, captured, connection_of
 
-#: The vantage at which a capture does not show what some pictures need.
+#: The reason, for error messages, why a capture does not show the facts that a picture needs.
 BESIDE = "the capture was taken beside the receiver"
 
 

@@ -170,7 +170,7 @@ def connection_of(flow: str) -> int:
 
 
 def _was_seen_to_end(run: Tables, flow: str) -> bool:
-    """Return whether this is a connection of a capture, and was closed or reset in it."""
+    """Return whether this is a connection of a capture that saw it closed or reset."""
     connections = captured(run)
     if connections is None:
         return False

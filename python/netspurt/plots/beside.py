@@ -90,7 +90,7 @@ def draw_beside(
 
 
 def _from_data(axes: Axes, start_s: float, span_s: float) -> None:
-    """Shift the time axis so that it begins with the first data segment."""
+    """Shift the time axis to begin with the first data segment."""
     size, unit = fitting_unit(ELAPSED, span_s)
     round_values = MaxNLocator(nbins=8).tick_values(0, span_s / size)
     ticks = [size * tick for tick in round_values if 0 <= size * tick <= span_s]

@@ -304,7 +304,7 @@ def _draw(axes: Axes, panel: Panel, dead: Sequence[Span], limits: tuple[float, f
 
 
 def _limit(axes: Axes, shown: Floats, panel: Panel) -> None:
-    """Set the limits of the y axis: from zero, or close to the values if they hardly change."""
+    """Set the limits of the y axis: from zero, or near the values if the values hardly change."""
     known = shown[np.isfinite(shown)]
     if not (panel.series and len(known)):
         axes.set_yticks([])

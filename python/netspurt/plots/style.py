@@ -202,7 +202,7 @@ def logarithmic(
 ) -> None:
     """Make an axis logarithmic. It has numbers at 1, 2 and 5, or evenly spaced on a small range.
 
-    Its numbers are times, unless `told` formats them.
+    `told` formats the numbers. By default the numbers are times.
     """
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis
@@ -236,7 +236,7 @@ _ASIDE_IN = 0.08
 
 
 def set_title(axes: Axes, title: str) -> None:
-    """Set the title. It takes several lines if it is long or would reach the title at the right."""
+    """Set the title, in several lines if it is long or would reach the title at the right."""
     aside = axes.get_title(loc="right")
     room = axes.get_position().width * root_figure(axes).get_figwidth()
     if len(title) * _TITLE_IN + len(aside) * _ASIDE_IN > room:
@@ -253,11 +253,11 @@ def legend(
     corner: Literal["upper left", "lower right"] | None = None,
     title: str | None = None,
 ) -> None:
-    """Put the legend outside the data or in an empty corner, so that it hides no data."""
+    """Put the legend where it hides no data: outside the axes or in an empty corner."""
     handles, labels = axes.get_legend_handles_labels()
     if not handles:
         return
-    # A long name beside the picture would take the width of the picture.
+    # A long name beside the picture would leave little room for the picture.
     told = [textwrap.fill(label, _NAME, break_on_hyphens=False) for label in labels]
     if corner is None:
         axes.legend(
