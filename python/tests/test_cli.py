@@ -138,16 +138,16 @@ def test_a_full_disk_leaves_no_folder_that_looks_complete(
     assert list((tmp_path / "runs").iterdir()) == []
 
 
-def catches(pid: int, blow: signal.Signals) -> bool:
+def catches(pid: int, signal_sent: signal.Signals) -> bool:
     """Return True if a process has its own handler for a signal."""
     status = Path(f"/proc/{pid}/status").read_text()
     caught = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt"))
-    return bool(int(caught, 16) >> (blow - 1) & 1)
+    return bool(int(caught, 16) >> (signal_sent - 1) & 1)
 
 
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupted_run_leaves_no_folder_that_looks_complete(
-    netspurt: Command, tmp_path: Path, blow: signal.Signals
+    netspurt: Command, tmp_path: Path, signal_sent: signal.Signals
 ) -> None:
     netspurt("new", "mine.toml")
     long = ["--set", "stop=2000000 s", "--out", "run"]
@@ -156,9 +156,9 @@ def test_an_interrupted_run_leaves_no_folder_that_looks_complete(
             time.sleep(0.01)
         time.sleep(0.5)
         assert process.poll() is None, "the process must still run when it is interrupted"
-        process.send_signal(blow)
+        process.send_signal(signal_sent)
         status = process.wait(60)
-    assert status == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}[blow]
+    assert status == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}[signal_sent]
     assert not (tmp_path / "run").exists()
     failed(netspurt("plot", "run"), "does not exist")
 
@@ -180,7 +180,7 @@ start()
 
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_the_next_run_removes_half_written_folders(
-    netspurt: Command, tmp_path: Path, blow: signal.Signals
+    netspurt: Command, tmp_path: Path, signal_sent: signal.Signals
 ) -> None:
     netspurt("new", "mine.toml")
     words = [sys.executable, "-c", SAVING]
@@ -190,10 +190,10 @@ def test_the_next_run_removes_half_written_folders(
         assert len(list(tmp_path.glob(".run.partial-*"))) == 1
         # Another run does not remove this folder while the process that writes it is running.
         assert netspurt("run", "mine.toml", "--out", "other").stderr == ""
-        process.send_signal(blow)
+        process.send_signal(signal_sent)
         process.wait(60)
     leftovers = list(tmp_path.glob(".run.partial-*"))
-    assert len(leftovers) == (1 if blow == signal.SIGKILL else 0)
+    assert len(leftovers) == (1 if signal_sent == signal.SIGKILL else 0)
     assert netspurt("run", "mine.toml", "--out", "run").stderr == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.toml", "other", "run"]
 

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from netspurt.analysis.seen import (
     RoundTrip,
     busiest,
-    heard,
     mostly_on_its_way,
     octets_by_vantage,
     receiver_of,
     round_trip,
     vantages,
     window_max,
+    with_both_directions,
 )
 from netspurt.analysis.spent import WORDS, largest_parts, parts, whole_s
 from netspurt.table import Table
@@ -211,6 +211,6 @@ def test_connections_with_a_silent_direction_are_not_judged() -> None:
     connections = _table(connection=[1, 1, 2, 2, 3, 3], packets=[5, 0, 5, 5, 1, 1])
     spent = _spent(congestion_window=[90, 50, 49], repair=[10, 50, 51])
     tables = {"connections": connections, "spent": spent}
-    assert heard(tables)["connection"].tolist() == [2, 3]
+    assert with_both_directions(tables)["connection"].tolist() == [2, 3]
     # Half of the time is enough.
     assert mostly_on_its_way(tables) == {2: pytest.approx(0.1)}

@@ -175,7 +175,7 @@ pub struct Events<F> {
 }
 
 /// When the buffer holds this many events, the driver of the stages should drain it.
-const COMFORTABLE: usize = 4096;
+const DRAIN_AT: usize = 4096;
 
 impl<F> Events<F> {
     /// A buffer for the kinds in `wanted`.
@@ -195,7 +195,7 @@ impl<F> Events<F> {
 
     /// Whether it is time to [`drain`](Self::drain).
     pub fn is_full(&self) -> bool {
-        self.buffer.len() >= COMFORTABLE
+        self.buffer.len() >= DRAIN_AT
     }
 
     /// Removes the events reported so far.

@@ -482,9 +482,8 @@ impl Segment {
     }
 
     /// The fragment that carries the octets `payload` behind this packet's IP header (RFC 791
-    /// §3.2). The packet may be a fragment itself. The fragment has its own place in the datagram,
-    /// and its own size, which includes a header. All other fields, including id and cause, are
-    /// those of this packet.
+    /// §3.2). The packet may be a fragment itself. The fragment has its own place in the datagram
+    /// and its own size with a header. All other fields are those of this packet.
     ///
     /// # Panics
     /// When the fragment does not begin at a multiple of eight octets, or would exceed the largest

@@ -93,7 +93,7 @@ pub trait Host<F: Frame>: Stage<F> {
     /// at `since`. The actions and the arrival are at the same instant, apart from rounding to
     /// whole nanoseconds. The push of the arrival follows this call.
     #[inline]
-    fn precede(&mut self, now: Time, since: Time, events: &mut Events<F>) {
+    fn act_before(&mut self, now: Time, since: Time, events: &mut Events<F>) {
         let _ = (now, since, events);
     }
 

@@ -58,17 +58,20 @@ def _linux(advice: Advice) -> Iterator[str]:
     """Yield which `rto_min` to set."""
     best = linux_timer(advice)
     floor_s = floor_of(best)
-    floor, bill = ms(floor_s), _bill(advice, best)
+    floor, bill = ms(floor_s), _cost_words(advice, best)
     if abs(floor_s - _OWN_FLOOR_S) < 1e-9:
         yield f"On a Linux server: keep the rto_min of 200 ms: it costs {bill} per 1,000 probes."
         return
     if not gains(advice, best):
         yield (
-            f"On a Linux server: keep the rto_min of 200 ms: it costs {_bill(advice, _OWN)} per "
-            f"1,000 probes, and {floor} costs {bill}, which is no measurable gain."
+            "On a Linux server: keep the rto_min of 200 ms: it costs "
+            f"{_cost_words(advice, _OWN)} per 1,000 probes, and {floor} costs {bill}, which is no "
+            "measurable gain."
         )
         return
-    than = f"; the default of 200 ms costs {_bill(advice, _OWN)}" if _OWN in advice.asked else ""
+    than = (
+        f"; the default of 200 ms costs {_cost_words(advice, _OWN)}" if _OWN in advice.asked else ""
+    )
     yield f"On a Linux server: an rto_min of {floor} costs {bill} per 1,000 probes{than}."
     if best not in advice.asked:
         yield (
@@ -100,10 +103,10 @@ def _quic(advice: Advice) -> Iterator[str]:
     if named:
         best = min(named, key=lambda name: advice.cost(name).total.value)
         what = " there is nothing to set; its timer" if best == "quic" else f": {best}"
-        yield f"With QUIC{what} costs {_bill(advice, best)}."
+        yield f"With QUIC{what} costs {_cost_words(advice, best)}."
 
 
-def _bill(advice: Advice, name: str) -> str:
+def _cost_words(advice: Advice, name: str) -> str:
     """Return a timer's cost per 1,000 probes with its interval."""
     total = advice.cost(name).total
     value, low, high = (ms(THOUSAND * end) for end in (total.value, total.low, total.high))

@@ -32,7 +32,7 @@ def without_choice(advice: Advice) -> str:
     )
 
 
-def rests_on(advice: Advice) -> Iterator[str]:
+def losses_behind_choice(advice: Advice) -> Iterator[str]:
     """Yield sentences on the loss events behind a choice, and on how the choice depends on them."""
     losses = advice.losses
     if losses is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from netspurt.advice.by_stack import by_stack, gains, linux_timer
 from netspurt.advice.deploying import floor_of, linux_commands, quic_words, shortcomings
-from netspurt.advice.losses import rests_on, without_choice
+from netspurt.advice.losses import losses_behind_choice, without_choice
 from netspurt.advice.others import not_taken, others
 from netspurt.advice.phrases import THOUSAND, listed, ms
 from netspurt.advice.price import ROUNDS
@@ -39,7 +39,7 @@ def paragraphs(advice: Advice) -> list[str]:
     texts = [
         " ".join(by_stack(advice)),
         " ".join([*_choice(advice), *others(advice)]),
-        " ".join(rests_on(advice)),
+        " ".join(losses_behind_choice(advice)),
         " ".join(not_taken(advice)),
         " ".join([_priced(advice), *_break_even(advice)]),
         " ".join(_tried(advice)),
@@ -53,14 +53,14 @@ def _choice(advice: Advice) -> list[str]:
     if not advice.pick:
         return ["None of these has bounds and backoff, so none can be recommended as it is."]
     if advice.suits:
-        taken = f"Take {advice.pick}: {_bill(advice, advice.pick)}."
+        taken = f"Take {advice.pick}: {_cost_words(advice, advice.pick)}."
         return [taken, *_not_named(advice)]
     is_asked = advice.pick in advice.asked
     computed = "" if is_asked else ", with constants computed from these delays"
     return [
         f"None of these suits: even {advice.least}, the cheapest, retransmits spuriously for "
         f"{_share(advice, advice.least)} of the answers. Try {advice.pick}{computed}: "
-        f"{_bill(advice, advice.pick)}."
+        f"{_cost_words(advice, advice.pick)}."
     ]
 
 
@@ -83,7 +83,7 @@ def _not_named(advice: Advice) -> list[str]:
     ]
 
 
-def _bill(advice: Advice, estimator: str) -> str:
+def _cost_words(advice: Advice, estimator: str) -> str:
     cost = advice.cost(estimator)
     if cost.count > cost.answers / 2:
         often = f"spurious retransmissions for {_share(advice, estimator)} of the answers"
@@ -273,7 +273,11 @@ def _deploy(advice: Advice) -> list[str]:
     if name != "linux":
         best = "The best named value" if linux in advice.asked else "The best value"
         unsure = [] if gains(advice, linux) else ["Its gain over 200 ms is not measurable."]
-        words = [f"{best} for these delays is {linux}: {_bill(advice, linux)}.", *unsure, *words]
+        words = [
+            f"{best} for these delays is {linux}: {_cost_words(advice, linux)}.",
+            *unsure,
+            *words,
+        ]
         introduction = "its estimator has one constant, rto_min."
         if name != "quic":
             introduction = (

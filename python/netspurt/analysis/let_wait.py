@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netspurt.analysis.seen import heard, vantages
+from netspurt.analysis.seen import vantages, with_both_directions
 from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 from netspurt.wording import duration
@@ -69,7 +69,7 @@ def let_wait(tables: Mapping[str, Table]) -> list[LetWait]:
     tables
         The tables of an explained capture: `connections`, `habits`, `spent`.
     """
-    spent = heard(tables)
+    spent = with_both_directions(tables)
     whole, paused = whole_s(spent), spent.seconds("application_ns")
     long = (paused > 0) & (paused >= _SHARE_MIN * whole)
     if not long.any():

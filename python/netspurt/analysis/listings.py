@@ -36,7 +36,7 @@ class Trace:
     ----------
     t_ns
         Timestamps [ns].
-    data_way
+    in_data_direction
         True for each packet in the direction of the data.
     seq, length, ack, window
         Values of the TCP header. Sequence numbers count from the initial sequence number. `length`
@@ -48,7 +48,7 @@ class Trace:
     """
 
     t_ns: Integers
-    data_way: Booleans
+    in_data_direction: Booleans
     seq: Integers
     length: Integers
     ack: Integers
@@ -75,7 +75,7 @@ class Trace:
     @property
     def data(self) -> Booleans:
         """True for each packet that carries data in the direction of the trace's data."""
-        found: Booleans = self.data_way & (self.length > 0)
+        found: Booleans = self.in_data_direction & (self.length > 0)
         return found
 
     @property
@@ -91,7 +91,7 @@ class Trace:
     def pure_acks(self) -> Booleans:
         """True for each packet in the opposite direction without data, SYN, FIN and RST."""
         plain = (self.flags & (_FIN | _SYN | _RST)) == 0
-        found: Booleans = ~self.data_way & (self.length == 0) & plain
+        found: Booleans = ~self.in_data_direction & (self.length == 0) & plain
         return found
 
 
@@ -148,7 +148,7 @@ def send_ack(trace: Trace) -> SendAck:
     """Return when each transmission of data left, and when its data was first acknowledged."""
     data = trace.data
     ends = (trace.seq + trace.length)[data]
-    answers = ~trace.data_way & ((trace.flags & _RST) == 0)
+    answers = ~trace.in_data_direction & ((trace.flags & _RST) == 0)
     highest = np.maximum.accumulate(np.append(0, trace.ack[answers]))[1:]
     place = np.searchsorted(highest, ends)
     times = np.append(trace.t_ns[answers], -1)
@@ -164,13 +164,13 @@ def kinds(trace: Trace) -> NDArray[np.str_]:
     kinds_found[(trace.flags & _SYN) != 0] = "syn"
     kinds_found[(trace.flags & _RST) != 0] = "rst"
     kinds_found[trace.pure_acks] = _kinds_of_acks(trace)
-    kinds_found[trace.data_way & (kinds_found == "other")] = "ack"
+    kinds_found[trace.in_data_direction & (kinds_found == "other")] = "ack"
     return kinds_found
 
 
 def _kinds_of_acks(trace: Trace) -> NDArray[np.str_]:
     """Return the kind of each pure ACK: new, duplicate (RFC 5681 §2) or old."""
-    answers = ~trace.data_way
+    answers = ~trace.in_data_direction
     pure = trace.pure_acks[answers]
     ack, window = trace.ack[answers], trace.window[answers]
     highest = np.maximum.accumulate(np.append(-1, ack))[:-1]
@@ -183,7 +183,7 @@ def _kinds_of_acks(trace: Trace) -> NDArray[np.str_]:
 
 def packetdat(trace: Trace) -> list[tuple[str, ...]]:
     """Return a row for each packet, as texts."""
-    ways = np.where(trace.data_way, "data", "acks")
+    ways = np.where(trace.in_data_direction, "data", "acks")
     columns = (trace.seq, trace.length, trace.ack, trace.window, trace.size)
     cells = (trace.t_ns, ways, kinds(trace), *columns)
     return [tuple(map(str, row)) for row in zip(*(cell.tolist() for cell in cells), strict=True)]

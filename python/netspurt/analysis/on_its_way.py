@@ -9,7 +9,7 @@ import numpy as np
 from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import loss_limits
 from netspurt.analysis.paced import paced
-from netspurt.analysis.seen import busiest, heard, vantages
+from netspurt.analysis.seen import busiest, vantages, with_both_directions
 from netspurt.analysis.spent import WORDS
 from netspurt.table import Table
 
@@ -37,7 +37,7 @@ def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[st
     connection
         The number of the connection. `None` means all connections.
     """
-    spent = heard(tables)
+    spent = with_both_directions(tables)
     spent = spent if connection is None else spent.where(connection=connection)
     part = spent.seconds(f"{_PART}_ns")
     # Beside a receiver, it is not certain that losses limited the rate.

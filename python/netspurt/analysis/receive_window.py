@@ -14,11 +14,11 @@ from netspurt.analysis.own_queue import fills_queue
 from netspurt.analysis.seen import (
     QUEUE_RATIO,
     RoundTrip,
-    heard,
     receiver_of,
     round_trip,
     vantages,
     window_max,
+    with_both_directions,
 )
 from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
@@ -179,7 +179,7 @@ def slow_readers(tables: Mapping[str, Table]) -> list[WindowLimit]:
         The tables of an explained capture: `connections`, `delay_changes`, `habits`, `spent`,
         `steady`.
     """
-    spent, connections = heard(tables), tables["connections"]
+    spent, connections = with_both_directions(tables), tables["connections"]
     opened: NDArray[np.float64] = np.ma.filled(
         np.ma.asarray(connections["window_open_share"], dtype=float), 1.0
     )
@@ -204,7 +204,7 @@ def window_limits(tables: Mapping[str, Table]) -> list[WindowLimit]:
         The tables of an explained capture: `connections`, `delay_changes`, `habits`, `spent`,
         `steady`.
     """
-    spent = heard(tables)
+    spent = with_both_directions(tables)
     return _limits(tables, spent.select(_is_long(spent)))
 
 

@@ -148,7 +148,7 @@ def receiver_of(row: Mapping[str, Any], connections: Table) -> dict[str, Any] | 
     return next((other for other in own if other["direction"] != row["direction"]), None)
 
 
-def heard(tables: Mapping[str, Table]) -> Table:
+def with_both_directions(tables: Mapping[str, Table]) -> Table:
     """Return the rows of `spent` for connections whose two directions were captured.
 
     `tables` has `connections` and `spent`.
@@ -164,7 +164,7 @@ def mostly_on_its_way(tables: Mapping[str, Table]) -> dict[int, float]:
     The values are the times of the connections [s]. Both directions of each were captured. `tables`
     has `connections` and `spent`.
     """
-    spent = heard(tables)
+    spent = with_both_directions(tables)
     times = whole_s(spent)
     long = spent.seconds("congestion_window_ns") >= _ON_ITS_WAY_MIN * times
     return dict(zip(spent["connection"][long].tolist(), times[long].tolist(), strict=True))

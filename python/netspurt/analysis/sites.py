@@ -324,7 +324,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, *, seed: int = 1) -> Interval:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class TimeoutLabels:
     """Silences that were labelled as timeouts, compared with the sender's own count.
 
     Attributes
@@ -348,7 +348,7 @@ class Labelled:
         return Share(hits, hits + self.missed + self.invented)
 
 
-def label_timeouts(told: Connections, *, threshold_s: float = TIMEOUT_S) -> Labelled:
+def label_timeouts(told: Connections, *, threshold_s: float = TIMEOUT_S) -> TimeoutLabels:
     """Label a timeout in each connection whose longest silence exceeds a threshold.
 
     A silence that waited for the other end, for the receive window or for a round trip gets no
@@ -360,7 +360,7 @@ def label_timeouts(told: Connections, *, threshold_s: float = TIMEOUT_S) -> Labe
     labelled = ((told.idle_s > threshold_s) & loss)[known]
     had = (told.timeouts > 0)[known]
     pairs = ((labelled, had), (~labelled, ~had), (~labelled, had), (labelled, ~had))
-    return Labelled(*(int(np.sum(one & other)) for one, other in pairs))
+    return TimeoutLabels(*(int(np.sum(one & other)) for one, other in pairs))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ComparedWay:
+class ComparedDirection:
     """The compared part of a run: a flow, one of its directions, and the observing node."""
 
     flow: str
@@ -48,7 +48,7 @@ class ComparedWay:
         return [replace(one, key=(other[one.key[0]], *one.key[1:])) for one in seen]
 
 
-def titled(ways: Sequence[ComparedWay]) -> str:
+def titled(ways: Sequence[ComparedDirection]) -> str:
     """Return the compared flows and directions in words."""
     return " and ".join(dict.fromkeys(way.titled for way in ways))
 
@@ -60,12 +60,12 @@ def flow_of_each(paths: tuple[Path, Path], flow: str | None) -> list[str | None]
     return [flow_of(path, name) for path, name in zip(paths, names, strict=True)]
 
 
-def ways_of(
+def compared_directions(
     runs: list[Run | Explained],
     flows: list[str | None],
     direction: str | None,
     node: str | None,
-) -> list[ComparedWay]:
+) -> list[ComparedDirection]:
     """Return the compared part of each run.
 
     If no direction is given, it is the direction with more data. The second of two runs has the
@@ -76,23 +76,23 @@ def ways_of(
     if not any(is_explained(run) for run in runs):
         common = flows[0] or _common_flow(runs)
         flows = [flows[0] or common, flows[1] or common]
-    ways: list[ComparedWay] = []
+    ways: list[ComparedDirection] = []
     for run, given in zip(runs, flows, strict=True):
         if is_explained(run):
             known = given if given in run.flows["flow"] else None
             chosen = busiest(run, known)
             if chosen is None:
                 raise ValueError(f"{run.path} has no data to compare")
-            ways.append(ComparedWay(chosen[0], direction or chosen[1], "capture"))
+            ways.append(ComparedDirection(chosen[0], direction or chosen[1], "capture"))
         elif is_run(run):
-            name = given or _first_flow(run)
+            name = given or _only_flow(run)
             first = ways[0].direction if ways and is_run(runs[0]) else busier(run, name)
             way = direction or first
-            ways.append(ComparedWay(name, way, node or sender_of(run, name, way)))
+            ways.append(ComparedDirection(name, way, node or sender_of(run, name, way)))
     return ways
 
 
-def _first_flow(run: Run) -> str:
+def _only_flow(run: Run) -> str:
     """Return the only flow of a run."""
     names = list(dict.fromkeys(str(flow) for flow in run.flows["flow"]))
     if len(names) != 1:

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt.causes import in_words
-from netspurt.cli.compared import ComparedWay, flow_of_each, sender_of, titled, ways_of
+from netspurt.cli.compared import (
+    ComparedDirection,
+    compared_directions,
+    flow_of_each,
+    sender_of,
+    titled,
+)
 from netspurt.cli.ended import outcome_data, outcome_lines
 from netspurt.cli.opening import is_explained, is_run, open_tables
 from netspurt.cli.options import Direction, span_of
@@ -82,7 +88,7 @@ def compare(
     if flow is None and (pairs := paired(runs)) is not None:
         _tell_pairs(runs, pairs, form)
         return
-    ways = ways_of(runs, flows, direction, node)
+    ways = compared_directions(runs, flows, direction, node)
     found = _events_of(runs, ways, span)
     seen, aligned = found.compared, align(*found.compared)
     changed = _scenario_differences(runs)
@@ -105,7 +111,7 @@ def compare(
 def _chosen(
     runs: list[Run | Explained],
     flows: list[str | None],
-    ways: list[ComparedWay],
+    ways: list[ComparedDirection],
     names: list[str],
 ) -> list[str]:
     """Return lines on the connections that were chosen for the user."""
@@ -121,7 +127,7 @@ def _chosen(
 
 
 def _at_two_points(
-    runs: list[Run | Explained], ways: list[ComparedWay], names: list[str]
+    runs: list[Run | Explained], ways: list[ComparedDirection], names: list[str]
 ) -> list[str]:
     """Return lines on the connection that two captures share; no lines if they share none."""
     from netspurt.pictures.view import connection_of
@@ -137,7 +143,7 @@ def _all_lines(
     found: _Events,
     aligned: Comparison,
     changed: list[Difference] | None,
-    compared: tuple[list[Run | Explained], list[ComparedWay]],
+    compared: tuple[list[Run | Explained], list[ComparedDirection]],
 ) -> list[str]:
     """Return the lines on two runs: how each ended, where they begin to differ, and why."""
     from netspurt.analysis.compare import compare as align
@@ -147,7 +153,7 @@ def _all_lines(
     parts = [
         outcome_lines(runs, ways, names),
         [*_shared_span(found.ends_s, names), *_lines(aligned, seen, names, ways)],
-        _again(align(*found.counted), names, ways),
+        _retransmission_lines(align(*found.counted), names, ways),
         _differences(found.counted, names),
         settings_lines(changed, names),
         _early_acks(runs, ways, seen, names),
@@ -181,7 +187,7 @@ def _tell_pairs(runs: list[Run | Explained], pairs: list[Pairs], form: Form) -> 
 
 def _early_acks(
     runs: list[Run | Explained],
-    ways: list[ComparedWay],
+    ways: list[ComparedDirection],
     seen: list[list[Seen]],
     names: list[str],
 ) -> Iterator[str]:
@@ -223,7 +229,9 @@ class _Events:
     ends_s: list[float]
 
 
-def _events_of(runs: list[Run | Explained], ways: list[ComparedWay], span: float | None) -> _Events:
+def _events_of(
+    runs: list[Run | Explained], ways: list[ComparedDirection], span: float | None
+) -> _Events:
     """Return the events of both runs. Without `span`, the span ends when one of the runs ends."""
     every = [way.events(run) for run, way in zip(runs, ways, strict=True)]
     if any(is_explained(run) for run in runs):
@@ -395,7 +403,7 @@ def _names(runs: list[Run | Explained]) -> list[str]:
 
 
 def _lines(
-    comparison: Comparison, seen: list[list[Seen]], names: list[str], ways: list[ComparedWay]
+    comparison: Comparison, seen: list[list[Seen]], names: list[str], ways: list[ComparedDirection]
 ) -> list[str]:
     from netspurt.analysis.compare import why
 
@@ -450,7 +458,9 @@ def _nothing_in_common(comparison: Comparison, names: list[str]) -> list[str]:
 _OF_OTHERS = {"in": "received by", "through": "forwarded by"}
 
 
-def _again(comparison: Comparison, names: list[str], ways: list[ComparedWay]) -> list[str]:
+def _retransmission_lines(
+    comparison: Comparison, names: list[str], ways: list[ComparedDirection]
+) -> list[str]:
     """Return lines on retransmissions: first those that the nodes send, then those of others."""
     both = comparison.retransmissions
     told = list(zip(names, ways, both, strict=True))
@@ -500,7 +510,7 @@ def _beside(same: int, seen: list[list[Seen]], names: list[str]) -> list[str]:
     return [f"  {line}" for line in columns(rows)]
 
 
-def _as_json(comparison: Comparison, way: ComparedWay) -> dict[str, Any]:
+def _as_json(comparison: Comparison, way: ComparedDirection) -> dict[str, Any]:
     def event(seen: Seen | None) -> dict[str, Any] | None:
         return None if seen is None else {"t_s": seen.t_s, "what": str(seen)}
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from netspurt.cli.compared import ComparedWay, titled
+from netspurt.cli.compared import ComparedDirection, titled
 from netspurt.cli.output import columns, fitted
 from netspurt.cli.replies import bounded, still_waiting
 from netspurt.wording import number, octets, rate
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _outcomes_of(
-    runs: Sequence[Run | Explained], ways: Sequence[ComparedWay]
+    runs: Sequence[Run | Explained], ways: Sequence[ComparedDirection]
 ) -> list[Outcome | None]:
     """Return the outcome of the compared direction of each run."""
     from netspurt.analysis.outcomes import outcome_of
@@ -30,7 +30,7 @@ def _outcomes_of(
 
 
 def outcome_data(
-    runs: Sequence[Run | Explained], ways: Sequence[ComparedWay]
+    runs: Sequence[Run | Explained], ways: Sequence[ComparedDirection]
 ) -> list[dict[str, Any] | None]:
     """Return the outcomes of the compared direction of each run, for JSON.
 
@@ -51,7 +51,7 @@ def _finite(value: float) -> float | None:
 
 
 def outcome_lines(
-    runs: Sequence[Run | Explained], ways: Sequence[ComparedWay], names: list[str]
+    runs: Sequence[Run | Explained], ways: Sequence[ComparedDirection], names: list[str]
 ) -> Iterator[str]:
     """Yield a line that names the run that finished first, and a table of both outcomes."""
     from netspurt.analysis.outcomes import faster

@@ -107,7 +107,7 @@ def plot(
     if captured and flow is None and direction is None and kinds != ["flows"]:
         flow, direction = busiest(opened) or (None, None)
     given = {"flow": flow, "direction": direction, "node": node, "link": link}
-    order = _Order(run, opened, given, (start, end), out)
+    order = _PlotRequest(run, opened, given, (start, end), out)
     if _ALL in kinds:
         _draw_all(order)
     else:
@@ -128,7 +128,7 @@ def _note(text: str) -> None:
 
 
 @dataclass(frozen=True)
-class _Order:
+class _PlotRequest:
     """What the user asked to draw: a run or a capture, its path, names and times, and the file."""
 
     path: Path
@@ -188,7 +188,7 @@ class _Order:
                 _note(line)
 
 
-def _check_tables(order: _Order, kind: str) -> None:
+def _check_tables(order: _PlotRequest, kind: str) -> None:
     """Check that a run has the tables of a kind.
 
     Raises
@@ -207,7 +207,7 @@ def _tables(names: Sequence[str]) -> str:
     return f"table{'' if len(names) == 1 else 's'} {' and '.join(names)}"
 
 
-def _draw_all(order: _Order) -> None:
+def _draw_all(order: _PlotRequest) -> None:
     """Draw each kind that the tables allow. Print which kinds are left out, and why.
 
     Raises
@@ -248,7 +248,7 @@ def _draw_all(order: _Order) -> None:
         raise ValueError(f"{what}: run it again with {order.to_record(lacking)}")
 
 
-def _check_names(order: _Order) -> None:
+def _check_names(order: _PlotRequest) -> None:
     """Check that the tables contain each flow, node and link that an option names.
 
     Raises

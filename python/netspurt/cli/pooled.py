@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis.on_its_way import words
-from netspurt.analysis.seen import heard, octets_by_vantage, vantages
+from netspurt.analysis.seen import octets_by_vantage, vantages, with_both_directions
 from netspurt.analysis.spent import BRIEFLY, largest_parts, parts, whole_s
 from netspurt.causes import SEEN, SEEN_IN_ACKS, WORDS
 from netspurt.cli.output import columns, named
@@ -248,7 +248,7 @@ def _places(rows: Table) -> Iterator[tuple[int, str, int]]:
 
 def time_line(found: Explained, connection: int | None = None) -> str:
     """Return the shares of the time of all connections, or of one; the largest is first."""
-    spent = heard(found.tables)
+    spent = with_both_directions(found.tables)
     spent = spent if connection is None else spent.where(connection=connection)
     whose = "all connections" if connection is None else "this connection"
     if len(spent) == 0:
@@ -374,7 +374,7 @@ def _of_window(one: LossLimit) -> str:
 
 def _longest(found: Explained) -> Iterator[str]:
     """Yield the longest of several connections, each with the largest part of its time."""
-    spent = heard(found.tables)
+    spent = with_both_directions(found.tables)
     told = largest_parts(spent)
     if len(told) < 2:
         return

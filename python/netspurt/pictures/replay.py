@@ -67,7 +67,7 @@ class Recording(Protocol):
         """True if `began` is a local time."""
 
 
-class JudgedBy(Protocol):
+class ReplayedAlgorithm(Protocol):
     """An algorithm's results on a recording."""
 
     @property
@@ -95,10 +95,10 @@ class Judged(Protocol):
         """The recording."""
 
     @property
-    def algorithms(self) -> Sequence[JudgedBy]:
+    def algorithms(self) -> Sequence[ReplayedAlgorithm]:
         """The results of each algorithm."""
 
-    def front(self) -> Sequence[JudgedBy]:
+    def front(self) -> Sequence[ReplayedAlgorithm]:
         """Return the algorithms that no other algorithm beats in both measures."""
 
 
@@ -167,7 +167,7 @@ class _LineLook:
     rank: float
 
     @classmethod
-    def of(cls, one: JudgedBy, ink: Ink, recommended: str, *, dashed: bool) -> _LineLook:
+    def of(cls, one: ReplayedAlgorithm, ink: Ink, recommended: str, *, dashed: bool) -> _LineLook:
         """Return the look of a timer's line."""
         if one.estimator == recommended:
             return cls(f"{one.estimator} (recommended)", ink, dashed, 2.6, 2.2)
@@ -204,7 +204,7 @@ _TRIANGLES = 12
 
 
 def _over_time(
-    one: JudgedBy, t: Floats, look: _LineLook, scale: Scale, shown: tuple[int, float]
+    one: ReplayedAlgorithm, t: Floats, look: _LineLook, scale: Scale, shown: tuple[int, float]
 ) -> list[Mark]:
     """Return the line of a timer, and triangles where the timer is above the end of the axis.
 
@@ -330,7 +330,7 @@ def pareto(replay: Judged, first: str = "") -> Picture:
 
 
 def _of_front(
-    algorithm: JudgedBy,
+    algorithm: ReplayedAlgorithm,
     best: bool,
     look: tuple[Ink, Shape],
     least: float,
@@ -381,7 +381,7 @@ def _look(place: int) -> tuple[Ink, Shape]:
     return SERIES[ink], _SHAPES[turn]
 
 
-def _named(replay: Judged) -> list[JudgedBy]:
+def _named(replay: Judged) -> list[ReplayedAlgorithm]:
     """Return the timers to label: all of them, or some of the front if there are many."""
     if len(replay.algorithms) <= _NAMED:
         return list(replay.algorithms)
@@ -389,7 +389,7 @@ def _named(replay: Judged) -> list[JudgedBy]:
     return front[:: -(-len(front) // _NAMED)]
 
 
-def _drawn(replay: Judged, first: str = "", most: int = _MOST) -> list[JudgedBy]:
+def _drawn(replay: Judged, first: str = "", most: int = _MOST) -> list[ReplayedAlgorithm]:
     """Return the estimators to show, at most `most`, in the order of the replay.
 
     If there are more, the estimator named `first` is preferred, and then those of the front.

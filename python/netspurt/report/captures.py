@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.analysis.seen import busiest, heard, vantages
+from netspurt.analysis.seen import busiest, vantages, with_both_directions
 from netspurt.analysis.spent import BRIEFLY, largest_parts
 from netspurt.captures import CaptureError, Explained, end_of
 from netspurt.causes import TIMERS, begun, believed, since_sent_ns, tallied
@@ -135,7 +135,7 @@ def _waited_s(found: Explained) -> dict[str, float]:
 
     The keys are the names of the flows.
     """
-    spent = heard(found.tables)
+    spent = with_both_directions(found.tables)
     lost = spent.seconds("timeout_ns") + spent.seconds("repair_ns")
     names = (f"c{number}" for number in spent["connection"].tolist())
     return dict(zip(names, lost.tolist(), strict=True))
@@ -215,7 +215,7 @@ def _of_busiest(found: Explained, lost: Mapping[str, float]) -> dict[tuple[int, 
 
 def _mostly(found: Explained) -> dict[int, str]:
     """Return for each connection the largest part of its time, in words, with its share."""
-    told = largest_parts(heard(found.tables))
+    told = largest_parts(with_both_directions(found.tables))
     of = {connection: f"{BRIEFLY[name]} {share:.0%}" for connection, (name, share) in told.items()}
     return defaultdict(lambda: "not known", of)
 

@@ -13,7 +13,7 @@ from netspurt.analysis.marked import MarkedLink
 from netspurt.analysis.on_its_way import words
 from netspurt.analysis.overflow import Overflow
 from netspurt.analysis.receive_window import WindowLimit, window_limits
-from netspurt.analysis.seen import heard, octets_by_vantage
+from netspurt.analysis.seen import octets_by_vantage, with_both_directions
 from netspurt.analysis.spent import parts
 from netspurt.captures import Explained
 from netspurt.causes import SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS, tallied
@@ -55,7 +55,7 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
     of = tallied(again["cause"].tolist(), likeliest=False)
     yield f"{counted(len(again), 'retransmission')} in {counted(data, 'data packet')}: {of}."
     yield from _verdicts(again["verdict"].tolist())
-    spent = heard(found.tables)
+    spent = with_both_directions(found.tables)
     silence, repair = (float(spent.seconds(f"{name}_ns").sum()) for name in ("timeout", "repair"))
     if silence or repair:
         yield f"{span(silence) if silence else 'No time'} passed in silence before timers."
@@ -70,7 +70,7 @@ def _held_back(found: Explained) -> Iterator[str]:
     If losses limited the rate of connections that had half of the time or more, only losses are
     named.
     """
-    limits, spent = loss_limits(found.tables), heard(found.tables)
+    limits, spent = loss_limits(found.tables), with_both_directions(found.tables)
     shares, whole = parts(spent)
     _, limited = parts(
         spent.select(np.isin(spent["connection"], [one.connection for one in limits]))

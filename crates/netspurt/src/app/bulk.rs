@@ -112,8 +112,8 @@ impl Endpoint {
 
 impl Host<Segment> for Endpoint {
     #[inline]
-    fn precede(&mut self, now: Time, since: Time, events: &mut Events<Segment>) {
-        self.connection.precede(now, since, events);
+    fn act_before(&mut self, now: Time, since: Time, events: &mut Events<Segment>) {
+        self.connection.act_before(now, since, events);
     }
 
     fn rest(&mut self) {

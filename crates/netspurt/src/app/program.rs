@@ -44,9 +44,9 @@ impl Program {
 }
 
 impl Host<Segment> for Program {
-    fn precede(&mut self, now: Time, since: Time, events: &mut Events<Segment>) {
+    fn act_before(&mut self, now: Time, since: Time, events: &mut Events<Segment>) {
         if let Self::Tcp(end) = self {
-            end.precede(now, since, events);
+            end.act_before(now, since, events);
         }
     }
 

@@ -179,14 +179,15 @@ fn detect(content: &str, hints: &Hints) -> Option<Format> {
 const UNKNOWN_FORMAT: &str = "not a known format of recorded delays";
 
 /// The number of characters at the beginning of a file that show whether it is a text.
-const TOLD_BY: usize = 1 << 10;
+const DETECTION_CHARS: usize = 1 << 10;
 
 /// Returns the error for a file of unknown format.
 fn unknown_format(content: &str) -> RecordingError {
     let (line, first) = text::lines(content).find(|(_, line)| !line.is_empty()).unwrap_or((1, ""));
     let is_text =
         |one: char| one == '\t' || !one.is_control() && one != char::REPLACEMENT_CHARACTER;
-    if !content.chars().take(TOLD_BY).all(|one| is_text(one) || matches!(one, '\n' | '\r')) {
+    if !content.chars().take(DETECTION_CHARS).all(|one| is_text(one) || matches!(one, '\n' | '\r'))
+    {
         return RecordingError::new(format!("{UNKNOWN_FORMAT}; it is no text"), Format::hint());
     }
     let shown: String = first.chars().take(30).collect();

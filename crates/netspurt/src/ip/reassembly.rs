@@ -204,8 +204,8 @@ impl<F: Frame, E: Host<F>> Host<F> for Reassembling<F, E> {
         self.take_in(now, frame, events)
     }
 
-    fn precede(&mut self, now: Time, since: Time, events: &mut Events<F>) {
-        self.inner.precede(now, since, events);
+    fn act_before(&mut self, now: Time, since: Time, events: &mut Events<F>) {
+        self.inner.act_before(now, since, events);
     }
 
     fn rest(&mut self) {

@@ -11,9 +11,9 @@ use crate::units::{Duration, Time};
 
 /// A stage that stores the frames that it gets.
 #[derive(Debug, Default)]
-struct Heap(Vec<(Time, Segment)>);
+struct FrameStore(Vec<(Time, Segment)>);
 
-impl Stage<Segment> for Heap {
+impl Stage<Segment> for FrameStore {
     fn push(&mut self, now: Time, _: Port, segment: Segment, _: &mut Events<Segment>) {
         self.0.push((now, segment));
     }
@@ -25,11 +25,11 @@ impl Stage<Segment> for Heap {
     }
 }
 
-type Host = Reassembling<Segment, Heap>;
+type Host = Reassembling<Segment, FrameStore>;
 
 fn host() -> (Host, Events<Segment>) {
     let wanted = Wanted { drops: true, ..Wanted::default() };
-    (Reassembling::new(Heap::default(), Host::TIMER), Events::new(wanted))
+    (Reassembling::new(FrameStore::default(), Host::TIMER), Events::new(wanted))
 }
 
 fn datagram(id: u64, size_bytes: u16) -> Segment {

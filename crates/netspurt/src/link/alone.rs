@@ -8,12 +8,12 @@ use crate::units::Time;
 use super::{Link, LinkConfig, LinkCount, Transit};
 
 /// A single link, with the frames that it carries.
-pub(super) struct Alone {
+pub(super) struct SingleLink {
     link: Link,
     transit: Transit<Segment>,
 }
 
-impl Alone {
+impl SingleLink {
     pub(super) fn new(index: u32, config: LinkConfig, wanted: Wanted) -> Self {
         Self { link: Link::new(index, config), transit: Transit::new(wanted) }
     }

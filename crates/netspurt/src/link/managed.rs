@@ -3,7 +3,7 @@
 use crate::stage::{Appointment, Frame};
 use crate::units::Time;
 
-use super::aqm::{Desk, Discipline};
+use super::aqm::{DecisionSink, Discipline};
 use super::count::LinkCount;
 use super::flight::Arrival;
 use super::line::Line;
@@ -65,7 +65,7 @@ impl Managed {
 
     /// Starts the next transmission on the idle line.
     fn start<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
-        let mut desk = Desk { line: &mut self.line, transit };
+        let mut desk = DecisionSink { line: &mut self.line, transit };
         if let Some(parcel) = self.discipline.dequeue(now, &mut desk) {
             let size = parcel.size_bytes();
             let span = self.line.transmit(now, size);
@@ -83,7 +83,7 @@ impl Managed {
             return;
         }
         let before = self.held();
-        let mut desk = Desk { line: &mut self.line, transit };
+        let mut desk = DecisionSink { line: &mut self.line, transit };
         self.discipline.enqueue(now, parcel, before, &mut desk);
         if self.in_service.is_none() {
             self.start(now, transit);

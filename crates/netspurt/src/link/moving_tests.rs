@@ -1,6 +1,6 @@
 //! Tests of links whose rate, losses or path change while they carry frames.
 
-use super::alone::Alone;
+use super::alone::SingleLink;
 use super::*;
 use crate::event::{DropReason, Wanted, What};
 use crate::ids::TransmissionId;
@@ -45,9 +45,9 @@ fn frame(id: u64) -> Segment {
 type Fates = (Vec<(u64, u64)>, Vec<(u64, u64)>, LinkCount);
 
 fn fates(config: LinkConfig, times: &[u64]) -> Fates {
-    let mut link = Alone::new(0, config, Wanted { drops: true, ..Wanted::default() });
+    let mut link = SingleLink::new(0, config, Wanted { drops: true, ..Wanted::default() });
     let mut arrived = Vec::new();
-    let drain = |link: &mut Alone, now, arrived: &mut Vec<_>| {
+    let drain = |link: &mut SingleLink, now, arrived: &mut Vec<_>| {
         while let Some((t, f)) = link.pop(now) {
             arrived.push((t.as_nanos() / 1_000_000, f.id.bits()));
         }

@@ -71,7 +71,7 @@ mod tests {
     use crate::event::DropReason;
     use crate::event::{Wanted, What};
     use crate::ids::TransmissionId;
-    use crate::link::alone::Alone;
+    use crate::link::alone::SingleLink;
     use crate::link::{
         Delay, Effects, Framing, LinkConfig, LinkCount, Order, Pick, Queue, QueueLimit,
     };
@@ -83,7 +83,7 @@ mod tests {
     }
 
     /// Makes a link of 8 kbit/s: an octet takes a millisecond.
-    fn link(mtu: Option<Mtu>, queue: QueueLimit, effects: Option<Effects>) -> Alone {
+    fn link(mtu: Option<Mtu>, queue: QueueLimit, effects: Option<Effects>) -> SingleLink {
         let rate = BitRate::new(8000).unwrap().into();
         let delay = Delay::constant(Duration::ZERO);
         let (order, queue) = (Order::Fifo, Queue::DropTail(queue));
@@ -91,7 +91,7 @@ mod tests {
         let wanted = Wanted { drops: true, ..Wanted::default() };
         let handovers = Vec::new();
         let config = LinkConfig { rate, framing, delay, order, mtu, queue, effects, handovers };
-        Alone::new(3, config, wanted)
+        SingleLink::new(3, config, wanted)
     }
 
     fn takes(bytes: u32, too_big: TooBig) -> Option<Mtu> {
@@ -103,7 +103,7 @@ mod tests {
     type Outcome = (Vec<(u64, u16)>, Vec<What<Segment>>, LinkCount);
 
     /// Sends one datagram through `link`.
-    fn arrivals(mut link: Alone, frame: Segment) -> Outcome {
+    fn arrivals(mut link: SingleLink, frame: Segment) -> Outcome {
         link.push(Time::ZERO, frame);
         let mut out = Vec::new();
         while let Some((at, frame)) = link.pop(Time::NEVER) {

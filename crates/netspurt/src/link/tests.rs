@@ -1,6 +1,6 @@
 //! Tests of links with a drop-tail queue, and of effects on frames.
 
-use super::alone::Alone;
+use super::alone::SingleLink;
 use super::*;
 use crate::event::{DropReason, Event, Wanted, What};
 use crate::ids::TransmissionId;
@@ -41,9 +41,9 @@ fn frame(id: u64) -> Segment {
 
 /// Pushes frame `i` at `times[i]` and returns the arrivals: (milliseconds, id).
 fn arrivals(config: LinkConfig, times: &[Time]) -> (Vec<(u64, u64)>, Vec<Event<Segment>>) {
-    let mut link = Alone::new(0, config, ALL);
+    let mut link = SingleLink::new(0, config, ALL);
     let mut out = Vec::new();
-    let drain = |link: &mut Alone, now, out: &mut Vec<_>| {
+    let drain = |link: &mut SingleLink, now, out: &mut Vec<_>| {
         while let Some((t, f)) = link.pop(now) {
             out.push((t.as_nanos() / 1_000_000, f.id.bits()));
         }
@@ -81,7 +81,7 @@ fn a_departure_precedes_an_arrival_at_the_same_instant() {
 #[test]
 fn if_a_departure_and_an_arrival_coincide_the_one_scheduled_first_happens_first() {
     let dropped = |at_ns: u64, since: Time| {
-        let mut link = Alone::new(0, modem(), ALL);
+        let mut link = SingleLink::new(0, modem(), ALL);
         for id in 0..3 {
             link.push(at(500), frame(id));
         }
@@ -107,7 +107,7 @@ fn if_a_departure_and_an_arrival_coincide_the_one_scheduled_first_happens_first(
 #[test]
 fn a_link_of_unlimited_rate_drops_nothing() {
     let config = LinkConfig { rate: BitRate::UNLIMITED.into(), ..modem() };
-    let mut link = Alone::new(0, config, ALL);
+    let mut link = SingleLink::new(0, config, ALL);
     for id in 0..9 {
         link.offer((at(5), at(1)), frame(id));
     }
@@ -208,7 +208,7 @@ fn frames_that_arrive_before_an_earlier_one_are_counted() {
         ..modem()
     };
     let overtook = |order, until: u64| {
-        let mut link = Alone::new(0, config(order), ALL);
+        let mut link = SingleLink::new(0, config(order), ALL);
         (0..5).for_each(|id| link.push(Time::ZERO, frame(id)));
         while link.pop(at(until)).is_some() {}
         link.count().overtook

@@ -23,7 +23,7 @@ pub struct OrbitError {
 }
 
 /// An error, and the bytes of the text that contain the mistake.
-pub(super) type Blamed = (OrbitError, Range<usize>);
+pub(super) type LocatedError = (OrbitError, Range<usize>);
 
 impl OrbitError {
     /// Makes an error without a place.

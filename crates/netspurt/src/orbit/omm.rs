@@ -4,7 +4,7 @@
 
 use core::ops::Range;
 
-use super::error::Blamed;
+use super::error::LocatedError;
 use super::{Elements, OrbitError, Utc};
 
 /// The key with which a message begins.
@@ -89,7 +89,7 @@ struct Message<'a> {
 }
 
 impl Message<'_> {
-    fn elements(&self) -> Result<Elements, Blamed> {
+    fn elements(&self) -> Result<Elements, LocatedError> {
         for (key, allowed) in ONLY {
             if let Some(entry) = self.find(key)
                 && !allowed.contains(&entry.value)
@@ -122,7 +122,7 @@ impl Message<'_> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    fn entry(&self, key: &str) -> Result<&OmmEntry<'_>, Blamed> {
+    fn entry(&self, key: &str) -> Result<&OmmEntry<'_>, LocatedError> {
         let missing = || {
             let error = OrbitError::new(format!("this message has no {key}"), "SGP4 needs it");
             (error, self.span.clone())
@@ -130,7 +130,7 @@ impl Message<'_> {
         self.find(key).ok_or_else(missing)
     }
 
-    fn number(&self, key: &str) -> Result<f64, Blamed> {
+    fn number(&self, key: &str) -> Result<f64, LocatedError> {
         let entry = self.entry(key)?;
         let number = entry.value.parse::<f64>().ok().filter(|value| value.is_finite());
         let fix = "a number with a point, as 51.6";

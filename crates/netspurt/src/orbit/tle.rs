@@ -6,7 +6,7 @@
 use core::ops::Range;
 use core::str::FromStr;
 
-use super::error::Blamed;
+use super::error::LocatedError;
 use super::{Elements, OrbitError, Utc};
 
 /// The length of each line in characters, with its checksum.
@@ -106,7 +106,7 @@ fn lines(text: &str) -> impl Iterator<Item = TleLine<'_>> {
 struct TleSet<'a>([TleLine<'a>; 2]);
 
 impl TleSet<'_> {
-    fn elements(&self, name: &str) -> Result<Elements, Blamed> {
+    fn elements(&self, name: &str) -> Result<Elements, LocatedError> {
         self.check_form()?;
         let catalogue = self.field(0, 2..7);
         if self.field(1, 2..7) != catalogue {
@@ -133,7 +133,7 @@ impl TleSet<'_> {
     }
 
     /// Checks lengths, separators and checksums.
-    fn check_form(&self) -> Result<(), Blamed> {
+    fn check_form(&self) -> Result<(), LocatedError> {
         for (nth, line) in self.0.iter().enumerate() {
             if let Some(at) = line.text.bytes().position(|byte| !(b' '..=b'~').contains(&byte)) {
                 let fix = "digits, letters, blanks, `.`, `+` and `-`";
@@ -171,18 +171,23 @@ impl TleSet<'_> {
         columns: Range<usize>,
         text: &str,
         what: &str,
-    ) -> Result<T, Blamed> {
+    ) -> Result<T, LocatedError> {
         text.parse().map_err(|_| self.wrong(line, columns, format!("{what} is not a number"), ""))
     }
 
-    fn number(&self, line: usize, columns: Range<usize>, what: &str) -> Result<f64, Blamed> {
+    fn number(&self, line: usize, columns: Range<usize>, what: &str) -> Result<f64, LocatedError> {
         let text = self.field(line, columns.clone());
         let digits = text.bytes().all(|b| b.is_ascii_digit() || b".+-".contains(&b));
         self.read(line, columns, if digits { text } else { "" }, what)
     }
 
     /// Reads a number of seven digits that follow a decimal point. The point is not written.
-    fn after_point(&self, line: usize, columns: Range<usize>, what: &str) -> Result<f64, Blamed> {
+    fn after_point(
+        &self,
+        line: usize,
+        columns: Range<usize>,
+        what: &str,
+    ) -> Result<f64, LocatedError> {
         let text = self.field(line, columns.clone());
         let whole: u32 = self.read(line, columns, text, what)?;
         Ok(f64::from(whole) / 1e7)
@@ -190,7 +195,7 @@ impl TleSet<'_> {
 
     /// Reads the epoch: two digits of the year, the day of the year, and a fraction of the day. Two
     /// digits below 57 stand for a year from 2000 on.
-    fn epoch(&self) -> Result<Utc, Blamed> {
+    fn epoch(&self) -> Result<Utc, LocatedError> {
         let year: u16 = self.read(0, 18..20, self.field(0, 18..20), "the epoch's year")?;
         let year = i32::from(year) + if year < 57 { 2000 } else { 1900 };
         let day: u32 = self.read(0, 20..23, self.field(0, 20..23), "the epoch's day")?;
@@ -206,7 +211,7 @@ impl TleSet<'_> {
 
     /// Reads B*: a sign, five digits that follow a decimal point, and an exponent of ten. The point
     /// is not written.
-    fn drag(&self) -> Result<f64, Blamed> {
+    fn drag(&self) -> Result<f64, LocatedError> {
         let text = self.field(0, 53..61);
         let (digits, exponent) = text.split_at(text.len().saturating_sub(2));
         let (sign, digits) = match digits.strip_prefix('-') {
@@ -224,7 +229,7 @@ impl TleSet<'_> {
         columns: Range<usize>,
         message: impl Into<String>,
         fix: impl Into<String>,
-    ) -> Blamed {
+    ) -> LocatedError {
         let start = self.0[line].start;
         (OrbitError::new(message, fix), start + columns.start..start + columns.end)
     }

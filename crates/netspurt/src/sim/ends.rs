@@ -131,7 +131,11 @@ impl<E> Ends<E> {
     /// event queue has no entry of it, because an old entry would otherwise wake the slot's next
     /// flow.
     #[inline(never)]
-    pub(super) fn retire_if(&mut self, flow: FlowId, idle: impl Fn(&E) -> bool) -> Option<[E; 2]> {
+    pub(super) fn retire_if_idle(
+        &mut self,
+        flow: FlowId,
+        idle: impl Fn(&E) -> bool,
+    ) -> Option<[E; 2]> {
         let places = self.places(flow);
         if !places.iter().all(|place| idle(self.ends[*place].host())) {
             return None;

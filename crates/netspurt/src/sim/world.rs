@@ -201,7 +201,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
 
     #[cold]
     fn retire_or_rest(&mut self, flow: FlowId) {
-        if let Some(hosts) = self.ends.retire_if(flow, |host| host.next_wakeup().is_none()) {
+        if let Some(hosts) = self.ends.retire_if_idle(flow, |host| host.next_wakeup().is_none()) {
             return self.population.retire(flow, hosts);
         }
         let soon = self.now + LONG;
@@ -429,7 +429,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         let host = self.ends[place].host_mut();
         if let Some(datagram) = host.gather(at, frame, &mut self.transit.events) {
             self.population.reached(at, &datagram);
-            host.precede(at, when.since, &mut self.transit.events);
+            host.act_before(at, when.since, &mut self.transit.events);
             host.push(at, 0, datagram, &mut self.transit.events);
         }
         self.emit(when, place);

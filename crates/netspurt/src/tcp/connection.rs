@@ -257,9 +257,9 @@ impl Connection {
     }
 
     /// Sends a held ACK if its hold (the wait of a delayed ACK) ends just before an arrival at
-    /// `now` that was scheduled at `since`; see [`Host::precede`](crate::stage::Host::precede).
+    /// `now` that was scheduled at `since`; see [`Host::act_before`](crate::stage::Host::act_before).
     #[inline]
-    pub fn precede(&mut self, now: Time, since: Time, events: &mut Events<Segment>) {
+    pub fn act_before(&mut self, now: Time, since: Time, events: &mut Events<Segment>) {
         if let Flavour::Ns(pair) = &self.flavour
             && pair.receiver.ends_before(now, since)
         {

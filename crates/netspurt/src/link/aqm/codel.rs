@@ -6,7 +6,7 @@ use crate::stage::Frame;
 use crate::units::{Duration, Time};
 
 use super::config::CoDelConfig;
-use super::desk::Desk;
+use super::decision_sink::DecisionSink;
 use super::fifo::Fifo;
 
 /// The state that all queues of a link with CoDel share.
@@ -63,14 +63,14 @@ impl State {
         algorithm: &Algorithm,
         now: Time,
         queue: &mut Fifo,
-        desk: &mut Desk<'_, F>,
+        decision_sink: &mut DecisionSink<'_, F>,
     ) -> Option<Parcel> {
         let mut head = self.head(algorithm, now, queue)?;
         if self.dropping {
             self.dropping = head.above;
             while self.dropping && now >= self.drop_next {
                 self.count += 1;
-                let marked = desk.signal(now, head.parcel, algorithm.ecn);
+                let marked = decision_sink.signal(now, head.parcel, algorithm.ecn);
                 if let Some(parcel) = marked {
                     self.drop_next = algorithm.next_drop(self.drop_next, self.count);
                     return Some(parcel);
@@ -83,7 +83,7 @@ impl State {
                 }
             }
         } else if head.above {
-            let marked = desk.signal(now, head.parcel, algorithm.ecn);
+            let marked = decision_sink.signal(now, head.parcel, algorithm.ecn);
             self.begin(algorithm, now);
             match marked {
                 Some(parcel) => return Some(parcel),
@@ -91,7 +91,7 @@ impl State {
                 None => head = self.head(algorithm, now, queue)?,
             }
         }
-        Some(self.beyond_threshold(algorithm, now, head, desk))
+        Some(self.beyond_threshold(algorithm, now, head, decision_sink))
     }
 
     /// Enters the dropping state. If the last dropping state ended recently, its drop rate is used.
@@ -133,11 +133,11 @@ impl State {
         algorithm: &Algorithm,
         now: Time,
         head: Head,
-        desk: &mut Desk<'_, F>,
+        decision_sink: &mut DecisionSink<'_, F>,
     ) -> Parcel {
         let beyond = algorithm.ce_threshold.is_some_and(|threshold| head.sojourn > threshold);
-        if beyond && desk.is_capable(head.parcel) {
-            desk.mark(now, head.parcel);
+        if beyond && decision_sink.is_capable(head.parcel) {
+            decision_sink.mark(now, head.parcel);
         }
         head.parcel
     }
@@ -163,7 +163,7 @@ impl CoDel {
     }
 
     /// Records the size of an arriving frame.
-    pub(super) fn sees(&mut self, size: u32) {
+    pub(super) fn record_size(&mut self, size: u32) {
         self.algorithm.largest = self.algorithm.largest.max(size);
     }
 
@@ -171,9 +171,9 @@ impl CoDel {
         &mut self,
         now: Time,
         queue: &mut Fifo,
-        desk: &mut Desk<'_, F>,
+        decision_sink: &mut DecisionSink<'_, F>,
     ) -> Option<Parcel> {
-        self.state.dequeue(&self.algorithm, now, queue, desk)
+        self.state.dequeue(&self.algorithm, now, queue, decision_sink)
     }
 }
 

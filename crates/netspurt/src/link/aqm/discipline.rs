@@ -8,7 +8,7 @@ use crate::units::Time;
 
 use super::codel::CoDel;
 use super::config::{CoDelConfig, FqCoDelConfig, PieConfig, RedConfig};
-use super::desk::{AqmVerdict, Desk};
+use super::decision_sink::{AqmVerdict, DecisionSink};
 use super::fifo::Fifo;
 use super::fq_codel::FqCoDel;
 use super::pie::Pie;
@@ -56,25 +56,25 @@ impl Discipline {
         now: Time,
         parcel: Parcel,
         held: (u32, u64),
-        desk: &mut Desk<'_, F>,
+        decision_sink: &mut DecisionSink<'_, F>,
     ) {
         let size = parcel.size_bytes();
         let (verdict, limit, ecn, fifo) = match self {
-            Self::FqCoDel(queues) => return queues.enqueue(now, parcel, held, desk),
+            Self::FqCoDel(queues) => return queues.enqueue(now, parcel, held, decision_sink),
             Self::Red(red, fifo) => (red.judge(now, size, held), red.limit(), red.ecn(), fifo),
             Self::CoDel(codel, fifo) => {
-                codel.sees(size);
+                codel.record_size(size);
                 (AqmVerdict::Pass, codel.limit(), false, fifo)
             }
             Self::Pie(pie, fifo) => (pie.judge(now, fifo.held().1), pie.limit(), pie.ecn(), fifo),
         };
         if !limit.admits(held, size) {
-            return desk.drop(now, DropReason::QueueFull, parcel);
+            return decision_sink.drop(now, DropReason::QueueFull, parcel);
         }
         let taken = match verdict {
             AqmVerdict::Pass => Some(parcel),
-            AqmVerdict::Signal => desk.signal(now, parcel, ecn),
-            AqmVerdict::Drop => desk.signal(now, parcel, false),
+            AqmVerdict::Signal => decision_sink.signal(now, parcel, ecn),
+            AqmVerdict::Drop => decision_sink.signal(now, parcel, false),
         };
         if let Some(parcel) = taken {
             fifo.add(now, parcel);
@@ -85,18 +85,18 @@ impl Discipline {
     pub(in crate::link) fn dequeue<F: Frame>(
         &mut self,
         now: Time,
-        desk: &mut Desk<'_, F>,
+        decision_sink: &mut DecisionSink<'_, F>,
     ) -> Option<Parcel> {
         match self {
             Self::Red(red, fifo) => {
                 let next = fifo.take();
                 if next.is_none() {
-                    red.falls_idle(now);
+                    red.line_became_idle(now);
                 }
                 next.map(|(_, parcel)| parcel)
             }
-            Self::CoDel(codel, fifo) => codel.dequeue(now, fifo, desk),
-            Self::FqCoDel(queues) => queues.dequeue(now, desk),
+            Self::CoDel(codel, fifo) => codel.dequeue(now, fifo, decision_sink),
+            Self::FqCoDel(queues) => queues.dequeue(now, decision_sink),
             Self::Pie(pie, fifo) => {
                 let (since, parcel) = fifo.take()?;
                 pie.departed(now, now - since, fifo.held().0 == 0);

@@ -11,7 +11,7 @@ use crate::units::Time;
 
 use super::codel::{Algorithm, State};
 use super::config::FqCoDelConfig;
-use super::desk::Desk;
+use super::decision_sink::DecisionSink;
 use super::fifo::Fifo;
 
 /// The queue of one or more flows.
@@ -70,11 +70,12 @@ impl FqCoDel {
         now: Time,
         parcel: Parcel,
         held: (u32, u64),
-        desk: &mut Desk<'_, F>,
+        decision_sink: &mut DecisionSink<'_, F>,
     ) {
         let size = parcel.size_bytes();
         self.algorithm.largest = self.algorithm.largest.max(size);
-        let index = bucket(desk.transit.frame(parcel).flow_hash(), self.salt, self.flows.len());
+        let index =
+            bucket(decision_sink.transit.frame(parcel).flow_hash(), self.salt, self.flows.len());
         let flow = &mut self.flows[index as usize];
         flow.queue.add(now, parcel);
         if !flow.listed {
@@ -86,7 +87,7 @@ impl FqCoDel {
         self.bytes += u64::from(size);
         let in_service = (held.0 + 1 - self.packets, held.1 + u64::from(size) - self.bytes);
         while !self.is_within_limit(in_service) {
-            self.drop_from_longest(now, desk);
+            self.drop_from_longest(now, decision_sink);
         }
     }
 
@@ -98,12 +99,12 @@ impl FqCoDel {
         }
     }
 
-    fn drop_from_longest<F: Frame>(&mut self, now: Time, desk: &mut Desk<'_, F>) {
+    fn drop_from_longest<F: Frame>(&mut self, now: Time, decision_sink: &mut DecisionSink<'_, F>) {
         let longest = self.flows.iter_mut().rev().max_by_key(|flow| flow.queue.held().1);
         if let Some((_, parcel)) = longest.and_then(|flow| flow.queue.take()) {
             self.packets -= 1;
             self.bytes -= u64::from(parcel.size_bytes());
-            desk.drop(now, DropReason::QueueFull, parcel);
+            decision_sink.drop(now, DropReason::QueueFull, parcel);
         }
     }
 
@@ -112,7 +113,7 @@ impl FqCoDel {
     pub(super) fn dequeue<F: Frame>(
         &mut self,
         now: Time,
-        desk: &mut Desk<'_, F>,
+        decision_sink: &mut DecisionSink<'_, F>,
     ) -> Option<Parcel> {
         loop {
             let is_new = !self.new.is_empty();
@@ -125,7 +126,7 @@ impl FqCoDel {
                 continue;
             }
             let before = flow.queue.held();
-            let parcel = flow.codel.dequeue(&self.algorithm, now, &mut flow.queue, desk);
+            let parcel = flow.codel.dequeue(&self.algorithm, now, &mut flow.queue, decision_sink);
             let after = flow.queue.held();
             self.packets -= before.0 - after.0;
             self.bytes -= before.1 - after.1;

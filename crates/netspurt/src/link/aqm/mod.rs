@@ -5,7 +5,7 @@
 
 mod codel;
 mod config;
-mod desk;
+mod decision_sink;
 mod discipline;
 mod fifo;
 mod fq_codel;
@@ -13,7 +13,7 @@ mod pie;
 mod red;
 
 pub use config::{CoDelConfig, FqCoDelConfig, PieConfig, Queue, RedConfig, RedUnit};
-pub(in crate::link) use desk::Desk;
+pub(in crate::link) use decision_sink::DecisionSink;
 pub(in crate::link) use discipline::Discipline;
 
 #[cfg(test)]

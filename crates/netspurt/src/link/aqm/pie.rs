@@ -4,7 +4,7 @@ use crate::link::backlog::QueueLimit;
 use crate::units::{Duration, Time};
 
 use super::config::PieConfig;
-use super::desk::AqmVerdict;
+use super::decision_sink::AqmVerdict;
 
 /// The state of PIE.
 ///

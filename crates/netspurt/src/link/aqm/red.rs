@@ -4,7 +4,7 @@ use crate::link::backlog::QueueLimit;
 use crate::units::{Duration, Time};
 
 use super::config::{RedConfig, RedUnit};
-use super::desk::AqmVerdict;
+use super::decision_sink::AqmVerdict;
 
 /// The state of RED. The averaged queue includes the frame in transmission, so it is empty when the
 /// line is idle.
@@ -33,7 +33,7 @@ impl Red {
     }
 
     /// Called when the line becomes idle.
-    pub(super) fn falls_idle(&mut self, now: Time) {
+    pub(super) fn line_became_idle(&mut self, now: Time) {
         self.idle_since = now;
     }
 
@@ -61,7 +61,7 @@ impl Red {
             return AqmVerdict::Drop;
         }
         let count = self.count.map_or(0, |count| count + 1);
-        let chosen = self.config.stream.chance(evenly(pb, count));
+        let chosen = self.config.stream.chance(uniform_gap_probability(pb, count));
         self.count = Some(if chosen { 0 } else { count });
         if chosen { AqmVerdict::Signal } else { AqmVerdict::Pass }
     }
@@ -80,7 +80,7 @@ impl Red {
         }
     }
 
-    /// The probability before `evenly` adjusts it; `None` below the lower threshold.
+    /// The probability before `uniform_gap_probability` adjusts it; `None` below the lower threshold.
     #[expect(clippy::cast_precision_loss, reason = "thresholds are far below 2^53")]
     fn probability(&self, size: u32) -> Option<f64> {
         let RedConfig { unit, max_p, gentle, packet_bytes, .. } = self.config;
@@ -105,7 +105,7 @@ impl Red {
 /// Adjusts `pb` so that the gaps between chosen frames are uniform (Floyd and Jacobson 1993, §7).
 /// Returns pb / (1 - count·pb), at most 1.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
-fn evenly(pb: f64, count: u64) -> f64 {
+fn uniform_gap_probability(pb: f64, count: u64) -> f64 {
     let rest = 1.0 - count as f64 * pb;
     if rest <= pb { 1.0 } else { pb / rest }
 }
@@ -171,7 +171,7 @@ mod tests {
         // 35 ms of idle time have room for 3 whole frames of 10 ms: 8·(3/4)³ = 3.375.
         let mut red = red(|_| {});
         red.avg = 8.0;
-        red.falls_idle(Time::from_nanos(5_000_000));
+        red.line_became_idle(Time::from_nanos(5_000_000));
         red.judge(Time::from_nanos(40_000_000), 1000, (0, 0));
         assert!(close(red.avg, 3.375), "{}", red.avg);
     }
@@ -201,7 +201,7 @@ mod tests {
     fn the_count_spreads_the_choices_evenly() {
         // At pb = 0.1 the probabilities are 1/10, 1/9, 1/8 and so on. The tenth frame is chosen for
         // certain.
-        let spread: Vec<f64> = (0..10).map(|count| evenly(0.1, count)).collect();
+        let spread: Vec<f64> = (0..10).map(|count| uniform_gap_probability(0.1, count)).collect();
         for (n, p) in (1..=10).rev().zip(&spread) {
             assert!(close(*p, 1.0 / f64::from(n)), "{spread:?}");
         }

@@ -7,7 +7,7 @@ use crate::event::DropReason;
 use crate::event::{Event, Wanted, What};
 use crate::ids::{EndId, TransmissionId};
 use crate::link::QueueLimit;
-use crate::link::alone::Alone;
+use crate::link::alone::SingleLink;
 use crate::link::{Chance, Delay, Effects, Framing, LinkConfig, Order, Pick};
 use crate::rng::Stream;
 use crate::segment::{Ecn, Segment};
@@ -98,9 +98,10 @@ impl Outcome {
 /// Sends frames through a link. With `woken`, the link is also woken at its wake-ups, and not only
 /// when frames arrive.
 fn run(config: LinkConfig, frames: &[(Time, Segment)], woken: bool) -> Outcome {
-    let mut link = Alone::new(0, config, Wanted { drops: true, queue: true, ..Wanted::default() });
+    let mut link =
+        SingleLink::new(0, config, Wanted { drops: true, queue: true, ..Wanted::default() });
     let mut delivered = Vec::new();
-    let mut drain = |link: &mut Alone, until: Time| {
+    let mut drain = |link: &mut SingleLink, until: Time| {
         while let Some(at) = link.next_wakeup().filter(|at| *at <= until) {
             while let Some(arrived) = link.pop(at) {
                 delivered.push(arrived);

@@ -8,12 +8,12 @@ use crate::stage::Frame;
 use crate::units::Time;
 
 /// The link and the transit to which an algorithm's decisions are applied.
-pub(in crate::link) struct Desk<'a, F> {
+pub(in crate::link) struct DecisionSink<'a, F> {
     pub(in crate::link) line: &'a mut Line,
     pub(in crate::link) transit: &'a mut Transit<F>,
 }
 
-impl<F: Frame> Desk<'_, F> {
+impl<F: Frame> DecisionSink<'_, F> {
     pub(in crate::link) fn drop(&mut self, at: Time, reason: DropReason, parcel: Parcel) {
         self.line.refuse(at, reason, parcel, self.transit);
     }
