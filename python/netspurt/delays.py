@@ -23,8 +23,7 @@ PAUSE = 5
 
 T = TypeVar("T")
 
-#: The orders of probes. In `sequence` one probe is in flight. In `causal` a reply is known from the
-#: instant at which it arrives.
+#: When a reply is known: before the next probe leaves (`sequence`), or on arrival (`causal`).
 Order = Literal["sequence", "causal"]
 
 
@@ -76,8 +75,7 @@ class Delays:
         Raises
         ------
         ValueError
-            If the columns do not have the same length, a value is not valid, or both `sent` and
-            `every` are given.
+            If columns differ in length, a value is invalid, or `sent` and `every` are both given.
         """
         delays = np.asarray(rtt, dtype=np.float64)
         if delays.ndim != 1:
@@ -104,8 +102,7 @@ class Delays:
     def lost_after(self, seconds: float) -> Delays:
         """Return the recording with replies later than `seconds` counted as lost.
 
-        RFC 889 counted a probe as lost after 30 s. The recording gets a note with the number of
-        late replies.
+        RFC 889 counted a probe as lost after 30 s. A note gives the number of late replies.
 
         Parameters
         ----------
@@ -291,8 +288,7 @@ class Delays:
     def forward_s(self) -> NDArray[np.float64]:
         """The one-way delays of the requests in seconds, by the clocks of both ends, shape (n,).
 
-        They are NaN if not recorded. If the two clocks differ, the delays are wrong by the
-        difference, and may be negative.
+        They are NaN if not recorded. A difference of the clocks may make them negative.
         """
         forward = self._core.forward_ns()
         if forward is None:
@@ -321,11 +317,7 @@ class Delays:
         return self._core.sent_ns()
 
     def _left(self) -> list[Any]:
-        """Return when each probe left, as `save` writes it.
-
-        These are nanoseconds since 1970, or local times as texts. If the beginning of the recording
-        is not known, they are nanoseconds since the beginning.
-        """
+        """Return when each probe left: ns since 1970, a local time, or ns since the beginning."""
         if self._core.began is None:
             return list(self.sent_ns.tolist())
         began_ns, local = self._core.began
@@ -563,9 +555,8 @@ def read_delays(
         Seconds from one probe to the next, if the file does not have the times of sending.
     columns
         The columns of a table. `rtt`, `sent`, `received`, `seq`, `lost` and `group` have the
-        column's name or its place, counted from 1. `unit` and `time_unit` are the units of the
-        delays and of the times of sending and receiving: `s`, `ms`, `us` or `ns`. `dates` is `dmy`
-        or `mdy`, for dates such as 10/11/2024. `one_way` is true or false.
+        column's name or its place, counted from 1. `unit` (of delays) and `time_unit` (of instants)
+        are `s`, `ms`, `us` or `ns`. `dates` is `dmy` or `mdy`. `one_way` is true or false.
 
     Returns
     -------

@@ -15,6 +15,8 @@ _Units = Sequence[tuple[float, str]]
 
 _RATES: _Units = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
 _SIZES: _Units = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+#: From this share of a unit on, three digits round to the whole unit.
+_WHOLE = 0.9995
 
 #: The sentence for a capture without TCP.
 NO_TCP = "No packet with a header of TCP was captured, so there is nothing to explain."
@@ -98,8 +100,8 @@ def rate(bits_per_second: float) -> str:
 
     Examples
     --------
-    >>> rate(9600), rate(2.5e6)
-    ('9.6 kbit/s', '2.5 Mbit/s')
+    >>> rate(9600), rate(2.5e6), rate(999_900)
+    ('9.6 kbit/s', '2.5 Mbit/s', '1 Mbit/s')
     """
     return _fitting(bits_per_second, _RATES) or f"{rounded(bits_per_second)} bit/s"
 
@@ -109,10 +111,10 @@ def duration(seconds: float) -> str:
 
     Examples
     --------
-    >>> duration(2.5), duration(0.03053), duration(3240)
-    ('2.5 s', '30.5 ms', '3,240 s')
+    >>> duration(2.5), duration(0.03053), duration(3240), duration(0.9998)
+    ('2.5 s', '30.5 ms', '3,240 s', '1 s')
     """
-    return f"{rounded(seconds)} s" if seconds >= 1 else f"{rounded(1e3 * seconds)} ms"
+    return f"{rounded(seconds)} s" if seconds >= _WHOLE else f"{rounded(1e3 * seconds)} ms"
 
 
 def octets(count: float) -> str:
@@ -127,8 +129,12 @@ def octets(count: float) -> str:
 
 
 def _fitting(value: float, units: _Units) -> str:
-    """Return a value in the largest unit that it reaches, or an empty text if it reaches none."""
-    return next((f"{rounded(value / size)} {unit}" for size, unit in units if value >= size), "")
+    """Return a value in the largest unit that it reaches, or an empty text if it reaches none.
+
+    A value that rounds to a unit reaches it.
+    """
+    reached = ((size, unit) for size, unit in units if value >= _WHOLE * size)
+    return next((f"{rounded(value / size)} {unit}" for size, unit in reached), "")
 
 
 def by_chance(verdicts: int) -> str:

@@ -145,7 +145,7 @@ def catches(pid: int, signal_sent: signal.Signals) -> bool:
     return bool(int(caught, 16) >> (signal_sent - 1) & 1)
 
 
-@pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("signal_sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupted_run_leaves_no_folder_that_looks_complete(
     netspurt: Command, tmp_path: Path, signal_sent: signal.Signals
 ) -> None:
@@ -178,7 +178,7 @@ start()
 """
 
 
-@pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("signal_sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_the_next_run_removes_half_written_folders(
     netspurt: Command, tmp_path: Path, signal_sent: signal.Signals
 ) -> None:

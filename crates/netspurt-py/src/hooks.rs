@@ -30,7 +30,7 @@ pub fn needed(object: &Bound<'_, PyAny>, name: &str, methods: &str) -> PyResult<
 
 /// Whether a method has a parameter called `parameter`.
 pub fn takes(py: Python<'_>, method: &Py<PyAny>, parameter: &str) -> PyResult<bool> {
-    py.import(MODULE)?.call_method1("takes", (method, parameter))?.extract()
+    py.import(MODULE)?.call_method1("has_parameter", (method, parameter))?.extract()
 }
 
 create_exception!(
