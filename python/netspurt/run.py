@@ -147,7 +147,7 @@ class Run:
     def lasted(self) -> str:
         """Return in words how long the run took, and whether in simulated time."""
         stop_s = self.stop_ns / 1e9
-        # A live run ends by the wall clock, at an instant with nine digits.
+        # A live run ends at any nanosecond of the wall clock, so its duration is rounded.
         return f"{stop_s:g} s simulated" if self.live is None else f"{rounded(stop_s)} s live"
 
     def _lines(self) -> list[str]:
@@ -162,7 +162,7 @@ class Run:
         return text + (self.flows._repr_html_() if len(self.flows) else "")
 
     def _summary(self) -> Iterator[str]:
-        """Yield a line for the flows and a line for the echo probes, if there are any."""
+        """Yield a line each for the flows, the populations and the echo probes that the run has."""
         flows, echo_probes = self.flows, self.tables.get("echo_probes")
         populations = self.tables.get("populations")
         if len(flows) or (echo_probes is None and populations is None):
@@ -252,7 +252,7 @@ class Run:
         """A row for each population: its connections, their durations, and the octets sent.
 
         A duration is the time from a connection's first SYN to the last acknowledgment of data.
-        Quantiles are known to 1 in 1000.
+        A quantile exceeds the exact value by at most 0.1 %.
         """
         return self.table("populations")
 
@@ -375,7 +375,7 @@ class Run:
         try:
             scenario = _core.Scenario(SCENARIO, self.scenario, list(known.items()))
         except _core.ScenarioError:
-            # A scenario for programs cannot be read without the programs.
+            # A scenario with a flow of real programs cannot be read without these programs.
             return {}
         return {name: read_followed(scenario.moves(name), name) for name in scenario.moving()}
 
@@ -392,7 +392,7 @@ class Run:
         Raises
         ------
         RunError
-            If the run is in a folder already.
+            If the run was opened from a folder.
         FileExistsError
             If a file or a folder of this name exists.
         OSError

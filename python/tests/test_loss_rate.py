@@ -1,4 +1,4 @@
-"""Compares the rate of senders that losses limit with the rate of the square-root formula."""
+"""Tests that a sender has about the rate of the square-root formula if losses limit its rate."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_drops_at_a_full_queue_do_not_count_as_losses_that_limit_the_rate(tmp_pa
     assert loss_limits(capture.tables) == []
 
 
-def test_the_command_prints_the_formulas_rate_for_all_and_for_one_connection(
+def test_the_command_says_that_losses_limited_the_rate_for_all_and_for_one_connection(
     tmp_path: Path, netspurt: Command
 ) -> None:
     captured(tmp_path)

@@ -43,8 +43,8 @@ def test_a_time_has_the_largest_unit_that_it_reaches(nanos: float, text: str) ->
 def test_a_round_trip_is_told_with_its_half_and_a_one_way_delay_alone() -> None:
     delay = {"p1_ms": 10.0, "median_ms": 25.0, "p99_ms": 1500.0, "one_way_median_ms": 12.5}
     assert delay_line({"delay": delay}, "round-trip") == (
-        "round trip 25 ms median, 10 ms - 1.5 s (1-99 %); half of it, one way as RFC 889 has it, "
-        "12.5 ms"
+        "round trip 25 ms median, 10 ms - 1.5 s (1-99 %); half the median, RFC 889's one-way "
+        "delay: 12.5 ms"
     )
     assert delay_line({"delay": delay}, "one-way") == (
         "one-way delay 25 ms median, 10 ms - 1.5 s (1-99 %)"
@@ -66,7 +66,7 @@ def test_a_probe_crosses_a_line_twice_in_a_round_trip() -> None:
     told = line | {"intercept_ms": 40.0, "us_per_octet": 285.7, "residual_ms": 0.5}
     assert length_text(told | {"us_per_octet_between": [250.0, 320.0]}, "round-trip") == (
         "delay on length: 40 ms and 285.7 µs an octet (250 to 320), 56 kbit/s each way (50 kbit/s "
-        "to 64 kbit/s), 500 µs about the line"
+        "to 64 kbit/s), deviation from the line 500 µs"
     )
 
 

@@ -53,7 +53,7 @@ def text_of(run: ns.Run, out: Path) -> str:
     return page([run_section(run, "odd")], out / "page.html")
 
 
-def test_directions_share_the_picture_of_their_run_and_it_counts_once() -> None:
+def test_directions_share_the_picture_of_their_run_and_its_marks_count_once() -> None:
     run = ns.load("sites").run()
     kinds = ("rto", "queue")
     flows = flows_of(run, kinds, Room())
@@ -169,7 +169,9 @@ def test_nothing_is_claimed_about_directions_without_segments(
     assert "No packet" not in text
 
 
-def test_spurious_retransmissions_that_no_node_recorded_are_not_denied(tmp_path: Path) -> None:
+def test_the_page_reports_spurious_retransmissions_even_if_no_node_recorded_them(
+    tmp_path: Path,
+) -> None:
     run = ns.load("early-timeout").run()
     rows = run.segments
     run.tables["segments"] = rows.select(np.zeros(len(rows), dtype=bool))
@@ -221,12 +223,14 @@ def test_failed_cases_are_reported_once_and_not_for_each_measure(netspurt: Comma
     text = Path("page.html").read_text()
     assert "6 done, 6 failed." in text
     assert "RuntimeError: no &lt;b&gt;way" in text
-    told = re.findall(r"<li>(6 cases of 12 without .+?)</li>", text)
+    told = re.findall(r"<li>(6 of 12 cases have no value .+?)</li>", text)
     assert len(told) == 1
-    assert told[0].startswith("6 cases of 12 without mean completion time, goodput, ")
+    assert told[0].startswith(
+        "6 of 12 cases have no value of these measures: mean completion time, goodput, "
+    )
     assert told[0].endswith(
-        "such as those that failed, did not finish, or have too few times for a quantile, "
-        "are left out of their means."
+        ". Their means leave such cases out: cases that failed, did not finish, or have too few "
+        "times for a quantile."
     )
 
 

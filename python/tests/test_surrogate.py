@@ -30,7 +30,7 @@ def recordings() -> Recordings:
     return Recordings(read_paper("rfc889"))
 
 
-def test_every_printed_row_has_recordings_of_its_mean_spread_and_losses(
+def test_the_recordings_of_a_printed_row_have_its_mean_its_spread_and_its_losses(
     recordings: Recordings,
 ) -> None:
     assert len(recordings.rows) == 52
@@ -71,7 +71,7 @@ def test_planted_glitches_are_found_in_a_surrogate() -> None:
     assert len(glitches) >= len(planted) - 1
 
 
-def test_an_invalid_row_is_refused_with_its_name() -> None:
+def test_the_error_for_an_invalid_row_names_the_invalid_value() -> None:
     for row, words in (
         (replace(ROW, cov=-1.0), "cov = -1"),
         (replace(ROW, lost=511), "lost = 511"),
@@ -106,7 +106,8 @@ def test_a_timer_needs_several_long_packets_to_adapt_after_short_ones() -> None:
     """By hand: the delay rises from 1 to 5, and the estimate E begins at 1; the timer is 2 E.
 
     With a gain of a quarter, 2 E reaches 5 after 2 steps (E is 2, 2.75). With an eighth it takes
-    4 steps (1.5, 1.94, 2.32, 2.66). A timer by length needs steps only for a new length.
+    4 steps (1.5, 1.94, 2.32, 2.66). With `by_length` the timer needs steps only when a length
+    occurs for the first time.
     """
     octets = replace(ROW, probes=900, lengths=((40, 150), (256, 150))).surrogate().wire_bytes
     assert (octets[:150] == 40).all()
@@ -117,7 +118,7 @@ def test_a_timer_needs_several_long_packets_to_adapt_after_short_ones() -> None:
     assert taught("mills:by_length=true", steps) == [2, 0, 0]
 
 
-def test_a_timer_that_knows_lengths_is_no_worse_on_lengths_that_matter() -> None:
+def test_mills_with_by_length_is_no_worse_if_the_delays_depend_on_the_length() -> None:
     """On this path, lengths cause most of the differences between delays."""
     row = Row(mean=1.0, cov=0.48, lost=5, lengths=(40, 256), line=STEEP, probes=2000)
     for structure in STRUCTURES:

@@ -24,7 +24,7 @@ from made_up_papers import host, line, paper_with, run
 
 ONE, TWO = Variant("independent", 1), Variant("glitches", 6)
 
-#: What a setting has on a recording: its efficiency, its spurious retransmissions, its mean wait.
+#: The result of a setting on a recording: efficiency, spurious retransmissions, mean wait.
 Outcome = Callable[[str, Variant, Setting, int], tuple[float, float, float]]
 
 
@@ -81,7 +81,10 @@ def found(folder: Path, outcome: Outcome, name: str, **arguments: str) -> Any:
 
 
 def by_row(leads: dict[str, float]) -> Outcome:
-    """Return an outcome in which the factor G = 2 leads G = 1, by twice as much in `TWO`."""
+    """Return an outcome in which G = 2 has a higher efficiency than G = 1.
+
+    The difference is `leads[row]`, and twice this in `TWO`.
+    """
 
     def outcome(name: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:
         lead = leads[name] * (2 if variant == TWO else 1) if one[2] == 2 else 0.0
@@ -98,7 +101,7 @@ def by_row(leads: dict[str, float]) -> Outcome:
         ("each", [1, 2, -2, -4, 16, 32]),
     ],
 )
-def test_the_lead_over_rows_is_in_points_of_efficiency_for_each_variant(
+def test_the_lead_is_summarised_over_the_rows_for_each_variant(
     tmp_path: Path, over: str, value: list[float]
 ) -> None:
     result = found(
@@ -139,7 +142,9 @@ def test_a_setting_is_better_only_if_it_is_so_for_every_variant(
     assert verdict_of([interval(*both) for both in ends]) == verdict
 
 
-def test_a_starred_row_is_named_with_an_underscore(tmp_path: Path) -> None:
+def test_an_underscore_in_an_argument_stands_for_the_space_in_the_name_of_a_row(
+    tmp_path: Path,
+) -> None:
     result = found(
         tmp_path,
         by_row({"A": 0.01, "C *": 0.16}),
@@ -152,7 +157,7 @@ def test_a_starred_row_is_named_with_an_underscore(tmp_path: Path) -> None:
     assert [row[0] for row in result.table[1:]] == ["C *", "A", "C *", "A"]
 
 
-def test_spared_retransmissions_are_those_of_the_other_setting_minus_its_own(
+def test_spared_retransmissions_are_those_of_the_other_setting_minus_those_of_the_setting(
     tmp_path: Path,
 ) -> None:
     def outcome(name: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:
@@ -160,7 +165,8 @@ def test_spared_retransmissions_are_those_of_the_other_setting_minus_its_own(
 
     rows = {"rows": "A,C_*", "setting": "1,1,1", "against": "1,1,3"}
     result = found(tmp_path, outcome, "spurious_spared", **rows)
-    # The names have a mean of two characters, so the settings differ by 4 in a run; `TWO` adds 2.
+    # G differs by 2, and the names have two characters on average: a difference of 4. In `TWO` it
+    # is 6, because there G is added once more.
     assert result.value == pytest.approx([4, 6])
     assert result.table[1][1:] == ("3.50", "7.50")
 
@@ -208,7 +214,10 @@ def test_the_best_weights_are_compared_with_the_best_single_weight(
 def test_a_higher_factor_should_have_fewer_spurious_retransmissions_and_longer_waits(
     tmp_path: Path,
 ) -> None:
-    """Of row B's four recordings two have more, and of row A's four one waits no longer."""
+    """With a higher factor two of row B's four recordings have more spurious retransmissions.
+
+    In one of row A's four recordings the wait is not longer.
+    """
 
     def outcome(name: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:
         more = name == "B" and seed == 1 and one[2] == 3
@@ -224,7 +233,7 @@ def test_a_higher_factor_should_have_fewer_spurious_retransmissions_and_longer_w
     ("slope_one", "slope_two", "change"),
     [(1, 2, "raising F2"), (-1, -2, "lowering F2"), (1, -1, None)],
 )
-def test_the_weight_that_lengthens_waits_must_be_the_same_for_all_variants(
+def test_the_change_of_f2_that_lengthens_waits_must_be_the_same_for_all_variants(
     tmp_path: Path, slope_one: float, slope_two: float, change: str | None
 ) -> None:
     def outcome(name: str, variant: Variant, one: Setting, _: int) -> tuple[float, float, float]:
@@ -238,7 +247,7 @@ def test_the_weight_that_lengthens_waits_must_be_the_same_for_all_variants(
 
 
 @pytest.mark.parametrize(("waits", "closest"), [((7.4, 9), 2), ((9, 7.4), 0), ((7.66, 7.3), 2)])
-def test_the_setting_whose_waits_are_nearest_to_the_printed_median_is_counted(
+def test_variants_are_counted_in_which_the_first_setting_is_nearest_to_the_printed_median(
     tmp_path: Path, waits: tuple[float, float], closest: int
 ) -> None:
     """A lost probe of row A waited 2 s. The mean of its 384 answered probes is 0.26733 s."""
@@ -324,7 +333,7 @@ def of_delays(name: str, algorithm: str, **arguments: str) -> Any:
     return measure(name)(bench, algorithm=algorithm, **arguments).value
 
 
-def test_timers_follow_the_two_gain_filter_and_repeated_delays_are_written_once() -> None:
+def test_timers_follow_the_two_gain_filter_and_1x3_stands_for_three_delays() -> None:
     expected, estimate = [3.0], 0.0
     delays = [1.0, 1.0, 1.0, 2.0, 0.5, 0.5]
     for place, delay in enumerate(delays[:-1]):
@@ -342,7 +351,7 @@ def test_a_delay_as_long_as_the_timer_is_not_spurious() -> None:
     ("algorithm", "up", "down"),
     [("mills", 3 / 4, 15 / 16), ("mills-single", 7 / 8, 7 / 8)],
 )
-def test_a_time_constant_is_the_number_of_samples_in_which_a_distance_falls_to_a_1_e_th(
+def test_a_time_constant_is_the_number_of_samples_until_the_error_falls_by_the_factor_e(
     algorithm: str, up: float, down: float
 ) -> None:
     constants = of_delays("time_constants", algorithm)

@@ -1,4 +1,4 @@
-//! The emulated path: the core's world, with gates where real hosts are.
+//! The emulated path: a simulated network in which a `Gate` takes the place of each real host.
 //!
 //! The path takes packets with the logical time of their entry, and returns them with the time of
 //! their departure. The path reads no clock. Therefore the same arrivals give the same departures
@@ -27,7 +27,8 @@ pub struct Departure {
     pub segment: Segment,
 }
 
-/// The first two ends of programs, and their nodes.
+/// The first pair of ends that belong to programs, with their nodes. Every later connection is made
+/// like this pair.
 fn programs(ends: &[(NetworkEnd, u32)]) -> Option<[(ProgramsEnd, u32); 2]> {
     let of_programs = |(end, node): &(NetworkEnd, u32)| match end {
         NetworkEnd::Programs(end) => Some((*end, *node)),
@@ -46,8 +47,8 @@ pub struct Path {
     gates: Vec<EndId>,
     /// For each end, whether it is in `gates`.
     listed: Vec<bool>,
-    /// The two ends of every connection of programs, and their nodes. `None` if there are no
-    /// programs.
+    /// The pair of ends, with their nodes, from which each connection of programs is made. `None`
+    /// if there are no programs.
     programs: Option<[(ProgramsEnd, u32); 2]>,
 }
 

@@ -1,4 +1,4 @@
-"""How IP fragments TCP segments for a net of small datagrams, and which segment sizes are best.
+"""How IP divides TCP segments into fragments, and which sizes of segments are best.
 
 A net with the limit M carries datagrams of at most M octets. A segment of `mss` octets of user data
 is one datagram before that net. The net cuts the datagram into as many fragments as the limit
@@ -122,7 +122,7 @@ class SmallNet:
         return len(self.fragments(mss))
 
     def per_packet(self, mss: int) -> float:
-        """Return the octets of user data per packet of a segment."""
+        """Return the mean number of octets of user data in a packet of a segment."""
         return mss / self.packets(mss)
 
     def full_size(self, packets: int) -> int:
@@ -160,7 +160,8 @@ class UnderLoss:
 
     References
     ----------
-    Jacobson 1988 (§1) leaves the question to the reader. The formula and the search are ours.
+    Jacobson 1988 (§1) leaves the choice of the best size to the reader. The formula and the search
+    are ours.
 
     Examples
     --------

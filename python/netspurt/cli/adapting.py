@@ -117,8 +117,8 @@ def _lines(of: Replay, changes: dict[str, list[Followed]]) -> Iterator[str]:
     yield paint(next(lines), "dim")
     yield from lines
     note = (
-        "The median, and the range in brackets. 0: the timer was above all of them at once; never: "
-        "below the last of them."
+        "The median, and the range in brackets. 0: the timer exceeded all delays of the new length "
+        "from the start. never: it was still below the last of these delays."
     )
     yield from wrapped([[paint(note, "dim")]], [width(100)])
 

@@ -75,7 +75,7 @@ def delay_line(told: dict[str, Any], measure: str) -> str:
     one_way = measure == "one-way"
     text = f"{'one-way delay' if one_way else 'round trip'} {ms(delay['median_ms'])} median, "
     text += f"{ms(delay['p1_ms'])} - {ms(delay['p99_ms'])} (1-99 %)"
-    half = f"; half of it, one way as RFC 889 has it, {ms(delay['one_way_median_ms'])}"
+    half = f"; half the median, RFC 889's one-way delay: {ms(delay['one_way_median_ms'])}"
     return text if one_way else text + half
 
 
@@ -85,7 +85,7 @@ def length_text(line: dict[str, Any], measure: str) -> str:
     return (
         f"delay on length: {ms(line['intercept_ms'])} and {line['us_per_octet']:.4g} µs an "
         f"octet ({low:.4g} to {high:.4g}), {each_way(line, measure)}, "
-        f"{ms(line['residual_ms'])} about the line"
+        f"deviation from the line {ms(line['residual_ms'])}"
     )
 
 

@@ -257,7 +257,10 @@ def _period_lines(period: dict[str, Any]) -> Iterator[str]:
     if period["found"]:
         text = f"the bursts come every {span}, {chance}; strength {period['strength']:.2f}"
     else:
-        text = f"no period: the best of {period['events']} bursts is {span}, {chance}"
+        text = (
+            f"no period: {span} fits the {period['events']} bursts best, but chance alone gives as "
+            f"good a fit with a probability {_chance(period)}"
+        )
     yield from folded(text)
 
 
@@ -362,7 +365,7 @@ def _memo(fit: Fit, measure: str) -> dict[str, Any] | None:
 
 
 def _length_lines(recording: Delays, fit: Fit, data: dict[str, Any]) -> Iterator[str]:
-    rows = [["length", "probes", "at zero", "µs an octet", "rate each way", "about it"]]
+    rows = [["length", "probes", "at zero", "µs an octet", "rate each way", "deviation"]]
     for line, told in zip(fit.lines, data["lines"], strict=True):
         rows.append(
             [

@@ -104,10 +104,11 @@ def undecided(rows: Sequence[Comparison], axis: str, seeds: int) -> Iterator[str
         if row.verdict == "cannot tell" and (wanted := needed(row.difference, seeds)):
             told[", ".join((*row.labels, f"{axis} = {row.label}"))] = wanted
     if told:
-        each = "; ".join(f"{name}: {number(wanted)}" for name, wanted in told.items())
+        each = "; ".join(f"{number(wanted)} for {name}" for name, wanted in told.items())
         yield (
             "`cannot tell`: the true difference may be anywhere in the interval, which contains "
-            f"zero. Seeds needed to confirm the measured difference, about: {each}."
+            "zero. To confirm the measured difference, about this many seeds are needed: "
+            f"{each}."
         )
 
 

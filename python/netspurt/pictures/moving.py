@@ -30,7 +30,10 @@ class Moving(Protocol):
 
 
 def dead_times(timeline: Timeline) -> list[Span]:
-    """Return the times in which a link is dead, each with its direction, or `""` for both."""
+    """Return the times in which a link is dead, each with its direction, or `""` for both.
+
+    If another path takes over without an outage, the start equals the end.
+    """
     outages = [
         (outage.at_ns / 1e9, (outage.at_ns + outage.dead_ns) / 1e9, direction)
         for outage, direction in timeline.outages()
@@ -67,9 +70,10 @@ def _is_in_spans(edges: Sequence[float], spans: Sequence[tuple[float, float]]) -
 
 
 def shades(run: object, link: str | None = None) -> Iterator[Mark]:
-    """Yield marks of the times in which links are dead, and of changes without a dead time.
+    """Yield marks of the times in which links are dead, and of changes of path without an outage.
 
-    Times after the end of the run are left out. Captures do not show links.
+    Times that begin after the end of the run are left out. A capture gives no marks, because it has
+    no links.
     """
     if not isinstance(run, Moving):
         return

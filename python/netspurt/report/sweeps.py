@@ -191,11 +191,14 @@ def _without(sweep: _Sweep) -> Iterator[str]:
         if missing := sum(row.without for row in rows):
             lacking.setdefault(missing, []).append(in_words(measure)[0])
     for missing, words in lacking.items():
-        whose = "its" if len(words) == 1 else "their"
+        one = len(words) == 1
+        of_these = "this measure" if one else "these measures"
+        leave_out = "Its mean leaves" if one else "Their means leave"
         yield (
-            f"{counted(missing, 'case')} of {number(len(sweep.cases['case']))} without "
-            f"{', '.join(words)}, such as those that failed, did not finish, or have too few times "
-            f"for a quantile, are left out of {whose} means."
+            f"{number(missing)} of {counted(len(sweep.cases['case']), 'case')} "
+            f"{'has' if missing == 1 else 'have'} no value of {of_these}: {', '.join(words)}. "
+            f"{leave_out} such cases out: cases that failed, did not finish, or have too few times "
+            "for a quantile."
         )
 
 

@@ -27,7 +27,8 @@ fn clocks(ms: u64) -> ClockReading {
     ClockReading { raw_ns: ms * 1_000_000, unix_ns: 1_000_000_000_000 + ms * 1_000_000 }
 }
 
-/// An answer after 20 ms by the program's timestamps, and by the kernel's after `kernel_us`.
+/// An answer with a round trip of 20 ms by the program's timestamps, and of `kernel_us` by the
+/// kernel's. `None` means that the kernel gave no timestamps.
 fn reply(kernel_us: Option<u64>) -> EchoReply {
     let sent_at = clocks(100).unix_ns;
     EchoReply {
@@ -155,7 +156,7 @@ fn row(number: u64, outcome: &ProbeOutcome) -> EchoProbeRow<'_> {
 }
 
 #[test]
-fn the_header_has_the_options_and_the_findings() {
+fn the_header_has_the_options_the_clocks_and_the_path() {
     let (_, shown) = book(None, Rotation::default());
     let [report] = &shown.lines()[..] else { panic!("one line") };
     for (key, value) in [
@@ -181,7 +182,7 @@ fn the_header_has_the_options_and_the_findings() {
 }
 
 #[test]
-fn noise_and_the_first_answer_are_written_in_one_of_their_forms() {
+fn the_noise_and_the_first_answer_are_written_as_results_or_as_failures() {
     let lateness = Lateness::of(vec![Duration::from_micros(5); 3]);
     let spans = SpanCounts::from(&lateness);
     let report = NoiseReport::Measured { place: "loopback", user: spans, kernel: spans };
@@ -329,7 +330,7 @@ fn a_new_part_begins_after_a_time_but_no_part_is_empty() {
 }
 
 #[test]
-fn a_data_file_is_never_written_over_and_a_part_is_named() {
+fn a_data_file_is_never_overwritten_and_parts_have_other_names() {
     let place = Place::new();
     fs::write(place.0.join("p.jsonl"), "mine").unwrap();
     let begin = |rotation| {
@@ -357,7 +358,7 @@ impl Write for Gone {
 }
 
 #[test]
-fn the_file_is_kept_and_the_run_informed_if_nobody_watches_any_more() {
+fn the_file_gets_the_line_and_row_returns_false_if_nobody_watches_any_more() {
     let place = Place::new();
     let path = place.0.join("p.jsonl");
     let mut book = Book::begin(Some(&path), header(), Rotation::default(), Box::new(Gone)).unwrap();
@@ -384,7 +385,7 @@ fn packets_for_finished_echo_probes_are_classified() {
 }
 
 #[test]
-fn an_answer_is_described_in_the_words_of_its_protocol() {
+fn an_icmp_error_has_the_same_description_in_ipv4_and_ipv6() {
     let router: Option<IpAddr> = "10.0.0.9".parse().ok();
     for (six, icmp_error, words) in [
         (false, (3, 0), "network unreachable"),

@@ -1,6 +1,6 @@
-//! Tests that the core and the readers of scenarios use no clocks, files, sockets, processes or
-//! standard streams, that only one of their rooms uses threads, and that only a few rooms have
-//! `unsafe` code.
+//! Tests of three rules. The core and the readers of scenarios use no clocks, files, sockets,
+//! processes or standard streams. In these two crates only the module `sweep` uses threads. In all
+//! crates only the modules that ARCHITECTURE.md names have `unsafe` code.
 
 use std::fs;
 
@@ -32,7 +32,7 @@ const BANNED: &[&str] = &[
 /// The parts of `std::net` that are only addresses.
 const ADDRESSES: &[&str] = &["Ip", "SocketAddr", "AddrParseError"];
 
-/// The sources without clocks and files.
+/// The folders whose sources may use neither clocks nor files.
 const QUIET: [&str; 2] = ["crates/netspurt/src", "crates/netspurt-scenario/src"];
 
 /// The beginning of the paths that only the room `sweep` may use.
@@ -86,7 +86,8 @@ fn one_room_of_these_crates_has_threads() {
     assert_eq!(with_threads, [THREADED]);
 }
 
-/// The crates of the table of borders, each with the one room that may have `unsafe` code.
+/// The crates in the table under "Borders" in ARCHITECTURE.md, each with the module that may have
+/// `unsafe` code. `None` means that no module may.
 fn unsafe_rooms(text: &str) -> Vec<(String, Option<String>)> {
     let rows = text.lines().filter_map(|line| line.strip_prefix("| `crates/"));
     let room = |row: &str| {

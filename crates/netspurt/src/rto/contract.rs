@@ -29,14 +29,15 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// The range within a microsecond of `span`. Steps below an algorithm's unit are lost, so the timer
-/// may differ slightly from the span.
+/// The range within a microsecond of `span`. An algorithm rounds to its unit of time, so its timer
+/// may differ slightly from `span`.
 fn nearly(span: Duration) -> (Duration, Duration) {
     (span - Duration::from_micros(1), span + Duration::from_micros(1))
 }
 
-/// The range from the whole ticks of `unit` to three ticks more. The deviation never falls below
-/// three quarters of a tick, and the timer has four deviations.
+/// The range from `rtt` in whole ticks, at least `least` ticks, to three ticks more. A tick is
+/// `unit` long. The deviation never falls below three quarters of a tick, and the timer has four
+/// deviations.
 fn in_ticks(rtt: Duration, unit: Duration, least: u64) -> (Duration, Duration) {
     let ticks = rtt.whole_units(unit).max(least);
     (unit * ticks, unit * (ticks + 3))
@@ -137,8 +138,8 @@ fn later_algorithm(name: &str, plain: Algorithm) -> Algorithm {
             ..plain
         },
         "cocoa" => Algorithm { bounds: (Duration::ZERO, ms(32_000)), karn: false, ..plain },
-        // A fall does not change the variation. While the mean still falls, the variation therefore
-        // stays as large as before.
+        // A sample below the mean does not change the variation. While the mean still falls, the
+        // variation therefore stays as large as before.
         "eifel" => Algorithm {
             bounds: (Duration::ZERO, ms(60_000)),
             settles: |rtt| (rtt + ms(2), LONGEST),
@@ -160,8 +161,7 @@ fn later_algorithm(name: &str, plain: Algorithm) -> Algorithm {
     }
 }
 
-/// All algorithms. An algorithm with a switch for Karn's rules is in the list a second time, with
-/// these rules on.
+/// All algorithms. Some are in the list a second time: with Karn's rules, or with a backoff.
 fn algorithms() -> Vec<Algorithm> {
     let mut algorithms: Vec<Algorithm> =
         EstimatorConfig::NAMES.iter().map(|name| algorithm(name)).collect();
@@ -287,7 +287,7 @@ fn the_page_on_timers_has_a_row_for_every_algorithm() {
 
 proptest! {
     #[test]
-    fn the_timer_stays_within_its_bounds_and_the_state_has_the_same_timer(past in steps()) {
+    fn the_timer_stays_within_its_bounds_and_the_state_reports_it(past in steps()) {
         for algorithm in algorithms() {
             let mut timer = algorithm.config.build();
             for step in &past {

@@ -59,7 +59,8 @@ impl Keys for Ns3Config {
 }
 
 /// The timer of ns-3 (`rtt-estimator.cc`): the timer of RFC 6298, with the mean and the variation
-/// in whole nanoseconds. Results are rounded down, so a falling step may be a nanosecond longer.
+/// in whole nanoseconds. Results are rounded down. So a step that decreases a value may be larger
+/// than the exact step, by less than a nanosecond.
 ///
 /// The mean and the variation are both updated with the old mean. The timer is S + max(G, 4V), from
 /// `MinRto` to 60 s. Timeouts double it. The backoff ends with an unambiguous sample, or when a

@@ -1,8 +1,9 @@
 //! The five one-way senders of ns-2.35: tahoe, reno, newreno, sack1 and fack.
 //!
-//! ns-2 counts whole packets, and this code counts octets. A packet is a full segment here. For the
-//! number of a packet in ns-2, this code has the octet at which the next packet starts. cwnd is a
-//! double in segments, as in ns-2, so that sums of `1/cwnd` have the same bits. This file has the
+//! ns-2 counts whole packets, and this code counts octets. A packet is a full segment here. Where
+//! ns-2 stores the number of the last packet that was acknowledged or sent, this code stores the
+//! octet after this packet. cwnd is a double in segments, as in ns-2, so that sums of `1/cwnd` have
+//! the same bits. This file has the
 //! common parts of the five senders. Each sender's processing of an ACK is in the file with the
 //! sender's name.
 //!
@@ -165,9 +166,9 @@ impl NsSender {
             self.back_off(cx);
             self.tx.timer.arm(cx.now);
         } else {
-            // Nothing is outstanding, so this is not a timeout, and there is no event. ns-2 sets
-            // cwnd to one segment and arms the timer again. Here the timer is stopped, because
-            // another firing would change nothing.
+            // Nothing is outstanding, so this firing does not count as a timeout and is not
+            // reported. ns-2 sets cwnd to one segment and arms the timer again. Here the timer is
+            // stopped, because another firing would change nothing.
             self.cwnd_segs = 1.0;
             self.tx.timer.stop();
         }
@@ -205,7 +206,8 @@ impl NsSender {
         (cwnd + self.inflation_segs).min(u64::from(self.config.receive_window_segs))
     }
 
-    /// Opens cwnd by one segment below ssthresh (slow start), else by 1/cwnd (Jacobson 1988).
+    /// Increases cwnd by one segment if cwnd is below ssthresh (slow start), and otherwise by 1/cwnd
+    /// segments (Jacobson 1988).
     fn open_window(&mut self) {
         if self.cwnd_segs < f64::from(self.ssthresh_segs) {
             self.cwnd_segs += 1.0;
@@ -275,7 +277,7 @@ impl NsSender {
         self.tx.stop_timing_covered(ack.ack);
     }
 
-    /// Arms the timer again if data is or may be outstanding; otherwise stops it.
+    /// Arms the timer again under ns-2's condition; otherwise stops it.
     fn restart_timer(&mut self, ack: u64, cx: &Context<'_>) {
         if self.tx.nxt >= ack || ack < self.tx.max || self.cwnd_segs < 1.0 {
             self.tx.timer.arm(cx.now);

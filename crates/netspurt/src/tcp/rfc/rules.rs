@@ -15,7 +15,7 @@ pub struct CwndRules {
     /// cwnd counts segments: a short segment fills as much of cwnd as a full segment
     /// (`tcp_packets_in_flight`). The amounts that are outstanding, reported, lost or retransmitted
     /// are also counted in segments. Thresholds are whole segments. Proportional rate reduction
-    /// counts segments, and rounds the share that it sends up to one (`tcp_cwnd_reduction`).
+    /// rounds the share that it may send up to whole segments (`tcp_cwnd_reduction`).
     ///
     /// departs: RFC 6675 §4 - with `whole_segments` pipe counts segments, whatever their size; the
     /// RFC counts octets.
@@ -23,11 +23,12 @@ pub struct CwndRules {
     /// A cut leaves a share of cwnd (`tcp_init_cwnd_reduction`), and not of FlightSize (RFC 5681
     /// §3.1, equation 4).
     pub cut_from_cwnd: bool,
-    /// A timeout does not cut cwnd again while octets that were outstanding at an earlier cut are
-    /// unacknowledged (`tcp_enter_loss`).
+    /// A timeout does not reduce ssthresh again while octets that were outstanding at an earlier
+    /// cut are unacknowledged (`tcp_enter_loss`).
     ///
-    /// departs: RFC 5681 §3.1 - with `timeout_keeps_cut` a timeout soon after a cut does not cut
-    /// again; the RFC cuts at each timeout of a segment that was not yet retransmitted.
+    /// departs: RFC 5681 §3.1 - with `timeout_keeps_cut` a timeout soon after a cut does not reduce
+    /// ssthresh again; the RFC reduces it at each timeout of a segment that was not yet
+    /// retransmitted.
     pub timeout_keeps_cut: bool,
     /// After a timeout cwnd is one segment larger than the data that may still be on its way
     /// (`tcp_enter_loss`). In RFC 5681 §3.1 cwnd is one segment.
@@ -38,9 +39,9 @@ pub struct CwndRules {
     /// Growth counts the octets that an ACK newly delivered (`tcp_cong_avoid`), and not the octets
     /// that it acknowledged. SACK may have reported some of these before.
     pub growth_by_delivery: bool,
-    /// cwnd grows only if it is used. After an RTO in which no ACK could open cwnd, cwnd loses half
-    /// of its unused part (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch, ACKs of octets
-    /// that were sent while cwnd was full open cwnd, and cwnd loses no unused part.
+    /// cwnd grows only if it is used. If no ACK could open cwnd for as long as one RTO, cwnd loses
+    /// half of its unused part (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch, an ACK opens
+    /// cwnd if its octets were sent while cwnd was full, and cwnd loses no unused part.
     pub validation: bool,
     /// SACK reports also open cwnd, if a segment was overtaken by more segments than the number
     /// that indicates a loss (`tcp_may_raise_cwnd`).
@@ -120,12 +121,13 @@ pub struct TimerRules {
     /// retransmission timer is set in the same way.
     pub counts_from_head: bool,
     /// After an ACK, the oldest outstanding segment may be a segment that SACK had reported. The
-    /// sender does not act upon such an ACK. The timer fires half a round trip later, but not
-    /// before 10 ms (`tcp_check_sack_reneging`), and everything outstanding then counts as lost. An
+    /// sender then only sets the timer to fire half a round trip later, but not before 10 ms
+    /// (`tcp_check_sack_reneging`). When the timer fires, everything outstanding counts as lost. An
     /// earlier ACK of new octets prevents this.
     pub reneging_hurries: bool,
     /// After new data a tail loss probe is due at the latest one RTO after the last transmission of
-    /// the head (`tcp_rto_delta_us`), and not when the running timer fires.
+    /// the head (`tcp_rto_delta_us`). Without the switch, the latest instant is the one at which the
+    /// running retransmission timer fires.
     pub head_bounds_probes: bool,
     /// A round of samples ends with an ACK that covers more than the octets sent before the round
     /// began (`rtt_seq`), and not already with an ACK of just these octets.
@@ -199,8 +201,9 @@ pub struct ReceiveRules {
     /// An RST also resets the connection if its number is the end of the highest SACK block
     /// (`tcp_validate_incoming`).
     ///
-    /// departs: RFC 5961 §3.2 - with `reset_behind_gap` two numbers reset; in the RFC only the next
-    /// octet expected does, and others are answered with a challenge ACK.
+    /// departs: RFC 5961 §3.2 - with `reset_behind_gap` an RST with either of two numbers resets
+    /// the connection; in the RFC only the next octet expected does, and an RST with another number
+    /// is answered with a challenge ACK.
     pub reset_behind_gap: bool,
     /// After the peer's FIN, an RST with the FIN's number also resets the connection
     /// (`tcp_reset_check`).
@@ -210,15 +213,16 @@ pub struct ReceiveRules {
     pub reset_at_fin: bool,
     /// A congestion mark counts only in new data. After the first mark that is echoed, the next two
     /// acknowledgments leave immediately; further marks have no such effect. New data that is not
-    /// ECN-capable also has this effect if earlier data was ECN-capable. CWR, which says that the
-    /// peer reacted, counts only with data or a FIN, which are acknowledged immediately
-    /// (`tcp_data_ecn_check`, `tcp_ecn_accept_cwr`).
+    /// ECN-capable also has this effect if earlier data was ECN-capable. CWR says that the peer
+    /// reacted. It counts only in a segment with data or a FIN, and such a segment is acknowledged
+    /// immediately (`tcp_data_ecn_check`, `tcp_ecn_accept_cwr`).
     pub marks_in_text: bool,
-    /// The reports of several segments after a gap wait, and one ACK carries all of them
-    /// (`__tcp_ack_snd_check`).
+    /// After a gap, the receiver delays its reports, and one ACK carries the reports of several
+    /// segments (`__tcp_ack_snd_check`).
     ///
-    /// departs: RFC 5681 §4.2 - with `compresses_sacks` from the fourth segment behind a gap on an
-    /// ACK may wait for 1.1 ms; the RFC has one sent at once for each.
+    /// departs: RFC 5681 §4.2 - with `compresses_sacks` the ACK of the fourth and of each later
+    /// segment behind a gap may wait for 1.1 ms; in the RFC each such segment is acknowledged
+    /// immediately.
     pub compresses_sacks: bool,
     /// A timestamp may be one less than the last one (`TCP_PAWS_WINDOW`).
     ///
@@ -228,8 +232,9 @@ pub struct ReceiveRules {
     /// A segment without new octets is acceptable if it ends at the octet of the last
     /// acknowledgment or later (`tcp_sequence`): its acknowledgment and its timestamp count.
     ///
-    /// departs: RFC 9293 §3.10.7.4 - with `takes_last_again` segments are acceptable from the last
-    /// acknowledgment on; in the RFC they are from the next octet expected on.
+    /// departs: RFC 9293 §3.10.7.4 - with `takes_last_again` a segment that ends at this end's last
+    /// acknowledgment or later is acceptable, even if more octets have arrived; in the RFC segments
+    /// are acceptable only from the next octet expected on.
     pub takes_last_again: bool,
     /// The receive buffer is counted in octets of memory. A share of this memory is window. Each
     /// segment that uses its memory well opens the window further (`tcp_grow_window`,
@@ -289,8 +294,8 @@ impl ReceiveRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SynRules {
     /// After a segment with a wrong acknowledgment, the end sends an RST. The end then retransmits
-    /// its first SYN within two jiffies and a part of a third (`tcp_rcv_synsent_state_process`),
-    /// and not after an RTO.
+    /// its first SYN two to three jiffies later (`tcp_rcv_synsent_state_process`), and not after an
+    /// RTO.
     pub again_after_reset: bool,
     /// If both ends open simultaneously, the SYN-ACK repeats all options that the SYN offered
     /// (`tcp_send_synack`), and not only those that both ends offered. RFC 7323 §2.2 and §3.2 send
@@ -344,9 +349,10 @@ pub struct SendRules {
     pub held_for_an_rto: bool,
     /// A FIN waits for a closed window to open (`tcp_snd_wnd_test`), and the window is probed.
     pub fin_needs_window: bool,
-    /// The last segments wait if the window has less room than a packet for offload, which has at
-    /// least two segments. They wait only if an ACK is due within 1 ms and the last octets were
-    /// sent within 1 ms (`tcp_tso_should_defer`).
+    /// The sender passes several segments to the network card as one packet (segmentation offload).
+    /// The last segments of the written data wait if the window has less room than such a packet,
+    /// which has at least two segments. They wait only if an ACK is due within 1 ms and the last
+    /// octets were sent within 1 ms (`tcp_tso_should_defer`).
     pub waits_for_packets: bool,
     /// The last segment of each packet for offload with several segments has PSH
     /// (`__tcp_transmit_skb`), and not only the last segment of what the application wrote.
@@ -362,8 +368,8 @@ pub struct SendRules {
     /// If the peer has shrunk its window, retransmissions wait for room in this window. Only a
     /// retransmission of the oldest segment does not wait (`__tcp_retransmit_skb`).
     pub copies_need_window: bool,
-    /// An ACK without new octets or new text makes the peer's window larger or closes it, but does
-    /// not make it smaller (`tcp_may_update_window`).
+    /// An ACK that acknowledges nothing new and has no new data may enlarge the peer's window or
+    /// close it. It may not reduce the window to another size (`tcp_may_update_window`).
     ///
     /// departs: RFC 9293 §3.10.7.4 - with `keeps_larger_window` an ACK with the numbers of the last
     /// one does not shrink the window; in the RFC it does.
@@ -429,8 +435,8 @@ pub struct SpuriousRules {
     /// A partial ACK whose echo is older than the first retransmission shows that the path reorders
     /// (`tcp_try_undo_partial`).
     pub teaches_reordering: bool,
-    /// An ACK that arrives after a later ACK may report a duplicate. This report counts even if
-    /// nothing is outstanding (`tcp_ack`).
+    /// A later ACK may overtake an ACK that reports a duplicate. This report counts even if nothing
+    /// is outstanding (`tcp_ack`).
     pub old_acks_report: bool,
     /// Once the sender has suspected a loss, it continues to do so until no copy is outstanding and
     /// the oldest segment was sent only once (`tcp_try_keep_open`). Until then it sends no tail
@@ -475,8 +481,8 @@ pub struct RackRules {
     /// before the segments that it acknowledges (`tcp_ack`). The segment that is handled last sets
     /// RACK's round trip.
     pub reports_first: bool,
-    /// When a cut is undone, some segments that RACK had called lost may not be retransmitted yet.
-    /// RACK ignores these segments until they are sent again (`tcp_rack_detect_loss` removes them
+    /// When a cut is undone, perhaps not all segments that RACK marked as lost have been
+    /// retransmitted. RACK ignores the others until they are sent again (`tcp_rack_detect_loss` removes them
     /// from its list).
     pub spares_unsent: bool,
     /// RACK looks for losses only on an ACK that gives it a round trip or undoes a cut; any other
