@@ -27,7 +27,7 @@ fuzz_target!(|text: &str| {
         assert!(found.mean().is_none_or(|mean| mean >= 0.0), "{written}");
         let mut sampler = Sampler::new(&found, Stream::named(1, "fuzz"));
         for _ in 0..100 {
-            assert!(sampler.draw() >= 0.0, "{written}: a draw below nothing");
+            assert!(sampler.draw() >= 0.0, "{written}: drew a negative value");
             let _ = (sampler.octets(), sampler.span(), sampler.count());
         }
     }

@@ -48,7 +48,7 @@ capture = true
 """
 
 
-#: A download whose rate random losses limit.
+#: A download whose rate is limited by random losses.
 LIMITED = """
 stop = "60 s"
 seed = 3
@@ -115,7 +115,7 @@ def test_a_capture_s_page_begins_with_the_finding_and_shares_follow(slow: Captur
 
 
 def test_a_finding_names_an_outage_if_no_remedy_is_listed(many: Path) -> None:
-    outage = "In one silence several timeouts followed each other. An outage made this wait."
+    outage = "In one silence several timeouts followed each other. An outage caused this wait."
     found = explain(many / "west0.pcapng")
     assert finding(found, ["Time went to: x", outage, "With a minimum of 40 ms"]).endswith(outage)
 
@@ -141,7 +141,7 @@ def test_a_finding_begins_with_the_losses_that_limited_the_rate(
 
 
 def _limited(folder: Path) -> Path:
-    """Write a scenario of a download whose rate random losses limit, captured at both ends."""
+    """Write a scenario of a download that random losses limit, captured at both ends."""
     file = folder / "limited.toml"
     file.write_text(LIMITED)
     return file

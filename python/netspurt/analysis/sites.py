@@ -1,7 +1,8 @@
 """Questions about many connections to some sites: distributions, idle times, the handshake.
 
 The questions are those of a study of nine web sites in 2005. All functions take `Connections`. A
-value that a source does not have is NaN. A question that needs this value has no answer.
+value that a source does not have is NaN. Functions leave out the connections without a value that
+they need.
 """
 
 from __future__ import annotations
@@ -70,7 +71,9 @@ class Connections:
     def __post_init__(self) -> None:
         shapes = {getattr(self, one.name).shape for one in fields(self)}
         if shapes != {(len(self.site),)}:
-            raise ValueError(f"columns of the shapes {sorted(shapes)}: all must be one (n,)")
+            raise ValueError(
+                f"columns of the shapes {sorted(shapes)}: all must have the shape (n,)"
+            )
 
     @classmethod
     def of(cls, site: ArrayLike, **columns: ArrayLike) -> Connections:
@@ -173,7 +176,7 @@ class Cdf:
         return cls(known, np.arange(1, len(known) + 1) / max(len(known), 1))
 
     def quantile(self, share: float) -> float:
-        """Return the least value that this share of values does not exceed; NaN without values."""
+        """Return the smallest value v of which at least this share is not above v; NaN if empty."""
         if not len(self.value):
             return np.nan
         place = int(np.ceil(share * len(self.value) - 1e-9)) - 1

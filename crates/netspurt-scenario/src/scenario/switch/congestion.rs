@@ -49,9 +49,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc_rule(Rule { read: read_exit, write: write_exit }),
     Switch::new(
         "hystart_train_allowance",
-        "HyStart compares how long a train of ACKs lasts with half of a sum: the minimum round \
-         trip plus this time. If the train lasts longer, slow start ends. Linux adds 1 ms, for \
-         segmentation offload",
+        "HyStart ends slow start if a train of ACKs lasts longer than half of the sum of the \
+         minimum round trip and this time. Linux adds 1 ms, for segmentation offload",
         SwitchKind::TIME,
     )
     .rfc_rule(Rule {
@@ -166,8 +165,8 @@ pub const SWITCHES: &[Switch] = &[
         "cwnd.validation",
         "cwnd grows only if the sender used it: all of it or, in slow start, more than half. If \
          the application had no data and cwnd did not grow for an RTO, half of the unused part is \
-         given up (RFC 2861). Without the switch only ACKs of data that was sent while cwnd was \
-         full increase cwnd, and nothing is given up",
+         given up (RFC 2861). Without the switch an ACK increases cwnd only if its data was sent \
+         while cwnd was full, and nothing is given up",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
     Switch::flag(
@@ -261,8 +260,9 @@ pub fn congestion_called(word: &str, config: &RfcConfig) -> Option<CongestionCon
     CongestionConfig::named(word).map(|named| in_place_of(&config.congestion, named))
 }
 
-/// Adapts the algorithm `named` to replace `before`. If `before` lets an ACK increase cwnd without
-/// limit, so do Reno and Westwood in its place.
+/// Adapts the algorithm `named` to replace `before`. If `before` is CUBIC without a limit on the
+/// growth by one ACK, a Reno or Westwood that replaces it has no limit and no early exit from slow
+/// start.
 fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> CongestionConfig {
     if let Some(reno) = reno_mut(&mut named).filter(|_| grows_freely(before)) {
         reno.abc_limit_segs = Some(NO_ABC_LIMIT);
@@ -271,8 +271,8 @@ fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> Conges
     named
 }
 
-/// Whether an ACK may increase cwnd without limit in slow start, as in Linux. If so, Reno or
-/// Westwood in place of this algorithm also has no limit, and it has no HyStart.
+/// Whether the algorithm is CUBIC without a limit on the growth by one ACK in slow start, as in
+/// Linux.
 fn grows_freely(algorithm: &CongestionConfig) -> bool {
     matches!(algorithm, CongestionConfig::Cubic(cubic) if cubic.abc_limit_segs == NO_ABC_LIMIT)
 }

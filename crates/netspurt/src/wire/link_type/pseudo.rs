@@ -1,4 +1,4 @@
-//! Skips headers that are not on the link, because capturing systems add them: BSD's loopback,
+//! Skips headers that the capturing system added, and that were never on the link: BSD's loopback,
 //! Linux's cooked captures, Netfilter's log.
 
 use super::headers::{Behind, LinkHeader, half};
