@@ -7,7 +7,7 @@ use netspurt::units::{Duration, Time};
 use netspurt_live::wall::WallClock;
 use netspurt_scenario::scenario::{self as core, Budget, Label};
 use netspurt_scenario::sweep::{
-    CaseCounts, Chunk, Done, EndedCase, Engine, LiveEnd, Stopwatch, live_chunk, run_chunk,
+    CaseCounts, Chunk, EndedCase, Engine, FinishedChunk, LiveEnd, Stopwatch, live_chunk, run_chunk,
 };
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
@@ -54,8 +54,8 @@ impl From<PyLabel> for Label {
 /// cases took.
 type ChunkOutcome<'py> = (Bound<'py, PyBytes>, u64, u64, u64, u64, Option<(u64, String)>, f64);
 
-fn outcome(py: Python<'_>, done: Done) -> ChunkOutcome<'_> {
-    let Done { bytes, counts, busy, .. } = done;
+fn outcome(py: Python<'_>, done: FinishedChunk) -> ChunkOutcome<'_> {
+    let FinishedChunk { bytes, counts, busy, .. } = done;
     let bytes = PyBytes::new(py, &bytes);
     let first = counts.first_error.clone();
     let CaseCounts { done, cut, late, errors, .. } = counts;

@@ -129,7 +129,7 @@ fn plan_population(
         at_once: own.arrivals.starts_with("every"),
         start: Time::ZERO + own.start,
         until: Time::ZERO + until,
-        most: own.most.map_or(u64::MAX, |most| most.0),
+        connections_max: own.most.map_or(u64::MAX, |most| most.0),
         seed: spec.seed.0,
     })
 }

@@ -58,7 +58,7 @@ impl Reach<'_> {
             let links = self.routes.path(self.graph, from, to).unwrap_or_default();
             for link in links {
                 let PlannedLink { config, name: cuts, .. } = &self.links[link as usize].link;
-                if config.cuts(size.into()) {
+                if config.fragments_frame(size.into()) {
                     let message =
                         format!("link `{cuts}` fragments packets, which IPv6 does not allow");
                     let place = Problem::at(["flows", name, "family"], message);

@@ -45,7 +45,7 @@ pub struct CaseCounts {
 
 /// The results of a chunk.
 #[derive(Clone, Debug)]
-pub struct Done {
+pub struct FinishedChunk {
     /// The chunk.
     pub chunk: Chunk,
     /// The table of the chunk, as a Parquet file.
@@ -133,7 +133,7 @@ pub fn run_chunk(
     chunk: Chunk,
     clock: &Stopwatch,
     cancelled: &AtomicBool,
-) -> Option<Done> {
+) -> Option<FinishedChunk> {
     let began = clock();
     let mut rows = Vec::new();
     let mut current: Option<(u64, Result<Combination, ScenarioError>)> = None;
@@ -157,9 +157,9 @@ pub fn run_chunk(
 ///
 /// # Panics
 /// Never: a table in memory can be written.
-pub(super) fn done(sweep: &Sweep, chunk: Chunk, rows: &[CaseRow], busy: Duration) -> Done {
+pub(super) fn done(sweep: &Sweep, chunk: Chunk, rows: &[CaseRow], busy: Duration) -> FinishedChunk {
     let bytes = write_table(&table(sweep, rows), Vec::new()).expect("a table in memory");
-    Done { chunk, bytes, counts: count(rows), busy }
+    FinishedChunk { chunk, bytes, counts: count(rows), busy }
 }
 
 /// The stopwatch that limits a case, and the flag that cancels it.

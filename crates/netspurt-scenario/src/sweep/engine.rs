@@ -11,7 +11,7 @@ use std::thread;
 
 use crate::scenario::Sweep;
 
-use super::chunk::{Chunk, Done, Stopwatch, run_chunk};
+use super::chunk::{Chunk, FinishedChunk, Stopwatch, run_chunk};
 
 /// Runs the chunks of a sweep on threads of this process.
 ///
@@ -34,7 +34,7 @@ pub struct Engine {
     cancelled: Arc<AtomicBool>,
     underway: usize,
     chunks: Sender<Chunk>,
-    done: Receiver<thread::Result<Option<Done>>>,
+    done: Receiver<thread::Result<Option<FinishedChunk>>>,
 }
 
 impl Engine {
@@ -86,7 +86,7 @@ impl Engine {
     /// # Panics
     /// When a thread panicked outside the run of a case. The panic is then the same. A panic in the
     /// run of a case is an error of that case.
-    pub fn next(&mut self, wait: core::time::Duration) -> Option<Done> {
+    pub fn next(&mut self, wait: core::time::Duration) -> Option<FinishedChunk> {
         if self.underway == 0 {
             return None;
         }
@@ -113,7 +113,7 @@ struct Worker {
     clock: Stopwatch,
     cancelled: Arc<AtomicBool>,
     queue: Arc<Mutex<Receiver<Chunk>>>,
-    out: Sender<thread::Result<Option<Done>>>,
+    out: Sender<thread::Result<Option<FinishedChunk>>>,
 }
 
 impl Worker {

@@ -4,7 +4,7 @@ use netspurt::units::Duration;
 
 use crate::scenario::Sweep;
 
-use super::chunk::{CaseEnd, CaseRow, Chunk, Done, done, too_long};
+use super::chunk::{CaseEnd, CaseRow, Chunk, FinishedChunk, done, too_long};
 use super::measures::{EndedCase, measure};
 
 /// The way in which a live case ended.
@@ -21,7 +21,7 @@ pub enum LiveEnd<'a> {
 }
 
 /// Makes the chunk of a single live case, whose run took `busy`.
-pub fn live_chunk(sweep: &Sweep, case: u64, end: LiveEnd<'_>, busy: Duration) -> Done {
+pub fn live_chunk(sweep: &Sweep, case: u64, end: LiveEnd<'_>, busy: Duration) -> FinishedChunk {
     let mut row = CaseRow::new(sweep, case);
     let end = match end {
         LiveEnd::Counts(ended) => CaseEnd::Live(Box::new(measure(&ended))),

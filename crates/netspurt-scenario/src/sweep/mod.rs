@@ -10,7 +10,7 @@ mod measures;
 #[cfg(test)]
 mod tests;
 
-pub use chunk::{CaseCounts, Chunk, Done, Stopwatch, run_chunk};
+pub use chunk::{CaseCounts, Chunk, FinishedChunk, Stopwatch, run_chunk};
 pub use engine::Engine;
 pub use live::{LiveEnd, live_chunk};
 pub use measures::{EndedCase, MEASURES, Measured};

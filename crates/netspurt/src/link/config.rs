@@ -44,8 +44,8 @@ impl LinkConfig {
     }
 
     /// Whether a frame of `size` octets crosses the link in fragments.
-    pub fn cuts(&self, size: u32) -> bool {
-        self.mtu.is_some_and(|mtu| mtu.cuts(size))
+    pub fn fragments_frame(&self, size: u32) -> bool {
+        self.mtu.is_some_and(|mtu| mtu.fragments_frame(size))
     }
 
     /// Whether an empty queue has room for a frame of `size` octets.

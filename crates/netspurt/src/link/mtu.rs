@@ -45,7 +45,7 @@ impl Mtu {
     }
 
     /// Whether a frame of `size` octets is sent in fragments.
-    pub(super) fn cuts(self, size: u32) -> bool {
+    pub(super) fn fragments_frame(self, size: u32) -> bool {
         self.too_big == TooBig::Fragment && size > self.bytes
     }
 

@@ -36,7 +36,7 @@ pub struct PlannedPopulation {
     /// No connection arrives from this instant on.
     pub until: Time,
     /// The maximum number of connections.
-    pub most: u64,
+    pub connections_max: u64,
     /// The seed of the random draws.
     pub seed: u64,
 }
@@ -119,7 +119,7 @@ impl ArrivingConnections {
     #[inline]
     pub fn next(&self) -> Time {
         let Self { population, next, count, .. } = self;
-        let over = *next >= population.until || u64::from(*count) >= population.most;
+        let over = *next >= population.until || u64::from(*count) >= population.connections_max;
         if over { Time::NEVER } else { *next }
     }
 

@@ -227,7 +227,7 @@ impl Tcb {
             self.take_old(segment, (left, right), cx.now);
         }
         if self.life.state() == TcpState::TimeWait && left < self.rx.nxt {
-            self.life.linger(cx.now);
+            self.life.begin_time_wait(cx.now);
         }
         let closed = self.rx.window() == 0 && left == self.rx.nxt;
         let old = self.header.is_old_duplicate(segment, &self.config.receive_rules, cx.now);

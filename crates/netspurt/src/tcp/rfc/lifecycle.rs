@@ -17,11 +17,11 @@ pub(in crate::tcp) struct Lifecycle {
     /// Whether the connection was opened, or the peer's SYN came.
     attempted: bool,
     /// The end of TIME-WAIT.
-    linger: Time,
+    time_wait_end: Time,
     time_wait: Duration,
 }
 
-packed!(Lifecycle { state, failure, passive, attempted, linger } keeps { time_wait });
+packed!(Lifecycle { state, failure, passive, attempted, time_wait_end } keeps { time_wait });
 
 impl Lifecycle {
     pub(super) fn new(config: &RfcConfig) -> Self {
@@ -30,7 +30,7 @@ impl Lifecycle {
             failure: None,
             passive: false,
             attempted: false,
-            linger: Time::NEVER,
+            time_wait_end: Time::NEVER,
             time_wait: config.time_wait,
         }
     }
@@ -64,7 +64,7 @@ impl Lifecycle {
     /// When TIME-WAIT ends.
     #[inline]
     pub(super) fn deadline(&self) -> Time {
-        self.linger
+        self.time_wait_end
     }
 
     /// Whether the connection was opened or attempted and has ended.
@@ -109,19 +109,19 @@ impl Lifecycle {
         let steps = state != self.state;
         self.state = state;
         if steps && state == TcpState::TimeWait {
-            self.linger(now);
+            self.begin_time_wait(now);
         }
         steps
     }
 
     /// Begins TIME-WAIT, or begins it again because a late segment came.
-    pub(super) fn linger(&mut self, now: Time) {
-        self.linger = now + self.time_wait;
+    pub(super) fn begin_time_wait(&mut self, now: Time) {
+        self.time_wait_end = now + self.time_wait;
     }
 
     /// Called when the connection has ended.
     pub(super) fn end(&mut self) {
-        (self.state, self.linger) = (TcpState::Closed, Time::NEVER);
+        (self.state, self.time_wait_end) = (TcpState::Closed, Time::NEVER);
     }
 
     /// Called when the connection has ended because of a failure.
@@ -163,7 +163,7 @@ mod tests {
             life.step_to(TcpState::TimeWait, at(1)) && !life.step_to(TcpState::TimeWait, at(2))
         );
         assert_eq!(life.deadline(), at(241));
-        life.linger(at(10));
+        life.begin_time_wait(at(10));
         assert_eq!(life.deadline(), at(250));
         life.end();
         assert_eq!((life.state(), life.deadline()), (TcpState::Closed, Time::NEVER));

@@ -77,8 +77,8 @@ impl Tcb {
 
     /// Whether the connection only waits for the end of TIME-WAIT.
     pub(in crate::tcp) fn only_in_time_wait(&self) -> bool {
-        let linger = self.life.deadline();
-        linger < Time::NEVER && self.next_deadline() == linger
+        let time_wait_end = self.life.deadline();
+        time_wait_end < Time::NEVER && self.next_deadline() == time_wait_end
     }
 
     /// Opens the connection (RFC 9293 §3.10.1, active).
