@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from netspurt.analysis.seen import (
     RoundTrip,
@@ -22,36 +20,17 @@ from netspurt.analysis.seen import (
 from netspurt.analysis.spent import WORDS, largest_parts, parts, whole_s
 from netspurt.table import Table
 
+from made_up_tables import rows
+
 MS = 1_000_000
 
 
-class Rows(dict[str, NDArray[Any]]):
-    """Columns of a made-up table; `None` marks values that do not exist."""
-
-    def seconds(self, name: str) -> NDArray[np.float64]:
-        """Return a column of nanoseconds in seconds."""
-        return self[name].astype(float) / 1e9
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return each row as a dictionary."""
-        lists = [column.tolist() for column in self.values()]
-        return [dict(zip(self, row, strict=True)) for row in zip(*lists, strict=True)]
-
-    def where(self, **equal: object) -> Rows:
-        """Return the rows with these values."""
-        ((name, value),) = equal.items()
-        return self.select(self[name] == value)
-
-    def select(self, keep: NDArray[np.bool_]) -> Rows:
-        """Return the rows for which `keep` is true."""
-        return Rows({name: column[keep] for name, column in self.items()})
-
-
 def _table(**columns: list[Any]) -> Table:
-    arrays = {
-        name: np.array(own, dtype=object if None in own else None) for name, own in columns.items()
-    }
-    return cast("Table", Rows(arrays))
+    """Return a table with these columns. `None` is a value that does not exist."""
+    every = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    kinds = {name: type(own[0]) if own else int for name, own in columns.items()}
+    defaults = {name: None if None in own else kinds[name]() for name, own in columns.items()}
+    return rows("made", every, defaults)
 
 
 def _spent(**ms: list[int]) -> Table:

@@ -53,14 +53,14 @@ def _choice(advice: Advice) -> list[str]:
     if not advice.pick:
         return ["None of these has bounds and backoff, so none can be recommended as it is."]
     if advice.suits:
-        taken = f"Take {advice.pick}: {_cost_words(advice, advice.pick)}."
+        taken = f"Take {advice.pick}: {_cost_and_spurious(advice, advice.pick)}."
         return [taken, *_not_named(advice)]
     is_asked = advice.pick in advice.asked
     computed = "" if is_asked else ", with constants computed from these delays"
     return [
         f"None of these suits: even {advice.least}, the cheapest, retransmits spuriously for "
         f"{_share(advice, advice.least)} of the answers. Try {advice.pick}{computed}: "
-        f"{_cost_words(advice, advice.pick)}."
+        f"{_cost_and_spurious(advice, advice.pick)}."
     ]
 
 
@@ -83,7 +83,7 @@ def _not_named(advice: Advice) -> list[str]:
     ]
 
 
-def _cost_words(advice: Advice, estimator: str) -> str:
+def _cost_and_spurious(advice: Advice, estimator: str) -> str:
     cost = advice.cost(estimator)
     if cost.count > cost.answers / 2:
         often = f"spurious retransmissions for {_share(advice, estimator)} of the answers"
@@ -274,7 +274,7 @@ def _deploy(advice: Advice) -> list[str]:
         best = "The best named value" if linux in advice.asked else "The best value"
         unsure = [] if gains(advice, linux) else ["Its gain over 200 ms is not measurable."]
         words = [
-            f"{best} for these delays is {linux}: {_cost_words(advice, linux)}.",
+            f"{best} for these delays is {linux}: {_cost_and_spurious(advice, linux)}.",
             *unsure,
             *words,
         ]

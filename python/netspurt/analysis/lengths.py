@@ -223,10 +223,6 @@ def rate_table(fit: Fit, *, shortest: int = 40, last: int = 125, longest: int = 
     )
 
 
-#: The largest rest, as a share of a unit, that rounding of floats leaves of a difference of zero.
-_REST = 1e-6
-
-
 def rate_band(octets: float, first: float, second: float, *, unit: float) -> tuple[float, float]:
     """Return the range of rates that two rounded delays allow, in bit/s.
 
@@ -245,7 +241,6 @@ def rate_band(octets: float, first: float, second: float, *, unit: float) -> tup
     >>> round(low), round(high)
     (345600, 576000)
     """
-    largest, smallest = second - first + unit, second - first - unit
-    # Delays that print one unit apart may be equal; of their zero, floats may leave a tiny rest.
-    rising = smallest > _REST * unit
-    return 8 * octets / largest, 8 * octets / smallest if rising else float("inf")
+    steps = round((second - first) / unit)
+    largest, smallest = (steps + 1) * unit, (steps - 1) * unit
+    return 8 * octets / largest, 8 * octets / smallest if smallest > 0 else float("inf")

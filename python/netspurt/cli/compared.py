@@ -48,9 +48,9 @@ class ComparedDirection:
         return [replace(one, key=(other[one.key[0]], *one.key[1:])) for one in seen]
 
 
-def titled(ways: Sequence[ComparedDirection]) -> str:
+def titled(directions: Sequence[ComparedDirection]) -> str:
     """Return the compared flows and directions in words."""
-    return " and ".join(dict.fromkeys(way.titled for way in ways))
+    return " and ".join(dict.fromkeys(way.titled for way in directions))
 
 
 def flow_of_each(paths: tuple[Path, Path], flow: str | None) -> list[str | None]:
@@ -76,20 +76,20 @@ def compared_directions(
     if not any(is_explained(run) for run in runs):
         common = flows[0] or _common_flow(runs)
         flows = [flows[0] or common, flows[1] or common]
-    ways: list[ComparedDirection] = []
+    directions: list[ComparedDirection] = []
     for run, given in zip(runs, flows, strict=True):
         if is_explained(run):
             known = given if given in run.flows["flow"] else None
             chosen = busiest(run, known)
             if chosen is None:
                 raise ValueError(f"{run.path} has no data to compare")
-            ways.append(ComparedDirection(chosen[0], direction or chosen[1], "capture"))
+            directions.append(ComparedDirection(chosen[0], direction or chosen[1], "capture"))
         elif is_run(run):
             name = given or _only_flow(run)
-            first = ways[0].direction if ways and is_run(runs[0]) else busier(run, name)
+            first = directions[0].direction if directions and is_run(runs[0]) else busier(run, name)
             way = direction or first
-            ways.append(ComparedDirection(name, way, node or sender_of(run, name, way)))
-    return ways
+            directions.append(ComparedDirection(name, way, node or sender_of(run, name, way)))
+    return directions
 
 
 def _only_flow(run: Run) -> str:

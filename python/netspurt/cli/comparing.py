@@ -88,35 +88,37 @@ def compare(
     if flow is None and (pairs := paired(runs)) is not None:
         _tell_pairs(runs, pairs, form)
         return
-    ways = compared_directions(runs, flows, direction, node)
-    found = _events_of(runs, ways, span)
+    directions = compared_directions(runs, flows, direction, node)
+    found = _events_of(runs, directions, span)
     seen, aligned = found.compared, align(*found.compared)
     changed = _scenario_differences(runs)
     if plot is not None:
-        _draw(plot, aligned, (runs, seen), [way.view() for way in ways])
+        _draw(plot, aligned, (runs, seen), [way.view() for way in directions])
     if not form.for_people:
-        document = _as_json(aligned, ways[0]) | _details(aligned, seen, changed)
-        document |= {"span_s": found.span_s, "outcomes": outcome_data(runs, ways)}
-        document["two_points"] = _at_two_points(runs, ways, _names(runs))
+        document = _as_json(aligned, directions[0]) | _details(aligned, seen, changed)
+        document |= {"span_s": found.span_s, "outcomes": outcome_data(runs, directions)}
+        document["two_points"] = _at_two_points(runs, directions, _names(runs))
         form.print(document, document["events"])
         return
     names = _names(runs)
-    lines = _at_two_points(runs, ways, names) or _all_lines(found, aligned, changed, (runs, ways))
+    lines = _at_two_points(runs, directions, names) or _all_lines(
+        found, aligned, changed, (runs, directions)
+    )
     drawn = [] if plot is None else [str(plot)]
-    typer.echo("\n".join(fitted([*_chosen(runs, flows, ways, names), *lines, *drawn])))
+    typer.echo("\n".join(fitted([*_chosen(runs, flows, directions, names), *lines, *drawn])))
     if direction is None and is_run(runs[0]):
-        hint_at_direction(runs[0], ways[0].flow, ways[0].direction)
+        hint_at_direction(runs[0], directions[0].flow, directions[0].direction)
 
 
 def _chosen(
     runs: list[Run | Explained],
     flows: list[str | None],
-    ways: list[ComparedDirection],
+    directions: list[ComparedDirection],
     names: list[str],
 ) -> list[str]:
     """Return lines on the connections that were chosen for the user."""
     lines = []
-    for run, flow, way, name in zip(runs, flows, ways, names, strict=True):
+    for run, flow, way, name in zip(runs, flows, directions, names, strict=True):
         connections = set(run.flows["flow"]) if is_explained(run) else set()
         if len(connections) > 1 and flow not in connections:
             lines.append(
@@ -127,7 +129,7 @@ def _chosen(
 
 
 def _at_two_points(
-    runs: list[Run | Explained], ways: list[ComparedDirection], names: list[str]
+    runs: list[Run | Explained], directions: list[ComparedDirection], names: list[str]
 ) -> list[str]:
     """Return lines on the connection that two captures share; no lines if they share none."""
     from netspurt.pictures.view import connection_of
@@ -136,7 +138,7 @@ def _at_two_points(
     captures = [run for run in runs if is_explained(run)]
     if len(captures) < len(runs):
         return []
-    return sentences(captures, [connection_of(way.flow) for way in ways], names)
+    return sentences(captures, [connection_of(way.flow) for way in directions], names)
 
 
 def _all_lines(
@@ -148,15 +150,15 @@ def _all_lines(
     """Return the lines on two runs: how each ended, where they begin to differ, and why."""
     from netspurt.analysis.compare import compare as align
 
-    runs, ways = compared
+    runs, directions = compared
     names, seen = _names(runs), found.compared
     parts = [
-        outcome_lines(runs, ways, names),
-        [*_shared_span(found.ends_s, names), *_lines(aligned, seen, names, ways)],
-        _retransmission_lines(align(*found.counted), names, ways),
+        outcome_lines(runs, directions, names),
+        [*_shared_span(found.ends_s, names), *_lines(aligned, seen, names, directions)],
+        _retransmission_lines(align(*found.counted), names, directions),
         _differences(found.counted, names),
         settings_lines(changed, names),
-        _early_acks(runs, ways, seen, names),
+        _early_acks(runs, directions, seen, names),
     ]
     return list(itertools.chain.from_iterable(parts))
 
@@ -187,14 +189,14 @@ def _tell_pairs(runs: list[Run | Explained], pairs: list[Pairs], form: Form) -> 
 
 def _early_acks(
     runs: list[Run | Explained],
-    ways: list[ComparedDirection],
+    directions: list[ComparedDirection],
     seen: list[list[Seen]],
     names: list[str],
 ) -> Iterator[str]:
     """Yield a line on runs whose handshake's ACK may be in a queue before the data."""
     from netspurt.analysis.compare import opening
 
-    for run, way, own, name in zip(runs, ways, seen, names, strict=True):
+    for run, way, own, name in zip(runs, directions, seen, names, strict=True):
         if not is_run(run):
             continue
         gap = opening(run.segments, way.flow, way.node)
@@ -230,10 +232,10 @@ class _Events:
 
 
 def _events_of(
-    runs: list[Run | Explained], ways: list[ComparedDirection], span: float | None
+    runs: list[Run | Explained], directions: list[ComparedDirection], span: float | None
 ) -> _Events:
     """Return the events of both runs. Without `span`, the span ends when one of the runs ends."""
-    every = [way.events(run) for run, way in zip(runs, ways, strict=True)]
+    every = [way.events(run) for run, way in zip(runs, directions, strict=True)]
     if any(is_explained(run) for run in runs):
         every = [[_as_captured(event) for event in own] for own in every]
     ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, every, strict=True)]
@@ -403,11 +405,14 @@ def _names(runs: list[Run | Explained]) -> list[str]:
 
 
 def _lines(
-    comparison: Comparison, seen: list[list[Seen]], names: list[str], ways: list[ComparedDirection]
+    comparison: Comparison,
+    seen: list[list[Seen]],
+    names: list[str],
+    directions: list[ComparedDirection],
 ) -> list[str]:
     from netspurt.analysis.compare import why
 
-    lines = [f"flow {titled(ways)} at {ways[0].node}, from its first data segment on"]
+    lines = [f"flow {titled(directions)} at {directions[0].node}, from its first data segment on"]
     equal = seen[0][: comparison.same]
     if equal:
         data = sum(event.key[1] == "data" for event in equal)
@@ -459,11 +464,11 @@ _OF_OTHERS = {"in": "received by", "through": "forwarded by"}
 
 
 def _retransmission_lines(
-    comparison: Comparison, names: list[str], ways: list[ComparedDirection]
+    comparison: Comparison, names: list[str], directions: list[ComparedDirection]
 ) -> list[str]:
     """Return lines on retransmissions: first those that the nodes send, then those of others."""
     both = comparison.retransmissions
-    told = list(zip(names, ways, both, strict=True))
+    told = list(zip(names, directions, both, strict=True))
     lines = []
     if any("out" in counts for counts in both) or not any(both):
         lines += [f"retransmissions in {name}: {_tally(own, 'out')}" for name, _, own in told]

@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 
 def _outcomes_of(
-    runs: Sequence[Run | Explained], ways: Sequence[ComparedDirection]
+    runs: Sequence[Run | Explained], directions: Sequence[ComparedDirection]
 ) -> list[Outcome | None]:
     """Return the outcome of the compared direction of each run."""
     from netspurt.analysis.outcomes import outcome_of
 
     return [
         outcome_of(run, way.flow, way.direction or "forward")
-        for run, way in zip(runs, ways, strict=True)
+        for run, way in zip(runs, directions, strict=True)
     ]
 
 
 def outcome_data(
-    runs: Sequence[Run | Explained], ways: Sequence[ComparedDirection]
+    runs: Sequence[Run | Explained], directions: Sequence[ComparedDirection]
 ) -> list[dict[str, Any] | None]:
     """Return the outcomes of the compared direction of each run, for JSON.
 
     A time that does not exist is None.
     """
-    return [None if one is None else _data(one) for one in _outcomes_of(runs, ways)]
+    return [None if one is None else _data(one) for one in _outcomes_of(runs, directions)]
 
 
 def _data(one: Outcome) -> dict[str, Any]:
@@ -51,16 +51,16 @@ def _finite(value: float) -> float | None:
 
 
 def outcome_lines(
-    runs: Sequence[Run | Explained], ways: Sequence[ComparedDirection], names: list[str]
+    runs: Sequence[Run | Explained], directions: Sequence[ComparedDirection], names: list[str]
 ) -> Iterator[str]:
     """Yield a line that names the run that finished first, and a table of both outcomes."""
     from netspurt.analysis.outcomes import faster
 
-    first, second = _outcomes_of(runs, ways)
+    first, second = _outcomes_of(runs, directions)
     if first is None or second is None:
         return
     both = (first, second)
-    yield from fitted([f"flow {titled(ways)}: {faster(names, both)}"])
+    yield from fitted([f"flow {titled(directions)}: {faster(names, both)}"])
     yield ""
     head = ["", "finished after", "goodput", "acknowledged", "sent", "retransmitted", "timeouts"]
     replies = [one.replies for one in both if one.replies is not None]

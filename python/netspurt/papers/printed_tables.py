@@ -20,6 +20,7 @@ from netspurt.papers.tables import (
     PrintedLine,
     account_rows,
     aliases,
+    names_in,
     path_of,
     path_rows,
 )
@@ -27,11 +28,6 @@ from netspurt.wording import unknown_name
 
 #: Printed delays are whole milliseconds.
 _MS = 1e-3
-
-
-def _names(text: str) -> list[str]:
-    # Arguments contain no spaces: `_*` stands for the star of a busy run.
-    return [name.replace("_*", " *") for name in text.split(",")]
 
 
 # Measures of delay against length.
@@ -91,7 +87,7 @@ def nominal_rates(bench: Bench, *, table: str, rows: str) -> Measured:
             rate = path.lines[-1].rate_bps
             off = f"{100 * (rate / path.nominal_bps - 1):+.1f} %"
             shown.append((path.name, f"{rate:g}", f"{path.nominal_bps:g}", off))
-    return Measured([paths[name].nominal_bps or 0.0 for name in _names(rows)], shown)
+    return Measured([paths[name].nominal_bps or 0.0 for name in names_in(rows)], shown)
 
 
 @registered
@@ -101,7 +97,7 @@ def halving(bench: Bench, *, table: str, rows: str) -> Measured:
     A probe crosses a line twice, so delays of whole round trips would show half of the line's
     speed.
     """
-    paths = [path_rows(bench.paper, table)[name] for name in _names(rows)]
+    paths = [path_rows(bench.paper, table)[name] for name in names_in(rows)]
     errors = {}
     shown = [("delays are", *(path.name for path in paths))]
     for part, crossed in ((0.5, 1), (1.0, 2)):
@@ -157,8 +153,8 @@ def flat_paths(bench: Bench, *, table: str, rows: str, aside: str, others: str) 
     The value is `None` unless the ratios of all other paths, except `aside`, exceed `others`.
     """
     paths = path_rows(bench.paper, table)
-    flat = [paths[name].ratio for name in _names(rows)]
-    other_paths = set(paths) - set(_names(rows)) - set(_names(aside))
+    flat = [paths[name].ratio for name in names_in(rows)]
+    other_paths = set(paths) - set(names_in(rows)) - set(names_in(aside))
     all_steeper = all(paths[name].ratio > float(others) for name in other_paths)
     return Measured(
         [min(flat), max(flat)] if all_steeper else None, _ratio_rows(list(paths.values()))
@@ -171,7 +167,7 @@ def length_beats_load(bench: Bench, *, table: str, hosts: str) -> Measured:
     paths = path_rows(bench.paper, table)
     rows: list[tuple[str, ...]] = [("host", "busy to quiet, 40 B", "256 B", "256 B to 40 B")]
     hosts_found = []
-    for host in _names(hosts):
+    for host in names_in(hosts):
         quiet, busy = paths[f"{host}-L"], paths[f"{host}-H"]
         load = [b / q for b, q in zip(busy.ends_ms, quiet.ends_ms, strict=True)]
         rows.append((host, *(f"{ratio:.2f}" for ratio in (*load, quiet.ratio))))
@@ -191,9 +187,9 @@ def longest_delays(bench: Bench, *, table: str, rows: str, reference: str) -> Me
     shown = [("path", "256 B", f"against {reference}")]
     shown += [
         (n, f"{paths[n].ends_ms[1]:g} ms", f"{100 * (paths[n].ends_ms[1] / base - 1):+.0f} %")
-        for n in [*_names(rows), reference]
+        for n in [*names_in(rows), reference]
     ]
-    return Measured([paths[n].ends_ms[1] for n in _names(rows)], shown)
+    return Measured([paths[n].ends_ms[1] for n in names_in(rows)], shown)
 
 
 # Measures of accounts.
@@ -232,7 +228,7 @@ def agreeing_rows(bench: Bench, *, table: str, rule: str, probes: str) -> Measur
 @registered
 def account(bench: Bench, *, table: str, row: str, probes: str) -> Measured:
     """Return the mean in ms and the efficiency that follow from a row's times."""
-    (name,) = _names(row)
+    (name,) = names_in(row)
     printed = account_rows(bench.paper, table)[name].account
     mean, efficiency = printed.implied(int(probes))
     mean_min, mean_max = (1000 * good / int(probes) for good in printed.good_s_between)
@@ -268,7 +264,7 @@ def extremes(bench: Bench, *, table: str, column: str) -> Measured:
 def cells(bench: Bench, *, table: str, rows: str, column: str) -> Measured:
     """Return a column's numbers in some rows."""
     accounts = account_rows(bench.paper, table)
-    return Measured([float(getattr(accounts[n].account, column)) for n in _names(rows)])
+    return Measured([float(getattr(accounts[n].account, column)) for n in names_in(rows)])
 
 
 @registered
@@ -315,7 +311,7 @@ def correlation(bench: Bench, *, table: str, columns: str) -> Measured:
     """Return Pearson's correlation of two columns."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     first, second = (
-        np.array([float(getattr(row, column)) for row in rows]) for column in _names(columns)
+        np.array([float(getattr(row, column)) for row in rows]) for column in names_in(columns)
     )
     # A single row may cause or hide a correlation. So the table also has the correlation without
     # the extreme row.
@@ -357,7 +353,7 @@ def wait_ratios(bench: Bench, *, table: str, probes: str, aside: str) -> Measure
         if row.account.lost > 0
     }
     ordered = sorted(ratios.items(), key=lambda pair: pair[1])
-    kept = [ratio for name, ratio in ordered if name not in _names(aside)]
+    kept = [ratio for name, ratio in ordered if name not in names_in(aside)]
     shown = [("run", "wait a loss, in means"), *((n, f"{ratio:.2f}") for n, ratio in ordered)]
     return Measured([kept[0], float(np.median(kept)), kept[-1]], shown)
 
@@ -476,7 +472,7 @@ def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measure
     shown = [("run", "printed", *rules)]
     errors: dict[str, list[float]] = {rule: [] for rule in rules}
     for row, path in _random_runs(bench, table, lines, hosts):
-        if row.account.name not in _names(rows):
+        if row.account.name not in names_in(rows):
             continue
         mean = row.mean_answered_ms(int(probes))
         means = {rule: _mixed(path, lengths) for rule, lengths in rules.items()}
@@ -498,7 +494,7 @@ def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Me
         error = 100 * (predicted / mean - 1)
         values = (f"{predicted:.0f} ms", f"{mean:.0f} ms", f"{error:+.1f} %")
         shown.append((row.key, path.name, *values))
-        if row.account.name not in _names(aside):
+        if row.account.name not in names_in(aside):
             max_error = max(max_error, abs(error))
     return Measured(max_error, shown)
 

@@ -18,6 +18,7 @@ from netspurt.delays import Delays
 from netspurt.papers.bench import Bench
 from netspurt.papers.recordings import Recordings, Setting, Variant, answered_ns
 from netspurt.papers.registry import Measured, registered
+from netspurt.papers.tables import names_in
 
 
 def _recordings(bench: Bench) -> Recordings:
@@ -33,13 +34,8 @@ def _numbers(text: str) -> list[float]:
     return [float(Fraction(word)) for word in text.split(",")]
 
 
-def _names(text: str) -> list[str]:
-    # Arguments contain no spaces: `_*` stands for the star of a busy run.
-    return [name.replace("_*", " *") for name in text.split(",")]
-
-
 def _rows(recordings: Recordings, rows: str) -> list[str]:
-    return list(recordings.rows) if rows == "all" else _names(rows)
+    return list(recordings.rows) if rows == "all" else names_in(rows)
 
 
 def _mean_of(values: NDArray[np.float64]) -> Interval:
@@ -248,7 +244,7 @@ def setting_by_waits(bench: Bench, *, settings: str, aside: str) -> Measured:
     names = [
         name
         for name, row in recordings.rows.items()
-        if row.account.lost and name not in _names(aside)
+        if row.account.lost and name not in names_in(aside)
     ]
     printed = float(np.median([_printed_wait(recordings, name) for name in names]))
     table = [("variant", *(_shown(setting) for setting in tried))]

@@ -129,6 +129,19 @@ def account_rows(paper: Paper, table: str) -> dict[str, AccountRow]:
     return {row.key: row for row in rows}
 
 
+def names_in(argument: str) -> list[str]:
+    """Return the names in an argument of a measure, which are separated by commas.
+
+    Arguments contain no spaces: `_*` stands for the star of a busy run.
+
+    Examples
+    --------
+    >>> names_in("DCN6,FOE_*")
+    ['DCN6', 'FOE *']
+    """
+    return [name.replace("_*", " *") for name in argument.split(",")]
+
+
 def aliases(paper: Paper, table: str) -> dict[str, str]:
     """Return the catalogued host for each name or alias."""
     hosts: dict[str, str] = {}

@@ -74,7 +74,7 @@ def _timeline(content: dict[str, Any], name: str) -> Timeline:
         order=str(content.get("order", "fifo")),
     )
     duplicate = content.get("duplicate")
-    # A probability of 1 is a whole number in TOML.
+    # `to_toml` writes a probability of 1 as a whole number.
     if isinstance(duplicate, dict) and isinstance(duplicate.get("probability"), int | float):
         timeline = replace(timeline, duplicates=float(duplicate["probability"]))
     return timeline

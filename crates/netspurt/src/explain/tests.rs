@@ -41,11 +41,16 @@ fn explained(segments: &[(usize, u64, Segment)]) -> Explanation {
 
 /// Explains all packets of a capture.
 fn read_all(capture: &[u8], mut explainer: Explainer) -> Explanation {
+    take_all(&mut explainer, capture);
+    explainer.finish()
+}
+
+/// Lets `explainer` take all packets of a capture.
+fn take_all(explainer: &mut Explainer, capture: &[u8]) {
     let mut reader = CaptureReader::new(capture).unwrap();
     while let Some(packet) = reader.next_packet().unwrap() {
         explainer.take(&packet);
     }
-    explainer.finish()
 }
 
 /// Explains all packets of a capture, and lets no segment wait for others of its connection.
@@ -341,12 +346,7 @@ mod statistics {
             let last = file_of(&[(0, late_ms, late), (0, late_ms, late)]);
             let files = if late_ms < 3000 { [first, last, others] } else { [first, others, last] };
             let mut explainer = Explainer::default();
-            for file in files {
-                let mut packets = CaptureReader::new(&file[..]).unwrap();
-                while let Some(packet) = packets.next_packet().unwrap() {
-                    explainer.take(&packet);
-                }
-            }
+            files.iter().for_each(|file| take_all(&mut explainer, file));
             let mut explanation = explainer.finish();
             let connection = explanation.connections.swap_remove(0);
             let text = format!(
@@ -365,10 +365,7 @@ mod statistics {
             let heading = String::from_utf8(layout.heading(false).unwrap()).unwrap();
             let mut reader = Explainer::default();
             let file = file_of(&[(0, 0, data(1, 9)), (1, 9, ack(10))]);
-            let mut packets = CaptureReader::new(&file[..]).unwrap();
-            while let Some(packet) = packets.next_packet().unwrap() {
-                reader.take(&packet);
-            }
+            take_all(&mut reader, &file);
             let rows = String::from_utf8(reader.rows(layout, true, None).unwrap()).unwrap();
             let cells = |line: &str| line.split(',').count();
             let columns = cells(heading.lines().next().unwrap());

@@ -171,8 +171,7 @@ proptest! {
         for checks in [Checks::Whole, Checks::Captured] {
             let _ = decode(&bytes, checks);
         }
-        // Most random input is refused at once. This change makes the beginning of the input valid,
-        // so later parts are tested.
+        // Most random input is refused at once. With a valid beginning, later parts are tested.
         if let [first, .., ] = &mut bytes[..] {
             *first = if six { 0x60 } else { 0x45 };
         }
