@@ -149,11 +149,11 @@ def _directions(found: Explained) -> Rows:
     data.
     """
     connections, again = found.table("connections"), found.table("retransmissions")
-    waited = _waited_s(found)
+    waited_s = _waited_s(found)
     every = [row for row in connections.records() if row["data_packets"]]
     every.sort(
         key=lambda row: (
-            -waited.get(f"c{row['connection']}", 0.0),
+            -waited_s.get(f"c{row['connection']}", 0.0),
             -int(row["retransmissions"]),
             -int(row["unique_bytes"]),
         )
