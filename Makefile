@@ -74,7 +74,11 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo 'netspurt needs Python 3.11 or newer: make PYTHON=python3.11 ...' >&2; exit 1; }
 	@command -v cargo >/dev/null || { echo 'netspurt needs cargo: https://rustup.rs' >&2; exit 1; }
-	$(PYTHON) -m venv .venv
+	@# A new pip installs the packages in half the time of the one that comes with Python, and the pip of
+	@# $(PYTHON) sets it up in a third of the time that `venv` takes. Where it cannot, `venv` does.
+	$(PYTHON) -m venv --without-pip .venv
+	@$(PYTHON) -m pip --quiet --disable-pip-version-check --python $@ install --no-compile pip 2>/dev/null || \
+	  $(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
 # While Rust's compiler has work for one core only, Python's packages are installed and its types checked.
 # Then both languages' tests run side by side, since some of each only wait. Rust's tests are compiled

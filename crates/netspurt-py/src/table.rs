@@ -60,8 +60,8 @@ impl PyTable {
     /// Writes the table as a Parquet file.
     fn write(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         py.detach(|| {
-            let file = File::create(path).map_err(|e| file_error(path, e))?;
-            write_table(self.table(), file).map(drop).map_err(|e| file_error(path, e))
+            let mut file = File::create(path).map_err(|e| file_error(path, e))?;
+            write_table(self.table(), &mut file).map_err(|e| file_error(path, e))
         })
     }
 

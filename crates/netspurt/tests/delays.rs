@@ -93,7 +93,8 @@ fn our_own_echo_probes_are_read_from_parquet_and_from_csv() {
         Column::new("late_ns", Data::OptionalI64(vec![None, Some(31_000_000_000), None, None])),
         Column::new("duplicates", Data::U32(vec![1, 0, 0, 0])),
     ];
-    let file = write_table(&Table::new("echo_probes", columns), Vec::new()).unwrap();
+    let mut file = Vec::new();
+    write_table(&Table::new("echo_probes", columns), &mut file).unwrap();
     let csv = "t_ns,flow,number,size_bytes,rtt_ns,lost,late_ns,duplicates\n\
                0,a,1,60,40000000,false,,1\n30000000000,a,2,60,,true,31000000000,0\n\
                60000000000,a,3,60,,true,,0\n60100000000,a,4,60,,false,,0\n";

@@ -158,7 +158,8 @@ pub fn run_chunk(
 /// # Panics
 /// Never: a table in memory can be written.
 pub(super) fn done(sweep: &Sweep, chunk: Chunk, rows: &[CaseRow], busy: Duration) -> FinishedChunk {
-    let bytes = write_table(&table(sweep, rows), Vec::new()).expect("a table in memory");
+    let mut bytes = Vec::new();
+    write_table(&table(sweep, rows), &mut bytes).expect("a table in memory");
     FinishedChunk { chunk, bytes, counts: count(rows), busy }
 }
 

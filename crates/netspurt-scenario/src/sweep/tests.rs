@@ -305,7 +305,9 @@ fn a_live_case_has_the_measures_of_its_tables_and_names_the_missing_ones() {
     run.advance_to(run.stop());
     let results = run.finish();
     let parsed = |table: &Table| {
-        read_table_bytes(&table.name, write_table(table, Vec::new()).unwrap()).unwrap()
+        let mut file = Vec::new();
+        write_table(table, &mut file).unwrap();
+        read_table_bytes(&table.name, file).unwrap()
     };
     let tables: Vec<Table> = results.tables().iter().map(parsed).collect();
     let ended = EndedCase { tables: tables.iter().collect(), stop: results.stop(), events: None };

@@ -50,11 +50,12 @@ const VALUES_MAX: usize = 1 << 31;
 /// The maximum number of rows in a row group.
 const ROWS: usize = 1 << 20;
 
-/// Writes `table` as a Parquet file, flushes `out` and returns it.
+/// Writes `table` as a Parquet file to `out` and flushes it. `out` is a trait object, so that the
+/// writer is compiled once and not for each type of file.
 ///
 /// # Errors
 /// When writing to `out` fails.
-pub fn write_table<W: Write + Send>(table: &Table, out: W) -> Result<W, TableError> {
+pub fn write_table(table: &Table, out: &mut (dyn Write + Send)) -> Result<(), TableError> {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_dictionary_enabled(false);
@@ -85,9 +86,8 @@ pub fn write_table<W: Write + Send>(table: &Table, out: W) -> Result<W, TableErr
         group.close()?;
         from = to.max(1);
     }
-    let mut out = file.into_inner()?;
-    out.flush().map_err(ParquetError::from)?;
-    Ok(out)
+    file.into_inner()?.flush().map_err(ParquetError::from)?;
+    Ok(())
 }
 
 fn schema(table: &Table) -> Result<TypePtr, ParquetError> {

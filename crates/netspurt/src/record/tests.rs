@@ -185,7 +185,7 @@ fn time_stamps_ecn_and_options_of_syns_have_columns() {
 fn a_column_without_values_takes_no_memory() {
     let [two, one] = [2, 1].map(|count| record(&vec![ack(1); count]));
     assert_eq!(table(&two, "segments").column("ts_val"), Some(&Data::MissingI64(2)));
-    assert!(write_table(table(&two, "segments"), Vec::new()).is_ok());
+    assert!(write_table(table(&two, "segments"), &mut Vec::new()).is_ok());
     let column = |count| [Table::new("t", vec![Column::new("c", Data::MissingI64(count))])];
     assert_ne!(digest(&column(2)), digest(&column(1)));
     assert_ne!(digest(&two), digest(&one));

@@ -119,8 +119,9 @@ impl<F: Folder> FolderWriter<F> {
     /// When a table cannot be written.
     pub fn tables(&mut self, results: &Results) -> io::Result<()> {
         for table in results.tables() {
-            self.put(&table_file(&table.name), |out| {
-                write_table(table, out).map_err(io::Error::other)
+            self.put(&table_file(&table.name), |mut out| {
+                write_table(table, &mut out).map_err(io::Error::other)?;
+                Ok(out)
             })?;
         }
         Ok(())
