@@ -2,10 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use etherparse::{IpEcn, IpNumber, Ipv4Header, Ipv6Header, TcpHeader};
+use crate::segment::Segment;
 
-use crate::segment::{Flags, Segment};
-
+use super::decode::{checksum, sum};
+use super::head::{TcpHead, V4, V6};
 use super::options::Layout;
 use super::{HOP_LIMIT, LONGEST, TCP};
 
@@ -49,74 +49,95 @@ pub struct Packet<'a> {
 /// When one address is IPv4 and the other IPv6, when the payload does not have the segment's
 /// length, or when the packet exceeds 65535 octets.
 pub fn encode(packet: &Packet<'_>, out: &mut Vec<u8>) {
-    let mut tcp = tcp_header(packet);
-    let len = usize::from(packet.segment.len);
-    let room = match packet.source.ip() {
-        IpAddr::V4(_) => Ipv4Header::MIN_LEN,
-        IpAddr::V6(_) => Ipv6Header::LEN,
+    let options = Layout::of(&packet.segment);
+    let options = options.as_slice();
+    let tcp_at = match packet.source.ip() {
+        IpAddr::V4(_) => V4,
+        IpAddr::V6(_) => V6,
     };
-    let payload_at = room + tcp.header_len();
-    assert!(payload_at + len <= LONGEST, "a packet's length fits 16 bits");
+    let payload_at = tcp_at + TcpHead::BYTES + options.len();
+    let end = payload_at + usize::from(packet.segment.len);
+    assert!(end <= LONGEST, "a packet's length fits 16 bits");
     out.clear();
-    out.resize(payload_at + len, 0);
+    out.resize(end, 0);
     if let Some(payload) = packet.payload {
         out[payload_at..].copy_from_slice(payload);
     }
-    let length = tcp.header_len_u16() + packet.segment.len;
-    match (packet.source.ip(), packet.destination.ip()) {
-        (IpAddr::V4(source), IpAddr::V4(destination)) => {
-            let ip = ipv4_header(packet, length, source, destination);
-            let sum = tcp.calc_checksum_ipv4(&ip, &out[payload_at..]);
-            tcp.checksum = sum.expect("the length was checked");
-            out[..room].copy_from_slice(&ip.to_bytes());
+    out[tcp_at..payload_at - options.len()].copy_from_slice(&tcp_head(packet, options.len()));
+    out[payload_at - options.len()..payload_at].copy_from_slice(options);
+    let addresses = match (packet.source.ip(), packet.destination.ip()) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => {
+            let ecn = packet.segment.ecn.bits();
+            out[..V4].copy_from_slice(&ipv4_head(TCP, [from, to], packet.ip_id, ecn, end));
+            sum(&from.octets()) + sum(&to.octets())
         }
-        (IpAddr::V6(source), IpAddr::V6(destination)) => {
-            let ip = ipv6_header(packet, length, source, destination);
-            let sum = tcp.calc_checksum_ipv6(&ip, &out[payload_at..]);
-            tcp.checksum = sum.expect("the length was checked");
-            out[..room].copy_from_slice(&ip.to_bytes());
+        (IpAddr::V6(from), IpAddr::V6(to)) => {
+            out[..V6].copy_from_slice(&ipv6_head(packet, [from, to], end - V6));
+            sum(&from.octets()) + sum(&to.octets())
         }
         _ => panic!("both addresses of a packet are of one family"),
-    }
-    out[room..payload_at].copy_from_slice(&tcp.to_bytes());
+    };
+    // The pseudo header (RFC 9293 §3.1, RFC 8200 §8.1) precedes TCP in the sum.
+    let pseudo = addresses + u64::from(TCP) + (end - tcp_at) as u64;
+    let sum = checksum(pseudo, &out[tcp_at..]);
+    out[tcp_at + TcpHead::CHECKSUM_AT..][..2].copy_from_slice(&sum.to_be_bytes());
 }
 
-fn tcp_header(packet: &Packet<'_>) -> TcpHeader {
+/// The header of TCP without its options (RFC 9293 §3.1). The checksum is zero.
+fn tcp_head(packet: &Packet<'_>, options: usize) -> [u8; TcpHead::BYTES] {
     let segment = &packet.segment;
-    let [source, destination] = [packet.source, packet.destination].map(|end| end.port());
-    let has = |flag| segment.flags.has(flag);
-    TcpHeader {
-        acknowledgment_number: segment.ack,
-        fin: has(Flags::FIN),
-        syn: has(Flags::SYN),
-        rst: has(Flags::RST),
-        psh: has(Flags::PSH),
-        ack: has(Flags::ACK),
-        urg: has(Flags::URG),
-        ece: has(Flags::ECE),
-        cwr: has(Flags::CWR),
-        options: Layout::of(segment).as_slice().try_into().expect("whole words that fit"),
-        ..TcpHeader::new(source, destination, segment.seq, segment.window)
-    }
+    let mut head = [0; TcpHead::BYTES];
+    head[..2].copy_from_slice(&packet.source.port().to_be_bytes());
+    head[2..4].copy_from_slice(&packet.destination.port().to_be_bytes());
+    head[4..8].copy_from_slice(&segment.seq.to_be_bytes());
+    head[8..12].copy_from_slice(&segment.ack.to_be_bytes());
+    // The length in words stands in the upper half of the octet.
+    head[12] = u8::try_from((TcpHead::BYTES + options) / 4).expect("fifteen words at most") << 4;
+    head[13] = segment.flags.0;
+    head[14..16].copy_from_slice(&segment.window.to_be_bytes());
+    head
 }
 
-fn ipv4_header(packet: &Packet<'_>, length: u16, from: Ipv4Addr, to: Ipv4Addr) -> Ipv4Header {
-    let header = Ipv4Header::new(length, HOP_LIMIT, IpNumber(TCP), from.octets(), to.octets());
-    let mut ip = header.expect("the length was checked");
-    ip.identification = packet.ip_id;
-    ip.ecn = IpEcn::try_new(packet.segment.ecn.bits()).expect("two bits");
-    ip.header_checksum = ip.calc_header_checksum();
-    ip
+/// An IPv4 header without options (RFC 791 §3.1), with its checksum. Routers may not fragment the
+/// packet, which has `length` octets.
+pub(super) fn ipv4_head(
+    protocol: u8,
+    [from, to]: [Ipv4Addr; 2],
+    id: u16,
+    ecn: u8,
+    length: usize,
+) -> [u8; V4] {
+    const DO_NOT_FRAGMENT: u8 = 0x40;
+    let mut head = [0; V4];
+    // The version, and the length of the header in words.
+    head[0] = 0x45;
+    head[1] = ecn;
+    head[2..4].copy_from_slice(&sixteen_bits(length));
+    head[4..6].copy_from_slice(&id.to_be_bytes());
+    head[6] = DO_NOT_FRAGMENT;
+    head[8] = HOP_LIMIT;
+    head[9] = protocol;
+    head[12..16].copy_from_slice(&from.octets());
+    head[16..].copy_from_slice(&to.octets());
+    let sum = checksum(0, &head);
+    head[10..12].copy_from_slice(&sum.to_be_bytes());
+    head
 }
 
-fn ipv6_header(packet: &Packet<'_>, length: u16, from: Ipv6Addr, to: Ipv6Addr) -> Ipv6Header {
-    Ipv6Header {
-        traffic_class: packet.segment.ecn.bits(),
-        flow_label: etherparse::Ipv6FlowLabel::ZERO,
-        payload_length: length,
-        next_header: IpNumber(TCP),
-        hop_limit: HOP_LIMIT,
-        source: from.octets(),
-        destination: to.octets(),
-    }
+/// The IPv6 header of a TCP segment (RFC 8200 §3) whose headers and payload have `length` octets.
+fn ipv6_head(packet: &Packet<'_>, [from, to]: [Ipv6Addr; 2], length: usize) -> [u8; V6] {
+    let mut head = [0; V6];
+    head[0] = 0x60;
+    // The lower half of the traffic class, whose last two bits are the ECN field, begins the octet.
+    head[1] = packet.segment.ecn.bits() << 4;
+    head[4..6].copy_from_slice(&sixteen_bits(length));
+    head[6] = TCP;
+    head[7] = HOP_LIMIT;
+    head[8..24].copy_from_slice(&from.octets());
+    head[24..].copy_from_slice(&to.octets());
+    head
+}
+
+fn sixteen_bits(length: usize) -> [u8; 2] {
+    u16::try_from(length).expect("the length was checked").to_be_bytes()
 }

@@ -7,8 +7,10 @@ use crate::segment::{Ecn, Flags, Part};
 use super::TCP;
 use super::options::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, TCP_HEADER_BYTES};
 
-const V4: usize = IPV4_HEADER_BYTES as usize;
-const V6: usize = IPV6_HEADER_BYTES as usize;
+/// Octets of an IPv4 header without options.
+pub(super) const V4: usize = IPV4_HEADER_BYTES as usize;
+/// Octets of an IPv6 header without extension headers.
+pub(super) const V6: usize = IPV6_HEADER_BYTES as usize;
 
 /// The IPv4 or IPv6 header at the start of a packet.
 #[derive(Clone, Copy, Debug)]

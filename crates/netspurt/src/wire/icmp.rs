@@ -3,14 +3,13 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use etherparse::{IpNumber, Ipv4Header};
-
 use crate::ids::Side;
 use crate::segment::Segment;
 
+use super::LONGEST;
 use super::decode::checksum;
-use super::head::IpHead;
-use super::{HOP_LIMIT, LONGEST};
+use super::encode::ipv4_head;
+use super::head::{IpHead, V4};
 
 /// An echo request or reply (RFC 792).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,14 +126,9 @@ pub fn decode_echo(ip: &[u8]) -> Option<CapturedEcho> {
 /// # Panics
 /// When the packet exceeds 65535 octets.
 pub fn encode_echo(packet: &EchoPacket, out: &mut Vec<u8>) {
-    let whole = Ipv4Header::MIN_LEN + HEAD + usize::from(packet.len);
+    let whole = V4 + HEAD + usize::from(packet.len);
     assert!(whole <= LONGEST, "a packet's length fits 16 bits");
-    let [from, to] = [packet.source, packet.destination].map(|address| address.octets());
-    let length = packet.len + HEAD as u16;
-    let header = Ipv4Header::new(length, HOP_LIMIT, IpNumber(ICMP), from, to);
-    let mut ip = header.expect("the length was checked");
-    ip.identification = packet.ip_id;
-    ip.header_checksum = ip.calc_header_checksum();
+    let addresses = [packet.source, packet.destination];
     let mut head = [0; HEAD];
     head[0] = if packet.reply { 0 } else { 8 };
     head[4..6].copy_from_slice(&packet.identifier.to_be_bytes());
@@ -143,7 +137,7 @@ pub fn encode_echo(packet: &EchoPacket, out: &mut Vec<u8>) {
     let sum = checksum(0, &head);
     head[2..4].copy_from_slice(&sum.to_be_bytes());
     out.clear();
-    out.extend_from_slice(&ip.to_bytes());
+    out.extend_from_slice(&ipv4_head(ICMP, addresses, packet.ip_id, 0, whole));
     out.extend_from_slice(&head);
     out.resize(whole, 0);
 }

@@ -2,7 +2,10 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use etherparse::{SlicedPacket, TcpOptionElement, TransportSlice};
+use etherparse::{
+    IcmpEchoHeader, Icmpv4Header, Icmpv4Type, NetSlice, SlicedPacket, TcpOptionElement,
+    TransportSlice,
+};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -109,13 +112,16 @@ fn by_etherparse(bytes: &[u8]) -> (Segment, Vec<u8>) {
     let Some(TransportSlice::Tcp(tcp)) = &read.transport else { panic!("no TCP") };
     let header = tcp.to_header();
     let (ecn, sum) = match read.net.as_ref().unwrap() {
-        etherparse::NetSlice::Ipv4(ip) => {
+        NetSlice::Ipv4(ip) => {
             let ip = ip.header().to_header();
             assert_eq!(ip.header_checksum, ip.calc_header_checksum());
+            assert_eq!((ip.time_to_live, ip.dont_fragment, ip.more_fragments), (64, true, false));
+            assert_eq!((ip.dscp.value(), ip.fragment_offset.value()), (0, 0));
             (ip.ecn as u8, header.calc_checksum_ipv4(&ip, tcp.payload()))
         }
-        etherparse::NetSlice::Ipv6(ip) => {
+        NetSlice::Ipv6(ip) => {
             let ip = ip.header().to_header();
+            assert_eq!((ip.hop_limit, ip.flow_label.value()), (64, 0));
             (ip.traffic_class, header.calc_checksum_ipv6(&ip, tcp.payload()))
         }
         _ => panic!("no IP"),
@@ -164,6 +170,28 @@ proptest! {
         let ours = decode(&bytes, Checks::Whole).unwrap();
         prop_assert_eq!(theirs, ours.segment);
         prop_assert_eq!(payload, ours.payload);
+    }
+
+    #[test]
+    fn another_reader_finds_the_echo_message(
+        reply: bool, ip_id: u16, identifier: u16, sequence: u16, len in 0_u16..100
+    ) {
+        let [source, destination] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
+        let echo = EchoPacket { source, destination, ip_id, reply, identifier, sequence, len };
+        let mut bytes = Vec::new();
+        encode_echo(&echo, &mut bytes);
+        let read = SlicedPacket::from_ip(&bytes).unwrap();
+        let (Some(NetSlice::Ipv4(ip)), Some(TransportSlice::Icmpv4(icmp))) =
+            (read.net, read.transport)
+        else {
+            panic!("no ICMP")
+        };
+        let ip = ip.header().to_header();
+        prop_assert_eq!((ip.identification, ip.header_checksum), (ip_id, ip.calc_header_checksum()));
+        let header = IcmpEchoHeader { id: identifier, seq: sequence };
+        let kind = if reply { Icmpv4Type::EchoReply(header) } else { Icmpv4Type::EchoRequest(header) };
+        prop_assert_eq!(icmp.header(), Icmpv4Header::with_checksum(kind, icmp.payload()));
+        prop_assert_eq!(icmp.payload(), vec![0; len.into()]);
     }
 
     #[test]
