@@ -56,7 +56,7 @@ pub struct RateSample {
     pub prior_delivered_bytes: u64,
     /// The octets that the connection has delivered by now.
     pub total_delivered_bytes: u64,
-    /// Whether the application limited the rate of this flight, and not cwnd.
+    /// Whether the application limited the rate of the delivered segments, and not cwnd.
     pub app_limited: bool,
 }
 
@@ -84,14 +84,14 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         let _ = (now, rtt);
     }
 
-    /// Called when the handshake is complete. `rtt` is its round trip, or `None` if the SYN was
-    /// retransmitted. `window` is the initial window.
+    /// The sender calls this when the handshake is complete. `rtt` is the round trip of the
+    /// handshake, or `None` if the SYN was retransmitted. `window` is the initial window.
     fn on_open(&mut self, rtt: Option<Duration>, window: &Window) {
         let _ = (rtt, window);
     }
 
-    /// Called on congestion at `now` with `flight` octets outstanding. Returns the new slow-start
-    /// threshold. The sender calls this once for each window of data, before it cuts cwnd.
+    /// The sender calls this on congestion at `now` with `flight` octets outstanding, once for each
+    /// window of data, before it cuts cwnd. Returns the new slow-start threshold.
     fn on_congestion(
         &mut self,
         now: Time,
@@ -101,21 +101,24 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         window: &Window,
     ) -> u64;
 
-    /// Called when a timeout at `now` begins a repair of all outstanding octets, up to `nxt`. If
-    /// the threshold was cut, [`on_congestion`](Self::on_congestion) was called before.
+    /// The sender calls this when a timeout at `now` begins a repair of all outstanding octets, up
+    /// to `nxt`. If the threshold was cut, [`on_congestion`](Self::on_congestion) was called
+    /// before.
     fn on_timeout(&mut self, now: Time, nxt: u64) {
         let _ = (now, nxt);
     }
 
-    /// Called when the congestion proved spurious. The sender has already restored `window`.
+    /// The sender calls this when the congestion proved spurious. It has already restored `window`.
     fn on_undo(&mut self, now: Time, window: &mut Window);
 
-    /// Called when recovery has ended. `window` is the window at its end.
+    /// The sender calls this when recovery has ended. `window` is the window at the end of
+    /// recovery.
     fn on_recovery_end(&mut self, now: Time, window: &mut Window) {
         let _ = (now, window);
     }
 
-    /// Called when sending starts again with nothing outstanding, `idle` after the last segment.
+    /// The sender calls this when it starts to send again with nothing outstanding. `idle` is the
+    /// time since it sent the last segment.
     fn on_idle_restart(&mut self, now: Time, idle: Duration) {
         let _ = (now, idle);
     }

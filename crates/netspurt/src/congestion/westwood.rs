@@ -12,7 +12,8 @@ use super::{AckInfo, Congestion, CongestionControl, Reno, RenoConfig, Window};
 /// The constants of Westwood+.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WestwoodConfig {
-    /// The growth of cwnd, and the cut before the first estimate of the rate.
+    /// Reno's constants. They set how cwnd grows, and how far a loss cuts it before the first
+    /// estimate of the rate.
     pub reno: RenoConfig,
 }
 
@@ -139,7 +140,7 @@ mod tests {
     /// The queue is full: the round trip is twice the minimum, so half of the flight is in the
     /// queue.
     #[test]
-    fn a_loss_at_a_full_queue_takes_the_octets_in_the_queue_off_the_window() {
+    fn a_loss_at_a_full_queue_cuts_the_window_by_the_octets_in_the_queue() {
         let mut algorithm = fed(80_000, Duration::from_millis(100));
         assert_eq!(cut(&mut algorithm, 80_000), 40_000);
     }

@@ -24,11 +24,11 @@ pub trait Population<F, E> {
         panic!("no flow starts")
     }
 
-    /// Called when `frame` left its source at `at`.
+    /// The world calls this when `frame` left its source at `at`.
     fn departed(&mut self, at: Time, frame: &F);
 
-    /// Called when `frame` reached its destination at `at`. A datagram in fragments counts as
-    /// arrived when all its fragments have arrived.
+    /// The world calls this when `frame` reached its destination at `at`. A datagram in fragments
+    /// counts as arrived when all its fragments have arrived.
     fn reached(&mut self, at: Time, frame: &F);
 
     /// Takes back a flow from [`start`](Self::start) that is over: neither end has a wake-up, and

@@ -81,7 +81,7 @@ pub enum RouteError {
 #[derive(Clone, Debug)]
 pub struct Routes {
     from: Vec<Onwards>,
-    /// The tables of all nodes, one after the other. Each is indexed by destination.
+    /// The tables of all nodes, one after the other. Each table is indexed by destination.
     tables: Vec<u32>,
 }
 
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_route_is_used_and_each_direction_has_its_own() {
+    fn the_shortest_route_is_found_for_each_direction() {
         let graph = net();
         let routes = Routes::shortest(&graph);
         assert_eq!(routes.path(&graph, 0, 3), Ok(vec![6]));

@@ -27,7 +27,7 @@ const REPAIR_JIFFIES: u64 = 250;
 /// The minimum of `count`: cwnd opens by at most one segment for this number of acknowledged
 /// segments.
 const COUNT_MIN: u64 = 2;
-/// The value of `count`, in windows, while the curve is not above cwnd.
+/// While the curve is not above cwnd, `count` is this number of windows.
 const COUNT_BELOW: u64 = 100;
 
 /// A stage of congestion avoidance, in segments and jiffies.
@@ -219,7 +219,8 @@ impl CongestionControl for WholeCubic {
         }
     }
 
-    /// A repair ends a stage, so the round trips of the repair's ACKs count (`cubictcp_acked`).
+    /// The round trips of a repair's ACKs count, because congestion has ended the stage and the
+    /// next stage begins after the repair (`cubictcp_acked`).
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
         self.measure(jiffies(now), rtt);
     }
@@ -290,7 +291,7 @@ mod tests {
     /// which is 2 in whole segments. The target is therefore 8, and 7 acknowledged segments open
     /// cwnd by one. Linux 6.18 does the same.
     #[test]
-    fn the_curve_in_whole_segments_is_ahead_of_the_one_in_octets() {
+    fn the_curve_in_whole_segments_is_above_the_curve_in_octets() {
         let mut cubic = cubic();
         let mut window = Window { cwnd: 10 * SMSS, ssthresh: Window::NO_THRESHOLD };
         let cut = cubic.on_congestion(Time::ZERO, Congestion::Loss, window.cwnd, SMSS, &window);
@@ -301,8 +302,8 @@ mod tests {
         assert_eq!(window.cwnd, 8 * SMSS);
     }
 
-    /// Round trips outside of a stage count, even those of a repair. Round trips in the first
-    /// second of a stage are ignored.
+    /// Round trips outside of a stage count, even the round trips of a repair. Round trips in the
+    /// first second of a stage are ignored.
     #[test]
     fn the_minimum_round_trip_includes_round_trips_of_a_repair() {
         let mut cubic = cubic();
