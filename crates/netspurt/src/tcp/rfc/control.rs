@@ -45,7 +45,7 @@ pub(in crate::tcp) fn adjust(tcb: &mut Tcb, change: impl FnOnce(&mut RfcConfig))
     tcb.tx.config = Arc::clone(&tcb.config);
 }
 
-/// Called when the application sets a receive buffer of `octets` octets of memory.
+/// Sets the receive buffer to `octets` octets of memory, as an application does.
 pub(in crate::tcp) fn set_receive_memory(tcb: &mut Tcb, octets: u64) {
     if let Some(memory) = &mut tcb.rx.memory {
         memory.fix(octets);

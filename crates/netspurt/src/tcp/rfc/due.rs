@@ -91,8 +91,9 @@ impl RfcSender {
     /// Arms the timer of tail loss probes. RFC 8985 §7.2: a probe is due some round trips after the
     /// last transmission or ACK, but at the latest when the retransmission timer would fire.
     ///
-    /// With `head_bounds_probes`, a probe after new data that was `sent` is due at the latest one
-    /// RTO after the head's last transmission, unless this instant has passed.
+    /// `sent` says whether new data was just sent. If it was, and with `head_bounds_probes`, the
+    /// probe is due at the latest one RTO after the head's last transmission, unless this instant
+    /// has passed.
     pub(super) fn arm_tail_probe(&mut self, sent: bool, now: Time) {
         self.timers.stop_tail_probe();
         let loss = &self.recovery.loss;
@@ -124,7 +125,7 @@ impl RfcSender {
         }
         let last = self.recovery.loss.scoreboard.len().checked_sub(1)?;
         if self.window.grows_packets() {
-            // A probe is one segment, whatever cwnd allows.
+            // A probe is a single segment, even if cwnd allows more.
             self.window.grow_packet(self.window.smss);
         }
         let data = self.window.next_data();
@@ -241,7 +242,7 @@ impl RfcSender {
             self.persist.reset();
             let mut departure = self.send_fresh(room, now);
             if self.config.send_rules.pushes_packets {
-                // `tcp_write_wakeup`.
+                // Linux sets PSH in this segment (`tcp_write_wakeup`).
                 departure.push = true;
                 self.recovery.loss.scoreboard.push_last();
             }
