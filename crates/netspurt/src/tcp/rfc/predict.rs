@@ -124,8 +124,8 @@ mod tests {
         }
     }
 
-    /// Plays a connection over a bad path, in which one end or both write. Returns the number of
-    /// segments that took the fast path.
+    /// Plays a connection over a path that loses, delays and duplicates segments. One end or both
+    /// ends write. Returns the number of segments that took the fast path.
     fn play(mut config: RfcConfig, seed: u64) -> u64 {
         let mut dice = Stream::named(seed, "prediction");
         config.ecn = dice.chance(0.3);

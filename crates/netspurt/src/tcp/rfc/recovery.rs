@@ -124,7 +124,7 @@ impl LossRecovery {
         suspects
     }
 
-    /// Whether all octets are acknowledged that were outstanding when the phase began.
+    /// Whether all octets that were outstanding when the phase began are acknowledged.
     fn is_complete(&self, scene: &LossContext<'_>) -> bool {
         let rules = &scene.config.cwnd_rules;
         let beyond = match self.repair.phase {
@@ -219,7 +219,7 @@ impl LossRecovery {
         }
     }
 
-    /// Called when acknowledgments showed a loss (RFC 5681 §3.2, RFC 6675 §5).
+    /// Begins a repair, because acknowledgments showed a loss (RFC 5681 §3.2, RFC 6675 §5).
     fn begin_recovery(&mut self, news: &News, scene: &LossContext<'_>) {
         let (window, config) = (scene.window, scene.config);
         let goes_on = self.repair.phase == Phase::Cwr && config.cwnd_rules.mark_cut_goes_on;
@@ -296,7 +296,7 @@ impl LossRecovery {
         // RFC 6582 §3.2 step 3, the alternative without a burst.
         let bursts = by_partial_acks(config.recovery, self.loss.uses_sack) && !config.prr;
         let burst_limit = bursts.then(|| window.flight().max(smss) + smss);
-        // The undo of a cut has already set cwnd.
+        // If a cut of this recovery was undone, the undo has already set cwnd.
         if phase != Phase::Recovery || self.spurious.has_prior() {
             self.cwnd.leave(phase, burst_limit);
         }
