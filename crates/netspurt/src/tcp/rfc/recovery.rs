@@ -501,8 +501,8 @@ impl LossRecovery {
         Some((place, self.repair.take_cause(sent.lost)))
     }
 
-    /// Whether as many retransmissions are outstanding as segments are lost, so that no lost
-    /// segment may be sent. After a timeout the head is sent nevertheless.
+    /// Whether at least as many retransmissions are outstanding as segments are lost, so that no
+    /// lost segment may be sent. After a timeout the head is sent nevertheless.
     fn copies_match_losses(&self, config: &RfcConfig) -> bool {
         let timed_out = self.repair.phase == Phase::Loss && self.repair.forced;
         let rule = config.send_rules.lost_outnumber_copies;

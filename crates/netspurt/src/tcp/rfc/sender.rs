@@ -54,7 +54,7 @@ pub(in crate::tcp) struct RfcSender {
     /// The octet up to which new data may be sent in the present burst, if some segments wait for a
     /// whole packet.
     pub(super) packet_edge: Option<u64>,
-    /// The packet of new data for offload that is being sent.
+    /// The packet of new data for segmentation offload that is being sent.
     pub(super) new_packet: GsoPacket,
     /// The packet of retransmissions that is being sent.
     pub(super) copied_packet: GsoPacket,
@@ -89,8 +89,8 @@ impl RfcSender {
         }
     }
 
-    /// Called on the peer's SYN, with the octets of a full segment, the peer's first window, and
-    /// whether both ends agreed on SACK.
+    /// Notes the contents of the peer's SYN: the octets of a full segment, the peer's first window,
+    /// and whether both ends agreed on SACK.
     pub(super) fn on_syn(&mut self, smss: u64, window: u64, has_sack: bool) {
         self.window.on_syn(smss, window);
         self.recovery.loss.uses_sack = has_sack && self.config.recovery.needs_sack();
@@ -117,7 +117,7 @@ impl RfcSender {
         self.count.retransmissions += 1;
     }
 
-    /// Called when our SYN is acknowledged, so that the connection is open.
+    /// Opens the sending half, because `ack` acknowledges our SYN.
     pub(super) fn open(&mut self, ack: &AckSegment<'_>, window: Option<u64>, cx: &mut Context<'_>) {
         let LossRecovery { loss, repair, cwnd, .. } = &mut self.recovery;
         let syn = loss.scoreboard.front().copied();

@@ -67,7 +67,8 @@ mod tests {
     use super::*;
     use crate::segment::Segment;
 
-    /// The result of an ACK up to `ack` for a probe that ended at 5000.
+    /// Judges a probe that ended at 5000 by an ACK up to `ack`. Returns whether the probe repaired
+    /// a loss, and whether it is still not judged.
     fn says(is_retransmission: bool, ack: u64, news: &News) -> (bool, bool) {
         let mut probe = TailProbe::sent(5000, is_retransmission);
         let segment = Segment::default();

@@ -116,7 +116,7 @@ const RULES: [Rule; 15] = [
     ("minshall", |config| config.minshall ^= true),
 ];
 
-/// Each rule in which Linux departs from the RFCs has an effect by itself.
+/// Each of the `RULES`, in which Linux differs from the RFCs, has an effect by itself.
 #[test]
 fn each_linux_rule_by_itself_changes_some_connection() {
     for (name, flip) in RULES {

@@ -20,7 +20,7 @@ pub struct WrittenPart {
     /// Whether the part starts a new buffer of the host. If it does, the last segment of the octets
     /// written before keeps its PSH.
     pub starts: bool,
-    /// Whether the last segment of the part has PSH because it is the last.
+    /// Whether the segment that ends with this part has PSH.
     pub pushed: bool,
     /// Which octets leave now.
     pub leaving: Leaving,
