@@ -47,7 +47,7 @@ pub struct EchoProbe {
     pub duplicates: u32,
 }
 
-/// Sends echo probes to the other end of its flow, one after the other.
+/// A prober that sends echo probes to the other end of its flow, one after the other.
 ///
 /// ```
 /// use netspurt::app::{EchoProbePlan, EchoProbes};

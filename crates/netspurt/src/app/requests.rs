@@ -19,12 +19,12 @@ pub struct RequestPlan {
     /// The time from the end of the handshake until the first request is written. If it is zero,
     /// the request is written when the client begins to open the connection.
     pub pause: Duration,
-    /// The first request. Every later request that `later` does not list is the same.
+    /// The first request. Later requests that `later` does not list are like the first.
     pub each: PlannedRequest,
     /// The number of requests, at least one. After the last reply, the connection is closed.
     pub count: u32,
-    /// The requests from the second on. The requests after the end of this list are like `each`;
-    /// with `None`, all requests are.
+    /// The requests from the second on. The requests after the end of this list are like `each`.
+    /// With `None`, all requests are like `each`.
     pub later: Option<Arc<[PlannedRequest]>>,
 }
 
@@ -250,7 +250,7 @@ impl Client {
         FlowResult::of(&self.connection, wrote, self.finished)
     }
 
-    /// Reduces the memory until the next event, for [`Host::rest`](crate::stage::Host::rest).
+    /// Reduces the memory until the next event. [`Host::rest`](crate::stage::Host::rest) calls this.
     pub fn rest(&mut self) {
         self.book.exchanges.shrink_to_fit();
         self.connection.rest();
@@ -350,7 +350,7 @@ impl Server {
         FlowResult::of(&self.connection, self.wrote, self.finished)
     }
 
-    /// Reduces the memory until the next event, for [`Host::rest`](crate::stage::Host::rest).
+    /// Reduces the memory until the next event. [`Host::rest`](crate::stage::Host::rest) calls this.
     pub fn rest(&mut self) {
         self.connection.rest();
     }

@@ -8,8 +8,8 @@ use crate::units::Time;
 pub struct FlowResult {
     /// When the application first wrote data; `None` if it never wrote.
     pub start: Option<Time>,
-    /// When all data of the end was acknowledged, or all replies to it were read. `None` if this
-    /// has not happened, or if the data has no end.
+    /// When the peer had acknowledged all data of this end; for a client, when it had read the last
+    /// reply. `None` if this has not happened, or if the data has no end.
     pub finished: Option<Time>,
     /// The octets of this end's data that the peer has acknowledged.
     pub acked_bytes: u64,

@@ -22,7 +22,8 @@ pub struct AckInfo {
     pub pipe_before: u64,
     /// The sender's estimate of the octets in the network, after this ACK.
     pub pipe: u64,
-    /// The round trip that the ACK measured: unambiguous, and exact to the nanosecond.
+    /// The round trip that the ACK measured, exact to the nanosecond; `None` if the ACK measured
+    /// none or may answer a retransmission.
     pub rtt: Option<Duration>,
     /// The smoothed round trip; `None` before the first sample.
     pub srtt: Option<Duration>,
@@ -35,7 +36,7 @@ pub struct AckInfo {
     /// Whether the sender had filled cwnd before this ACK. cwnd may grow only then (RFC 9438 §5.8,
     /// RFC 2861 §3.1).
     pub window_limited: bool,
-    /// Whether loss recovery, or a similar phase, controls cwnd now.
+    /// Whether a repair is in progress: recovery, or the repair after a timeout.
     pub in_recovery: bool,
     /// True until the repair after a timeout is finished. During this repair, a stretch ACK opens
     /// cwnd by at most one segment (RFC 3465 §2.3).
@@ -74,12 +75,13 @@ pub enum Congestion {
 /// A congestion control algorithm. The state of the algorithm is packed while the connection is
 /// idle, if [`can_be_packed`](Self::can_be_packed) allows it.
 pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
-    /// Processes an ACK. For an algorithm that does not own cwnd, this is called only if cwnd may
-    /// grow: the ACK acknowledges new octets in order, and no recovery controls cwnd.
+    /// Processes an ACK. For an algorithm that does not own cwnd, the sender calls this only if
+    /// cwnd may grow: the ACK acknowledges new octets in order, and no recovery controls cwnd.
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
     /// Processes the round trip of an ACK that may not open cwnd: a duplicate ACK, or any ACK
-    /// during a recovery that controls cwnd. It is not called for an algorithm that owns cwnd.
+    /// during a recovery that controls cwnd. The sender does not call this for an algorithm that
+    /// owns cwnd.
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
         let _ = (now, rtt);
     }

@@ -48,7 +48,7 @@ pub struct Reno {
 packed!(Reno { slow_start, counted } keeps { config });
 
 impl Reno {
-    /// The algorithm at the start of a connection.
+    /// Makes the algorithm for the start of a connection.
     pub fn new(config: RenoConfig) -> Self {
         let limit_segs = config.abc_limit_segs.unwrap_or(1);
         let slow_start = SlowStart::new(limit_segs, config.slow_start_exit);

@@ -56,7 +56,7 @@ pub struct Westwood {
 packed!(Westwood { reno, rate, min_rtt, since, delivered });
 
 impl Westwood {
-    /// The algorithm at the start of a connection.
+    /// Makes the algorithm for the start of a connection.
     pub fn new(config: WestwoodConfig) -> Self {
         let reno = Reno::new(config.reno);
         Self { reno, rate: None, min_rtt: None, since: None, delivered: 0 }

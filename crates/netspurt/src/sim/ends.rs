@@ -17,7 +17,7 @@ pub(super) struct FlowEnd<E> {
     pub(super) home: u32,
     /// The node of the other end.
     pub(super) peer_home: u32,
-    /// The link by which frames for the other end leave; `None` without a route.
+    /// The link by which frames for the other end leave; `None` if there is no route.
     pub(super) exit: Option<u32>,
     /// The number of entries of this end in the event queue, including stale ones.
     entries: u32,
@@ -86,7 +86,7 @@ impl<E> Ends<E> {
     }
 
     /// Adds the ends of a flow; returns their places. `exit` finds the link by which frames leave a
-    /// node for another one.
+    /// node for another node.
     pub(super) fn admit(
         &mut self,
         (flow, mortal): (FlowId, bool),

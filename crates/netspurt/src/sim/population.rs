@@ -9,8 +9,8 @@ pub type FlowEnds<E> = [(E, u32); 2];
 /// Provides the flows that start while a world runs, sees the frames that leave and reach all ends,
 /// and takes back the ends of flows that are over.
 pub trait Population<F, E> {
-    /// When the next flow starts; [`Time::NEVER`] if none does. While the world runs, only
-    /// [`start`](Self::start) changes this instant.
+    /// When the next flow starts; [`Time::NEVER`] if no more flows start. While the world runs,
+    /// only [`start`](Self::start) changes this instant.
     fn next_start(&self) -> Time {
         Time::NEVER
     }

@@ -2,7 +2,7 @@
 //! caused them, and then by the order of entry.
 //!
 //! Time is divided into slots of 1024 ns, and blocks of 4096 slots, about 4 ms. Each slot of the
-//! current block and of the next one is a sorted list. Two levels of bitmaps show the next list
+//! current block and of the next block is a sorted list. Two levels of bitmaps show the next list
 //! with an entry. Entries of later blocks are in a wheel whose slots are as wide as a block, or in
 //! one of the wheels above it. A slot of a higher wheel is as wide as the whole wheel below. As
 //! time advances, entries move down to narrower slots. They keep the order of entry, so equal
@@ -213,7 +213,8 @@ impl EventQueue {
         }
     }
 
-    /// Makes the next block the current one, and moves the entries of the block after it to slots.
+    /// Makes the next block the current block, and moves the entries of the block after it to
+    /// slots.
     #[cold]
     #[inline(never)]
     fn enter_next_block(&mut self) {

@@ -67,9 +67,9 @@ pub enum RouteError {
     },
 }
 
-/// The link to take for every node and destination. A route has the fewest links possible. Of
-/// several such routes, the one over the links that were declared first is used. The caller may
-/// change single entries.
+/// The link to take for every node and destination. A route has the fewest links possible. If
+/// several routes have the fewest links, the route over the links that were declared first is used.
+/// The caller may change single entries.
 ///
 /// ```
 /// use netspurt::sim::{Graph, Routes};

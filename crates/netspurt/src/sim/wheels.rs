@@ -73,7 +73,7 @@ impl Wheels {
     }
 
     /// Makes the next block with an appointment the first block, and returns this block. Returns
-    /// `None`, if this block is after block `until` or there is no appointment.
+    /// `None` if this block is after block `until`, or if there is no appointment.
     pub(super) fn jump(&mut self, nodes: &mut Nodes, until: u64) -> Option<u64> {
         loop {
             let (wheel, slot) = self.next_used()?;
@@ -102,8 +102,8 @@ impl Wheels {
         first
     }
 
-    /// Moves the entries of one slot of `wheel` to the wheels below. This slot contains the first
-    /// block.
+    /// Moves the entries of one slot of `wheel` to the wheels below: of the slot that contains the
+    /// first block.
     fn move_down(&mut self, nodes: &mut Nodes, wheel: u32) {
         let mut node = self.wheels[wheel as usize].empty(slot_of(self.first, wheel));
         while node != NONE {

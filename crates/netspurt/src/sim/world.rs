@@ -37,8 +37,8 @@ pub struct WorldConfig<E, P = ()> {
 pub enum Advance {
     /// The world reached the requested instant.
     Reached,
-    /// The world did not reach that instant, because one call does a limited amount of work. The
-    /// caller drains the events, does other work, and calls again.
+    /// The world did not reach the requested instant, because one call does a limited amount of
+    /// work. The caller drains the events, does other work, and calls again.
     Full,
 }
 

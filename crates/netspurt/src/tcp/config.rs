@@ -122,7 +122,7 @@ pub struct NsConfig {
     /// The loss of packet 1 may always be repaired by a fast retransmit. A timeout before the first
     /// ACK makes the initial window one segment (`bugfix_ss_`).
     pub bugfix_ss: bool,
-    /// Half of a window is not rounded to whole segments (`precisionReduce_`).
+    /// When a loss halves the window, cwnd is not rounded to whole segments (`precisionReduce_`).
     pub precise_cut: bool,
     /// The sender uses F-RTO (`frto_enabled_`). A sack sender uses the variant of F-RTO with SACK
     /// blocks (`sfrto_enabled_`).

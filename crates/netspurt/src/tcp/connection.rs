@@ -277,7 +277,8 @@ impl Connection {
     }
 
     /// Sets whether short segments wait for more octets (Linux's TCP_CORK). If nothing is
-    /// outstanding, they wait for 200 ms at most.
+    /// outstanding, they wait for at most 200 ms or, with
+    /// [`held_for_an_rto`](super::SendRules::held_for_an_rto), for an RTO.
     pub fn set_cork(&mut self, now: Time, corked: bool, events: &mut Events<Segment>) {
         self.step_rfc(now, events, |tcb, cx| tcb.hold_short(|short| short.corked = corked, cx));
     }
@@ -328,7 +329,7 @@ impl Connection {
         }
     }
 
-    /// Whether the peer has closed, and all it sent was delivered.
+    /// Whether the peer has closed, and all octets that it sent were delivered.
     #[inline]
     pub fn peer_closed(&self) -> bool {
         match &self.flavour {

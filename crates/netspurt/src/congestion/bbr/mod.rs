@@ -103,7 +103,7 @@ pub struct Bbr {
 packed!(Bbr { mode, model, initial_cwnd, full_bandwidth, rounds_without_growth, filled_pipe, phase, phase_start, probe_rtt, repair, conserving, prior_cwnd, idle_restart, pacing_rate } keeps { config });
 
 impl Bbr {
-    /// The algorithm at the start of a connection.
+    /// Makes the algorithm for the start of a connection.
     pub fn new(config: BbrConfig) -> Self {
         Self {
             config,
@@ -269,7 +269,8 @@ impl Bbr {
         }
     }
 
-    /// Begins pacing with the first round trip: one window in each round trip (§4.2.1).
+    /// Begins pacing with the first round trip: `high_gain` windows in each round trip, less the
+    /// margin (§4.2.1).
     fn begin_pacing(&mut self, rtt: Option<Duration>, cwnd: u64) {
         let rtt = rtt.map_or(0, Duration::as_nanos);
         if self.pacing_rate == 0 && rtt > 0 {

@@ -36,8 +36,8 @@ impl Curve {
     pub(super) fn climb(self, gap: u64) -> Duration {
         let (num, den) = self.c;
         let steepness = u128::from(num) * u128::from(self.smss.max(1));
-        // The quotient is in billionths of a cubic second. One of them is 10^18 cubic nanoseconds.
-        // A dividend in cubic nanoseconds would not fit into 128 bits.
+        // The quotient is in billionths of a cubic second, because a dividend in cubic nanoseconds
+        // would not fit into 128 bits. A billionth of a cubic second is 10^18 cubic nanoseconds.
         let billionths = u128::from(gap) * u128::from(den) * 1_000_000_000 / steepness;
         let cube = billionths.saturating_mul(1_000_000_000_000_000_000);
         Duration::from_nanos(cube_root(cube))

@@ -152,7 +152,7 @@ pub struct Cubic {
 packed!(Cubic { slow_start, state, before } keeps { config });
 
 impl Cubic {
-    /// The algorithm at the start of a connection.
+    /// Makes the algorithm for the start of a connection.
     pub fn new(config: CubicConfig) -> Self {
         let slow_start = SlowStart::new(config.abc_limit_segs, config.slow_start_exit);
         Self { config, slow_start, state: CubicState::default(), before: None }

@@ -393,7 +393,7 @@ proptest! {
 /// Linux's `bictcp_update`: the window opens by one segment for twenty acknowledged segments until
 /// a loss shows where the plateau is.
 #[test]
-fn the_window_grows_by_at_least_a_segment_for_twenty_before_any_congestion() {
+fn before_any_congestion_the_window_grows_by_a_segment_for_twenty_acknowledged_segments() {
     let grown = |initial_segs_per_increase_max, congested: bool| {
         let mut cubic =
             Cubic::new(CubicConfig { initial_segs_per_increase_max, ..CubicConfig::default() });

@@ -108,8 +108,8 @@ impl HyStart {
         Self { config, min_rtt: None, round: None, found: false }
     }
 
-    /// Clears all measurements of the path, as after a timeout at `now`. The octets outstanding at
-    /// that instant, up to `nxt`, make a round (`bictcp_hystart_reset`).
+    /// Clears all measurements of the path after a timeout at `now`. The octets outstanding at that
+    /// instant, up to `nxt`, make a round (`bictcp_hystart_reset`).
     pub(super) fn start_again(&mut self, now: Time, nxt: u64) {
         let round = HyStartRound::new(nxt, now);
         *self = Self { round: Some(round), ..Self::new(self.config) };
@@ -139,7 +139,8 @@ impl HyStart {
         }
     }
 
-    /// Whether the ACKs since the start of the round followed each other closely for long enough.
+    /// Whether the ACKs since the start of the round have followed each other closely for longer
+    /// than a train must last.
     fn is_long_train(&self, round: &mut HyStartRound, now: Time, min_rtt: Duration) -> bool {
         if !self.config.ack_train || now.saturating_since(round.last_ack) > self.config.ack_spacing
         {

@@ -74,7 +74,7 @@ impl HyStartPpConfig {
 struct Conservative {
     /// The round trip that began conservative slow start (cssBaselineMinRtt).
     baseline: Duration,
-    /// The number of rounds that have ended since then.
+    /// The number of rounds that have ended since conservative slow start began.
     rounds: u32,
 }
 

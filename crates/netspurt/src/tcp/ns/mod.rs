@@ -6,10 +6,11 @@
 //! the same bits. This file has the parts that the five senders share. How a sender processes an
 //! ACK is in the file with the sender's name.
 //!
-//! The rules follow Debian's ns2 2.35+dfsg-5; `authorities/ns2` compares the packets of both.
-//! [`NsConfig`] has most of ns-2's switches. The other switches have the values of that release:
-//! slow_start_restart_, restart_bugfix_, timerfix_, exitFastRetrans_, aggressive_maxburst_ on;
-//! LimTransmitFix_, rampdown_, ts_resetRTO_ off; maxburst_ and overhead_ 0; spurious_response_ 1.
+//! The rules follow Debian's ns2 2.35+dfsg-5; `authorities/ns2` compares the packets of ns-2 with
+//! the packets of this code. [`NsConfig`] has most of ns-2's switches. The other switches have the
+//! values of that release: slow_start_restart_, restart_bugfix_, timerfix_, exitFastRetrans_,
+//! aggressive_maxburst_ on; LimTransmitFix_, rampdown_, ts_resetRTO_ off; maxburst_ and overhead_
+//! 0; spurious_response_ 1.
 
 mod ack;
 mod fack;
@@ -139,7 +140,7 @@ impl NsSender {
         self.report(cx);
     }
 
-    /// Called when the retransmission timer fired.
+    /// Processes a firing of the retransmission timer.
     pub(super) fn on_timeout(&mut self, cx: &mut Context<'_>) {
         let mut repairing = false;
         match self.config.variant {
@@ -238,7 +239,7 @@ impl NsSender {
         self.cwnd_segs = 1.0;
     }
 
-    /// Called on a new ACK while no repair is in progress.
+    /// Processes a new ACK while no repair is in progress.
     #[inline]
     fn acked_in_order(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         self.new_ack(ack, cx);
@@ -249,7 +250,7 @@ impl NsSender {
         }
     }
 
-    /// Called on a new ACK: moves `una`, takes the sample, and restarts the timer.
+    /// Moves `una` on a new ACK, takes the sample, and restarts the timer.
     #[inline]
     fn new_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         self.dupacks = 0;

@@ -63,7 +63,7 @@ impl NsSender {
         }
     }
 
-    /// Called on an ACK that leaves losses of the window unrepaired. The ACK takes two packets out
+    /// Processes an ACK that leaves losses of the window unrepaired. The ACK takes two packets out
     /// of the pipe. With `partial_ack_sends` the sender also sends two packets, and only the first
     /// partial ACK of a recovery restarts the timer.
     fn sack_partial_ack(&mut self, ack: u64, cx: &mut Context<'_>) {

@@ -97,8 +97,8 @@ impl RfcSender {
         self.moved = true;
     }
 
-    /// Handles an ACK for which [`is_calm`](Self::is_calm) is false. The ACK may show losses,
-    /// duplicates or spurious retransmissions.
+    /// Handles an ACK for which [`is_calm`](Self::is_calm) is false, or which has SACK blocks or a
+    /// mark. The ACK may show losses, duplicates or spurious retransmissions.
     fn on_doubtful_ack(&mut self, ack: &AckSegment<'_>, moved: bool, cx: &mut Context<'_>) {
         let pipe = self.pipe();
         let mut news = self.take_news(ack, cx.now);
@@ -263,7 +263,7 @@ impl RfcSender {
         self.meter.measure(news, &self.window, &self.config, &mut self.timers.retransmission, cx);
     }
 
-    /// Called when new octets were acknowledged. Sets the count of timeouts to zero, and restarts
+    /// Notes that new octets were acknowledged. Sets the count of timeouts to zero, and restarts
     /// the timers. During a repair, a partial ACK may leave the retransmission timer as it is.
     fn on_progress(&mut self, now: Time) {
         self.timers.forget_retries();

@@ -194,7 +194,7 @@ impl Tcb {
         }
     }
 
-    /// Called on the peer's SYN in SYN-RECEIVED. If the segment acknowledges our SYN, both ends
+    /// Handles the peer's SYN in SYN-RECEIVED. If the segment acknowledges our SYN, both ends
     /// opened simultaneously, and the connection is established (RFC 9293 §3.5). Otherwise our
     /// SYN-ACK did not arrive.
     fn on_syn_again(&mut self, segment: &Segment, cx: &mut Context<'_>) {
@@ -210,7 +210,7 @@ impl Tcb {
         self.rx.need = AckNeed::Now;
     }
 
-    /// Called on a valid reset (RFC 9293 §3.10.7.4). A passive opener returns to LISTEN; a closing
+    /// Handles a valid reset (RFC 9293 §3.10.7.4). A passive opener returns to LISTEN; a closing
     /// end goes to CLOSED.
     fn on_reset(&mut self) {
         match self.life.state() {
@@ -220,8 +220,8 @@ impl Tcb {
         }
     }
 
-    /// Called on a segment outside the window. The segment is answered (RFC 9293 §3.10.7.4). If the
-    /// window is closed, the acknowledgment of the segment still counts.
+    /// Handles a segment outside the window, which is answered (RFC 9293 §3.10.7.4). If the window
+    /// is closed, the acknowledgment of the segment still counts.
     fn on_unacceptable(&mut self, segment: &Segment, left: u64, right: u64, cx: &mut Context<'_>) {
         if right > left && right <= self.rx.nxt {
             self.take_old(segment, (left, right), cx.now);

@@ -36,7 +36,7 @@ impl BufferTuning {
         *self = Self { space, read_to: 1, since: now, ..Self::default() };
     }
 
-    /// The round trip, if it is known.
+    /// The round trip; zero if it is not known.
     pub(super) fn rtt(&self) -> Duration {
         Duration::from_nanos(self.rtt / 8)
     }

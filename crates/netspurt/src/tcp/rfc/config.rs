@@ -211,8 +211,8 @@ pub struct RfcConfig {
     /// The maximum number of segments that are acknowledged immediately at the start (Linux's quick
     /// ACKs).
     pub quick_acks_segs: u32,
-    /// If segments were merged on their way into arriving packets (GRO): the octets of payload in
-    /// each segment, which count as a full segment.
+    /// The octets of payload in each segment, if arriving packets were merged from several segments
+    /// on their way (GRO). This number of octets counts as a full segment.
     pub merged_mss: Option<u16>,
     /// The octets that the receiving side can hold for its application; with autotuning the largest
     /// size of the buffer in octets of memory.
@@ -259,7 +259,8 @@ pub enum Undo {
 }
 
 impl RfcConfig {
-    /// The RFCs in force in 2026: RACK-TLP, proportional rate reduction, undoing of spurious cuts.
+    /// Returns the configuration of the RFCs in force in 2026: RACK-TLP, proportional rate
+    /// reduction, undoing of spurious cuts.
     ///
     /// departs: RFC 9293 §3.8.6.3 - the delayed ACK waits 40 ms, as in most stacks.
     pub fn rfc_2026() -> Self {
@@ -327,8 +328,8 @@ impl RfcConfig {
         }
     }
 
-    /// The profile from which scripts start: `rfc_2026` with Reno and NewReno and an ACK for every
-    /// segment. It lacks mechanisms that could hide the mechanism that a script tests.
+    /// Returns the profile from which scripts start: `rfc_2026` with Reno and NewReno and an ACK
+    /// for every segment. It lacks mechanisms that could hide the mechanism that a script tests.
     pub fn plain() -> Self {
         Self {
             recovery: Recovery::NewReno,
@@ -371,7 +372,7 @@ impl RfcConfig {
                 max: Duration::from_millis(196),
             },
             quick_acks_segs: 16,
-            // `tcp_rmem[2]`, and half of `tcp_rmem[1]`.
+            // The buffer is `tcp_rmem[2]`, and the first window is half of `tcp_rmem[1]`.
             receive_buffer_bytes: 6 << 20,
             first_window_bytes: 1 << 16,
             time_wait: Duration::from_secs(60),

@@ -121,7 +121,8 @@ impl CwndControl {
         let Window { cwnd, ssthresh } = self.window;
         self.window.cwnd = match phase {
             _ if self.is_owned() => cwnd,
-            // RFC 5681 §3.2 step 6, RFC 6675 §5, RFC 9937 §6.2.
+            // At the end of recovery cwnd is ssthresh (RFC 5681 §3.2 step 6, RFC 6675 §5, RFC 9937
+            // §6.2).
             Phase::Recovery => burst_limit.map_or(ssthresh, |most| ssthresh.min(most)),
             Phase::Cwr => cwnd.min(ssthresh),
             _ => cwnd,
@@ -251,7 +252,7 @@ mod tests {
         assert_eq!((leave(Phase::Cwr, None), leave(Phase::Loss, None)), (7000, 15_000));
     }
 
-    /// RFC 5681 §4.1 and RFC 2861 §3.1.
+    /// RFC 5681 §4.1: cwnd falls to the initial window. RFC 2861 §3.1: cwnd is halved for each RTO.
     #[test]
     fn an_idle_cwnd_falls_to_the_initial_window_immediately_or_by_halves() {
         let rto = Duration::from_millis(200);

@@ -135,7 +135,8 @@ impl AckDelay {
         }
     }
 
-    /// Called when the next octets arrived in order, in parts of `part` octets, into a `window`.
+    /// Adapts the delay when the next octets arrived in order. Each of the merged segments has
+    /// `part` octets, and the receive window had `window` octets.
     pub(super) fn on_arrival(
         &mut self,
         segment: &Segment,

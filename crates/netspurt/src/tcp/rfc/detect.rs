@@ -370,8 +370,8 @@ mod tests {
         assert_eq!(bench.detect(at(100)).0, [0]);
     }
 
-    /// RFC 6675 §4, IsLost: DupThresh discontiguous runs, or more than (DupThresh - 1) * SMSS
-    /// octets above.
+    /// RFC 6675 §4, IsLost: a segment is lost if DupThresh discontiguous runs, or more than
+    /// (DupThresh - 1) * SMSS octets, are reported above it.
     #[test]
     fn three_runs_or_more_than_two_segments_above_indicate_a_loss() {
         let mut runs = bench(Recovery::Sack);

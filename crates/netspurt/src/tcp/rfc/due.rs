@@ -41,8 +41,8 @@ pub(super) enum Persisted {
 }
 
 impl RfcSender {
-    /// Called when the retransmission timer fired. `kind` says whether it was armed for a SYN or
-    /// for other octets.
+    /// Processes a firing of the retransmission timer. `kind` says whether the timer was armed for
+    /// a SYN or for other octets.
     pub(super) fn on_timeout(&mut self, kind: TimeoutKind, cx: &mut Context<'_>) -> Timeout {
         self.timers.retransmission.stop();
         if self.recovery.loss.scoreboard.is_empty() {
@@ -73,7 +73,7 @@ impl RfcSender {
         Timeout::Repair
     }
 
-    /// Called when RACK's timer fired. RACK looks again at segments that were not late enough
+    /// Carries out the work of RACK's timer: RACK looks again at segments that were not late enough
     /// before.
     pub(super) fn on_reorder_timer(&mut self, now: Time) {
         self.timers.stop_reordering();
@@ -220,8 +220,8 @@ impl RfcSender {
         }
     }
 
-    /// Called on an ACK while nothing is outstanding. With `acks_restart_probes`, the wait for the
-    /// next probe starts again if the window of this ACK holds data back.
+    /// Processes an ACK that arrives while nothing is outstanding. With `acks_restart_probes`, the
+    /// wait for the next probe starts again if the window of this ACK holds data back.
     pub(super) fn restart_persist(&mut self) {
         if self.config.send_rules.acks_restart_probes {
             self.timers.stop_persist();

@@ -245,7 +245,7 @@ mod tests {
         assert!(agreed.sack && !agreed.scaling && agreed.own_shift == 0);
     }
 
-    /// RFC 9293 §3.7.1 and RFC 6691 §2.
+    /// RFC 9293 §3.7.1 and RFC 6691 §2: the octets of options are subtracted from the MSS.
     #[test]
     fn a_full_segment_has_the_smaller_mss_less_the_timestamps() {
         let smss = |mss, timestamps, header_bytes| {

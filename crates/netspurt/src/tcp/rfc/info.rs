@@ -43,13 +43,14 @@ pub struct ConnectionInfo {
     pub reordering: ReorderingInfo,
     /// Octets written and not sent.
     pub unsent: u64,
-    /// The data delivered to the peer, as far as acknowledgments show.
+    /// The data that was delivered to the peer, according to the acknowledgments.
     pub delivered: DeliveredInfo,
     /// The peer's window.
     pub peer_window: u64,
     /// The largest window that the peer ever offered.
     pub peer_window_max: u64,
-    /// The pacing rate.
+    /// The pacing rate, computed even if the sender does not pace; `None` before the first round
+    /// trip.
     pub pacing: Option<BitRate>,
     /// Octets acknowledged in order.
     pub acked: u64,
@@ -74,7 +75,7 @@ pub struct ReorderingInfo {
 /// The data that a connection has delivered to its peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveredInfo {
-    /// Octets.
+    /// Octets delivered.
     pub bytes: u64,
     /// The last rate that was sampled, as octets in a time. A sample that the application limited
     /// counts only if its rate is not lower than the last rate (`tcp_rate_gen`). `None` if samples

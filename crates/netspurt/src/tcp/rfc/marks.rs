@@ -32,9 +32,9 @@ impl MarkEcho {
     }
 
     /// Processes the mark and the CWR of an arrived segment. By CWR the peer says that it reacted
-    /// (`tcp_ecn_accept_cwr`). Returns whether the segment must be acknowledged immediately. A
-    /// segment with a mark must. If marks count only in new data, a segment must that has CWR and
-    /// data, SYN or FIN.
+    /// (`tcp_ecn_accept_cwr`). Returns whether the segment must be acknowledged immediately. If
+    /// marks count only in new data, this is a segment with CWR and with data, SYN or FIN.
+    /// Otherwise this is a segment with a mark.
     pub(super) fn on_segment(&mut self, segment: &Segment) -> bool {
         if !self.is_on {
             return false;
@@ -83,7 +83,7 @@ mod tests {
         marks
     }
 
-    /// RFC 3168 §6.1.3.
+    /// RFC 3168 §6.1.3: the receiver echoes marks until it receives CWR.
     #[test]
     fn marks_are_echoed_until_the_peer_says_that_it_reacted() {
         let mut marks = marks(false);

@@ -42,7 +42,7 @@ pub(in crate::tcp) struct RfcReceiver {
     /// Whether the application reads data as it arrives.
     pub(super) reads_at_once: bool,
     pub(super) buffer: u64,
-    /// The memory of the buffer, if it is counted.
+    /// The memory of the buffer; `None` if memory is not counted.
     pub(super) memory: Option<ReceiveMemory>,
     /// The largest window that the SYN offers.
     first_max: u64,
@@ -124,7 +124,7 @@ impl RfcReceiver {
         }
     }
 
-    /// Whether an application has accepted the connection.
+    /// Sets whether an application has accepted the connection.
     pub(super) fn set_accepted(&mut self, accepted: bool) {
         if let Some(memory) = &mut self.memory {
             memory.accepted = accepted;

@@ -96,7 +96,8 @@ pub(super) struct ReceiveMemory {
     /// The size of the buffer in octets of memory, and its maximum size.
     size: u64,
     size_max: u64,
-    /// Whether the application asked for this size.
+    /// Whether the size is fixed, because the application asked for it or because autotuning is
+    /// off.
     fixed: bool,
     /// Whether an application has accepted the connection. Before that, data beyond a hole does not
     /// enlarge the buffer.

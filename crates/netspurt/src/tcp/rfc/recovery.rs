@@ -190,8 +190,8 @@ impl LossRecovery {
         by_stamp || by_frto || by_reports
     }
 
-    /// Called on an ACK while no repair is in progress. Begins a repair if a segment is lost.
-    /// Returns whether a repair began. Otherwise determines whether segments are out of order. On a
+    /// Begins a repair if an ACK outside of a repair has shown that a segment is lost. Returns
+    /// whether a repair began. If none began, determines whether segments are out of order. On a
     /// `calm` ACK, outstanding copies do not count for this.
     fn begin_if_lost(&mut self, news: &News, calm: bool, scene: &LossContext<'_>) -> bool {
         let begins = self.loss.scoreboard.lost() > 0;
@@ -332,7 +332,7 @@ impl LossRecovery {
         Some(prior)
     }
 
-    /// Called when the peer echoes a mark. cwnd is cut once for each window of data (RFC 3168
+    /// Cuts cwnd because the peer echoes a mark, but only once for each window of data (RFC 3168
     /// §6.1.2).
     pub(super) fn on_mark_echo(&mut self, scene: &LossContext<'_>) {
         if self.repair.phase.is_at_ease() {
@@ -352,8 +352,8 @@ impl LossRecovery {
         }
     }
 
-    /// Called when the retransmission timer fired (RFC 5681 §3.1, RFC 6298 §5.4 to 5.6).
-    /// `repeatedly` says that a timeout preceded this one without progress between them.
+    /// Begins a repair because the retransmission timer fired (RFC 5681 §3.1, RFC 6298 §5.4 to
+    /// 5.6). `repeatedly` says that a timeout preceded this one without progress between them.
     pub(super) fn on_timeout(&mut self, repeatedly: bool, scene: &LossContext<'_>) {
         let (window, config) = (scene.window, scene.config);
         let rules = config.cwnd_rules;
@@ -384,7 +384,8 @@ impl LossRecovery {
         self.cwnd.window.cwnd = beside + window.smss;
     }
 
-    /// Called when RACK's timer fired. Segments that were not late enough before may be late now.
+    /// Looks for losses because RACK's timer fired. Segments that were not late enough before may
+    /// be late now.
     pub(super) fn on_reorder_timer(&mut self, scene: &LossContext<'_>) -> Reaction {
         self.repair.pauses = false;
         let next_look = self.detect(scene);

@@ -67,7 +67,7 @@ impl SentSegment {
     }
 
     /// Returns the segment with these bits: whether another segment of its packet follows, and
-    /// whether a write of the application ends there.
+    /// whether a write of the application ends with it.
     #[inline]
     pub(super) fn with_bits(self, goes_on: bool, pushed: bool) -> Self {
         let bits = if goes_on { GOES_ON } else { 0 } | if pushed { PUSHED } else { 0 };

@@ -281,7 +281,7 @@ impl SendWindow {
     fn bound(&mut self) {
         let payload_max =
             if self.peer_max > DEFAULT_MSS { self.peer_max / 2 } else { self.peer_max };
-        // A window that never opened shows nothing.
+        // A peer's window that never opened does not limit segments.
         if self.halves && self.peer_max > 0 {
             self.smss = self.smss_max.min(payload_max.max(self.smss_min));
         }
@@ -380,7 +380,8 @@ impl SendWindow {
         if full || all && self.closing || len == record && !all {
             return Some(len);
         }
-        // RFC 9293 §3.8.6.2.1 and, for the last octets written, RFC 896.
+        // A short segment is held back by RFC 9293 §3.8.6.2.1 and, for the last octets written, by
+        // RFC 896.
         let held = self.short.wait(self.una, self.flight());
         let half = len >= self.peer_max / 2;
         ((all || half) && !held).then_some(len)
@@ -457,7 +458,8 @@ mod tests {
         assert!(!window.is_too_old(6000) && window.is_too_old(5999));
     }
 
-    /// RFC 896. With Minshall 1999 a segment waits only for short segments.
+    /// RFC 896: a short segment waits for all outstanding octets. With Minshall 1999, it waits only
+    /// for short segments.
     #[test]
     fn a_short_segment_waits_for_all_outstanding_octets_or_with_minshall_for_short_segments() {
         let mut window = opened();

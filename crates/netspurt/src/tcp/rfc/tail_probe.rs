@@ -78,7 +78,7 @@ mod tests {
         (probe.repaired_a_loss(&ack, news), probe.is_out())
     }
 
-    /// RFC 8985 §7.4.2.
+    /// RFC 8985 §7.4.2: an ACK beyond the end of the probe shows that the probe repaired a loss.
     #[test]
     fn a_probe_that_repaired_a_loss_is_acknowledged_beyond_its_end() {
         let moved = News { acked: 1000, ..News::default() };
