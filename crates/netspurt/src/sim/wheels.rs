@@ -102,8 +102,8 @@ impl Wheels {
         first
     }
 
-    /// Moves the entries of one slot of `wheel` to the wheels below: of the slot that contains the
-    /// first block.
+    /// Empties the slot of `wheel` that contains the first block. The entries of this slot move to
+    /// the wheels below.
     fn move_down(&mut self, nodes: &mut Nodes, wheel: u32) {
         let mut node = self.wheels[wheel as usize].empty(slot_of(self.first, wheel));
         while node != NONE {

@@ -18,14 +18,14 @@ use super::growth::growth;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HyStartPpConfig {
-    /// The lower bound of the growth of the round trip that begins conservative slow start
+    /// The lower bound of the round-trip growth that begins conservative slow start
     /// (MIN_RTT_THRESH).
     pub min_rtt_thresh: Duration,
-    /// The upper bound of the growth of the round trip that begins conservative slow start
+    /// The upper bound of the round-trip growth that begins conservative slow start
     /// (MAX_RTT_THRESH).
     pub max_rtt_thresh: Duration,
-    /// The divisor of the last round's round trip. The quotient, within its bounds, is the growth
-    /// that begins conservative slow start (MIN_RTT_DIVISOR).
+    /// The divisor of the last round's round trip. The quotient, within its bounds, is the
+    /// round-trip growth that begins conservative slow start (MIN_RTT_DIVISOR).
     pub min_rtt_divisor: u32,
     /// The number of samples that a round must have before its round trip counts (N_RTT_SAMPLE).
     pub n_rtt_sample: u32,
@@ -58,8 +58,8 @@ impl HyStartPpConfig {
         Self { limit_segs: None, ..Self::default() }
     }
 
-    /// The growth of the round trip that begins conservative slow start (RFC 9406 §4.2). `last` is
-    /// the round trip of the round before.
+    /// The round-trip growth that begins conservative slow start (RFC 9406 §4.2). `last` is the
+    /// round trip of the round before.
     ///
     /// # Panics
     /// When `min_rtt_divisor` is zero.

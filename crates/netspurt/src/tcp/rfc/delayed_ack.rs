@@ -135,8 +135,8 @@ impl AckDelay {
         }
     }
 
-    /// Adapts the delay when the next octets arrived in order. Each of the merged segments has
-    /// `part` octets, and the receive window had `window` octets.
+    /// Adapts the delay when the next octets arrived in order. The segment, or each segment that
+    /// was merged into it, has `part` octets. The receive window had `window` octets.
     pub(super) fn on_arrival(
         &mut self,
         segment: &Segment,

@@ -91,7 +91,7 @@ impl RfcSender {
     /// Arms the timer of tail loss probes. RFC 8985 §7.2: a probe is due some round trips after the
     /// last transmission or ACK, but at the latest when the retransmission timer would fire.
     ///
-    /// `sent` says whether new data was just sent. If it was, and with `head_bounds_probes`, the
+    /// `sent` says whether data was just sent. In this case `head_bounds_probes` has an effect: the
     /// probe is due at the latest one RTO after the head's last transmission, unless this instant
     /// has passed.
     pub(super) fn arm_tail_probe(&mut self, sent: bool, now: Time) {

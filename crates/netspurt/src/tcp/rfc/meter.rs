@@ -20,7 +20,8 @@ struct TimedSegment {
 
 packed_value!(TimedSegment { end, at });
 
-/// When the segments that an ACK newly covers were sent. Only segments that were sent once count.
+/// The sending times of the segments that an ACK newly covers. Only segments that were sent once
+/// count.
 #[derive(Debug, Default)]
 struct Covered {
     oldest: Option<Time>,
@@ -63,9 +64,9 @@ impl RttMeter {
         self.timed.get_or_insert(TimedSegment { end, at });
     }
 
-    /// Ends timing if the timed octets include the retransmitted segment that starts at octet
-    /// `seq`, because its ACK may answer either copy (Karn and Partridge 1987). Without `karn`,
-    /// timing continues.
+    /// Notes that the segment that starts at octet `seq` was retransmitted. If it lies below the
+    /// end of the timed octets, timing ends, because the ACK may answer either copy (Karn and
+    /// Partridge 1987). Without `karn`, timing continues.
     pub(super) fn on_retransmitted(&mut self, seq: u64, karn: bool) {
         if karn && self.timed.is_some_and(|timed| seq < timed.end) {
             self.stop_timing();
@@ -163,8 +164,8 @@ impl RttMeter {
         }
     }
 
-    /// Returns when the oldest segment that the ACK newly covers was sent. Only segments that were
-    /// sent once count.
+    /// Returns the sending time of the oldest segment that the ACK newly covers. Only segments that
+    /// were sent once count.
     fn sent_once(&self, news: &News, config: &RfcConfig) -> Option<Time> {
         self.covered.oldest.filter(|_| !is_doubtful(news, config)).or(news.sacked_oldest)
     }

@@ -39,11 +39,11 @@ pub(super) struct News {
     pub(super) delivered_segs: u64,
     /// Octets whose arrival duplicate ACKs had indicated before this ACK.
     pub(super) stood_for: u64,
-    /// When the oldest segment that the ACK newly reports by SACK was sent. Only segments that were
-    /// sent once count.
+    /// The sending time of the oldest segment that the ACK newly reports by SACK. Only segments
+    /// that were sent once count.
     pub(super) sacked_oldest: Option<Time>,
-    /// When the oldest of the newly covered retransmitted segments was last sent. `None` with
-    /// Karn's rule, because the ACK may answer another copy.
+    /// The last sending time of the oldest retransmitted segment that the ACK newly covers. `None`
+    /// with Karn's rule, because the ACK may answer another copy.
     pub(super) retransmitted_oldest: Option<Time>,
     /// Whether the ACK covers, in order, octets that were retransmitted.
     pub(super) covers_copy: bool,

@@ -79,8 +79,8 @@ pub(super) fn place_of_new(sender: &mut RfcSender, len: u64) -> PacketPlace {
     place
 }
 
-/// Returns the place in its packet of the segment that is retransmitted, the segment at the place
-/// `at` of the scoreboard. Other lost segments of the same original packet may share the packet
+/// Returns the place of a retransmitted segment in its packet. The segment is at the place `at` of
+/// the scoreboard. Other lost segments of the same original packet may share the packet
 /// (`tcp_retransmit_skb`).
 pub(super) fn place_of_copy(sender: &mut RfcSender, at: usize, cause: Cause) -> PacketPlace {
     if !sender.config.send_rules.pushes_packets {

@@ -159,8 +159,8 @@ impl RfcReceiver {
         memory.keep_beyond(&load, self.above.top().map_or(0, |top| top - self.nxt));
     }
 
-    /// If a hole was filled, moves the memory of the octets that are now in order: these octets
-    /// wait for the application. `before` octets were beyond holes until now.
+    /// If a hole was filled, some octets are now in order and wait for the application. Moves the
+    /// memory of these octets. Until now, `before` octets were beyond holes.
     pub(super) fn close_gap(&mut self, before: u64) {
         let Some(memory) = &mut self.memory else { return };
         if before > 0 {
