@@ -76,10 +76,11 @@ pub enum Congestion {
 /// idle, if [`can_be_packed`](Self::can_be_packed) allows it.
 pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// Processes an ACK. For an algorithm that does not own cwnd, the sender calls this only if
-    /// cwnd may grow: the ACK acknowledges new octets in order, and no recovery controls cwnd.
+    /// cwnd may grow: the ACK acknowledges new octets (or reports some, with
+    /// `reordered_reports_grow`), and no recovery controls cwnd.
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
-    /// Processes the round trip of an ACK that may not open cwnd: a duplicate ACK, or any ACK
+    /// Processes the round trip of an ACK that may not open cwnd, such as a duplicate ACK or an ACK
     /// during a recovery that controls cwnd. The sender does not call this for an algorithm that
     /// owns cwnd.
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
