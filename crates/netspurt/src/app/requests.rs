@@ -250,7 +250,8 @@ impl Client {
         FlowResult::of(&self.connection, wrote, self.finished)
     }
 
-    /// Reduces the memory until the next event. [`Host::rest`](crate::stage::Host::rest) calls this.
+    /// Reduces the memory until the next event. [`Host::rest`](crate::stage::Host::rest) calls this
+    /// method.
     pub fn rest(&mut self) {
         self.book.exchanges.shrink_to_fit();
         self.connection.rest();
@@ -350,7 +351,8 @@ impl Server {
         FlowResult::of(&self.connection, self.wrote, self.finished)
     }
 
-    /// Reduces the memory until the next event. [`Host::rest`](crate::stage::Host::rest) calls this.
+    /// Reduces the memory until the next event. [`Host::rest`](crate::stage::Host::rest) calls this
+    /// method.
     pub fn rest(&mut self) {
         self.connection.rest();
     }
