@@ -347,7 +347,7 @@ impl Connection {
         }
     }
 
-    /// Whether a segment has octets beyond those that arrived in order.
+    /// Whether a segment ends beyond the octets that have arrived in order.
     pub fn expects(&self, segment: &Segment) -> bool {
         match &self.flavour {
             Flavour::Ns(_) => false,

@@ -326,7 +326,8 @@ impl RfcSender {
         }
     }
 
-    /// Adapts the other parts to what recovery did.
+    /// Adapts RACK's timer, the counts, the tail loss probe and the timed segment to the `reaction`
+    /// of recovery.
     pub(super) fn follow(&mut self, reaction: &Reaction, now: Time) {
         self.timers.look_again(reaction.next_look, now);
         if reaction.began {

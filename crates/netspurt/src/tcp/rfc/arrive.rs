@@ -16,7 +16,7 @@ use super::tcb::Tcb;
 const MSS_MIN: u16 = 48;
 
 impl Tcb {
-    /// Processes an arrived segment, or several merged segments that count as one.
+    /// Processes an arrived segment, or several merged segments that count as one segment.
     pub(in crate::tcp) fn on_segment(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         self.account_for(cx.now);
         if !self.take_predicted(segment, cx) {

@@ -232,7 +232,7 @@ impl AckDelay {
     /// Switches immediate acknowledgments on or off, as the application requests (`TCP_QUICKACK`).
     /// With Linux's delays, the switch decides whether the flow counts as interactive, and whether
     /// an `owed` acknowledgment waits until all data is read (`tcp_sock_set_quickack`). Returns
-    /// whether an owed acknowledgment is sent now in any case.
+    /// whether an owed acknowledgment is sent now without a further condition.
     pub(super) fn set_quick(&mut self, quick: bool, owed: bool) -> bool {
         if let DelayedAck::Adaptive { .. } = self.algorithm {
             self.interactive = !quick;

@@ -51,9 +51,9 @@ impl LossDetector {
         }
     }
 
-    /// The estimate of octets in the network: the outstanding octets, minus those that arrived or
-    /// are lost, plus retransmissions (RFC 6675 §4). Without SACK, each duplicate ACK counts as the
-    /// arrival of a segment.
+    /// The estimate of octets in the network: the outstanding octets, minus the octets that arrived
+    /// or are lost, plus retransmissions (RFC 6675 §4). Without SACK, each duplicate ACK counts as
+    /// the arrival of a segment.
     #[inline]
     pub(super) fn pipe(&self, window: &SendWindow, config: &RfcConfig) -> u64 {
         let in_network = if config.cwnd_rules.whole_segments {
@@ -250,7 +250,7 @@ impl LossDetector {
     fn detect_by_time(&mut self, repairing: bool, scene: &LossContext<'_>) -> Option<Duration> {
         let head = self.scoreboard.front();
         if self.scoreboard.is_orderly() && head.is_none_or(|head| self.rack.is_younger(head)) {
-            // All outstanding segments were sent after those that have arrived.
+            // All outstanding segments were sent after the segments that have arrived.
             return None;
         }
         let with = self.circumstances(scene, repairing)?;
@@ -439,7 +439,7 @@ mod tests {
         assert_eq!((pipe(CwndRules::RFC), pipe(CwndRules::LINUX)), (7000, 14_000));
     }
 
-    /// RFC 5827 §3.1: ER_thresh is one less than the segments outstanding.
+    /// RFC 5827 §3.1: ER_thresh is one less than the number of outstanding segments.
     #[test]
     fn with_few_outstanding_segments_fewer_duplicates_indicate_a_loss() {
         let mut bench = bench(Recovery::NewReno);

@@ -1,5 +1,5 @@
 //! Generic receive offload (GRO): segments that arrive directly after each other are merged into
-//! one. One ACK then acknowledges all of them.
+//! one segment. One ACK then acknowledges all merged segments.
 
 use crate::segment::{Flags, Segment};
 use crate::units::Time;

@@ -19,7 +19,7 @@ pub(super) struct Pacer {
 packed!(Pacer { until } keeps { is_on });
 
 impl Pacer {
-    /// Makes a pacer. It holds no segment back unless it `is_on`.
+    /// Makes a pacer. It holds segments back only if it `is_on`.
     pub(super) fn new(is_on: bool) -> Self {
         Self { is_on, until: Time::ZERO }
     }

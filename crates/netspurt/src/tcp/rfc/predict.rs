@@ -14,7 +14,8 @@ use super::tcb::Tcb;
 use crate::seq::is_before;
 
 impl Tcb {
-    /// Handles a segment if it is the expected one. Returns whether the segment was handled.
+    /// Handles a segment if it is the segment that was expected next. Returns whether the segment
+    /// was handled.
     #[inline]
     pub(super) fn take_predicted(&mut self, segment: &Segment, cx: &mut Context<'_>) -> bool {
         if !self.is_next(segment) {
@@ -70,7 +71,8 @@ mod tests {
     use crate::tcp::RfcConfig;
     use crate::units::{Duration, Time};
 
-    /// Two connections with the same history: one with the fast path and one without.
+    /// Two connections with the same history. The connection `short` uses the fast path, and the
+    /// connection `long` does not.
     struct Twins {
         short: [Tcb; 2],
         long: [Tcb; 2],

@@ -21,7 +21,7 @@ pub(super) struct Delivery {
     rate: Option<(u64, Duration)>,
     rate_is_app_limited: bool,
     /// When the count of delivered octets exceeds this value, the last flight that the application
-    /// limited is delivered. Zero if there is no such flight.
+    /// limited is delivered. Zero if the application limits no outstanding flight.
     app_limited_until: u64,
 }
 

@@ -152,7 +152,7 @@ impl RfcReceiver {
         self.edge.saturating_sub(self.nxt)
     }
 
-    /// Whether `segment` has octets beyond those that arrived in order.
+    /// Whether `segment` ends beyond the octets that have arrived in order.
     pub(in crate::tcp) fn expects(&self, segment: &Segment) -> bool {
         self.octet(segment.seq) + u64::from(segment.len) > self.nxt
     }

@@ -79,7 +79,7 @@ struct WaitingPacket {
 
 packed_value!(WaitingPacket { end, memory });
 
-/// The receive buffer, counted as in Linux: in octets of memory. A share of them is window.
+/// The receive buffer, counted as in Linux: in octets of memory. A share of this memory is window.
 ///
 /// These rules are the rules of Linux 6.18 (`tcp_grow_window`, `tcp_select_window`,
 /// `tcp_measure_rcv_mss`, `tcp_clamp_window`, `tcp_rcvbuf_grow`, `tcp_set_rcvbuf`):

@@ -89,7 +89,8 @@ impl RfcReceiver {
     }
 
     /// Returns up to which octet `left..right` is accepted. Returns `None` if there is no memory
-    /// for these octets; the window then closes if they were expected next (`tcp_data_queue`).
+    /// for these octets. If these octets were expected next, the window then closes
+    /// (`tcp_data_queue`).
     #[inline]
     pub(super) fn admit(&mut self, left: u64, right: u64) -> Option<u64> {
         let Some(memory) = &mut self.memory else {

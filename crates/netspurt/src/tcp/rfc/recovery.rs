@@ -38,7 +38,7 @@ pub(super) enum NextLook {
     After(Duration),
 }
 
-/// What recovery did after an ACK or a timer, as far as other parts must react to it.
+/// The effects of recovery, after an ACK or a timer, to which other parts must react.
 #[derive(Debug, Default)]
 pub(super) struct Reaction {
     pub(super) next_look: NextLook,
@@ -142,8 +142,8 @@ impl LossRecovery {
         lasts && scene.window.una == self.repair.point
     }
 
-    /// Marks, after an ACK, the segments that the connection's rule calls lost, unless RACK has no
-    /// news.
+    /// Marks, after an ACK, the segments that the connection's rule calls lost. With `needs_news`,
+    /// RACK marks segments only if it has news.
     fn look(&mut self, news: &News, scene: &LossContext<'_>) -> NextLook {
         let has_news = core::mem::take(&mut self.loss.rack.has_news);
         let by_time = self.loss.uses_sack && scene.config.recovery == Recovery::Rack;
@@ -353,7 +353,8 @@ impl LossRecovery {
     }
 
     /// Begins a repair because the retransmission timer fired (RFC 5681 §3.1, RFC 6298 §5.4 to
-    /// 5.6). `repeatedly` says that a timeout preceded this one without progress between them.
+    /// 5.6). `repeatedly` says that an earlier timeout preceded this timeout without progress
+    /// between them.
     pub(super) fn on_timeout(&mut self, repeatedly: bool, scene: &LossContext<'_>) {
         let (window, config) = (scene.window, scene.config);
         let rules = config.cwnd_rules;
@@ -503,7 +504,7 @@ impl LossRecovery {
     }
 
     /// Whether at least as many retransmissions are outstanding as segments are lost, so that no
-    /// lost segment may be sent. After a timeout the head is sent nevertheless.
+    /// lost segment may be sent. After a timeout the head is sent even in this case.
     fn copies_match_losses(&self, config: &RfcConfig) -> bool {
         let timed_out = self.repair.phase == Phase::Loss && self.repair.forced;
         let rule = config.send_rules.lost_outnumber_copies;

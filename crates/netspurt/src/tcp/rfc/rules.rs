@@ -190,7 +190,7 @@ pub struct ReceiveRules {
     /// discards it.
     pub takes_unstamped: bool,
     /// A FIN that arrives in order ends all reports, even the report of repeated octets that came
-    /// with the FIN (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports those octets.
+    /// with the FIN (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports these octets.
     pub fin_ends_reports: bool,
     /// A SACK block that had no room among the last four is forgotten: data that arrives next to
     /// this block is reported without the block (`tcp_sack_new_ofo_skb`).
@@ -224,7 +224,7 @@ pub struct ReceiveRules {
     /// segment behind a gap may wait for 1.1 ms; in the RFC each such segment is acknowledged
     /// immediately.
     pub compresses_sacks: bool,
-    /// A timestamp may be one less than the last one (`TCP_PAWS_WINDOW`).
+    /// A timestamp may be one less than the last timestamp (`TCP_PAWS_WINDOW`).
     ///
     /// departs: RFC 7323 §5.3 R1 - with `stamp_may_lag` a timestamp may be one less than the last;
     /// the RFC discards a segment with any older timestamp.

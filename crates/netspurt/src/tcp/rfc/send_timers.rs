@@ -33,7 +33,7 @@ pub(super) struct SendTimers {
     /// When RACK's timer fires.
     reordering: Time,
     /// Whether RACK's timer was armed after the retransmission timer. Linux runs only one of the
-    /// two at a time and records which one (`icsk_pending`).
+    /// two timers at a time, and records which timer runs (`icsk_pending`).
     rack_is_last: bool,
     super_fast: Time,
     /// When a window probe is due, or a short segment that was held back too long.
@@ -89,7 +89,7 @@ impl SendTimers {
         self.retransmission.deadline().min(beside.min(self.persist).min(self.pace))
     }
 
-    /// Returns one event that is due at `now`, except the retransmission timer.
+    /// Returns one event that is due at `now`. The retransmission timer is not an event here.
     pub(super) fn due(&self, now: Time) -> Option<Due> {
         let order = [
             (self.pace, Due::Pace),

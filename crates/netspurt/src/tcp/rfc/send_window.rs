@@ -56,7 +56,7 @@ pub(in crate::tcp) struct SendWindow {
     /// Whether an ACK without other news may enlarge or close the peer's window, but not reduce it.
     keeps_larger: bool,
     /// The ends of records, and of small buffers of the host, that are not completely sent. No
-    /// segment has octets from both sides of such an end.
+    /// segment has octets from both sides of one of these ends.
     records: VecDeque<Record>,
 }
 
@@ -244,7 +244,7 @@ impl SendWindow {
         self.una + self.peer
     }
 
-    /// The octets for which the peer's window has room beyond those that were sent.
+    /// The number of octets beyond `nxt` for which the peer's window has room.
     pub(super) fn room(&self) -> u64 {
         self.peer_edge().saturating_sub(self.nxt)
     }

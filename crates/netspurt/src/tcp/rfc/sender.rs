@@ -33,8 +33,8 @@ use super::tail_probe::TailProbe;
 /// The sending half of a connection.
 #[derive(Debug)]
 pub(in crate::tcp) struct RfcSender {
-    /// Connections of one kind share the configuration. In a run of many connections it then stays
-    /// in the processor's nearest cache.
+    /// Connections of one kind share the configuration, so that it stays in the processor's nearest
+    /// cache in a run of many connections.
     pub(super) config: Arc<RfcConfig>,
     pub(in crate::tcp) window: SendWindow,
     pub(super) recovery: LossRecovery,
