@@ -1,4 +1,4 @@
-//! Transfers data in one direction, beginning at a given instant.
+//! A bulk transfer: from a given instant on, the application at one end writes data.
 
 use crate::event::Events;
 use crate::segment::Segment;
@@ -20,7 +20,7 @@ pub struct Bulk {
     pub octets: Option<u64>,
 }
 
-/// More octets than any run can send.
+/// The octets that the application writes for a transfer that never ends. No run can send as many.
 const ENDLESS: u64 = 1 << 62;
 
 /// One end of a flow: its connection and its application.
@@ -65,7 +65,7 @@ impl Endpoint {
         Self { connection, task, step: BulkStep::Waits, finished: None }
     }
 
-    /// The task, if the progress of the application is `step`.
+    /// Returns the task if the application is at `step`, and `None` otherwise.
     #[inline]
     fn task_at(&self, step: BulkStep) -> Option<Bulk> {
         self.task.filter(|_| self.step == step)

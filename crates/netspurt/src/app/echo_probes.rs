@@ -11,12 +11,13 @@ use crate::units::{Duration, Time};
 pub struct EchoProbePlan {
     /// When the first request leaves.
     pub start: Time,
-    /// The sizes of IP datagrams in octets, used in turn and repeated. There must be at least one.
-    /// The sizes include [`HEADER_BYTES`](Self::HEADER_BYTES) of headers.
+    /// The sizes of the IP datagrams in octets, at least one. The prober uses the sizes in turn,
+    /// and begins again after the last. The sizes include [`HEADER_BYTES`](Self::HEADER_BYTES) of
+    /// headers.
     pub sizes_bytes: Vec<u16>,
     /// The number of echo probes.
     pub count: u32,
-    /// The give-up time for a reply. After it the echo probe counts as lost.
+    /// The give-up time. If no reply arrives within this time, the echo probe counts as lost.
     pub timeout: Duration,
     /// The time from a reply, or from a loss, until the next request leaves.
     pub pause: Duration,
@@ -27,7 +28,7 @@ impl EchoProbePlan {
     pub const TIMEOUT: Duration = Duration::from_secs(30);
 
     /// The octets of the headers of IPv4 and of an ICMP echo (RFC 792). The shortest datagram has
-    /// only these.
+    /// only these headers.
     pub const HEADER_BYTES: u16 = IPV4_HEADER_BYTES + 8;
 }
 
@@ -46,7 +47,7 @@ pub struct EchoProbe {
     pub duplicates: u32,
 }
 
-/// Sends echo probes to the other end of its flow, one after the other.
+/// A prober that sends echo probes to the other end of its flow, one after the other.
 ///
 /// ```
 /// use netspurt::app::{EchoProbePlan, EchoProbes};
@@ -64,9 +65,9 @@ pub struct EchoProbes {
     end: EndId,
     plan: EchoProbePlan,
     done: Vec<EchoProbe>,
-    /// When the outstanding request left.
+    /// When the outstanding request left; `None` if no request is outstanding.
     in_flight: Option<Time>,
-    /// When the next request leaves, if none is in flight.
+    /// When the next request leaves. The value applies only while no request is in flight.
     next: Time,
 }
 
@@ -96,7 +97,8 @@ impl EchoProbes {
         self.plan.sizes_bytes[self.done.len() % self.plan.sizes_bytes.len()]
     }
 
-    /// The number of the next echo probe, or of the one in flight, from 1.
+    /// The number of the echo probe in flight or, if none is in flight, of the next echo probe. The
+    /// first echo probe has the number 1.
     #[expect(clippy::cast_possible_truncation, reason = "a plan counts in 32 bits")]
     fn number(&self) -> u32 {
         self.done.len() as u32 + 1
@@ -105,7 +107,7 @@ impl EchoProbes {
     /// Counts an unexpected reply as late or as a duplicate.
     fn unexpected_reply(&mut self, now: Time, number: u32, in_flight: Option<Time>) {
         if let Some(sent) = in_flight.filter(|_| number == self.number()) {
-            // The reply arrives exactly at the deadline. The deadline comes first.
+            // The reply arrives exactly at the deadline, and the deadline is processed first.
             self.finish(sent, None);
         }
         let Some(echo_probe) = self.done.get_mut(number.wrapping_sub(1) as usize) else { return };
@@ -126,7 +128,7 @@ impl EchoProbes {
 
 impl Stage<Segment> for EchoProbes {
     fn push(&mut self, now: Time, _port: Port, reply: Segment, events: &mut Events<Segment>) {
-        // If the deadline is at this instant, it passes before the reply is judged.
+        // A reply that arrives exactly at the deadline is late.
         match self.in_flight {
             Some(sent) if reply.seq == self.number() && now < sent + self.plan.timeout => {
                 let rtt = now - sent;

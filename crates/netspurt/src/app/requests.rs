@@ -1,4 +1,5 @@
-//! Sends requests and their replies over one connection, one exchange at a time.
+//! A client that sends requests over one connection, and a server that answers them. Only one
+//! request is outstanding at a time.
 
 use std::sync::Arc;
 
@@ -18,11 +19,12 @@ pub struct RequestPlan {
     /// The time from the end of the handshake until the first request is written. If it is zero,
     /// the request is written when the client begins to open the connection.
     pub pause: Duration,
-    /// The first request, and every later one that is not in `later`.
+    /// The first request. Later requests that `later` does not list are like the first.
     pub each: PlannedRequest,
     /// The number of requests, at least one. After the last reply, the connection is closed.
     pub count: u32,
-    /// The requests from the second on, if they differ from `each`.
+    /// The requests from the second on. The requests after the end of this list are like `each`.
+    /// With `None`, all requests are like `each`.
     pub later: Option<Arc<[PlannedRequest]>>,
 }
 
@@ -63,12 +65,12 @@ impl RequestPlan {
 /// The outcome of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// When the request was written. If the connection was opened for this request, the instant at
-    /// which the opening began.
+    /// When the client wrote the request. Without a pause, the client writes the first request when
+    /// it begins to open the connection.
     pub asked: Time,
-    /// When the first octet of its reply was read.
+    /// When the client read the first octet of the reply; `None` before that.
     pub began: Option<Time>,
-    /// When the last octet of its reply was read.
+    /// When the client read the last octet of the reply; `None` before that.
     pub complete: Option<Time>,
 }
 
@@ -79,7 +81,8 @@ pub struct Asking {
     exchanges: Vec<Exchange>,
     /// The octets of all replies before the reply to the last request.
     before: u64,
-    /// When the next request is written; `None` while a request is outstanding.
+    /// When the client writes the next request; `None` before [`begin`](Self::begin), while a
+    /// request is outstanding, and after the last reply.
     next: Option<Time>,
 }
 
@@ -94,7 +97,8 @@ impl Asking {
         &self.exchanges
     }
 
-    /// When the client writes the next request; `None` if that is not known.
+    /// When the client writes the next request; `None` before [`begin`](Self::begin), while a
+    /// request is outstanding, and after the last reply.
     pub fn next(&self) -> Option<Time> {
         self.next
     }
@@ -114,8 +118,8 @@ impl Asking {
         self.plan.request(self.exchanges.len() - 1).request_bytes
     }
 
-    /// Called when `octets` octets in total have been read from the connection by `now`. Returns
-    /// whether they complete the last reply of the plan.
+    /// Notes that the client has read `octets` octets in total from the connection by `now`.
+    /// Returns whether these octets complete the last reply of the plan.
     pub fn got(&mut self, now: Time, octets: u64) -> bool {
         let number = self.exchanges.len().saturating_sub(1);
         let Some(exchange) = self.exchanges.last_mut() else { return false };
@@ -140,7 +144,7 @@ impl Asking {
     }
 }
 
-/// The state of a server: the complete requests, and when it answers them.
+/// The state of a server: how many requests it has answered, and when it answers the next.
 #[derive(Clone, Debug)]
 pub struct Answering {
     plan: RequestPlan,
@@ -158,12 +162,12 @@ impl Answering {
         Self { plan, answered: 0, before: 0, next: None }
     }
 
-    /// When the server writes the next reply; `None` if no complete request waits for one.
+    /// When the server writes the next reply; `None` if no complete request waits for a reply.
     pub fn next(&self) -> Option<Time> {
         self.next
     }
 
-    /// Called when `octets` octets in total have been read from the connection by `now`.
+    /// Notes that the server has read `octets` octets in total from the connection by `now`.
     pub fn got(&mut self, now: Time, octets: u64) {
         let request = self.plan.request(self.answered as usize);
         let waits = !self.is_over() && octets >= self.before + request.request_bytes;
@@ -225,7 +229,7 @@ enum ClientStep {
 }
 
 impl Client {
-    /// The client that sends requests over `connection`.
+    /// Makes the client that sends requests over `connection`.
     pub fn new(connection: Connection, plan: RequestPlan) -> Self {
         Self { connection, book: Asking::new(plan), step: ClientStep::Waits, finished: None }
     }
@@ -246,7 +250,8 @@ impl Client {
         FlowResult::of(&self.connection, wrote, self.finished)
     }
 
-    /// Reduces the memory until the next event, for [`Host::rest`](crate::stage::Host::rest).
+    /// Reduces the memory until the next event. [`Host::rest`](crate::stage::Host::rest) calls this
+    /// method.
     pub fn rest(&mut self) {
         self.book.exchanges.shrink_to_fit();
         self.connection.rest();
@@ -260,7 +265,7 @@ impl Client {
         }
     }
 
-    /// When the client will open the connection; `None` if it already has.
+    /// When the client will open the connection; `None` after that.
     fn opens(&self) -> Option<Time> {
         (self.step == ClientStep::Waits).then_some(self.book.plan.start)
     }
@@ -334,7 +339,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// The server that sends replies over `connection`.
+    /// Makes the server that sends replies over `connection`.
     pub fn new(mut connection: Connection, plan: RequestPlan) -> Self {
         connection.listen();
         let book = Answering::new(plan);
@@ -346,7 +351,8 @@ impl Server {
         FlowResult::of(&self.connection, self.wrote, self.finished)
     }
 
-    /// Reduces the memory until the next event, for [`Host::rest`](crate::stage::Host::rest).
+    /// Reduces the memory until the next event. [`Host::rest`](crate::stage::Host::rest) calls this
+    /// method.
     pub fn rest(&mut self) {
         self.connection.rest();
     }

@@ -6,16 +6,16 @@ use crate::units::Time;
 /// The results of one end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowResult {
-    /// When the application first wrote; `None` if it never wrote.
+    /// When the application first wrote data; `None` if it never wrote.
     pub start: Option<Time>,
-    /// When all data of the end was acknowledged, or all replies to it were read. `None` if this
-    /// has not happened, or if the data has no end.
+    /// When the peer had acknowledged all data of this end; for a client, when it had read the last
+    /// reply. `None` if this has not happened, or if the data has no end.
     pub finished: Option<Time>,
-    /// The octets that were acknowledged to the end.
+    /// The octets of this end's data that the peer has acknowledged.
     pub acked_bytes: u64,
     /// The counts of the sending half.
     pub sent: SendCount,
-    /// How the end's time was spent, for a byte-sequenced connection.
+    /// How the end's sender spent its time; `None` for the algorithms of ns-2.
     pub times: Option<SendTimes>,
     /// The counts of the receiving half.
     pub received: ReceiveCount,
@@ -24,7 +24,8 @@ pub struct FlowResult {
 }
 
 impl FlowResult {
-    /// The results of a connection whose application wrote and finished at these instants.
+    /// Makes the results of `connection`. Its application first wrote at `start`, and it finished
+    /// at `finished`.
     pub(super) fn of(connection: &Connection, start: Option<Time>, finished: Option<Time>) -> Self {
         let ConnectionTotals { acked_bytes, sent, times, received, failure } = connection.totals();
         Self { start, finished, acked_bytes, sent, times, received, failure }

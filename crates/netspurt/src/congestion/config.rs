@@ -20,7 +20,7 @@ pub enum CongestionConfig {
     Bbr(BbrConfig),
     /// Westwood+.
     Westwood(WestwoodConfig),
-    /// A foreign algorithm.
+    /// An algorithm from outside the core.
     Foreign(ForeignCongestionConfig),
 }
 
@@ -39,7 +39,8 @@ impl CongestionConfig {
         }
     }
 
-    /// The name of the algorithm in tables and scenarios; for a foreign algorithm, the whole text.
+    /// The name of the algorithm in tables and scenarios. For a foreign algorithm, it is the whole
+    /// text by which a scenario names the algorithm.
     pub fn name(&self) -> &'static str {
         match self {
             CongestionConfig::Reno(_) => "reno",

@@ -22,7 +22,8 @@ pub struct AckInfo {
     pub pipe_before: u64,
     /// The sender's estimate of the octets in the network, after this ACK.
     pub pipe: u64,
-    /// The round trip that the ACK measured: unambiguous, and exact to the nanosecond.
+    /// The round trip that the ACK measured, exact to the nanosecond; `None` if the ACK measured
+    /// none or may answer a retransmission.
     pub rtt: Option<Duration>,
     /// The smoothed round trip; `None` before the first sample.
     pub srtt: Option<Duration>,
@@ -35,7 +36,7 @@ pub struct AckInfo {
     /// Whether the sender had filled cwnd before this ACK. cwnd may grow only then (RFC 9438 §5.8,
     /// RFC 2861 §3.1).
     pub window_limited: bool,
-    /// Whether loss recovery, or a similar phase, controls cwnd now.
+    /// Whether a repair is in progress: recovery, or the repair after a timeout.
     pub in_recovery: bool,
     /// True until the repair after a timeout is finished. During this repair, a stretch ACK opens
     /// cwnd by at most one segment (RFC 3465 §2.3).
@@ -56,7 +57,7 @@ pub struct RateSample {
     pub prior_delivered_bytes: u64,
     /// The octets that the connection has delivered by now.
     pub total_delivered_bytes: u64,
-    /// Whether the application limited the rate of this flight, and not cwnd.
+    /// Whether the application limited the rate of the delivered segments, and not cwnd.
     pub app_limited: bool,
 }
 
@@ -74,24 +75,26 @@ pub enum Congestion {
 /// A congestion control algorithm. The state of the algorithm is packed while the connection is
 /// idle, if [`can_be_packed`](Self::can_be_packed) allows it.
 pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
-    /// Processes an ACK. For an algorithm that does not own cwnd, this is called only if cwnd may
-    /// grow: the ACK acknowledges new octets in order, and no recovery controls cwnd.
+    /// Processes an ACK. For an algorithm that does not own cwnd, the sender calls this only if
+    /// cwnd may grow: the ACK acknowledges new octets (or reports some, with
+    /// `reordered_reports_grow`), and no recovery controls cwnd.
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
-    /// Processes the round trip of an ACK that may not open cwnd: a duplicate ACK, or any ACK
-    /// during a recovery that controls cwnd. It is not called for an algorithm that owns cwnd.
+    /// Processes the round trip of an ACK that may not open cwnd, such as a duplicate ACK or an ACK
+    /// during a recovery that controls cwnd. The sender does not call this for an algorithm that
+    /// owns cwnd.
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
         let _ = (now, rtt);
     }
 
-    /// Called when the handshake is complete. `rtt` is its round trip, or `None` if the SYN was
-    /// retransmitted. `window` is the initial window.
+    /// The sender calls this when the handshake is complete. `rtt` is the round trip of the
+    /// handshake, or `None` if the SYN was retransmitted. `window` is the initial window.
     fn on_open(&mut self, rtt: Option<Duration>, window: &Window) {
         let _ = (rtt, window);
     }
 
-    /// Called on congestion at `now` with `flight` octets outstanding. Returns the new slow-start
-    /// threshold. The sender calls this once for each window of data, before it cuts cwnd.
+    /// The sender calls this on congestion at `now` with `flight` octets outstanding, once for each
+    /// window of data, before it cuts cwnd. Returns the new slow-start threshold.
     fn on_congestion(
         &mut self,
         now: Time,
@@ -101,21 +104,24 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         window: &Window,
     ) -> u64;
 
-    /// Called when a timeout at `now` begins a repair of all outstanding octets, up to `nxt`. If
-    /// the threshold was cut, [`on_congestion`](Self::on_congestion) was called before.
+    /// The sender calls this when a timeout at `now` begins a repair of all outstanding octets, up
+    /// to `nxt`. If the threshold was cut, [`on_congestion`](Self::on_congestion) was called
+    /// before.
     fn on_timeout(&mut self, now: Time, nxt: u64) {
         let _ = (now, nxt);
     }
 
-    /// Called when the congestion proved spurious. The sender has already restored `window`.
+    /// The sender calls this when the congestion proved spurious. It has already restored `window`.
     fn on_undo(&mut self, now: Time, window: &mut Window);
 
-    /// Called when recovery has ended. `window` is the window at its end.
+    /// The sender calls this when recovery has ended. `window` is the window at the end of
+    /// recovery.
     fn on_recovery_end(&mut self, now: Time, window: &mut Window) {
         let _ = (now, window);
     }
 
-    /// Called when sending starts again with nothing outstanding, `idle` after the last segment.
+    /// The sender calls this when it starts to send again with nothing outstanding. `idle` is the
+    /// time since it sent the last segment.
     fn on_idle_restart(&mut self, now: Time, idle: Duration) {
         let _ = (now, idle);
     }

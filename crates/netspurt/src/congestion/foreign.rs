@@ -6,7 +6,7 @@ use crate::foreign::{Origin, Seam};
 
 use super::control::CongestionControl;
 
-/// A foreign algorithm with its constants.
+/// A foreign algorithm, one from outside the core, with its constants.
 pub trait ForeignCongestion: fmt::Debug + Send + Sync {
     /// The origin of the algorithm.
     fn origin(&self) -> &Origin;
@@ -18,7 +18,7 @@ pub trait ForeignCongestion: fmt::Debug + Send + Sync {
 /// The access to foreign congestion control algorithms.
 pub static FOREIGN_CONGESTION: Seam<dyn ForeignCongestion> = Seam::new();
 
-/// A foreign algorithm, named by its text.
+/// A foreign algorithm, which the text of its origin identifies.
 #[derive(Clone, Copy)]
 pub struct ForeignCongestionConfig(&'static dyn ForeignCongestion);
 

@@ -11,8 +11,8 @@ use super::{AckInfo, Congestion, CongestionControl, Window};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenoConfig {
     /// *L*: the maximum number of segments by which one ACK opens cwnd in slow start (RFC 3465
-    /// §2.2). `None` counts ACKs and not octets (RFC 5681 §3.1, equation 2 with at most one
-    /// segment).
+    /// §2.2). With `None`, cwnd opens by at most one segment for each ACK in slow start (RFC 5681
+    /// §3.1, equation 2), and congestion avoidance counts ACKs and not octets.
     pub abc_limit_segs: Option<u32>,
     /// The share of the flight that is left after congestion, as a fraction (RFC 5681, equation 4).
     pub beta: (u32, u32),
@@ -48,7 +48,7 @@ pub struct Reno {
 packed!(Reno { slow_start, counted } keeps { config });
 
 impl Reno {
-    /// The algorithm at the start of a connection.
+    /// Makes the algorithm for the start of a connection.
     pub fn new(config: RenoConfig) -> Self {
         let limit_segs = config.abc_limit_segs.unwrap_or(1);
         let slow_start = SlowStart::new(limit_segs, config.slow_start_exit);
@@ -107,8 +107,8 @@ mod tests {
         Window { cwnd, ssthresh }
     }
 
-    /// RFC 3465 §2.2: an ACK opens cwnd by at most L segments in slow start. §2.3: it opens cwnd by
-    /// one segment after a timeout.
+    /// RFC 3465 §2.2: an ACK opens cwnd by at most L segments in slow start. §2.3: after a timeout
+    /// an ACK opens cwnd by at most one segment.
     #[test]
     fn slow_start_counts_octets_up_to_the_limit() {
         let mut reno = Reno::new(RenoConfig::default());
@@ -123,7 +123,7 @@ mod tests {
 
     /// RFC 3465 §2.1: cwnd grows by a segment once as many octets as cwnd are acknowledged.
     #[test]
-    fn congestion_avoidance_adds_a_segment_a_window() {
+    fn congestion_avoidance_adds_a_segment_for_each_acknowledged_window() {
         let mut reno = Reno::new(RenoConfig::default());
         let mut window = window(4000, 4000);
         let seen: Vec<u64> = (0..9)
@@ -137,7 +137,7 @@ mod tests {
 
     /// RFC 5681 §3.1, equation 4: the threshold is half the flight, and at least two segments.
     #[test]
-    fn a_loss_leaves_half_the_flight_and_two_segments_at_least() {
+    fn a_loss_sets_ssthresh_to_half_the_flight_and_at_least_two_segments() {
         let mut reno = Reno::new(RenoConfig::default());
         let all = window(20_000, Window::NO_THRESHOLD);
         let mut cut = |flight| reno.on_congestion(Time::ZERO, Congestion::Loss, flight, 1000, &all);

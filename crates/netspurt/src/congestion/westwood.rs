@@ -12,7 +12,8 @@ use super::{AckInfo, Congestion, CongestionControl, Reno, RenoConfig, Window};
 /// The constants of Westwood+.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WestwoodConfig {
-    /// The growth of cwnd, and the cut before the first estimate of the rate.
+    /// Reno's constants. They set how cwnd grows, and how far a loss cuts it before the first
+    /// estimate of the rate.
     pub reno: RenoConfig,
 }
 
@@ -55,7 +56,7 @@ pub struct Westwood {
 packed!(Westwood { reno, rate, min_rtt, since, delivered });
 
 impl Westwood {
-    /// The algorithm at the start of a connection.
+    /// Makes the algorithm for the start of a connection.
     pub fn new(config: WestwoodConfig) -> Self {
         let reno = Reno::new(config.reno);
         Self { reno, rate: None, min_rtt: None, since: None, delivered: 0 }
@@ -139,7 +140,7 @@ mod tests {
     /// The queue is full: the round trip is twice the minimum, so half of the flight is in the
     /// queue.
     #[test]
-    fn a_loss_at_a_full_queue_takes_the_octets_in_the_queue_off_the_window() {
+    fn a_loss_at_a_full_queue_cuts_the_window_by_the_octets_in_the_queue() {
         let mut algorithm = fed(80_000, Duration::from_millis(100));
         assert_eq!(cut(&mut algorithm, 80_000), 40_000);
     }

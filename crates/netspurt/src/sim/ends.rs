@@ -17,13 +17,13 @@ pub(super) struct FlowEnd<E> {
     pub(super) home: u32,
     /// The node of the other end.
     pub(super) peer_home: u32,
-    /// The link by which frames for the other end leave.
+    /// The link by which frames for the other end leave; `None` if there is no route.
     pub(super) exit: Option<u32>,
     /// The number of entries of this end in the event queue, including stale ones.
     entries: u32,
     /// Whether the flow is removed when it is over.
     pub(super) mortal: bool,
-    /// The instant of the end's valid entry in the event queue.
+    /// The instant of the end's valid entry in the event queue; [`Time::NEVER`] without an entry.
     pub(super) entered: Time,
     /// The next wake-up of the host, and when that was scheduled.
     pub(super) appointed: (Time, Time),
@@ -33,8 +33,8 @@ pub(super) struct FlowEnd<E> {
 const GONE: &str = "a flow that is not over has both its hosts";
 
 impl<E> FlowEnd<E> {
-    /// A host of `flow` without an entry in the event queue, whose frames leave by the link `exit`
-    /// for the node `peer_home`.
+    /// Makes an end of `flow` without an entry in the event queue. Frames of its host leave by the
+    /// link `exit` for the node `peer_home`.
     fn new(
         (flow, mortal): (FlowId, bool),
         (host, home): (E, u32),
@@ -63,7 +63,7 @@ impl<E> FlowEnd<E> {
         self.host.as_mut().expect(GONE)
     }
 
-    /// Called when the end was entered in the event queue for the instant `at`.
+    /// Notes that the event queue has a new entry of this end, for the instant `at`.
     #[inline]
     pub(super) fn enter(&mut self, at: Time) {
         self.entered = at;
@@ -86,7 +86,7 @@ impl<E> Ends<E> {
     }
 
     /// Adds the ends of a flow; returns their places. `exit` finds the link by which frames leave a
-    /// node for another one.
+    /// node for another node.
     pub(super) fn admit(
         &mut self,
         (flow, mortal): (FlowId, bool),
@@ -151,14 +151,14 @@ impl<E> Ends<E> {
         self.places(flow).into_iter().map(|place| self.ends[place].host())
     }
 
-    /// Changes both hosts of a flow that is not over.
+    /// Calls `act` with each of the two hosts of a flow that is not over.
     pub(super) fn of_mut(&mut self, flow: FlowId, mut act: impl FnMut(&mut E)) {
         for place in self.places(flow) {
             act(self.ends[place].host_mut());
         }
     }
 
-    /// Called when an entry of the end at `place` came out of the event queue. Returns whether the
+    /// Notes that an entry of the end at `place` came out of the event queue. Returns whether the
     /// flow is still running.
     #[inline]
     pub(super) fn take_entry(&mut self, place: usize) -> bool {
@@ -180,8 +180,8 @@ impl<E> Ends<E> {
         }
     }
 
-    /// The hosts of the flows that are not over, from the last place to the first. The memory of
-    /// hosts that were already taken is freed meanwhile.
+    /// Returns the hosts of the flows that are not over, from the last place to the first. The
+    /// iterator also frees the memory of the hosts that the caller has already taken.
     pub(super) fn into_hosts(mut self) -> impl Iterator<Item = (FlowId, [E; 2])> {
         let all = std::iter::from_fn(move || {
             let (to, from) = (self.ends.pop()?, self.ends.pop()?);

@@ -1,4 +1,4 @@
-//! Appointments as nodes of linked lists. The event queue consists of such lists.
+//! Appointments as nodes of linked lists. The event queue consists of these lists.
 
 use crate::stage::Appointment;
 
@@ -39,8 +39,8 @@ impl Nodes {
     /// Adds a node that is in no list yet.
     ///
     /// The fields are written directly to the node's place. To build a node elsewhere and then copy
-    /// it would take a twelfth of the time of a hop. The wide loads of the copy would wait for the
-    /// narrow stores before them.
+    /// it would take a twelfth of the time of a packet-hop, because the wide loads of the copy
+    /// would wait for the narrow stores before them.
     #[inline]
     pub(super) fn add(&mut self, when: Appointment, number: u32) -> u32 {
         if self.free as usize >= self.nodes.len() {

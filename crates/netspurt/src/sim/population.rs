@@ -9,8 +9,8 @@ pub type FlowEnds<E> = [(E, u32); 2];
 /// Provides the flows that start while a world runs, sees the frames that leave and reach all ends,
 /// and takes back the ends of flows that are over.
 pub trait Population<F, E> {
-    /// When the next flow starts; [`Time::NEVER`] if none does. While the world runs, only
-    /// [`start`](Self::start) changes this instant.
+    /// When the next flow starts; [`Time::NEVER`] if no more flows start. While the world runs,
+    /// only [`start`](Self::start) changes this instant.
     fn next_start(&self) -> Time {
         Time::NEVER
     }
@@ -24,11 +24,11 @@ pub trait Population<F, E> {
         panic!("no flow starts")
     }
 
-    /// Called when `frame` left its source at `at`.
+    /// The world calls this when `frame` left its source at `at`.
     fn departed(&mut self, at: Time, frame: &F);
 
-    /// Called when `frame` reached its destination at `at`. A datagram in fragments counts as
-    /// arrived when all its fragments have arrived.
+    /// The world calls this when `frame` reached its destination at `at`. A datagram in fragments
+    /// counts as arrived when all its fragments have arrived.
     fn reached(&mut self, at: Time, frame: &F);
 
     /// Takes back a flow from [`start`](Self::start) that is over: neither end has a wake-up, and

@@ -2,7 +2,7 @@
 //! caused them, and then by the order of entry.
 //!
 //! Time is divided into slots of 1024 ns, and blocks of 4096 slots, about 4 ms. Each slot of the
-//! current block and of the next one is a sorted list. Two levels of bitmaps show the next list
+//! current block and of the next block is a sorted list. Two levels of bitmaps show the next list
 //! with an entry. Entries of later blocks are in a wheel whose slots are as wide as a block, or in
 //! one of the wheels above it. A slot of a higher wheel is as wide as the whole wheel below. As
 //! time advances, entries move down to narrower slots. They keep the order of entry, so equal
@@ -41,12 +41,12 @@ const WORDS: usize = SLOTS / 64;
 pub struct EventQueue {
     /// The current block.
     block: u64,
-    /// No slot of the current block before this one has an entry.
+    /// The first slot of the current block that may have an entry.
     from: usize,
-    /// The last entry of each slot. The lists are circular: after its last entry follows the slot's
-    /// first. The slots of even blocks come first, and then the slots of odd blocks.
+    /// The last entry of each slot. The lists are circular: the last entry of a list links to its
+    /// first entry. The slots of even blocks come first, and then the slots of odd blocks.
     slots: Box<[u32; 2 * SLOTS]>,
-    /// Which slots have entries, by block.
+    /// Which slots of the even block, and then which slots of the odd block, have entries.
     used: [Used; 2],
     nodes: Nodes,
     far: Wheels,
@@ -56,7 +56,7 @@ pub struct EventQueue {
 #[derive(Clone, Copy, Debug)]
 struct Used {
     slots: [u64; WORDS],
-    /// One bit for each word of the bitmap: whether that word is not zero.
+    /// One bit for each word of `slots`. The bit is set if the word is not zero.
     words: u64,
 }
 
@@ -104,7 +104,7 @@ impl EventQueue {
             slots: Box::new([NONE; 2 * SLOTS]),
             used: [Used::NONE; 2],
             nodes: Nodes::new(),
-            // Entries of blocks before this one are in slots.
+            // The entries of the blocks 0 and 1 are in slots, and not in wheels.
             far: Wheels::from_block(2),
         }
     }
@@ -191,7 +191,8 @@ impl EventQueue {
         if self.nodes.get(last).when <= when {
             self.slots[slot] = node;
         } else {
-            // The loop ends before the last node, which is after the inserted one.
+            // The search ends before the last node, because the last node is after the inserted
+            // node.
             before = self.last_not_after(when, before);
         }
         let next = self.nodes.get(before).next;
@@ -212,7 +213,8 @@ impl EventQueue {
         }
     }
 
-    /// Makes the next block the current one, and moves the entries of the block after it to slots.
+    /// Makes the next block the current block, and moves the entries of the block after it to
+    /// slots.
     #[cold]
     #[inline(never)]
     fn enter_next_block(&mut self) {
@@ -220,7 +222,7 @@ impl EventQueue {
         self.fetch_block();
     }
 
-    /// Moves the entries of the wheels' first block to its slots.
+    /// Moves the entries of the first block in the wheels to the slots of this block.
     #[cold]
     #[inline(never)]
     fn fetch_block(&mut self) {
@@ -232,8 +234,8 @@ impl EventQueue {
         }
     }
 
-    /// The first slot with an entry. If no slot has one, moves on to the first block with an entry
-    /// in the wheels, unless that block begins after `until`.
+    /// Moves on to the first block with an entry in the wheels, when no slot has an entry. Returns
+    /// the first slot with an entry, or `None` if that block begins after `until`.
     #[cold]
     #[inline(never)]
     fn jump(&mut self, until: Time) -> Option<(usize, usize)> {

@@ -67,9 +67,9 @@ pub enum RouteError {
     },
 }
 
-/// The link to take for every node and destination. A route has the fewest links possible. Of
-/// several such routes, the one over the links that were declared first is used. The caller may
-/// change single entries.
+/// The link to take for every node and destination. A route has the fewest links possible. If
+/// several routes have the fewest links, the route over the links that were declared first is used.
+/// The caller may change single entries.
 ///
 /// ```
 /// use netspurt::sim::{Graph, Routes};
@@ -81,7 +81,7 @@ pub enum RouteError {
 #[derive(Clone, Debug)]
 pub struct Routes {
     from: Vec<Onwards>,
-    /// The tables of all nodes, one after the other. Each is indexed by destination.
+    /// The tables of all nodes, one after the other. Each table is indexed by destination.
     tables: Vec<u32>,
 }
 
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_route_is_used_and_each_direction_has_its_own() {
+    fn the_shortest_route_is_found_for_each_direction() {
         let graph = net();
         let routes = Routes::shortest(&graph);
         assert_eq!(routes.path(&graph, 0, 3), Ok(vec![6]));

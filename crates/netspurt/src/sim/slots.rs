@@ -21,7 +21,7 @@ const NONE: u32 = u32::MAX;
 /// ```
 #[derive(Debug, Default)]
 pub struct FlowSlots {
-    /// The slot of each flow, by flow.
+    /// The slot of each flow, indexed by the flow's id.
     slots: Vec<u32>,
     /// The free slots. The slot that was freed last is used first, because it may still be in the
     /// processor's cache.
@@ -66,8 +66,8 @@ impl FlowSlots {
         self.slots.get(flow.index()).copied().filter(|slot| *slot != NONE)
     }
 
-    /// The place of `end` in a list that has both ends of each slot. If the flow has no slot, the
-    /// place is beyond every list.
+    /// The place of `end` in a list that has both ends of each slot. After the flow has left its
+    /// slot, the place is beyond every list.
     #[inline]
     pub fn place(&self, end: EndId) -> usize {
         FlowId(self.slots[end.flow().index()]).end(end.side()).index()

@@ -94,7 +94,7 @@ fn ends(flow: FlowId, crossings: u32) -> FlowEnds<Echo> {
 }
 
 #[test]
-fn a_world_in_which_time_stands_still_returns_to_its_driver() {
+fn advance_returns_full_if_time_does_not_advance() {
     let flow = (FlowId(0), ends(FlowId(0), u32::MAX));
     let mut world = world(Duration::ZERO, vec![flow], ());
     assert_eq!(world.advance_to(at(1000)), Advance::Full);
@@ -144,7 +144,7 @@ impl Population<Segment, Echo> for Visitors {
 }
 
 #[test]
-fn a_flow_is_retired_when_nothing_of_it_is_in_flight_and_neither_end_waits() {
+fn a_flow_is_retired_when_no_frame_is_in_flight_and_neither_end_has_a_wake_up() {
     let (one, two) = (FlowId(0), FlowId(1));
     let visitors = Visitors::new(vec![(at(0), one, ends(one, 3)), (at(5), two, ends(two, 1))]);
     let mut world = world(Duration::from_millis(10), Vec::new(), visitors);
@@ -186,12 +186,12 @@ fn a_flow_is_retired_only_after_its_last_wake_up() {
 }
 
 #[test]
-fn a_flow_starts_before_all_else_that_is_due_at_its_instant() {
+fn a_flow_starts_before_the_other_events_of_its_instant() {
     let (one, two) = (FlowId(0), FlowId(1));
     let visitors = Visitors::new(vec![(at(0), one, ends(one, 2)), (at(10), two, ends(two, 1))]);
     let mut world = world(Duration::from_millis(10), Vec::new(), visitors);
     world.advance_to(at(10));
-    // The first flow's frame arrives at that instant and is sent back.
+    // The first flow's frame also arrives at 10 ms, and its host sends it back.
     assert_eq!(world.population().departed, [(at(0), one), (at(10), two), (at(10), one)]);
 }
 

@@ -1,4 +1,5 @@
-//! Holds the appointments of later blocks of time: a wheel of blocks, and wheels above it.
+//! Timing wheels with the appointments of later blocks of time. A slot of the first wheel is one
+//! block. A slot of each higher wheel is as wide as the whole wheel below.
 
 use crate::units::Time;
 
@@ -71,8 +72,8 @@ impl Wheels {
         node
     }
 
-    /// Makes the next block with an appointment the first, unless it is after `until`; returns that
-    /// block.
+    /// Makes the next block with an appointment the first block, and returns this block. Returns
+    /// `None` if this block is after block `until`, or if there is no appointment.
     pub(super) fn jump(&mut self, nodes: &mut Nodes, until: u64) -> Option<u64> {
         loop {
             let (wheel, slot) = self.next_used()?;
@@ -101,7 +102,8 @@ impl Wheels {
         first
     }
 
-    /// Moves the entries of a wheel's slot that contains the first block to the wheels below.
+    /// Empties the slot of `wheel` that contains the first block. The entries of this slot move to
+    /// the wheels below.
     fn move_down(&mut self, nodes: &mut Nodes, wheel: u32) {
         let mut node = self.wheels[wheel as usize].empty(slot_of(self.first, wheel));
         while node != NONE {
@@ -149,7 +151,7 @@ impl Wheel {
     }
 }
 
-/// The slot of a wheel for a block.
+/// The number of the slot for `block` in the wheel with the number `wheel`.
 fn slot_of(block: u64, wheel: u32) -> usize {
     (block >> (BITS * wheel)) as usize & (SLOTS - 1)
 }

@@ -37,8 +37,8 @@ pub struct WorldConfig<E, P = ()> {
 pub enum Advance {
     /// The world reached the requested instant.
     Reached,
-    /// The world did not reach that instant, because one call does a limited amount of work. The
-    /// caller drains the events, does other work, and calls again.
+    /// The world did not reach the requested instant, because one call does a limited amount of
+    /// work. The caller drains the events, does other work, and calls again.
     Full,
 }
 
@@ -59,8 +59,8 @@ const LONG: Duration = Duration::from_secs(10);
 /// never waits and never asks the time. A driver on a wall clock calls
 /// [`advance_to`](Self::advance_to) with its own instants, and frames still move in logical time.
 ///
-/// A flow of the world's [`Population`] starts before anything else that is due at that instant. It
-/// is removed when it is over.
+/// A flow of the world's [`Population`] starts before anything else that is due at the same
+/// instant. The flow is removed when it is over.
 #[derive(Debug)]
 pub struct World<F, E, P = ()> {
     now: Time,
@@ -83,7 +83,8 @@ pub struct World<F, E, P = ()> {
 #[derive(Debug)]
 struct RoutedLink {
     link: Link,
-    /// The instant of the link's valid entry in the event queue, which may also have stale entries.
+    /// The instant of the link's valid entry in the event queue. The queue may also have stale
+    /// entries of the link.
     entered: Time,
     to: Destination,
     /// Whether another link gets all its frames from this link.
@@ -175,7 +176,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Starts the next flow of the population, before anything else that is due at that instant.
+    /// Starts the next flow of the population at `at`, before anything else that is due at `at`.
     #[cold]
     #[inline(never)]
     fn start_flow(&mut self, at: Time) {
@@ -188,9 +189,9 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         self.emit(Appointment { at, since: Time::ZERO, by }, place);
     }
 
-    /// Checks the flow of the end at `place`, if no frame of the flow is in flight. The flow is
-    /// over and retired if neither end has a next wake-up. If both ends wait for a long time, their
-    /// state is packed.
+    /// Retires the flow of the end at `place` if it came from the population and is over: no frame
+    /// of the flow is in flight, and neither end has a next wake-up. If no frame is in flight and
+    /// both ends wait for a long time, packs their state.
     #[inline(always)]
     fn retire_if_over(&mut self, place: usize) {
         let FlowEnd { flow, mortal, .. } = self.ends[place];
@@ -210,10 +211,10 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Finds the links that get all their frames from one other link. Frames that leave that link
-    /// may enter them ahead of time. If links report events, there are no such links. A link that
-    /// begins at an observed node is not such a link. The reason is that events must be reported in
-    /// the order of time.
+    /// Finds the links that get all their frames from a single other link, their feeder. A frame
+    /// that leaves the feeder may enter the next link ahead of time. Events must be reported in the
+    /// order of time. Therefore a link that begins at an observed node gets no feeder, and if links
+    /// report events, no link gets a feeder.
     fn find_feeders(&mut self, graph: &Graph, mut pairs: Vec<[u32; 2]>) {
         let &Wanted { drops, queue, .. } = self.transit.events.wanted();
         pairs.sort_unstable();
@@ -262,7 +263,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         &self.population
     }
 
-    /// The population, for changes.
+    /// The population, which the caller may change.
     pub fn population_mut(&mut self) -> &mut P {
         &mut self.population
     }
@@ -307,8 +308,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         Advance::Full
     }
 
-    /// Serves the wake-ups due by `until`, until `limit` wake-ups were served since the start of
-    /// time or the buffer of events is full.
+    /// Serves the wake-ups due by `until`. Stops early when `limit` wake-ups were served since the
+    /// start of time, or when the buffer of events is full.
     fn serve_by(&mut self, until: Time, limit: u64) -> Advance {
         while self.served < limit {
             let Some((when, stage)) = self.queue.pop_by(until) else { return Advance::Reached };
@@ -499,7 +500,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         routed.enter(index, next, by, &mut self.queue);
     }
 
-    /// Ensures that a host's `next` wake-up has an entry in the queue, as for links.
+    /// Ensures that a host's `next` wake-up has an entry in the event queue.
     #[inline(always)]
     fn enter_end(&mut self, place: usize, next: Option<Time>, by: (Time, Time)) {
         let Some(at) = next else { return };

@@ -34,9 +34,10 @@ impl NsVariant {
 /// When a receiver acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckPolicy {
-    /// Each segment, immediately.
+    /// The receiver acknowledges each segment immediately.
     EverySegment,
-    /// Every second segment, or after this time; a segment out of order immediately.
+    /// The receiver acknowledges every second segment, or a single segment after this time. It
+    /// acknowledges a segment out of order immediately.
     Delayed(Duration),
 }
 
@@ -91,7 +92,8 @@ impl TcpConfig {
 /// The switches of ns-2's senders and sinks. The names in parentheses are ns-2's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NsConfig {
-    /// Octets of a full IP datagram: headers and payload; with `headers_on_top` the payload alone.
+    /// Octets of a full IP datagram with headers and payload. With `headers_on_top`, octets of the
+    /// payload alone.
     pub packet_bytes: u16,
     /// Octets of headers in each packet; also the size of an ACK without options.
     pub header_bytes: u16,
@@ -113,17 +115,17 @@ pub struct NsConfig {
     /// The ACK of packet 0 sets cwnd to the initial window, and a SYN leaves with a cwnd of one
     /// segment (`delay_growth_`).
     pub delay_growth: bool,
-    /// One new segment on each of the first two duplicate ACKs (RFC 3042; `singledup_`).
+    /// Each of the first two duplicate ACKs sends one new segment (RFC 3042; `singledup_`).
     pub limited_transmit: bool,
-    /// Losses of one window cause one fast retransmit at most (`bugFix_`; RFC 2582 §5).
+    /// Losses of one window cause at most one fast retransmit (`bugFix_`; RFC 2582 §5).
     pub bugfix: bool,
     /// The loss of packet 1 may always be repaired by a fast retransmit. A timeout before the first
     /// ACK makes the initial window one segment (`bugfix_ss_`).
     pub bugfix_ss: bool,
-    /// Half of a window is not rounded to whole segments (`precisionReduce_`).
+    /// When a loss halves the window, cwnd is not rounded to whole segments (`precisionReduce_`).
     pub precise_cut: bool,
-    /// F-RTO (`frto_enabled_`). With SACK: the variant of F-RTO that uses SACK blocks
-    /// (`sfrto_enabled_`).
+    /// The sender uses F-RTO (`frto_enabled_`). A sack sender uses the variant of F-RTO with SACK
+    /// blocks (`sfrto_enabled_`).
     pub frto: bool,
     /// Round trips are measured by timestamps on every new ACK, to the nearest tick
     /// (`timestamps_`).
@@ -162,8 +164,8 @@ pub struct NsNewReno {
     /// With `bugfix`: a fast retransmit is also allowed if the last new ACK moved by at most three
     /// segments (`bugFix_ack_`; RFC 3782 §6.1).
     pub bugfix_ack: bool,
-    /// With `bugfix`: a fast retransmit is also allowed if the last ACK echoed the timestamp of the
-    /// last transmission of the segment that this ACK acknowledged (`bugFix_ts_`; RFC 3782 §6.2).
+    /// With `bugfix`: a fast retransmit is also allowed if the last new ACK acknowledged a segment
+    /// and echoed the timestamp of this segment's last transmission (`bugFix_ts_`; RFC 3782 §6.2).
     pub bugfix_ts: bool,
 }
 
@@ -243,8 +245,8 @@ impl NsConfig {
         }
     }
 
-    /// Called on a timeout before the first ACK: the connection starts again with another initial
-    /// window.
+    /// Changes the initial window after a timeout before the first ACK. The connection starts again
+    /// with the changed initial window.
     pub(super) fn forget_initial_window(&mut self) {
         if self.initial_window_by_size {
             self.initial_window_by_size = false;

@@ -65,13 +65,13 @@ pub struct Connection {
 /// The results of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionTotals {
-    /// Octets acknowledged.
+    /// Octets of this end's data that the peer acknowledged.
     pub acked_bytes: u64,
-    /// The counts of its sending half.
+    /// The counts of the sending half.
     pub sent: SendCount,
     /// How the sending half spent its time, up to its last step; `None` for ns-2's kind.
     pub times: Option<SendTimes>,
-    /// The counts of its receiving half.
+    /// The counts of the receiving half.
     pub received: ReceiveCount,
     /// The reason for which the connection failed; `None` if it has not failed.
     pub failure: Option<Failure>,
@@ -154,8 +154,8 @@ impl Connection {
         }
     }
 
-    /// Called when the application reads `octets` of the arrived data. This is needed only after
-    /// [`read_by_hand`](Self::read_by_hand).
+    /// Notes that the application has read `octets` octets of the arrived data. The call is needed
+    /// only after [`read_by_hand`](Self::read_by_hand).
     pub fn read(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
         self.step_rfc(now, events, |tcb, cx| tcb.read(octets, cx));
     }
@@ -167,8 +167,8 @@ impl Connection {
         }
     }
 
-    /// Called when the application sets a receive buffer of `octets` octets of memory. The buffer
-    /// then keeps this size. The call has no effect if memory is not counted.
+    /// Sets the receive buffer to `octets` octets of memory, as an application does. The buffer
+    /// then keeps this size. The call has no effect if the configuration does not count memory.
     pub fn set_receive_memory(&mut self, octets: u64) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             control::set_receive_memory(end.awake(), octets);
@@ -190,8 +190,8 @@ impl Connection {
         }
     }
 
-    /// Called when the application will write no more. The data that it wrote is sent, and then a
-    /// FIN.
+    /// Closes the connection for writing: the application will write no more. The connection sends
+    /// the data already written, and then a FIN.
     pub fn close(&mut self, now: Time, events: &mut Events<Segment>) {
         self.step_rfc(now, events, |tcb, cx| tcb.close(cx));
     }
@@ -277,14 +277,15 @@ impl Connection {
     }
 
     /// Sets whether short segments wait for more octets (Linux's TCP_CORK). If nothing is
-    /// outstanding, they wait for 200 ms at most.
+    /// outstanding, they wait for at most 200 ms or, with
+    /// [`held_for_an_rto`](super::SendRules::held_for_an_rto), for an RTO.
     pub fn set_cork(&mut self, now: Time, corked: bool, events: &mut Events<Segment>) {
         self.step_rfc(now, events, |tcb, cx| tcb.hold_short(|short| short.corked = corked, cx));
     }
 
     /// Sets whether the host's own queue drops everything that leaves. With
     /// [`learns_drops`](super::SendRules::learns_drops) the sender learns of each drop immediately
-    /// and keeps its data.
+    /// and keeps the dropped data.
     pub fn set_queue_full(&mut self, now: Time, full: bool, events: &mut Events<Segment>) {
         self.step_rfc(now, events, |tcb, _| tcb.set_queue_full(full));
     }
@@ -303,8 +304,8 @@ impl Connection {
     }
 
     /// Whether the connection only waits for the end of TIME-WAIT (RFC 9293 §3.6.1). The connection
-    /// need not be woken at that end, because it treats any later segment as a closed connection
-    /// does.
+    /// need not be woken at the end of TIME-WAIT, because it treats any later segment as a closed
+    /// connection does.
     pub fn only_in_time_wait(&self) -> bool {
         match &self.flavour {
             Flavour::Ns(_) => false,
@@ -328,7 +329,7 @@ impl Connection {
         }
     }
 
-    /// Whether the peer has closed, and all it sent was delivered.
+    /// Whether the peer has closed, and all octets that it sent were delivered.
     #[inline]
     pub fn peer_closed(&self) -> bool {
         match &self.flavour {
@@ -346,7 +347,7 @@ impl Connection {
         }
     }
 
-    /// Whether a segment has octets beyond those that arrived in order.
+    /// Whether a segment ends beyond the octets that have arrived in order.
     pub fn expects(&self, segment: &Segment) -> bool {
         match &self.flavour {
             Flavour::Ns(_) => false,
@@ -354,8 +355,8 @@ impl Connection {
         }
     }
 
-    /// Whether the octet with the number `seq` on the wire is outstanding, or is the next one to be
-    /// sent.
+    /// Whether the octet with the number `seq` on the wire is outstanding, or is the next octet to
+    /// be sent.
     pub fn has_out(&self, seq: u32) -> bool {
         match &self.flavour {
             Flavour::Ns(_) => false,
@@ -408,7 +409,7 @@ impl Connection {
         }
     }
 
-    /// The counts of its receiving half.
+    /// The counts of the receiving half.
     pub fn received(&self) -> ReceiveCount {
         match &self.flavour {
             Flavour::Ns(pair) => pair.receiver.count,

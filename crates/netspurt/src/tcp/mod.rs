@@ -1,10 +1,10 @@
 //! TCP as a connection without input or output of its own. It takes the time and segments as
 //! parameters, and returns segments.
 //!
-//! One [`Connection`] serves every profile. The shared parts are in [`transmit`], [`timer`] and
-//! [`receiver`]: the sequence space, segments, the timer and its clock, the receiving half. A
-//! sender algorithm has the parts that differ: when to send, and what a loss means. The algorithms
-//! of ns-2's one-way senders are in [`ns`].
+//! One [`Connection`] serves every profile. The TCP of the RFCs is in [`rfc`], and the algorithms
+//! of ns-2's one-way senders are in [`ns`]. The parts that all senders of ns-2 share are in
+//! [`transmit`] and [`receiver`]: the sequence space, outgoing segments, and the receiving half.
+//! All senders use the retransmission timer of [`timer`].
 
 mod config;
 mod connection;

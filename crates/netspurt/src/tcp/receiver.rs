@@ -1,5 +1,5 @@
-//! The receiving half of ns-2's senders: it collects arrivals, and decides when to acknowledge
-//! them.
+//! ns-2's sink, the receiving half of a connection: it collects arrivals, and decides when to
+//! acknowledge them.
 
 use crate::packed::packed;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
@@ -33,7 +33,7 @@ pub struct ReceiveCount {
 
 packed!(ReceiveCount { segments, duplicates, out_of_order, delivered_bytes });
 
-/// The receiving half of a connection.
+/// The receiving half of a connection of ns-2's kind.
 #[derive(Debug)]
 pub(super) struct NsReceiver {
     /// The octet at which packet 0 starts: 0 if packet 0 is a SYN, else 1.
@@ -43,7 +43,7 @@ pub(super) struct NsReceiver {
     last_ack: u64,
     /// The octets that arrived above `next`.
     above: Ranges,
-    /// The first blocks of earlier ACKs, newest first; only with SACK.
+    /// The first blocks of earlier ACKs, newest first; `None` without SACK.
     history: Option<Vec<Range>>,
     acks: AckPolicy,
     sink: NsSink,
@@ -91,7 +91,8 @@ impl NsReceiver {
         self.deadline
     }
 
-    /// When the connection must be woken to end the hold. Each later arrival comes after the end.
+    /// When the connection must be woken to end the hold. An arrival after this instant comes after
+    /// the end of the hold.
     pub(super) fn wakeup(&self) -> Time {
         self.deadline + GRAIN
     }
@@ -197,7 +198,8 @@ impl NsReceiver {
     /// is repeated unchanged, so it may lie below the ACK. The history is cleared when nothing lies
     /// above the ACK.
     ///
-    /// Must be called once for each acknowledgment.
+    /// The caller calls this exactly once for each acknowledgment, because the call updates the
+    /// history.
     #[inline(always)]
     pub(super) fn sack_blocks(&mut self, newest: Range) -> Option<SackBlocks> {
         let history = self.history.as_mut()?;

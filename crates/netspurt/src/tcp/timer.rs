@@ -9,7 +9,7 @@ use crate::units::{Duration, Time};
 
 use super::context::Context;
 
-/// A retransmission timer, idle until armed.
+/// A retransmission timer. It is idle until it is armed.
 #[derive(Debug)]
 pub(super) struct RetransmitTimer {
     estimator: Box<dyn RtoEstimator>,
@@ -81,7 +81,7 @@ impl RetransmitTimer {
         self.deadline = clock.expiry(now, wait);
     }
 
-    /// Sets the deadline, whatever the estimator's RTO is.
+    /// Sets the deadline to `deadline`, which need not depend on the RTO.
     pub(super) fn fire_at(&mut self, deadline: Time) {
         self.deadline = deadline;
     }
@@ -96,7 +96,7 @@ impl RetransmitTimer {
         self.estimator.state()
     }
 
-    /// The state of the estimator with the mean deviation as the variation.
+    /// The state of the estimator, but with the mean deviation as rttvar.
     pub(super) fn state_by_deviation(&self) -> RtoState {
         RtoState { rttvar: self.estimator.deviation(), ..self.state() }
     }
@@ -106,8 +106,8 @@ impl RetransmitTimer {
     }
 
     /// Reads the clock for a round trip that ends now, writes the reading into the sample, and
-    /// passes the sample to the estimator. The estimator takes the handshake's sample by a method
-    /// of its own.
+    /// passes the sample to the estimator. The estimator has a separate method for the sample of
+    /// the handshake.
     pub(super) fn sample(&mut self, mut sample: RttSample, cx: &mut Context<'_>) {
         self.read(&mut sample, cx.now);
         if sample.handshake {
@@ -132,8 +132,9 @@ impl RetransmitTimer {
         self.report(false, cx);
     }
 
-    /// Called when the last timeout proved spurious. `sample` is the sample of the ACK that proved
-    /// this. It is `None` if [`sample`](Self::sample) has already taken it.
+    /// Notes that the last timeout proved spurious. The argument `sample` is the sample of the ACK
+    /// that proved this. It is `None` if the method [`sample`](Self::sample) has already processed
+    /// that sample.
     pub(super) fn spurious(&mut self, mut sample: Option<RttSample>, cx: &mut Context<'_>) {
         if let Some(sample) = &mut sample {
             self.read(sample, cx.now);
@@ -146,13 +147,14 @@ impl RetransmitTimer {
         }
     }
 
-    /// Called when an ACK made progress without a sample.
+    /// Notes that an ACK acknowledged new octets without a sample. `covers_timed` says whether the
+    /// ACK covers the timed segment.
     pub(super) fn progress(&mut self, covers_timed: bool) {
         self.estimator.on_progress(covers_timed);
         self.rto = self.estimator.rto();
     }
 
-    /// Called when the timer fired while octets were outstanding.
+    /// Backs off, because the timer fired while octets were outstanding.
     pub(super) fn back_off(&mut self, kind: TimeoutKind, cx: &mut Context<'_>) {
         self.estimator.on_timeout(cx.now, kind);
         self.rto = self.estimator.rto();

@@ -1,5 +1,5 @@
-//! The parts that all sender algorithms share: the sequence space, the timed segment, and outgoing
-//! segments.
+//! The parts that all senders of ns-2 share: the sequence space, the timed segment, and outgoing
+//! segments. [`SendCount`] also serves the TCP of the RFCs.
 
 use crate::ids::TransmissionId;
 use crate::packed::packed;
@@ -22,7 +22,8 @@ pub struct SendCount {
     pub retransmissions: u64,
     /// Octets of payload in retransmissions, in senders that count octets.
     pub retransmitted_bytes: u64,
-    /// Segments known to have arrived, with the SYN and duplicates, in senders that count octets.
+    /// Segments known to have arrived, including the SYN and duplicates, in senders that count
+    /// octets.
     pub delivered_segments: u64,
     /// Delivered segments that were reported by an ACK with an echo of a congestion mark.
     pub marked_segments: u64,
@@ -30,7 +31,8 @@ pub struct SendCount {
     pub reported_duplicates: u64,
     /// How often the retransmission timer fired while octets were outstanding.
     pub timeouts: u64,
-    /// How often ACKs or RACK's timer started a repair, and not a timeout.
+    /// How often ACKs or RACK's timer started a repair. A repair that a timeout started does not
+    /// count.
     pub fast_retransmits: u64,
     /// Tail loss probes sent.
     pub probes: u64,
@@ -64,7 +66,7 @@ pub(super) struct Transmitter {
     smss: u64,
     /// Octets of headers in an ACK, and in a segment with data.
     header_bytes: [u16; 2],
-    /// True if the headers of a first packet with data are not counted.
+    /// True if the headers of packet 0 are not counted when packet 0 carries data.
     first_is_bare: bool,
     /// The octets that the SYN takes; 0 without a handshake.
     syn_room: u64,
@@ -100,8 +102,8 @@ struct Round {
 }
 
 impl Round {
-    /// Called when the cumulative ACK `ack` gave a sample. `max` is the next octet that was never
-    /// sent.
+    /// Processes a sample of the cumulative ACK `ack`. If `ack` is beyond the end of the round, the
+    /// next round begins. It ends at `max`, the first octet that was never sent.
     fn on_sample(&mut self, ack: u64, max: u64) {
         if ack > self.end {
             *self = Round { count: self.count + 1, end: max };
@@ -157,8 +159,8 @@ impl Transmitter {
         self.max.saturating_sub(self.una.max(1 + self.syn_room))
     }
 
-    /// Called when the application wrote `octets` more octets. A SYN is queued before the first
-    /// octet.
+    /// Adds `octets` octets that the application wrote. With a handshake, a SYN is queued before
+    /// the first octet.
     pub(super) fn write(&mut self, octets: u64) {
         let syn = if self.end == 1 { self.syn_room } else { 0 };
         self.end = self.end.saturating_add(octets).saturating_add(syn);
@@ -237,7 +239,8 @@ impl Transmitter {
         cx.outbox.push_back(segment);
     }
 
-    /// The packet that starts at octet `seq` with `len` octets: a SYN, if there is one, or data.
+    /// Makes the packet that starts at octet `seq`: the SYN if `seq` belongs to the SYN, otherwise
+    /// `len` octets of data.
     #[inline]
     fn packet(&mut self, seq: u64, len: u64, cx: &Context<'_>) -> Segment {
         let mut segment = self.blank(cx);
@@ -312,7 +315,7 @@ mod tests {
     /// sample of an ACK beyond this octet ends the next round. An ACK of exactly this octet does
     /// not.
     #[test]
-    fn a_round_ends_with_an_ack_beyond_what_was_next_to_be_sent() {
+    fn a_round_ends_with_an_ack_beyond_the_octet_that_was_next_to_be_sent() {
         let mut round = Round::default();
         let counts = [(961, 3841), (1921, 4801), (3841, 6721), (4801, 7681), (5761, 8641)].map(
             |(ack, max)| {

@@ -8,8 +8,8 @@ pub(super) const UNIT: (u32, u32) = (1, 1);
 /// The number of phases of PROBE_BW's gain cycle.
 pub(super) const PHASES: usize = 8;
 
-/// The constants of BBR. The defaults are those of the draft, except the pacing margin, which is
-/// Linux's. Gains are fractions above zero.
+/// The constants of BBR. The defaults are those of draft-cardwell-iccrg-bbr-congestion-control-00,
+/// except the pacing margin, which is Linux's. Gains are fractions above zero.
 ///
 /// ```
 /// use netspurt::congestion::{BbrConfig, CongestionConfig};
@@ -37,9 +37,11 @@ pub struct BbrConfig {
     pub min_cwnd_segs: u32,
     /// A factor. If the bandwidth grows by less than this factor in a round, the pipe may be full.
     pub full_pipe_growth: (u32, u32),
-    /// The pipe counts as full after this number of rounds without that growth.
+    /// The pipe counts as full after this number of rounds in a row in which the bandwidth grew by
+    /// less than `full_pipe_growth`.
     pub full_pipe_rounds: u32,
-    /// The percentage by which pacing stays below the estimate: 1 in Linux, 0 in the draft.
+    /// The percentage by which the pacing rate is below the gain times the estimated bandwidth: 1
+    /// in Linux, 0 in the draft.
     pub pacing_margin_percent: u32,
 }
 

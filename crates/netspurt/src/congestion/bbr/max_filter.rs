@@ -1,4 +1,4 @@
-//! Keeps the maximum of the values of the last rounds.
+//! A filter that keeps the maximum of the values of the last rounds.
 
 use crate::packed::packed;
 

@@ -27,13 +27,13 @@ use model::Model;
 /// The states of the draft's §3.4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// Doubles the rate each round until the pipe is full.
+    /// BBR doubles the sending rate in each round until the pipe is full.
     Startup,
-    /// Empties the queue that STARTUP filled.
+    /// BBR empties the queue that STARTUP filled.
     Drain,
-    /// Cycles the pacing gain around one.
+    /// BBR cycles the pacing gain around one.
     ProbeBw,
-    /// Nearly empties the pipe to measure the round trip without a queue.
+    /// BBR nearly empties the pipe to measure the round trip without a queue.
     ProbeRtt,
 }
 
@@ -52,7 +52,7 @@ packed_variants!(Repairing { Nothing, Losses, Timeout });
 /// The conditions under which PROBE_RTT ends.
 #[derive(Clone, Copy, Debug)]
 struct ProbeRtt {
-    /// The earliest end; `None` until the pipe is low.
+    /// The earliest time at which PROBE_RTT may end; `None` until the pipe is low.
     done: Option<Time>,
     /// Whether a round has passed with the pipe low.
     round_done: bool,
@@ -80,7 +80,8 @@ pub struct Bbr {
     model: Model,
     /// cwnd when the first ACK arrived, in octets; 0 before.
     initial_cwnd: u64,
-    /// The bandwidth with which new samples are compared to judge growth, in bits per second.
+    /// The bandwidth with which BBR compares each later bandwidth to see whether it has grown, in
+    /// bits per second.
     full_bandwidth: u64,
     rounds_without_growth: u32,
     filled_pipe: bool,
@@ -88,11 +89,12 @@ pub struct Bbr {
     phase_start: Time,
     probe_rtt: ProbeRtt,
     repair: Repairing,
-    /// Whether cwnd follows the pipe, as in the first round of a recovery.
+    /// True in the first round of a recovery, in which the sender sends as many octets as have left
+    /// the network.
     conserving: bool,
     /// The cwnd that is restored after recovery or PROBE_RTT, in octets.
     prior_cwnd: u64,
-    /// Whether sending started again after an idle time, and no data was acknowledged since then.
+    /// Whether sending started again after an idle time, and no data was delivered since then.
     idle_restart: bool,
     /// The pacing rate in bits per second; 0 before the first round trip.
     pacing_rate: u64,
@@ -101,7 +103,7 @@ pub struct Bbr {
 packed!(Bbr { mode, model, initial_cwnd, full_bandwidth, rounds_without_growth, filled_pipe, phase, phase_start, probe_rtt, repair, conserving, prior_cwnd, idle_restart, pacing_rate } keeps { config });
 
 impl Bbr {
-    /// The algorithm at the start of a connection.
+    /// Makes the algorithm for the start of a connection.
     pub fn new(config: BbrConfig) -> Self {
         Self {
             config,
@@ -267,7 +269,8 @@ impl Bbr {
         }
     }
 
-    /// Begins pacing with the first round trip: one window in each round trip (§4.2.1).
+    /// Begins pacing with the first round trip: `high_gain` windows in each round trip, less the
+    /// margin (§4.2.1).
     fn begin_pacing(&mut self, rtt: Option<Duration>, cwnd: u64) {
         let rtt = rtt.map_or(0, Duration::as_nanos);
         if self.pacing_rate == 0 && rtt > 0 {
@@ -277,7 +280,8 @@ impl Bbr {
         }
     }
 
-    /// Remembers the last window that was not reduced (§4.2.3.3).
+    /// Remembers cwnd, to restore it later (§4.2.3.3). If a repair or PROBE_RTT has already reduced
+    /// cwnd, the larger of the old and the new value is kept.
     fn save_cwnd(&mut self, cwnd: u64) {
         let good = self.repair == Repairing::Nothing && self.mode != Mode::ProbeRtt;
         self.prior_cwnd = if good { cwnd } else { self.prior_cwnd.max(cwnd) };
@@ -387,7 +391,8 @@ impl CongestionControl for Bbr {
         }
     }
 
-    /// Starts again at the estimated bandwidth, because there is no queue to drain (§4.3.4.4).
+    /// After an idle time in PROBE_BW, paces at the estimated bandwidth, because there is no queue
+    /// to drain (§4.3.4.4).
     fn on_idle_restart(&mut self, _now: Time, _idle: Duration) {
         self.idle_restart = true;
         if self.mode == Mode::ProbeBw {

@@ -134,8 +134,8 @@ impl Pipe {
     }
 }
 
-/// BBR after `seconds` on a pipe of 10 Mbit/s and 50 ms. The bandwidth-delay product is 62.5
-/// segments, and 63.5 with the segment in transmission.
+/// Runs BBR for `seconds` on a pipe of 10 Mbit/s and 50 ms. Returns BBR and its state after each
+/// ACK. The bandwidth-delay product is 62.5 segments, and 63.5 with the segment in transmission.
 fn ideal(seconds: u64) -> (Bbr, Vec<Look>) {
     let mut bbr = Bbr::new(BbrConfig::default());
     let looks = Pipe::new(10_000_000, Duration::from_millis(50)).run(&mut bbr, seconds);
@@ -189,8 +189,8 @@ fn the_window_on_an_ideal_path_is_twice_its_bandwidth_delay_product() {
 }
 
 /// §4.3.4: there are eight phases, each as long as the minimum round trip, with gains 5/4, 3/4 and
-/// six times one. Pacing stays one percent below them. PROBE_BW begins in the phase of the
-/// configuration.
+/// six times one. The pacing rate is the gain times the bandwidth, less one percent. PROBE_BW
+/// begins in the phase of the configuration.
 #[test]
 fn each_phase_of_the_gain_cycle_lasts_a_round_trip() {
     let (_, looks) = ideal(5);
@@ -214,8 +214,8 @@ fn each_phase_of_the_gain_cycle_lasts_a_round_trip() {
     assert_eq!(first.phase, 5);
 }
 
-/// §4.3.5: the minimum is measured again every ten seconds, for 200 ms with four segments in the
-/// pipe. The bandwidth and the window are then as before.
+/// §4.3.5: BBR measures the minimum round trip again every ten seconds. It then keeps four segments
+/// in the pipe for 200 ms. Afterwards the bandwidth and the window are as before.
 #[test]
 fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
     let (_, looks) = ideal(35);
@@ -288,7 +288,7 @@ fn window(segs: u64) -> Window {
     Window { cwnd: segs * SMSS, ssthresh: Window::NO_THRESHOLD }
 }
 
-/// BBR after rounds with these rates.
+/// Returns BBR and its window after one round for each of `rates`.
 fn after(rates: &[u64]) -> (Bbr, Window) {
     let (mut bbr, mut window) = (Bbr::new(BbrConfig::default()), window(10));
     for (at, rate) in (0..).zip(rates) {
@@ -351,7 +351,7 @@ fn startup_paces_at_the_high_gain_and_only_speeds_up() {
 /// §4.2.2: a burst is one segment below 1.2 Mbit/s and two segments below 24 Mbit/s. Above 24
 /// Mbit/s a burst has the octets of a millisecond, but at most 64 kB.
 #[test]
-fn a_burst_is_as_long_as_the_rate_allows() {
+fn a_burst_has_more_octets_at_a_higher_pacing_rate() {
     let mut bbr = Bbr::new(BbrConfig::default());
     let rates = [1_199_999, 1_200_000, 23_999_999, 24_000_000, 400_000_000, 600_000_000];
     let bursts = rates.map(|rate| {
@@ -480,7 +480,7 @@ proptest! {
     /// The window is at least four segments outside recovery, and at least one segment in recovery.
     /// No round trip and no rate causes an overflow.
     #[test]
-    fn the_window_is_four_segments_at_least_and_one_in_recovery(
+    fn the_window_is_at_least_four_segments_and_at_least_one_in_recovery(
         steps in steps(),
         tick_ns in prop_oneof![Just(0), 0..2_000_000_000u64],
     ) {

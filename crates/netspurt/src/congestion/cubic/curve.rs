@@ -5,7 +5,7 @@ use crate::units::Duration;
 use super::super::Window;
 
 /// The longest time on the curve, in nanoseconds: 73 minutes. Stages of congestion avoidance are
-/// shorter in practice. The cube of this number has 126 bits.
+/// shorter in practice. The cube of this number, 2^126, fits into 128 bits.
 const LONGEST: u64 = 1 << 42;
 
 /// The steepness of the curve for one segment size.
@@ -36,7 +36,8 @@ impl Curve {
     pub(super) fn climb(self, gap: u64) -> Duration {
         let (num, den) = self.c;
         let steepness = u128::from(num) * u128::from(self.smss.max(1));
-        // Nine digits of the cubic nanoseconds are put back after the division.
+        // The quotient is in billionths of a cubic second, because a dividend in cubic nanoseconds
+        // would not fit into 128 bits. A billionth of a cubic second is 10^18 cubic nanoseconds.
         let billionths = u128::from(gap) * u128::from(den) * 1_000_000_000 / steepness;
         let cube = billionths.saturating_mul(1_000_000_000_000_000_000);
         Duration::from_nanos(cube_root(cube))

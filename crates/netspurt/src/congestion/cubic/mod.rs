@@ -48,9 +48,9 @@ pub struct CubicConfig {
     /// least one segment for this number of acknowledged segments: 20 in Linux. `None`, as in RFC
     /// 9438, sets no minimum.
     pub initial_segs_per_increase_max: Option<u32>,
-    /// Which time is left out when an idle flow starts to send again. True: the time since the last
-    /// transmission, as in Linux (`CA_EVENT_TX_START`). False: the time since the last ACK (RFC
-    /// 9438 §5.8).
+    /// Which time the curve does not count when an idle flow starts to send again. True: the time
+    /// since the last transmission, as in Linux (`CA_EVENT_TX_START`). False: the time since the
+    /// last ACK (RFC 9438 §5.8).
     pub idle_from_sending: bool,
     /// Whether the computation uses whole segments and jiffies, as in Linux ([`WholeCubic`]).
     pub whole_segments: bool,
@@ -152,7 +152,7 @@ pub struct Cubic {
 packed!(Cubic { slow_start, state, before } keeps { config });
 
 impl Cubic {
-    /// The algorithm at the start of a connection.
+    /// Makes the algorithm for the start of a connection.
     pub fn new(config: CubicConfig) -> Self {
         let slow_start = SlowStart::new(config.abc_limit_segs, config.slow_start_exit);
         Self { config, slow_start, state: CubicState::default(), before: None }

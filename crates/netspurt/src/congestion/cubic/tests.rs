@@ -28,7 +28,7 @@ fn cubic() -> Cubic {
     Cubic::new(CubicConfig::default())
 }
 
-/// An algorithm after a loss in a window of `segs` segments, and the window after the loss.
+/// Returns CUBIC after a loss in a window of `segs` segments, and the window after the loss.
 fn cut(segs: u64) -> (Cubic, Window) {
     let mut cubic = cubic();
     let window = lose(&mut cubic, Window { cwnd: segs * SMSS, ssthresh: Window::NO_THRESHOLD });
@@ -44,7 +44,7 @@ fn curve() -> Curve {
     Curve { c: (2, 5), smss: SMSS }
 }
 
-/// A stage that starts now with the algorithm's memory.
+/// Begins a stage of congestion avoidance at time zero, from the state of `cubic` and with `cwnd`.
 fn stage(cubic: &mut Cubic, cwnd: u64) -> AvoidanceStage {
     cubic.begin(ms(0), curve(), cwnd)
 }
@@ -92,7 +92,7 @@ fn an_ack_adds_the_distance_to_the_target_over_the_window() {
 
 /// §4.2: the target is at most 1.5 cwnd, and at least cwnd.
 #[test]
-fn the_window_grows_by_half_in_a_round_trip_at_most_and_never_shrinks() {
+fn the_window_grows_by_at_most_half_in_a_round_trip_and_never_shrinks() {
     let (mut cubic, window) = cut(1000);
     let mut stage = stage(&mut cubic, window.cwnd);
     for (target, grown) in [(10_000_000, 350_000), (900_000, 200_000), (1000, 0)] {
@@ -115,7 +115,7 @@ fn alpha_is_nine_seventeenths_until_w_est_reaches_cwnd_prior_and_then_one() {
 /// by 9/17 of a segment for each acknowledged window. After it has reached its size from before the
 /// cut, the window grows by one segment, as in Reno.
 #[test]
-fn the_window_grows_as_renos_in_the_reno_friendly_region() {
+fn the_window_grows_like_that_of_reno_in_the_reno_friendly_region() {
     let (mut cubic, mut window) = cut(20);
     let short = AckInfo { srtt: Some(Duration::from_micros(100)), ..ack(0) };
     let mut round = |window: &mut Window| {
@@ -184,7 +184,7 @@ fn the_average_windows_agree_with_the_tables_of_the_rfc() {
 }
 
 /// §4.6: ssthresh is 0.7 of the flight, and at least two segments. §4.7: W_max is the window, or
-/// 0.85 of the window if that is below the last W_max.
+/// 0.85 of the window if the window is below the last W_max.
 #[test]
 fn a_second_cut_below_the_first_lowers_the_plateau_further() {
     for (fast, plateau) in [(true, 850_000), (false, 1_000_000)] {
@@ -250,8 +250,8 @@ fn time_with_an_unfilled_window_does_not_count() {
     assert_eq!(elapsed(&cubic), Duration::from_millis(320));
 }
 
-/// §4.9: an undo restores the state from before the spurious congestion, and does so once. If the
-/// window has already grown beyond its old value, nothing is restored.
+/// §4.9: an undo restores the state from before the spurious congestion. A second undo restores
+/// nothing. If the window has already grown beyond its old value, nothing is restored.
 #[test]
 fn an_undo_restores_everything_that_the_cut_changed() {
     let (mut cubic, mut window) = cut(1000);
@@ -393,7 +393,7 @@ proptest! {
 /// Linux's `bictcp_update`: the window opens by one segment for twenty acknowledged segments until
 /// a loss shows where the plateau is.
 #[test]
-fn the_window_grows_by_at_least_a_segment_for_twenty_before_any_congestion() {
+fn before_any_congestion_the_window_grows_by_a_segment_for_twenty_acknowledged_segments() {
     let grown = |initial_segs_per_increase_max, congested: bool| {
         let mut cubic =
             Cubic::new(CubicConfig { initial_segs_per_increase_max, ..CubicConfig::default() });

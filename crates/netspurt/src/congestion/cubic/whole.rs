@@ -27,7 +27,7 @@ const REPAIR_JIFFIES: u64 = 250;
 /// The minimum of `count`: cwnd opens by at most one segment for this number of acknowledged
 /// segments.
 const COUNT_MIN: u64 = 2;
-/// The value of `count`, in windows, while the curve is not above cwnd.
+/// While the curve is not above cwnd, `count` is this number of windows.
 const COUNT_BELOW: u64 = 100;
 
 /// A stage of congestion avoidance, in segments and jiffies.
@@ -100,7 +100,7 @@ fn jiffies(at: Time) -> u64 {
 }
 
 impl WholeCubic {
-    /// The algorithm at the start of a connection.
+    /// Makes the algorithm for the start of a connection.
     pub(in crate::congestion) fn new(config: CubicConfig) -> Self {
         let slow_start = SlowStart::new(config.abc_limit_segs, config.slow_start_exit);
         Self { config, slow_start, memory: WholeState::default() }
@@ -156,7 +156,7 @@ impl WholeCubic {
     }
 
     /// Returns the `count` after an ACK of `acked` segments: the smaller of the curve's count and
-    /// the count of Reno's window.
+    /// the count of Reno's window, but at least `COUNT_MIN`.
     fn count(&mut self, now: u64, cwnd: u64, acked: u64) -> u64 {
         let began = self.memory.stage.is_none();
         let mut stage = self.memory.stage.unwrap_or_else(|| self.begin(now, cwnd, 0));
@@ -219,7 +219,8 @@ impl CongestionControl for WholeCubic {
         }
     }
 
-    /// A repair ends a stage, so the round trips of the repair's ACKs count (`cubictcp_acked`).
+    /// The round trips of a repair's ACKs count, because congestion has ended the stage and the
+    /// next stage begins after the repair (`cubictcp_acked`).
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
         self.measure(jiffies(now), rtt);
     }
@@ -290,7 +291,7 @@ mod tests {
     /// which is 2 in whole segments. The target is therefore 8, and 7 acknowledged segments open
     /// cwnd by one. Linux 6.18 does the same.
     #[test]
-    fn the_curve_in_whole_segments_is_ahead_of_the_one_in_octets() {
+    fn the_curve_in_whole_segments_is_above_the_curve_in_octets() {
         let mut cubic = cubic();
         let mut window = Window { cwnd: 10 * SMSS, ssthresh: Window::NO_THRESHOLD };
         let cut = cubic.on_congestion(Time::ZERO, Congestion::Loss, window.cwnd, SMSS, &window);
@@ -301,8 +302,8 @@ mod tests {
         assert_eq!(window.cwnd, 8 * SMSS);
     }
 
-    /// Round trips outside of a stage count, even those of a repair. Round trips in the first
-    /// second of a stage are ignored.
+    /// Round trips outside of a stage count, even the round trips of a repair. Round trips in the
+    /// first second of a stage are ignored.
     #[test]
     fn the_minimum_round_trip_includes_round_trips_of_a_repair() {
         let mut cubic = cubic();
@@ -315,10 +316,10 @@ mod tests {
         assert_eq!(cubic.memory.min_rtt, Some(Duration::from_millis(100)));
     }
 
-    /// Measured in a conversation on Linux 6.18: cwnd was cut from 24 to 16 segments. 42 jiffies
-    /// later cwnd was 17, and became 18 when 8 segments were acknowledged. The exact root for the
-    /// gap of 8 is 2778. With this root the curve would be a segment lower at that time, and 17
-    /// acknowledged segments would be needed.
+    /// Measured on Linux 6.18: cwnd was cut from 24 to 16 segments. 42 jiffies later cwnd was 17,
+    /// and became 18 when 8 segments were acknowledged. The exact root for the gap of 8 is 2778.
+    /// With this root the curve would be a segment lower at that time, and 17 acknowledged segments
+    /// would be needed.
     #[test]
     fn the_curve_uses_the_inexact_cube_root_of_the_kernel() {
         let mut cubic = cubic();
@@ -334,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rough_root_is_near_the_exact_one() {
+    fn the_rough_root_is_near_the_exact_root() {
         for gap in 1..2000_u64 {
             let (exact, rough) = (cube_root(u128::from(gap << 40) / 410), gap << 40);
             assert!(exact.abs_diff(rough_cube_root(rough / 410)) <= exact / 300 + 1, "{gap}");

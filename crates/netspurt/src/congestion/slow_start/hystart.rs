@@ -27,9 +27,9 @@ pub struct HyStartConfig {
     pub min_samples: u32,
     /// The divisor of the minimum round trip. The quotient is the growth that ends slow start.
     pub delay_divisor: u32,
-    /// The lower bound of that growth.
+    /// The lower bound of the growth that ends slow start.
     pub delay_min: Duration,
-    /// The upper bound of that growth.
+    /// The upper bound of the growth that ends slow start.
     pub delay_max: Duration,
     /// Whether a long train of ACKs ends slow start.
     pub ack_train: bool,
@@ -38,7 +38,8 @@ pub struct HyStartConfig {
     /// Linux's allowance for segmentation offload. HyStart compares the length of a train with the
     /// path's round trip plus this time.
     pub train_allowance: Duration,
-    /// Whether the sender paces. A train must then last a whole round trip, and not half of one.
+    /// Whether the sender paces. A train must then last a whole round trip, and not half a round
+    /// trip.
     pub paced: bool,
 }
 
@@ -75,7 +76,7 @@ struct HyStartRound {
     /// The next octet to be sent when the round began.
     end: u64,
     start: Time,
-    /// When the last ACK arrived of the train that began with the round.
+    /// When the last ACK of the train arrived. The train begins with the round.
     last_ack: Time,
     min_rtt: Option<Duration>,
     samples: u32,
@@ -107,8 +108,8 @@ impl HyStart {
         Self { config, min_rtt: None, round: None, found: false }
     }
 
-    /// Clears all measurements of the path, as after a timeout at `now`. The octets outstanding at
-    /// that instant, up to `nxt`, make a round (`bictcp_hystart_reset`).
+    /// Clears all measurements of the path after a timeout at `now`. The octets outstanding at that
+    /// instant, up to `nxt`, make a round (`bictcp_hystart_reset`).
     pub(super) fn start_again(&mut self, now: Time, nxt: u64) {
         let round = HyStartRound::new(nxt, now);
         *self = Self { round: Some(round), ..Self::new(self.config) };
@@ -138,7 +139,8 @@ impl HyStart {
         }
     }
 
-    /// Whether the ACKs since the start of the round followed each other closely for long enough.
+    /// Whether the ACKs since the start of the round have followed each other closely for longer
+    /// than a train must last.
     fn is_long_train(&self, round: &mut HyStartRound, now: Time, min_rtt: Duration) -> bool {
         if !self.config.ack_train || now.saturating_since(round.last_ack) > self.config.ack_spacing
         {
@@ -256,7 +258,7 @@ mod tests {
     /// half of the minimum round trip. If the sender paces, they must come at this distance for
     /// more than the whole minimum round trip.
     #[test]
-    fn a_train_of_acks_as_long_as_half_the_path_ends_slow_start() {
+    fn a_train_of_acks_longer_than_half_the_round_trip_ends_slow_start() {
         for (spacing_us, paced, end_us) in
             [(2000, false, Some(22_000)), (2000, true, Some(42_000)), (2001, false, None)]
         {
@@ -272,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_below_sixteen_segments_is_not_judged() {
+    fn hystart_does_not_end_slow_start_below_sixteen_segments() {
         for (segs, ends) in [(15, false), (16, true)] {
             let (mut algorithm, mut window) =
                 (HyStart::new(HyStartConfig::default()), window(segs));

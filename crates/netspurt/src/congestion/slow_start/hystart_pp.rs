@@ -18,12 +18,14 @@ use super::growth::growth;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HyStartPpConfig {
-    /// The lower bound of the growth that counts (MIN_RTT_THRESH).
+    /// The lower bound of the round-trip growth that begins conservative slow start
+    /// (MIN_RTT_THRESH).
     pub min_rtt_thresh: Duration,
-    /// The upper bound of the growth that counts (MAX_RTT_THRESH).
+    /// The upper bound of the round-trip growth that begins conservative slow start
+    /// (MAX_RTT_THRESH).
     pub max_rtt_thresh: Duration,
-    /// The divisor of the last round's round trip. The quotient is the growth that counts
-    /// (MIN_RTT_DIVISOR).
+    /// The divisor of the last round's round trip. The quotient, within its bounds, is the
+    /// round-trip growth that begins conservative slow start (MIN_RTT_DIVISOR).
     pub min_rtt_divisor: u32,
     /// The number of samples that a round must have before its round trip counts (N_RTT_SAMPLE).
     pub n_rtt_sample: u32,
@@ -56,7 +58,8 @@ impl HyStartPpConfig {
         Self { limit_segs: None, ..Self::default() }
     }
 
-    /// The growth over `last`, the round trip of the round before, that counts (RFC 9406 §4.2).
+    /// The round-trip growth that begins conservative slow start (RFC 9406 §4.2). `last` is the
+    /// round trip of the round before.
     ///
     /// # Panics
     /// When `min_rtt_divisor` is zero.
@@ -71,7 +74,7 @@ impl HyStartPpConfig {
 struct Conservative {
     /// The round trip that began conservative slow start (cssBaselineMinRtt).
     baseline: Duration,
-    /// The number of rounds that have ended since then.
+    /// The number of rounds that have ended since conservative slow start began.
     rounds: u32,
 }
 
@@ -81,7 +84,7 @@ packed_value!(Conservative { baseline, rounds });
 #[derive(Debug)]
 pub(super) struct HyStartPp {
     config: HyStartPpConfig,
-    /// The round ends when this octet is reached by acknowledgments (windowEnd).
+    /// The round ends when the acknowledgments reach this octet (windowEnd).
     window_end: Option<u64>,
     last_round: Option<Duration>,
     this_round: Option<Duration>,
@@ -147,7 +150,7 @@ mod tests {
 
     const SMSS: u64 = 1000;
 
-    /// An algorithm with its window. It gets rounds of ACKs, each for one segment.
+    /// HyStart++ with a window, and the oldest octet that is not acknowledged.
     struct Bench {
         algorithm: HyStartPp,
         window: Window,
@@ -178,7 +181,7 @@ mod tests {
         }
 
         /// Gives the algorithm a round of ten ACKs with equal round trips. Returns the growth of
-        /// cwnd for each.
+        /// cwnd for each ACK.
         fn round(&mut self, rtt_us: u64) -> Vec<u64> {
             let end = self.una + 10 * SMSS;
             let nxt = |n| if n < 10 { end } else { end + 10 * SMSS };
@@ -213,7 +216,7 @@ mod tests {
     /// RFC 9406 §4.2: an ACK opens cwnd by min(N, L * SMSS), and by a quarter of this in CSS. L is
     /// 8, or unlimited.
     #[test]
-    fn an_ack_opens_the_window_by_eight_segments_at_most_and_a_quarter_in_css() {
+    fn an_ack_opens_the_window_by_at_most_eight_segments_and_by_a_quarter_in_css() {
         let far = 1 << 40;
         let mut bench = Bench::new(HyStartPpConfig::default());
         assert_eq!((bench.ack(9, 8 * SMSS, far), bench.ack(9, 9 * SMSS, far)), (8000, 8000));

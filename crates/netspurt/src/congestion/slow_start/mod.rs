@@ -93,8 +93,8 @@ impl SlowStart {
     /// threshold to cwnd.
     pub(super) fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
         match &mut self.exit {
-            // RFC 9406 §4.3: HyStart++ is for the first slow start. Later ones end at a threshold
-            // that is already known.
+            // RFC 9406 §4.3: HyStart++ is for the first slow start. Later slow starts end at a
+            // threshold that is already known.
             Exit::HyStartPp(algorithm) if window.ssthresh >= Window::NO_THRESHOLD => {
                 return algorithm.on_ack(ack, window);
             }
@@ -108,7 +108,7 @@ impl SlowStart {
         }
     }
 
-    /// Called on a timeout at `now` with octets outstanding up to `nxt`.
+    /// Notes a timeout at `now`, when octets up to `nxt` are outstanding.
     pub(super) fn on_timeout(&mut self, now: Time, nxt: u64) {
         if let Exit::HyStart(algorithm) = &mut self.exit {
             algorithm.start_again(now, nxt);

@@ -1,4 +1,4 @@
-//! F-RTO (RFC 5682), as in ns-2: after a timeout two new ACKs in a row prove it spurious.
+//! F-RTO (RFC 5682), as in ns-2: two new ACKs in a row after a timeout prove the timeout spurious.
 
 use super::trial::TrialStep;
 use super::{Ack, NsSender};
@@ -11,7 +11,8 @@ impl NsSender {
         self.trial.prior_segs = window.max(self.ssthresh_segs);
     }
 
-    /// Called on a timeout with octets outstanding. Begins F-RTO, unless sack was `repairing`.
+    /// Begins F-RTO after a timeout with octets outstanding. F-RTO does not begin if the timeout
+    /// ended a repair of sack1 (`repairing`).
     pub(super) fn frto_on_timeout(&mut self, repairing: bool) {
         if self.config.frto && !repairing {
             self.trial.step = TrialStep::TimedOut;
@@ -26,7 +27,7 @@ impl NsSender {
         (self.trial.step == TrialStep::Probes).then(beyond)
     }
 
-    /// Called on a new ACK. The first new ACK allows new segments, if there are any and the
+    /// Advances F-RTO on a new ACK. The first new ACK allows new segments, if there are any and the
     /// receiver's window has room. The second new ACK proves the timeout spurious.
     #[inline]
     pub(super) fn frto_on_new_ack(&mut self) {
@@ -59,8 +60,8 @@ impl NsSender {
         self.tx.count.undone += 1;
     }
 
-    /// Called on a duplicate ACK. Returns whether this ACK proves that the timeout was not
-    /// spurious. The sender then starts go-back-N, as without F-RTO.
+    /// Processes a duplicate ACK. Returns whether this ACK proves that the timeout was not
+    /// spurious. If it does, the sender starts go-back-N, as without F-RTO.
     pub(super) fn frto_fails(&mut self) -> bool {
         let cwnd_segs = match self.trial.step {
             TrialStep::Off => return false,
@@ -73,7 +74,7 @@ impl NsSender {
         true
     }
 
-    /// Called on a duplicate ACK in sack. Blocks that report only octets sent before the timeout
+    /// Processes a duplicate ACK of sack1. Blocks that report only octets sent before the timeout
     /// prove the timeout spurious. Any other blocks prove that the timeout was not spurious. `news`
     /// says whether the blocks report anything new.
     pub(super) fn frto_on_blocks(&mut self, news: bool, ack: &Ack<'_>) {

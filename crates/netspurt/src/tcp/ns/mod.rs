@@ -3,14 +3,14 @@
 //! ns-2 counts whole packets, and this code counts octets. A packet is a full segment here. Where
 //! ns-2 stores the number of the last packet that was acknowledged or sent, this code stores the
 //! octet after this packet. cwnd is a double in segments, as in ns-2, so that sums of `1/cwnd` have
-//! the same bits. This file has the
-//! common parts of the five senders. Each sender's processing of an ACK is in the file with the
-//! sender's name.
+//! the same bits. This file has the parts that the five senders share. How a sender processes an
+//! ACK is in the file with the sender's name.
 //!
-//! The rules follow Debian's ns2 2.35+dfsg-5; `authorities/ns2` compares the packets of both.
-//! [`NsConfig`] has most of ns-2's switches. The other switches have the values of that release:
-//! slow_start_restart_, restart_bugfix_, timerfix_, exitFastRetrans_, aggressive_maxburst_ on;
-//! LimTransmitFix_, rampdown_, ts_resetRTO_ off; maxburst_ and overhead_ 0; spurious_response_ 1.
+//! The rules follow Debian's ns2 2.35+dfsg-5; `authorities/ns2` compares the packets of ns-2 with
+//! the packets of this code. [`NsConfig`] has most of ns-2's switches. The other switches have the
+//! values of that release: slow_start_restart_, restart_bugfix_, timerfix_, exitFastRetrans_,
+//! aggressive_maxburst_ on; LimTransmitFix_, rampdown_, ts_resetRTO_ off; maxburst_ and overhead_
+//! 0; spurious_response_ 1.
 
 mod ack;
 mod fack;
@@ -48,7 +48,7 @@ enum CwndAction {
     None,
     /// A fast retransmit was sent, and its repair has not ended.
     DupAck,
-    /// That repair has ended.
+    /// The repair that a fast retransmit began has ended.
     Exited,
     Timeout,
 }
@@ -61,8 +61,8 @@ pub(super) struct NsSender {
     cwnd_segs: f64,
     ssthresh_segs: u32,
     dupacks: u32,
-    /// An ACK with this number is a duplicate (`last_ack_`). It equals `una`, except while sack1
-    /// recovers.
+    /// An ACK with this number is a duplicate (`last_ack_`). The number equals `una`, except while
+    /// sack1 recovers.
     last: u64,
     /// The end of the data that was sent when the last loss was found (`recover_`).
     recover: u64,
@@ -109,7 +109,7 @@ impl NsSender {
         }
     }
 
-    /// Called when the application wrote `octets` more octets.
+    /// Adds `octets` octets that the application wrote, and sends what the window allows.
     pub(super) fn on_write(&mut self, octets: u64, cx: &mut Context<'_>) {
         self.tx.write(octets);
         if self.tx.max == 1 {
@@ -120,7 +120,7 @@ impl NsSender {
         self.report(cx);
     }
 
-    /// Called when a pure ACK arrived.
+    /// Processes a pure ACK.
     #[inline]
     pub(super) fn on_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         let ack = Ack {
@@ -140,7 +140,7 @@ impl NsSender {
         self.report(cx);
     }
 
-    /// Called when the retransmission timer fired.
+    /// Processes a firing of the retransmission timer.
     pub(super) fn on_timeout(&mut self, cx: &mut Context<'_>) {
         let mut repairing = false;
         match self.config.variant {
@@ -239,7 +239,7 @@ impl NsSender {
         self.cwnd_segs = 1.0;
     }
 
-    /// Called on a new ACK while no repair is in progress.
+    /// Processes a new ACK while no repair is in progress.
     #[inline]
     fn acked_in_order(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         self.new_ack(ack, cx);
@@ -250,7 +250,7 @@ impl NsSender {
         }
     }
 
-    /// Called on a new ACK: moves `una`, takes the sample, and restarts the timer.
+    /// Moves `una` on a new ACK, takes the sample, and restarts the timer.
     #[inline]
     fn new_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         self.dupacks = 0;
@@ -357,7 +357,7 @@ impl NsSender {
         }
     }
 
-    /// Counts an event after which the receive window holds back data that cwnd allows.
+    /// Counts this event if the receive window holds back data that cwnd allows.
     fn count_window_limit(&mut self) {
         let allowed = whole(self.cwnd_segs) + self.inflation_segs;
         let beyond = allowed > u64::from(self.config.receive_window_segs);

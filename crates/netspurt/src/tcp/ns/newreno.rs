@@ -50,7 +50,7 @@ impl NsSender {
             || rules.bugfix_ack && self.cwnd_segs > 1.0 && moved() <= u64::from(DUP_THRESH)
     }
 
-    /// Called on an ACK that leaves losses of the window unrepaired. The count of duplicates does
+    /// Processes an ACK that leaves losses of the window unrepaired. The count of duplicates does
     /// not change.
     fn partial_ack(&mut self, ack: u64, cx: &mut Context<'_>) {
         let rules = self.config.newreno;

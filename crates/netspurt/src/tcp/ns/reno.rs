@@ -25,8 +25,8 @@ impl NsSender {
         self.inflation_segs = 0;
     }
 
-    /// Called on a duplicate ACK in reno and newreno. With `is_repeat` the third one starts a
-    /// repair even if this window already had one.
+    /// Processes a duplicate ACK in reno and newreno. With `is_repeat` the third duplicate ACK
+    /// starts a repair even if this window already had a repair.
     pub(super) fn duplicate(&mut self, is_repeat: bool, cx: &mut Context<'_>) {
         self.count_duplicate();
         if self.dupacks < DUP_THRESH {

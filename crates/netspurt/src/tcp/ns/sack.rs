@@ -63,9 +63,9 @@ impl NsSender {
         }
     }
 
-    /// Called on an ACK that leaves losses of the window unrepaired. The ACK takes two packets out
-    /// of the pipe. With `partial_ack_sends` it also sends two packets. Only the first partial ACK
-    /// of a recovery then restarts the timer.
+    /// Processes an ACK that leaves losses of the window unrepaired. The ACK takes two packets out
+    /// of the pipe. With `partial_ack_sends` the sender also sends two packets, and only the first
+    /// partial ACK of a recovery restarts the timer.
     fn sack_partial_ack(&mut self, ack: u64, cx: &mut Context<'_>) {
         let sends = self.config.partial_ack_sends;
         if sends {

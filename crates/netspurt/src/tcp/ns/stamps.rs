@@ -9,12 +9,12 @@ use crate::units::Time;
 pub(super) struct SentStamps {
     /// The timestamp that the last new ACK echoed (`ts_echo_`).
     pub(super) echo: Time,
-    /// The octet at which a segment starts, and when it last left; ascending.
+    /// The octet at which each segment starts, and when the segment last left. The octets ascend.
     sent: VecDeque<(u64, Time)>,
 }
 
 impl SentStamps {
-    /// Called when the segment at octet `seq` leaves at `now`. `una` is the oldest outstanding
+    /// Notes that the segment at octet `seq` leaves at `now`. `una` is the oldest outstanding
     /// octet.
     pub(super) fn sent(&mut self, seq: u64, una: u64, now: Time) {
         // The last segment below `una` is kept.

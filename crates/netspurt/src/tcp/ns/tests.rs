@@ -84,7 +84,7 @@ fn a_syn_is_sent_alone_and_its_answer_releases_the_initial_window() {
 }
 
 #[test]
-fn a_lost_syn_is_retransmitted_and_ends_the_window_by_size() {
+fn a_lost_syn_is_retransmitted_and_the_initial_window_no_longer_depends_on_the_size() {
     let mut source = End::writes(with_handshake(), 6000);
     source.sends(Time::ZERO);
     let again = source.sends(at(3000));

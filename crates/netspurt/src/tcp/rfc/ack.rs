@@ -30,8 +30,8 @@ impl RfcSender {
         let (octet, reports) = (ack.ack, ack.segment.sack_count() > 0);
         let nothing_out = self.recovery.loss.scoreboard.is_empty();
         if octet == self.window.una && nothing_out && !reports {
-            // The segment brings data to an end that has nothing outstanding. Only its window may
-            // be new to the sending half.
+            // Nothing is outstanding, so only the window of this ACK may be new to the sending
+            // half.
             self.update_peer_window(ack.seq, octet, ack.window);
             self.restart_persist();
             return true;
@@ -57,7 +57,7 @@ impl RfcSender {
     }
 
     /// True for an ACK of new octets that arrives while no repair is in progress and no
-    /// retransmission can be due. The caller checks that the ACK has no SACK blocks. Such ACKs are
+    /// retransmission can be due. The caller checks that the ACK has no SACK blocks. These ACKs are
     /// by far the most common, and most of this file has no effect for them.
     #[inline]
     pub(super) fn is_calm(&self, ack: u64) -> bool {
@@ -71,7 +71,7 @@ impl RfcSender {
 
     /// Handles an ACK for which [`is_calm`](Self::is_calm) is true, with the same effect as
     /// [`on_doubtful_ack`](Self::on_doubtful_ack). Each segment that the ACK covers was sent once.
-    /// The function is inlined, because such ACKs are the most frequent.
+    /// The function is inlined, because these ACKs are the most frequent.
     #[inline(always)]
     pub(super) fn on_calm_ack(&mut self, ack: u64, echo: Option<u32>, cx: &mut Context<'_>) {
         let (pipe, acked) = (self.pipe(), ack - self.window.una);
@@ -97,7 +97,8 @@ impl RfcSender {
         self.moved = true;
     }
 
-    /// Handles any other ACK, which may show losses, duplicates or spurious retransmissions.
+    /// Handles an ACK for which [`is_calm`](Self::is_calm) is false, or which has SACK blocks or a
+    /// mark. The ACK may show losses, duplicates or spurious retransmissions.
     fn on_doubtful_ack(&mut self, ack: &AckSegment<'_>, moved: bool, cx: &mut Context<'_>) {
         let pipe = self.pipe();
         let mut news = self.take_news(ack, cx.now);
@@ -187,12 +188,12 @@ impl RfcSender {
         news
     }
 
-    /// Handles the octets that the ACK covers in order. Before the ACK, `fack` was the end of the
-    /// highest octet known to have arrived.
+    /// Handles the octets that the ACK covers in order. `fack` is the octet after the highest octet
+    /// that was known to have arrived before this ACK.
     fn take_acknowledged(&mut self, ack: &AckSegment<'_>, fack: u64, news: &mut News, now: Time) {
-        // If the ACK echoes an earlier copy, the last copy was not needed (RFC 8985 §6.2 step 2).
-        // This holds only for octets that are acknowledged in order, because the timestamps of
-        // octets beyond a hole are never echoed (RFC 7323 §4.3).
+        // If the ACK echoes the timestamp of an earlier copy, the last copy was not needed (RFC
+        // 8985 §6.2 step 2). This rule holds only for octets that are acknowledged in order,
+        // because the timestamps of octets beyond a hole are never echoed (RFC 7323 §4.3).
         let echo = ack.echo.filter(|_| self.config.rack_checks_echo);
         let early = |sent: &SentSegment| echo.is_some_and(|echo| is_before(echo, stamp(sent.at)));
         let (point, mut overtaken) = (self.recovery.repair.point, None);
@@ -262,7 +263,7 @@ impl RfcSender {
         self.meter.measure(news, &self.window, &self.config, &mut self.timers.retransmission, cx);
     }
 
-    /// Called when new octets were acknowledged. Sets the count of timeouts to zero, and restarts
+    /// Notes that new octets were acknowledged. Sets the count of timeouts to zero, and restarts
     /// the timers. During a repair, a partial ACK may leave the retransmission timer as it is.
     fn on_progress(&mut self, now: Time) {
         self.timers.forget_retries();
@@ -325,7 +326,8 @@ impl RfcSender {
         }
     }
 
-    /// Adapts the other parts to what recovery did.
+    /// Adapts RACK's timer, the counts, the tail loss probe and the timed segment to the `reaction`
+    /// of recovery.
     pub(super) fn follow(&mut self, reaction: &Reaction, now: Time) {
         self.timers.look_again(reaction.next_look, now);
         if reaction.began {
@@ -355,7 +357,7 @@ impl RfcSender {
         let rate = self.delivery.sample(now, news.delivered);
         let rules = &self.config.cwnd_rules;
         let smss = self.window.smss;
-        // If cwnd counts whole segments, a short segment counts as a whole one.
+        // If cwnd counts whole segments, a short segment counts as a full segment.
         let counted =
             |octets| if rules.whole_segments { news.delivered_segs * smss } else { octets };
         AckInfo {

@@ -11,12 +11,12 @@ use super::receive_memory::Opening;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
-/// The minimum MSS to which a small window leads. Every host accepts an IP packet of 68 octets (RFC
-/// 791 §3.2), and Linux subtracts only the TCP header (`tcp_bound_to_half_wnd`).
+/// The minimum to which a small window of the peer reduces the MSS. Every host accepts an IP packet
+/// of 68 octets (RFC 791 §3.2), and Linux subtracts only the TCP header (`tcp_bound_to_half_wnd`).
 const MSS_MIN: u16 = 48;
 
 impl Tcb {
-    /// Called when a segment arrived, or several segments that count as one.
+    /// Processes an arrived segment, or several merged segments that count as one segment.
     pub(in crate::tcp) fn on_segment(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         self.account_for(cx.now);
         if !self.take_predicted(segment, cx) {
@@ -137,7 +137,7 @@ impl Tcb {
             return;
         }
         if flags.has(Flags::SYN) {
-            // RFC 5961 §4.2.
+            // RFC 5961 §4.2: a SYN gets a challenge ACK.
             return self.rx.challenge(cx.now, &self.config);
         }
         if !flags.has(Flags::ACK) {
@@ -173,7 +173,7 @@ impl Tcb {
             // RFC 9293 §3.10.7.4: data after a FIN is ignored.
             self.take_data(segment, cx.now);
         } else if segment.len > 0 && self.life.state() == TcpState::TimeWait {
-            // `tcp_timewait_state_process`.
+            // Linux acknowledges data in TIME-WAIT (`tcp_timewait_state_process`).
             self.rx.need = AckNeed::Now;
         }
         if segment.flags.has(Flags::FIN) && !self.rx.is_closed() {
@@ -194,7 +194,7 @@ impl Tcb {
         }
     }
 
-    /// Called on the peer's SYN in SYN-RECEIVED. If the segment acknowledges our SYN, both ends
+    /// Handles the peer's SYN in SYN-RECEIVED. If the segment acknowledges our SYN, both ends
     /// opened simultaneously, and the connection is established (RFC 9293 §3.5). Otherwise our
     /// SYN-ACK did not arrive.
     fn on_syn_again(&mut self, segment: &Segment, cx: &mut Context<'_>) {
@@ -210,7 +210,7 @@ impl Tcb {
         self.rx.need = AckNeed::Now;
     }
 
-    /// Called on a valid reset (RFC 9293 §3.10.7.4). A passive opener returns to LISTEN; a closing
+    /// Handles a valid reset (RFC 9293 §3.10.7.4). A passive opener returns to LISTEN; a closing
     /// end goes to CLOSED.
     fn on_reset(&mut self) {
         match self.life.state() {
@@ -220,8 +220,8 @@ impl Tcb {
         }
     }
 
-    /// Called on a segment outside the window. The segment is answered (RFC 9293 §3.10.7.4). If the
-    /// window is closed, the acknowledgment of the segment still counts.
+    /// Handles a segment outside the window, which is answered (RFC 9293 §3.10.7.4). If the window
+    /// is closed, the acknowledgment of the segment still counts.
     fn on_unacceptable(&mut self, segment: &Segment, left: u64, right: u64, cx: &mut Context<'_>) {
         if right > left && right <= self.rx.nxt {
             self.take_old(segment, (left, right), cx.now);
@@ -244,7 +244,7 @@ impl Tcb {
         }
     }
 
-    /// Called when the octets `left..right` of a segment had already arrived.
+    /// Handles a segment whose octets `left..right` had already arrived.
     fn take_old(&mut self, segment: &Segment, (left, right): (u64, u64), now: Time) {
         if segment.len > 0 {
             self.take_data(segment, now);
@@ -298,7 +298,7 @@ impl Tcb {
         self.tx.on_syn(smss, u64::from(segment.window), self.header.agreed.sack);
     }
 
-    /// Called when our SYN is acknowledged, so that the connection is open.
+    /// Opens the connection, because `segment` acknowledges our SYN.
     fn on_handshake_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         let ack = self.ack_of(segment);
         // The window of a SYN is not shifted, and was read before.

@@ -18,7 +18,7 @@ pub(super) struct BufferTuning {
     /// The end of the receive window that is being measured, and the start of the measurement.
     window_end: u64,
     window_since: Option<Time>,
-    /// The echo that was measured last.
+    /// The echoed timestamp that was measured last.
     echo: u32,
     /// The maximum number of octets read in a round trip.
     space: u64,
@@ -31,12 +31,12 @@ pub(super) struct BufferTuning {
 packed_value!(BufferTuning { rtt, window_end, window_since, echo, space, read_to, since });
 
 impl BufferTuning {
-    /// Called when the connection is open.
+    /// Begins to count when the connection is open. `space` is the first maximum.
     pub(super) fn begin(&mut self, space: u64, now: Time) {
         *self = Self { space, read_to: 1, since: now, ..Self::default() };
     }
 
-    /// The round trip, if it is known.
+    /// The round trip; zero if it is not known.
     pub(super) fn rtt(&self) -> Duration {
         Duration::from_nanos(self.rtt / 8)
     }
@@ -51,12 +51,13 @@ impl BufferTuning {
         core::mem::replace(&mut self.space, space)
     }
 
-    /// Called when no receive window can be larger than `octets_max`.
+    /// Limits the maximum to `octets_max`, because no receive window can be larger.
     pub(super) fn bound(&mut self, octets_max: u64) {
         self.space = self.space.min(octets_max);
     }
 
-    /// Called when data arrived up to `next`. The advertised window had `advertised` octets.
+    /// Measures the round trip by the receive window, when data has arrived up to `next`. The
+    /// advertised window had `advertised` octets.
     #[inline]
     pub(super) fn on_window(&mut self, next: u64, advertised: u64, now: Time) {
         if let Some(since) = self.window_since {
@@ -71,9 +72,10 @@ impl BufferTuning {
         (self.window_end, self.window_since) = (next + advertised, Some(now));
     }
 
-    /// Called when a segment echoes the timestamp `echo`. The first segment with this echo gives
-    /// the round trip, if it is a full segment. `has_read` says whether the application has read
-    /// everything.
+    /// Measures the round trip by the timestamp `echo` that a segment echoes. Only the first
+    /// segment with this echo counts, and only if it is a full segment. `has_read` says whether the
+    /// application has read everything. If it has not, only a shorter round trip changes the
+    /// estimate.
     #[inline]
     pub(super) fn on_echo(&mut self, echo: u32, is_full: bool, has_read: bool, now: Time) {
         if core::mem::replace(&mut self.echo, echo) == echo || !is_full {
@@ -90,9 +92,9 @@ impl BufferTuning {
         }
     }
 
-    /// Called when the application has read up to `read_to`, and `unread` octets wait. Once per
-    /// round trip, computes the number of octets that the application read in that round trip,
-    /// minus `unread`. Returns this number if it is greater than in any earlier round trip.
+    /// Counts what the application reads: it has read up to `read_to`, and `unread` octets wait.
+    /// Once per round trip, computes the number of octets that the application read in that round
+    /// trip, minus `unread`. Returns this number if it is greater than in any earlier round trip.
     #[inline]
     pub(super) fn on_read(&mut self, read_to: u64, unread: u64, now: Time) -> Option<u64> {
         if self.rtt == 0 || now.saturating_since(self.since).as_nanos() < self.rtt / 8 {

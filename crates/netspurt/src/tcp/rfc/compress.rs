@@ -53,7 +53,8 @@ impl SackCompression {
         }
     }
 
-    /// Called when the peer's SYN arrived. `sack` says whether both ends agreed on SACK.
+    /// Switches compression on or off when the peer's SYN has arrived. `sack` says whether both
+    /// ends agreed on SACK.
     pub(super) fn begin(&mut self, sack: bool) {
         self.is_on = self.is_wanted && sack;
     }
@@ -64,16 +65,16 @@ impl SackCompression {
         self.waiting > 0
     }
 
-    /// Called when an ACK is sent, with all waiting reports.
+    /// Notes that an ACK is sent, which carries all waiting reports.
     #[inline]
     pub(super) fn on_acknowledged(&mut self) {
         self.waiting = 0;
     }
 
-    /// Called when a segment arrived after the gap that begins with the octet `gap`. Returns how
-    /// long its report waits; `None` if the report is sent immediately. `rtt` is the smaller of
-    /// this host's two measurements: the round trip of its receiver and the srtt of its sender.
-    /// `rtt` is zero if the receiver has measured no round trip.
+    /// Returns how long the report of an arrived segment waits; `None` if the report is sent
+    /// immediately. The segment arrived after the gap that begins with the octet `gap`. `rtt` is
+    /// the smaller of this host's two measurements: the round trip of its receiver and the srtt of
+    /// its sender. `rtt` is zero if the receiver has measured no round trip.
     pub(super) fn wait(&mut self, gap: u64, rtt: Duration) -> Option<Duration> {
         if !self.is_on || self.waiting >= WAITING_MAX {
             return None;

@@ -24,7 +24,7 @@ pub enum Recovery {
     Sack,
     /// Forward acknowledgment (Mathis and Mahdavi 1996).
     Fack,
-    /// By time (RFC 8985).
+    /// RACK, which finds losses by time (RFC 8985).
     Rack,
 }
 
@@ -59,15 +59,15 @@ pub enum DelayedAck {
 pub enum Sampling {
     /// One segment at a time is timed (RFC 6298 §3).
     OnePerRtt,
-    /// The oldest segment that an ACK newly covers.
+    /// On each ACK, the round trip of the oldest segment that the ACK newly covers.
     EachAck,
-    /// Linux's rule: the same segment as for [`EachAck`](Self::EachAck), unless the ACK covers
-    /// retransmitted octets. For such an ACK the sample is the echo of a timestamp. Without
-    /// timestamps such an ACK gives no sample.
+    /// Linux's rule: the same as [`EachAck`](Self::EachAck) if the ACK covers no retransmitted
+    /// octets. If it covers some, the sample comes from the echo of a timestamp. Without
+    /// timestamps, this ACK gives no sample.
     EachAckOrEcho,
-    /// Each segment that an ACK newly covers (Allman and Paxson 1999).
+    /// The round trip of each segment that an ACK newly covers (Allman and Paxson 1999).
     EachSegment,
-    /// The echo of a timestamp, on each ACK of new data (RFC 7323 §4).
+    /// On each ACK of new data, the round trip by the echo of a timestamp (RFC 7323 §4).
     Timestamps,
 }
 
@@ -87,7 +87,7 @@ pub enum Restart {
 /// The effect of a Super Fast Retransmit on the congestion window, which the paper leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SfrResponse {
-    /// Nothing.
+    /// No effect.
     None,
     /// The effect of a loss found by duplicate ACKs.
     Halve,
@@ -111,13 +111,13 @@ pub struct RfcConfig {
     /// departs: RFC 9293 §3.7.1 - an MSS option below 88 octets counts as 88; the RFC sets no
     /// minimum.
     pub peer_mss_bytes_min: u32,
-    /// Offers and takes timestamps (RFC 7323 §3).
+    /// The connection offers and accepts timestamps (RFC 7323 §3).
     pub timestamps: bool,
-    /// Offers and takes SACK blocks (RFC 2018).
+    /// The connection offers and accepts SACK blocks (RFC 2018).
     pub sack: bool,
-    /// Offers and takes window scaling (RFC 7323 §2).
+    /// The connection offers and accepts window scaling (RFC 7323 §2).
     pub window_scaling: bool,
-    /// Offers and takes congestion marks (RFC 3168).
+    /// The connection offers and accepts congestion marks (RFC 3168).
     pub ecn: bool,
     /// How losses are found and repaired.
     pub recovery: Recovery,
@@ -128,7 +128,7 @@ pub struct RfcConfig {
     pub limited_transmit: bool,
     /// If few segments are outstanding, fewer duplicate ACKs show a loss (RFC 5827).
     pub early_retransmit: bool,
-    /// Proportional rate reduction (RFC 9937).
+    /// In recovery, proportional rate reduction sets cwnd (RFC 9937).
     pub prr: bool,
     /// The rules by which the congestion window is counted, cut and opened.
     pub cwnd_rules: CwndRules,
@@ -155,9 +155,9 @@ pub struct RfcConfig {
     /// A short segment waits only while another short segment is outstanding (Minshall 1999,
     /// `tcp_nagle_check`). Without the switch it waits while any octet is outstanding (RFC 896).
     pub minshall: bool,
-    /// Tail loss probes (RFC 8985 §7).
+    /// The sender sends tail loss probes (RFC 8985 §7).
     pub tlp: bool,
-    /// Detection of spurious timeouts from the next ACKs (RFC 5682).
+    /// F-RTO: the ACKs after a timeout show whether the timeout was spurious (RFC 5682).
     pub frto: bool,
     /// With SACK, F-RTO already decides with the first ACK, as in Linux (`tcp_process_loss`). RFC
     /// 5682 §3.1 step 2 waits for the next ACK.
@@ -166,11 +166,12 @@ pub struct RfcConfig {
     pub eifel: bool,
     /// The values that undoing a spurious cut restores.
     pub undo: Undo,
-    /// Reports duplicates (RFC 2883).
+    /// The receiving side reports duplicates (RFC 2883).
     pub dsack: bool,
-    /// Undoes a cut if all retransmissions of the repair were reported as duplicates (RFC 3708).
+    /// The sender undoes a cut if all retransmissions of the repair were reported as duplicates
+    /// (RFC 3708).
     pub dsack_undo: bool,
-    /// Super Fast Retransmit.
+    /// The constants of Super Fast Retransmit; `None` if it is off.
     pub sfr: Option<SfrConfig>,
     /// The effect of a Super Fast Retransmit on the congestion window.
     pub sfr_response: SfrResponse,
@@ -202,7 +203,7 @@ pub struct RfcConfig {
     pub initial_window_bytes: Option<u32>,
     /// The segments of each window are spread over a round trip.
     pub pacing: bool,
-    /// Holds short segments back while something is outstanding (RFC 896); see
+    /// The sender holds short segments back while something is outstanding (RFC 896); see
     /// [`minshall`](Self::minshall).
     pub nagle: bool,
     /// When the receiving side acknowledges.
@@ -210,8 +211,8 @@ pub struct RfcConfig {
     /// The maximum number of segments that are acknowledged immediately at the start (Linux's quick
     /// ACKs).
     pub quick_acks_segs: u32,
-    /// If segments were merged on their way into arriving packets (GRO): the octets of payload in
-    /// each segment, which count as a full segment.
+    /// The octets of payload in each segment, if arriving packets were merged from several segments
+    /// on their way (GRO). This number of octets counts as a full segment.
     pub merged_mss: Option<u16>,
     /// The octets that the receiving side can hold for its application; with autotuning the largest
     /// size of the buffer in octets of memory.
@@ -258,7 +259,8 @@ pub enum Undo {
 }
 
 impl RfcConfig {
-    /// The RFCs in force in 2026: RACK-TLP, proportional rate reduction, undoing of spurious cuts.
+    /// Returns the configuration of the RFCs in force in 2026: RACK-TLP, proportional rate
+    /// reduction, undoing of spurious cuts.
     ///
     /// departs: RFC 9293 §3.8.6.3 - the delayed ACK waits 40 ms, as in most stacks.
     pub fn rfc_2026() -> Self {
@@ -326,8 +328,8 @@ impl RfcConfig {
         }
     }
 
-    /// The profile from which scripts start: `rfc_2026` with Reno and NewReno and an ACK for every
-    /// segment. It lacks mechanisms that could hide the mechanism that a script tests.
+    /// Returns the profile from which scripts start: `rfc_2026` with Reno and NewReno and an ACK
+    /// for every segment. It lacks mechanisms that could hide the mechanism that a script tests.
     pub fn plain() -> Self {
         Self {
             recovery: Recovery::NewReno,
@@ -370,7 +372,7 @@ impl RfcConfig {
                 max: Duration::from_millis(196),
             },
             quick_acks_segs: 16,
-            // `tcp_rmem[2]`, and half of `tcp_rmem[1]`.
+            // The buffer is `tcp_rmem[2]`, and the first window is half of `tcp_rmem[1]`.
             receive_buffer_bytes: 6 << 20,
             first_window_bytes: 1 << 16,
             time_wait: Duration::from_secs(60),

@@ -45,7 +45,7 @@ pub(in crate::tcp) fn adjust(tcb: &mut Tcb, change: impl FnOnce(&mut RfcConfig))
     tcb.tx.config = Arc::clone(&tcb.config);
 }
 
-/// Called when the application sets a receive buffer of `octets` octets of memory.
+/// Sets the receive buffer to `octets` octets of memory, as an application does.
 pub(in crate::tcp) fn set_receive_memory(tcb: &mut Tcb, octets: u64) {
     if let Some(memory) = &mut tcb.rx.memory {
         memory.fix(octets);
@@ -74,9 +74,10 @@ pub(in crate::tcp) fn accepts(tcb: &Tcb, segment: &Segment, now: Time) -> bool {
         || tcb.rx.accepts(left, right, rules) && !tcb.header.is_old_duplicate(segment, rules, now)
 }
 
-/// Returns the initial sequence number of a new connection that replaces this one in TIME-WAIT. For
-/// this, `segment` must be a SYN with a higher number or a newer timestamp than all segments before
-/// (RFC 6191 §2). As in Linux, the number is beyond all that this connection could have sent.
+/// Returns the initial sequence number of a new connection that replaces this connection in
+/// TIME-WAIT. For this, `segment` must be a SYN with a higher number or a newer timestamp than all
+/// segments before (RFC 6191 §2). As in Linux, the number is beyond all that this connection could
+/// have sent.
 pub(in crate::tcp) fn successor(tcb: &Tcb, segment: &Segment) -> Option<u32> {
     let lone_syn = segment.flags.without(Flags::ECE.with(Flags::CWR)) == Flags::SYN;
     let newer = tcb.rx.octet(segment.seq) > tcb.rx.nxt

@@ -18,7 +18,7 @@ pub(super) struct CwndControl {
     initial: InitialWindow,
     /// Whether the algorithm also sets cwnd in recovery.
     is_owned: bool,
-    /// Octets below this one were sent in a flight that filled cwnd, so their ACKs open cwnd (RFC
+    /// Octets below this octet were sent in a flight that filled cwnd, so their ACKs open cwnd (RFC
     /// 2861 §3.1).
     filled_until: u64,
     /// How much of cwnd the sender uses. In Linux, this decides whether ACKs open cwnd.
@@ -65,8 +65,8 @@ impl CwndControl {
         self.is_owned
     }
 
-    /// Called when the octets of a full segment change from `before` to `now`. cwnd and ssthresh
-    /// keep their numbers of segments.
+    /// Scales the window when the octets of a full segment change from `before` to `now`. cwnd and
+    /// ssthresh keep their numbers of segments.
     #[inline]
     pub(super) fn follow_smss(&mut self, before: u64, now: u64) {
         if before != now {
@@ -79,14 +79,13 @@ impl CwndControl {
         }
     }
 
-    /// The initial window in octets, of segments of `smss`.
+    /// The initial window in octets, for segments of `smss` octets.
     #[inline]
     pub(super) fn initial(&self, smss: u64) -> u64 {
         self.initial.octets(smss)
     }
 
-    /// Called when the connection is open, with a window of `cwnd` octets after a handshake of
-    /// `rtt`.
+    /// Sets cwnd when the connection is open. `rtt` is the round trip of the handshake.
     pub(super) fn open(&mut self, cwnd: u64, rtt: Option<Duration>, now: Time) {
         self.window.cwnd = cwnd;
         self.usage.begin(now);
@@ -116,20 +115,21 @@ impl CwndControl {
         }
     }
 
-    /// Called when the `phase` of a repair ends. `burst_limit` is the maximum of cwnd if an ACK
+    /// Sets cwnd when the `phase` of a repair ends. `burst_limit` is the maximum of cwnd if an ACK
     /// could release a burst (RFC 6582 §3.2 step 3).
     pub(super) fn leave(&mut self, phase: Phase, burst_limit: Option<u64>) {
         let Window { cwnd, ssthresh } = self.window;
         self.window.cwnd = match phase {
             _ if self.is_owned() => cwnd,
-            // RFC 5681 §3.2 step 6, RFC 6675 §5, RFC 9937 §6.2.
+            // At the end of recovery cwnd is ssthresh (RFC 5681 §3.2 step 6, RFC 6675 §5, RFC 9937
+            // §6.2).
             Phase::Recovery => burst_limit.map_or(ssthresh, |most| ssthresh.min(most)),
             Phase::Cwr => cwnd.min(ssthresh),
             _ => cwnd,
         };
     }
 
-    /// Undoes a cut that proved spurious (RFC 4015 §3). The cut reduced the window `before`.
+    /// Undoes a cut that proved spurious (RFC 4015 §3). `before` is the window before the cut, and
     /// `pipe_prev` octets were outstanding at the cut. `resumed` is the number of octets that are
     /// in the network now, plus one burst.
     pub(super) fn undo_cut(&mut self, before: &Window, pipe_prev: u64, resumed: u64, how: Undo) {
@@ -145,7 +145,7 @@ impl CwndControl {
         }
     }
 
-    /// Called when the octets sent up to `nxt` fill cwnd.
+    /// Notes that the octets sent up to `nxt` fill cwnd.
     #[inline]
     pub(super) fn note_full(&mut self, nxt: u64) {
         self.filled_until = nxt;
@@ -190,7 +190,7 @@ impl CwndControl {
         }
     }
 
-    /// The rate at which the algorithm paces segments, if it does.
+    /// The rate at which the algorithm paces segments; `None` if it leaves pacing to the sender.
     pub(super) fn pacing_rate(&self) -> Option<BitRate> {
         self.algorithm.pacing_rate()
     }
@@ -224,8 +224,8 @@ mod tests {
         CongestionEvent { now: Time::ZERO, kind: Congestion::Loss, flight, smss: 1000 }
     }
 
-    /// RFC 5681 §3.1, equation 4: half of FlightSize, two segments at least. Linux halves the
-    /// window, in whole segments.
+    /// RFC 5681 §3.1, equation 4: ssthresh is half of FlightSize, and at least two segments. Linux
+    /// halves cwnd, in whole segments.
     #[test]
     fn a_cut_takes_half_of_the_outstanding_data_or_of_cwnd() {
         let cut = |flight, rules| {
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!((leave(Phase::Cwr, None), leave(Phase::Loss, None)), (7000, 15_000));
     }
 
-    /// RFC 5681 §4.1 and RFC 2861 §3.1.
+    /// RFC 5681 §4.1: cwnd falls to the initial window. RFC 2861 §3.1: cwnd is halved for each RTO.
     #[test]
     fn an_idle_cwnd_falls_to_the_initial_window_immediately_or_by_halves() {
         let rto = Duration::from_millis(200);

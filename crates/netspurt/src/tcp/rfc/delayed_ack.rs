@@ -9,13 +9,14 @@ use crate::wire::{TIMESTAMPS_BYTES, full_payload};
 
 use super::config::{DelayedAck, RfcConfig};
 
-/// Octets of a full segment before any segment arrived (`TCP_MSS_DEFAULT`).
+/// The octets that a full segment is assumed to have before any segment arrives
+/// (`TCP_MSS_DEFAULT`).
 const FULL_INITIAL: u64 = 536;
 /// The minimum number of octets of a full segment that carries no PSH (`TCP_MIN_MSS`).
 const FULL_MIN: u64 = 88;
 
-/// How many segments are acknowledged immediately after the application asked for it
-/// (`TCP_QUICKACK`).
+/// How many segments are acknowledged immediately after the application asked for immediate
+/// acknowledgments (`TCP_QUICKACK`).
 const QUICK_SEGS: u32 = 16;
 
 /// How many segments are acknowledged immediately after a congestion mark.
@@ -88,8 +89,8 @@ pub(super) struct AckDelay {
     /// Octets of a full segment: Linux's `rcv_mss`; with other algorithms the octets of the longest
     /// segment so far.
     full: u64,
-    /// Octets of the last segment, if it was shorter than `full` but may be a full one; otherwise
-    /// 0.
+    /// Octets of the last segment, if it was shorter than `full` but may be a full segment;
+    /// otherwise 0.
     candidate: u64,
     /// The wait before an acknowledgment in Linux. Zero before the first segment.
     ato: Duration,
@@ -124,8 +125,9 @@ impl AckDelay {
         }
     }
 
-    /// Called when the connection is open. The peer sends segments of up to `advertised` octets,
-    /// but probably of at most `likely` octets (`tcp_initialize_rcv_mss`).
+    /// Sets the first estimate of a full segment when the connection is open. The peer sends
+    /// segments of up to `advertised` octets, but probably of at most `likely` octets
+    /// (`tcp_initialize_rcv_mss`).
     pub(super) fn open(&mut self, advertised: u64, likely: u64) {
         self.advertised = advertised;
         if let DelayedAck::Adaptive { .. } = self.algorithm {
@@ -133,7 +135,8 @@ impl AckDelay {
         }
     }
 
-    /// Called when the next octets arrived in order, in parts of `part` octets, into a `window`.
+    /// Adapts the delay when the next octets arrived in order. The segment, or each segment that
+    /// was merged into it, has `part` octets. The receive window had `window` octets.
     pub(super) fn on_arrival(
         &mut self,
         segment: &Segment,
@@ -156,15 +159,14 @@ impl AckDelay {
         self.last_arrival = at.now;
     }
 
-    /// Called when a segment arrived beyond a hole. Such a segment also shows how long a full
-    /// segment is.
+    /// Learns from a segment that arrived beyond a hole how long a full segment is.
     pub(super) fn on_beyond(&mut self, segment: &Segment, part: u64) {
         if matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
             self.measure(segment, part);
         }
     }
 
-    /// Called when the window's threshold grew. An acknowledgment is sent immediately to advertise
+    /// Lets an acknowledgment be sent immediately when the window's threshold grew, to advertise
     /// the larger window (`icsk_ack.quick |= 1`).
     pub(super) fn on_growth(&mut self) {
         if self.quick_max > 0 && matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
@@ -172,8 +174,7 @@ impl AckDelay {
         }
     }
 
-    /// Called when the window is small. Acknowledgments are no longer sent immediately
-    /// (`__tcp_select_window`).
+    /// Ends the immediate acknowledgments when the window is small (`__tcp_select_window`).
     pub(super) fn on_scarcity(&mut self) {
         if matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
             self.quick = 0;
@@ -228,10 +229,10 @@ impl AckDelay {
         self.quick = self.quick.max(half.min(acks_max));
     }
 
-    /// Called when the application switched immediate acknowledgments on or off (`TCP_QUICKACK`).
-    /// This decides, as in Linux, whether the flow counts as interactive, and whether an `owed`
-    /// acknowledgment waits until all data is read (`tcp_sock_set_quickack`). Returns whether an
-    /// owed acknowledgment is sent now in any case.
+    /// Switches immediate acknowledgments on or off, as the application requests (`TCP_QUICKACK`).
+    /// With Linux's delays, the switch decides whether the flow counts as interactive, and whether
+    /// an `owed` acknowledgment waits until all data is read (`tcp_sock_set_quickack`). Returns
+    /// whether an owed acknowledgment is sent now without a further condition.
     pub(super) fn set_quick(&mut self, quick: bool, owed: bool) -> bool {
         if let DelayedAck::Adaptive { .. } = self.algorithm {
             self.interactive = !quick;
@@ -244,16 +245,16 @@ impl AckDelay {
         quick
     }
 
-    /// Called when a duplicate arrived. If its octets were already received `in_order`, the peer
-    /// may have missed an acknowledgment.
+    /// Handles a duplicate. If its octets were already received `in_order`, the peer may have
+    /// missed an acknowledgment, so the next acknowledgments are sent immediately.
     pub(super) fn on_duplicate(&mut self, in_order: bool, window: u64) {
         if in_order {
             self.enter_quick_acks(window, self.quick_max);
         }
     }
 
-    /// Called when a congestion mark arrived: the peer's cwnd may be very small
-    /// (`tcp_data_ecn_check`).
+    /// Handles a congestion mark: the next acknowledgments are sent immediately, because the peer's
+    /// cwnd may be very small (`tcp_data_ecn_check`).
     pub(super) fn on_mark(&mut self, window: u64) {
         self.enter_quick_acks(window, QUICK_AFTER_MARK);
     }
@@ -342,7 +343,8 @@ impl AckDelay {
         }
     }
 
-    /// Called when an acknowledgment was sent. `waited` says whether data had waited for it.
+    /// Notes that an acknowledgment was sent. `waited` says whether data had waited for the
+    /// acknowledgment.
     pub(super) fn on_acknowledged(&mut self, waited: bool) {
         self.pushed = Pushed::Never;
         if waited && self.quick > 0 {
@@ -353,13 +355,13 @@ impl AckDelay {
         }
     }
 
-    /// Called when data was sent. The data counts as an answer to the last arrival if it is sent
+    /// Notes that data was sent. The data counts as an answer to the last arrival if it is sent
     /// within the wait of a delayed ACK (`tcp_event_data_sent`).
     pub(super) fn on_data_sent(&mut self, now: Time) {
         self.interactive |= self.clock.jiffies_between(self.last_arrival, now) < self.ato;
     }
 
-    /// Called when the wait ended without an answer.
+    /// Adapts the next wait when a wait ended without an answer.
     pub(super) fn on_wait_over(&mut self, rto: Duration) {
         let DelayedAck::Adaptive { min, .. } = self.algorithm else { return };
         self.ato = if self.interactive { min } else { (self.ato * 2).min(rto) };

@@ -51,7 +51,7 @@ impl Tcb {
     }
 
     /// Sends full segments while both windows have room and no retransmission can be due. Returns
-    /// true if only cwnd stopped this, so that nothing else can be sent.
+    /// true if only cwnd stopped the sending. Nothing else can be sent in this case.
     #[inline]
     fn send_full(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(edges) = self.tx.clear_edges() else { return false };
@@ -135,7 +135,7 @@ impl Tcb {
         self.header.weigh(segment);
     }
 
-    /// Sends our SYN or SYN-ACK. `cause` is given if this is a retransmission.
+    /// Sends our SYN or SYN-ACK. `cause` is `None` for the first transmission.
     pub(super) fn send_syn(&mut self, cause: Option<Cause>, cx: &mut Context<'_>) {
         self.tx.send_syn(cx.now);
         let answering = self.life.state() == TcpState::SynReceived;

@@ -51,9 +51,9 @@ impl LossDetector {
         }
     }
 
-    /// The estimate of octets in the network: the outstanding octets, minus those that arrived or
-    /// are lost, plus retransmissions (RFC 6675 §4). Without SACK, each duplicate ACK counts as the
-    /// arrival of a segment.
+    /// The estimate of octets in the network: the outstanding octets, minus the octets that arrived
+    /// or are lost, plus retransmissions (RFC 6675 §4). Without SACK, each duplicate ACK counts as
+    /// the arrival of a segment.
     #[inline]
     pub(super) fn pipe(&self, window: &SendWindow, config: &RfcConfig) -> u64 {
         let in_network = if config.cwnd_rules.whole_segments {
@@ -75,8 +75,7 @@ impl LossDetector {
         window.flight().saturating_sub(self.limited)
     }
 
-    /// Called on an ACK of new octets when no loss was suspected. Sets the count of duplicates to
-    /// zero.
+    /// Sets the counts to zero on an ACK of new octets when no loss was suspected.
     #[inline]
     pub(super) fn on_calm_ack(&mut self) {
         (self.dupacks, self.dup_bytes, self.limited) = (0, 0, 0);
@@ -120,14 +119,14 @@ impl LossDetector {
         self.dupacks > 0 || self.scoreboard.sacked() > 0
     }
 
-    /// Called when the segment that begins at `left` arrived after later segments.
+    /// Notes that the segment that begins at `left` arrived after later segments.
     pub(super) fn note_reordering(&mut self, left: u64, window: &SendWindow) {
         let una = (self.scoreboard.sacked() == 0).then_some(window.una);
         self.rack.note_reordering(left, una, window.smss);
     }
 
-    /// Called on a partial ACK, which shows that the head is lost (RFC 6582 §3.2 step 3). Returns
-    /// whether there is a head.
+    /// Without SACK, marks the head as lost, because a partial ACK arrived (RFC 6582 §3.2 step 3).
+    /// Returns whether a segment was marked.
     pub(super) fn on_partial_ack(&mut self) -> bool {
         let found = !self.uses_sack && !self.scoreboard.is_empty();
         if found {
@@ -152,7 +151,7 @@ impl LossDetector {
     }
 
     /// Marks the segments that the connection's rule calls lost. Returns the time after which RACK
-    /// must look again, if it must.
+    /// must look again; `None` if it need not look again.
     pub(super) fn detect(&mut self, repair: &Repair, scene: &LossContext<'_>) -> Option<Duration> {
         let repairing = repair.phase.is_repairing();
         if !self.uses_sack {
@@ -251,16 +250,16 @@ impl LossDetector {
     fn detect_by_time(&mut self, repairing: bool, scene: &LossContext<'_>) -> Option<Duration> {
         let head = self.scoreboard.front();
         if self.scoreboard.is_orderly() && head.is_none_or(|head| self.rack.is_younger(head)) {
-            // All outstanding segments were sent after those that have arrived.
+            // All outstanding segments were sent after the segments that have arrived.
             return None;
         }
         let with = self.circumstances(scene, repairing)?;
         self.rack.detect(&mut self.scoreboard, &with)
     }
 
-    /// Called after a timeout. Marks everything outstanding as lost. With RACK, marks only the head
-    /// and the segments that were sent long enough ago. The other segments may still be on their
-    /// way (RFC 8985 §6.3).
+    /// Marks all outstanding segments as lost after a timeout. With RACK, marks only the head and
+    /// the segments that were sent long enough ago. The other segments may still be on their way
+    /// (RFC 8985 §6.3).
     pub(super) fn on_timeout(&mut self, scene: &LossContext<'_>) {
         self.forget_duplicates();
         self.limited = 0;
@@ -371,8 +370,8 @@ mod tests {
         assert_eq!(bench.detect(at(100)).0, [0]);
     }
 
-    /// RFC 6675 §4, IsLost: DupThresh discontiguous runs, or more than (DupThresh - 1) * SMSS
-    /// octets above.
+    /// RFC 6675 §4, IsLost: a segment is lost if DupThresh discontiguous runs, or more than
+    /// (DupThresh - 1) * SMSS octets, are reported above it.
     #[test]
     fn three_runs_or_more_than_two_segments_above_indicate_a_loss() {
         let mut runs = bench(Recovery::Sack);
@@ -408,9 +407,10 @@ mod tests {
         assert_eq!(bench.detect(at(124)), (vec![0, 1000], None));
     }
 
-    /// RFC 8985 §6.3: the head is lost, and so is what was sent long enough ago.
+    /// RFC 8985 §6.3: after a timeout the head counts as lost, and so does each segment that was
+    /// sent long enough ago.
     #[test]
-    fn after_a_timeout_rack_spares_segments_that_may_be_on_their_way() {
+    fn after_a_timeout_rack_does_not_mark_segments_that_may_be_on_their_way() {
         let lost_at = |recovery, now| {
             let mut bench = bench(recovery);
             bench.sack(9000, 10_000, at(109));
@@ -423,7 +423,7 @@ mod tests {
         assert_eq!(lost_at(Recovery::Sack, at(110)), 9000);
     }
 
-    /// A segment of half the MSS fills as much of cwnd as a full segment.
+    /// If cwnd counts segments, a segment of half the MSS fills as much of cwnd as a full segment.
     #[test]
     fn if_cwnd_counts_segments_the_pipe_counts_segments_too() {
         let pipe = |rules| {
@@ -439,7 +439,7 @@ mod tests {
         assert_eq!((pipe(CwndRules::RFC), pipe(CwndRules::LINUX)), (7000, 14_000));
     }
 
-    /// RFC 5827 §3.1: ER_thresh is one less than the segments outstanding.
+    /// RFC 5827 §3.1: ER_thresh is one less than the number of outstanding segments.
     #[test]
     fn with_few_outstanding_segments_fewer_duplicates_indicate_a_loss() {
         let mut bench = bench(Recovery::NewReno);

@@ -41,8 +41,8 @@ pub(super) enum Persisted {
 }
 
 impl RfcSender {
-    /// Called when the retransmission timer fired. `kind` says whether it was armed for a SYN or
-    /// for other octets.
+    /// Processes a firing of the retransmission timer. `kind` says whether the timer was armed for
+    /// a SYN or for other octets.
     pub(super) fn on_timeout(&mut self, kind: TimeoutKind, cx: &mut Context<'_>) -> Timeout {
         self.timers.retransmission.stop();
         if self.recovery.loss.scoreboard.is_empty() {
@@ -73,7 +73,7 @@ impl RfcSender {
         Timeout::Repair
     }
 
-    /// Called when RACK's timer fired. RACK looks again at segments that were not late enough
+    /// Carries out the work of RACK's timer: RACK looks again at segments that were not late enough
     /// before.
     pub(super) fn on_reorder_timer(&mut self, now: Time) {
         self.timers.stop_reordering();
@@ -91,8 +91,9 @@ impl RfcSender {
     /// Arms the timer of tail loss probes. RFC 8985 §7.2: a probe is due some round trips after the
     /// last transmission or ACK, but at the latest when the retransmission timer would fire.
     ///
-    /// With `head_bounds_probes`, a probe after new data that was `sent` is due at the latest one
-    /// RTO after the head's last transmission, unless this instant has passed.
+    /// `sent` says whether data was just sent. In this case `head_bounds_probes` has an effect: the
+    /// probe is due at the latest one RTO after the head's last transmission, unless this instant
+    /// has passed.
     pub(super) fn arm_tail_probe(&mut self, sent: bool, now: Time) {
         self.timers.stop_tail_probe();
         let loss = &self.recovery.loss;
@@ -124,7 +125,7 @@ impl RfcSender {
         }
         let last = self.recovery.loss.scoreboard.len().checked_sub(1)?;
         if self.window.grows_packets() {
-            // A probe is one segment, whatever cwnd allows.
+            // A probe is a single segment, even if cwnd allows more.
             self.window.grow_packet(self.window.smss);
         }
         let data = self.window.next_data();
@@ -219,8 +220,8 @@ impl RfcSender {
         }
     }
 
-    /// Called on an ACK while nothing is outstanding. With `acks_restart_probes`, the wait for the
-    /// next probe starts again if the window of this ACK holds data back.
+    /// Processes an ACK that arrives while nothing is outstanding. With `acks_restart_probes`, the
+    /// wait for the next probe starts again if the window of this ACK holds data back.
     pub(super) fn restart_persist(&mut self) {
         if self.config.send_rules.acks_restart_probes {
             self.timers.stop_persist();
@@ -241,7 +242,7 @@ impl RfcSender {
             self.persist.reset();
             let mut departure = self.send_fresh(room, now);
             if self.config.send_rules.pushes_packets {
-                // `tcp_write_wakeup`.
+                // Linux sets PSH in this segment (`tcp_write_wakeup`).
                 departure.push = true;
                 self.recovery.loss.scoreboard.push_last();
             }

@@ -118,8 +118,8 @@ impl HeaderState {
         }
     }
 
-    /// Whether the segment's timestamp is older than the last one, which shows an old duplicate
-    /// (RFC 7323 §5.2).
+    /// Whether the segment's timestamp is older than the peer's newest timestamp, which shows an
+    /// old duplicate (RFC 7323 §5.2).
     pub(super) fn is_old_duplicate(
         &self,
         segment: &Segment,
@@ -169,14 +169,14 @@ impl HeaderState {
         u64::from(segment.window) << self.agreed.peer_shift
     }
 
-    /// The SACK blocks that fit into a segment without payload (RFC 2018 §3).
+    /// The number of SACK blocks that fit into a segment without payload (RFC 2018 §3).
     #[inline]
     pub(super) fn sack_room(&self) -> usize {
         if self.agreed.timestamps { SackBlocks::MAX_STAMPED } else { SackBlocks::MAX }
     }
 
-    /// The SACK blocks that fit into a segment whose payload is `spare` octets shorter than that of
-    /// a full segment.
+    /// The number of SACK blocks that fit into a segment whose payload is `spare` octets shorter
+    /// than the payload of a full segment.
     #[inline]
     pub(super) fn sack_room_in(&self, spare: u64) -> usize {
         // With padding the option has 4 octets, and 8 for each block.
@@ -239,13 +239,13 @@ mod tests {
         let config = RfcConfig { sack: false, ..RfcConfig::rfc_2026() };
         let agreed = Agreed::on(&syn(None, Some(20), true), &config);
         assert!(!agreed.sack && !agreed.timestamps && agreed.scaling);
-        // RFC 7323 §2.3: a shift above 14 counts as 14; ours suffices to advertise 4 MiB.
+        // RFC 7323 §2.3: a shift above 14 counts as 14. Our shift of 7 suffices to advertise 4 MiB.
         assert_eq!((agreed.peer_shift, agreed.own_shift), (14, 7));
         let agreed = Agreed::on(&syn(None, None, true), &RfcConfig::rfc_2026());
         assert!(agreed.sack && !agreed.scaling && agreed.own_shift == 0);
     }
 
-    /// RFC 9293 §3.7.1 and RFC 6691 §2.
+    /// RFC 9293 §3.7.1 and RFC 6691 §2: the octets of options are subtracted from the MSS.
     #[test]
     fn a_full_segment_has_the_smaller_mss_less_the_timestamps() {
         let smss = |mss, timestamps, header_bytes| {

@@ -33,8 +33,7 @@ pub struct ConnectionInfo {
     pub outstanding: OutstandingInfo,
     /// The estimate of octets in the network.
     pub pipe: u64,
-    /// The state of the retransmission timer. The variation in it does not include the timer's
-    /// minimum.
+    /// The state of the retransmission timer. Its rttvar does not include the timer's minimum.
     pub rto: RtoState,
     /// Smoothed round trip to the nanosecond.
     pub srtt: Option<Duration>,
@@ -44,13 +43,14 @@ pub struct ConnectionInfo {
     pub reordering: ReorderingInfo,
     /// Octets written and not sent.
     pub unsent: u64,
-    /// The data delivered to the peer, as far as acknowledgments show.
+    /// The data that was delivered to the peer, according to the acknowledgments.
     pub delivered: DeliveredInfo,
     /// The peer's window.
     pub peer_window: u64,
     /// The largest window that the peer ever offered.
     pub peer_window_max: u64,
-    /// The pacing rate.
+    /// The pacing rate, computed even if the sender does not pace; `None` before the first round
+    /// trip.
     pub pacing: Option<BitRate>,
     /// Octets acknowledged in order.
     pub acked: u64,
@@ -75,12 +75,13 @@ pub struct ReorderingInfo {
 /// The data that a connection has delivered to its peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveredInfo {
-    /// Octets.
+    /// Octets delivered.
     pub bytes: u64,
     /// The last rate that was sampled, as octets in a time. A sample that the application limited
-    /// counts only if its rate is not lower (`tcp_rate_gen`). `None` if samples are not taken.
+    /// counts only if its rate is not lower than the last rate (`tcp_rate_gen`). `None` if samples
+    /// are not taken.
     pub rate: Option<(u64, Duration)>,
-    /// Whether the application limited that sample.
+    /// Whether the application limited the sample of `rate`.
     pub is_app_limited: bool,
 }
 
@@ -95,7 +96,7 @@ pub struct OptionsInfo {
     pub ecn: bool,
     /// Whether any segment from the peer was ECN-capable.
     pub ecn_seen: bool,
-    /// The peer's shift and ours, if windows are scaled (RFC 7323 §2).
+    /// The peer's shift and our shift (RFC 7323 §2); `None` if windows are not scaled.
     pub shifts: Option<(u8, u8)>,
 }
 
@@ -113,11 +114,13 @@ pub struct ProbesInfo {
 pub struct OutstandingInfo {
     /// All outstanding segments.
     pub segs: u64,
-    /// The packets for offload in which these segments were sent, as far as known.
+    /// The packets for segmentation offload in which these segments were sent. Without offload,
+    /// each segment is a packet.
     pub packets: u64,
     /// Octets of payload in these segments.
     pub data_bytes: u64,
-    /// Segments known to have arrived. Without SACK, these are the duplicate ACKs.
+    /// Segments known to have arrived. Without SACK, each duplicate ACK counts as an arrived
+    /// segment.
     pub sacked_segs: u64,
     /// Segments that count as lost.
     pub lost_segs: u64,
@@ -128,11 +131,11 @@ pub struct OutstandingInfo {
 /// The receiving half of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceivingInfo {
-    /// Our window, as last advertised.
+    /// The receive window that this end last advertised.
     pub window: u64,
-    /// Whether the peer's FIN arrived, and all before it.
+    /// Whether the peer's FIN and all octets before it arrived.
     pub has_fin: bool,
-    /// The memory of the receive buffer, if it is counted.
+    /// The memory of the receive buffer; `None` if memory is not counted.
     pub memory: Option<MemoryInfo>,
     /// The counts of arrivals.
     pub count: ReceiveCount,
@@ -142,7 +145,7 @@ pub struct ReceivingInfo {
     pub packet_bytes: u64,
     /// How long the next acknowledgment may wait: Linux's `ato`.
     pub ack_wait: Duration,
-    /// Octets of payload in what counts as a full segment from the peer.
+    /// Octets of payload that count as a full segment from the peer.
     pub peer_smss: u64,
 }
 

@@ -89,17 +89,17 @@ impl Lifecycle {
         }
     }
 
-    /// Called when the peer's SYN came, before our SYN or simultaneously.
+    /// Moves to SYN-RECEIVED, because the peer's SYN came before our SYN or simultaneously.
     pub(super) fn on_syn(&mut self) {
         (self.state, self.attempted) = (TcpState::SynReceived, true);
     }
 
-    /// Called when both SYNs are acknowledged.
+    /// Moves to ESTABLISHED, because both SYNs are acknowledged.
     pub(super) fn establish(&mut self) {
         self.state = TcpState::Established;
     }
 
-    /// Called when our FIN was sent.
+    /// Moves to the next state, because our FIN was sent.
     pub(super) fn on_fin_sent(&mut self) {
         self.state = self.state.after_fin_sent();
     }
@@ -119,12 +119,12 @@ impl Lifecycle {
         self.time_wait_end = now + self.time_wait;
     }
 
-    /// Called when the connection has ended.
+    /// Moves to CLOSED, because the connection has ended.
     pub(super) fn end(&mut self) {
         (self.state, self.time_wait_end) = (TcpState::Closed, Time::NEVER);
     }
 
-    /// Called when the connection has ended because of a failure.
+    /// Moves to CLOSED because of `failure`.
     pub(super) fn fail(&mut self, failure: Failure) {
         self.failure = Some(failure);
         self.end();

@@ -12,7 +12,7 @@ pub(super) struct MarkEcho {
     in_text_only: bool,
     /// Whether ECN was agreed on.
     is_on: bool,
-    /// Whether marks are echoed now. This ends when the peer says that it reacted.
+    /// Whether marks are echoed now. The echo ends when the peer says by CWR that it reacted.
     pub(super) is_echoed: bool,
     /// Whether any segment so far was ECN-capable.
     pub(super) is_seen: bool,
@@ -26,14 +26,15 @@ impl MarkEcho {
         Self { in_text_only, is_on: false, is_echoed: false, is_seen: false }
     }
 
-    /// Called on the peer's SYN. `ecn` says whether ECN is agreed on.
+    /// Begins with the peer's SYN. `ecn` says whether both ends agreed on ECN.
     pub(super) fn begin(&mut self, ecn: bool) {
         self.is_on = ecn;
     }
 
-    /// Called when a segment arrived. Returns whether the segment must be acknowledged immediately.
-    /// The reason is a mark. If marks count only in new data, the reason is CWR in a segment with
-    /// data, SYN or FIN. CWR says that the peer reacted (`tcp_ecn_accept_cwr`).
+    /// Processes the mark and the CWR of an arrived segment. By CWR the peer says that it reacted
+    /// (`tcp_ecn_accept_cwr`). Returns whether the segment must be acknowledged immediately. If
+    /// marks count only in new data, this is a segment with CWR and with data, SYN or FIN.
+    /// Otherwise this is a segment with a mark.
     pub(super) fn on_segment(&mut self, segment: &Segment) -> bool {
         if !self.is_on {
             return false;
@@ -50,7 +51,7 @@ impl MarkEcho {
         marked
     }
 
-    /// Called when new data arrived and marks count only in new data. Returns whether the next
+    /// Processes the mark of new data, if marks count only in new data. Returns whether the next
     /// acknowledgments must be sent immediately. This is necessary after the first mark that is
     /// echoed. It is also necessary after data that is not ECN-capable although earlier data was
     /// ECN-capable. Such data is probably a retransmission (`tcp_data_ecn_check`).
@@ -82,7 +83,7 @@ mod tests {
         marks
     }
 
-    /// RFC 3168 §6.1.3.
+    /// RFC 3168 §6.1.3: the receiver echoes marks until it receives CWR.
     #[test]
     fn marks_are_echoed_until_the_peer_says_that_it_reacted() {
         let mut marks = marks(false);

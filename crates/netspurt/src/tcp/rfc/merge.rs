@@ -1,5 +1,5 @@
 //! Generic receive offload (GRO): segments that arrive directly after each other are merged into
-//! one. One ACK then acknowledges all of them.
+//! one segment. One ACK then acknowledges all merged segments.
 
 use crate::segment::{Flags, Segment};
 use crate::units::Time;
@@ -26,7 +26,7 @@ pub(super) struct Merging {
 }
 
 impl Merging {
-    /// True if nothing waits.
+    /// True if no segment waits.
     pub(super) fn is_empty(&self) -> bool {
         self.held.len == 0
     }
@@ -62,7 +62,8 @@ impl Merging {
         self.held.flags = self.held.flags.with(segment.flags);
     }
 
-    /// Removes and returns the waiting segment, with the octets of payload in each of its segments.
+    /// Removes and returns the waiting segment, with the octets of payload in each segment that was
+    /// merged into it.
     pub(super) fn take(&mut self) -> Option<(Segment, u16)> {
         let Self { held, full, .. } = core::mem::take(self);
         (held.len > 0).then_some((held, full))

@@ -7,7 +7,7 @@ use super::merge::can_wait;
 use super::state::TcpState;
 use super::tcb::Tcb;
 
-/// Called when a segment arrived.
+/// Processes an arrived segment, or lets it wait if the host merges segments.
 #[inline]
 pub(in crate::tcp) fn on_segment(tcb: &mut Tcb, segment: &Segment, cx: &mut Context<'_>) {
     if tcb.config.receive_rules.gro.is_zero() {
@@ -17,7 +17,7 @@ pub(in crate::tcp) fn on_segment(tcb: &mut Tcb, segment: &Segment, cx: &mut Cont
     }
 }
 
-/// Called when a segment arrived that may wait for others.
+/// Merges an arrived segment with the waiting segment, lets it wait, or processes it immediately.
 #[inline(never)]
 fn merge(tcb: &mut Tcb, segment: &Segment, cx: &mut Context<'_>) {
     if tcb.merging.is_continued_by(segment) {

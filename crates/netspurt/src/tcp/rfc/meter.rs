@@ -20,7 +20,8 @@ struct TimedSegment {
 
 packed_value!(TimedSegment { end, at });
 
-/// When the segments that an ACK newly covers were sent. Only segments that were sent once count.
+/// The sending times of the segments that an ACK newly covers. Only segments that were sent once
+/// count.
 #[derive(Debug, Default)]
 struct Covered {
     oldest: Option<Time>,
@@ -50,21 +51,22 @@ pub(super) struct RttMeter {
 packed!(RttMeter { min_rtt, srtt, handshake_rtt, timed, covered, round_end, round });
 
 impl RttMeter {
-    /// Called when the connection is open. Data begins after the handshake, and the first round
-    /// ends with the first octet of data.
+    /// Begins the first round when the connection is open. Data begins after the handshake, and the
+    /// first round ends with the first octet of data.
     pub(super) fn open(&mut self) {
         self.round_end = 1;
     }
 
-    /// Called when new octets up to `end` were sent at `at`. They are timed if no other octets are
-    /// timed.
+    /// Notes that new octets up to `end` were sent at `at`. These octets are timed if no other
+    /// octets are timed.
     #[inline]
     pub(super) fn on_sent(&mut self, end: u64, at: Time) {
         self.timed.get_or_insert(TimedSegment { end, at });
     }
 
-    /// Called when the segment that starts at octet `seq` was retransmitted. Its ACK may then
-    /// answer either copy (Karn and Partridge 1987).
+    /// Notes that the segment that starts at octet `seq` was retransmitted. If it lies below the
+    /// end of the timed octets, timing ends, because the ACK may answer either copy (Karn and
+    /// Partridge 1987). Without `karn`, timing continues.
     pub(super) fn on_retransmitted(&mut self, seq: u64, karn: bool) {
         if karn && self.timed.is_some_and(|timed| seq < timed.end) {
             self.stop_timing();
@@ -76,14 +78,14 @@ impl RttMeter {
         self.timed = None;
     }
 
-    /// Called when an ACK arrived, before the segments that it covers are known.
+    /// Begins to process an ACK. The segments that the ACK covers are not known yet.
     #[inline]
     pub(super) fn begin_ack(&mut self) {
         (self.covered.oldest, self.covered.newest) = (None, None);
         self.covered.each.clear();
     }
 
-    /// Called when the ACK covers in order a segment that was sent once, at `sent`.
+    /// Notes that the ACK covers in order a segment that was sent once, at `sent`.
     #[inline]
     pub(super) fn cover(&mut self, sent: Time, config: &RfcConfig) {
         self.covered.oldest.get_or_insert(sent);
@@ -162,8 +164,8 @@ impl RttMeter {
         }
     }
 
-    /// An ACK may newly cover segments that were sent once. Returns when the oldest of them was
-    /// sent.
+    /// Returns the sending time of the oldest segment that the ACK newly covers. Only segments that
+    /// were sent once count.
     fn sent_once(&self, news: &News, config: &RfcConfig) -> Option<Time> {
         self.covered.oldest.filter(|_| !is_doubtful(news, config)).or(news.sacked_oldest)
     }
@@ -224,8 +226,8 @@ impl RttMeter {
         timer.sample(trip, cx);
     }
 
-    /// Called when our SYN is acknowledged with `echo`. The SYN was sent `times` times, the last
-    /// time at `sent`.
+    /// Measures the handshake when our SYN is acknowledged. The acknowledgment echoes the timestamp
+    /// `echo`. The SYN was sent `times` times, the last time at `sent`.
     pub(super) fn measure_handshake(
         &mut self,
         (sent, times): (Time, u8),
@@ -263,7 +265,8 @@ fn is_doubtful(news: &News, config: &RfcConfig) -> bool {
     news.covers_copy && config.karn && config.sampling == Sampling::EachAckOrEcho
 }
 
-/// Returns the round trip from an echo, which is needed because the segment was sent twice.
+/// Returns the round trip that the echo of a timestamp shows, for a segment that was sent twice;
+/// `None` if echoes are not used for these segments.
 fn doubtful_echo(echo: Option<u32>, config: &RfcConfig, now: Time) -> Option<Duration> {
     let uses_echo = config.sampling == Sampling::EachAckOrEcho;
     let echo = echo.filter(|echo| uses_echo && *echo > 0)?;
@@ -404,7 +407,8 @@ mod tests {
             bench.send(0);
             bench.send(30);
             let samples = bench.ack(100, &[0, 30], acked(2000));
-            // The minimum, which is exact to the nanosecond, comes from the newest segment.
+            // The minimum round trip, which is exact to the nanosecond, comes from the newest
+            // segment.
             assert_eq!(bench.meter.min_rtt, Some(Duration::from_millis(70)));
             samples
         };
@@ -414,7 +418,7 @@ mod tests {
 
     /// RFC 7323 §4.1, and Linux's rule if all covered segments were sent twice.
     #[test]
-    fn an_echo_always_gives_a_sample_or_in_linux_only_if_no_segment_does() {
+    fn with_timestamps_the_echo_gives_the_sample_and_in_linux_only_if_no_segment_gives_one() {
         let echo = |sampling, covered: &[u64]| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -470,7 +474,7 @@ mod tests {
     /// With Linux's `rtt_seq`, a round ends only with an ACK beyond the octet that was next to be
     /// sent.
     #[test]
-    fn a_round_ends_when_all_that_was_outstanding_is_acknowledged_or_in_linux_more() {
+    fn a_round_ends_when_all_outstanding_data_is_acknowledged_and_in_linux_only_beyond_it() {
         let rounds = |rounds_end_beyond| {
             let mut bench = bench(Sampling::EachAck);
             bench.config.timer_rules.rounds_end_beyond = rounds_end_beyond;

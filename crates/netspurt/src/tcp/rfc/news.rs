@@ -39,11 +39,11 @@ pub(super) struct News {
     pub(super) delivered_segs: u64,
     /// Octets whose arrival duplicate ACKs had indicated before this ACK.
     pub(super) stood_for: u64,
-    /// The ACK may newly report by SACK segments that were sent once. This is when the oldest of
-    /// them was sent.
+    /// The sending time of the oldest segment that the ACK newly reports by SACK. Only segments
+    /// that were sent once count.
     pub(super) sacked_oldest: Option<Time>,
-    /// When the oldest of the newly covered retransmitted segments was last sent. `None` with
-    /// Karn's rule, because the ACK may answer another copy.
+    /// The last sending time of the oldest retransmitted segment that the ACK newly covers. `None`
+    /// with Karn's rule, because the ACK may answer another copy.
     pub(super) retransmitted_oldest: Option<Time>,
     /// Whether the ACK covers, in order, octets that were retransmitted.
     pub(super) covers_copy: bool,
@@ -60,14 +60,14 @@ pub(super) struct News {
 }
 
 impl News {
-    /// Called for each segment `sent` that the ACK newly covers. `point` is the end of the octets
-    /// that were outstanding when the repair began.
+    /// Notes that the ACK newly covers the segment `sent`. `point` is the end of the octets that
+    /// were outstanding when the repair began.
     pub(super) fn cover(&mut self, sent: &SentSegment, point: u64) {
         self.covers_original |= sent.times == 1 && sent.end() <= point;
         self.delivered_segs += 1;
     }
 
-    /// Whether the ACK acknowledges new octets and reports nothing.
+    /// Whether the ACK acknowledges new octets and reports nothing new by SACK.
     pub(super) fn is_plain(&self) -> bool {
         self.acked > 0 && self.sacked == 0 && self.dsack.is_none()
     }
@@ -115,7 +115,8 @@ impl News {
 pub(super) struct Reports {
     /// Arrivals, in ascending order.
     pub(super) arrived: [Option<(u64, u64)>; SackBlocks::MAX],
-    /// A duplicate (RFC 2883 §4: a first block below the ACK, or within the second).
+    /// A duplicate, which the first block reports if it lies below the ACK or within the second
+    /// block (RFC 2883 §4).
     pub(super) duplicate: Option<(u64, u64)>,
 }
 
@@ -170,7 +171,7 @@ mod tests {
         assert_eq!(reports.duplicate, None);
     }
 
-    /// RFC 2883 §4.1 and §4.2: below the ACK, or within the second block.
+    /// RFC 2883 §4.1 and §4.2: the first block lies below the ACK, or within the second block.
     #[test]
     fn a_first_block_below_the_ack_or_within_the_second_reports_a_duplicate() {
         assert_eq!(read(&[(1000, 2000)]).duplicate, Some((1000, 2000)));

@@ -79,9 +79,9 @@ pub(super) fn place_of_new(sender: &mut RfcSender, len: u64) -> PacketPlace {
     place
 }
 
-/// Called when the segment at the place `at` of the scoreboard is retransmitted. Returns the place
-/// of the segment in its packet. Other lost segments of the same original packet may share the
-/// packet (`tcp_retransmit_skb`).
+/// Returns the place of a retransmitted segment in its packet. The segment is at the place `at` of
+/// the scoreboard. Other lost segments of the same original packet may share the packet
+/// (`tcp_retransmit_skb`).
 pub(super) fn place_of_copy(sender: &mut RfcSender, at: usize, cause: Cause) -> PacketPlace {
     if !sender.config.send_rules.pushes_packets {
         return PacketPlace::default();

@@ -75,7 +75,7 @@ impl RfcSender {
         self.recovery.loss.scoreboard.is_empty() && self.window.unsent() == 0
     }
 
-    /// Called when no segment is to be sent.
+    /// Notes that no segment is to be sent.
     #[inline]
     pub(super) fn rest(&mut self) {
         self.account.held_by = HeldBy::Nothing;
@@ -126,9 +126,9 @@ impl RfcSender {
         lost.or_else(|| self.next_new(now)).or_else(|| self.next_doubtful(now))
     }
 
-    /// Called when everything that may be sent was sent. Arms the timers of tail loss probes and of
-    /// window probes. `sent` says whether anything was sent, and `waited` whether there was new
-    /// data to send.
+    /// Ends a burst, after everything that may be sent was sent. Arms the timers of tail loss
+    /// probes and of window probes. `sent` says whether anything was sent, and `waited` whether
+    /// there was new data to send.
     #[inline]
     pub(super) fn end_burst(&mut self, sent: bool, waited: bool, now: Time) {
         if sent || self.moved {
@@ -163,8 +163,8 @@ impl RfcSender {
         self.account.held_by = self.what_holds(now, pipe);
     }
 
-    /// Sets whether the host's own queue drops segments that leave. If the rules let the sender
-    /// learn of drops, it sends nothing in this time.
+    /// Sets whether the host's own queue drops segments that leave. A sender that learns of drops
+    /// (`learns_drops`) sends nothing while the queue drops segments.
     pub(super) fn set_refused(&mut self, refused: bool) {
         self.persist.is_refused = refused && self.config.send_rules.learns_drops;
     }
@@ -284,8 +284,8 @@ impl RfcSender {
         NextSegment::of(&sent, &self.window, place, None)
     }
 
-    /// Called when a segment with `len` octets of payload was sent. With its headers the segment
-    /// has `size_bytes` octets.
+    /// Notes that a segment with `len` octets of payload was sent. With its headers the segment has
+    /// `size_bytes` octets.
     #[inline]
     pub(super) fn on_departed(&mut self, len: u64, size_bytes: u16, now: Time) {
         self.count.data_segments += u64::from(len > 0);
@@ -304,7 +304,8 @@ impl RfcSender {
         cwnd.pacing_rate().or_else(spread)
     }
 
-    /// Called before new octets are sent after a time in which nothing was outstanding.
+    /// Applies the rules for idle times. The sender is about to send new octets after a time in
+    /// which nothing was outstanding.
     fn restart_after_idle(&mut self, now: Time) {
         let (idle, rto) = (now.saturating_since(self.last_sent), self.timers.retransmission.rto());
         let shrinks = self.config.cwnd_rules.idle_restart && !self.recovery.cwnd.is_owned();

@@ -19,7 +19,7 @@ pub(super) struct Pacer {
 packed!(Pacer { until } keeps { is_on });
 
 impl Pacer {
-    /// Makes a pacer. It holds no segment back unless it `is_on`.
+    /// Makes a pacer. It holds segments back only if it `is_on`.
     pub(super) fn new(is_on: bool) -> Self {
         Self { is_on, until: Time::ZERO }
     }
@@ -29,7 +29,8 @@ impl Pacer {
         self.is_on
     }
 
-    /// The time until which the pacer holds the next segment back, if it does.
+    /// Returns until when the pacer holds the next segment back; `None` if it does not hold it
+    /// back.
     #[inline]
     pub(super) fn holds(&self, now: Time) -> Option<Time> {
         (now < self.until).then_some(self.until)
@@ -40,7 +41,7 @@ impl Pacer {
         self.until = now;
     }
 
-    /// Called when a segment of `octets` was sent. The next segment may be sent after the time that
+    /// Notes that a segment of `octets` was sent. The next segment may be sent after the time that
     /// these octets take at `rate`.
     pub(super) fn on_departed(&mut self, octets: u64, rate: Option<BitRate>, now: Time) {
         if let Some(rate) = rate {
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paced_segment_waits_for_the_time_of_the_one_before() {
+    fn a_paced_segment_waits_for_the_transmission_time_of_the_segments_before_it() {
         let ms = |n| Time::ZERO + Duration::from_millis(n);
         let rate = BitRate::new(8_000_000);
         let mut pacer = Pacer::new(true);

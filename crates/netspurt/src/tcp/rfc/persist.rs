@@ -41,7 +41,7 @@ impl Persist {
         true
     }
 
-    /// Called when a segment from the peer arrived.
+    /// Sets the number of unanswered probes to zero, because a segment from the peer arrived.
     #[inline]
     pub(super) fn on_segment_from_peer(&mut self) {
         self.unanswered = 0;
@@ -53,8 +53,8 @@ impl Persist {
         ProbesInfo { unanswered: self.unanswered + self.refused, backoff: self.backoff }
     }
 
-    /// Called when the window is open, or when the peer accepted a probe. Returns whether a probe
-    /// was sent before.
+    /// Sets the number of probes to zero, because the window is open or the peer accepted a probe.
+    /// Returns whether a probe was sent before.
     #[inline]
     pub(super) fn reset(&mut self) -> bool {
         core::mem::take(&mut self.backoff) > 0

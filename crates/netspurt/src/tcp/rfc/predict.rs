@@ -14,7 +14,8 @@ use super::tcb::Tcb;
 use crate::seq::is_before;
 
 impl Tcb {
-    /// Handles a segment if it is the expected one. Returns whether the segment was handled.
+    /// Handles a segment if it is the segment that was expected next. Returns whether the segment
+    /// was handled.
     #[inline]
     pub(super) fn take_predicted(&mut self, segment: &Segment, cx: &mut Context<'_>) -> bool {
         if !self.is_next(segment) {
@@ -70,7 +71,8 @@ mod tests {
     use crate::tcp::RfcConfig;
     use crate::units::{Duration, Time};
 
-    /// Two connections with the same history: one with the fast path and one without.
+    /// Two connections with the same history. The connection `short` uses the fast path, and the
+    /// connection `long` does not.
     struct Twins {
         short: [Tcb; 2],
         long: [Tcb; 2],
@@ -124,8 +126,8 @@ mod tests {
         }
     }
 
-    /// Plays a connection over a bad path, in which one end or both write. Returns the number of
-    /// segments that took the fast path.
+    /// Plays a connection over a path that loses, delays and duplicates segments. One end or both
+    /// ends write. Returns the number of segments that took the fast path.
     fn play(mut config: RfcConfig, seed: u64) -> u64 {
         let mut dice = Stream::named(seed, "prediction");
         config.ecn = dice.chance(0.3);

@@ -34,7 +34,8 @@ pub(super) struct PrrAck {
 }
 
 impl Prr {
-    /// Called when recovery begins. `flight` octets are outstanding that were not reported before.
+    /// Begins a recovery. `flight` is the number of outstanding octets that were not reported
+    /// before.
     pub(super) fn begin(&mut self, flight: u64) {
         *self = Self { delivered: 0, out: 0, recover_fs: flight.max(1), first: true };
     }
@@ -44,7 +45,7 @@ impl Prr {
         self.first
     }
 
-    /// Called when `octets` were sent.
+    /// Notes that `octets` octets were sent.
     pub(super) fn sent(&mut self, octets: u64) {
         self.out += octets;
         self.first = false;
@@ -105,7 +106,7 @@ mod tests {
     /// Linux rounds the octets to send up, so the second segment follows the third delivery, not
     /// the fourth.
     #[test]
-    fn with_whole_segments_the_second_one_is_sent_one_ack_earlier() {
+    fn with_whole_segments_the_second_segment_is_sent_one_ack_earlier() {
         let sent = |whole| {
             let mut prr = Prr::default();
             prr.begin(20 * SMSS);

@@ -41,7 +41,7 @@ impl SentOrder {
 pub(super) struct Rack {
     /// The segment that was sent last, of all segments known to have arrived.
     newest: SentOrder,
-    /// The round trip of that segment.
+    /// The round trip of the segment whose arrival RACK noted last (`RACK.rtt`).
     rtt: Duration,
     /// Whether RACK has got a round trip, or a cut was undone, since RACK last looked for losses.
     pub(super) has_news: bool,
@@ -53,7 +53,7 @@ pub(super) struct Rack {
     pub(super) reordered_segs: u64,
     reo_wnd_mult: u64,
     persist: u8,
-    /// `nxt` when the multiplier last grew. The multiplier grows once a round trip at most.
+    /// `nxt` when the multiplier last grew. The multiplier grows at most once in a round trip.
     dsack_round: Option<u64>,
 }
 
@@ -81,15 +81,15 @@ pub(super) struct RackInputs {
 }
 
 impl Rack {
-    /// Whether later segments overtook `sent`, whose arrival an ACK has just shown. The highest
-    /// octet that was known to have arrived before ends at `fack`.
+    /// Whether later segments overtook `sent`, whose arrival an ACK has just shown. `fack` is the
+    /// octet after the highest octet that was known to have arrived before this ACK.
     pub(super) fn is_overtaken(sent: &SentSegment, fack: u64) -> bool {
         sent.end() <= fack && sent.times == 1
     }
 
-    /// Called when an ACK shows for the first time that `sent` has arrived (§6.2 steps 2 and 3).
-    /// `early` says that the ACK echoes an earlier copy. A retransmission does not count if `early`
-    /// is true, or if it was sent less than a minimum round trip ago.
+    /// Notes that an ACK shows for the first time that `sent` has arrived (§6.2 steps 2 and 3).
+    /// `early` says that the ACK echoes the timestamp of an earlier copy. A retransmission does not
+    /// count if `early` is true, or if it was sent less than a minimum round trip ago.
     pub(super) fn arrived(
         &mut self,
         sent: &SentSegment,
@@ -108,8 +108,9 @@ impl Rack {
         self.newest = self.newest.max(SentOrder::of(sent));
     }
 
-    /// Called when the segment that begins at `left` arrived after later segments. If no segment
-    /// beyond the cumulative ACK has arrived, the later segments are those below `una`.
+    /// Notes that the segment that begins at `left` arrived after later segments. `una` is given if
+    /// no segment beyond the cumulative ACK has arrived. The later segments are then the segments
+    /// below `una`.
     pub(super) fn note_reordering(&mut self, left: u64, una: Option<u64>, smss: u64) {
         self.reordering_seen = self.reordering_seen.saturating_add(1);
         let segs = una.unwrap_or(self.fack).saturating_sub(left).div_ceil(smss.max(1));
@@ -121,8 +122,8 @@ impl Rack {
         self.reordered_segs > u64::from(segs)
     }
 
-    /// Called when a duplicate was reported, which shows that the reordering window was too small
-    /// (§6.2 step 4).
+    /// Enlarges the reordering window, because a reported duplicate shows that the window was too
+    /// small (§6.2 step 4).
     pub(super) fn on_dsack(&mut self, una: u64, nxt: u64) {
         if self.dsack_round.is_none_or(|round| una >= round) {
             self.dsack_round = Some(nxt);
@@ -131,7 +132,7 @@ impl Rack {
         }
     }
 
-    /// Called when a recovery ended.
+    /// Counts an ended recovery. After enough recoveries the reordering window shrinks again.
     pub(super) fn on_recovery_end(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {

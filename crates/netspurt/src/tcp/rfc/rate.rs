@@ -21,7 +21,7 @@ pub(super) struct Delivery {
     rate: Option<(u64, Duration)>,
     rate_is_app_limited: bool,
     /// When the count of delivered octets exceeds this value, the last flight that the application
-    /// limited is delivered. Zero if there is no such flight.
+    /// limited is delivered. Zero if the application limits no outstanding flight.
     app_limited_until: u64,
 }
 
@@ -44,12 +44,12 @@ impl Delivery {
         Self { is_sampled, ..Self::default() }
     }
 
-    /// Called when an ACK arrived, before the segments that it covers are known.
+    /// Begins to process an ACK. The segments that the ACK covers are not known yet.
     pub(super) fn begin_ack(&mut self) {
         self.newest.any = false;
     }
 
-    /// Called for each segment `sent` that the ACK newly covers.
+    /// Notes that the ACK newly covers the segment `sent`.
     pub(super) fn see(&mut self, sent: &SentSegment, snapshot: &Snapshot) {
         let newest = &mut self.newest;
         if !newest.any || (sent.at, sent.end()) > (newest.sent_at, newest.end) {
@@ -84,8 +84,8 @@ impl Delivery {
         }
     }
 
-    /// Keeps the rate of a sample, unless the application limited the sample and its rate is lower
-    /// than the last one.
+    /// Keeps the rate of a sample, unless the application limited the sample and the rate is lower
+    /// than the last rate.
     fn keep_rate(&mut self, bytes: u64, interval: Duration, app_limited: bool) {
         let product = |bytes: u64, span: Duration| u128::from(bytes) * u128::from(span.as_nanos());
         let (last, span) = self.rate.unwrap_or_default();
@@ -95,7 +95,7 @@ impl Delivery {
         }
     }
 
-    /// Called when the application has nothing to send while `in_flight` octets are in the network.
+    /// Notes that the application has nothing to send while `in_flight` octets are in the network.
     pub(super) fn limited_by_application(&mut self, in_flight: u64) {
         self.app_limited_until = (self.octets + in_flight).max(1);
     }

@@ -17,7 +17,8 @@ use super::receive_memory::ReceiveMemory;
 use super::rules::ReceiveRules;
 use crate::ranges::{Range, Ranges};
 
-/// The receiving half of a connection whose peer's first octet of data is 1.
+/// The receiving half of a connection. Octets are counted from the peer's SYN, so the peer's first
+/// octet of data is 1.
 #[derive(Debug)]
 pub(in crate::tcp) struct RfcReceiver {
     /// The peer's initial sequence number.
@@ -33,15 +34,15 @@ pub(in crate::tcp) struct RfcReceiver {
     blocks: Vec<Range>,
     /// A duplicate to report first in the next acknowledgment (RFC 2883 §4).
     duplicate: Option<Range>,
-    /// The reports of the next acknowledgment, in place of `blocks` and `duplicate`, if this
-    /// acknowledgment must have the content from before the current segment arrived.
+    /// The reports of the next acknowledgment, if it must have the content from before the current
+    /// segment arrived. These reports then replace `blocks` and `duplicate`.
     early: Vec<Range>,
     /// The number of octets that arrived in order and that the application has not read.
     pub(super) unread: u64,
     /// Whether the application reads data as it arrives.
     pub(super) reads_at_once: bool,
     pub(super) buffer: u64,
-    /// The memory of the buffer, if it is counted.
+    /// The memory of the buffer; `None` if memory is not counted.
     pub(super) memory: Option<ReceiveMemory>,
     /// The largest window that the SYN offers.
     first_max: u64,
@@ -98,7 +99,7 @@ impl RfcReceiver {
         }
     }
 
-    /// Called when the peer's SYN arrived with the number `irs`. `sack` and `ecn` say whether both
+    /// Begins with the peer's SYN, which has the number `irs`. `sack` and `ecn` say whether both
     /// ends agreed on SACK and ECN.
     pub(super) fn begin(&mut self, irs: u32, sack: bool, ecn: bool) {
         self.irs = irs;
@@ -106,7 +107,8 @@ impl RfcReceiver {
         self.marks.begin(ecn);
     }
 
-    /// The window that a SYN offers, which is a multiple of `unit` if it is given.
+    /// Returns the window that a SYN offers. The window is rounded down to a multiple of `unit`, if
+    /// `unit` is given and smaller than the window.
     pub(super) fn first_window(&mut self, unit: Option<u64>) -> u64 {
         let over =
             unit.filter(|unit| *unit < self.first_max).map_or(0, |unit| self.first_max % unit);
@@ -122,7 +124,7 @@ impl RfcReceiver {
         }
     }
 
-    /// Whether an application has accepted the connection.
+    /// Sets whether an application has accepted the connection.
     pub(super) fn set_accepted(&mut self, accepted: bool) {
         if let Some(memory) = &mut self.memory {
             memory.accepted = accepted;
@@ -150,19 +152,19 @@ impl RfcReceiver {
         self.edge.saturating_sub(self.nxt)
     }
 
-    /// Whether `segment` has octets beyond those that arrived in order.
+    /// Whether `segment` ends beyond the octets that have arrived in order.
     pub(in crate::tcp) fn expects(&self, segment: &Segment) -> bool {
         self.octet(segment.seq) + u64::from(segment.len) > self.nxt
     }
 
-    /// Sends a challenge ACK (RFC 5961), unless the last one was sent a short time ago.
+    /// Sends a challenge ACK (RFC 5961), unless the last challenge ACK was sent a short time ago.
     pub(super) fn challenge(&mut self, now: Time, config: &RfcConfig) {
         if self.may_challenge(now, config) {
             self.need = AckNeed::Now;
         }
     }
 
-    /// Whether a challenge ACK may be sent at `now`. If so, it counts as sent.
+    /// Returns whether a challenge ACK may be sent at `now`. If it may be sent, it counts as sent.
     pub(super) fn may_challenge(&mut self, now: Time, config: &RfcConfig) -> bool {
         let interval = config.receive_rules.challenge_interval;
         let may = self.challenged.is_none_or(|at| now.saturating_since(at) >= interval);
@@ -201,7 +203,7 @@ impl RfcReceiver {
         self.need > AckNeed::None || self.deadline < Time::NEVER
     }
 
-    /// Called when the application read `octets`. Returns whether an acknowledgment must be sent,
+    /// Notes that the application read `octets`. Returns whether an acknowledgment must be sent,
     /// because an acknowledgment waited for the reading, or because the window opened enough to be
     /// advertised immediately. The window must open by the step of RFC 9293 §3.8.6.2.2 and, as in
     /// Linux, to twice the window that the peer knows. So a wide window is not advertised at every
@@ -285,15 +287,15 @@ impl RfcReceiver {
         wait.is_some()
     }
 
-    /// Called when the wait of an acknowledgment is over.
+    /// Adapts the next wait when the wait of an acknowledgment is over.
     pub(super) fn on_wait_over(&mut self, rto: Duration) {
         if !self.compression.is_waiting() {
             self.ack_delay.on_wait_over(rto);
         }
     }
 
-    /// Called when the application switched immediate acknowledgments on or off. Returns whether an
-    /// owed acknowledgment must be sent.
+    /// Switches immediate acknowledgments on or off, as the application requests. Returns whether
+    /// an owed acknowledgment must be sent.
     pub(super) fn set_quick_acks(&mut self, quick: bool, now: Time) -> bool {
         let owed = quick && self.deadline < Time::NEVER;
         let at_once = self.ack_delay.set_quick(quick, owed);
@@ -398,8 +400,7 @@ impl RfcReceiver {
         }
     }
 
-    /// Called when an old segment arrived. Reports the segment with its FIN as a duplicate, if the
-    /// rules report FINs.
+    /// Reports an old segment, with its FIN, as a duplicate if the rules report FINs.
     pub(super) fn report_old(&mut self, left: u64, right: u64, config: &RfcConfig) {
         if config.receive_rules.reports_fins {
             self.report_duplicate(left, right, config);
@@ -411,7 +412,7 @@ impl RfcReceiver {
         self.duplicate = None;
     }
 
-    /// True if nothing arrived beyond a hole, and no acknowledgment is due immediately.
+    /// True if no octet has arrived beyond a hole, and no acknowledgment is due immediately.
     pub(super) fn is_at_ease(&self) -> bool {
         self.above.is_empty() && self.need < AckNeed::Now
     }
@@ -435,7 +436,8 @@ impl RfcReceiver {
         }
     }
 
-    /// Called when the octets of `new` arrived beyond a hole. Their block is reported first.
+    /// Reports the octets `new`, which arrived beyond a hole. The block of these octets is reported
+    /// first.
     fn report(&mut self, new: Range, config: &RfcConfig) {
         let touches = |block: &Range, range: Range| block.1 >= range.0 && block.0 <= range.1;
         let block = self.above.insert(new.0, new.1);
@@ -513,7 +515,7 @@ impl RfcReceiver {
         blocks
     }
 
-    /// Puts the acknowledgment into a segment that leaves, with `room` SACK blocks at most.
+    /// Puts the acknowledgment into a segment that leaves, with at most `room` SACK blocks.
     #[inline]
     pub(super) fn acknowledge(&mut self, segment: &mut Segment, room: usize, header: &HeaderState) {
         segment.ack = self.next_on_wire();
@@ -528,7 +530,7 @@ impl RfcReceiver {
         self.on_acknowledged();
     }
 
-    /// Called when an acknowledgment is sent.
+    /// Notes that an acknowledgment is sent.
     #[inline]
     fn on_acknowledged(&mut self) {
         // The answer to a duplicate is not counted, because it reports nothing new.

@@ -13,7 +13,7 @@ use super::info::MemoryInfo;
 /// Octets that a packet's buffer has in addition to the payload: headers, and the space around
 /// them.
 const HEAD_ROOM: u64 = 424;
-/// Octets of the descriptor of such a buffer (`struct sk_buff`).
+/// Octets of the descriptor of a packet's buffer (`struct sk_buff`).
 const DESCRIPTOR: u64 = 256;
 /// Octets of a page.
 const PAGE: u64 = 4096;
@@ -79,13 +79,14 @@ struct WaitingPacket {
 
 packed_value!(WaitingPacket { end, memory });
 
-/// The receive buffer, counted as in Linux: in octets of memory. A share of them is window.
+/// The receive buffer, counted as in Linux: in octets of memory. A share of this memory is window.
 ///
 /// These rules are the rules of Linux 6.18 (`tcp_grow_window`, `tcp_select_window`,
 /// `tcp_measure_rcv_mss`, `tcp_clamp_window`, `tcp_rcvbuf_grow`, `tcp_set_rcvbuf`):
 ///
 /// - The window has a threshold (`rcv_ssthresh`), which begins as the first window. Each segment
-///   that uses its memory well raises it, by two segments or twice its own octets.
+///   that uses its memory well raises the threshold, by two segments or by twice the segment's own
+///   octets.
 /// - The share of the memory that is window follows from the segments (`scaling_ratio`).
 /// - The window is the threshold, or the free memory if that is less. Its right edge never moves
 ///   left.
@@ -95,7 +96,8 @@ pub(super) struct ReceiveMemory {
     /// The size of the buffer in octets of memory, and its maximum size.
     size: u64,
     size_max: u64,
-    /// Whether the application asked for this size.
+    /// Whether the size is fixed, because the application asked for it or because autotuning is
+    /// off.
     fixed: bool,
     /// Whether an application has accepted the connection. Before that, data beyond a hole does not
     /// enlarge the buffer.
@@ -195,8 +197,8 @@ impl ReceiveMemory {
         self.window_of(self.size).min(self.clamp_max)
     }
 
-    /// Called when the connection is open and a window of `window` octets was advertised
-    /// (`tcp_init_buffer_space`).
+    /// Sets the threshold and the limits of the window when the connection is open. A window of
+    /// `window` octets was advertised (`tcp_init_buffer_space`).
     pub(super) fn open(&mut self, window: u64, opening: &Opening, now: Time) {
         let &Opening { advertised, reports, shift, .. } = opening;
         (self.advertised, self.reports, self.shift) = (advertised, reports, shift);
@@ -226,7 +228,7 @@ impl ReceiveMemory {
         self.tuning.rtt()
     }
 
-    /// Called when the application asks for a buffer of this size.
+    /// Fixes the size of the buffer, as the application requests.
     pub(super) fn fix(&mut self, size: u64) {
         self.size = size.max(MEMORY_MIN);
         self.size_max = self.size;
@@ -265,8 +267,8 @@ impl ReceiveMemory {
         self.room = 0;
     }
 
-    /// Called when the application has read everything up to `octet`. Frees the next packet that
-    /// ends there or before. Returns up to which octet packets are freed.
+    /// Frees the next packet that ends at `octet` or before. The application has read everything up
+    /// to `octet`. Returns the octet up to which packets are freed.
     #[inline]
     pub(super) fn release_next(&mut self, octet: u64) -> u64 {
         let end = self.unread.front().map_or(octet, |first| first.end.min(octet));
@@ -288,8 +290,8 @@ impl ReceiveMemory {
         }
     }
 
-    /// Called when a hole was filled: of `before` octets beyond it, `left` are still beyond a hole.
-    /// Returns the memory of the other octets.
+    /// Releases memory when a hole was filled. Of the `before` octets beyond holes, `left` octets
+    /// are still beyond a hole. Returns the memory of the other octets.
     ///
     /// departs: Linux - what follows a filled hole is released by its share of the octets, and not
     /// packet by packet.
@@ -298,8 +300,7 @@ impl ReceiveMemory {
         core::mem::replace(&mut self.beyond, kept) - kept
     }
 
-    /// Called when an arrival changed the length of a full segment. Computes the share of window
-    /// from this arrival.
+    /// Computes the share of window from an arrival that changed the length of a full segment.
     pub(super) fn learn_share(&mut self, load: &Load, advertised: u64) {
         let share = (load.len * WHOLE / load.memory.max(1)).max(1);
         if share == self.share {
@@ -434,7 +435,7 @@ impl ReceiveMemory {
     }
 
     /// Whether a window of which `left` octets remain is so small that the host should advertise a
-    /// larger one.
+    /// larger window.
     pub(super) fn is_small(&self, left: u64) -> bool {
         2 * left <= self.clamp
     }

@@ -9,7 +9,7 @@ use super::receive::RfcReceiver;
 use super::receive_memory::{Load, Opening, truesize};
 
 impl RfcReceiver {
-    /// Called when the connection is open.
+    /// Begins to delay acknowledgments and to count memory when the connection is open.
     pub(super) fn open(&mut self, opening: &Opening, now: Time) {
         let advertised = self.advertised_window();
         self.ack_delay.open(opening.advertised, opening.smss.min(advertised / 2));
@@ -42,7 +42,7 @@ impl RfcReceiver {
         memory.is_small(before) && wanted > 0 && wanted >= 2 * before
     }
 
-    /// Frees the memory of the octets that the application has read. The memory may grow.
+    /// Frees the memory of the octets that the application has read. The buffer may grow.
     #[inline]
     pub(super) fn note_reading(&mut self, now: Time) {
         let Some(memory) = &mut self.memory else { return };
@@ -89,7 +89,8 @@ impl RfcReceiver {
     }
 
     /// Returns up to which octet `left..right` is accepted. Returns `None` if there is no memory
-    /// for these octets; the window then closes if they were expected next (`tcp_data_queue`).
+    /// for these octets. If these octets were expected next, the window then closes
+    /// (`tcp_data_queue`).
     #[inline]
     pub(super) fn admit(&mut self, left: u64, right: u64) -> Option<u64> {
         let Some(memory) = &mut self.memory else {
@@ -114,7 +115,7 @@ impl RfcReceiver {
         Load { len, part, packets, memory }
     }
 
-    /// Called when the next octets arrived, into a receive window of `window` octets.
+    /// Processes a segment with the next octets. The receive window had `window` octets.
     #[inline]
     pub(super) fn arrive(&mut self, segment: &Segment, window: u64, at: &ArrivalState) {
         let (full, advertised, load) =
@@ -140,7 +141,7 @@ impl RfcReceiver {
         }
     }
 
-    /// Called when a segment arrived beyond a hole (`tcp_data_queue_ofo`).
+    /// Processes a segment that arrived beyond a hole (`tcp_data_queue_ofo`).
     pub(super) fn arrive_beyond(&mut self, segment: &Segment, window: u64) {
         let (full, advertised, load) =
             (self.ack_delay.full(), self.advertised_window(), self.weigh(segment));
@@ -159,8 +160,8 @@ impl RfcReceiver {
         memory.keep_beyond(&load, self.above.top().map_or(0, |top| top - self.nxt));
     }
 
-    /// Called when a hole may have been filled. `before` octets were beyond holes until now. The
-    /// octets that are now in order wait for the application.
+    /// If a hole was filled, some octets are now in order and wait for the application. Moves the
+    /// memory of these octets. Until now, `before` octets were beyond holes.
     pub(super) fn close_gap(&mut self, before: u64) {
         let Some(memory) = &mut self.memory else { return };
         if before > 0 {
@@ -171,8 +172,8 @@ impl RfcReceiver {
         }
     }
 
-    /// Called when data was delivered. An application that reads data as it arrives has then read
-    /// it.
+    /// Notes that data was delivered. An application that reads data as it arrives has read this
+    /// data.
     #[inline]
     pub(super) fn note_delivery(&mut self, now: Time) {
         if self.reads_at_once {

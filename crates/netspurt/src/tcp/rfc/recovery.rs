@@ -38,7 +38,7 @@ pub(super) enum NextLook {
     After(Duration),
 }
 
-/// What recovery did after an ACK or a timer, as far as other parts must react to it.
+/// The effects of recovery, after an ACK or a timer, to which other parts must react.
 #[derive(Debug, Default)]
 pub(super) struct Reaction {
     pub(super) next_look: NextLook,
@@ -124,7 +124,7 @@ impl LossRecovery {
         suspects
     }
 
-    /// Whether all octets are acknowledged that were outstanding when the phase began.
+    /// Whether all octets that were outstanding when the phase began are acknowledged.
     fn is_complete(&self, scene: &LossContext<'_>) -> bool {
         let rules = &scene.config.cwnd_rules;
         let beyond = match self.repair.phase {
@@ -142,8 +142,8 @@ impl LossRecovery {
         lasts && scene.window.una == self.repair.point
     }
 
-    /// Marks, after an ACK, the segments that the connection's rule calls lost, unless RACK has no
-    /// news.
+    /// Marks, after an ACK, the segments that the connection's rule calls lost. With `needs_news`,
+    /// RACK marks segments only if it has news.
     fn look(&mut self, news: &News, scene: &LossContext<'_>) -> NextLook {
         let has_news = core::mem::take(&mut self.loss.rack.has_news);
         let by_time = self.loss.uses_sack && scene.config.recovery == Recovery::Rack;
@@ -190,8 +190,8 @@ impl LossRecovery {
         by_stamp || by_frto || by_reports
     }
 
-    /// Called on an ACK while no repair is in progress. Begins a repair if a segment is lost.
-    /// Returns whether a repair began. Otherwise determines whether segments are out of order. On a
+    /// Begins a repair if an ACK outside of a repair has shown that a segment is lost. Returns
+    /// whether a repair began. If none began, determines whether segments are out of order. On a
     /// `calm` ACK, outstanding copies do not count for this.
     fn begin_if_lost(&mut self, news: &News, calm: bool, scene: &LossContext<'_>) -> bool {
         let begins = self.loss.scoreboard.lost() > 0;
@@ -219,7 +219,7 @@ impl LossRecovery {
         }
     }
 
-    /// Called when acknowledgments showed a loss (RFC 5681 §3.2, RFC 6675 §5).
+    /// Begins a repair, because acknowledgments showed a loss (RFC 5681 §3.2, RFC 6675 §5).
     fn begin_recovery(&mut self, news: &News, scene: &LossContext<'_>) {
         let (window, config) = (scene.window, scene.config);
         let goes_on = self.repair.phase == Phase::Cwr && config.cwnd_rules.mark_cut_goes_on;
@@ -296,7 +296,7 @@ impl LossRecovery {
         // RFC 6582 §3.2 step 3, the alternative without a burst.
         let bursts = by_partial_acks(config.recovery, self.loss.uses_sack) && !config.prr;
         let burst_limit = bursts.then(|| window.flight().max(smss) + smss);
-        // The undo of a cut has already set cwnd.
+        // If a cut of this recovery was undone, the undo has already set cwnd.
         if phase != Phase::Recovery || self.spurious.has_prior() {
             self.cwnd.leave(phase, burst_limit);
         }
@@ -332,7 +332,7 @@ impl LossRecovery {
         Some(prior)
     }
 
-    /// Called when the peer echoes a mark. cwnd is cut once for each window of data (RFC 3168
+    /// Cuts cwnd because the peer echoes a mark, but only once for each window of data (RFC 3168
     /// §6.1.2).
     pub(super) fn on_mark_echo(&mut self, scene: &LossContext<'_>) {
         if self.repair.phase.is_at_ease() {
@@ -352,8 +352,9 @@ impl LossRecovery {
         }
     }
 
-    /// Called when the retransmission timer fired (RFC 5681 §3.1, RFC 6298 §5.4 to 5.6).
-    /// `repeatedly` says that a timeout preceded this one without progress between them.
+    /// Begins a repair because the retransmission timer fired (RFC 5681 §3.1, RFC 6298 §5.4 to
+    /// 5.6). `repeatedly` says that an earlier timeout preceded this timeout without progress
+    /// between them.
     pub(super) fn on_timeout(&mut self, repeatedly: bool, scene: &LossContext<'_>) {
         let (window, config) = (scene.window, scene.config);
         let rules = config.cwnd_rules;
@@ -384,7 +385,8 @@ impl LossRecovery {
         self.cwnd.window.cwnd = beside + window.smss;
     }
 
-    /// Called when RACK's timer fired. Segments that were not late enough before may be late now.
+    /// Looks for losses because RACK's timer fired. Segments that were not late enough before may
+    /// be late now.
     pub(super) fn on_reorder_timer(&mut self, scene: &LossContext<'_>) -> Reaction {
         self.repair.pauses = false;
         let next_look = self.detect(scene);
@@ -501,8 +503,8 @@ impl LossRecovery {
         Some((place, self.repair.take_cause(sent.lost)))
     }
 
-    /// Whether as many retransmissions are outstanding as segments are lost, so that no lost
-    /// segment may be sent. After a timeout the head is sent nevertheless.
+    /// Whether at least as many retransmissions are outstanding as segments are lost, so that no
+    /// lost segment may be sent. After a timeout the head is sent even in this case.
     fn copies_match_losses(&self, config: &RfcConfig) -> bool {
         let timed_out = self.repair.phase == Phase::Loss && self.repair.forced;
         let rule = config.send_rules.lost_outnumber_copies;

@@ -18,7 +18,7 @@ pub enum Phase {
     Cwr,
     /// A loss found by acknowledgments is being repaired.
     Recovery,
-    /// Everything outstanding counts as lost: after a timeout, or Tahoe's fast retransmit.
+    /// All outstanding octets count as lost, after a timeout or after Tahoe's fast retransmit.
     Loss,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Repair {
     /// below this octet start no new repair (RFC 6582 §3.2, `recover`).
     pub(super) recover: u64,
     prr: Prr,
-    /// Whether one retransmission is due regardless of the window.
+    /// Whether one retransmission is due even if cwnd has no room.
     pub(super) forced: bool,
     /// The cause of the next retransmission after a timeout.
     head_cause: Option<Cause>,
@@ -80,12 +80,12 @@ packed!(Repair {
 });
 
 impl Repair {
-    /// Called when the connection is open. Duplicate ACKs count from the first octet of data on.
+    /// Lets duplicate ACKs count from the first octet of data on, when the connection is open.
     pub(super) fn open(&mut self) {
         self.recover = 1;
     }
 
-    /// Called when acknowledgments showed a loss, with octets outstanding up to `nxt`.
+    /// Enters Recovery, because acknowledgments showed a loss. Octets up to `nxt` are outstanding.
     pub(super) fn begin_recovery(&mut self, nxt: u64) {
         (self.phase, self.point, self.recover) = (Phase::Recovery, nxt, nxt);
         self.forced = true;
@@ -93,15 +93,15 @@ impl Repair {
         self.rescued = false;
     }
 
-    /// Called when everything outstanding up to `nxt` counts as lost. The head is then
-    /// retransmitted with this `cause`.
+    /// Enters Loss: all outstanding octets, up to `nxt`, count as lost. The head is retransmitted
+    /// with this `cause`.
     pub(super) fn begin_loss(&mut self, nxt: u64, cause: Cause) {
         (self.phase, self.point, self.recover) = (Phase::Loss, nxt, nxt);
         self.forced = true;
         self.head_cause = Some(cause);
     }
 
-    /// Called when the window is cut for a mark, with octets outstanding up to `nxt`.
+    /// Enters Cwr, because the window is cut for a mark. Octets up to `nxt` are outstanding.
     pub(super) fn begin_cwr(&mut self, nxt: u64) {
         (self.phase, self.point) = (Phase::Cwr, nxt);
     }
@@ -111,8 +111,8 @@ impl Repair {
         self.prr.begin(base);
     }
 
-    /// Called when a loss was found within a cut for a mark, with octets outstanding up to `nxt`.
-    /// The cut continues to its intended end.
+    /// Enters Recovery, because a loss was found within a cut for a mark. Octets up to `nxt` are
+    /// outstanding. The cut continues to its intended end.
     pub(super) fn go_on_with_recovery(&mut self, nxt: u64) {
         let point = self.point;
         self.begin_recovery(nxt);
@@ -124,7 +124,7 @@ impl Repair {
         self.prr.on_ack(ack)
     }
 
-    /// Called when a segment was sent. For cwnd the segment counts as `octets`.
+    /// Notes that a segment was sent. For cwnd the segment counts as `octets`.
     #[inline]
     pub(super) fn on_departed(&mut self, octets: u64) {
         self.prr.sent(octets);
@@ -154,8 +154,8 @@ impl Repair {
         core::mem::replace(&mut self.phase, next)
     }
 
-    /// Called on a partial ACK, which shows the next hole. With `at_once` this hole is sent
-    /// regardless of the window (RFC 6582 §3.2 step 3).
+    /// Notes a partial ACK, which shows the next hole. With `at_once` this hole is sent even if
+    /// cwnd has no room (RFC 6582 §3.2 step 3).
     pub(super) fn on_partial_ack(&mut self, at_once: bool) {
         self.forced |= at_once;
         self.partial_seen = true;
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_has_the_cause_timeout_and_the_others_the_cause_that_found_them() {
+    fn the_head_has_the_cause_rto_and_other_segments_have_the_cause_that_marked_them_lost() {
         let mut repair = Repair::default();
         repair.begin_loss(9000, Cause::Rto);
         assert_eq!(repair.take_cause(Some(Cause::GoBackN)), Cause::Rto);

@@ -37,7 +37,7 @@ pub struct CwndRules {
     /// next ACK may open it.
     pub last_repair_ack_grows: bool,
     /// Growth counts the octets that an ACK newly delivered (`tcp_cong_avoid`), and not the octets
-    /// that it acknowledged. SACK may have reported some of these before.
+    /// that it acknowledged. SACK may have reported some of the acknowledged octets before.
     pub growth_by_delivery: bool,
     /// cwnd grows only if it is used. If no ACK could open cwnd for as long as one RTO, cwnd loses
     /// half of its unused part (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch, an ACK opens
@@ -126,7 +126,7 @@ pub struct TimerRules {
     /// earlier ACK of new octets prevents this.
     pub reneging_hurries: bool,
     /// After new data a tail loss probe is due at the latest one RTO after the last transmission of
-    /// the head (`tcp_rto_delta_us`). Without the switch, the latest instant is the one at which the
+    /// the head (`tcp_rto_delta_us`). Without the switch, the probe is due at the latest when the
     /// running retransmission timer fires.
     pub head_bounds_probes: bool,
     /// A round of samples ends with an ACK that covers more than the octets sent before the round
@@ -190,7 +190,7 @@ pub struct ReceiveRules {
     /// discards it.
     pub takes_unstamped: bool,
     /// A FIN that arrives in order ends all reports, even the report of repeated octets that came
-    /// with the FIN (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports those octets.
+    /// with the FIN (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports these octets.
     pub fin_ends_reports: bool,
     /// A SACK block that had no room among the last four is forgotten: data that arrives next to
     /// this block is reported without the block (`tcp_sack_new_ofo_skb`).
@@ -212,8 +212,8 @@ pub struct ReceiveRules {
     /// resets; in the RFC only the next octet expected does.
     pub reset_at_fin: bool,
     /// A congestion mark counts only in new data. After the first mark that is echoed, the next two
-    /// acknowledgments leave immediately; further marks have no such effect. New data that is not
-    /// ECN-capable also has this effect if earlier data was ECN-capable. CWR says that the peer
+    /// acknowledgments leave immediately; further marks do not have this effect. New data that is
+    /// not ECN-capable also has this effect if earlier data was ECN-capable. CWR says that the peer
     /// reacted. It counts only in a segment with data or a FIN, and such a segment is acknowledged
     /// immediately (`tcp_data_ecn_check`, `tcp_ecn_accept_cwr`).
     pub marks_in_text: bool,
@@ -224,7 +224,7 @@ pub struct ReceiveRules {
     /// segment behind a gap may wait for 1.1 ms; in the RFC each such segment is acknowledged
     /// immediately.
     pub compresses_sacks: bool,
-    /// A timestamp may be one less than the last one (`TCP_PAWS_WINDOW`).
+    /// A timestamp may be one less than the last timestamp (`TCP_PAWS_WINDOW`).
     ///
     /// departs: RFC 7323 §5.3 R1 - with `stamp_may_lag` a timestamp may be one less than the last;
     /// the RFC discards a segment with any older timestamp.
@@ -298,8 +298,8 @@ pub struct SynRules {
     /// RTO.
     pub again_after_reset: bool,
     /// If both ends open simultaneously, the SYN-ACK repeats all options that the SYN offered
-    /// (`tcp_send_synack`), and not only those that both ends offered. RFC 7323 §2.2 and §3.2 send
-    /// an option there only if the peer's SYN had it.
+    /// (`tcp_send_synack`), and not only the options that both ends offered. By RFC 7323 §2.2 and
+    /// §3.2, a SYN-ACK has an option only if the peer's SYN had this option.
     pub keeps_offer: bool,
     /// The first receive window is a whole number of segments of the MSS
     /// (`tcp_select_initial_window`).
@@ -482,8 +482,8 @@ pub struct RackRules {
     /// RACK's round trip.
     pub reports_first: bool,
     /// When a cut is undone, perhaps not all segments that RACK marked as lost have been
-    /// retransmitted. RACK ignores the others until they are sent again (`tcp_rack_detect_loss` removes them
-    /// from its list).
+    /// retransmitted. RACK ignores the segments that were not retransmitted until they are sent
+    /// again (`tcp_rack_detect_loss` removes them from its list).
     pub spares_unsent: bool,
     /// RACK looks for losses only on an ACK that gives it a round trip or undoes a cut; any other
     /// ACK of new octets stops RACK's timer (`tcp_rack_mark_lost`, `tcp_rearm_rto`).

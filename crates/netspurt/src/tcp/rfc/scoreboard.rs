@@ -67,7 +67,7 @@ impl SentSegment {
     }
 
     /// Returns the segment with these bits: whether another segment of its packet follows, and
-    /// whether a write of the application ends there.
+    /// whether a write of the application ends with it.
     #[inline]
     pub(super) fn with_bits(self, goes_on: bool, pushed: bool) -> Self {
         let bits = if goes_on { GOES_ON } else { 0 } | if pushed { PUSHED } else { 0 };
@@ -86,7 +86,7 @@ impl SentSegment {
         self.size >> TURN_SHIFT & TURN_MAX
     }
 
-    /// The segment with this `turn`.
+    /// Returns the segment with this `turn`.
     #[inline]
     fn with_turn(self, turn: u32) -> Self {
         Self { size: self.size & !(TURN_MAX << TURN_SHIFT) | turn << TURN_SHIFT, ..self }
@@ -164,7 +164,7 @@ pub(super) struct Scoreboard {
     retransmitted: StateCount,
     /// Octets that are lost and not retransmitted yet.
     waiting: u64,
-    /// No segment below this octet is lost and still to be retransmitted.
+    /// Below this octet, no lost segment waits for its retransmission.
     waiting_from: u64,
     /// Loss detection by SACK has checked all segments below this octet.
     judged: u64,
@@ -238,7 +238,7 @@ impl Scoreboard {
         self.segs.len() as u64 - self.lost.segs
     }
 
-    /// Whether as many retransmissions are outstanding as segments are lost.
+    /// Whether at least as many retransmissions are outstanding as segments are lost.
     pub(super) fn copies_match_losses(&self) -> bool {
         self.retransmitted.segs >= self.lost.segs
     }
@@ -288,15 +288,15 @@ impl Scoreboard {
         self.place_of(self.arrived.holding(octet).map_or(octet + 1, |run| run.1))
     }
 
-    /// Returns the first segment that was sent once and may be lost, because a segment above it has
-    /// arrived (RFC 6675 §4, rule 3 of NextSeg).
+    /// Returns the place of the first segment that was sent once and may be lost, because a segment
+    /// above it has arrived (RFC 6675 §4, rule 3 of NextSeg).
     pub(super) fn first_doubtful(&self) -> Option<usize> {
         let fack = self.fack().unwrap_or(0);
         let below = self.segs.iter().take_while(|sent| sent.seq < fack);
         below.enumerate().find(|(_, sent)| !sent.sacked && sent.times == 1).map(|(place, _)| place)
     }
 
-    /// Called when a segment of new data was sent.
+    /// Adds a segment of new data that was sent.
     pub(super) fn push(&mut self, sent: SentSegment, snapshot: Option<Snapshot>) {
         let turn = self.take_turn(sent.at);
         self.segs.push_back(sent.with_turn(turn));
@@ -363,8 +363,8 @@ impl Scoreboard {
         }
     }
 
-    /// Does the same as [`ack`](Self::ack) for a quiet scoreboard without snapshots. Its segments
-    /// are in no count.
+    /// Does the same as [`ack`](Self::ack) for a quiet scoreboard without snapshots. The segments
+    /// of a quiet scoreboard are in no count.
     pub(super) fn ack_quiet(&mut self, ack: u64, mut covered: impl FnMut(&SentSegment)) {
         while let Some(front) = self.segs.front_mut() {
             if front.end() > ack {
@@ -396,9 +396,9 @@ impl Scoreboard {
         }
     }
 
-    /// Called when octets `left..right` are reported as arrived. Calls `covered` for each segment
-    /// that is completely covered for the first time, with the state of the segment before the
-    /// report.
+    /// Marks as arrived the segments that a report of the octets `left..right` covers completely.
+    /// Calls `covered` for each segment that was not marked before, with the state of the segment
+    /// before the report.
     pub(super) fn sack(
         &mut self,
         left: u64,
@@ -506,8 +506,8 @@ impl Scoreboard {
         self.judged = self.segs.front().map_or(0, |first| first.seq);
     }
 
-    /// Called when the receiver discarded octets that it had reported (RFC 2018 §8). No octet
-    /// counts as arrived any more.
+    /// Counts no octet as arrived any more, because the receiver discarded octets that it had
+    /// reported (RFC 2018 §8).
     pub(super) fn forget_sacks(&mut self) {
         for sent in &mut self.segs {
             sent.sacked = false;

@@ -33,7 +33,7 @@ pub(super) struct SendTimers {
     /// When RACK's timer fires.
     reordering: Time,
     /// Whether RACK's timer was armed after the retransmission timer. Linux runs only one of the
-    /// two at a time and records which one (`icsk_pending`).
+    /// two timers at a time, and records which timer runs (`icsk_pending`).
     rack_is_last: bool,
     super_fast: Time,
     /// When a window probe is due, or a short segment that was held back too long.
@@ -55,11 +55,11 @@ pub(super) enum Due {
     Pace,
     /// RACK checks again the segments that were not late enough before.
     Reordering,
-    /// A tail loss probe.
+    /// A tail loss probe is due.
     TailProbe,
-    /// A Super Fast Retransmit.
+    /// A Super Fast Retransmit is due.
     SuperFast,
-    /// A probe of the peer's window, or a short segment.
+    /// A probe of the peer's window is due, or a short segment that was held back.
     Persist,
 }
 
@@ -89,7 +89,7 @@ impl SendTimers {
         self.retransmission.deadline().min(beside.min(self.persist).min(self.pace))
     }
 
-    /// Returns one event that is due at `now`, except the retransmission timer.
+    /// Returns one event that is due at `now`. The retransmission timer is not an event here.
     pub(super) fn due(&self, now: Time) -> Option<Due> {
         let order = [
             (self.pace, Due::Pace),
@@ -161,8 +161,8 @@ impl SendTimers {
         self.retransmission.fire_at(self.clock.expiry(now, jiffy * 2));
     }
 
-    /// Called when the receiver seems to have discarded octets that it had reported. The
-    /// retransmission timer fires after half an `srtt`, but not before `RENEGING_WAIT_MIN`
+    /// Lets the retransmission timer fire after half an `srtt`, but not before `RENEGING_WAIT_MIN`,
+    /// because the receiver seems to have discarded octets that it had reported
     /// (`tcp_check_sack_reneging`).
     pub(super) fn fire_soon_for_reneging(&mut self, srtt: Option<Duration>, now: Time) {
         self.begin_repair();
@@ -189,8 +189,8 @@ impl SendTimers {
         self.arm_from(from, scoreboard, now);
     }
 
-    /// Called when a Super Fast Retransmit has retransmitted the head. The retransmission timer
-    /// restarts if it counts from the head's last transmission.
+    /// Restarts the retransmission timer after a Super Fast Retransmit of the head, if the timer
+    /// counts from the head's last transmission.
     pub(super) fn restart_for_head(&mut self, scoreboard: &Scoreboard, now: Time) {
         if self.restart == Restart::PerSegment {
             self.restart(scoreboard, false, now);
@@ -203,8 +203,8 @@ impl SendTimers {
         self.retries <= retries_max
     }
 
-    /// Called when a repair of everything outstanding begins. Stops the timers of tail loss probes
-    /// and of RACK.
+    /// Stops the timers of tail loss probes and of RACK, because a repair of all outstanding octets
+    /// begins.
     pub(super) fn begin_repair(&mut self) {
         self.rack_is_last = false;
         self.stop_tail_probe();
@@ -224,22 +224,23 @@ impl SendTimers {
                 if self.yields {
                     self.retransmission.stop();
                 }
-                // RFC 8985 §8: only one of the two timers runs at a time.
+                // RFC 8985 §8: RACK's timer and the timer of tail loss probes never run at the same
+                // time.
                 self.stop_tail_probe();
             }
         }
     }
 
-    /// Called when RACK's timer fired. The rules may then restart the retransmission timer from the
-    /// head's last transmission.
+    /// Restarts the retransmission timer after RACK's timer has fired, if the rules require it
+    /// (`counts_from_head`, `yields_to_rack`).
     pub(super) fn follow_rack(&mut self, scoreboard: &Scoreboard, now: Time) {
         if self.from_head || self.yields {
             self.restart(scoreboard, false, now);
         }
     }
 
-    /// Called when a tail loss probe was due but could not be sent. The rules may then restart the
-    /// retransmission timer from the head's last transmission.
+    /// Restarts the retransmission timer in the same way as [`follow_rack`](Self::follow_rack),
+    /// when a tail loss probe was due but could not be sent.
     pub(super) fn follow_tail_probe(&mut self, scoreboard: &Scoreboard, now: Time) {
         self.rack_is_last = true;
         self.follow_rack(scoreboard, now);
@@ -297,7 +298,7 @@ impl SendTimers {
         self.persist < Time::NEVER
     }
 
-    /// Sets when the pacer allows the next segment: at `at`, or immediately.
+    /// Sets when the pacer allows the next segment. With `None`, the pacer allows it immediately.
     #[inline]
     pub(super) fn pace(&mut self, at: Option<Time>) {
         self.pace = at.unwrap_or(Time::NEVER);
@@ -327,7 +328,8 @@ mod tests {
         assert_eq!(timers.due(now), Some(Due::TailProbe));
     }
 
-    /// RFC 8985 §8: only one of the two timers is armed.
+    /// RFC 8985 §8: RACK's timer and the timer of tail loss probes are never armed at the same
+    /// time.
     #[test]
     fn while_racks_timer_runs_no_tail_loss_probe_is_armed() {
         let (now, wait) = (Time::from_nanos(5), Duration::from_millis(1));

@@ -56,7 +56,7 @@ pub(in crate::tcp) struct SendWindow {
     /// Whether an ACK without other news may enlarge or close the peer's window, but not reduce it.
     keeps_larger: bool,
     /// The ends of records, and of small buffers of the host, that are not completely sent. No
-    /// segment has octets from both sides of such an end.
+    /// segment has octets from both sides of one of these ends.
     records: VecDeque<Record>,
 }
 
@@ -73,7 +73,7 @@ struct Record {
 
 packed_value!(Record { end, joins });
 
-/// The rules that hold back a segment that is shorter than a full one.
+/// The rules that hold back a segment that is shorter than a full segment.
 #[derive(Debug)]
 pub(in crate::tcp) struct ShortSegments {
     /// Whether the segment waits while any octet is outstanding (RFC 896).
@@ -145,7 +145,7 @@ impl SendWindow {
         self.records.front().is_some_and(|first| first.joins)
     }
 
-    /// Moves octets of the host's second buffer into the first one, so that a packet has up to
+    /// Moves octets of the host's second buffer into the first buffer, so that a packet has up to
     /// `octets_max` octets (`tcp_grow_skb`). Octets of further buffers follow only at the next
     /// attempt to send.
     pub(super) fn grow_packet(&mut self, octets_max: u64) {
@@ -171,7 +171,7 @@ impl SendWindow {
         self.peer_max
     }
 
-    /// Whether the octet with the number `wire` on the wire is outstanding, or is the next one to
+    /// Whether the octet with the number `wire` on the wire is outstanding, or is the next octet to
     /// be sent.
     pub(in crate::tcp) fn has_out(&self, wire: u32) -> bool {
         (self.una..=self.nxt).contains(&self.octet(wire))
@@ -244,7 +244,7 @@ impl SendWindow {
         self.una + self.peer
     }
 
-    /// The octets for which the peer's window has room beyond those that were sent.
+    /// The number of octets beyond `nxt` for which the peer's window has room.
     pub(super) fn room(&self) -> u64 {
         self.peer_edge().saturating_sub(self.nxt)
     }
@@ -261,15 +261,14 @@ impl SendWindow {
         self.unsent() > 0 && self.peer > self.flight()
     }
 
-    /// Called on the peer's SYN, which offers segments of `smss` octets and the peer's first
-    /// window.
+    /// Reads the peer's SYN, which offers segments of `smss` octets and the peer's first window.
     pub(super) fn on_syn(&mut self, smss: u64, window: u64) {
         (self.smss, self.smss_max) = (smss, smss);
         (self.peer, self.peer_max) = (window, window);
     }
 
-    /// Called when a segment with these numbers acknowledges our SYN. `window` is the window in
-    /// this segment; `None` if the segment is a SYN.
+    /// Opens the window when a segment with the numbers `last_update` acknowledges our SYN.
+    /// `window` is the window in this segment; `None` if the segment is a SYN.
     pub(super) fn open(&mut self, last_update: (u64, u64), window: Option<u64>) {
         self.una = 1;
         self.last_update = last_update;
@@ -282,7 +281,7 @@ impl SendWindow {
     fn bound(&mut self) {
         let payload_max =
             if self.peer_max > DEFAULT_MSS { self.peer_max / 2 } else { self.peer_max };
-        // A window that never opened shows nothing.
+        // A peer's window that never opened does not limit segments.
         if self.halves && self.peer_max > 0 {
             self.smss = self.smss_max.min(payload_max.max(self.smss_min));
         }
@@ -381,7 +380,8 @@ impl SendWindow {
         if full || all && self.closing || len == record && !all {
             return Some(len);
         }
-        // RFC 9293 §3.8.6.2.1 and, for the last octets written, RFC 896.
+        // A short segment is held back by RFC 9293 §3.8.6.2.1 and, for the last octets written, by
+        // RFC 896.
         let held = self.short.wait(self.una, self.flight());
         let half = len >= self.peer_max / 2;
         ((all || half) && !held).then_some(len)
@@ -450,7 +450,7 @@ mod tests {
         assert!(!window.update(9, 5, 7) && window.update(11, 5, 0) && window.update(9, 6, 7));
     }
 
-    /// RFC 5961 §5.2: SND.UNA - MAX.SND.WND.
+    /// RFC 5961 §5.2: the smallest acceptable ACK is SND.UNA - MAX.SND.WND.
     #[test]
     fn an_ack_older_than_the_largest_window_is_too_old() {
         let mut window = opened();
@@ -458,9 +458,10 @@ mod tests {
         assert!(!window.is_too_old(6000) && window.is_too_old(5999));
     }
 
-    /// RFC 896. With Minshall 1999 a segment waits only for short segments.
+    /// RFC 896: a short segment waits for all outstanding octets. With Minshall 1999, it waits only
+    /// for short segments.
     #[test]
-    fn a_short_segment_waits_for_all_outstanding_octets_or_with_minshall_for_short_ones() {
+    fn a_short_segment_waits_for_all_outstanding_octets_or_with_minshall_for_short_segments() {
         let mut window = opened();
         window.end += 1100;
         let next = |window: &mut SendWindow| {

@@ -33,8 +33,8 @@ use super::tail_probe::TailProbe;
 /// The sending half of a connection.
 #[derive(Debug)]
 pub(in crate::tcp) struct RfcSender {
-    /// Connections of one kind share the configuration. In a run of many connections it then stays
-    /// in the processor's nearest cache.
+    /// Connections of one kind share the configuration, so that it stays in the processor's nearest
+    /// cache in a run of many connections.
     pub(super) config: Arc<RfcConfig>,
     pub(in crate::tcp) window: SendWindow,
     pub(super) recovery: LossRecovery,
@@ -54,7 +54,7 @@ pub(in crate::tcp) struct RfcSender {
     /// The octet up to which new data may be sent in the present burst, if some segments wait for a
     /// whole packet.
     pub(super) packet_edge: Option<u64>,
-    /// The packet of new data for offload that is being sent.
+    /// The packet of new data for segmentation offload that is being sent.
     pub(super) new_packet: GsoPacket,
     /// The packet of retransmissions that is being sent.
     pub(super) copied_packet: GsoPacket,
@@ -89,8 +89,8 @@ impl RfcSender {
         }
     }
 
-    /// Called on the peer's SYN, with the octets of a full segment, the peer's first window, and
-    /// whether both ends agreed on SACK.
+    /// Notes the contents of the peer's SYN: the octets of a full segment, the peer's first window,
+    /// and whether both ends agreed on SACK.
     pub(super) fn on_syn(&mut self, smss: u64, window: u64, has_sack: bool) {
         self.window.on_syn(smss, window);
         self.recovery.loss.uses_sack = has_sack && self.config.recovery.needs_sack();
@@ -117,7 +117,7 @@ impl RfcSender {
         self.count.retransmissions += 1;
     }
 
-    /// Called when our SYN is acknowledged, so that the connection is open.
+    /// Opens the sending half, because `ack` acknowledges our SYN.
     pub(super) fn open(&mut self, ack: &AckSegment<'_>, window: Option<u64>, cx: &mut Context<'_>) {
         let LossRecovery { loss, repair, cwnd, .. } = &mut self.recovery;
         let syn = loss.scoreboard.front().copied();
@@ -131,8 +131,8 @@ impl RfcSender {
             let (ends, timer) = ((&self.window, &*self.config), &mut self.timers.retransmission);
             self.meter.measure_handshake((syn.at, syn.times), ack.echo, ends, timer, cx);
         }
-        // RFC 5681 §3.1: after a lost SYN the initial window is one segment. In Linux one loss has
-        // no effect.
+        // RFC 5681 §3.1: after a lost SYN the initial window is one segment. In Linux the loss of
+        // one SYN has no effect.
         let forgiven = self.config.syn_retransmissions_forgiven;
         let spurious =
             self.config.syn_rules.echo_forgives && ack.echo == Some(stamp(self.opened_at));

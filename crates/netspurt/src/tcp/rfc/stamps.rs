@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 /// How long a peer's timestamp is compared with later timestamps (RFC 7323 §5.5).
 const STAMP_LIFE: Duration = Duration::from_secs(24 * 86_400);
 
-/// The clock of the timestamps option: milliseconds.
+/// Returns our timestamp at `now`. Our timestamps count milliseconds.
 #[expect(clippy::cast_possible_truncation, reason = "the option wraps")]
 pub(super) fn stamp(now: Time) -> u32 {
     // The value is never zero, because an echo of zero means that there is no echo.
@@ -31,13 +31,13 @@ pub(super) struct PeerStamp {
 packed!(PeerStamp { recent, at });
 
 impl PeerStamp {
-    /// The timestamp `recent`, which arrived at `at`.
+    /// Makes the record of the timestamp `recent`, which arrived at `at`.
     pub(super) fn new(recent: u32, at: Time) -> Self {
         Self { recent, at }
     }
 
-    /// Whether the timestamp `val` shows an old duplicate (RFC 7323 §5.2). It does not if the
-    /// newest timestamp is older than `STAMP_LIFE` (§5.5).
+    /// Whether the timestamp `val` shows an old duplicate (RFC 7323 §5.2). No timestamp shows this
+    /// if the newest timestamp arrived more than `STAMP_LIFE` ago (§5.5).
     pub(super) fn outdates(&self, val: u32, now: Time) -> bool {
         now.saturating_since(self.at) <= STAMP_LIFE && is_before(val, self.recent)
     }

@@ -121,7 +121,7 @@ mod tests {
         assert_eq!((a.after_fin_received(true), b.after_fin_acked()), (TimeWait, Closed));
     }
 
-    /// RFC 9293 §3.6, figure 13.
+    /// RFC 9293 §3.6, figure 13: both ends close simultaneously.
     #[test]
     fn a_simultaneous_close_passes_through_closing() {
         let crossed = Established.after_fin_sent().after_fin_received(false);

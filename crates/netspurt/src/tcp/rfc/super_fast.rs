@@ -46,30 +46,30 @@ impl SuperFast {
         self.timer.is_some()
     }
 
-    /// Called when new octets were sent.
+    /// Lets the timer run, because new octets were sent.
     #[inline]
     pub(super) fn on_new_data(&mut self) {
         self.rests = false;
     }
 
-    /// Called when another repair sent the first unacknowledged segment. Returns whether the timer
+    /// Notes that another repair sent the first unacknowledged segment. Returns whether the timer
     /// must stop.
     pub(super) fn on_other_repair(&mut self) -> bool {
         self.rests |= self.yields;
         self.yields
     }
 
-    /// How long the timer waits after a handshake of `rtt`, with `acknowledged` octets
-    /// acknowledged. `None` if it does not run (steps 1 to 3).
+    /// Returns how long the timer waits; `None` if it does not run (steps 1 to 3). The round trip
+    /// of the handshake was `rtt`, and `acknowledged` octets are acknowledged.
     pub(super) fn wait(&self, acknowledged: u64, rtt: Option<Duration>) -> Option<Duration> {
         let timer = self.timer.filter(|timer| !self.rests && !timer.has_stopped(acknowledged))?;
         Some(timer.wait(rtt?))
     }
 
     /// How long the timer waits after an ACK of new octets up to `una`. While `una` is below
-    /// `until`, it waits `sfr.next` round trips, unless another repair `is_repairing`. This timer
-    /// sends nothing more until an ACK arrives, so it has no backoff. The timer of RFC 6298 repairs
-    /// a lost retransmission.
+    /// `until`, the timer waits `sfr.next` round trips, unless another repair is in progress
+    /// (`is_repairing`). This timer sends nothing more until an ACK arrives, so it has no backoff.
+    /// The timer of RFC 6298 repairs a lost retransmission.
     pub(super) fn wait_after_ack(
         &self,
         una: u64,
@@ -85,7 +85,7 @@ impl SuperFast {
         }
     }
 
-    /// Called when the first unacknowledged segment, at `una`, is retransmitted. The timer stops
+    /// Notes that the first unacknowledged segment, at `una`, is retransmitted. The timer stops
     /// until a new segment is sent (step 4). Returns the effect on the window. `nxt` is the next
     /// octet to send.
     pub(super) fn fire(&mut self, una: u64, nxt: u64) -> SfrResponse {

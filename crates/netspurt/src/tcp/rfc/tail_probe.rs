@@ -67,7 +67,8 @@ mod tests {
     use super::*;
     use crate::segment::Segment;
 
-    /// The result of an ACK up to `ack` for a probe that ended at 5000.
+    /// Judges a probe that ended at 5000 by an ACK up to `ack`. Returns whether the probe repaired
+    /// a loss, and whether it is still not judged.
     fn says(is_retransmission: bool, ack: u64, news: &News) -> (bool, bool) {
         let mut probe = TailProbe::sent(5000, is_retransmission);
         let segment = Segment::default();
@@ -77,7 +78,7 @@ mod tests {
         (probe.repaired_a_loss(&ack, news), probe.is_out())
     }
 
-    /// RFC 8985 §7.4.2.
+    /// RFC 8985 §7.4.2: an ACK beyond the end of the probe shows that the probe repaired a loss.
     #[test]
     fn a_probe_that_repaired_a_loss_is_acknowledged_beyond_its_end() {
         let moved = News { acked: 1000, ..News::default() };

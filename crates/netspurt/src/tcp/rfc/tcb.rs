@@ -27,7 +27,7 @@ pub(in crate::tcp) struct Tcb {
     pub(super) header: HeaderState,
     pub(super) tx: RfcSender,
     pub(super) rx: RfcReceiver,
-    /// The segment that waits to be merged with later ones.
+    /// The segment that waits to be merged with later segments.
     pub(super) merging: Merging,
     reported: CwndReport,
 }
@@ -126,7 +126,7 @@ impl Tcb {
         self.tx.window.end_record();
     }
 
-    /// Called when the application reads `octets` of the arrived data.
+    /// Notes that the application has read `octets` octets of the arrived data.
     pub(in crate::tcp) fn read(&mut self, octets: u64, cx: &mut Context<'_>) {
         if self.rx.read(octets, cx.now) && self.life.state().is_synchronised() {
             self.send_ack(cx);
@@ -163,7 +163,7 @@ impl Tcb {
         self.rx.reads_at_once = at_once;
     }
 
-    /// The application will write no more data (RFC 9293 §3.10.4).
+    /// Closes the connection, because the application will write no more data (RFC 9293 §3.10.4).
     ///
     /// departs: RFC 9293 §3.10.4 - a CLOSE in SYN-SENT still sends what was written before.
     pub(in crate::tcp) fn close(&mut self, cx: &mut Context<'_>) {

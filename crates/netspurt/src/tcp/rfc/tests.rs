@@ -33,7 +33,8 @@ impl Play {
         Self { ends, dice, loss, flying: BTreeMap::new(), story: Vec::new(), rests: false }
     }
 
-    /// Lets both ends send. Some segments are lost, and about one in twenty of the others is late.
+    /// Lets both ends send. Some segments are lost, and about one in twenty of the other segments
+    /// is late.
     fn send(&mut self, now: Time, events: &mut Events<Segment>) {
         for end in 0..2 {
             while let Some((left, _, segment)) = self.ends[end].pop(now, events) {
@@ -116,7 +117,7 @@ const RULES: [Rule; 15] = [
     ("minshall", |config| config.minshall ^= true),
 ];
 
-/// Each rule in which Linux departs from the RFCs has an effect by itself.
+/// Each of the `RULES`, in which Linux differs from the RFCs, has an effect by itself.
 #[test]
 fn each_linux_rule_by_itself_changes_some_connection() {
     for (name, flip) in RULES {

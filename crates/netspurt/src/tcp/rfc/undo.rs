@@ -57,7 +57,8 @@ packed_value!(Prior {
 });
 
 impl Prior {
-    /// A cut from `window` with `flight` octets outstanding starting at `una`.
+    /// Makes the state before a cut of `window`, with `flight` octets outstanding starting at
+    /// `una`.
     pub(super) fn new(window: Window, flight: u64, una: u64, was_timeout: bool) -> Self {
         Self {
             window,
@@ -82,8 +83,8 @@ pub(super) struct SpuriousWatch {
     all_reported: bool,
     /// The octet after the highest octet that was ever retransmitted.
     retransmitted_end: u64,
-    /// True if a duplicate of a segment was reported that was sent only once. Then the path
-    /// duplicates segments, and reports of duplicates prove nothing.
+    /// True if the receiver reported a duplicate of a segment that was sent only once. In this case
+    /// the path duplicates segments, and reports of duplicates prove nothing.
     path_duplicates: bool,
 }
 
@@ -118,7 +119,7 @@ impl SpuriousWatch {
         self.frto == Frto::SentNew
     }
 
-    /// Called before cwnd is cut.
+    /// Keeps the state before cwnd is cut.
     pub(super) fn on_cut(&mut self, prior: Prior) {
         self.prior = Some(prior);
     }
@@ -131,12 +132,12 @@ impl SpuriousWatch {
         }
     }
 
-    /// Called after a timeout. `watches` says whether F-RTO watches the next ACKs.
+    /// Starts or stops F-RTO after a timeout. `watches` says whether F-RTO watches the next ACKs.
     pub(super) fn on_timeout(&mut self, watches: bool) {
         self.frto = if watches { Frto::Retransmitted } else { Frto::Off };
     }
 
-    /// Called when a repair is over.
+    /// Stops F-RTO, because a repair is over.
     pub(super) fn stop_frto(&mut self) {
         self.frto = Frto::Off;
     }
@@ -155,7 +156,7 @@ impl SpuriousWatch {
         prior
     }
 
-    /// Called when a segment that ends at `end` was retransmitted with a `stamp`. `tells` says
+    /// Notes that a segment that ends at `end` was retransmitted with a `stamp`. `tells` says
     /// whether the next ACK's echo shows which copy the ACK answers. The echo shows this only for
     /// the first retransmission of the oldest outstanding segment.
     pub(super) fn on_retransmitted(&mut self, end: u64, cause: Cause, stamp: u32, tells: bool) {
@@ -205,8 +206,8 @@ impl SpuriousWatch {
             return false;
         }
         if with.is_over {
-            // This ACK covers all octets that were outstanding. In Linux even such an ACK decides;
-            // in the RFC it shows nothing.
+            // This ACK covers all octets that were outstanding. In Linux this ACK decides; in the
+            // RFC it shows nothing.
             self.frto = Frto::Off;
             return with.uses_sack && with.at_once && news.covers_original;
         }
@@ -242,8 +243,8 @@ impl SpuriousWatch {
 mod tests {
     use super::*;
 
-    /// A watch over a cut at octet 1000, after which the segments that end at `ends` were
-    /// retransmitted.
+    /// Returns the watch after a cut at octet 1000 and the retransmissions of the segments that end
+    /// at `ends`.
     fn after_cut(ends: &[u64]) -> SpuriousWatch {
         let mut watch = SpuriousWatch::default();
         let window = Window { cwnd: 10_000, ssthresh: 4000 };

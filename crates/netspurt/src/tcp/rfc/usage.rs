@@ -11,7 +11,7 @@ pub(super) struct Usage {
     limited: bool,
     /// The maximum of the outstanding data, in octets of whole segments.
     most_out: u64,
-    /// The octet up to which the two fields above are valid.
+    /// The octet up to which `limited` and `most_out` are valid.
     until: u64,
     /// The maximum of the outstanding data since cwnd was last fully used or set by a rule, and the
     /// instant since which cwnd is not fully used.
@@ -42,14 +42,13 @@ pub(super) struct Sending {
 }
 
 impl Usage {
-    /// Begins to measure again. Called when a rule has set cwnd, or when the sender has used cwnd
-    /// fully.
+    /// Begins to measure again, because a rule has set cwnd or the sender has used cwnd fully.
     pub(super) fn begin(&mut self, now: Time) {
         (self.used, self.used_at) = (0, now);
     }
 
-    /// Called on an ACK that may open cwnd. The time in which cwnd is not fully used starts again
-    /// at zero (`tcp_cong_avoid`).
+    /// Starts to count again from `now` the time in which cwnd is not fully used. An ACK that may
+    /// open cwnd has arrived (`tcp_cong_avoid`).
     #[inline]
     pub(super) fn refresh(&mut self, now: Time) {
         self.used_at = now;
@@ -125,7 +124,7 @@ mod tests {
 
     /// Linux's rule (`tcp_is_cwnd_limited`): in slow start a window more than half full may grow.
     #[test]
-    fn cwnd_grows_if_it_was_full_or_in_slow_start_if_it_was_half_full() {
+    fn cwnd_grows_if_it_was_full_or_in_slow_start_if_it_was_more_than_half_full() {
         let mut usage = Usage::default();
         let mut window = Window { cwnd: 20_000, ssthresh: 1 };
         usage.count(&sending(1, 19_000), &mut window, false);

@@ -32,7 +32,7 @@ impl Tcb {
         self.report(cx);
     }
 
-    /// Called when a timer other than the retransmission timer is due.
+    /// Carries out the work of a timer other than the retransmission timer.
     fn on_due(&mut self, due: Due, cx: &mut Context<'_>) {
         match due {
             Due::Pace => {
@@ -65,7 +65,7 @@ impl Tcb {
         }
     }
 
-    /// Called when the retransmission timer fired.
+    /// Carries out the work of the retransmission timer.
     fn on_timeout(&mut self, cx: &mut Context<'_>) {
         let kind = match self.life.state() {
             TcpState::SynSent => TimeoutKind::Syn,

@@ -3,12 +3,12 @@
 /// Which octets may leave when a part is accepted (`tcp_sendmsg_locked`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Leaving {
-    /// All that the windows allow.
+    /// All octets that the windows allow.
     #[default]
     All,
-    /// A packet for offload (`tcp_push_one`).
+    /// One packet for segmentation offload (`tcp_push_one`).
     Packet,
-    /// Nothing.
+    /// No octets.
     Nothing,
 }
 
@@ -17,10 +17,10 @@ pub enum Leaving {
 pub struct WrittenPart {
     /// The number of octets of the part.
     pub octets: u64,
-    /// Whether the part starts a new buffer of the host, so that the end of the octets written
-    /// before keeps its PSH.
+    /// Whether the part starts a new buffer of the host. If it does, the last segment of the octets
+    /// written before keeps its PSH.
     pub starts: bool,
-    /// Whether the last segment of the part has PSH because it is the last.
+    /// Whether the segment that ends with this part has PSH.
     pub pushed: bool,
     /// Which octets leave now.
     pub leaving: Leaving,
