@@ -52,7 +52,8 @@ pub struct FlowSum {
     pub failure: Option<Failure>,
 }
 
-/// An empty name for no failure, and then the names of failures in the order of [`failure_code`].
+/// The names of failures in the order of [`failure_code`]. The first name is empty: it stands for
+/// no failure.
 const FAILURES: [&str; 4] = ["", "refused", "reset", "timed-out"];
 
 fn failure_code(failure: Option<Failure>) -> u8 {
@@ -92,8 +93,8 @@ impl FlowSum {
         self.verdict.spurious.iter().map(|count| u64::from(*count)).sum()
     }
 
-    /// Adds the counts and the waiting time of another sender. Instants, failures and how time was
-    /// spent stay as they are.
+    /// Adds the counts and the waiting time of another sender. This method does not change `start`,
+    /// `finished`, `window_limited`, `times` and `failure`.
     pub(super) fn add(&mut self, other: &Self) {
         self.sent += other.sent;
         self.retransmissions += other.retransmissions;
