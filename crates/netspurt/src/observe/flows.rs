@@ -291,7 +291,8 @@ impl<T: Default> Flows<T> {
     /// Returns what is kept of the connection whose age is checked next. The connection must be
     /// closed, and none of its packets may have been seen within the last `quiet`. Otherwise the
     /// method returns `None`. It returns a connection only once after the connection's last packet.
-    /// `quiet` must be the same for all calls, and shorter than the lifetime of a closed connection.
+    /// `quiet` must be the same for all calls, and shorter than the lifetime of a closed
+    /// connection.
     #[inline]
     pub fn look_at_closed(&mut self, at: Time, quiet: Duration) -> Option<&mut T> {
         if self.unchecked + 1 < Self::CHECK_EVERY {
