@@ -79,8 +79,9 @@ impl Datagrams {
     #[inline(always)]
     pub fn take<'a>(&'a mut self, unix_ns: i64, ip: CapturedIp<'a>) -> Option<CapturedIp<'a>> {
         match ip.bytes.first_chunk() {
-            // The packet has offset zero and no more fragments follow, and TCP follows the header.
+            // An IPv4 packet whose offset is zero, and after which no more fragments follow.
             Some([0x40..=0x4f, _, _, _, _, _, 0 | 0x40, 0]) => Some(ip),
+            // An IPv6 packet in which TCP follows the fixed header.
             Some([0x60..=0x6f, _, _, _, _, _, TCP, _]) => Some(ip),
             _ => self.take_other(unix_ns, ip.bytes, ip.original_bytes),
         }
