@@ -79,8 +79,8 @@ pub struct Decoded<'a> {
     pub segment: Segment,
     /// The urgent pointer, which is valid if [`Flags::URG`](crate::segment::Flags::URG) is set.
     pub urgent: u16,
-    /// The four bits between the header's length and the flags, zero in RFC 9293; the lowest is
-    /// AE (RFC 9768).
+    /// The four bits between the header's length and the flags. They are zero in RFC 9293; the
+    /// lowest bit is AE (RFC 9768).
     pub reserved: u8,
     /// The offset of the first malformed option, in octets from the start of the IP header.
     pub malformed_option: Option<usize>,
@@ -172,7 +172,7 @@ pub(super) fn locate_tcp(bytes: &[u8], original_bytes: usize) -> Result<Ip, Deco
     }
 }
 
-/// The segment of a header without its options.
+/// The segment that a TCP header describes, without the header's options.
 #[expect(clippy::cast_possible_truncation, reason = "a packet is 65535 octets at most")]
 fn segment(head: TcpHead<'_>, ip: &Ip, len: usize) -> Segment {
     Segment {
@@ -281,7 +281,7 @@ fn pass_extensions(bytes: &[u8], next: u8, ip: &mut Ip) -> Result<(), DecodeErro
     Ok(())
 }
 
-/// The octets of a jumbogram with its headers, from its hop-by-hop option (RFC 2675 §2).
+/// The length of a jumbogram with its headers, which its hop-by-hop option gives (RFC 2675 §2).
 fn jumbogram(bytes: &[u8], next: u8) -> Option<usize> {
     let first = Extensions::of(bytes, next).next().filter(|first| first.kind == HOP_BY_HOP)?;
     let length = jumbo_payload(first.octets)?;
