@@ -286,7 +286,7 @@ impl CapturedConnection {
         let waited = self.send(side, at, packet, answers_syn, shared);
         let waited = waited.or(told);
         if packet.flags().has(Flags::SYN) && self.copies(side) > copies {
-            // A host does not answer the copy of a SYN that the capture made.
+            // The capture made this copy of a SYN, so no host answers the copy.
             self.syns = syns;
         }
         let answer = match packet.flags().has(Flags::ACK) {

@@ -1,5 +1,5 @@
-//! The pcapng format (draft-ietf-opsawg-pcapng): one section, one interface, packets with
-//! nanosecond stamps and comments.
+//! Writes pcapng files (draft-ietf-opsawg-pcapng). A file has one section, one interface, and
+//! packets with timestamps in nanoseconds and comments.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ const OPTION_COMMENT: u16 = 1;
 const OPTION_USER_APPLICATION: u16 = 4;
 const OPTION_INTERFACE_NAME: u16 = 2;
 const OPTION_TIMESTAMP_RESOLUTION: u16 = 9;
-/// Stamps count units of 10⁻⁹ s.
+/// The resolution of the timestamps: units of 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;
 
 /// Writes one pcapng file, packet by packet.
