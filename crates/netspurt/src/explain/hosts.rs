@@ -10,9 +10,9 @@ use super::infer::{TimerGrid, Traits, Vantage};
 use super::rule::CauseRule;
 use super::{EndedConnection, Habits};
 
-/// Sets the cause of lone segments that were retransmitted and whose cause was inferred from the
-/// time alone. They get the cause that all connections of the same host show, because tail loss
-/// probes are a setting of the host.
+/// Sets the cause of each retransmission of a sender's only outstanding segment, if this cause was
+/// inferred from the time alone. The retransmission gets the cause that all connections of the host
+/// show together, because tail loss probes are a setting of the host.
 pub fn settle(connections: &mut [EndedConnection]) {
     let mut hosts: BTreeMap<IpAddr, Traits> = BTreeMap::new();
     for (host, habits) in connections.iter().flat_map(seen) {

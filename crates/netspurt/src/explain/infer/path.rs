@@ -22,7 +22,7 @@ pub struct PathTimes {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Vantage {
-    /// The capture does not show it.
+    /// The capture does not show where it was taken.
     #[default]
     Unknown,
     /// At the sender.
