@@ -94,7 +94,7 @@ impl Sender {
     /// may be sent again sooner, because a host answers each SYN with one.
     pub(super) const SYN_WAIT: Duration = Duration::from_millis(100);
 
-    /// Takes a segment that occupies sequence numbers from `note_sent` on. The caller adds it to
+    /// Takes a segment that occupies sequence numbers from `left` on. The caller adds it to
     /// `octets` afterwards.
     #[inline]
     pub fn sending(
@@ -132,8 +132,8 @@ impl Sender {
     }
 
     /// Notes a segment that occupies sequence numbers: its time, its place in the order of sending,
-    /// and how many octets are outstanding with it. Its first octet is `note_sent`; `fresh` says whether
-    /// its octets are new.
+    /// and how many octets are outstanding with it. The segment's first octet is `left`; `fresh`
+    /// says whether its octets are new.
     #[inline]
     pub(super) fn note_sent(
         &mut self,
@@ -468,7 +468,7 @@ impl Sender {
         }
     }
 
-    /// Notes that the current acknowledgment is the first to cover `segment`.
+    /// Notes that the current acknowledgment newly covers `segment`.
     #[inline]
     pub fn covered(&mut self, at: Time, segment: &Acknowledged, covered: CoveredBy) {
         let in_order = covered == CoveredBy::InOrder;

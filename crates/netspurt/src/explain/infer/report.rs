@@ -72,8 +72,8 @@ impl InferenceReport {
     }
 
     /// Whether `one` may be an original that was overtaken. This is possible if the path reorders
-    /// packets, the capture was taken at the receiver, and no field of the packet shows the order of
-    /// sending.
+    /// packets, the capture was taken at the receiver, and no field of the packet shows the order
+    /// of sending.
     pub fn may_be_late(&self, one: &ExplainedRetransmission) -> bool {
         let marked = matches!(one.rule, CauseRule::Syn | CauseRule::FlowLabel);
         let first_sighting = one.original_missing && one.unordered && !marked;

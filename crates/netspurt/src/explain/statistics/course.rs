@@ -71,11 +71,11 @@ struct IntervalOctets {
 pub struct SteadyCourse {
     /// When the part began.
     pub from: Time,
-    /// How long it lasted.
+    /// How long the part lasted.
     pub lasted: Duration,
-    /// The octets that were delivered in it.
+    /// The octets that were delivered in this part.
     pub bytes: u64,
-    /// The mean round trip in it, in nanoseconds.
+    /// The mean round trip in this part, in nanoseconds.
     pub rtt_ns_mean: f64,
     /// How much the new octets that are sent in an interval vary. For each span this is their
     /// standard deviation divided by their mean; the value is the median of the spans. `None` if
