@@ -67,9 +67,9 @@ pub struct PendingSegments {
 }
 
 /// The layout of the first word of a segment. The high bits say whether the segment continues
-/// another segment, whether it is plain, and whether [`Side::To`] sent it. Then come the nanoseconds
-/// since the previous segment in 29 bits. The low half depends on the kind of the segment. If the
-/// segment is not plain, the low half is its place in [`OtherSegments`].
+/// another segment, whether it is plain, and whether [`Side::To`] sent it. Then come the
+/// nanoseconds since the previous segment in 29 bits. The low half depends on the kind of the
+/// segment. If the segment is not plain, the low half is its place in [`OtherSegments`].
 struct FirstWord(u64);
 
 impl FirstWord {

@@ -27,7 +27,7 @@ fn opened(window: u16) -> Vec<Packet> {
     vec![(0, 0, syn), (1, 30, syn_ack), (0, 30, ack(1, 65_000)), (1, 30, ack(1, window))]
 }
 
-/// The milliseconds that a connection waited for each of these.
+/// The milliseconds that a connection waited for each thing in `what`.
 fn waited<const N: usize>(packets: &[Packet], what: [WaitingFor; N]) -> [u64; N] {
     let spent = explained(packets).connections[0].spent;
     what.map(|what| spent.of(what).as_nanos() / 1_000_000)
@@ -118,8 +118,9 @@ fn the_end_that_sends_the_next_data_let_the_other_end_wait() {
 }
 
 /// The capture is beside the passive end, 30 ms from the other end. There are five replies of 700
-/// octets, each a segment with PSH. The SYN offers an MSS of `mss` octets, and the SYN-ACK one of
-/// `own`. Returns how long the passive end waited for the path, and for its congestion window.
+/// octets, each a segment with PSH. The SYN offers an MSS of `mss` octets, and the SYN-ACK offers
+/// an MSS of `own` octets. Returns how long the passive end waited for the path, and for its
+/// congestion window.
 fn replies_of_equal_size(mss: u16, own: u16) -> [u64; 2] {
     let offers = |mss| SynOptions { mss: Some(mss), ..SynOptions::default() };
     let mut syn = Segment { flags: Flags::SYN, ..Segment::default() };
@@ -339,9 +340,9 @@ fn beside_the_receiver_a_window_holds_the_sender_until_it_learns_of_the_next_one
     assert_eq!(flights_at_receiver(28, 3000), [9 * 20, 20]);
 }
 
-/// The capture is beside the receiver, 20 ms from the sender. It sends three segments in each round
-/// trip. The third flight fills the window of 3000 octets. The acknowledgment of the second flight
-/// opened the window to 9000.
+/// The capture is beside the receiver, 20 ms from the sender. The sender sends three segments in
+/// each round trip. The first three flights fill the window of 3000 octets. The acknowledgment of
+/// the third flight opens the window to 9000 octets.
 #[test]
 fn beside_the_receiver_a_window_that_grows_counts_from_when_the_sender_learns_of_it() {
     let mut packets = vec![
@@ -358,9 +359,10 @@ fn beside_the_receiver_a_window_that_grows_counts_from_when_the_sender_learns_of
     assert_eq!(waited(&packets, waits), [3 * 20, 20 + 20]);
 }
 
-/// The capture is beside the receiver, 20 ms from the sender. It sends four segments in each round
-/// trip. The first segment of the fourth flight is lost. Its repair comes a round trip later, with
-/// `during` new segments. Another round trip later the sender knows that the repair arrived.
+/// The capture is beside the receiver, 20 ms from the sender. The sender sends four segments in
+/// each round trip. The first segment of the fourth flight is lost. Its repair comes a round trip
+/// later, with `during` new segments. Another round trip later the sender knows that the repair
+/// arrived.
 fn repaired_at_receiver(during: u32) -> u64 {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     let syn_ack = Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() };
