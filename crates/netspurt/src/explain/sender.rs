@@ -28,7 +28,7 @@ struct Repeat {
     known: u64,
     /// The first octet not acknowledged.
     una: u64,
-    /// When its first octet was sent for the first time, if this was captured.
+    /// When the segment's first octet was sent for the first time. `None` if this was not captured.
     first_sent: Option<Time>,
     /// Whether the capture lacks the original.
     missing: bool,

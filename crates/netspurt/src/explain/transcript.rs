@@ -67,7 +67,7 @@ struct Known {
 }
 
 impl Transcript {
-    /// Adds a packet of the connection in `sighting`. Returns its place.
+    /// Adds a packet of the connection in `sighting`. Returns the packet's place in the transcript.
     ///
     /// # Panics
     ///

@@ -22,7 +22,7 @@ pub struct Origin {
     pub text: String,
     /// The name of the file with the algorithm's code, without folders.
     pub file: String,
-    /// The SHA-256 of that file in hexadecimal.
+    /// The SHA-256 of the file in hexadecimal.
     pub sha256: String,
 }
 

@@ -106,10 +106,10 @@ pub struct Retired<T> {
 ///
 /// A connection has two ends, each an address and a port. A connection is *born* with the first
 /// packet between its ends. Any packet may be the first, because a capture may miss the beginning.
-/// Its [`Side::From`] is the end that sent the SYN or got the SYN-ACK, or else the sender of the
-/// first packet. It is *retired* when the same ends open another connection by a SYN with another
-/// number, or when none of its packets was seen for longer than its [`Lifetimes`] allow. A later
-/// packet belongs to a new connection.
+/// If the first packet is a SYN-ACK, [`Side::From`] is the end to which this packet goes. Otherwise
+/// [`Side::From`] is the sender of the first packet. A connection is *retired* when the same ends
+/// open another connection by a SYN with another number, or when none of its packets was seen for
+/// longer than its [`Lifetimes`] allow. A later packet belongs to a new connection.
 ///
 /// ```
 /// use netspurt::ids::Side;

@@ -28,7 +28,7 @@ pub struct FlowSum {
     pub timeouts: u64,
     /// The number of recoveries that began without a timeout: by ACKs, or by RACK's timer.
     pub fast_retransmits: u64,
-    /// The octets that were acknowledged to the sender.
+    /// The octets of the sender that were acknowledged.
     pub acked_bytes: u64,
     /// The number of segments with payload that arrived.
     pub received: u64,
@@ -46,9 +46,9 @@ pub struct FlowSum {
     /// The sum, over all timeouts, of the time before the timeout in which the sender neither sent
     /// nor received a segment.
     pub waited: Duration,
-    /// How the sender's time was spent, for a byte-sequenced connection.
+    /// How the sender spent its time. Only byte-sequenced connections measure this.
     pub times: Option<SendTimes>,
-    /// Why the connection ended, if it did not close normally.
+    /// Why the connection failed; `None` if it did not fail.
     pub failure: Option<Failure>,
 }
 

@@ -145,7 +145,7 @@ impl<R: Read> Read for Unpacked<R> {
 /// A source whose first octets were read ahead to find how it is compressed.
 struct Begun<R> {
     first: [u8; 4],
-    /// The range of `first` that was not yet passed to the reader.
+    /// The range `start..end` of `first` was not yet passed to the reader.
     start: usize,
     end: usize,
     source: R,

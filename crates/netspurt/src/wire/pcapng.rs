@@ -65,7 +65,7 @@ impl<W: Write> PcapngWriter<W> {
         this.write_block(SECTION_HEADER)?;
         this.block.extend_from_slice(&RAW_IP.to_le_bytes());
         this.block.extend_from_slice(&0_u16.to_le_bytes());
-        // Zero means no limit.
+        // A snap length of zero means that there is no limit.
         this.block.extend_from_slice(&snap_bytes.unwrap_or(0).to_le_bytes());
         this.option(OPTION_INTERFACE_NAME, interface.as_bytes());
         this.option(OPTION_TIMESTAMP_RESOLUTION, &[NANOSECONDS]);

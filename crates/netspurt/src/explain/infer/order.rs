@@ -119,7 +119,7 @@ impl SendingOrder {
     }
 
     /// Returns the age of `packet`. `earlier` has the time and the marks of the last transmission
-    /// of its octets.
+    /// of its octets. `answered_since` says whether an acknowledgment came after that transmission.
     pub fn age(
         &self,
         at: Time,

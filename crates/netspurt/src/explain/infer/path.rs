@@ -29,7 +29,7 @@ pub enum Vantage {
     Sender,
     /// At the receiver.
     Receiver,
-    /// Between them.
+    /// Between the sender and the receiver.
     Middle,
 }
 

@@ -61,7 +61,8 @@ pub struct SenderScene {
     pub waited: Duration,
     /// The time since the last acknowledgment of new octets.
     pub since_una: Duration,
-    /// The time since the sender got the last acknowledgment with news.
+    /// The time since the sender got the last acknowledgment with news: this acknowledgment covers
+    /// new octets, is a duplicate, or has SACK blocks.
     pub lag: Duration,
     /// The time since the last packet of the sender, or the last acknowledgment with news.
     pub quiet: Duration,

@@ -81,7 +81,7 @@ pub struct SteadyCourse {
     /// standard deviation divided by their mean; the value is the median of the spans. `None` if
     /// there are too few intervals.
     pub sent_variation: Option<f64>,
-    /// The same for the octets that were delivered in an interval.
+    /// How much the octets that are delivered in an interval vary, computed in the same way.
     pub delivered_variation: Option<f64>,
 }
 

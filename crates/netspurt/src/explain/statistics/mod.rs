@@ -147,7 +147,7 @@ impl Statistics {
         kind
     }
 
-    /// Whether `left` is the octet after the last one seen.
+    /// Whether `left` is the octet after the last octet seen.
     #[inline]
     pub fn goes_on_at(&self, left: u64) -> bool {
         self.seen.goes_on_at(left)

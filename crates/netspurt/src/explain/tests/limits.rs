@@ -244,7 +244,7 @@ fn short_segments_that_leave_when_an_ack_comes_were_held_back_and_were_not_all_d
 fn a_delayed_ack_of_the_end_of_a_reply_belongs_to_the_think_time() {
     let mut packets = opened_for_segments();
     for packet in &mut packets {
-        // The capture is beside the other end.
+        // This capture is beside the server, so the packets of the handshake have other times.
         packet.1 = if packet.1 == 50 && packet.0 == 0 { 50 } else { 0 };
     }
     let (flags, window) = (Flags::ACK.with(Flags::PSH), 65_000);

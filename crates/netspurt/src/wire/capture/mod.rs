@@ -44,7 +44,7 @@ pub struct CapturedPacket<'a> {
     /// Whether the packet has a time of its own. Simple packets of pcapng have no time. A stamp
     /// that does not fit into 64 bits is ignored.
     pub timed: bool,
-    /// The link type of its interface.
+    /// The link type of the packet's interface.
     pub link: LinkType,
     /// The number of the packet's interface in the section of a pcapng file, from 0; always 0 in
     /// pcap.

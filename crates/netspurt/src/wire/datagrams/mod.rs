@@ -16,7 +16,7 @@ use partial::PartialDatagram;
 pub struct FragmentCounts {
     /// Fragments of TCP, except malformed ones.
     pub fragments: u64,
-    /// Datagrams that were put together.
+    /// Datagrams that were reassembled.
     pub datagrams: u64,
     /// Datagrams that were given up: a fragment was missing for a minute, a fragment contradicted
     /// another one, memory was short, or the datagram was too long.
