@@ -37,9 +37,9 @@ pub fn settle(connections: &mut [EndedConnection]) {
     }
 }
 
-/// Finds the timer grid of each sender from the timeouts of all connections of its host. If they
-/// have no common grid, finds it from the timeouts of the sender alone, because one address may
-/// stand for several hosts.
+/// Finds the timer grid of each sender from the timeouts of all connections of its host. If these
+/// timeouts have no common grid, finds the grid from the timeouts of the sender alone, because one
+/// address may stand for several hosts.
 pub fn find_timer_grids(connections: &mut [EndedConnection]) {
     let mut hosts: BTreeMap<IpAddr, Vec<Time>> = BTreeMap::new();
     for one in connections.iter() {

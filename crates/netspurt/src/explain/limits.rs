@@ -61,7 +61,8 @@ pub struct Limits {
     /// The octets that were outstanding after the last new octets were sent.
     flight: u64,
     /// Whether more than half of `flight` is acknowledged and no new octets were sent. A sender
-    /// with more data sends some for each acknowledgment, so this application had no more data.
+    /// that has more data sends new octets for each acknowledgment, so this sender's application
+    /// had no more data.
     drained: bool,
     /// Whether an acknowledgment was captured.
     heard: bool,
@@ -107,9 +108,9 @@ impl Limits {
         }
     }
 
-    /// Takes a segment of this direction. `sent` is the result of adding it to `octets`. A segment
-    /// with old octets need not be a retransmission, because it may be late. `again` says whether
-    /// it counts as a retransmission.
+    /// Takes a segment of this direction. `sent` is the result of adding the segment to `octets`. A
+    /// segment with old octets need not be a retransmission, because it may be late. `again` says
+    /// whether this segment counts as a retransmission.
     #[inline]
     pub fn sent(
         &mut self,

@@ -23,7 +23,7 @@ pub enum CauseRule {
     Silence,
     /// The head (the first missing octets) was sent again during a repair. Nothing shows that its
     /// earlier retransmission was lost, or acknowledgments showed this too long ago to be the
-    /// trigger. So a timeout sent it.
+    /// trigger. So the head was sent after a timeout.
     HeadAgain,
     /// The head was sent once more after a timeout.
     Backoff,

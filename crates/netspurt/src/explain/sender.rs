@@ -91,7 +91,7 @@ pub struct Sender {
 
 impl Sender {
     /// No sender retransmits a SYN sooner than this (RFC 6298 §2.1 asks for a second). A SYN-ACK
-    /// may be sent again sooner, because a host answers each SYN with one.
+    /// may be sent again sooner, because a host answers each SYN with a SYN-ACK.
     pub(super) const SYN_WAIT: Duration = Duration::from_millis(100);
 
     /// Takes a segment that occupies sequence numbers from `left` on. The caller adds it to

@@ -52,7 +52,8 @@ impl WaitingFor {
 
 impl WaitingFor {
     /// Returns what a connection waits for. `one` and `other` say what its two senders wait for;
-    /// `None` means nothing. The value that comes later in the list of all values wins.
+    /// `None` means nothing. Of two values, the method returns the one that comes later in
+    /// [`ALL`](Self::ALL).
     #[inline]
     pub fn of_senders(one: Option<Self>, other: Option<Self>) -> Self {
         match (one, other) {

@@ -101,10 +101,10 @@ pub(super) struct Ip {
 
 /// Decodes the IPv4 or IPv6 packet at the start of `bytes`; octets after its end are ignored.
 ///
-/// If a SACK option has four blocks, the first three are kept; they are the most recent (RFC 2018
-/// §4). Malformed options do not make a packet invalid. Reading ends at the first option whose
-/// length is below two or exceeds the header; earlier options are kept, and
-/// [`malformed_option`](Decoded::malformed_option) has its offset.
+/// All SACK blocks are kept; a header has room for four (RFC 2018 §3). Malformed options do not
+/// make a packet invalid. Reading ends at the first option whose length is below two or exceeds the
+/// header. Earlier options are kept, and [`malformed_option`](Decoded::malformed_option) has the
+/// offset of the malformed option.
 ///
 /// ```
 /// use netspurt::wire::{Checks, Fault, decode};

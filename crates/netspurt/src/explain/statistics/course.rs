@@ -188,9 +188,9 @@ impl Course {
         self.latest /= 2;
     }
 
-    /// The part after the first quarter. `None` if the rate was not steady in it: the octets of a
-    /// span differ from the mean by more than a tenth. The last span does not count, because it has
-    /// not ended.
+    /// The part after the first quarter. `None` if the rate was not steady in this part: the octets
+    /// of some span differ from the mean by more than a tenth. The last span does not count,
+    /// because it has not ended.
     pub fn steady(&self) -> Option<SteadyCourse> {
         let skipped = self.latest.div_ceil(4);
         let spans = &self.spans[skipped..self.latest];

@@ -79,8 +79,8 @@ pub struct Statistics {
 
 impl Statistics {
     /// Takes a packet of this direction that was added to `octets`. `sent` is the range of its
-    /// sequence numbers; `None` if it has none. `shift` is the shift of its window, if windows are
-    /// scaled.
+    /// sequence numbers; `None` if it occupies no sequence numbers. `shift` is the shift of its
+    /// window; `None` if windows are not scaled.
     #[inline]
     pub fn sent(
         &mut self,

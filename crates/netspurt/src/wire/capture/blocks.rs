@@ -251,8 +251,8 @@ impl Section {
         }))
     }
 
-    /// Reads a packet without a stamp, which belongs to the first interface. Its captured length is
-    /// the original length or the interface's limit, whichever is less.
+    /// Reads a packet without a timestamp, which belongs to the first interface. The captured
+    /// length is the original length or the interface's limit, whichever is less.
     fn simple(&self, body: &[u8]) -> BlockReading {
         const DATA_AT: usize = 12;
         if body.len() < DATA_AT {

@@ -30,11 +30,11 @@ pub struct FragmentCounts {
 /// whole. The time of a segment is the time of the fragment that completes it, because TCP gets the
 /// segment at that time (RFC 791 §3.2).
 ///
-/// Fragments may come in any order. A capture may cut fragments short. Their datagram is then
-/// complete if the lengths of the fragments cover the datagram. Its octets end before the first
-/// octet that was not captured. A datagram is given up after a minute (RFC 1122 §3.3.2). The memory
-/// is at most 4 MiB; if more is needed, the oldest datagrams are given up. A capture that was
-/// filtered by ports has only the first fragments, so its fragmented datagrams are never complete.
+/// Fragments may come in any order. A capture may cut fragments short. The datagram of such
+/// fragments is complete if their lengths cover it. The returned octets end before the first octet
+/// that was not captured. A datagram is given up after a minute (RFC 1122 §3.3.2). The memory is at
+/// most 4 MiB; if more is needed, the oldest datagrams are given up. A capture that was filtered by
+/// ports has only the first fragments, so its fragmented datagrams are never complete.
 ///
 /// ```
 /// use netspurt::segment::Segment;

@@ -34,8 +34,8 @@ pub(super) fn behind_ppp(data: &[u8]) -> Behind<'_> {
     }
 }
 
-/// The header or packet after a header of a serial line. The header is that of PPP or that of
-/// Cisco. Cisco's header has another address, and the type field of Ethernet.
+/// The header or packet after a header of a serial line. On a serial line, frames have the header
+/// of PPP or Cisco's header. Cisco's header has another address, and the type field of Ethernet.
 pub(super) fn behind_serial(data: &[u8]) -> Behind<'_> {
     match data {
         [0x0f | 0x8f, 0, ..] => Some((LinkHeader::Type(half(data, 2)?), &data[4..])),
