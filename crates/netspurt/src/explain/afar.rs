@@ -10,8 +10,8 @@ use super::passed_acks::ReachedBy;
 use super::{CapturedConnection, CapturedDirection, WaitingFor};
 
 impl CapturedDirection {
-    /// The next event of an acknowledgment at the sender, and the time at which its effect passes
-    /// the capture. `None` if the event may not have happened by `at`.
+    /// The next event that an acknowledgment causes at the sender, and the time at which its effect
+    /// passes the capture. `None` if the event may not have happened by `at`.
     fn reached(&self, at: Time) -> Option<(ReachedBy, Time)> {
         self.limits.reached(at, self.sender.path.near_now())
     }
@@ -24,8 +24,8 @@ impl CapturedConnection {
             && self.directions.iter().flatten().any(|direction| direction.reached(at).is_some())
     }
 
-    /// Takes the acknowledgments that reached their senders before a packet of `side` was captured
-    /// at `at`. Counts the time up to the last of these events.
+    /// Takes the acknowledgments that reached the senders of the acknowledged data before a packet
+    /// of `side` was captured at `at`. Counts the time up to the last of these events.
     ///
     /// The packet may have data that was on its way while all captured data was acknowledged.
     /// `until_reached` says that this data was on its way until the acknowledgments reached the
@@ -56,8 +56,8 @@ impl CapturedConnection {
         self.held_back(side, soon)
     }
 
-    /// The next event of an acknowledgment at its sender by `at`: the sender, the event, and the
-    /// time.
+    /// The next event that an acknowledgment causes at a sender of data by `at`: the sender, the
+    /// event, and the time.
     fn next_reached(&self, at: Time) -> Option<(Side, ReachedBy, Time)> {
         let one = |side: Side| {
             let (by, reached) = self.directions[side.index()].as_deref()?.reached(at)?;

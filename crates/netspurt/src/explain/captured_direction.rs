@@ -7,17 +7,17 @@ use super::{CapturedSegment, ExplainedRetransmission, Limits, OtherFloors, Sende
 /// What one side of a captured connection sends.
 #[derive(Clone, Debug)]
 pub struct CapturedDirection {
-    /// Its sequence space, outstanding segments and round trips.
+    /// The sequence space, the outstanding segments and the round trips of the direction.
     pub octets: OneWay<CapturedSegment>,
-    /// The statistics of its packets.
+    /// The statistics of the direction's packets.
     pub statistics: Statistics,
-    /// The state of its sender, from which causes are inferred.
+    /// The state of the sender, from which the causes of retransmissions are inferred.
     pub sender: Sender,
-    /// What limits it.
+    /// What limits the sender.
     pub limits: Limits,
     /// What timers with other floors would have done.
     pub floors: OtherFloors,
-    /// Its retransmissions before it rested last.
+    /// The retransmissions before the connection rested last.
     pub earlier: Vec<ExplainedRetransmission>,
 }
 

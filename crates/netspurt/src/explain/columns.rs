@@ -16,7 +16,7 @@ pub struct ConnectionRow<'a> {
     pub connection: &'a EndedConnection,
     /// The side that sends.
     pub side: Side,
-    /// What that side sends.
+    /// What this side sends.
     pub direction: &'a EndedDirection,
 }
 

@@ -40,7 +40,7 @@ pub struct CapturedConnection {
     scale_cut: bool,
     /// The MSS that the SYN of each side offers, in octets; 0 is unknown.
     offered: [u16; 2],
-    /// When the last SYN of either side was captured.
+    /// For each side, when its last SYN was captured.
     syns: [Option<Time>; 2],
     /// Whether the two SYNs have passed, so data may follow.
     established: bool,
@@ -286,7 +286,7 @@ impl CapturedConnection {
         let waited = self.send(side, at, packet, answers_syn, shared);
         let waited = waited.or(told);
         if packet.flags().has(Flags::SYN) && self.copies(side) > copies {
-            // A host does not answer the copy of a SYN that the capture made.
+            // The capture made this copy of a SYN, so no host answers the copy.
             self.syns = syns;
         }
         let answer = match packet.flags().has(Flags::ACK) {
@@ -316,7 +316,7 @@ impl CapturedConnection {
         }
     }
 
-    /// Notes what data of `side` shows about the time before it.
+    /// Notes what data of `side` shows about the time before the data.
     fn note_data(&mut self, side: Side, at: Time) {
         let Self { directions, spent, .. } = self;
         let Some(direction) = directions[side.index()].as_deref() else { return };

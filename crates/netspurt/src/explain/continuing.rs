@@ -2,8 +2,8 @@
 //!
 //! Such a segment carries the next octets, and its other header fields equal those of the segment
 //! before. So it repeats the acknowledgment, the window and the echoed time stamp, and has little
-//! new information (compare Jacobson, "4BSD TCP Header Prediction", 1990). A shorter code path
-//! takes such segments and counts their common part once. It leaves the same state as
+//! new information (compare Jacobson, "4BSD TCP Header Prediction", 1990). The shorter code path in
+//! this file takes such segments and counts their common part once. It leaves the same state as
 //! [`CapturedConnection::take`].
 
 use crate::ids::Side;

@@ -17,8 +17,9 @@ use crate::wire::CapturedTcp;
 /// its packets, equal identifications prove a copy, because a sender does not use an identification
 /// again so soon (RFC 6864 §4.1). Without identifications, a segment with data is a copy if no
 /// sender would send it again so soon. Copies are frequent if they are a third of the segments or
-/// more. Then any packet counts as a copy if it comes about as soon as the earlier copies did. But
-/// no packet gets more copies than another packet had before.
+/// more. Then any packet with the fields of an earlier packet counts as its copy, if it comes about
+/// as soon as the earlier copies did. But no packet gets more copies than another packet had
+/// before.
 #[derive(Clone, Debug)]
 pub struct CopyFinder {
     latest: [Latest; 2],
@@ -39,7 +40,7 @@ struct Taken {
     hash: u64,
     at: Time,
     copies: u32,
-    /// Whether it has data, a SYN or a FIN.
+    /// Whether the packet has data, a SYN or a FIN.
     segment: bool,
 }
 

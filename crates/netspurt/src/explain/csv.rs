@@ -14,8 +14,8 @@ pub fn write_heading(file: bool, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Writes the rows of `connection`. Each row begins with the name of the `file` if one is given.
-/// Values that do not exist are empty. Only the name can contain a comma.
+/// Writes the rows of `connection`. If `file` is given, each row begins with this name. Values that
+/// do not exist are empty. Only the file's name can contain a comma.
 pub fn write_rows(
     connection: &EndedConnection,
     file: Option<&str>,
@@ -43,8 +43,8 @@ pub fn write_rows(
 pub struct RowRoom([u8; RowRoom::OCTETS]);
 
 impl RowRoom {
-    /// The most octets of a row. No value has more than 48: a rate has 8 · 2⁶⁴ bits in a nanosecond
-    /// at most.
+    /// The maximum number of octets of a row. No value has more than 48 octets. The longest value
+    /// is a rate, which is at most 8 · 2⁶⁴ bits in a nanosecond.
     pub const OCTETS: usize = 1 << 12;
 }
 
@@ -149,7 +149,8 @@ impl<'a> RowText<'a> {
     #[inline]
     fn whole(self, mut value: u64) -> Self {
         let mut this = self;
-        // Each division waits for the division before it, so each finds four digits.
+        // Each division waits for the division before it. To need few divisions, each of them finds
+        // four digits.
         while value >= 10_000 {
             let four = (value % 10_000) as usize;
             this = this.pair(four % 100).pair(four / 100);

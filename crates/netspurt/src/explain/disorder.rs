@@ -11,10 +11,10 @@ use super::infer::PathTimes;
 
 /// How many packets of a capture are out of order, and by how much.
 ///
-/// A capture may hold the packets of a connection in another order than that in which they passed,
-/// if the capturing host receives through several queues, or if the capture was joined from several
+/// A capture may not have the packets of a connection in the order in which they passed, if the
+/// capturing host receives through several queues, or if the capture was joined from several
 /// captures. Then an acknowledgment may precede the octets that it acknowledges, or a segment may
-/// precede a segment that its sender sent earlier. As soon as one connection shows such an order,
+/// precede a segment that its sender sent earlier. As soon as one connection shows such disorder,
 /// [`Reordering`](super::Reordering) puts the packets of all connections back into order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Disorder {
@@ -26,8 +26,8 @@ pub struct Disorder {
 }
 
 impl Disorder {
-    /// The maximum time by which a capture puts packets out of order. Beyond it, packets were
-    /// overtaken on the path, or they are retransmissions.
+    /// The maximum time by which a capture puts packets out of order. Packets that come later than
+    /// this were overtaken on the path, or they are retransmissions.
     pub const LIMIT: Duration = Duration::from_micros(100);
 
     /// Notes that the capture is out of order.
@@ -83,7 +83,8 @@ struct LatestNumbers {
 
 impl LatestNumbers {
     /// Notes a packet that was captured at `at` and shows that this side sent the octets from
-    /// `from` up to `to`. For the peer's acknowledgment both are its acknowledgment number.
+    /// `from` up to `to`. If the packet is an acknowledgment of the peer, `from` and `to` are both
+    /// the acknowledgment number.
     #[inline]
     fn note_octets(&mut self, at: Time, from: u32, to: u32) {
         let end = self.end.unwrap_or(from);
@@ -123,9 +124,9 @@ impl LatestNumbers {
 /// Looks for packets out of order among consecutive packets of a connection.
 ///
 /// An acknowledgment before the octets that it acknowledges shows that the capture is out of order.
-/// Octets after higher octets show it only in a capture at their sender. In any other capture the
-/// path may have reordered the octets before they were captured, and then the receiver got them in
-/// this order.
+/// Octets that come after higher octets show this only in a capture at their sender. In any other
+/// capture the path may have reordered the octets before they were captured, and then the receiver
+/// got them in this order.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DisorderWatch {
     sides: [LatestNumbers; 2],
@@ -178,8 +179,8 @@ impl DisorderWatch {
         proven || self.overtaken >= Self::OVERTAKEN_MIN
     }
 
-    /// Finds the place of the capture from the times of the handshake. `side` sent a packet after
-    /// the two SYNs at `at`.
+    /// Finds the place of the capture from the times of the handshake. `side` sent the first packet
+    /// after the two SYNs, which was captured at `at`.
     #[cold]
     fn find_place(&mut self, side: Side, at: Time) {
         let Some((opener, asked, Some(answered))) = self.opened.take() else { return };
@@ -195,8 +196,8 @@ impl DisorderWatch {
         }
     }
 
-    /// Takes a SYN that `side` sent. Returns whether it is the first SYN of this side, and the
-    /// capture has its acknowledgment just before it.
+    /// Takes a SYN that `side` sent. Returns whether it is the first SYN of this side and its
+    /// acknowledgment was captured just before it.
     #[cold]
     fn take_syn(&mut self, side: Side, at: Time, packet: &impl Observed) -> bool {
         self.opened = match (self.opened, packet.flags().has(Flags::ACK)) {

@@ -36,7 +36,7 @@ pub struct EndedConnection {
     pub ends: [SocketAddr; 2],
     /// The side that sent the first captured packet.
     pub first_side: Side,
-    /// The time that it spent on each thing that it waited for.
+    /// The time that the connection spent on each thing that it waited for.
     pub spent: TimeSpent,
     /// The directions, indexed by the side that sends. `None` if neither packets nor
     /// acknowledgments of the direction were captured.
@@ -74,22 +74,22 @@ impl EndedConnection {
         self.directions.iter().flatten().map(|direction| &direction.statistics)
     }
 
-    /// When its first packet was captured.
+    /// When the first packet of the connection was captured.
     pub fn first(&self) -> Time {
         self.statistics().filter_map(|one| one.times.first).min().unwrap_or(Time::ZERO)
     }
 
-    /// When its latest packet was captured.
+    /// When the latest packet of the connection was captured.
     pub fn last(&self) -> Time {
         self.statistics().map(|one| one.times.last).max().unwrap_or(Time::ZERO)
     }
 
-    /// The time from its first packet to its last.
+    /// The time from the first packet of the connection to the latest.
     pub fn span(&self) -> Duration {
         self.last().saturating_since(self.first())
     }
 
-    /// How it ended.
+    /// How the connection ended.
     pub fn ending(&self) -> Ending {
         if self.statistics().any(|one| one.packets.resets > 0) {
             Ending::Reset

@@ -10,28 +10,28 @@ use super::{CapturedDirection, ExplainedRetransmission, Habits, OtherFloors, Sta
 /// What one side of a connection sent.
 #[derive(Clone, Debug)]
 pub struct EndedDirection {
-    /// Its statistics.
+    /// The statistics of the direction.
     pub statistics: Statistics,
-    /// Its sequence space.
+    /// The sequence space of the direction.
     pub sequence: Sequence,
     /// The first octet not acknowledged.
     pub una: u64,
-    /// Its retransmissions, in order.
+    /// The retransmissions of the direction, in order.
     pub retransmissions: Vec<ExplainedRetransmission>,
     /// What timers with other floors would have done.
     pub floors: OtherFloors,
-    /// The observed behaviour of its sender, receiver and path. `None` if no octets were missing or
-    /// sent again.
+    /// The observed behaviour of the sender, the receiver and the path. `None` if no octets were
+    /// missing or sent again.
     pub habits: Option<Box<Habits>>,
 }
 
 impl EndedDirection {
-    /// Its statistics.
+    /// The statistics of the direction.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
     }
 
-    /// The sequence number of its SYN on the wire. `None` if no SYN was captured.
+    /// The sequence number of the direction's SYN on the wire. `None` if no SYN was captured.
     pub fn initial_seq(&self) -> Option<u32> {
         (self.statistics.packets.syns > 0).then(|| self.sequence.isn())
     }

@@ -56,7 +56,7 @@ pub struct Explainer {
 /// The connections of a capture, in the order of their first packets.
 #[derive(Debug)]
 pub struct Explanation {
-    /// The packets.
+    /// The numbers of captured packets by kind.
     pub passed: Passed,
     /// Properties of the capture that limit what is known about the connections.
     pub notes: CaptureNotes,
@@ -64,7 +64,7 @@ pub struct Explanation {
     pub connections: Vec<EndedConnection>,
     /// When the first packet of TCP was captured.
     pub start: Time,
-    /// The packets, if they were kept.
+    /// The captured packets; `None` if no transcript was kept.
     pub transcript: Option<Transcript>,
 }
 

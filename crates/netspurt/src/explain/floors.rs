@@ -193,7 +193,7 @@ impl OtherFloors {
         self.waits.retain(known);
     }
 
-    /// The estimate now.
+    /// The estimate after the last sample.
     pub const fn estimate(&self) -> Option<MeanDeviation> {
         self.estimate
     }
@@ -219,7 +219,8 @@ impl OtherFloors {
 /// Whether a sender with RACK would have known of the loss before it sent `again` (RFC 8985 §6.2).
 /// It would if SACK blocks had reported octets that were sent after the previous transmission of
 /// the same octets. The reports do not count if the receiver discarded octets that it had reported.
-/// In this case it has reported the first octets that are not acknowledged (RFC 2018 §8).
+/// A receiver has discarded octets if it has reported the first octet that is not acknowledged (RFC
+/// 2018 §8).
 fn is_known_lost<T: Copy>(again: &ExplainedRetransmission, octets: &OneWay<T>) -> bool {
     let outstanding = octets.outstanding();
     let discarded = outstanding.front().is_some_and(|one| one.sacked);

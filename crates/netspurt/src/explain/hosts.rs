@@ -10,9 +10,9 @@ use super::infer::{TimerGrid, Traits, Vantage};
 use super::rule::CauseRule;
 use super::{EndedConnection, Habits};
 
-/// Sets the cause of lone segments that were retransmitted and whose cause was inferred from the
-/// time alone. They get the cause that all connections of the same host show, because tail loss
-/// probes are a setting of the host.
+/// Sets the cause of each retransmission of a sender's only outstanding segment, if this cause was
+/// inferred from the time alone. The retransmission gets the cause that all connections of the host
+/// show together, because tail loss probes are a setting of the host.
 pub fn settle(connections: &mut [EndedConnection]) {
     let mut hosts: BTreeMap<IpAddr, Traits> = BTreeMap::new();
     for (host, habits) in connections.iter().flat_map(seen) {
@@ -37,9 +37,9 @@ pub fn settle(connections: &mut [EndedConnection]) {
     }
 }
 
-/// Finds the timer grid of each sender from the timeouts of all connections of its host. If they
-/// have no common grid, finds it from the timeouts of the sender alone, because one address may
-/// stand for several hosts.
+/// Finds the timer grid of each sender from the timeouts of all connections of its host. If these
+/// timeouts have no common grid, finds the grid from the timeouts of the sender alone, because one
+/// address may stand for several hosts.
 pub fn find_timer_grids(connections: &mut [EndedConnection]) {
     let mut hosts: BTreeMap<IpAddr, Vec<Time>> = BTreeMap::new();
     for one in connections.iter() {

@@ -5,7 +5,7 @@ use crate::wire::{CaptureFault, CaptureReader, CaptureSource, CapturedPacket};
 
 use super::Explainer;
 
-/// A packet that waits for its turn: the description and the octets.
+/// The next packet of a capture: its description and its octets.
 type WaitingCapture = (CapturedPacket<'static>, Vec<u8>);
 
 /// Several captures whose packets are joined in the order of time.

@@ -1,16 +1,18 @@
-//! The marks of an outstanding segment that are kept.
+//! The marks of an outstanding segment: the header fields that tell its transmissions apart.
 
 use crate::observe::{OneWay, Outstanding};
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
-/// The marks of an outstanding segment. Its octets and times are kept elsewhere.
+/// The marks of an outstanding segment: the header fields that tell its transmissions apart. The
+/// octets and times of the segment are in [`Outstanding`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CapturedSegment {
-    /// The sender's time stamp in its last transmission. `None` if it has no time stamp.
+    /// The sender's time stamp in the last transmission of the segment. `None` without a time
+    /// stamp.
     pub ts_val: Option<u32>,
-    /// The IP identification of its last transmission.
+    /// The IP identification of the last transmission of the segment.
     pub ip_id: u16,
 }
 
@@ -22,7 +24,7 @@ impl CapturedSegment {
     }
 }
 
-/// A segment that the current acknowledgment is the first to cover.
+/// A segment that the current acknowledgment newly covers.
 pub type Acknowledged = Outstanding<CapturedSegment>;
 
 /// The octets of one direction, with the marks of each outstanding segment.
@@ -38,7 +40,8 @@ pub fn before_tail(octets: &CapturedOctets, una_at: Time) -> Duration {
     }
 }
 
-/// Whether a packet is a duplicate acknowledgment (RFC 5681 §2). Its window does not matter.
+/// Whether a packet is a duplicate acknowledgment (RFC 5681 §2). This function does not compare the
+/// window.
 #[inline]
 pub fn is_duplicate(packet: &impl CapturedTcp, octets: &CapturedOctets) -> bool {
     let bare = packet.seq_len() == 0 && !packet.flags().has(Flags::RST);

@@ -16,7 +16,7 @@ use super::{EndedConnection, Explainer};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowLayout {
-    /// Netspurt's own: a row for each direction.
+    /// Netspurt's own layout: a row for each direction.
     Own,
     /// The layout of tcptrace: a row for each connection.
     Tcptrace(Owin),
@@ -67,8 +67,8 @@ impl RowLayout {
 
 impl Explainer {
     /// Returns rows of connections that have ended, and forgets these connections. If the capture
-    /// is `over`, all connections have ended. An empty answer means that no rows remain. Rows name
-    /// the `file` if one is given.
+    /// is `over`, all connections have ended. An empty answer means that no rows remain. If `file`
+    /// is given, each row names it.
     ///
     /// # Errors
     /// Never, because the method writes to memory only.

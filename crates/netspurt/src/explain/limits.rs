@@ -5,11 +5,11 @@
 //! the sender. In a capture at the sender an acknowledgment reaches the sender when it is captured.
 //! In another capture the acknowledgment must still travel to the sender, and the sender's answer
 //! must travel back to the capture. Both together take the near round trip. So an acknowledgment
-//! that passes the capture at u changes the captured data from u + near on. Until then only earlier
-//! acknowledgments count. This rule holds for all questions that acknowledgments decide: whether
-//! the window has room, whether a repair goes on, and whether the window cut the last segment. So
-//! the results equal those of a capture at the sender, delayed by the time that data takes to the
-//! capture.
+//! that passes the capture at the time u changes the captured data from u + near on. Until then
+//! only earlier acknowledgments count. This rule holds for all questions that acknowledgments
+//! decide: whether the window has room, whether a repair goes on, and whether the window cut the
+//! last segment. So the results equal those of a capture at the sender, delayed by the time that
+//! data takes from the sender to the capture.
 //!
 //! * The number of an acknowledgment counts from u + near on. Its window counts a little later,
 //!   when the sender has had time to use it. The reason is that a sender that fills the new window
@@ -61,7 +61,8 @@ pub struct Limits {
     /// The octets that were outstanding after the last new octets were sent.
     flight: u64,
     /// Whether more than half of `flight` is acknowledged and no new octets were sent. A sender
-    /// with more data sends some for each acknowledgment, so this application had no more data.
+    /// that has more data sends new octets for each acknowledgment, so this sender's application
+    /// had no more data.
     drained: bool,
     /// Whether an acknowledgment was captured.
     heard: bool,
@@ -78,11 +79,11 @@ pub struct Limits {
 /// The parts of an acknowledgment that may show what limits a sender.
 #[derive(Clone, Copy, Debug)]
 pub struct AckForLimits {
-    /// The octet after the last octet that it acknowledges.
+    /// The octet after the last acknowledged octet.
     pub ack: u64,
-    /// The number of new octets that it acknowledges.
+    /// The number of octets that are acknowledged for the first time.
     pub new_bytes: u64,
-    /// The shift of its window; `None` if the SYNs were not captured.
+    /// The shift of the advertised window; `None` if the SYNs were not captured.
     pub shift: Option<u8>,
     /// The time from the capture to the sender and back. `None` if the capture may have been taken
     /// at the sender.
@@ -107,9 +108,9 @@ impl Limits {
         }
     }
 
-    /// Takes a segment of this direction. `sent` is the result of adding it to `octets`. A segment
-    /// with old octets need not be a retransmission, because it may be late. `again` says whether
-    /// it counts as a retransmission.
+    /// Takes a segment of this direction. `sent` is the result of adding the segment to `octets`. A
+    /// segment with old octets need not be a retransmission, because it may be late. `again` says
+    /// whether this segment counts as a retransmission.
     #[inline]
     pub fn sent(
         &mut self,
@@ -208,10 +209,11 @@ impl Limits {
     /// receiver delays it. `far` is the shortest round trip to the receiver.
     ///
     /// A receiver may delay the acknowledgment of up to two segments (RFC 5681 §4.2). If no more
-    /// are outstanding, their acknowledgment is due a round trip after they were sent. If a queue
-    /// delayed them, it also delayed the acknowledged segments before them. Then their
+    /// segments are outstanding, their acknowledgment is due a round trip after they were sent. If
+    /// a queue delayed them, it also delayed the acknowledged segments before them. Then their
     /// acknowledgment follows the last acknowledgment within the time between the last two
-    /// acknowledgments. If more are outstanding, the rest may wait in a queue for longer.
+    /// acknowledgments. If more segments are outstanding, the later ones may wait in a queue for
+    /// longer.
     pub fn arrived(&self, octets: &OneWay<CapturedSegment>, far: Duration) -> Option<Time> {
         let outstanding = octets.sequence().highest().saturating_sub(octets.una());
         if outstanding > 2 * u64::from(self.full_bytes) {
@@ -252,9 +254,9 @@ impl Limits {
         Some(highest.saturating_sub(ended))
     }
 
-    /// Takes an acknowledgment that passes a capture away from the sender. `repeats` says that it
-    /// is part of data and acknowledges nothing new. If the capture proves to be at the sender, all
-    /// kept acknowledgments reach the sender now.
+    /// Takes an acknowledgment that passes a capture away from the sender. `repeats` says that its
+    /// segment carries data and acknowledges nothing new. If the capture proves to be at the
+    /// sender, all kept acknowledgments reach the sender now.
     #[inline(never)]
     fn passes(
         &mut self,

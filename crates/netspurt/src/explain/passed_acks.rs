@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 /// An acknowledgment that passed the capture.
 #[derive(Clone, Copy, Debug)]
 pub struct PassedAck {
-    /// When it passed the capture.
+    /// When the acknowledgment passed the capture.
     pub at: Time,
     /// The octet after the last acknowledged octet.
     pub una: u64,
@@ -132,7 +132,7 @@ impl PassedAcks {
     /// `place`.
     ///
     /// An echo may also be old because the sender delays its acknowledgments (RFC 7323 §4.3). So an
-    /// echo doubles the time at most.
+    /// old echo can at most double the time.
     fn near_of(&self, place: usize, ack: &PassedAck, near: Duration) -> Duration {
         let not_before = if place < self.echoed { ack.not_before } else { self.echo_at };
         near.max(not_before.saturating_since(ack.at).min(near * 2))

@@ -11,16 +11,16 @@ use super::other_segments::OtherSegments;
 /// A segment that its connection has not taken yet, and the segments that continue it.
 #[derive(Clone, Copy, Debug)]
 pub struct PendingSegment<'a> {
-    /// Who sent it.
+    /// The side that sent the segment.
     pub side: Side,
-    /// When it was captured.
+    /// When the segment was captured.
     pub at: Time,
     /// The segment.
     pub kind: PendingKind,
     /// The places in the transcript of this segment and of the segments that continue it. Empty if
     /// there is no transcript.
     places: &'a [u32],
-    /// One word for each segment that continues it.
+    /// One word for each segment that continues this segment.
     continued: &'a [u64],
 }
 
@@ -66,10 +66,10 @@ pub struct PendingSegments {
     places: Vec<u32>,
 }
 
-/// The layout of the first word of a segment. The high bits say whether it continues another
-/// segment, whether it is plain, and whether [`Side::To`] sent it. Then come the nanoseconds since
-/// the previous segment in 29 bits. The low half depends on the kind of the segment. If it is not
-/// plain, the low half is its place in [`OtherSegments`].
+/// The layout of the first word of a segment. The high bits say whether the segment continues
+/// another segment, whether it is plain, and whether [`Side::To`] sent it. Then come the
+/// nanoseconds since the previous segment in 29 bits. The low half depends on the kind of the
+/// segment. If the segment is not plain, the low half is its place in [`OtherSegments`].
 struct FirstWord(u64);
 
 impl FirstWord {
@@ -312,8 +312,8 @@ mod tests {
             pending.add_plain(Side::To, at(place.into()), &segment, None);
         }
         assert_eq!(words(&pending), 4 + 9);
-        // These differ by another side, another window, no payload, another echo, or a much later
-        // time stamp.
+        // The next segments do not continue the segment before them. They have another side,
+        // another window, no payload, another echo, or a much later time stamp.
         let next = (u32::MAX - 3000).wrapping_add(10_000);
         pending.add_plain(Side::From, at(20), &plain(next, 1000, 5, Some((17, 9)), 3), None);
         pending.add_plain(Side::To, at(21), &plain(next, 1000, 5, Some((17, 9)), 3), None);

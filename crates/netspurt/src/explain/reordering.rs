@@ -24,13 +24,13 @@ pub enum EitherSegment {
 /// A segment that waits until no segment that passed earlier can still arrive.
 #[derive(Clone, Copy, Debug)]
 pub struct HeldSegment {
-    /// Who sent it.
+    /// The side that sent the segment.
     pub side: Side,
-    /// When it was captured.
+    /// When the segment was captured.
     pub at: Time,
     /// The segment.
     pub segment: EitherSegment,
-    /// Its place in the transcript.
+    /// The segment's place in the transcript.
     pub place: Option<u32>,
     marks: OrderMarks,
 }
@@ -45,9 +45,9 @@ struct OrderMarks {
     flags: Flags,
     val: Option<u32>,
     ip_id: u16,
-    /// How many octets its SACK blocks cover.
+    /// How many octets the segment's SACK blocks cover.
     sacked_bytes: u32,
-    /// The edges of its first SACK block.
+    /// The edges of the segment's first SACK block.
     newest: Option<(u32, u32)>,
 }
 
@@ -68,8 +68,8 @@ impl OrderMarks {
         }
     }
 
-    /// Whether its sequence and acknowledgment numbers can be compared: it has the flag ACK and no
-    /// RST.
+    /// Whether the segment's sequence and acknowledgment numbers can be compared: the segment has
+    /// the flag ACK and no RST.
     fn is_comparable(&self) -> bool {
         self.flags.has(Flags::ACK) && !self.flags.has(Flags::RST)
     }
@@ -109,8 +109,8 @@ impl HeldSegment {
 ///   before. In a capture at the receiver it is enough that these octets were not acknowledged
 ///   before.
 /// * The capture was taken at the sender, the held segment is a retransmission, and the new segment
-///   is an acknowledgment. The acknowledgment triggered the retransmission, because it came too
-///   soon to answer it.
+///   is an acknowledgment. The acknowledgment came too soon to answer the retransmission, so it
+///   triggered the retransmission.
 ///
 /// Otherwise segments keep their order. Each segment keeps its time of capture.
 #[derive(Clone, Debug, Default)]
@@ -124,8 +124,8 @@ impl Reordering {
     /// The maximum number of held segments that a segment can be moved before.
     const MOST: usize = 256;
 
-    /// Adds the segment that was captured next. `directions` holds the two directions, indexed by the
-    /// side that sends. If the segment is moved before others, `disorder` counts it.
+    /// Adds the segment that was captured next. `directions` holds the two directions, indexed by
+    /// the side that sends. If the segment is moved before others, `disorder` counts it.
     pub fn add(
         &mut self,
         one: HeldSegment,
@@ -186,7 +186,7 @@ fn passed_before(
     is_acknowledged(&one.marks, &other.marks, direction) || triggers(&one.marks, &other.marks, back)
 }
 
-/// Whether the octets from `seq` on were not seen in the direction `direction`.
+/// Whether the octets from `seq` on are new in `direction`, because they were not seen before.
 fn is_new(seq: u32, direction: Option<&CapturedDirection>) -> bool {
     direction.is_none_or(|direction| {
         direction.octets.sequence().octet(seq) >= direction.octets.sequence().highest()
@@ -220,7 +220,7 @@ fn was_sent_before(
     one.sacked_bytes < other.sacked_bytes
 }
 
-/// Whether `other` acknowledges all octets of `one`, which belongs to the direction `direction`, and no
+/// Whether `other` acknowledges all octets of `one`, which belongs to `direction`, and no
 /// acknowledgment number did so before.
 fn is_acknowledged(
     one: &OrderMarks,

@@ -14,9 +14,9 @@ use super::{CapturedDirection, ExplainedRetransmission, Habits, OtherFloors, Sen
 /// sender's state.
 #[derive(Debug)]
 pub struct RestedDirection {
-    /// Its sequence space.
+    /// The sequence space of the direction.
     pub sequence: Sequence,
-    /// Its statistics.
+    /// The statistics of the direction.
     pub statistics: Statistics,
     /// The parts that most directions do not have.
     pub further: RestedFurther,
@@ -25,12 +25,12 @@ pub struct RestedDirection {
 /// The parts of a direction's state that most directions do not have.
 #[derive(Clone, Debug, Default)]
 pub struct RestedFurther {
-    /// Its retransmissions.
+    /// The retransmissions of the direction.
     pub retransmissions: Box<[ExplainedRetransmission]>,
     /// What timers with other floors would have done. `None` if no timer waited or would have
     /// fired.
     pub floors: Option<Box<OtherFloors>>,
-    /// The observed behaviour of its sender, receiver and path.
+    /// The observed behaviour of the direction's sender, receiver and path.
     pub habits: Option<Box<Habits>>,
 }
 
@@ -40,7 +40,7 @@ pub struct RestingConnection {
     /// The sequence space and the statistics of each direction. One octet before them says whether
     /// the direction exists.
     packed: Box<[u8]>,
-    /// `None` if neither direction has such parts.
+    /// The parts that most directions do not have. `None` if neither direction has such parts.
     further: Option<Box<[RestedFurther; 2]>>,
 }
 

@@ -9,7 +9,7 @@ use super::rule::CauseRule;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Verdict {
-    /// The capture does not show it.
+    /// The capture does not show whether the retransmission was needed.
     #[default]
     Unknown,
     /// No earlier copy arrived in full.
@@ -77,21 +77,21 @@ impl VerdictEvidence {
 /// A retransmission.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ExplainedRetransmission {
-    /// When it was captured.
+    /// When the retransmission was captured.
     pub at: Time,
-    /// Its first octet, counted from the SYN.
+    /// The first octet of the retransmission, counted from the SYN.
     pub left: u64,
-    /// The octet after its last.
+    /// The octet after the last octet of the retransmission.
     pub right: u64,
     /// The time since the last transmission of the octets; zero if this was not captured.
     pub gap: Duration,
-    /// Why it was sent. An empty code means that the cause is not known.
+    /// Why the retransmission was sent. An empty code means that the cause is not known.
     pub cause: CauseCode,
     /// The rule that gave the cause.
     pub rule: CauseRule,
     /// The probability that the cause is right, from 0 to 1.
     pub cause_confidence: f32,
-    /// Whether it was needed.
+    /// The verdict: whether the retransmission was needed.
     pub verdict: Verdict,
     /// The probability that the verdict is right, from 0 to 1.
     pub verdict_confidence: f32,
@@ -113,7 +113,8 @@ pub struct ExplainedRetransmission {
 }
 
 impl ExplainedRetransmission {
-    /// Whether the retransmission timer sent it. The timers of SYNs and probes do not count.
+    /// Whether the retransmission timer sent the segment. The timers of SYNs and probes do not
+    /// count.
     pub fn is_timeout(&self) -> bool {
         self.cause.get() == Some(Cause::Rto)
     }

@@ -54,8 +54,8 @@ const fn is_after(a: u32, b: u32) -> bool {
 }
 
 impl AwaitedStamps {
-    /// The most values that are remembered. Without a bound, a hostile capture without echoes could
-    /// fill the memory.
+    /// The maximum number of values that are remembered. Without a bound, a hostile capture without
+    /// echoes could fill the memory.
     const MOST: usize = 1 << 12;
 
     /// Notes that a segment that occupies sequence numbers was sent with the time stamp `val`. If
@@ -96,7 +96,7 @@ pub struct RoundTripRows {
 
 impl RoundTripRows {
     /// Takes a packet that `side` of a connection sent and that was captured at `at`. `sample` is
-    /// the round trip that its acknowledgment ends.
+    /// the round trip that ends with the packet's acknowledgment.
     pub fn take(
         &mut self,
         at: Time,

@@ -23,7 +23,7 @@ pub enum CauseRule {
     Silence,
     /// The head (the first missing octets) was sent again during a repair. Nothing shows that its
     /// earlier retransmission was lost, or acknowledgments showed this too long ago to be the
-    /// trigger. So a timeout sent it.
+    /// trigger. So the head was sent after a timeout.
     HeadAgain,
     /// The head was sent once more after a timeout.
     Backoff,
@@ -34,15 +34,16 @@ pub enum CauseRule {
     /// The only outstanding segment was sent again after a silence. The sender's behaviour
     /// elsewhere shows whether it was a probe or a timeout.
     LoneByHabit,
-    /// Like [`LoneByHabit`](Self::LoneByHabit), but only the length of the silence shows it.
+    /// Like [`LoneByHabit`](Self::LoneByHabit), but only the length of the silence shows the cause.
     LoneByTime,
     /// Like [`LoneByHabit`](Self::LoneByHabit), but the wait before the next retransmission shows
-    /// it.
+    /// the cause.
     LoneByBackoff,
     /// Like [`LoneByHabit`](Self::LoneByHabit), but the segments that the sender sent after the
-    /// acknowledgment show it.
+    /// acknowledgment show the cause.
     LoneByWindow,
-    /// Like [`LoneByHabit`](Self::LoneByHabit), but other connections of the sender's host show it.
+    /// Like [`LoneByHabit`](Self::LoneByHabit), but other connections of the sender's host show the
+    /// cause.
     LoneByHost,
     /// The flow label shows the cause. In some stacks a timeout changes the label.
     FlowLabel,

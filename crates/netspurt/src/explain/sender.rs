@@ -28,7 +28,7 @@ struct Repeat {
     known: u64,
     /// The first octet not acknowledged.
     una: u64,
-    /// When its first octet was sent for the first time, if this was captured.
+    /// When the segment's first octet was sent for the first time. `None` if this was not captured.
     first_sent: Option<Time>,
     /// Whether the capture lacks the original.
     missing: bool,
@@ -91,10 +91,10 @@ pub struct Sender {
 
 impl Sender {
     /// No sender retransmits a SYN sooner than this (RFC 6298 §2.1 asks for a second). A SYN-ACK
-    /// may be sent again sooner, because a host answers each SYN with one.
+    /// may be sent again sooner, because a host answers each SYN with a SYN-ACK.
     pub(super) const SYN_WAIT: Duration = Duration::from_millis(100);
 
-    /// Takes a segment that occupies sequence numbers from `note_sent` on. The caller adds it to
+    /// Takes a segment that occupies sequence numbers from `left` on. The caller adds it to
     /// `octets` afterwards.
     #[inline]
     pub fn sending(
@@ -132,8 +132,8 @@ impl Sender {
     }
 
     /// Notes a segment that occupies sequence numbers: its time, its place in the order of sending,
-    /// and how many octets are outstanding with it. Its first octet is `note_sent`; `fresh` says whether
-    /// its octets are new.
+    /// and how many octets are outstanding with it. The segment's first octet is `left`; `fresh`
+    /// says whether its octets are new.
     #[inline]
     pub(super) fn note_sent(
         &mut self,
@@ -468,7 +468,7 @@ impl Sender {
         }
     }
 
-    /// Notes that the current acknowledgment is the first to cover `segment`.
+    /// Notes that the current acknowledgment newly covers `segment`.
     #[inline]
     pub fn covered(&mut self, at: Time, segment: &Acknowledged, covered: CoveredBy) {
         let in_order = covered == CoveredBy::InOrder;

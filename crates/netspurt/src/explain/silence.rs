@@ -31,7 +31,7 @@ impl CapturedConnection {
 
     /// What the connection waited for before data of `side` came. `None` unless two conditions
     /// hold: the connection seemed to wait for an application, and the data came soon after the
-    /// last acknowledgment of `side` reached this sender. Then the application did not pause:
+    /// last acknowledgment for `side` reached this sender. Then the application did not pause:
     /// beside the receiver all captured data may be acknowledged while more data is on its way.
     ///
     /// If the data comes later, the application paused after the acknowledgment had reached the

@@ -52,7 +52,8 @@ impl WaitingFor {
 
 impl WaitingFor {
     /// Returns what a connection waits for. `one` and `other` say what its two senders wait for;
-    /// `None` means nothing. The value that comes later in the list of all values wins.
+    /// `None` means nothing. Of two values, the method returns the one that comes later in
+    /// [`ALL`](Self::ALL).
     #[inline]
     pub fn of_senders(one: Option<Self>, other: Option<Self>) -> Self {
         match (one, other) {
@@ -113,7 +114,8 @@ impl TimeSpent {
     const AT_ONCE: Duration = Duration::from_micros(200);
 
     /// Takes a packet that was captured at `at`. `waited` is what the connection waited for before
-    /// the packet, if the packet shows it. From `at` on the connection waits for `waiting`.
+    /// the packet; `None` if the packet does not show this. From `at` on the connection waits for
+    /// `waiting`.
     #[inline]
     pub fn packet(&mut self, at: Time, waited: Option<WaitingFor>, waiting: WaitingFor) {
         let span = self.last.map_or(Duration::ZERO, |last| at.saturating_since(last));
@@ -133,8 +135,9 @@ impl TimeSpent {
         self.waiting = waiting;
     }
 
-    /// Notes that data was sent. If it filled the receive window, the round trip `rtt` before it
-    /// counts as [`WaitingFor::ReceiveWindow`] and not as [`WaitingFor::CongestionWindow`].
+    /// Notes that data was sent. If the data filled the receive window, the round trip `rtt` before
+    /// the data counts as [`WaitingFor::ReceiveWindow`] and not as
+    /// [`WaitingFor::CongestionWindow`].
     #[inline]
     pub fn window_filled(&mut self, rtt: impl FnOnce() -> Duration) {
         if self.waiting == WaitingFor::ReceiveWindow && !self.on_its_way.is_zero() {
@@ -172,8 +175,8 @@ impl TimeSpent {
         }
     }
 
-    /// Notes that the packet that was taken last, at `at`, is an ACK without data. It acknowledges
-    /// data of `side`.
+    /// Notes that the packet that was taken last, at `at`, is an ACK without data. This ACK
+    /// acknowledges data of `side`.
     pub fn acked(&mut self, side: Side, at: Time) {
         let at_once = |before: Time| at.saturating_since(before) <= Self::AT_ONCE;
         let train = self.acked.filter(|(of, before, _)| *of == side && at_once(*before));
@@ -186,8 +189,8 @@ impl TimeSpent {
     /// congestion window or Nagle's algorithm held the data back (RFC 9293 §3.7.4). The application
     /// cannot have reacted to the ACK, because it does not see ACKs.
     pub fn data_sent(&mut self, side: Side, at: Time) {
-        /// If an application writes at random instants, its data follows one of this many ACKs so
-        /// soon by chance.
+        /// If an application writes at random instants, its data comes so soon after an ACK by
+        /// chance in one of this many cases.
         const CHANCE: u64 = 16;
         let Some((of, acked, waited)) = self.acked.take() else { return };
         if of == side && at.saturating_since(acked) <= Self::AT_ONCE.min(waited / CHANCE) {

@@ -14,8 +14,8 @@ use super::{
     VerdictEvidence,
 };
 
-/// The directions of all connections: the connection's number, the side that sends, and what it
-/// sends.
+/// The directions of all connections: the connection's number, the side that sends, and what this
+/// side sends.
 pub fn directions(explanation: &Explanation) -> impl Iterator<Item = (u64, Side, &EndedDirection)> {
     (explanation.connections.iter().flat_map(ConnectionRow::of))
         .map(|row| (row.connection.number, row.side, row.direction))
@@ -61,7 +61,8 @@ fn addresses(of: impl Iterator<Item = IpAddr>) -> Data {
     Data::Text { codes, texts: known.keys().map(IpAddr::to_string).collect() }
 }
 
-/// The table `retransmissions`: a row for each retransmission, by connection, direction and time.
+/// The table `retransmissions`: a row for each retransmission, ordered by connection, direction and
+/// time.
 pub fn retransmissions_table(explanation: &Explanation) -> Table {
     let mut rows = Vec::new();
     for (connection, side, direction) in directions(explanation) {

@@ -25,7 +25,8 @@ impl Owin {
     }
 }
 
-/// What was captured of one direction of a connection. All values are zero if it was not captured.
+/// What was captured of one direction of a connection. All values are zero if the direction was not
+/// captured.
 struct TcptraceDirection<'a> {
     statistics: &'a Statistics,
     repairs: Repairs,
@@ -168,10 +169,10 @@ fn spelt(stem: &str, direction: &str) -> Text {
     }
 }
 
-/// Writes the heading, which ends in a comma, and the empty line behind it.
+/// Writes the heading, which ends in a comma, and the empty line after it.
 ///
 /// # Errors
-/// When `out` fails.
+/// When writing to `out` fails.
 pub fn write_tcptrace_heading(owin: Owin, out: &mut impl Write) -> io::Result<()> {
     write!(out, "conn_#,host_a,host_b,port_a,port_b,first_packet,last_packet,")?;
     for (stem, _) in owin.columns() {
@@ -184,7 +185,7 @@ pub fn write_tcptrace_heading(owin: Owin, out: &mut impl Write) -> io::Result<()
 /// packet.
 ///
 /// # Errors
-/// When `out` fails.
+/// When writing to `out` fails.
 pub fn write_tcptrace_row(
     connection: &EndedConnection,
     owin: Owin,

@@ -74,8 +74,8 @@ fn a_segment_with_octets_seen_before_is_a_retransmission() {
     assert_eq!(retransmissions_table(&found).rows(), 1);
 }
 
-/// The SYN waits for 3 s although its SYN-ACK was captured. The SYN-ACK that answers it at once
-/// waited for no timer.
+/// The SYN is sent again after 3 s, although its SYN-ACK was captured. The second SYN-ACK answers
+/// the second SYN at once, so it waited for no timer.
 #[test]
 fn a_repeated_syn_waits_once_and_its_answer_waits_for_no_timer() {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
@@ -117,7 +117,8 @@ fn beside_the_receiver_a_round_trip_is_no_pause_of_the_application() {
     assert_eq!(waits.map(ms), [20, 25 + 22 + 20, 980]);
 }
 
-/// A SYN and an acknowledgment with a SACK block. The capture kept `snap` octets of each packet.
+/// Explains a capture of a SYN, an acknowledgment with a SACK block, and a segment with data. The
+/// capture kept `snap` octets of each packet.
 fn cut_to(snap: usize) -> Explanation {
     let mut ack = Segment { ack: 1, flags: Flags::ACK, ..Segment::default() };
     let mut blocks = SackBlocks::default();
@@ -336,10 +337,12 @@ mod statistics {
             (0, 131, Segment { ack: 2, ..data(102, 0) }),
         ]);
         let late = Segment { ack: 2, ..data(102, 0) };
-        // What is told, apart from times, when the late packets come at this millisecond.
+        // Returns the statistics as text, apart from times. The late packets come at this
+        // millisecond.
         let text = |late_ms| {
             let first = file_of(&segments);
-            // So many packets of another connection that each closed connection is looked at.
+            // After this number of packets of another connection, the explainer has checked each
+            // closed connection.
             let packet = |n: u32| (0, 3000 + u64::from(n), data(1 + 100 * n, 100));
             let others =
                 file_between(["10.0.0.9:1", "10.0.0.2:80"], &[0, 1, 2, 3, 4, 5, 6, 7].map(packet));

@@ -17,8 +17,8 @@ use crate::wire::{CapturedIp, TcpView};
 use super::round_trips_table::RoundTripRows;
 use super::{EndedConnection, ExplainedRetransmission, Verdict};
 
-/// The most octets of payload in one row. Captured packets may have more, because some network
-/// cards split them after the capture.
+/// The maximum number of octets of payload in one row. Captured packets may have more, because some
+/// network cards split them after the capture.
 const MOST_PAYLOAD: u32 = 0xf000;
 
 /// The name of the timer in the table `rto`.
@@ -47,7 +47,7 @@ pub struct Transcript {
 /// Totals and extremes of the packets of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Extent {
-    /// The most octets of payload in one packet.
+    /// The largest payload of a packet, in octets.
     payload_bytes: u16,
     /// Packets with payload.
     sent: u64,
@@ -67,7 +67,7 @@ struct Known {
 }
 
 impl Transcript {
-    /// Adds a packet of the connection in `sighting`. Returns its place.
+    /// Adds a packet of the connection in `sighting`. Returns the packet's place in the transcript.
     ///
     /// # Panics
     ///
@@ -133,7 +133,7 @@ impl Transcript {
                 recorder.take(&Event { at, what: What::Seen { node: 0, way, frame } });
             }
             let end = known.flow.end(packet.side);
-            // Before the first sample this table does not have the sender's timer.
+            // Before the first sample there is no timer, so the table `rto` has no row.
             if let Some(timer) =
                 timers.get_mut(&end).filter(|_| segment.cause.get() == Some(Cause::Rto))
             {

@@ -22,7 +22,7 @@ pub struct Origin {
     pub text: String,
     /// The name of the file with the algorithm's code, without folders.
     pub file: String,
-    /// The SHA-256 of that file in hexadecimal.
+    /// The SHA-256 of the file in hexadecimal.
     pub sha256: String,
 }
 
@@ -36,7 +36,8 @@ pub struct ForeignError {
     pub fix: String,
 }
 
-/// The result of looking up a text: nothing, an algorithm, or an error.
+/// The result of looking up a text: `None` if the text names no foreign algorithm, or else the
+/// algorithm or an error.
 pub type Lookup<A> = Option<Result<&'static A, ForeignError>>;
 
 /// The access to foreign algorithms of one kind, `A`. Each algorithm is found once and kept until
@@ -48,7 +49,7 @@ pub struct Seam<A: ?Sized + 'static> {
 
 /// The functions of a crate that can run another language.
 pub struct Finder<A: ?Sized + 'static> {
-    /// The algorithm that a text names.
+    /// Looks up the algorithm that a text names.
     pub find: fn(&str) -> Lookup<A>,
     /// The words by which installed packages offer algorithms.
     pub offered: fn() -> Vec<String>,
@@ -61,7 +62,7 @@ impl<A: ?Sized> Default for Seam<A> {
 }
 
 impl<A: ?Sized> Seam<A> {
-    /// A seam without a finder.
+    /// Makes a seam without a finder.
     pub const fn new() -> Self {
         Self { finder: OnceLock::new() }
     }

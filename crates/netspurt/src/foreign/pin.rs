@@ -11,7 +11,7 @@ const DIGITS: usize = 16;
 /// The ending of names of files with code.
 const CODE: &str = ".py";
 
-/// The `.py` file that `text` names. `None` if `text` has a pin or names no such file.
+/// The `.py` file that `text` names. `None` if `text` has a pin or names no `.py` file.
 ///
 /// ```
 /// use netspurt::foreign::code_file;
@@ -82,7 +82,7 @@ pub fn pinned(text: &str, files: &BTreeMap<String, String>) -> Option<(String, S
     pin.is_none_or(|pin| pin == is).then(|| (format!("{name}:{rest}"), name))
 }
 
-/// A text without the pin of its place, as people write it.
+/// Returns `text` without its pin, as people write it.
 pub fn unpinned(text: &str) -> String {
     match parts(text) {
         Some((place, Some(_), rest)) => format!("{place}:{rest}"),

@@ -19,10 +19,10 @@ pub enum ParquetFault {
 }
 
 /// The number of octets that are read first for the header of a page. A header that netspurt writes
-/// has about 30; more octets are read for a longer one.
+/// has about 30 octets. For a header longer than this constant, more octets are read.
 const HEADER: u64 = 256;
 
-/// Opens a Parquet file, after a walk through its footer and the headers of its pages.
+/// Checks the footer and the page headers of a Parquet file, and then opens the file.
 ///
 /// # Errors
 /// When the footer or a page header contradicts the definitions of Parquet, or the decoder refuses

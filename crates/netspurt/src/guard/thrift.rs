@@ -193,13 +193,13 @@ mod tests {
     }
 
     #[test]
-    fn lists_have_no_more_elements_than_octets_follow() {
+    fn lists_that_could_keep_a_decoder_busy_are_refused() {
         assert!(!ends(&[0x99, 0xf5, 0xff, 0xff, 0xff, 0x7f, 0]), "2^28 - 1 numbers");
         assert!(!ends(&[0x99, 0x11, 0]), "a truth takes no octet where a decoder skips it");
     }
 
     #[test]
-    fn structures_inside_each_other_have_a_bound() {
+    fn structures_that_are_nested_too_deeply_are_refused() {
         assert!(!ends(&[vec![0x9c; 100_000], vec![0; 100_001]].concat()));
     }
 }

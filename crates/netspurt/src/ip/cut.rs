@@ -20,8 +20,8 @@ pub const fn full_fragments(payload: u32, mtu_bytes: u32) -> u32 {
 }
 
 /// The packets in which `frame` crosses a link with an MTU of `mtu_bytes` octets: the frame itself,
-/// or its fragments in order. Each fragment has as many units of eight octets as fit after a
-/// header, and the last has the rest (RFC 791 §3.2).
+/// or its fragments in order. Each fragment before the last one has as many units of eight octets
+/// as fit after a header. The last fragment has the rest (RFC 791 §3.2).
 ///
 /// ```
 /// use netspurt::ip::fragments;
@@ -81,7 +81,8 @@ mod tests {
         // eight, but they fit.
         assert_eq!(cuts(fragments(datagram(474), 250)), [(244, 0, true), (250, 224, false)]);
         assert_eq!(cuts(fragments(datagram(475), 250)).len(), 3);
-        // The least MTU of all links leaves room for 48 octets in each fragment.
+        // The smallest MTU of IPv4, 68 octets (RFC 791 §3.2), leaves room for 48 octets in each
+        // fragment.
         assert_eq!(cuts(fragments(datagram(120), 68)).len(), 3);
     }
 

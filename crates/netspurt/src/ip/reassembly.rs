@@ -11,10 +11,10 @@ use crate::units::{Duration, Time};
 /// A host that reassembles datagrams before it passes them to its inner stage `E`.
 ///
 /// Fragments may come in any order, with duplicates and overlaps. The datagram is passed on when
-/// its last octet has arrived (RFC 791 §3.2). The timer runs from the first fragment that arrives,
+/// all its octets have arrived (RFC 791 §3.2). The timer runs from the first fragment that arrives,
 /// and its length is constant, as RFC 1122 §3.3.2 requires. An incomplete datagram is dropped when
-/// the timer fires. If one fragment has the mark of a congested queue, the datagram has it (RFC
-/// 3168 §5.3).
+/// the timer fires. If one fragment has the CE mark of a congested queue, the datagram also has
+/// this mark (RFC 3168 §5.3).
 ///
 /// Fragments of one transmission share its id. A copy that arrives when its datagram is complete
 /// begins another datagram, which times out.
@@ -55,8 +55,8 @@ pub struct Reassembling<F, E> {
 struct PartialDatagrams<F> {
     /// The datagrams by the id of their transmission.
     partial: BTreeMap<TransmissionId, Partial<F>>,
-    /// The datagrams' deadlines, in order, with their ids. Deadlines of complete datagrams may
-    /// remain in the queue, but not at its front.
+    /// The deadlines in order, each with the id of its datagram. Deadlines of complete datagrams
+    /// may remain in this queue, but not at its front.
     deadlines: VecDeque<(Time, TransmissionId)>,
     given_up: u64,
 }
@@ -66,9 +66,9 @@ struct PartialDatagrams<F> {
 struct Partial<F> {
     deadline: Time,
     frame: F,
-    /// The octets of its payload that have arrived: ranges in order, with a gap between each two.
+    /// The octets of the payload that have arrived: ranges in order, with gaps between them.
     there: Vec<(u32, u32)>,
-    /// The number of octets of the payload; known when the last fragment has arrived.
+    /// The number of octets of the payload; `None` until the fragment with the last octet arrives.
     end: Option<u32>,
 }
 
@@ -76,7 +76,7 @@ impl<F: Frame, E> Reassembling<F, E> {
     /// The default reassembly time: the minimum of RFC 1122 §3.3.2.
     pub const TIMER: Duration = Duration::from_secs(60);
 
-    /// A host that waits `timer` for the rest of a datagram and passes datagrams to `inner`.
+    /// Makes a host that waits `timer` for the rest of a datagram and passes datagrams to `inner`.
     pub fn new(inner: E, timer: Duration) -> Self {
         Self { inner, timer, waiting: None }
     }
@@ -106,13 +106,13 @@ impl<F: Frame, E> Reassembling<F, E> {
     /// Takes a fragment; returns the datagram if it is now complete.
     fn collect(&mut self, now: Time, fragment: F, events: &mut Events<F>) -> Option<F> {
         let waiting = self.waiting.get_or_insert_with(|| Box::new(PartialDatagrams::new()));
-        // A deadline at this instant has passed before the fragment is processed.
+        // A datagram whose deadline is `now` is dropped before the fragment is processed.
         waiting.give_up(now, events);
         waiting.add(now + self.timer, fragment)
     }
 
-    /// Takes `frame`. Returns a whole datagram if `frame` is one, or if it is the fragment that
-    /// completes one.
+    /// Takes `frame`. Returns `frame` if it is a whole datagram, or the reassembled datagram if
+    /// `frame` is its last missing fragment.
     fn take_in(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
         if frame.part().is_whole() { Some(frame) } else { self.collect(now, frame, events) }
     }
@@ -123,8 +123,8 @@ impl<F: Frame> PartialDatagrams<F> {
         Self { partial: BTreeMap::new(), deadlines: VecDeque::new(), given_up: 0 }
     }
 
-    /// Takes a fragment. If it is the first one of its datagram, the datagram waits until
-    /// `deadline`.
+    /// Takes a fragment. If the fragment is the first one of its datagram, the datagram waits until
+    /// `deadline`. Returns the datagram if it is now complete.
     fn add(&mut self, deadline: Time, fragment: F) -> Option<F> {
         let id = fragment.id();
         let partial = self.partial.entry(id).or_insert_with(|| {

@@ -118,7 +118,7 @@ fn a_fragment_at_the_instant_of_the_timer_is_too_late_and_begins_another_datagra
 }
 
 #[test]
-fn a_copy_of_a_fragment_adds_nothing_and_after_its_datagram_it_is_dropped_by_the_timer() {
+fn a_duplicate_fragment_adds_nothing_and_times_out_if_its_datagram_is_complete() {
     let (mut host, mut events) = host();
     let parts = parts(datagram(1, 1000), 576);
     for part in [parts[0], parts[0], parts[1]] {
@@ -171,7 +171,8 @@ proptest! {
             parts = parts.into_iter().flat_map(|part| fragments(part, *mtu)).collect();
             prop_assert!(parts.iter().all(|part| u32::from(part.size_bytes) <= *mtu));
         }
-        // Each further fragment adds one header. The octets are those of the datagram, in order.
+        // The fragments carry the octets of the datagram in order. Each further fragment adds one
+        // header.
         let mut next = 0;
         for (place, part) in parts.iter().enumerate() {
             prop_assert_eq!(part.part.offset_bytes(), next);

@@ -6,7 +6,7 @@ use crate::segment::Flags;
 
 use super::{Observed, Sequence};
 
-/// The kind of a pure ACK, compared with those before it.
+/// The kind of a pure ACK, compared with the ACKs before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckKind {
     /// The ACK acknowledges more than before.
@@ -15,7 +15,8 @@ pub enum AckKind {
     Duplicate,
     /// The ACK changes only the window.
     WindowUpdate,
-    /// The ACK acknowledges less than an ACK that was seen before and had overtaken it.
+    /// The ACK acknowledges less than an ACK that was seen earlier. The earlier ACK has overtaken
+    /// this one.
     Old,
 }
 
@@ -31,7 +32,7 @@ pub enum AckKind {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Acks {
-    /// The space of the octets that are acknowledged.
+    /// The sequence space of the octets that the end acknowledges.
     sequence: Sequence,
     window: Option<u16>,
 }
@@ -55,14 +56,14 @@ impl Acks {
         self.sequence.highest()
     }
 
-    /// The octet with the number `wire` on the wire: of all such octets, the nearest to the highest
-    /// acknowledged one.
+    /// Returns the octet whose sequence number on the wire is `wire`. This number repeats after 2³²
+    /// octets; the result is the octet nearest to the highest acknowledged one.
     pub const fn octet(&self, wire: u32) -> u64 {
         self.sequence.octet(wire)
     }
 
-    /// Processes the acknowledgment in `segment`. Returns its kind, which counts if the segment is
-    /// a pure ACK (RFC 5681 §2). Whether data is outstanding is not checked.
+    /// Processes the acknowledgment in `segment`. Returns its kind, which has a meaning only if the
+    /// segment is a pure ACK (RFC 5681 §2). The method does not check whether data is outstanding.
     #[inline]
     pub fn take(&mut self, segment: &impl Observed) -> AckKind {
         let (ack, window, flags) = (self.octet(segment.ack()), segment.window(), segment.flags());
@@ -77,7 +78,7 @@ impl Acks {
             self.window = Some(window);
         } else if flags.has(Flags::ACK) {
             // The window of a SYN is not scaled, but later windows are (RFC 7323 §2.2). So the
-            // first window after a SYN is not compared.
+            // window of the SYN is not stored, and no later window is compared with it.
             self.sequence.raise(ack);
         } else if self.window.is_none() {
             // Nothing is acknowledged yet, not even the peer's SYN.

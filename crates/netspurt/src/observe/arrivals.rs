@@ -9,7 +9,7 @@ use super::{Observed, Sequence};
 pub enum Brought {
     /// Only octets that had arrived before.
     Duplicate,
-    /// New octets behind a gap, or within one.
+    /// New octets after a gap, or within a gap.
     Gapped,
     /// Octets without a gap before them.
     InOrder,
@@ -45,8 +45,8 @@ impl Arrivals {
         if self.in_order() > before { Brought::InOrder } else { Brought::Gapped }
     }
 
-    /// The octet after the last octet that arrived without a gap before it. Data begins after the
-    /// SYN.
+    /// The octet after the last octet that arrived without a gap before it. Before any data has
+    /// arrived, this is the octet after the SYN.
     pub fn in_order(&self) -> u64 {
         let begin = self.sequence.first() + 1;
         match self.octets.next_from(begin) {

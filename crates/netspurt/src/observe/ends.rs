@@ -70,8 +70,9 @@ impl From<[SocketAddr; 2]> for EndPair {
 }
 
 impl EndPair {
-    /// The ends at these addresses. With `six` they are IPv6 addresses of 128 bits, otherwise IPv4
-    /// addresses of 32 bits. `ports` has the form of the first four octets of a TCP header.
+    /// Makes a pair from two addresses. If `six` is true, they are IPv6 addresses of 128 bits,
+    /// otherwise IPv4 addresses of 32 bits. `ports` has the form of the first four octets of a TCP
+    /// header.
     #[inline]
     pub fn new([source, destination]: [u128; 2], ports: u32, six: bool) -> Self {
         Self { source: source.into(), destination: destination.into(), ports, six }
@@ -91,7 +92,7 @@ impl EndPair {
         (if ordered { self } else { other }, ordered)
     }
 
-    /// The ends as addresses of sockets.
+    /// The address and the port of each end, the source first.
     #[expect(clippy::cast_possible_truncation, reason = "an IPv4 address has 32 bits, a port 16")]
     pub fn sockets(self) -> [SocketAddr; 2] {
         let address = |number: u128| -> IpAddr {

@@ -49,7 +49,8 @@ struct Live<T> {
     reset: bool,
     state: T,
     number: u64,
-    /// The sequence number of the initiator's SYN, as on the wire.
+    /// The sequence number of the initiator's SYN on the wire; `None` if the first packet was
+    /// neither a SYN nor a SYN-ACK.
     isn: Option<u32>,
 }
 
@@ -105,10 +106,10 @@ pub struct Retired<T> {
 ///
 /// A connection has two ends, each an address and a port. A connection is *born* with the first
 /// packet between its ends. Any packet may be the first, because a capture may miss the beginning.
-/// Its [`Side::From`] is the end that sent the SYN or got the SYN-ACK, or else the sender of the
-/// first packet. It is *retired* when the same ends open another connection by a SYN with another
-/// number, or when none of its packets was seen for longer than its [`Lifetimes`] allow. A later
-/// packet belongs to a new connection.
+/// If the first packet is a SYN-ACK, [`Side::From`] is the end to which this packet goes. Otherwise
+/// [`Side::From`] is the sender of the first packet. A connection is *retired* when the same ends
+/// open another connection by a SYN with another number, or when none of its packets was seen for
+/// longer than its [`Lifetimes`] allow. A later packet belongs to a new connection.
 ///
 /// ```
 /// use netspurt::ids::Side;
@@ -130,10 +131,10 @@ pub struct Retired<T> {
 #[derive(Debug)]
 pub struct Flows<T> {
     lifetimes: Lifetimes,
-    /// The hash depends on a random key, since captures may be made by an attacker.
+    /// The hash depends on a random key, because an attacker may have made the capture.
     hashes: RandomState,
-    /// Indices of `live`, by the hashes of their keys. The keys are only in `live`. More of this
-    /// table therefore fits into the processor's cache.
+    /// Indices of `live`, by the hashes of their keys. The table does not store the keys, so more
+    /// of it fits into the processor's cache.
     places: HashTable<u32>,
     live: Vec<Live<T>>,
     /// For each connection of `live`, an instant before which a check of its age has no effect. A
@@ -155,8 +156,8 @@ impl<T: Default> Flows<T> {
     /// The age of one connection is checked after each group of this many packets.
     const CHECK_EVERY: u8 = 4;
     /// The number of connections that are checked when a connection begins. Two checks are too few
-    /// if each connection has only one packet. A young connection then takes the place of a retired
-    /// one, and the next check finds the young connection.
+    /// if each connection has only one packet: the youngest connection moves to the place of a
+    /// retired one, so the next check only finds this young connection.
     const CHECKS_AT_BIRTH: u8 = 4;
 
     /// Makes an empty list of connections.
@@ -236,8 +237,8 @@ impl<T: Default> Flows<T> {
         Some(place)
     }
 
-    /// Begins a connection with `packet` in place of the connection at the index `over`, if there
-    /// is one. Returns the index of the new connection.
+    /// Begins a connection with `packet`, and returns its index. `over` is the index of an earlier
+    /// connection between the same ends; this connection is retired first.
     #[inline(never)]
     fn begin(
         &mut self,
@@ -288,9 +289,10 @@ impl<T: Default> Flows<T> {
     }
 
     /// Returns what is kept of the connection whose age is checked next. The connection must be
-    /// closed, and none of its packets may have been seen within the last `quiet`. Returns `None`
-    /// otherwise, and if this connection was already returned since its last packet. `quiet` must
-    /// be the same for all calls, and shorter than the lifetime of a closed connection.
+    /// closed, and none of its packets may have been seen within the last `quiet`. Otherwise the
+    /// method returns `None`. It returns a connection only once after the connection's last packet.
+    /// `quiet` must be the same for all calls, and shorter than the lifetime of a closed
+    /// connection.
     #[inline]
     pub fn look_at_closed(&mut self, at: Time, quiet: Duration) -> Option<&mut T> {
         if self.unchecked + 1 < Self::CHECK_EVERY {

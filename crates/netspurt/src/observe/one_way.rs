@@ -39,13 +39,13 @@ pub enum CoveredBy {
     ByBlock,
 }
 
-/// The octets that a segment acknowledges.
+/// What a segment of the reverse direction acknowledges.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Answer {
     /// Octets that the segment acknowledges in order for the first time.
     pub acked_bytes: u64,
-    /// The round trip that the segment ends. If the sample is ambiguous, the round trip counts from
-    /// the first transmission.
+    /// The sample of the round trip that ends with the segment. If the sample is ambiguous, its
+    /// round trip counts from the first transmission.
     pub sample: Option<RttSample>,
 }
 
@@ -91,7 +91,7 @@ pub struct OneWay<T = ()> {
     answered: bool,
 }
 
-/// The segments that an acknowledgment is the first to cover.
+/// The segments that an acknowledgment newly covers.
 struct NewlyCovered<T> {
     /// The oldest segment that is covered in order.
     first: Option<Outstanding<T>>,
@@ -106,7 +106,7 @@ struct NewlyCovered<T> {
 
 impl<T: Copy> OneWay<T> {
     /// The maximum number of outstanding segments that are followed: a window of 2³⁰ octets (RFC
-    /// 7323 §2.3) in packets of 16 KiB, as offload makes them.
+    /// 7323 §2.3) in packets of 16 KiB. Segmentation offload makes packets of about this size.
     const SEGMENTS_MAX: usize = 1 << 16;
     /// The maximum number of outstanding segments that are followed before the first
     /// acknowledgment. A capture of one direction never has an acknowledgment, and first flights
@@ -115,7 +115,7 @@ impl<T: Copy> OneWay<T> {
     /// The memory for this many segments is kept even if no segment is outstanding.
     const ROOM: usize = 32;
 
-    /// A direction without packets so far. Octets below the highest octet of `sequence` are
+    /// Makes a direction without packets. The octets below the highest octet of `sequence` count as
     /// acknowledged.
     pub fn new(sequence: Sequence) -> Self {
         Self {
@@ -130,7 +130,7 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// A new direction that uses the memory of this one.
+    /// Makes a new direction that uses the memory of this one.
     #[must_use]
     pub fn begun_again(self, sequence: Sequence) -> Self {
         let mut outstanding = self.outstanding;
@@ -158,8 +158,8 @@ impl<T: Copy> OneWay<T> {
         self.retransmissions
     }
 
-    /// Notes that `segment` was sent at `at`, and stores `kept` with it. `None` if the segment
-    /// occupies no sequence numbers.
+    /// Notes that `segment` was sent at `at`, and stores `kept` with it. Returns the segment's
+    /// position, or `None` if the segment occupies no sequence numbers or is a reset.
     pub fn sent(&mut self, at: Time, segment: &impl Observed, kept: T) -> Option<Transmission> {
         self.sent_from(self.sequence.octet(segment.seq()), at, segment, kept)
     }
@@ -183,9 +183,10 @@ impl<T: Copy> OneWay<T> {
             self.retransmissions += 1;
             self.repeat((left, right), at, kept);
         }
-        // Octets that are already acknowledged were seen late.
+        // If all octets of the segment are already acknowledged, the observer saw it late.
         if right > highest && right > self.una {
-            // The segment has new octets after old ones, so an acknowledgment of them is ambiguous.
+            // If the segment has new octets after old ones, `again` is true, because an
+            // acknowledgment of the new octets is ambiguous.
             let octets = Transmission { left: left.max(highest), ..transmission };
             self.push(octets, at, segment, kept);
         }
@@ -201,7 +202,7 @@ impl<T: Copy> OneWay<T> {
         transmission
     }
 
-    /// Adds new octets of `segment` to those outstanding.
+    /// Adds `octets`, which are the new octets of `segment`, as an outstanding segment.
     #[inline]
     fn push(&mut self, octets: Transmission, at: Time, segment: &impl Observed, kept: T) {
         self.smss_bytes = self.smss_bytes.max(segment.len());
@@ -286,7 +287,8 @@ impl<T: Copy> OneWay<T> {
         self.una = self.una.min(ack);
     }
 
-    /// The number of octets that `ack` acknowledges for the first time.
+    /// Processes the acknowledgment of the octets below `ack`. Returns the number of octets that
+    /// are acknowledged for the first time.
     #[inline]
     fn take_ack(
         &mut self,
@@ -344,7 +346,7 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// The round trip that ends with an acknowledgment of `covered`.
+    /// Returns the round-trip sample of an acknowledgment that newly covers `covered`.
     #[inline]
     fn sample(
         &mut self,

@@ -1,15 +1,15 @@
-//! Rounds: windows of data, counted with round-trip samples.
+//! Counts rounds with the help of round-trip samples.
 
 /// Counts rounds. A round ends with the first round-trip sample of data that was sent after the
 /// round had begun, as in Linux (`rtt_seq`).
 ///
-/// A place is an octet of the sequence space or an instant in nanoseconds. The caller uses one of
-/// the two throughout.
+/// A place says when data was sent. It is either an octet of the sequence space or an instant in
+/// nanoseconds. A caller always uses the same kind of place.
 ///
 /// ```
 /// use netspurt::observe::Rounds;
 /// let mut rounds = Rounds::default();
-/// // A sample of the octet 1 while 4001 is the next to be sent.
+/// // The sample is of octet 1, and octet 4001 is the next to be sent.
 /// assert_eq!(rounds.sample(1, 4001), 1);
 /// assert_eq!(rounds.sample(4000, 8001), 1);
 /// assert_eq!(rounds.sample(4001, 9001), 2);

@@ -35,7 +35,7 @@ pub struct Transmission {
 pub struct Sequence {
     highest: u64,
     isn: u32,
-    /// Whether segments may follow that are older than the first one seen.
+    /// Whether the observer may still see segments that are older than the first one it saw.
     midway: bool,
 }
 
@@ -79,7 +79,7 @@ impl Sequence {
         Self { highest, ..self }
     }
 
-    /// The count of the SYN, whether or not it was seen.
+    /// The octet of the SYN. It is known even if the SYN was not seen.
     pub const fn first(&self) -> u64 {
         if self.midway { Self::ROOM } else { 0 }
     }
@@ -89,13 +89,13 @@ impl Sequence {
         self.isn
     }
 
-    /// The octet after the highest seen.
+    /// The octet after the highest octet seen.
     pub const fn highest(&self) -> u64 {
         self.highest
     }
 
-    /// The octet with the number `wire` on the wire: of all such octets, the nearest to the highest
-    /// one.
+    /// Returns the octet whose sequence number on the wire is `wire`. This number repeats after 2³²
+    /// octets; the result is the octet nearest to the highest one.
     pub const fn octet(&self, wire: u32) -> u64 {
         seq::from_wire(self.isn, wire, self.highest)
     }

@@ -30,7 +30,8 @@ fn ack(ack: u32, blocks: &[(u32, u32)]) -> Segment {
     segment
 }
 
-/// A direction with segments of 100 octets sent at these milliseconds, from octet 1 on.
+/// Returns a direction in which segments of 100 octets, from octet 1 on, were sent at these
+/// milliseconds.
 fn sent(times: &[u64]) -> OneWay {
     let mut way = OneWay::new(Sequence::default().sent_to(1));
     for (n, time) in (0..).zip(times) {
@@ -39,8 +40,8 @@ fn sent(times: &[u64]) -> OneWay {
     way
 }
 
-/// When the segment that gave the sample of `answer` was sent; `None` without an unambiguous
-/// sample.
+/// Returns when the segment that gave the sample of `answer` was sent. `None` if there is no
+/// sample, or if the sample is ambiguous.
 fn timed(answer: &Answer) -> Option<Time> {
     answer.sample.filter(|sample| !sample.ambiguous).map(|sample| sample.sent)
 }
@@ -75,7 +76,8 @@ fn an_ack_that_covers_retransmitted_octets_is_ambiguous() {
     assert_eq!(way.retransmissions(), 1);
 }
 
-/// Linux uses `first_sackt` if there is no `first_ackt`.
+/// Linux does the same: it uses the time of the first segment that SACK newly reports
+/// (`first_sackt`) if the acknowledgment number gives no time (`first_ackt`).
 #[test]
 fn a_sack_block_gives_the_sample_of_the_oldest_segment_that_it_newly_reports() {
     let mut way = sent(&[0, 5, 9, 12, 15]);
@@ -106,7 +108,7 @@ fn blocks_below_the_ack_report_duplicates_and_blocks_of_unsent_octets_are_ignore
         assert_eq!(way.answered(at(40), &ack(101, &[block])), Answer::default(), "{block:?}");
     }
     assert!(way.outstanding().iter().all(|one| !one.sacked));
-    // Half a segment does not count.
+    // A block that reports half a segment gives no sample.
     assert_eq!(way.answered(at(41), &ack(101, &[(101, 150)])).sample, None);
     assert_eq!(timed(&way.answered(at(42), &ack(101, &[(101, 201)]))), Some(at(5)));
 }
@@ -144,7 +146,7 @@ fn the_round_trip_of_a_syn_is_a_handshake() {
     assert!(!way.answered(at(50), &ack(110, &[])).sample.unwrap().handshake);
 }
 
-/// Linux's rule: the end of a round does not belong to it.
+/// Linux's rule: the octet at the end of a round belongs to the next round.
 #[test]
 fn a_round_ends_with_a_sample_of_what_was_sent_after_it_began() {
     let mut rounds = Rounds::default();
@@ -262,7 +264,7 @@ fn packets_between_two_ends_are_one_connection_until_another_syn() {
 }
 
 #[test]
-fn a_connection_lives_as_long_as_its_lifetimes_say() {
+fn a_connection_is_retired_when_its_lifetime_has_ended() {
     let lifetimes = Lifetimes { closed: Duration::from_secs(60), idle: Duration::from_secs(600) };
     let mut flows: Flows<()> = Flows::new(lifetimes);
     let fin = Flags::FIN.with(Flags::ACK);
@@ -299,10 +301,11 @@ fn memory_depends_on_the_active_connections() {
     assert_eq!(folded, 40_000, "every connection is returned once");
 }
 
-/// An oracle for one direction, octet by octet.
+/// An oracle for one direction, segment by segment.
 #[derive(Default)]
 struct Oracle {
-    /// For each octet: when it was sent first, how often, and whether a block reported it.
+    /// For each segment of 10 octets: when it was sent first, how often it was sent, and whether a
+    /// block reported it.
     octets: Vec<(u64, u32, bool)>,
     una: usize,
 }
@@ -310,7 +313,7 @@ struct Oracle {
 proptest! {
     /// The sender sends whole segments of 10 octets. The acknowledgments are arbitrary.
     #[test]
-    fn samples_are_those_of_an_oracle_that_looks_at_every_octet(
+    fn samples_agree_with_an_oracle_that_looks_at_every_segment(
         steps in prop::collection::vec((0_u8..3, 0_usize..12, 0_usize..12), 0..80), isn: u32
     ) {
         let mut way = OneWay::new(Sequence::from_syn(isn).sent_to(1));
@@ -359,7 +362,7 @@ proptest! {
         }
     }
 
-    /// For any packets: the outstanding segments are in order and above the acknowledged octets.
+    /// For any packets, the outstanding segments are in order and above the acknowledged octets.
     #[test]
     fn any_segments_leave_the_state_consistent(
         segments in prop::collection::vec(

@@ -6,7 +6,8 @@ use crate::units::Time;
 
 use super::{Answer, Observed, OneWay, Sequence};
 
-/// A connection, observed at one point. The observer need not have seen its SYN or both directions.
+/// A connection, observed at one point. The observer may have missed the SYN, or one of the
+/// directions.
 ///
 /// ```
 /// use netspurt::ids::Side;
@@ -44,7 +45,7 @@ impl TwoWay {
         if !segment.flags().has(Flags::ACK) {
             return Answer::default();
         }
-        // Acknowledged octets were sent, whether or not they were seen.
+        // Acknowledged octets were sent, even if the observer did not see them.
         let other = self.ways[side.peer().index()]
             .get_or_insert_with(|| OneWay::new(Sequence::midway(segment.ack())));
         other.answered(at, segment)

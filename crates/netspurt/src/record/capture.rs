@@ -21,7 +21,7 @@ const FIRST_PORT: u32 = 10_000;
 /// The first port on which receivers listen.
 const LISTENING_PORT: u16 = 5001;
 
-/// The nodes of a run that have captures, and the octets kept of each packet.
+/// Which nodes of a run have captures, and how many octets of each packet the captures keep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Capturing {
     /// The numbers of the nodes that have captures.
@@ -94,11 +94,11 @@ enum Optional<'a> {
 /// Writes the packets that the node numbered `node` saw as a pcapng file. The file keeps the first
 /// `snap_bytes` octets of each packet.
 ///
-/// In IPv4, node *n* has the address 10.x.y.z, and the last three octets are *n* + 1. The IP
-/// identification counts an endpoint's transmissions. A segment may have a size that is impossible
-/// with a TCP header: in ns-2, an ACK with *k* SACK blocks has 40 + 8*k* octets. In this case the
-/// packet is written with valid headers, and its comment states both sizes. Fragments are cut from
-/// the whole packet. Echo probes are ICMP echoes (RFC 792) with the flow's number as the
+/// In IPv4, node *n* has the address 10.x.y.z, and x.y.z is the number *n* + 1 in three octets. The
+/// IP identification counts an endpoint's transmissions. A segment may have a size that is
+/// impossible with a TCP header: in ns-2, an ACK with *k* SACK blocks has 40 + 8*k* octets. In this
+/// case the packet is written with valid headers, and its comment states both sizes. Fragments are
+/// cut from the whole packet. Echo probes are ICMP echoes (RFC 792) with the flow's number as the
 /// identifier.
 ///
 /// # Errors
@@ -303,8 +303,8 @@ pub fn flow_addresses(names: &Names) -> impl Iterator<Item = [SocketAddr; 2]> {
     (0..).map(FlowId).zip(names.flows.iter()).map(|(id, flow)| addresses(id, flow))
 }
 
-/// Returns the addresses and ports of a flow's two ends. The opener's ports repeat after 50 000
-/// flows, but with the next listening port.
+/// Returns the addresses and ports of a flow's two ends. After 50 000 flows the opener's ports
+/// begin again, and the other end listens on the next port.
 #[expect(clippy::cast_possible_truncation, reason = "both stay below 65536")]
 fn addresses(flow: FlowId, properties: &FlowProperties) -> [SocketAddr; 2] {
     let host = |node| match properties.ipv6 {

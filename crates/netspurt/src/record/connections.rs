@@ -30,7 +30,8 @@ pub struct ConnectionSum {
     /// The time from the first SYN to the last acknowledgment of data; `None` if the connection
     /// did not complete.
     pub duration: Option<Duration>,
-    /// The time from the first SYN until the opener had read all replies, if it did.
+    /// The time from the first SYN until the opener had read all replies; `None` if it did not read
+    /// all of them, or if there are none.
     pub response: Option<Duration>,
     /// The sums of what each end sent, the opener first.
     pub ends: [FlowSum; 2],
@@ -89,7 +90,7 @@ struct PopulationSum {
     requests: Spans,
 }
 
-/// The distribution of spans of time. Some of the spans had not ended at the end of the run.
+/// The distribution of spans of time. The run may end before a span ends.
 #[derive(Clone, Debug)]
 struct Spans {
     /// The spans that ended, in nanoseconds, to a precision of 1 in 1000.
@@ -148,8 +149,8 @@ impl Spans {
         if rank == all || rank > self.count() {
             return None;
         }
-        // The histogram rounds to the next rank. The middle between two ranks avoids an error
-        // of rounding.
+        // The histogram rounds a share up to the next rank. With a share in the middle between two
+        // ranks, a rounding error in the division cannot change the rank.
         let share = (rank as f64 - 0.5) / self.count() as f64;
         let value = self.histogram.value_at_quantile(share).min(self.max.as_nanos());
         Some(value.cast_signed())
@@ -198,8 +199,8 @@ impl PopulationSum {
 }
 
 impl PopulationSums {
-    /// Makes empty sums for the populations of `names`. With `each`, a row of each connection is
-    /// kept as well.
+    /// Makes empty sums for the populations of `names`. If `each` is true, the sums also keep a row
+    /// for each connection.
     pub fn new(names: Names, each: bool) -> Self {
         let sums = names.populations().map(|_| PopulationSum::new()).collect();
         Self { names, sums, rows: each.then(Vec::new) }
@@ -241,8 +242,8 @@ impl PopulationSums {
         self.rows.as_ref().map_or(0, |rows| rows.len() as u64)
     }
 
-    /// Returns the sums of each population: one for each direction, with the end that stands for
-    /// that direction.
+    /// Returns two sums for each population, one for each direction. Each sum comes with the end of
+    /// the population's flow that sends in this direction.
     pub fn senders(&self) -> Vec<(EndId, FlowSum)> {
         let ends = |(id, sum): (FlowId, &PopulationSum)| {
             Side::BOTH.map(|side| (id.end(side), sum.ends[side.index()]))

@@ -4,7 +4,8 @@ use sha2::{Digest, Sha256};
 
 use super::table::{Data, Table};
 
-/// Returns the SHA-256 of tables, in hexadecimal. It covers the names, the types and all values.
+/// Returns the SHA-256 of tables, in hexadecimal. The hash covers the names of the tables and of
+/// their columns, the types of the columns, and all values.
 ///
 /// ```
 /// use netspurt::record::{Column, Data, Table, digest};

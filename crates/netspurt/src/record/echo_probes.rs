@@ -8,7 +8,7 @@ use super::table::{Column, Data, Table};
 /// The outcome of an echo probe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EchoProbeSum {
-    /// The number of its flow.
+    /// The number of the flow to which the echo probe belongs.
     pub flow: u32,
     /// The number of the echo probe in its flow, from 1.
     pub number: u32,
@@ -16,7 +16,7 @@ pub struct EchoProbeSum {
     pub sent: Time,
     /// The octets of the datagram, which are the same for the request and the reply.
     pub size_bytes: u16,
-    /// The round trip, if the reply came in time.
+    /// The round trip, if the reply came before the give-up time.
     pub rtt: Option<Duration>,
     /// True if no reply came before the give-up time.
     pub lost: bool,

@@ -1,8 +1,8 @@
 //! Judges every retransmission: was it spurious?
 //!
-//! A retransmission is spurious if each of its octets was in an earlier transmission that had
-//! arrived, or was still to arrive, when the retransmission left. Only an observer of both ends can
-//! decide whether this is the case; no sender can.
+//! A retransmission is spurious if each of its octets also arrives in an earlier transmission,
+//! before or after the retransmission leaves. Only an observer of both ends can see this; no sender
+//! can.
 
 use std::collections::BTreeMap;
 
@@ -51,13 +51,13 @@ struct Evidence {
 
 const _: () = assert!(size_of::<Evidence>() == 64, "one cache line");
 
-/// The retransmissions of an end: those without a verdict, and the verdict so far.
+/// The retransmissions of an end that the judge has not decided, and its verdict up to now.
 #[derive(Debug, Default)]
 struct Doubts {
     /// Retransmissions with octets that have not yet arrived in an earlier transmission. The key is
     /// the first octet and the id of the retransmission.
     open: BTreeMap<(u64, TransmissionId), Open>,
-    /// The octet after the highest octet in `open`.
+    /// The octet after the highest octet that was ever in `open`.
     open_end: u64,
     verdict: SenderVerdict,
 }
@@ -141,7 +141,7 @@ impl Judge {
         self.senders[self.slots.place(end)].verdict()
     }
 
-    /// Called when `segment` left its source at `at`.
+    /// Tells the judge that `segment` left its source at `at`.
     #[inline(always)]
     pub fn departed(&mut self, at: Time, segment: &Segment) {
         let place = self.slots.place(segment.source());
@@ -152,7 +152,7 @@ impl Judge {
         sender.last = at;
     }
 
-    /// Called when `segment` reached its destination at `at`.
+    /// Tells the judge that `segment` reached its destination at `at`.
     #[inline(always)]
     pub fn reached(&mut self, at: Time, segment: &Segment) {
         let place = self.slots.place(segment.dest);

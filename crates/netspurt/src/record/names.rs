@@ -1,5 +1,5 @@
-//! The names of the nodes, links and flows that events give as numbers, and the form of instants in
-//! tables.
+//! The names of nodes, links and flows. Events contain their numbers, and tables contain their
+//! names. This file also converts instants to the form that tables have.
 
 use std::num::NonZero;
 use std::sync::Arc;

@@ -179,7 +179,8 @@ fn present_values<T: Copy>(all: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
     (present, all.iter().map(|value| i16::from(value.is_some())).collect())
 }
 
-/// The inverse of [`present_values`]: returns a value for each row, `None` if it is absent.
+/// The inverse of [`present_values`]: returns the value of each row, or `None` for a row without a
+/// value.
 fn spread<T>(values: Vec<T>, levels: Vec<i16>) -> Vec<Option<T>> {
     let mut values = values.into_iter();
     levels.into_iter().map(|level| if level == 1 { values.next() } else { None }).collect()
@@ -237,7 +238,7 @@ fn read_columns<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Table, 
     Ok(Table::new(name.to_owned(), columns))
 }
 
-/// Does the same as [`read_table`] with the octets of a file.
+/// Reads a table like [`read_table`], from the octets of a file.
 ///
 /// # Errors
 /// For the same reasons as [`read_table`].

@@ -157,7 +157,7 @@ impl Recorder {
         }
     }
 
-    /// The number that stands for no link. It follows the numbers of all links.
+    /// Returns the number that stands for no link. It is greater than the number of any link.
     fn nowhere(&self) -> u32 {
         u32::try_from(self.names.links.len()).expect("links are numbered in 32 bits")
     }

@@ -33,7 +33,7 @@ const fn code(verdict: TimerVerdict) -> u8 {
 const ORDERS: &[&str] = &["sequence", "causal"];
 const MEASURES: &[&str] = &["round-trip", "one-way", "smoothed"];
 
-/// Makes the codes of a column, where all rows of an algorithm have the same code.
+/// Makes the codes of a column in which all rows of an algorithm have the same code.
 fn each(algorithms: &[ReplayedAlgorithm<'_>], of: fn(&ReplayedAlgorithm<'_>) -> u8) -> Vec<u8> {
     algorithms.iter().flat_map(|algorithm| vec![of(algorithm); algorithm.waits.len()]).collect()
 }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_has_the_probe_its_timer_and_its_outcome() {
+    fn each_row_has_a_probe_a_timer_and_a_verdict() {
         let ms = Duration::from_millis;
         let probes = vec![
             Probe::answered(1, Time::ZERO, ms(20)),

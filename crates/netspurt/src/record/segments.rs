@@ -42,7 +42,8 @@ const ECNS: [&str; 4] = ["not-ect", "ect1", "ect0", "ce"];
 /// The names of the ways in which a frame passes a node, in the order of [`Way`]'s codes.
 const WAYS: [&str; 3] = ["out", "in", "through"];
 
-/// An empty name for no cause, and then the names of the causes in the order of their codes.
+/// The names of the causes in the order of their codes. The first name is empty: it stands for no
+/// cause.
 pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = {
     let mut names = [""; Cause::ALL.len() + 1];
     let mut i = 0;
@@ -57,7 +58,7 @@ pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = {
 #[derive(Debug)]
 pub(super) struct SegmentRows {
     names: Names,
-    /// The state for each node and each sending end.
+    /// What each node has seen of each sending end.
     seen: Vec<Vec<SeenSender>>,
     t_ns: Vec<i64>,
     node: Vec<u32>,
@@ -92,7 +93,8 @@ struct SeenSender {
     fin: u64,
 }
 
-/// The kind of a segment as its node sees it, and its numbers counted from the SYN.
+/// The kind of a segment as a node sees it, and the segment's sequence number and acknowledgment
+/// number, counted from the SYN.
 struct Sight {
     kind: u8,
     seq: u64,
@@ -171,7 +173,7 @@ impl SegmentRows {
         } else if frame.len > 0 {
             self.names.packetization(sender).packet_of(seq.max(1) - 1)
         } else {
-            // The FIN is not a packet, so an ACK of it covers no further packet.
+            // The FIN is not a packet, so an ACK of the FIN covers no further packet.
             let acked = self.names.packetization(frame.dest);
             acked.packets_in(ack.min(fin).saturating_sub(1))
         };
@@ -373,7 +375,7 @@ impl Syns {
 }
 
 impl Blocks {
-    /// Adds the block at `place` of the ACK `id`, with its edges.
+    /// Adds the SACK block at position `place` of the ACK `id`.
     fn push(&mut self, id: u64, place: u16, edges: [u64; 2]) {
         let [left, right] = edges.map(u64::cast_signed);
         self.id.push(id);

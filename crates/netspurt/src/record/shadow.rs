@@ -114,7 +114,7 @@ fn numbers(table: Option<&Table>, name: &str) -> Vec<i64> {
     }
 }
 
-/// The rows of a sender's timer, in the order of time.
+/// The rows of one sender in the table `rto`, in the order of time.
 struct Timer<'a> {
     t_ns: &'a [i64],
     rows: &'a [usize],

@@ -28,7 +28,7 @@ pub struct FlowSum {
     pub timeouts: u64,
     /// The number of recoveries that began without a timeout: by ACKs, or by RACK's timer.
     pub fast_retransmits: u64,
-    /// The octets that were acknowledged to the sender.
+    /// The octets of the sender that were acknowledged.
     pub acked_bytes: u64,
     /// The number of segments with payload that arrived.
     pub received: u64,
@@ -46,13 +46,14 @@ pub struct FlowSum {
     /// The sum, over all timeouts, of the time before the timeout in which the sender neither sent
     /// nor received a segment.
     pub waited: Duration,
-    /// How the sender's time was spent, for a byte-sequenced connection.
+    /// How the sender spent its time. Only byte-sequenced connections measure this.
     pub times: Option<SendTimes>,
-    /// Why the connection ended, if it did not close normally.
+    /// Why the connection failed; `None` if it did not fail.
     pub failure: Option<Failure>,
 }
 
-/// An empty name for no failure, and then the names of failures in the order of [`failure_code`].
+/// The names of failures in the order of [`failure_code`]. The first name is empty: it stands for
+/// no failure.
 const FAILURES: [&str; 4] = ["", "refused", "reset", "timed-out"];
 
 fn failure_code(failure: Option<Failure>) -> u8 {
@@ -92,8 +93,8 @@ impl FlowSum {
         self.verdict.spurious.iter().map(|count| u64::from(*count)).sum()
     }
 
-    /// Adds the counts and the waiting time of another sender. Instants, failures and how time was
-    /// spent stay as they are.
+    /// Adds the counts and the waiting time of another sender. This method does not change `start`,
+    /// `finished`, `window_limited`, `times` and `failure`.
     pub(super) fn add(&mut self, other: &Self) {
         self.sent += other.sent;
         self.retransmissions += other.retransmissions;

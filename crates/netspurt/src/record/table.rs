@@ -24,7 +24,7 @@ pub struct Table {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// The name of the column. It ends in the unit, if there is one.
+    /// The name of the column. If the values have a unit, the name ends in this unit.
     pub name: Cow<'static, str>,
     /// The values.
     pub data: Data,
@@ -57,7 +57,7 @@ pub enum Data {
         /// The texts.
         texts: Arc<[String]>,
     },
-    /// Texts from a short fixed list, stored as indices into it.
+    /// Texts from a short fixed list, stored as indices into this list.
     Tag {
         /// The index of each row's text.
         codes: Vec<u8>,

@@ -11,7 +11,7 @@ use crate::units::Time;
 use crate::wire::{Checks, Fault, decode, header_bytes};
 
 const SMSS: u16 = 1000;
-/// The two ends of the only flow. Segments to the listener come from the initiator.
+/// The two ends of the only flow. Segments to the listener come from the opener.
 const OPENER: EndId = EndId::at(0);
 const LISTENER: EndId = EndId::at(1);
 
@@ -130,8 +130,8 @@ fn a_duplicate_ack_repeats_number_and_window_and_carries_no_data() {
     assert_eq!(kinds(&seen), expected);
     // ns-2 has no handshake. Without a handshake data starts at 1, so an ACK of 1 covers no data.
     assert_eq!(kinds(&[ack(1), ack(1)]), ["dupack", "dupack"]);
-    // An ACK of 1 after a SYN-ACK covers no data either. The window of the SYN-ACK is not scaled,
-    // so it is not compared.
+    // An ACK of 1 after a SYN-ACK covers no data either. The window of a SYN-ACK is not scaled, so
+    // the recorder does not compare this window with later ones.
     let syn = Segment { window: 9, ..sent(OPENER, Flags::SYN.with(Flags::ACK), 0, 1) };
     assert_eq!(kinds(&[syn, ack(1)]), ["syn", "dupack"]);
 }
@@ -191,7 +191,7 @@ fn a_column_without_values_takes_no_memory() {
     assert_ne!(digest(&two), digest(&one));
 }
 
-/// The packets in a pcapng file that this crate wrote.
+/// Returns the packets in a pcapng file that this crate wrote.
 fn packets(file: &[u8]) -> Vec<&[u8]> {
     let word = |at: usize| u32::from_le_bytes(*file[at..].first_chunk().unwrap()) as usize;
     let (mut at, mut found) = (0, Vec::new());
@@ -294,7 +294,7 @@ fn echo_probes_are_requests_and_replies_in_tables_and_captures() {
 
 proptest! {
     #[test]
-    fn a_capture_of_fragments_holds_the_segment_they_make(frame in segments(), mtu in 68..600_u32) {
+    fn fragments_in_a_capture_reassemble_to_the_segment(frame in segments(), mtu in 68..600_u32) {
         let seen: Vec<Segment> = fragments(frame, mtu).collect();
         let file = capture(&record(&seen), &names());
         let packets = packets(&file);

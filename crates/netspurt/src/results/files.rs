@@ -8,20 +8,21 @@ pub const MANIFEST: &str = "run.json";
 /// The resolved scenario.
 pub const SCENARIO: &str = "scenario.toml";
 
-/// The report on a live run, which has the facts that are not in its tables.
+/// The report on a live run. It has the facts that are not in the run's tables.
 pub const LIVE: &str = "live.json";
 
 /// The version of the layout of run folders. The manifest has this number.
 pub const FORMAT: u32 = 2;
 
-/// The file of the table called `name`.
+/// Returns the name of the file that has the table `name`.
 pub fn table_file(name: &str) -> String {
     format!("{name}.parquet")
 }
 
-/// The file of each node's capture, by the node's name. The file has the node's name. In the name,
-/// each character except letters, digits, `-`, `_` and `.` becomes `_`. Dots at the beginning are
-/// removed. If nothing is left, the name is `node`. Equal file names are then numbered.
+/// Returns the name of the file of each node's capture, by the node's name. A file is named after
+/// its node. In the file's name, each character except letters, digits, `-`, `_` and `.` becomes
+/// `_`. Dots at the beginning are removed. If nothing is left, the name is `node`. If an earlier
+/// file has the same name, a number is added.
 ///
 /// ```
 /// use netspurt::results::capture_files;
@@ -40,8 +41,8 @@ pub fn capture_files<'a>(nodes: impl IntoIterator<Item = &'a str>) -> IndexMap<S
     files
 }
 
-/// Returns a name for a file, made from a node's name. It has no separators, and no dots at the
-/// beginning, which would hide the file.
+/// Returns a name for a file, made from a node's name. The name has no separators. It does not
+/// begin with a dot, because a dot at the beginning would hide the file.
 fn plain(node: &str) -> String {
     let kept = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
     let plain: String = node.chars().map(kept).collect();

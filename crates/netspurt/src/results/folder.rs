@@ -141,7 +141,7 @@ impl<F: Folder> FolderWriter<F> {
     /// Writes a file of JSON.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the file cannot be written.
     pub fn json(&mut self, name: &str, value: &impl Serialize) -> io::Result<()> {
         self.put(name, |mut out| {
             serde_json::to_writer_pretty(&mut out, value)?;
@@ -150,10 +150,11 @@ impl<F: Folder> FolderWriter<F> {
         })
     }
 
-    /// Writes a file with algorithms that the scenario names. The folders in its name are left out.
+    /// Writes a file with algorithms that the scenario names. If `name` contains folders, the file
+    /// has only the last part of `name`.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the file cannot be written.
     pub fn code(&mut self, name: &str, text: &str) -> io::Result<()> {
         let name = name.rsplit('/').next().unwrap_or(name);
         self.put(name, |mut out| {
@@ -165,7 +166,7 @@ impl<F: Folder> FolderWriter<F> {
     /// Writes the scenario, and then the manifest as the last file.
     ///
     /// # Errors
-    /// When either cannot be written.
+    /// When the scenario or the manifest cannot be written.
     pub fn end(mut self, identity: RunIdentity<'_>, contents: &RunContents) -> io::Result<()> {
         self.put(SCENARIO, |mut out| {
             out.write_all(identity.scenario.as_bytes())?;

@@ -25,7 +25,7 @@ pub struct EndedRun {
     pub spurious: Vec<TransmissionId>,
     /// The sums of each sender, in the order of [`Names::senders`].
     pub sums: Vec<(EndId, FlowSum)>,
-    /// The counts of each direction of each link, in the order of the names.
+    /// The counts of each direction of each link, in the order of [`Names::links`].
     pub links: Vec<LinkCount>,
     /// The sums of echo probes.
     pub echo_probes: Vec<EchoProbeSum>,
@@ -33,8 +33,8 @@ pub struct EndedRun {
     pub requests: Vec<(u32, Vec<Exchange>)>,
     /// The sums of populations, if this kind of run can have populations.
     pub populations: Option<PopulationSums>,
-    /// The first flow of programs. All later flows belong to programs, too. Programs choose their
-    /// own ports.
+    /// The first flow that belongs to programs. All later flows also belong to programs. Programs
+    /// choose their own ports.
     pub programs: Option<FlowId>,
     /// Estimators that get each sample but do not influence the run.
     pub shadows: Vec<EstimatorConfig>,
@@ -57,9 +57,9 @@ pub struct Results {
 }
 
 impl EndedRun {
-    /// Makes the tables: `flows`, `retransmissions` and `links` first, then `echo_probes`,
-    /// `requests`, `populations` and `connections` if the run has such flows. The recorded tables,
-    /// `shadows` and the tables of this kind of run follow.
+    /// Makes the tables. `flows`, `retransmissions` and `links` come first. `echo_probes`,
+    /// `requests`, `populations` and `connections` follow, each only if the run has flows of its
+    /// kind. The recorded tables, `shadows` and the tables in `more` come last.
     pub fn finish(mut self) -> Results {
         let names = self.recorder.names().clone();
         let flows = flows_table(&names, &self.sums);
@@ -108,7 +108,7 @@ pub fn echo_probe_sums(flow: u32, prober: &EchoProbes) -> Vec<EchoProbeSum> {
 }
 
 impl Results {
-    /// The tables, in their order.
+    /// The tables, in the order in which [`EndedRun::finish`] made them.
     pub fn tables(&self) -> &[Table] {
         &self.tables
     }
@@ -151,7 +151,7 @@ impl Results {
     /// Writes the packets that node `node` saw as a pcapng file.
     ///
     /// # Errors
-    /// When `out` fails, or segments were not recorded.
+    /// When writing to `out` fails, or segments were not recorded.
     pub fn write_capture<W: std::io::Write>(&self, node: u32, out: W) -> Result<W, CaptureError> {
         let table = |name| self.table(name).ok_or(CaptureError::NotRecorded);
         let seen = SeenTables {

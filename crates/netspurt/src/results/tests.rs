@@ -38,7 +38,7 @@ fn names(flows: Vec<(String, FlowProperties)>) -> Names {
     Names::new(["a", "b/c"].map(str::to_owned).to_vec(), Vec::new(), flows)
 }
 
-/// A run of these flows. Flow 0 had a sample of its round trip at 30 ms.
+/// Returns a run of these flows that has ended. Flow 0 had one round-trip sample, at 30 ms.
 fn ended(flows: Vec<(String, FlowProperties)>) -> EndedRun {
     let mut recorder = Recorder::new(names(flows));
     let at = Time::ZERO + Duration::from_millis(30);
@@ -132,7 +132,7 @@ fn nodes_with_similar_names_have_separate_files() {
     for (nodes, files) in [
         (&["a", "b"][..], &["a", "b"][..]),
         (&["x/y", "x y", "x_y"], &["x_y", "x_y-1", "x_y-2"]),
-        // Without a check, the second node would get the file name of the third node.
+        // Without a check, the second and the third node would have the same file name.
         (&["x/y", "x y", "x_y-1"], &["x_y", "x_y-1", "x_y-1-2"]),
         (&["x_y-1", "x/y", "x y"], &["x_y-1", "x_y", "x_y-2"]),
         (&["..", ".", "/"], &["node", "node-1", "_"]),
@@ -258,7 +258,7 @@ fn a_folder_has_a_file_for_each_table_and_capture_and_a_manifest_of_all() {
 }
 
 #[test]
-fn the_fingerprint_of_an_existing_file_is_that_of_its_octets() {
+fn the_manifest_has_the_sha256_of_the_octets_of_an_existing_file() {
     let files = Files::default();
     write(MemoryFolder { files: files.clone(), full: None }).unwrap();
     let octets = files.borrow()["flows.parquet"].clone();

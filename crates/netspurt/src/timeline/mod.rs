@@ -83,7 +83,7 @@ impl Moving for f64 {
 pub struct Timeline<T> {
     points: Vec<(Time, T)>,
     between: Interpolation,
-    /// The point that was read last.
+    /// The index of the point that was read last.
     place: usize,
 }
 
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(read, [0.2, 0.1, 0.0, 0.0, 0.1, 0.2], "back in time, too");
     }
 
-    /// A line over a day is read at odd instants and stays exact to the nanosecond.
+    /// The curve has one point each second. The test reads values between the points.
     #[test]
     fn a_curve_of_a_day_is_exact_to_the_nanosecond() {
         let at = |s| Time::ZERO + Duration::from_secs(s);

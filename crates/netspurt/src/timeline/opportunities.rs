@@ -3,8 +3,8 @@
 use crate::units::{Duration, Time};
 
 /// A list of instants. At each of them a link may deliver some octets. The list of instants repeats
-/// without end. Mahimahi replays the rate of a cellular link in this way (Netravali and others,
-/// 2015).
+/// without end; one pass through the list is a round. Mahimahi replays the rate of a cellular link
+/// in this way (Netravali and others, 2015).
 ///
 /// An opportunity at which no packet waits is not used later. One opportunity may deliver several
 /// small packets, and a large packet takes several opportunities. A packet that arrives at the
@@ -16,7 +16,7 @@ use crate::units::{Duration, Time};
 /// let at = |ms| Time::ZERO + Duration::from_millis(ms);
 /// let mut link = Opportunities::new(&[at(2), at(3), at(10)], 1500).unwrap();
 /// assert_eq!(link.deliver(at(0), 2000), (at(2), at(3)));
-/// // The second delivery of 1500 octets has 1000 left.
+/// // The opportunity at 3 ms has 1000 of its 1500 octets left.
 /// assert_eq!(link.deliver(at(1), 1000), (at(3), at(3)));
 /// // The list begins again after its last instant.
 /// assert_eq!(link.deliver(at(10), 1000), (at(12), at(12)));
@@ -29,14 +29,14 @@ pub struct Opportunities {
     /// The number of the opportunity that was used last, counted from 1 over all rounds; zero
     /// before the first use.
     used: u64,
-    /// The octets that this opportunity can still deliver.
+    /// The octets that the opportunity `used` can still deliver.
     octets_left: u32,
 }
 
 /// A mistake in a list of opportunities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpportunitiesError {
-    /// There are no instants, or the last one is zero and rounds would take no time.
+    /// There are no instants, or the last instant is zero, so that a round would take no time.
     #[error("opportunities need a last instant above zero")]
     NoRound,
     /// An instant is earlier than the instant before it. The field is the number of the instant,
@@ -131,8 +131,8 @@ mod tests {
     }
 
     /// Follows the definition of the format, opportunity by opportunity. Each opportunity delivers
-    /// up to `octets` of the waiting packets. A packet that comes at its instant waits for the next
-    /// opportunity.
+    /// up to `octets` octets of the waiting packets. A packet that arrives at the instant of an
+    /// opportunity waits for the next one.
     fn by_the_definition(list: &[u64], octets: u32, packets: &[(u64, u32)]) -> Vec<u64> {
         let round = list[list.len() - 1];
         let mut delivered = Vec::new();

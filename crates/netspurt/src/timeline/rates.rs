@@ -183,8 +183,8 @@ mod tests {
     }
 
     proptest! {
-        /// Many steps of the same rate act as one step. Frames that follow each other take the time
-        /// of all their bits together.
+        /// Many steps of the same rate act as one step. Frames without a gap between them take as
+        /// long as one frame that has all their bits.
         #[test]
         fn steps_to_the_same_rate_do_not_change_the_end_of_a_transmission(
             rate in 1_u64..10_000_000_000,
@@ -207,7 +207,7 @@ mod tests {
         /// The bits of a transmission equal the integral of the rate over the time of the
         /// transmission.
         #[test]
-        fn a_transmission_ends_when_the_integral_of_the_rate_has_its_bits(
+        fn the_rate_integrated_over_a_transmission_equals_its_bits(
             steps in prop::collection::vec((1_u64..30, 1_u64..1_000_000), 1..10),
             bits in 1_u64..100_000,
             start in 0_u64..100,

@@ -11,8 +11,8 @@ use crate::guard::guarded;
 #[cfg(test)]
 mod tests;
 
-/// Contents of at most this many octets, 64 MiB, may be any number of times as long as the
-/// compressed file.
+/// Contents of at most this many octets (64 MiB) are accepted, however short the compressed file
+/// is.
 const ANY_RATIO: u64 = 1 << 26;
 /// Longer contents may be at most this many times as long as the part of the file that was read.
 /// Captured segments of 64 KiB of zeros reach a ratio of 4000. The greatest ratio of gzip is 1032
@@ -43,7 +43,7 @@ impl Packing {
         match bytes {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
             // The first pattern is the magic number of a frame. The second is the magic number of a
-            // frame to skip. Parallel compressors write such a frame first (RFC 8878 §3.1.2).
+            // skippable frame, which parallel compressors write first (RFC 8878 §3.1.2).
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
             _ => None,
         }
@@ -145,7 +145,7 @@ impl<R: Read> Read for Unpacked<R> {
 /// A source whose first octets were read ahead to find how it is compressed.
 struct Begun<R> {
     first: [u8; 4],
-    /// The range of `first` that was not yet passed to the reader.
+    /// The range `start..end` of `first` was not yet passed to the reader.
     start: usize,
     end: usize,
     source: R,
@@ -223,8 +223,8 @@ impl<R: Read> Frames<R> {
         }
     }
 
-    /// Decodes a block of the frame. If the block is incomplete, the frame is ended before it,
-    /// because the decoder holds back contents until the end of the frame.
+    /// Decodes a block of the frame. If the block is incomplete, this method ends the frame before
+    /// the block. The decoder then returns the contents that it holds back until a frame ends.
     fn block(&mut self) -> io::Result<()> {
         let mut block = Vec::new();
         self.cut = !self.fetch(Self::HEADER, &mut block)?;

@@ -20,7 +20,7 @@ fn zstd(octets: &[u8]) -> Vec<u8> {
     [&header, &block[..3], octets].concat()
 }
 
-/// A frame to skip (RFC 8878 §3.1.2).
+/// A skippable frame (RFC 8878 §3.1.2).
 const SKIPPED: [u8; 11] = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 9, 9, 9];
 
 fn all(source: impl Read) -> io::Result<Vec<u8>> {

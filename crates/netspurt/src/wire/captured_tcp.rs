@@ -7,11 +7,11 @@ use crate::segment::{SynOptions, Timestamps};
 pub trait CapturedTcp: Observed {
     /// The IP identification; 0 for IPv6.
     fn ip_id(&self) -> u16;
-    /// The flow label of IPv6; 0 if none is set, and for IPv4.
+    /// The flow label of IPv6; 0 for IPv4.
     fn flow_label(&self) -> u32;
     /// Octets of payload that were captured.
     fn captured_bytes(&self) -> u32;
-    /// The advertised window, before scaling; `None` if the header was cut before it.
+    /// The advertised window, before scaling; `None` if the captured octets end before this field.
     fn advertised(&self) -> Option<u16>;
     /// The urgent pointer, which is valid if [`Flags::URG`](crate::segment::Flags::URG) is set.
     fn urgent(&self) -> u16;

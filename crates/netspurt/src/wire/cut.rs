@@ -27,8 +27,8 @@ use super::decode::checksum;
 /// ```
 ///
 /// # Panics
-/// When `packet` has no header, or the range begins after its end or not at a multiple of eight
-/// octets.
+/// When the header of `packet` is not complete, when the range begins after the end of `packet`, or
+/// when the range does not begin at a multiple of eight octets.
 pub fn cut(packet: &[u8], payload: Range<usize>, out: &mut Vec<u8>) {
     const HEADER: usize = IPV4_HEADER_BYTES as usize;
     let (header, body) = packet.split_at(HEADER);
@@ -45,7 +45,8 @@ pub fn cut(packet: &[u8], payload: Range<usize>, out: &mut Vec<u8>) {
     let sum = checksum(0, &out[..HEADER]);
     out[10..12].copy_from_slice(&sum.to_be_bytes());
 }
-/// Writes `ecn` into the IPv4 or IPv6 packet `packet`, as a queue on its way does (RFC 3168 §5).
+/// Writes `ecn` into the IPv4 or IPv6 packet `packet`, as a queue on the packet's path does (RFC
+/// 3168 §5).
 ///
 /// ```
 /// use netspurt::segment::{Ecn, Segment};

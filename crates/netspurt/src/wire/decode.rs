@@ -79,8 +79,8 @@ pub struct Decoded<'a> {
     pub segment: Segment,
     /// The urgent pointer, which is valid if [`Flags::URG`](crate::segment::Flags::URG) is set.
     pub urgent: u16,
-    /// The four bits between the header's length and the flags, zero in RFC 9293; the lowest is
-    /// AE (RFC 9768).
+    /// The four bits between the header's length and the flags. They are zero in RFC 9293; the
+    /// lowest bit is AE (RFC 9768).
     pub reserved: u8,
     /// The offset of the first malformed option, in octets from the start of the IP header.
     pub malformed_option: Option<usize>,
@@ -101,10 +101,10 @@ pub(super) struct Ip {
 
 /// Decodes the IPv4 or IPv6 packet at the start of `bytes`; octets after its end are ignored.
 ///
-/// If a SACK option has four blocks, the first three are kept; they are the most recent (RFC 2018
-/// §4). Malformed options do not make a packet invalid. Reading ends at the first option whose
-/// length is below two or exceeds the header; earlier options are kept, and
-/// [`malformed_option`](Decoded::malformed_option) has its offset.
+/// All SACK blocks are kept; a header has room for four (RFC 2018 §3). Malformed options do not
+/// make a packet invalid. Reading ends at the first option whose length is below two or exceeds the
+/// header. Earlier options are kept, and [`malformed_option`](Decoded::malformed_option) has the
+/// offset of the malformed option.
 ///
 /// ```
 /// use netspurt::wire::{Checks, Fault, decode};
@@ -172,7 +172,7 @@ pub(super) fn locate_tcp(bytes: &[u8], original_bytes: usize) -> Result<Ip, Deco
     }
 }
 
-/// The segment of a header without its options.
+/// The segment that a TCP header describes, without the header's options.
 #[expect(clippy::cast_possible_truncation, reason = "a packet is 65535 octets at most")]
 fn segment(head: TcpHead<'_>, ip: &Ip, len: usize) -> Segment {
     Segment {
@@ -281,7 +281,7 @@ fn pass_extensions(bytes: &[u8], next: u8, ip: &mut Ip) -> Result<(), DecodeErro
     Ok(())
 }
 
-/// The octets of a jumbogram with its headers, from its hop-by-hop option (RFC 2675 §2).
+/// The length of a jumbogram with its headers, which its hop-by-hop option gives (RFC 2675 §2).
 fn jumbogram(bytes: &[u8], next: u8) -> Option<usize> {
     let first = Extensions::of(bytes, next).next().filter(|first| first.kind == HOP_BY_HOP)?;
     let length = jumbo_payload(first.octets)?;

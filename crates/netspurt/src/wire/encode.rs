@@ -26,9 +26,10 @@ pub struct Packet<'a> {
 
 /// Writes `packet` with valid lengths and checksums into `out`, which is emptied first.
 ///
-/// Options are laid out as in Linux, padded with no-operations to whole words. A SYN has the
-/// options of SYNs, and time stamps. Any other segment has time stamps and SACK blocks. The urgent
-/// pointer, IPv6's flow label and the DSCP are zero.
+/// Options are laid out as in Linux, padded with no-operations to whole words. The packet has those
+/// options that its segment has: in a SYN, the options of SYNs and time stamps; in any other
+/// segment, time stamps and SACK blocks. The urgent pointer, IPv6's flow label and the DSCP are
+/// zero.
 ///
 /// ```
 /// use netspurt::segment::{Flags, Segment};

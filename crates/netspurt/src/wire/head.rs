@@ -15,14 +15,15 @@ pub(super) const V6: usize = IPV6_HEADER_BYTES as usize;
 /// The IPv4 or IPv6 header at the start of a packet.
 #[derive(Clone, Copy, Debug)]
 pub enum IpHead<'a> {
-    /// IPv4, without options.
+    /// The IPv4 header without its options.
     V4(&'a [u8; V4]),
-    /// IPv6, without extension headers.
+    /// The fixed IPv6 header, without extension headers.
     V6(&'a [u8; V6]),
 }
 
 impl<'a> IpHead<'a> {
-    /// The header at the start of `packet`, by its version; `None` if it is not complete.
+    /// The header at the start of `packet`; `None` if its version is neither 4 nor 6, or if it is
+    /// not complete.
     ///
     /// ```
     /// use netspurt::wire::IpHead;
@@ -110,7 +111,7 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// The time to live, or hop limit.
+    /// The time to live of IPv4, or the hop limit of IPv6.
     #[inline]
     pub fn hop_limit(self) -> u8 {
         match self {
@@ -119,7 +120,7 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// The flow label of IPv6 (RFC 8200 §3); 0 if none is set, and for IPv4.
+    /// The flow label of IPv6 (RFC 8200 §3); 0 for IPv4.
     #[inline]
     pub fn flow_label(self) -> u32 {
         match self {
@@ -128,7 +129,8 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// The packet's part of its datagram; IPv6 has this in an extension header.
+    /// The packet's part of its datagram. For IPv6 this is always the whole datagram, because IPv6
+    /// describes fragments in an extension header.
     #[inline]
     pub fn part(self) -> Part {
         match self {
@@ -161,7 +163,7 @@ impl<'a> TcpHead<'a> {
     pub const BYTES: usize = TCP_HEADER_BYTES as usize;
     /// The offset of the checksum.
     pub const CHECKSUM_AT: usize = 16;
-    /// The octet after the advertised window.
+    /// The offset of the octet after the advertised window.
     pub const WINDOW_END: usize = 16;
 
     /// The header at the start of `octets`; `None` if it is incomplete.
@@ -180,8 +182,9 @@ impl<'a> TcpHead<'a> {
         Some(whole)
     }
 
-    /// The offset of TCP in `packet`, and its header. `None` if TCP does not directly follow the IP
-    /// header, or if its header is cut short. Whether the packet is a fragment is not checked.
+    /// The offset of TCP in `packet`, and the TCP header. `None` if TCP does not directly follow
+    /// the IP header, or if the TCP header is cut short. This method does not check whether the
+    /// packet is a fragment.
     #[inline]
     pub fn behind_ip(packet: &'a [u8]) -> Option<(usize, Self)> {
         let ip = IpHead::of(packet)?;

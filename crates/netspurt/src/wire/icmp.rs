@@ -53,7 +53,7 @@ const ICMP: u8 = 1;
 const ICMPV6: u8 = 58;
 const HEAD: usize = 8;
 
-/// An echo request or reply as found in a packet, of IPv4 (RFC 792) or IPv6 (RFC 4443).
+/// An echo request or reply in a captured packet of IPv4 (RFC 792) or IPv6 (RFC 4443).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapturedEcho {
     /// The source of the packet.

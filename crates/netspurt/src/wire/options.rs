@@ -42,7 +42,7 @@ pub fn option_bytes(segment: &Segment) -> u16 {
         return stamps + if blocks > 0 { 4 + 8 * blocks } else { 0 };
     }
     let SynOptions { mss, window_scale, sack } = segment.syn_options();
-    // SACK-permitted takes the place of the padding of time stamps, if there are time stamps.
+    // If the segment has time stamps, SACK-permitted replaces the padding before them.
     let words = u16::from(mss.is_some())
         + u16::from(window_scale.is_some())
         + u16::from(sack && stamps == 0);
@@ -151,7 +151,7 @@ pub(super) enum KnownOption<'a> {
     SackPermitted,
     /// The edges of the blocks.
     Sack(&'a [[u8; 8]]),
-    /// An unknown option, or one of a wrong length.
+    /// An unknown option, or a known option of a wrong length.
     Other,
 }
 
@@ -227,8 +227,8 @@ impl<'a> Iterator for OptionReader<'a> {
     }
 }
 
-/// Reads the options in `bytes` into `segment`, whose flags are already set; returns the offset of
-/// the first malformed one.
+/// Reads the options in `bytes` into `segment`, whose flags are already set. Returns the offset of
+/// the first malformed option.
 ///
 /// Unknown options, known options of a wrong length, and options on the wrong segment are skipped.
 /// A SYN's options are wrong on other segments, and SACK blocks are wrong on a SYN. If an option

@@ -1,5 +1,5 @@
-//! The pcapng format (draft-ietf-opsawg-pcapng): one section, one interface, packets with
-//! nanosecond stamps and comments.
+//! Writes pcapng files (draft-ietf-opsawg-pcapng). A file has one section, one interface, and
+//! packets with timestamps in nanoseconds and comments.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ const OPTION_COMMENT: u16 = 1;
 const OPTION_USER_APPLICATION: u16 = 4;
 const OPTION_INTERFACE_NAME: u16 = 2;
 const OPTION_TIMESTAMP_RESOLUTION: u16 = 9;
-/// Stamps count units of 10⁻⁹ s.
+/// The resolution of the timestamps: units of 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;
 
 /// Writes one pcapng file, packet by packet.
@@ -65,7 +65,7 @@ impl<W: Write> PcapngWriter<W> {
         this.write_block(SECTION_HEADER)?;
         this.block.extend_from_slice(&RAW_IP.to_le_bytes());
         this.block.extend_from_slice(&0_u16.to_le_bytes());
-        // Zero means no limit.
+        // A snap length of zero means that there is no limit.
         this.block.extend_from_slice(&snap_bytes.unwrap_or(0).to_le_bytes());
         this.option(OPTION_INTERFACE_NAME, interface.as_bytes());
         this.option(OPTION_TIMESTAMP_RESOLUTION, &[NANOSECONDS]);

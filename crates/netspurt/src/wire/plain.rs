@@ -135,7 +135,8 @@ impl PlainSegment {
         ]
     }
 
-    /// The segment with these words. The upper half of the first word does not matter.
+    /// Returns the segment from the words that [`to_words`](Self::to_words) made of it. The upper
+    /// half of the first word does not matter.
     #[inline]
     pub fn of_words([first, second, third, fourth]: [u64; 4]) -> Self {
         let [_, _, _, _, mark_high, header_bytes, flags, layout] = fourth.to_be_bytes();
@@ -156,9 +157,10 @@ impl PlainSegment {
 
     /// Compares two segments, which are given by their words `first` and `own`. In a series of
     /// equal segments, each segment carries the octets that follow the octets of the segment before
-    /// it. In such a series only the time stamp and the identification, or the lower part of the
-    /// flow label, may differ. If `own` can be the segment `many` places after `first` in a series,
-    /// returns how these fields differ. Otherwise returns `None`.
+    /// it. Apart from the sequence number, only two fields may differ in such a series: the time
+    /// stamp, and the identification or the lower part of the flow label. If `own` can be the
+    /// segment `many` places after `first` in a series, returns how far the time stamp moved, and
+    /// the other field of `own`. Otherwise returns `None`.
     #[inline]
     pub fn continuation(first: [u64; 4], many: u32, own: [u64; 4]) -> Option<u32> {
         let payload_bytes = own[2] as u16;

@@ -17,8 +17,8 @@ pub struct CapturedOptions {
     pub syn: SynOptions,
     /// The time stamps option.
     pub timestamps: Option<Timestamps>,
-    /// SACK blocks. Only the first [`sack_count`](Self::sack_count) are valid. A header has room
-    /// for four (RFC 2018 §3).
+    /// SACK blocks. Only the first [`sack_count`](Self::sack_count) blocks are valid. A header has
+    /// room for four blocks (RFC 2018 §3).
     pub blocks: [SackBlock; CapturedOptions::MAX_BLOCKS],
     /// The number of valid SACK blocks.
     pub sack_count: u8,
@@ -90,9 +90,9 @@ pub struct TcpView {
     pub ip_id: u16,
     /// The ECN codepoint.
     pub ecn: Ecn,
-    /// The time to live, or hop limit.
+    /// The time to live of IPv4, or the hop limit of IPv6.
     pub hop_limit: u8,
-    /// The flow label of IPv6; 0 if none is set, and for IPv4.
+    /// The flow label of IPv6; 0 for IPv4.
     pub flow_label: u32,
     /// Octets of the whole IP datagram.
     pub size_bytes: u32,
@@ -172,8 +172,8 @@ impl TcpView {
         })
     }
 
-    /// Whether octets of the header are missing. Malformed options count, too, if there is no
-    /// payload.
+    /// Whether octets of the header are missing. If no payload was captured, malformed options also
+    /// count as missing octets.
     #[inline]
     pub fn header_is_cut(&self) -> bool {
         self.captured_bytes == 0

@@ -273,7 +273,7 @@ proptest! {
 fn octets_behind_the_packet_are_not_part_of_it() {
     let mut bytes = bytes_of(&packet(IPV4, Segment { len: 3, ..stamped(Flags::ACK) }));
     let alone = decode(&bytes, Checks::Whole).unwrap().segment;
-    // Ethernet pads to 60 octets.
+    // Ethernet pads short frames to 60 octets.
     bytes.extend([0xee; 6]);
     let padded = decode(&bytes, Checks::Whole).unwrap();
     assert_eq!((padded.segment, padded.payload), (alone, &[0; 3][..]));
@@ -360,7 +360,7 @@ fn a_malformed_option_ends_the_reading_and_earlier_options_are_kept() {
 
 #[test]
 fn options_that_are_unknown_or_misplaced_or_of_a_wrong_length_are_skipped() {
-    // MUST-6: an option that is not implemented is skipped by its length.
+    // RFC 9293 §3.1, MUST-6: an option that is not implemented is skipped by its length.
     let (read, malformed) = read_options(Flags::SYN, &[254, 4, 0, 0, 2, 3, 9, 2, 4, 5, 180, 0]);
     assert_eq!((read.syn_options().mss, malformed), (Some(1460), None));
     let (read, _) = read_options(Flags::ACK, &[2, 4, 5, 180, 4, 2, 3, 3, 7, 0, 0, 0]);
@@ -405,7 +405,7 @@ fn the_checksum_agrees_with_rfc_1071() {
     // RFC 1071 §3: these four words add up to ddf2.
     let example = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
     assert_eq!(checksum(0, &example), !0xddf2);
-    // An odd octet is the upper half of a word.
+    // If the number of octets is odd, the last octet is the upper half of a word.
     assert_eq!(checksum(0, &[0x12]), !0x1200);
 }
 
@@ -423,7 +423,8 @@ fn each_fault_has_its_place() {
     assert_eq!(with(&good, 0, 0x44), (0, Fault::HeaderLength));
     assert_eq!(with(&good, 3, 39), (2, Fault::Length));
     assert_eq!(with(&good, 9, 17), (9, Fault::NotTcp(17)));
-    // More fragments, or an offset, make a packet a fragment. The flag "don't fragment" does not.
+    // A packet with the flag "more fragments" or with an offset is a fragment. The flag "don't
+    // fragment" does not make a packet a fragment.
     assert_eq!(with(&good, 6, 0x20), (6, Fault::Fragment));
     assert_eq!(with(&good, 7, 1), (6, Fault::Fragment));
     assert_eq!(good[6], 0x40);
@@ -506,7 +507,7 @@ fn the_destination_behind_a_routing_header_is_the_last_one() {
     assert_eq!((error.offset, error.what), (43, Fault::Routed));
 }
 
-/// The packet has no length, and 60 octets after its headers were captured.
+/// The length field of the packet is zero, and 60 octets after the headers were captured.
 #[test]
 fn a_packet_that_the_card_cuts_later_is_as_long_as_on_the_link() {
     for (ends, at, ip_bytes) in [(IPV4, 2, 20), (IPV6, 4, 40)] {

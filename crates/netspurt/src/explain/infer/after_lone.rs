@@ -8,13 +8,13 @@ use crate::wire::CapturedTcp;
 /// A segment of new octets.
 #[derive(Clone, Copy, Debug)]
 pub struct FreshSegment {
-    /// When it was captured.
+    /// When the segment was captured.
     pub at: Time,
-    /// The number of its octets.
+    /// The number of octets of the segment.
     pub bytes: u64,
     /// The octets of the largest segment so far.
     pub smss_bytes: u64,
-    /// Whether it has the flag CWR.
+    /// Whether the segment has the flag CWR.
     pub cwr: bool,
 }
 
@@ -91,7 +91,7 @@ impl AfterLone {
         (self.sent_bytes > fresh.smss_bytes * (Self::WIDE - 1)).then_some(Cause::Tlp)
     }
 
-    /// Whether later segments do not show the cause.
+    /// Whether the watch is over, because later segments do not show the cause.
     pub fn is_over(&self) -> bool {
         self.ended.is_some()
     }

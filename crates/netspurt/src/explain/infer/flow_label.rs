@@ -37,7 +37,7 @@ pub struct FlowLabels {
 
 impl FlowLabels {
     /// The minimum number of packets with the previous label for each packet that changed the label
-    /// without a timeout. With fewer, labels show nothing.
+    /// without a timeout. With fewer such packets, labels show nothing.
     const STEADY: u16 = 4;
 
     /// Takes the label of a captured packet. `again` says whether the packet is a retransmission.

@@ -45,7 +45,7 @@ impl AckHabits {
 /// Packets that were overtaken by packets that were sent later (RFC 4737 §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LatePackets {
-    /// Their number.
+    /// The number of late packets.
     pub packets: u64,
     /// The maximum number of packets that overtook one late packet. Zero if it is not known.
     pub by_max: u64,
@@ -70,11 +70,12 @@ impl LatePackets {
 /// By how much a packet is late. A value is zero if it is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LateBy {
-    /// The number of packets that overtook it.
+    /// The number of packets that overtook the late packet.
     pub overtook: u64,
-    /// The distance from it to the highest octet that came before it, in full segments.
+    /// The distance from the late packet to the highest octet that came before it, in full
+    /// segments.
     pub distance: u64,
-    /// The time since the nearest of the packets that overtook it.
+    /// The time between the late packet and the overtaking packet whose octets are nearest to it.
     pub behind: Duration,
 }
 
@@ -100,8 +101,8 @@ pub struct Habits {
     pub late: LatePackets,
     /// The packets that were overtaken before they reached the receiver, as acknowledgments show.
     pub late_in_acks: LatePackets,
-    /// Packets that filled a gap at the receiver and may be late originals or retransmissions,
-    /// because they have no marks of their order.
+    /// Packets that filled a gap at the receiver. They may be late originals or retransmissions,
+    /// because neither identifications nor time stamps show their order.
     pub late_or_again: u64,
     /// Copies of packets that the network or the capture made.
     pub copies: u64,

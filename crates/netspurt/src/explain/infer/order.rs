@@ -11,13 +11,13 @@ use super::super::kept::{Acknowledged, CapturedSegment};
 /// Whether a packet was sent before or after the newest packet of its direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Age {
-    /// It was sent after the newest packet.
+    /// The packet was sent after the newest packet.
     Newer,
-    /// It was sent before the newest packet, which overtook it.
+    /// The packet was sent before the newest packet, which overtook it.
     Older,
-    /// It is a copy of an earlier packet that the network or the capture made.
+    /// The packet is a copy of an earlier packet. The network or the capture made the copy.
     Copy,
-    /// The identifications and time stamps do not show it.
+    /// The identifications and time stamps do not show the age of the packet.
     Unknown,
 }
 
@@ -72,8 +72,8 @@ impl SendingOrder {
     /// takes longer (RFC 6298 §2.1).
     const SYN_TIMER: Duration = Duration::from_millis(900);
 
-    /// Takes the identification and the time stamp of a packet. `fresh` says whether it carries
-    /// only new octets.
+    /// Takes the identification and the time stamp of a packet. `fresh` says whether the packet
+    /// carries only new octets.
     #[inline]
     pub fn take(&mut self, at: Time, packet: &impl CapturedTcp, fresh: bool) {
         let step = packet.ip_id().wrapping_sub(self.id);
@@ -119,7 +119,7 @@ impl SendingOrder {
     }
 
     /// Returns the age of `packet`. `earlier` has the time and the marks of the last transmission
-    /// of its octets.
+    /// of its octets. `answered_since` says whether an acknowledgment came after that transmission.
     pub fn age(
         &self,
         at: Time,
@@ -171,8 +171,8 @@ impl SendingOrder {
         self.ascends() && segs < 1 << 15 && u64::from(sent_since) < segs
     }
 
-    /// Compares when a packet and the packet `kept` were sent. `None` if their marks do not show
-    /// it.
+    /// Compares when a packet and the packet `kept` were sent. `None` if neither identifications
+    /// nor time stamps show this.
     pub fn compared(&self, packet: &impl CapturedTcp, kept: CapturedSegment) -> Option<Ordering> {
         if self.ascends() {
             return Some(packet.ip_id().wrapping_sub(kept.ip_id).cast_signed().cmp(&0));

@@ -22,14 +22,14 @@ pub struct PathTimes {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Vantage {
-    /// The capture does not show it.
+    /// The capture does not show where it was taken.
     #[default]
     Unknown,
     /// At the sender.
     Sender,
     /// At the receiver.
     Receiver,
-    /// Between them.
+    /// Between the sender and the receiver.
     Middle,
 }
 

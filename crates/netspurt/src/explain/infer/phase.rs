@@ -336,7 +336,7 @@ impl Machine {
 
     /// The maximum time from a timeout to a repair that it may have begun, in round trips. The
     /// first segment takes one round trip. The segments that test whether the timeout was spurious
-    /// take another (RFC 5682 §2.1).
+    /// take another round trip (RFC 5682 §2.1).
     const AFTER_LONE: u64 = 4;
 
     /// Most timers add at least this to srtt (Linux: `TCP_RTO_MIN`, 200 ms).
@@ -394,8 +394,8 @@ impl Machine {
         }
         let proven_long_ago = scene.proven_for.is_some_and(|long| long > scene.rtt * 2);
         if scene.is_head() && again && proven_long_ago && scene.since_una >= scene.shortest_rto() {
-            // With RACK, the sender would have repaired it soon after the arrival of the newest
-            // octets was reported (RFC 8985 §6.2).
+            // With RACK, the sender would have repaired the head soon after the arrival of the
+            // newest octets was reported (RFC 8985 §6.2).
             return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
         }
         let lately = scene.since_una < scene.shortest_rto();

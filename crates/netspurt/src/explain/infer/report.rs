@@ -72,7 +72,8 @@ impl InferenceReport {
     }
 
     /// Whether `one` may be an original that was overtaken. This is possible if the path reorders
-    /// packets, the capture was taken at the receiver, and no marks show the order of sending.
+    /// packets, the capture was taken at the receiver, and no field of the packet shows the order
+    /// of sending.
     pub fn may_be_late(&self, one: &ExplainedRetransmission) -> bool {
         let marked = matches!(one.rule, CauseRule::Syn | CauseRule::FlowLabel);
         let first_sighting = one.original_missing && one.unordered && !marked;
@@ -96,7 +97,7 @@ impl InferenceReport {
         one.verdict_confidence = self.verdict_confidence_of(one);
     }
 
-    /// The probability that a verdict is right; fitted, see `docs/captures.md`.
+    /// The probability that a verdict is right. The values are fitted: see `docs/captures.md`.
     fn verdict_confidence_of(&self, one: &ExplainedRetransmission) -> f32 {
         match (one.verdict, one.evidence) {
             (Verdict::Unknown, _) => 0.0,

@@ -8,29 +8,29 @@ use super::flow_label::LabelHint;
 /// or sent again before.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScenePlace {
-    /// Whether SACK blocks had reported all its octets, and the sender knew it.
+    /// Whether SACK blocks had reported all octets of the retransmission, and the sender knew it.
     pub reported: bool,
     /// Whether the capture was taken away from the sender. Then the path may lose captured reports
     /// before they reach the sender.
     pub afar: bool,
-    /// Whether it lies above the previous retransmission, and SACK blocks had reported all octets
-    /// between the two.
+    /// Whether this retransmission lies above the previous one, and SACK blocks had reported all
+    /// octets between the two.
     pub skips_reported: bool,
-    /// Whether it begins below the end of the previous retransmission.
+    /// Whether this retransmission begins below the end of the previous one.
     pub begins_below_previous: bool,
-    /// Whether its octets had been acknowledged in the capture.
+    /// Whether the octets of the retransmission had been acknowledged in the capture.
     pub acknowledged: bool,
-    /// Whether it follows the previous retransmission without a gap, and nothing was acknowledged
-    /// in between.
+    /// Whether this retransmission follows the previous one without a gap, and nothing was
+    /// acknowledged between the two.
     pub follows: bool,
-    /// Whether it follows the previous retransmission without a gap, and was sent at nearly the
-    /// same time. A sender may repeat a piece of its send buffer that holds several segments,
-    /// although the receiver reported a part of it: Linux does not split pieces while its send
-    /// buffer is full.
+    /// Whether this retransmission follows the previous one without a gap, and was sent at nearly
+    /// the same time. A sender may repeat a piece of its send buffer that holds several segments,
+    /// although the receiver reported a part of the piece: Linux does not split pieces while its
+    /// send buffer is full.
     pub in_burst: bool,
-    /// Whether three conditions hold: its octets had been acknowledged in the capture; they lie
-    /// above the previous retransmission; and it came sooner after that retransmission than any
-    /// timer fires.
+    /// Whether three conditions hold: the octets of this retransmission had been acknowledged in
+    /// the capture; they lie above the previous retransmission; and this retransmission came sooner
+    /// after the previous one than any timer fires.
     pub soon_after_previous: bool,
 }
 
@@ -42,26 +42,27 @@ impl ScenePlace {
 /// A retransmission and its circumstances, as far as a capture shows them.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderScene {
-    /// When it was captured.
+    /// When the retransmission was captured.
     pub at: Time,
-    /// Its first octet.
+    /// The first octet of the retransmission.
     pub left: u64,
-    /// The octet after its last.
+    /// The octet after the last octet of the retransmission.
     pub right: u64,
     /// The first octet that is neither acknowledged nor reported by a SACK block.
     pub head: u64,
     /// The octet after the highest octet that was sent.
     pub highest: u64,
-    /// When its octets were sent last. `None` if this was not captured.
+    /// When the octets were last sent before this retransmission. `None` if this was not captured.
     pub last_sent: Option<Time>,
-    /// Whether the last transmission of its octets was a retransmission.
+    /// Whether the transmission at `last_sent` was also a retransmission.
     pub sent_again: bool,
     /// The time since the last restart of the retransmission timer (RFC 6298 §5.3). The timer
     /// restarts when new octets are acknowledged, and when the head is sent.
     pub waited: Duration,
     /// The time since the last acknowledgment of new octets.
     pub since_una: Duration,
-    /// The time since the sender got the last acknowledgment with news.
+    /// The time since the sender got the last acknowledgment with news: this acknowledgment covers
+    /// new octets, is a duplicate, or has SACK blocks.
     pub lag: Duration,
     /// The time since the last packet of the sender, or the last acknowledgment with news.
     pub quiet: Duration,
@@ -75,9 +76,9 @@ pub struct SenderScene {
     pub hole: bool,
     /// Duplicate ACKs in a row.
     pub dup_acks: u32,
-    /// Whether octets have arrived that were sent after its last transmission (RFC 8985 §6.2).
+    /// Whether octets have arrived that were sent after `last_sent` (RFC 8985 §6.2).
     pub overtaken: bool,
-    /// The time from its last transmission to the sending of the newest octets that have arrived.
+    /// The time from `last_sent` to the sending of the newest octets that have arrived.
     pub proven_for: Option<Duration>,
     /// Whether the connection uses SACK; `None` if options were not captured.
     pub sack: Option<bool>,
@@ -87,9 +88,9 @@ pub struct SenderScene {
     /// The time since the last segment that came alone after a silence. `None` if no segment came
     /// alone after the last silence.
     pub since_lone: Option<Duration>,
-    /// Where its octets lie.
+    /// Where the octets of the retransmission lie.
     pub place: ScenePlace,
-    /// What its flow label shows.
+    /// What the flow label of the retransmission shows.
     pub label: LabelHint,
 }
 
@@ -105,8 +106,8 @@ impl SenderScene {
         self.lag <= Self::SLACK.max(self.rtt / 8)
     }
 
-    /// Whether a reordering timer may have sent it (RFC 8985 §6.2). This timer usually fires a
-    /// quarter of a round trip after the acknowledgment that started it.
+    /// Whether a reordering timer may have sent the retransmission (RFC 8985 §6.2). This timer
+    /// usually fires a quarter of a round trip after the acknowledgment that started it.
     pub fn is_within_reordering(&self) -> bool {
         self.lag <= self.rtt_min / 4 + Self::SLACK * 2
     }
@@ -122,28 +123,29 @@ impl SenderScene {
         self.waited >= self.shortest_rto()
     }
 
-    /// Whether the silence before it was so long that no acknowledgment can have triggered it.
+    /// Whether the silence before the retransmission was so long that no acknowledgment can have
+    /// triggered it.
     pub fn is_silent(&self) -> bool {
         self.quiet >= (self.rtt_min * 3).max(Self::FLOOR)
     }
 
-    /// Whether it begins at the head or below it.
+    /// Whether the retransmission begins at the head or below it.
     pub fn is_head(&self) -> bool {
         self.left <= self.head
     }
 
-    /// Whether it has the highest octet that was sent.
+    /// Whether the retransmission has the highest octet that was sent.
     pub fn is_tail(&self) -> bool {
         self.right >= self.highest
     }
 
-    /// Whether the third duplicate ACK or a later one came immediately before.
+    /// Whether the third duplicate ACK or a later one came immediately before the retransmission.
     pub fn is_reported_now(&self) -> bool {
         self.dup_acks >= 3 && self.is_clocked()
     }
 
-    /// Whether acknowledgments call for a retransmission: SACK blocks report octets above it, or
-    /// three duplicate ACKs came (RFC 5681 §3.2, RFC 6675 §4).
+    /// Whether acknowledgments report a loss: SACK blocks report octets above the retransmission,
+    /// or three duplicate ACKs came (RFC 5681 §3.2, RFC 6675 §4).
     pub fn is_reported(&self) -> bool {
         self.hole || self.dup_acks >= 3
     }

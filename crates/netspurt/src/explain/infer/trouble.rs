@@ -12,8 +12,9 @@ use super::habits::{LateBy, LatePackets};
 use super::phase::{LossPhase, Machine};
 use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 
-/// The times of recent acknowledgments with news. Captures far from the sender need them, because
-/// there a packet of the sender answers an acknowledgment that passed some time before.
+/// The times of recent acknowledgments with news: they acknowledge new octets, are duplicates, or
+/// have SACK blocks. Captures far from the sender need these times, because there a packet of the
+/// sender answers an acknowledgment that passed some time before.
 #[derive(Clone, Copy, Debug)]
 struct RecentPackets {
     at: [Time; RecentPackets::MOST],
@@ -114,7 +115,7 @@ impl SenderTrouble {
         !self.reports_duplicates && copies.take(SEVERAL).count() == SEVERAL
     }
 
-    /// The evidence that octets have arrived before they are sent again. `None` if there is none.
+    /// The evidence that octets have arrived before they are sent again. `None` without evidence.
     ///
     /// A receiver may discard octets that it reported (RFC 2018 §8). Then the first octet that it
     /// does not acknowledge is an octet that it reported. In this case the reports do not count.
@@ -128,7 +129,7 @@ impl SenderTrouble {
     }
 
     /// Gives the cause go-back-N to the last retransmissions. The next retransmission begins at
-    /// `watch`. The change covers the retransmissions in ascending order that lead up to it. The
+    /// `left`. The change covers the retransmissions in ascending order that lead up to it. The
     /// first of them keeps its cause, unless it follows a timeout.
     pub fn went_back(&mut self, left: u64) {
         let (mut begin, mut above) = (self.found.len(), left);
@@ -285,8 +286,8 @@ impl SenderTrouble {
         }
     }
 
-    /// Adds a retransmission.
-    /// `before` is the evidence that its octets had arrived before it was sent, if there is any.
+    /// Adds a retransmission. `before` is the evidence that its octets had arrived before it was
+    /// sent; `None` without evidence.
     pub fn add(
         &mut self,
         found: ExplainedRetransmission,
@@ -319,7 +320,7 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a retransmission of octets from `watch` on at `at`. The last retransmission of these
+    /// Takes a retransmission of octets from `left` on at `at`. The last retransmission of these
     /// octets may have a cause that was derived from times alone. If no acknowledgment with news
     /// came since then, the wait shows this cause: after a timeout the second wait is twice as long
     /// (RFC 6298 §5.5), after a tail loss probe it is not. `heard` is the time of the last

@@ -11,21 +11,21 @@ use super::super::retransmission::{Verdict, VerdictEvidence};
 pub struct Watched {
     /// The number of the retransmission.
     pub number: usize,
-    /// Its first octet.
+    /// The first octet of the retransmission.
     pub left: u64,
-    /// The octet after its last.
+    /// The octet after the last octet of the retransmission.
     pub right: u64,
-    /// When it was captured.
+    /// When the retransmission was captured.
     pub at: Time,
-    /// The time stamp that it carries.
+    /// The time stamp that the retransmission carries.
     pub val: Option<u32>,
-    /// Whether it carries a SYN.
+    /// Whether the retransmission carries a SYN.
     pub syn: bool,
     /// The oldest time stamp whose echo shows that an earlier copy arrived.
     pub oldest_val: u32,
-    /// Whether a D-SACK block or a duplicate ACK was counted for it.
+    /// Whether a D-SACK block or a duplicate ACK was counted for the retransmission.
     pub reported: bool,
-    /// Whether it, or an earlier copy of it, filled the receiver's first hole.
+    /// Whether the retransmission, or an earlier copy of it, filled the receiver's first hole.
     pub filled: bool,
 }
 
@@ -43,11 +43,11 @@ pub struct Decision {
 /// An acknowledgment, with all that a verdict needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived {
-    /// When it was captured.
+    /// When the acknowledgment was captured.
     pub at: Time,
     /// The first octet not acknowledged, before and after this acknowledgment.
     pub una: (u64, u64),
-    /// The time stamp that it echoes.
+    /// The time stamp that the acknowledgment echoes.
     pub echo: Option<u32>,
     /// The shortest round trip between the capture and the receiver.
     pub far: Option<Duration>,
@@ -107,7 +107,7 @@ impl VerdictWatch {
         all.any(|one| one.left <= left && right <= one.right)
     }
 
-    /// When the octet `watch` was last sent again.
+    /// When the octet `left` was last sent again.
     pub fn last_sent(&self, left: u64) -> Option<Time> {
         let one = self.open.iter().rev().find(|one| one.left <= left && left < one.right)?;
         Some(one.at)
@@ -173,8 +173,8 @@ impl VerdictWatch {
     }
 
     /// Whether `ack` covers more octets than the receiver acknowledges at once, and `one` lies
-    /// behind the first two segments of them. Then a segment filled a gap, and the octets behind
-    /// the gap had arrived before.
+    /// behind the first two segments of these octets. Then a segment filled a gap, and the octets
+    /// behind the gap had arrived before.
     ///
     /// If `ack` came long after `one`, then `one` may have filled a gap itself, and the
     /// acknowledgments that reported this may have been lost. With SACK the limit is one round

@@ -19,8 +19,8 @@ pub struct Waking {
 
 impl Waking {
     /// Takes a segment that is sent at `at` after a silence of `quiet`. `head` says whether a
-    /// timeout may have sent it: it is as large as the largest segment so far, and no octets are
-    /// missing before it. `estimate` returns the smoothed round trip and its variation.
+    /// timeout may have sent the segment: it is as large as the largest segment so far, and no
+    /// octets are missing before it. `estimate` returns the smoothed round trip and its variation.
     #[inline]
     pub fn sending(
         &mut self,
@@ -40,7 +40,7 @@ impl Waking {
         }
     }
 
-    /// The time since the first segment after the silence. `None` if it was not alone.
+    /// The time since the first segment after the silence. `None` if this segment was not alone.
     pub fn since_lone(&self, at: Time) -> Option<Duration> {
         self.alone.then(|| at.saturating_since(self.at))
     }

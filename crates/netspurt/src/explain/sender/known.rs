@@ -1,4 +1,4 @@
-//! What is known of a sender: so far, and after its connection has ended.
+//! What a capture shows about a sender: so far, and after its connection has ended.
 
 use crate::units::Time;
 

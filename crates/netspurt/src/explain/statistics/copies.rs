@@ -28,7 +28,7 @@ impl Copies {
             return;
         }
         let name = u64::from(packet.ip_id()) << 32 | u64::from(packet.seq());
-        // The loop compares all of them, because this needs no branches.
+        // The loop compares all remembered packets, because this needs no branches.
         if self.last.iter().fold(false, |any, one| any | (*one == name)) {
             self.count += 1;
             return;

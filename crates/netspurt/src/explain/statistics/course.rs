@@ -71,17 +71,17 @@ struct IntervalOctets {
 pub struct SteadyCourse {
     /// When the part began.
     pub from: Time,
-    /// How long it lasted.
+    /// How long the part lasted.
     pub lasted: Duration,
-    /// The octets that were delivered in it.
+    /// The octets that were delivered in this part.
     pub bytes: u64,
-    /// The mean round trip in it, in nanoseconds.
+    /// The mean round trip in this part, in nanoseconds.
     pub rtt_ns_mean: f64,
     /// How much the new octets that are sent in an interval vary. For each span this is their
     /// standard deviation divided by their mean; the value is the median of the spans. `None` if
     /// there are too few intervals.
     pub sent_variation: Option<f64>,
-    /// The same for the octets that were delivered in an interval.
+    /// How much the octets that are delivered in an interval vary, computed in the same way.
     pub delivered_variation: Option<f64>,
 }
 
@@ -188,9 +188,9 @@ impl Course {
         self.latest /= 2;
     }
 
-    /// The part after the first quarter. `None` if the rate was not steady in it: the octets of a
-    /// span differ from the mean by more than a tenth. The last span does not count, because it has
-    /// not ended.
+    /// The part after the first quarter. `None` if the rate was not steady in this part: the octets
+    /// of some span differ from the mean by more than a tenth. The last span does not count,
+    /// because it has not ended.
     pub fn steady(&self) -> Option<SteadyCourse> {
         let skipped = self.latest.div_ceil(4);
         let spans = &self.spans[skipped..self.latest];

@@ -11,7 +11,7 @@ use super::seen::NewOctets;
 pub struct DataCounts {
     /// Segments with payload.
     pub packets: u64,
-    /// Octets of payload, with repeated ones.
+    /// Octets of payload, including repeated octets.
     pub bytes: u64,
     /// Octets of payload, each counted once.
     pub unique_bytes: u64,
@@ -24,7 +24,7 @@ pub struct DataCounts {
     pub retransmissions: u64,
     /// The number of sequence numbers that were seen before.
     pub retransmitted_bytes: u64,
-    /// Segments with new sequence numbers that came after higher ones.
+    /// Segments with new sequence numbers that came after higher sequence numbers.
     pub out_of_order: u64,
     /// Segments other than a SYN, with payload or a FIN, that were sent while the peer's window was
     /// zero. They count neither as retransmissions nor as out of order.
@@ -38,7 +38,7 @@ pub struct DataCounts {
     /// Octets of payload that were sent before the first acknowledgment of data. Retransmissions do
     /// not count.
     pub initial_window_bytes: u64,
-    /// The number of segments with these octets.
+    /// The number of segments with the octets that `initial_window_bytes` counts.
     pub initial_window_packets: u64,
 }
 

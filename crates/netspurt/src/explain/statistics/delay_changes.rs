@@ -7,8 +7,9 @@ use crate::units::{Duration, Time};
 
 /// How the round trip of a direction changed, and how much was delivered in these times.
 ///
-/// A *change* begins at the last delivery with a round trip near the extreme since the previous
-/// change. It ends at the first delivery whose round trip differs from this extreme by a quarter.
+/// The *extreme* is the shortest or the longest round trip since the previous change. A *change*
+/// begins at the last delivery with a round trip near the extreme. It ends at the first delivery
+/// whose round trip differs from the extreme by a quarter.
 /// If a full link makes round trips longer, data is delivered at the rate of the link during the
 /// change. If the delay of the path grows, fewer octets are delivered during the change.
 ///

@@ -5,14 +5,14 @@ use crate::units::{Duration, Time};
 
 use super::super::kept::Acknowledged;
 
-/// The octets that an acknowledgment is the first to report, and their round trip.
+/// The octets that an acknowledgment newly reports, and their round trip.
 ///
 /// Octets count when a SACK block reports them, and not when a repair closes the gap before them.
 /// The newest segment that was sent once gives the round trip, because the receiver may have
 /// delayed the acknowledgment of older segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delivered {
-    /// Octets that the acknowledgment's SACK blocks are the first to report.
+    /// Octets that the acknowledgment's SACK blocks newly report.
     by_block: u64,
     /// Octets that are acknowledged in order and that earlier SACK blocks had reported.
     before: u64,
@@ -24,7 +24,7 @@ pub struct Delivered {
 }
 
 impl Delivered {
-    /// Takes a segment that the acknowledgment is the first to cover.
+    /// Takes a segment that the acknowledgment newly covers.
     #[inline]
     pub fn covered(&mut self, segment: &Acknowledged, covered: CoveredBy) {
         let bytes = segment.right - segment.left;

@@ -58,7 +58,7 @@ pub struct Statistics {
     pub round_trips: RoundTripStatistics,
     /// Duplicate acknowledgments of this direction.
     pub duplicate_acks: DuplicateAcks,
-    /// Statistics of segments that were sent more than once, if there were any.
+    /// Statistics of segments that were sent more than once. `None` without such segments.
     pub repairs: Option<Box<Repairs>>,
     /// When the packets were captured.
     pub times: PacketTimes,
@@ -79,8 +79,8 @@ pub struct Statistics {
 
 impl Statistics {
     /// Takes a packet of this direction that was added to `octets`. `sent` is the range of its
-    /// sequence numbers; `None` if it has none. `shift` is the shift of its window, if windows are
-    /// scaled.
+    /// sequence numbers; `None` if it occupies no sequence numbers. `shift` is the shift of its
+    /// window; `None` if windows are not scaled.
     #[inline]
     pub fn sent(
         &mut self,
@@ -147,7 +147,7 @@ impl Statistics {
         kind
     }
 
-    /// Whether `left` is the octet after the last one seen.
+    /// Whether `left` is the octet after the last octet seen.
     #[inline]
     pub fn goes_on_at(&self, left: u64) -> bool {
         self.seen.goes_on_at(left)
@@ -208,7 +208,7 @@ impl Statistics {
         });
     }
 
-    /// Notes that the acknowledgment with the number `ack` is the first to cover `segment`.
+    /// Notes that the acknowledgment with the number `ack` newly covers `segment`.
     #[inline]
     pub fn covered(&mut self, at: Time, ack: u64, segment: &Acknowledged, covered: CoveredBy) {
         self.delivered.covered(segment, covered);
@@ -292,7 +292,7 @@ impl Statistics {
         (!span.is_zero()).then(|| 8.0 * self.data.unique_bytes as f64 / span.as_secs_f64())
     }
 
-    /// The round trip of the SYN, in nanoseconds, if it was sent once.
+    /// The round trip of the SYN, in nanoseconds. `None` unless the SYN was sent once.
     pub fn handshake_ns(&self) -> Option<u64> {
         self.round_trips.handshake.filter(|_| self.packets.syns == 1)
     }

@@ -23,7 +23,7 @@ pub struct PacketStatistics {
     pub sacks: u32,
     /// Segments with SACK blocks and ACK, and without RST.
     pub sack_acks: u32,
-    /// Those [`sack_acks`](Self::sack_acks) whose first block reports duplicates (RFC 2883 §4).
+    /// The [`sack_acks`](Self::sack_acks) whose first block reports duplicates (RFC 2883 §4).
     pub dsacks: u32,
     /// The maximum number of blocks in one of the [`sack_acks`](Self::sack_acks).
     pub sack_blocks_max: u8,
@@ -119,7 +119,8 @@ const fn not_above(a: u32, b: u32) -> bool {
 /// The offers in the options of a direction's packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offers {
-    /// The largest segment that the sender accepts.
+    /// The MSS that the sender's SYN offers, in octets: the largest segment that the sender
+    /// accepts.
     pub mss: Option<u16>,
     /// The shift of the windows that the sender advertises (RFC 7323 §2).
     pub window_scale: Option<u8>,

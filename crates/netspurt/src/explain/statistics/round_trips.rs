@@ -42,10 +42,10 @@ packed_value!(RoundTripStatistics {
 });
 
 impl RoundTripStatistics {
-    /// Takes an acknowledgment that is the first to cover a segment. The segment was sent last at
-    /// `sent`. `last` says whether the segment and the acknowledgment end at the same octet.
-    /// Returns whether the acknowledgment ends the round trip of this segment. The segment may have
-    /// been sent more than once.
+    /// Takes an acknowledgment that newly covers a segment. The segment was sent last at `sent`.
+    /// `last` says whether the segment and the acknowledgment end at the same octet. Returns
+    /// whether the acknowledgment ends the round trip of this segment. The segment may have been
+    /// sent more than once.
     #[inline]
     pub fn cover(&mut self, sent: Time, last: bool) -> bool {
         let overtaken = self.latest > sent;

@@ -13,18 +13,19 @@ pub struct NewOctets {
     pub first_repeated: bool,
     /// Whether the segment's last sequence number was seen before.
     pub last_repeated: bool,
-    /// Whether all are new and lie below a number that was seen before.
+    /// Whether all sequence numbers of the segment are new, and lie below a number that was seen
+    /// before.
     pub late: bool,
 }
 
 /// A segment that came after higher octets and is not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LateSegment {
-    /// Its first octet.
+    /// The first octet of the segment.
     pub left: u64,
-    /// The octet after its last.
+    /// The octet after the last octet of the segment.
     pub right: u64,
-    /// When it was sent.
+    /// When the segment was captured.
     pub sent: Time,
 }
 
@@ -36,8 +37,8 @@ struct Holes {
     late: Vec<LateSegment>,
 }
 
-/// The set of a direction's octets that were seen. It stores its holes, because most captures have
-/// none.
+/// The set of a direction's octets that were seen. It stores only the holes between these octets,
+/// because most captures have no holes.
 #[derive(Clone, Debug, Default)]
 pub struct SeenOctets {
     left: u64,
@@ -155,7 +156,7 @@ impl SeenOctets {
     }
 
     /// Takes an acknowledgment of all octets below `ack`. Calls `each` for the late segments that
-    /// it is the first to cover, in ascending order.
+    /// the acknowledgment newly covers, in ascending order.
     #[inline]
     pub fn acknowledge(&mut self, ack: u64, each: impl FnMut(LateSegment)) {
         if let Some(holes) = &mut self.holes {

@@ -6,22 +6,22 @@ use crate::units::{Duration, Time};
 /// When the packets of a direction were captured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketTimes {
-    /// The first packet.
+    /// When the first packet was captured.
     pub first: Option<Time>,
-    /// The latest packet.
+    /// When the latest packet was captured.
     pub last: Time,
     /// The longest time between two packets that follow each other in this direction.
     pub idle_max: Duration,
-    /// The first packet with payload.
+    /// When the first packet with payload was captured.
     pub first_data: Option<Time>,
-    /// The latest packet with payload.
+    /// When the latest packet with payload was captured.
     pub last_data: Time,
 }
 
 packed_value!(PacketTimes { first, last, idle_max, first_data, last_data });
 
 impl PacketTimes {
-    /// Takes a captured packet. If the capture's clock steps back, no time passes.
+    /// Takes a captured packet. If the capture's clock steps back, the step counts as no time.
     #[inline]
     pub fn take(&mut self, at: Time, data: bool) {
         if self.first.is_none() {

@@ -51,7 +51,7 @@ packed_value!(Windows {
 
 impl Windows {
     /// Takes `many` packets with the flags and the window of `packet`, the first of them at `at`.
-    /// `shift` is the window shift in use, if there is one.
+    /// `shift` is the window shift in use; `None` if windows are not scaled.
     #[inline]
     pub fn take(&mut self, at: Time, packet: &impl CapturedTcp, shift: Option<u8>, many: u64) {
         let flags = packet.flags();

@@ -43,7 +43,7 @@ fn at_the_receiver_a_repair_soon_after_a_lone_segment_may_follow_a_timeout() {
 /// Ten segments come. A round trip later nine segments come, but not the segment before them.
 /// Another round trip later the retransmission of this segment comes. It comes `behind`
 /// milliseconds after it was due, and new segments that were sent after it may overtake it. The
-/// original comes at `original`, if it comes at all.
+/// original comes at `original`; `None` if it never comes.
 fn one_comes_late(behind: f64, original: Option<f64>) -> EndedDirection {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 10).ack(1000.01, 10_000);
@@ -84,9 +84,10 @@ fn an_original_that_its_copy_overtook_came_and_made_the_copy_spurious() {
     assert_eq!(found[0].srtt.as_nanos() / 1_000_000, 100);
 }
 
-/// RFC 6864 §4: identifications ascend. Four packets were sent after the late one, but eight
-/// segments have octets above it. So it is not the first transmission of its octets. It is no copy
-/// of the first transmission either, because a copy would have the same identification.
+/// RFC 6864 §4: identifications ascend. Four packets were sent after the late packet, but eight
+/// segments have octets above its octets. So the late packet is not the first transmission of its
+/// octets. It is no copy of the first transmission either, because a copy would have the same
+/// identification.
 #[test]
 fn a_retransmission_of_acknowledged_octets_that_others_overtook_is_no_copy() {
     let mut talk = at_receiver();

@@ -18,12 +18,13 @@ const FULL: u16 = 1000;
 /// A capture of one transfer, packet by packet; times are milliseconds.
 pub(super) struct Talk {
     packets: Vec<(Side, f64, u16, Segment)>,
-    /// The sender's initial number.
+    /// The sender's initial sequence number.
     isn: u32,
     stamps: bool,
     /// The sender's next IP identification.
     id: u16,
-    /// The flow labels of the packets. If there are any, the packets are IPv6 packets.
+    /// The flow labels of the packets. With labels the packets are IPv6 packets, without labels
+    /// IPv4 packets.
     labels: Option<Vec<u32>>,
 }
 
@@ -40,8 +41,8 @@ impl Talk {
         Self { packets: Vec::new(), isn: 0, stamps: false, id: 100, labels: None }
     }
 
-    /// A handshake. The round trip has two parts: from the capture to the receiver, and to the
-    /// sender.
+    /// Adds a handshake. The round trip has two parts: `far` from the capture to the receiver and
+    /// back, and `near` from the capture to the sender and back.
     pub(super) fn handshake(&mut self, sack: bool, far: f64, near: f64) {
         let options = SynOptions { sack, ..SynOptions::default() };
         let mut syn = Segment { seq: self.isn, flags: Flags::SYN, ..Segment::default() };
@@ -69,7 +70,7 @@ impl Talk {
         self.isn.wrapping_add(1).wrapping_add(octet)
     }
 
-    /// A segment from octet `first` on.
+    /// Adds a full segment from octet `first` on.
     pub(super) fn data(&mut self, at: f64, first: u32) -> &mut Self {
         self.octets(at, first, FULL)
     }
@@ -81,7 +82,7 @@ impl Talk {
         self
     }
 
-    /// `count` segments from octet `first` on, in the same instant.
+    /// Adds `count` full segments from octet `first` on, all at the same instant.
     pub(super) fn flight(&mut self, at: f64, first: u32, count: u32) -> &mut Self {
         for n in 0..count {
             self.data(at, first + n * u32::from(FULL));
@@ -117,7 +118,7 @@ impl Talk {
         self.packets.len()
     }
 
-    /// Who sent a packet.
+    /// The side that sent packet `number`.
     pub(super) fn side(&self, number: usize) -> Side {
         self.packets[number].0
     }
@@ -224,7 +225,8 @@ fn a_hole_repaired_a_while_after_the_last_sack_is_found_by_rack() {
     assert_eq!(talk.causes(), [Some(Cause::Rack)]);
 }
 
-/// RFC 6298 §5.4, §5.5; RFC 5681 §3.1: after a timeout the rest follows.
+/// RFC 6298 §5.4, §5.5; RFC 5681 §3.1: after a timeout the sender sends all outstanding octets
+/// again in order.
 #[test]
 fn silence_means_a_timeout_and_what_follows_in_order_goes_back() {
     let mut talk = Talk::opened(false, false);
@@ -306,7 +308,7 @@ fn a_wait_much_more_than_twice_the_first_follows_a_probe() {
 }
 
 /// RFC 8985 §7.4.2: the acknowledgment of a probe does not show which copy arrived. So the sender
-/// sends no other probe until something later is acknowledged.
+/// sends no other probe until later octets are acknowledged.
 #[test]
 fn no_probe_follows_one_whose_outcome_is_open() {
     let mut talk = Talk::opened(true, false);
@@ -314,7 +316,7 @@ fn no_probe_follows_one_whose_outcome_is_open() {
     talk.data(502.0, 1000).data(802.0, 1000).ack(902.0, 2000);
     let (tlp, rto) = (Some(Cause::Tlp), Some(Cause::Rto));
     assert_eq!(talk.causes(), [tlp, rto]);
-    // The timeout ended the episode of the probe.
+    // After the timeout, the sender may send another probe.
     talk.data(903.0, 2000).data(1203.0, 2000);
     assert_eq!(talk.causes(), [tlp, rto, tlp]);
 }
@@ -330,7 +332,7 @@ fn lone_after_ten(sent: u32) -> Talk {
     talk
 }
 
-/// RFC 5681 §3.1: after a timeout the window is one segment, so two follow its acknowledgment.
+/// RFC 5681 §3.1: after a timeout cwnd is one segment, so two segments follow its acknowledgment.
 #[test]
 fn the_window_after_a_lone_segment_tells_a_probe_from_a_timeout() {
     assert_eq!(lone_after_ten(2).causes(), [Some(Cause::Rto)]);
@@ -372,7 +374,7 @@ fn other_connections_of_a_host_tell_a_probe_from_a_timeout() {
     }
 }
 
-/// Linux draws a new flow label when a retransmission timer fires, and then only.
+/// Linux draws a new flow label only when a retransmission timer fires.
 #[test]
 fn a_flow_label_that_changes_tells_a_timeout_and_one_that_stays_a_probe() {
     let (tlp, rto) = (Some(Cause::Tlp), Some(Cause::Rto));
@@ -396,7 +398,7 @@ fn a_flow_label_that_changes_tells_a_timeout_and_one_that_stays_a_probe() {
 fn behind_a_label_that_changes_the_rest_goes_back() {
     let mut talk = Talk { packets: Vec::new(), isn: 0, stamps: false, id: 100, labels: None };
     talk.handshake(true, 0.1, 100.0);
-    // The first of five was lost before the capture.
+    // The first of five segments was lost before the capture.
     talk.flight(200.0, 1000, 4).sack(200.1, 0, &[(1000, 5000)]);
     talk.data(500.0, 0).ack(500.1, 5000);
     talk.labels = Some(vec![7, 5, 7, 7, 7, 7, 7, 5, 9, 5]);
@@ -413,7 +415,7 @@ fn a_head_that_leaves_twice_in_a_repair_without_proof_was_sent_by_the_timer() {
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery), Some(Cause::Rto)]);
 }
 
-/// Tahoe: slow start from the hole after a fast retransmit.
+/// Tahoe begins slow start at the hole after a fast retransmit.
 #[test]
 fn a_repair_that_goes_on_in_order_without_acks_is_go_back_n() {
     let mut talk = first_of_ten_lost(false);

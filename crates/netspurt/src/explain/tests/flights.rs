@@ -14,14 +14,16 @@ enum Step {
     /// Sends this number of new segments of one length, one directly after the other, with PSH or
     /// without.
     Flight(u32, u16, bool),
-    /// Sends old octets again, from this distance back, in a flight of this number of segments.
+    /// Sends old octets again in segments of 1000 octets. The first number says how many segments
+    /// back they begin, and the second says how many segments are sent.
     Again(u32, u32),
-    /// Leaves octets out, as if the capture had lost them.
+    /// Leaves out this number of segments of 1000 octets, as if the capture had lost them.
     Skip(u32),
-    /// Acknowledges the octets of the peer, except this number of the last ones. A SACK block
-    /// reports the second number of octets, if it is not zero.
+    /// Acknowledges the octets of the peer, except the last ones. The first number says how many
+    /// thousand octets are left out. If the second number is not zero, a SACK block reports this
+    /// number of thousand octets.
     Ack(u32, u32),
-    /// Changes the window to this.
+    /// Changes the window to this value.
     Window(u16),
     /// Sends nothing for this number of milliseconds.
     Wait(u32),
@@ -42,7 +44,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// One end, as it sends.
+/// The state of one end that sends.
 #[derive(Clone, Copy, Debug)]
 struct End {
     next: u32,

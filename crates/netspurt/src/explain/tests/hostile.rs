@@ -88,7 +88,7 @@ proptest! {
     ) {
         // Segments far apart are not kept together.
         packets.iter_mut().filter(|_| close).for_each(|one| one[0] %= 31);
-        // Nearly all have no flags but ACK and PSH.
+        // Nearly all packets have no flags but ACK and PSH.
         packets.iter_mut().filter(|one| one[11] > 3).for_each(|one| one[2] = 0x10 | one[2] & 8);
         const APART_NS: u64 = Disorder::LIMIT.as_nanos();
         let capture = capture(&packets, APART_NS);

@@ -27,7 +27,7 @@ fn opened(window: u16) -> Vec<Packet> {
     vec![(0, 0, syn), (1, 30, syn_ack), (0, 30, ack(1, 65_000)), (1, 30, ack(1, window))]
 }
 
-/// The milliseconds that a connection waited for each of these.
+/// The milliseconds that a connection waited for each thing in `what`.
 fn waited<const N: usize>(packets: &[Packet], what: [WaitingFor; N]) -> [u64; N] {
     let spent = explained(packets).connections[0].spent;
     what.map(|what| spent.of(what).as_nanos() / 1_000_000)
@@ -89,7 +89,7 @@ fn a_window_that_is_full_in_each_round_trip_also_holds_a_sender_that_paces_itsel
 }
 
 /// The capture is beside the sender, which sends a flight of four segments. Their acknowledgments
-/// come every 10 ms. The sender sends `meanwhile` after the third one.
+/// come every 10 ms. The sender sends `meanwhile` after the third acknowledgment.
 fn ends_in_full_segments(meanwhile: &[Packet]) -> [u64; 2] {
     let mut packets = opened(65_000);
     packets.extend([0, 1, 2, 3].map(|n| (0, 30, data(1 + 1000 * n, 1000))));
@@ -118,8 +118,9 @@ fn the_end_that_sends_the_next_data_let_the_other_end_wait() {
 }
 
 /// The capture is beside the passive end, 30 ms from the other end. There are five replies of 700
-/// octets, each a segment with PSH. The SYN offers an MSS of `mss` octets, and the SYN-ACK one of
-/// `own`. Returns how long the passive end waited for the path, and for its congestion window.
+/// octets, each a segment with PSH. The SYN offers an MSS of `mss` octets, and the SYN-ACK offers
+/// an MSS of `own` octets. Returns how long the passive end waited for the path, and for its
+/// congestion window.
 fn replies_of_equal_size(mss: u16, own: u16) -> [u64; 2] {
     let offers = |mss| SynOptions { mss: Some(mss), ..SynOptions::default() };
     let mut syn = Segment { flags: Flags::SYN, ..Segment::default() };
@@ -144,9 +145,9 @@ fn replies_of_equal_size_are_short_if_the_syn_of_the_other_end_allows_more() {
 }
 
 /// The capture is beside the client, 50 ms from the server. There are three requests of 100 octets.
-/// The server has each reply after `serve` ms. Its ACK comes with the reply, or after `ack_after`
-/// ms if this is earlier. Returns the milliseconds that the connection waited for the path, for
-/// both applications, and for the server's application.
+/// The server needs `serve` ms for each reply. It sends its ACK with the reply, or after
+/// `ack_after` ms if this is earlier. Returns the milliseconds that the connection waited for the
+/// path, for both applications, and for the server's application.
 fn requests(serve: u64, ack_after: u64) -> [u64; 3] {
     let mut packets = opened_for_segments();
     let (flags, window) = (Flags::ACK.with(Flags::PSH), 65_000);
@@ -207,8 +208,9 @@ fn a_delayed_ack_that_the_other_end_waits_for_is_no_pause_of_an_application() {
 }
 
 /// The capture is beside the sender, 50 ms from the receiver. Four segments of 500 octets with PSH
-/// are outstanding. Ten times, the receiver acknowledges two of them: `acks` says at which octet of
-/// the two each of its ACKs ends. The sender sends the next two `after` ms later.
+/// are outstanding. Ten times, the receiver acknowledges two segments. For each ACK of the
+/// receiver, `acks` says how many octets of the two segments it covers. The sender sends the next
+/// two segments `after` ms later.
 fn short_writes(after: u64, acks: &[u32]) -> [u64; 2] {
     let mut packets = opened_for_segments();
     let flags = Flags::ACK.with(Flags::PSH);
@@ -243,7 +245,7 @@ fn short_segments_that_leave_when_an_ack_comes_were_held_back_and_were_not_all_d
 fn a_delayed_ack_of_the_end_of_a_reply_belongs_to_the_think_time() {
     let mut packets = opened_for_segments();
     for packet in &mut packets {
-        // The capture is beside the other end.
+        // This capture is beside the server, so the packets of the handshake have other times.
         packet.1 = if packet.1 == 50 && packet.0 == 0 { 50 } else { 0 };
     }
     let (flags, window) = (Flags::ACK.with(Flags::PSH), 65_000);
@@ -305,7 +307,7 @@ fn the_open_part_of_a_window_compares_it_with_the_largest_so_far() {
 }
 
 /// The capture is beside the receiver, 20 ms from the sender. Ten flights of three segments come,
-/// one every `every` ms. The acknowledgment of each flight has this window.
+/// `every` ms apart. The acknowledgment of each flight has the window `window`.
 fn flights_at_receiver(every: u64, window: u16) -> [u64; 2] {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     let flags = Flags::SYN.with(Flags::ACK);
@@ -330,18 +332,19 @@ fn beside_the_receiver_a_window_with_room_does_not_hold_the_sender() {
     assert_eq!(flights_at_receiver(20, 4000), [0, 200]);
 }
 
-/// RFC 9293 §3.8.6: the sender may use a window when it knows it, 20 ms after the window passed the
-/// capture. If it sends 4 ms after this, the window held it back: the segments of a flight take
-/// time. If it sends 8 ms after this, its application paused.
+/// RFC 9293 §3.8.6: the sender may use a window as soon as it knows this window. Data that answers
+/// the window comes 20 ms after the window passed the capture. If data comes 4 ms later than this,
+/// the window held the sender back: the segments of a flight take time. If data comes 8 ms later
+/// than this, the application paused.
 #[test]
 fn beside_the_receiver_a_window_holds_the_sender_until_it_learns_of_the_next_one() {
     assert_eq!(flights_at_receiver(24, 3000), [9 * 24, 24]);
     assert_eq!(flights_at_receiver(28, 3000), [9 * 20, 20]);
 }
 
-/// The capture is beside the receiver, 20 ms from the sender. It sends three segments in each round
-/// trip. The third flight fills the window of 3000 octets. The acknowledgment of the second flight
-/// opened the window to 9000.
+/// The capture is beside the receiver, 20 ms from the sender. The sender sends three segments in
+/// each round trip. The first three flights fill the window of 3000 octets. The acknowledgment of
+/// the third flight opens the window to 9000 octets.
 #[test]
 fn beside_the_receiver_a_window_that_grows_counts_from_when_the_sender_learns_of_it() {
     let mut packets = vec![
@@ -358,9 +361,10 @@ fn beside_the_receiver_a_window_that_grows_counts_from_when_the_sender_learns_of
     assert_eq!(waited(&packets, waits), [3 * 20, 20 + 20]);
 }
 
-/// The capture is beside the receiver, 20 ms from the sender. It sends four segments in each round
-/// trip. The first segment of the fourth flight is lost. Its repair comes a round trip later, with
-/// `during` new segments. Another round trip later the sender knows that the repair arrived.
+/// The capture is beside the receiver, 20 ms from the sender. The sender sends four segments in
+/// each round trip. The first segment of the fourth flight is lost. Its repair comes a round trip
+/// later, with `during` new segments. Another round trip later the sender knows that the repair
+/// arrived.
 fn repaired_at_receiver(during: u32) -> u64 {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     let syn_ack = Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() };
@@ -452,9 +456,9 @@ fn a_repair_during_which_new_data_goes_on_as_before_is_no_wait() {
     assert_eq!(repaired(4), 0);
 }
 
-/// The capture is between the ends, 1 ms from both. A segment comes each millisecond. It echoes the
-/// time stamp of the acknowledgment that came `queued` ms before. The 41st segment is lost before
-/// the capture, and so are the last nine segments before its repair.
+/// The capture is between the ends, 1 ms from both. A segment comes each millisecond, and echoes
+/// the time stamp of the acknowledgment that came `queued` ms before. The 41st segment is lost
+/// before the capture, and so are the last ten segments before its repair.
 fn lost_before_the_capture(queued: u32) -> Vec<Option<Cause>> {
     let mut talk = Talk::midway();
     talk.handshake(true, 1.0, 1.0);

@@ -29,8 +29,8 @@ fn requests_with_ecn(reduced: u32, marked: bool) -> ExplainedRetransmission {
     talk.found()[0]
 }
 
-/// RFC 3168 §6.1.2: CWR is on the first new data after cwnd was reduced. A timeout reduces it at
-/// once (RFC 5681 §3.1), a probe when later octets are acknowledged (RFC 8985 §7.4.2).
+/// RFC 3168 §6.1.2: CWR is on the first new data after cwnd was reduced. A timeout reduces cwnd at
+/// once (RFC 5681 §3.1). A probe reduces cwnd when later octets are acknowledged (RFC 8985 §7.4.2).
 #[test]
 fn the_first_request_with_cwr_tells_a_probe_from_a_timeout() {
     let told = |found: ExplainedRetransmission| (found.cause.get(), found.rule);

@@ -146,7 +146,7 @@ fn without_acknowledgments_only_a_timer_that_backs_off_shows() {
     assert_ne!(causes(&talk)[0], unknown);
 }
 
-/// RFC 9293 §3.10.7.4: each SYN is answered. The first SYN was late, so both came together.
+/// RFC 9293 §3.10.7.4: each SYN is answered. The first SYN was late, so both SYNs came together.
 #[test]
 fn a_syn_ack_that_answers_a_repeated_syn_at_once_is_no_copy() {
     let mut talk = Talk::midway();

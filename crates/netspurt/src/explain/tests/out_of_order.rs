@@ -22,7 +22,7 @@ fn repaired() -> Talk {
     talk
 }
 
-/// The same capture, but each packet is up to 30 µs late.
+/// Returns the capture `once`, but each packet is captured up to 30 µs later.
 fn shuffled(once: &Talk, seed: u64) -> Talk {
     let mut talk = Talk::midway();
     let mut state = seed;

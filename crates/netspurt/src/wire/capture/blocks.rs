@@ -39,12 +39,12 @@ pub(super) struct Section {
 /// A packet in a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockPacket {
-    /// Nanoseconds since 1970; `None` if there is no stamp, or if the nanoseconds do not fit into
-    /// 64 bits.
+    /// Nanoseconds since 1970; `None` if the packet has no timestamp, or if the nanoseconds do not
+    /// fit into 64 bits.
     pub(super) unix_ns: Option<i64>,
     pub(super) link: LinkType,
     pub(super) interface: u32,
-    /// The offset of its octets in the block.
+    /// The offset of the packet's octets in the block.
     pub(super) at: usize,
     pub(super) captured_bytes: usize,
     pub(super) original_bytes: u32,
@@ -230,8 +230,8 @@ impl Section {
         self.stamped(body, self.order.half(body, 8).into())
     }
 
-    /// Reads a packet with a stamp from interface `number`. The two kinds of blocks differ only in
-    /// the field for this number.
+    /// Reads a packet with a timestamp from interface `number`. Enhanced and obsolete packet blocks
+    /// differ only in the field for this number.
     fn stamped(&self, body: &[u8], number: u32) -> BlockReading {
         const DATA_AT: usize = 28;
         let [high, low, captured, original_bytes] =
@@ -251,8 +251,8 @@ impl Section {
         }))
     }
 
-    /// Reads a packet without a stamp, which belongs to the first interface. Its captured length is
-    /// the original length or the interface's limit, whichever is less.
+    /// Reads a packet without a timestamp, which belongs to the first interface. The captured
+    /// length is the original length or the interface's limit, whichever is less.
     fn simple(&self, body: &[u8]) -> BlockReading {
         const DATA_AT: usize = 12;
         if body.len() < DATA_AT {

@@ -10,7 +10,7 @@ pub(super) const ROOM: usize = 1 << 16;
 pub(super) struct Buffer<R> {
     source: R,
     pub(super) octets: Vec<u8>,
-    /// The range of the octets in memory that were not yet taken.
+    /// The range `start..end` of `octets` was read from the stream and is not yet taken.
     start: usize,
     end: usize,
     /// The number of octets of the stream before this range.
@@ -22,7 +22,8 @@ impl<R: Read> Buffer<R> {
         Self { source, octets: vec![0; ROOM], start: 0, end: 0, passed: 0 }
     }
 
-    /// Reads until `octets` unread octets are in memory. Returns whether the stream had enough.
+    /// Reads until `octets` octets that are not yet taken are in memory. Returns whether the stream
+    /// had enough octets.
     #[inline]
     pub(super) fn fill(&mut self, octets: usize) -> io::Result<bool> {
         if self.end - self.start >= octets { Ok(true) } else { self.read_on(octets) }

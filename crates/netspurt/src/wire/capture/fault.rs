@@ -22,7 +22,7 @@ pub enum CaptureTrouble {
     /// The capture ends too early.
     #[error("the capture ends within {0}")]
     Cut(&'static str),
-    /// The length of a packet in the file is greater than any packet can have.
+    /// The file says that a packet has a length that no packet can have.
     #[error("a packet of {0} captured octets, more than any packet has")]
     Length(u32),
     /// The lengths or the numbers of a block contradict each other.
@@ -48,10 +48,10 @@ pub enum CaptureTrouble {
 pub struct CaptureFault {
     /// The kind of fault.
     pub what: CaptureTrouble,
-    /// The offset of the header, record or block, in octets of the file; of a compressed file, in
-    /// octets of its contents.
+    /// The offset at which the header, the record or the block with the fault begins, in octets of
+    /// the file. In a compressed file, the octets of the contents count.
     pub offset: u64,
-    /// The number of packets before it. All of them were read.
+    /// The number of packets before the fault. All of them were read.
     pub packets: u64,
 }
 

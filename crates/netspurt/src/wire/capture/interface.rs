@@ -2,19 +2,19 @@
 
 use crate::wire::LinkType;
 
-/// The longest captured packet, in octets. Snapshots are at most 256 KiB; segments that a network
-/// card cuts later have up to 512 KiB.
+/// The longest captured packet, in octets. Capture programs keep at most 256 KiB of a packet.
+/// Segments that a network card cuts later have up to 512 KiB.
 pub(super) const MOST: usize = 1 << 20;
 
 const NANOSECONDS: u64 = 1_000_000_000;
 
-/// An interface: its link type, and the unit of its stamps.
+/// An interface: its link type, and the unit of its timestamps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interface {
     pub(super) link: LinkType,
-    /// Stamps per second.
+    /// The number of timestamp units per second.
     pub(super) rate: u64,
-    /// Seconds to add to each stamp.
+    /// Seconds to add to each timestamp.
     pub(super) offset: i64,
     /// The maximum number of octets that were captured of a packet; 0 if there was no limit.
     pub(super) snap_bytes: u32,
@@ -35,8 +35,9 @@ impl Interface {
         ns.checked_add(self.offset.checked_mul(NANOSECONDS.cast_signed())?)
     }
 
-    /// Stamps per second by the option `if_tsresol`: a negative power of 10, or of 2 if the highest
-    /// bit is set. `None` if 64 bits do not hold them.
+    /// Returns the number of timestamp units per second, which the option `if_tsresol` gives. The
+    /// unit is a negative power of 10, or of 2 if the highest bit is set. `None` if the number does
+    /// not fit into 64 bits.
     pub(super) fn rate(option: u8) -> Option<u64> {
         let power = u32::from(option & 0x7f);
         if option & 0x80 == 0 { 10_u64.checked_pow(power) } else { 2_u64.checked_pow(power) }
@@ -53,7 +54,7 @@ pub struct CaptureDrops {
 }
 
 impl CaptureDrops {
-    /// The sum of both.
+    /// Returns the sums of these counts and the counts of `other`.
     pub(super) fn and(self, other: Self) -> Self {
         Self {
             interface: self.interface.saturating_add(other.interface),

@@ -44,7 +44,7 @@ pub struct CapturedPacket<'a> {
     /// Whether the packet has a time of its own. Simple packets of pcapng have no time. A stamp
     /// that does not fit into 64 bits is ignored.
     pub timed: bool,
-    /// The link type of its interface.
+    /// The link type of the packet's interface.
     pub link: LinkType,
     /// The number of the packet's interface in the section of a pcapng file, from 0; always 0 in
     /// pcap.
@@ -66,7 +66,8 @@ pub struct CapturedPacket<'a> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapturedIp<'a> {
-    /// The captured octets, from the IP header on. Octets of the link may follow the packet.
+    /// The captured octets, from the IP header on. Octets of the link, such as padding, may follow
+    /// the packet.
     pub bytes: &'a [u8],
     /// The number of octets on the link from the IP header on, captured or not.
     pub original_bytes: u32,
@@ -117,9 +118,9 @@ pub type CaptureSource = Box<dyn Read + Send + Sync>;
 pub struct CaptureReader<R> {
     buffer: Buffer<R>,
     format: CaptureFormat,
-    /// Packets so far.
+    /// The number of packets read so far.
     packets: u64,
-    /// The time of the last packet that had one.
+    /// The time of the last packet that had a time.
     last_ns: i64,
     /// The drops that the statistics of completed sections reported.
     drops: Option<CaptureDrops>,
@@ -200,7 +201,8 @@ impl<R: Read> CaptureReader<R> {
     /// The next packet; `None` at the end of the file.
     ///
     /// # Errors
-    /// When the file fails, ends within a packet, or is malformed. Nothing is read after that.
+    /// When the file cannot be read, ends within a packet, or is malformed. After an error, no more
+    /// packets are read.
     #[inline]
     pub fn next_packet(&mut self) -> Result<Option<CapturedPacket<'_>>, CaptureFault> {
         match self.next_buffered() {
@@ -266,7 +268,7 @@ impl<R: Read> CaptureReader<R> {
         })
     }
 
-    /// The next packet of any format, after more octets are read if they are needed.
+    /// The next packet of any format. If its octets are not in memory, they are read first.
     #[inline(never)]
     fn next_item(&mut self) -> Result<Option<CapturedPacket<'_>>, CaptureFault> {
         while !self.over {
@@ -382,7 +384,8 @@ impl<R: Read> CaptureReader<R> {
         }))
     }
 
-    /// The end of the file, where `what` would begin.
+    /// Returns the end of the file. If octets are left, the file ends within `what`, which is an
+    /// error.
     fn end(buffer: &Buffer<R>, what: &'static str) -> NextItem {
         if buffer.is_empty() { Ok(CaptureItem::End) } else { Err(CaptureTrouble::Cut(what)) }
     }

@@ -11,7 +11,7 @@ use super::number::ByteOrder;
 pub(super) struct PcapLayout {
     order: ByteOrder,
     link: LinkType,
-    /// The nanoseconds of a unit below the second.
+    /// The unit of the part of a timestamp below the second, in nanoseconds.
     unit_ns: u64,
     /// Octets of a record before its packet.
     pub(super) record_bytes: usize,
@@ -22,7 +22,7 @@ pub(super) struct PcapLayout {
 #[derive(Clone, Copy, Debug)]
 enum PcapLengths {
     CapturedFirst,
-    /// Version 2.0 to 2.2, and DG/UX.
+    /// Versions 2.0 to 2.2, and version 543, which DG/UX wrote.
     OriginalFirst,
     /// Version 2.3: some programs wrote the captured length first, and some the original length.
     /// The captured length is the smaller one.
@@ -41,8 +41,9 @@ pub(super) struct PcapRecord {
 /// Octets of a file's header.
 pub(super) const HEADER_BYTES: usize = 24;
 
-/// The properties of a file that begins with `magic`: the byte order, the stamps per second, and
-/// whether records have the longer header of patched programs. `None` if the file is not pcap.
+/// The properties of a file that begins with `magic`: the byte order, the timestamp units per
+/// second, and whether records have the longer header of patched programs. `None` if the file is
+/// not pcap.
 pub(super) fn magic(magic: [u8; 4]) -> Option<(ByteOrder, u64, bool)> {
     for order in [ByteOrder::Big, ByteOrder::Little] {
         match order.word(&magic, 0) {

@@ -21,7 +21,7 @@ fn number(value: u32, octets: usize, big: bool) -> Vec<u8> {
     bytes
 }
 
-/// A pcap file over raw IP, whose packets are one microsecond apart.
+/// Makes a pcap file of raw IP packets, which are one microsecond apart.
 fn pcap(big: bool, nanoseconds: bool, packets: &[&[u8]]) -> Vec<u8> {
     let magic = if nanoseconds { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
     let mut file: Vec<u8> = Vec::new();
@@ -44,7 +44,8 @@ fn block(kind: u32, body: &[u8], big: bool) -> Vec<u8> {
     [&number(kind, 4, big), &length, body, &length].concat()
 }
 
-/// The packets of [`pcap`] in a pcapng file, with `rate` stamps per second and an offset.
+/// Makes a pcapng file with the same packets as [`pcap`]. The file has `rate` timestamp units per
+/// second, and an offset for all timestamps.
 fn pcapng(big: bool, resolution: u8, rate: u64, packets: &[&[u8]]) -> Vec<u8> {
     let n = |value, octets| number(value, octets, big);
     let order = [n(0x1a2b_3c4d, 4), n(1, 2), n(0, 2), n(u32::MAX, 4), n(u32::MAX, 4)].concat();
@@ -71,7 +72,7 @@ fn pcapng(big: bool, resolution: u8, rate: u64, packets: &[&[u8]]) -> Vec<u8> {
     file
 }
 
-/// The packets that a reader finds, and the error that ended it.
+/// Returns the packets that a reader finds, and the error that ended the reading.
 fn all(source: impl Read) -> (Vec<(i64, Vec<u8>)>, Option<CaptureFault>) {
     let mut found = Vec::new();
     let mut reader = match CaptureReader::new(source) {
@@ -171,8 +172,7 @@ fn a_fault_is_reported_with_its_octet_and_its_packet() {
     assert_eq!(fault(4, 30), told("its length is impossible", 0, 1));
     assert_eq!(fault(12, 3), "version 3.0 of pcapng is not known, at octet 0, before packet 1");
     assert_eq!(fault(32, 52 + 4), told("its two lengths differ", 28, 1));
-    // The lengths before and after a block of statistics must be equal, whatever the block
-    // contains.
+    // The lengths before and after a block must be equal, even if the block is skipped.
     assert_eq!(fault(28 + 44 + 48, 48), told("its two lengths differ", 28 + 44, 1));
     assert_eq!(fault(28 + 18, 200), told("an option beyond its end", 28, 1));
     assert_eq!(fault(28 + 20, 99), told("a resolution beyond 64 bits", 28, 1));
@@ -244,7 +244,7 @@ fn section(big: bool) -> Vec<u8> {
     block(0x0a0d_0d0a, &body, big)
 }
 
-/// An interface with stamps of microseconds.
+/// The description of an interface with timestamps in microseconds.
 fn interface(link: u32, snap: u32, big: bool) -> Vec<u8> {
     let body = [number(link, 2, big), number(0, 2, big), number(snap, 4, big)].concat();
     block(INTERFACE, &body, big)
@@ -258,8 +258,8 @@ fn words(kind: u32, words: &[u32], octets: &[u8], big: bool) -> Vec<u8> {
     block(kind, &body, big)
 }
 
-/// The expected fields of a packet: its time, whether the packet has a time of its own, its
-/// interface and link type, and its lengths.
+/// The fields of a packet that the tests compare: its time, whether the packet has a time of its
+/// own, its interface, its link type, its captured length and its original length.
 type Told = (i64, bool, u32, u16, usize, u32);
 
 fn told(file: &[u8]) -> Vec<Told> {
@@ -315,8 +315,8 @@ fn a_stamp_beyond_64_bits_is_ignored() {
     assert_eq!(told(&file.concat()), [(7000, true, 0, 101, 1, 1), (7000, false, 0, 101, 1, 1)]);
 }
 
-/// Options 5 and 7 of the statistics hold the drops. Programs write statistics more than once for
-/// an interface.
+/// Options 5 and 7 of the statistics contain the drops. A program may write the statistics of an
+/// interface more than once; only the last ones count.
 #[test]
 fn drops_that_a_capture_reports_are_summed_over_its_interfaces_and_sections() {
     let statistics = |interface: u32, drops: [u32; 2]| {

@@ -16,7 +16,7 @@ use partial::PartialDatagram;
 pub struct FragmentCounts {
     /// Fragments of TCP, except malformed ones.
     pub fragments: u64,
-    /// Datagrams that were put together.
+    /// Datagrams that were reassembled.
     pub datagrams: u64,
     /// Datagrams that were given up: a fragment was missing for a minute, a fragment contradicted
     /// another one, memory was short, or the datagram was too long.
@@ -30,11 +30,11 @@ pub struct FragmentCounts {
 /// whole. The time of a segment is the time of the fragment that completes it, because TCP gets the
 /// segment at that time (RFC 791 §3.2).
 ///
-/// Fragments may come in any order. A capture may cut fragments short. Their datagram is then
-/// complete if the lengths of the fragments cover the datagram. Its octets end before the first
-/// octet that was not captured. A datagram is given up after a minute (RFC 1122 §3.3.2). The memory
-/// is at most 4 MiB; if more is needed, the oldest datagrams are given up. A capture that was
-/// filtered by ports has only the first fragments, so its fragmented datagrams are never complete.
+/// Fragments may come in any order. A capture may cut fragments short. The datagram of such
+/// fragments is complete if their lengths cover it. The returned octets end before the first octet
+/// that was not captured. A datagram is given up after a minute (RFC 1122 §3.3.2). The memory is at
+/// most 4 MiB; if more is needed, the oldest datagrams are given up. A capture that was filtered by
+/// ports has only the first fragments, so its fragmented datagrams are never complete.
 ///
 /// ```
 /// use netspurt::segment::Segment;
@@ -79,8 +79,9 @@ impl Datagrams {
     #[inline(always)]
     pub fn take<'a>(&'a mut self, unix_ns: i64, ip: CapturedIp<'a>) -> Option<CapturedIp<'a>> {
         match ip.bytes.first_chunk() {
-            // The packet has offset zero and no more fragments follow, and TCP follows the header.
+            // An IPv4 packet whose offset is zero, and after which no more fragments follow.
             Some([0x40..=0x4f, _, _, _, _, _, 0 | 0x40, 0]) => Some(ip),
+            // An IPv6 packet in which TCP follows the fixed header.
             Some([0x60..=0x6f, _, _, _, _, _, TCP, _]) => Some(ip),
             _ => self.take_other(unix_ns, ip.bytes, ip.original_bytes),
         }

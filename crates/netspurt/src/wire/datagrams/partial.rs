@@ -7,7 +7,7 @@ use crate::wire::decode::checksum;
 
 use super::fragment::{Fragment, LONGEST};
 
-/// The fragments of a datagram so far.
+/// The parts of a datagram that its fragments have brought so far.
 #[derive(Debug, Default)]
 pub(super) struct PartialDatagram {
     /// The headers of the first fragment. For IPv6, `name` has the offset of the octet that names
@@ -19,7 +19,7 @@ pub(super) struct PartialDatagram {
     captured: Ranges,
     /// The ranges of the payload that fragments cover, captured or not.
     there: Ranges,
-    /// The number of octets of the payload; known from the last fragment.
+    /// The number of octets of the payload; `None` until the fragment with the last octet arrives.
     end: Option<u32>,
     marked: bool,
     fragments: usize,

@@ -30,7 +30,8 @@ fn packet(six: bool, ip_id: u16, len: u16) -> Vec<u8> {
     bytes
 }
 
-/// The fragments of a packet, of `step` octets of payload each.
+/// Returns the fragments of a packet. Each fragment before the last one has `step` octets of
+/// payload.
 fn parts(whole: &[u8], step: usize) -> Vec<Vec<u8>> {
     let length = whole.len() - if whole[0] >> 4 == 6 { 40 } else { 20 };
     let ranges = (0..length).step_by(step).map(|from| from..(from + step).min(length));

@@ -35,12 +35,12 @@ pub(super) fn behind_type(kind: u16, data: &[u8]) -> Behind<'_> {
 /// The header or packet after a header of LLC (IEEE 802.2), with SNAP or without.
 pub(super) fn behind_llc(data: &[u8]) -> Behind<'_> {
     match data {
-        // SNAP, with the type field of Ethernet (RFC 1042), also as bridges translate it (IEEE
-        // 802.1H).
+        // SNAP, with the type field of Ethernet (RFC 1042). Bridges translate some frames to the
+        // form with 0xf8 (IEEE 802.1H).
         [0xaa, 0xaa, 3, 0, 0, 0 | 0xf8, high, low, rest @ ..] => {
             Some((LinkHeader::Type(u16::from_be_bytes([*high, *low])), rest))
         }
-        // IP has a number in LLC (RFC 1042).
+        // LLC without SNAP: IP has the number 6 (RFC 1042).
         [6, 6, 3, rest @ ..] => Some((LinkHeader::Ip, rest)),
         _ => None,
     }

@@ -1,6 +1,6 @@
 //! The kinds of headers between a link and IP. Each header shows which header or packet follows.
 
-/// The next header before an IP packet, or the packet.
+/// The next header before an IP packet, or the IP packet itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LinkHeader {
     /// An Ethernet frame, from its addresses on.

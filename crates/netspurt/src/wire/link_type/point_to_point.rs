@@ -5,7 +5,7 @@ use super::headers::{Behind, LinkHeader, half};
 
 /// The frame of PPP after a header of PPPoE in the session stage (RFC 2516 §4).
 pub(super) fn behind_session(data: &[u8]) -> Behind<'_> {
-    // Version and type 1, code 0, the session's id, the length.
+    // The fields are version 1 and type 1, code 0, the session's id, and the length.
     match data {
         [0x11, 0, _, _, _, _, rest @ ..] => Some((LinkHeader::Ppp, rest)),
         _ => None,
@@ -21,7 +21,8 @@ pub(super) fn behind_ppp(data: &[u8]) -> Behind<'_> {
     const MPLS: u16 = 0x0281;
     let data = data.strip_prefix(&[0xff, 3]).unwrap_or(data);
     let (protocol, rest) = match data {
-        // The last octet of a protocol is odd, all before it are even (RFC 1661 §2).
+        // The last octet of a protocol number is odd, and the octet before it is even (RFC 1661
+        // §2).
         [low, rest @ ..] if low & 1 != 0 => (u16::from(*low), rest),
         [high, low, rest @ ..] => (u16::from_be_bytes([*high, *low]), rest),
         _ => return None,
@@ -33,8 +34,8 @@ pub(super) fn behind_ppp(data: &[u8]) -> Behind<'_> {
     }
 }
 
-/// The header or packet after a header of a serial line. The header is that of PPP or that of
-/// Cisco. Cisco's header has another address, and the type field of Ethernet.
+/// The header or packet after a header of a serial line. On a serial line, frames have the header
+/// of PPP or Cisco's header. Cisco's header has another address, and the type field of Ethernet.
 pub(super) fn behind_serial(data: &[u8]) -> Behind<'_> {
     match data {
         [0x0f | 0x8f, 0, ..] => Some((LinkHeader::Type(half(data, 2)?), &data[4..])),

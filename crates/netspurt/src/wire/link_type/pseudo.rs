@@ -44,8 +44,9 @@ fn cooked(kind: u16, rest: &[u8]) -> Behind<'_> {
     }
 }
 
-/// The packet in a message of Netfilter's log: a family, a version, the number of a resource, and
-/// attributes. The numbers in attributes have the byte order of the machine that wrote them.
+/// The packet in a message of Netfilter's log. The message has a family, a version, the number of a
+/// resource, and attributes. The numbers in attributes have the byte order of the machine that
+/// wrote them.
 pub(super) fn behind_nflog(data: &[u8]) -> Behind<'_> {
     const IPV4: u8 = 2;
     const IPV6: u8 = 10;

@@ -37,7 +37,7 @@ fn ip_is_found_behind_ethernet_and_its_tags() {
     assert_eq!(behind(1, &[&ADDRESSES, &tag[..3]]), None);
 }
 
-/// RFC 3032 §2.1: the lowest bit of the third octet ends the stack.
+/// RFC 3032 §2.1: the last label of a stack has the lowest bit of its third octet set.
 #[test]
 fn ip_is_found_behind_labels_and_behind_frames_in_them() {
     let (label, last) = ([0, 1, 0x40, 64], [0, 1, 0x81, 64]);
@@ -52,7 +52,7 @@ fn ip_is_found_behind_labels_and_behind_frames_in_them() {
     assert!(found(1, &[&ADDRESSES, &mpls, &last, &frame], &V4));
     let high = [&[0xa2][..], &frame[1..]].concat();
     assert!(found(1, &[&ADDRESSES, &mpls, &last, &high], &V4));
-    // No label ends the stack.
+    // No label has this bit, so the stack has no end.
     assert_eq!(behind(1, &[&ADDRESSES, &mpls, &label, &label, &V4]), None);
 }
 

@@ -28,7 +28,7 @@ fn padded(header: &[u8]) -> Option<bool> {
     let more = |word: &&[u8; 4]| u32::from_le_bytes(**word) & MORE_WORDS != 0;
     let mut at = 4 + 4 * (words.iter().take_while(more).count() + 1);
     if present & TIME != 0 {
-        // The time is aligned to its size, from the start of the header.
+        // The time has 8 octets, and begins at a multiple of 8 octets from the start of the header.
         at = at.next_multiple_of(8) + 8;
     }
     Some(header.get(at)? & PADDED != 0)
