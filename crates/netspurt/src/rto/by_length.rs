@@ -5,7 +5,8 @@ use crate::units::Duration;
 
 /// The factor by which the weight of a sample shrinks with each later sample.
 const FADE: f64 = 255.0 / 256.0;
-/// The line is used only with at least this number of samples.
+/// The line is used only if the samples together have at least this weight. The newest sample has
+/// the weight 1.
 const SAMPLES_MIN: f64 = 16.0;
 /// The line is used only with at least this variance of the lengths, in square octets.
 const VARIANCE_MIN: f64 = 64.0;
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn one_outlier_hardly_changes_the_line() {
+    fn rare_outliers_hardly_change_the_line() {
         let mut algorithm = by_length();
         for n in 0..500_u32 {
             let octets = if n % 2 == 0 { 40 } else { 256 };

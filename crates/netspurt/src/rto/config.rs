@@ -40,7 +40,7 @@ macro_rules! algorithms {
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum EstimatorConfig {
             $($(#[$doc])* $Algorithm($Config),)+
-            /// A foreign algorithm.
+            /// A foreign algorithm: its code is outside the core.
             Foreign(ForeignConfig),
         }
 
@@ -56,7 +56,7 @@ macro_rules! algorithms {
                 }
             }
 
-            /// The name of the algorithm; for a foreign algorithm, the whole text.
+            /// The name of the algorithm; for a foreign algorithm, the whole text that names it.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$Algorithm(_) => $name,)+

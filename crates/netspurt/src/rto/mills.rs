@@ -20,13 +20,14 @@ pub struct MillsConfig {
     pub rising: Ratio,
     /// G: the factor between the estimate and the timer.
     pub g: Ratio,
-    /// The first estimate; `None` for the value of the first sample. The RFC gives no value.
+    /// The first estimate. If it is `None`, the first sample becomes the first estimate. The RFC
+    /// gives no value.
     pub initial: Option<Duration>,
     /// The timer before any sample if `initial` is `None`: 3 s, as in RFC 1122 §4.2.3.1.
     pub unsampled: Duration,
-    /// The minimum RTO, if there is one.
+    /// The minimum RTO; `None` for no minimum.
     pub min: Option<Duration>,
-    /// The maximum RTO, if there is one.
+    /// The maximum RTO; `None` for no maximum.
     pub max: Option<Duration>,
     /// Whether ambiguous samples are ignored and timeouts double the timer. These rules of Karn and
     /// Partridge 1987 are later than RFC 889.

@@ -153,8 +153,8 @@ impl EstimatorConfig {
         self
     }
 
-    /// All constants as texts, each with its key. The name with these settings reads as the same
-    /// timer.
+    /// All constants as texts, each with its key. The name of the algorithm with all these settings
+    /// reads as the same timer.
     ///
     /// ```
     /// use netspurt::rto::EstimatorConfig;
