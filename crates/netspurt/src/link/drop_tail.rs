@@ -74,7 +74,8 @@ impl DropTail {
         }
     }
 
-    /// Processes a frame. On a plain line, returns the frame's arrival, which is not stored yet.
+    /// Processes a frame. If the line is plain (see `Line::is_plain`), returns the frame's arrival,
+    /// which is not stored yet.
     ///
     /// This function and those that it calls are inlined into their callers: calls would cost a
     /// tenth of the time of a hop.

@@ -64,11 +64,11 @@ pub(super) struct Handovers {
 /// What handovers do to a frame on its way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FlightChange {
-    /// When the frame is dropped.
+    /// When the frame is dropped; `None` if no handover drops it.
     pub(super) dropped: Option<Time>,
     /// How much later the frame arrives.
     pub(super) delay: Duration,
-    /// When a copy of the frame leaves by the new path.
+    /// When a copy of the frame leaves by the new path; `None` if there is no copy.
     pub(super) copied: Option<Time>,
 }
 
@@ -92,8 +92,8 @@ impl Handovers {
         handover.is_some_and(|handover| handover.arrivals == ArrivalFate::Drop)
     }
 
-    /// When a handover drops a frame from the queue; `None` if none does. The frame came at `now`,
-    /// and its transmission would end at `end`.
+    /// When a handover drops a frame from the queue; `None` if no handover does. The frame came at
+    /// `now`, and its transmission would end at `end`.
     pub(super) fn flushes(&self, now: Time, end: Time) -> Option<Time> {
         let ahead = self.all[self.next..].iter().skip_while(|handover| handover.at <= now);
         let mut due = ahead.take_while(|handover| handover.at < end);

@@ -57,7 +57,8 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// The instants at which the queue's algorithm dropped frames, in microseconds rounded up.
+    /// The drops for `reason`: the instant in microseconds, rounded up, and the number of the
+    /// frame.
     fn drops(&self, reason: DropReason) -> Vec<(u64, u64)> {
         let of = |event: &Event<Segment>| match event.what {
             What::Dropped { reason: why, frame, .. } if why == reason => {
@@ -65,7 +66,7 @@ impl Outcome {
             }
             _ => None,
         };
-        // A loss on the way is reported when the frame's transmission is determined.
+        // A loss on the way is reported before its instant, so the drops are sorted by time here.
         let mut drops: Vec<_> = self.events.iter().filter_map(of).collect();
         drops.sort_by_key(|drop| drop.0);
         drops
@@ -140,7 +141,7 @@ fn codel() -> CoDelConfig {
 const CODEL_MS: [u64; 10] = [110, 210, 281, 339, 389, 434, 474, 512, 548, 581];
 
 #[test]
-fn codel_drops_after_an_interval_above_target_and_then_ever_sooner() {
+fn codel_drops_after_an_interval_above_target_and_then_at_ever_shorter_gaps() {
     let frames = overload(1000, |id| frame(id, 0, 1000));
     let outcome = run(line(Queue::CoDel(codel())), &frames, true);
     let drops: Vec<u64> = outcome.drops(DropReason::Aqm).iter().map(|drop| drop.0).collect();
@@ -173,7 +174,7 @@ fn codel_drops_nothing_if_the_queue_empties_within_an_interval() {
 }
 
 #[test]
-fn codel_spares_a_queue_of_no_more_than_its_largest_frame() {
+fn codel_drops_nothing_while_at_most_one_largest_frame_waits() {
     // `first` frames come at once, and then one frame for each frame that leaves. So `first` - 2
     // frames wait behind the departing frame.
     let drops = |first| {
