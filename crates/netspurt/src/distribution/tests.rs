@@ -24,7 +24,8 @@ fn draws(text: &str, unit: DistributionUnit) -> Vec<f64> {
 
 const DRAWS: u32 = 100_000;
 
-/// The number of standard errors by which a figure may be off.
+/// The number of standard errors by which a measured share or mean may differ from its expected
+/// value.
 const ERRORS: f64 = 4.5;
 
 fn mean(values: &[f64]) -> f64 {
@@ -54,7 +55,7 @@ fn assert_mean(text: &str, unit: DistributionUnit, expected: f64, deviation: f64
 }
 
 #[test]
-fn a_plain_quantity_is_always_drawn() {
+fn every_draw_of_a_plain_quantity_is_this_quantity() {
     assert_eq!(sampler("8 kB", Octets).octets(), 8000);
     assert_eq!(sampler("20 ms", Span).span(), Duration::from_millis(20));
     assert_eq!(sampler("3", Count).count(), 3);

@@ -22,15 +22,16 @@ use crate::units::{Duration, Time};
 #[derive(Clone, Debug, Default)]
 pub struct Pick {
     seen: u64,
-    /// Frames by their number in the order of arrival, from 1; the highest number is first.
+    /// Selects frames by their number in the order of arrival at the link, from 1. The highest
+    /// number is first in this list.
     nth: Vec<u64>,
-    /// Packets by their number in the flow. If a number is in the list *n* times, the first *n*
-    /// transmissions of the packet are selected.
+    /// Selects packets by their number in the flow. If a number is in the list *n* times, the first
+    /// *n* transmissions of the packet are selected.
     packets: Vec<u64>,
     /// For each flow, the octets of its largest packet so far. Only the last packet of a flow, or
     /// of a message, is smaller.
     full_bytes: Vec<(u64, u16)>,
-    /// For each destination endpoint, the octets of each message, if the flow has messages.
+    /// For each destination end, the octets of each message; `None` if the flow has no messages.
     messages: Messages,
     random: Option<(Chance, Stream)>,
     bursts: Option<Bursts>,
@@ -64,7 +65,7 @@ impl Chance {
     }
 }
 
-/// For each destination endpoint, the octets of each message, if the flow has messages.
+/// For each destination end, the octets of each message; `None` if the flow has no messages.
 pub type Messages = Arc<[Option<NonZero<u64>>]>;
 
 /// The two-state model of Gilbert (1960) and Elliott (1963), with one step per frame or per span of

@@ -81,7 +81,8 @@ impl Red {
         }
     }
 
-    /// The probability before `uniform_gap_probability` adjusts it; `None` below the lower threshold.
+    /// The probability before `uniform_gap_probability` adjusts it; `None` below the lower
+    /// threshold.
     #[expect(clippy::cast_precision_loss, reason = "thresholds are far below 2^53")]
     fn probability(&self, size: u32) -> Option<f64> {
         let RedConfig { unit, max_p, gentle, packet_bytes, .. } = self.config;
