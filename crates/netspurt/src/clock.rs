@@ -108,8 +108,8 @@ impl Clock {
     /// start of the run; `None` if the jiffy is zero.
     ///
     /// The phase may be longer than a jiffy. The buckets of the timer wheel are aligned to the
-    /// count of jiffies. The remainders of this count divided by 8, 64 and so on therefore change
-    /// when a timer fires.
+    /// count of jiffies. The instant at which a timer fires therefore depends on the remainders of
+    /// this count divided by 8, 64 and so on.
     pub fn linux(jiffy: Duration, phase: Duration) -> Option<Clock> {
         (!jiffy.is_zero()).then_some(Clock(ClockKind::Linux { jiffy, phase }))
     }

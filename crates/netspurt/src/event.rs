@@ -61,7 +61,7 @@ pub struct CwndState {
     pub ssthresh_bytes: u64,
     /// Octets sent and not acknowledged.
     pub flight_bytes: u64,
-    /// Duplicate ACKs counted.
+    /// The number of duplicate ACKs that the sender has counted.
     pub dupacks: u32,
     /// Whether the sender is repairing a loss. The repair after a timeout is included, except for
     /// the senders of ns-2.
@@ -100,14 +100,14 @@ pub enum What<F> {
     },
     /// A queue's AQM marked a frame instead of dropping it (RFC 3168 §5).
     Marked {
-        /// The direction of a link.
+        /// The direction of the link.
         link: u32,
         /// The frame, with its mark.
         frame: F,
     },
     /// A link's queue changed; the frame in transmission is included.
     Queue {
-        /// The direction of a link.
+        /// The direction of the link.
         link: u32,
         /// Frames queued or in transmission.
         packets: u32,

@@ -62,7 +62,7 @@ pub struct GridPoint {
     pub g: f64,
     /// The number of probes that were retransmitted spuriously.
     pub spurious: u64,
-    /// The sum of the delays of those probes, in nanoseconds.
+    /// The sum of the delays of the probes that were retransmitted spuriously, in nanoseconds.
     pub spurious_ns: f64,
     /// The sum of the waits for lost probes, in nanoseconds.
     pub waited_ns: f64,

@@ -66,7 +66,8 @@ impl Outcome {
             }
             _ => None,
         };
-        // A loss on the way is reported before its instant, so the drops are sorted by time here.
+        // A loss on the way may be reported after later events, so the drops are sorted by time
+        // here.
         let mut drops: Vec<_> = self.events.iter().filter_map(of).collect();
         drops.sort_by_key(|drop| drop.0);
         drops
