@@ -22,7 +22,7 @@ use super::year_last::{DateOrder, DateOrderEvidence, evidence, is_year_last};
 use super::zone::ambiguous;
 use super::{Delays, Measure, ProbeOrder};
 
-/// The interval of the delays in a list of whole milliseconds, which is LeoReplayer's input.
+/// The interval between the delays of a list of whole milliseconds. LeoReplayer reads such lists.
 const PACE: Duration = Duration::from_millis(10);
 
 /// The number of rows used to recognise a table without a header.
