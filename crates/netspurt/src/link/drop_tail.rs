@@ -50,7 +50,7 @@ impl DropTail {
     /// `since`.
     ///
     /// Of two events at one instant the one that was scheduled first happens first, as in any event
-    /// calendar. A departure is scheduled when its transmission starts.
+    /// calendar. A departure is scheduled when the transmission of its frame starts.
     #[inline(always)]
     fn settle_before<F: Frame>(&mut self, now: Time, since: Time, transit: &mut Transit<F>) {
         while let Some((depart, size)) = self.backlog.next()

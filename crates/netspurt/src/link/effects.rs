@@ -9,7 +9,7 @@ use crate::stage::Frame;
 use crate::timeline::Timeline;
 use crate::units::{Duration, Time};
 
-/// Selects the frames of an effect. A frame is selected if any of the rules selects it.
+/// Selects the frames of an effect by rules. A frame is selected if any rule selects it.
 ///
 /// ```
 /// use netspurt::link::Pick;

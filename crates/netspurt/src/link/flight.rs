@@ -9,7 +9,7 @@ use crate::units::Time;
 
 use super::transit::Parcel;
 
-/// Whether a frame may arrive before one that left earlier.
+/// Whether a frame may arrive before a frame that left earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// No: the frame arrives at its own time or directly behind the earlier one, whichever is
@@ -90,7 +90,7 @@ pub(super) struct Overtaking {
     count: u64,
     /// The latest arrival of the frames added so far.
     last: Time,
-    /// The number of frames that arrived before one that had been added earlier.
+    /// The number of frames that arrived before a frame that had been added earlier.
     overtook: u64,
 }
 
@@ -102,7 +102,7 @@ impl Overtaking {
         self.count += 1;
     }
 
-    /// The number of frames that have arrived before one that had been added earlier.
+    /// The number of frames that have arrived before a frame that had been added earlier.
     pub(super) fn overtook(&self) -> u64 {
         self.overtook
     }

@@ -9,11 +9,11 @@ pub struct Handover {
     pub at: Time,
     /// The dead time: for this span after `at`, the link transmits nothing.
     pub dead: Duration,
-    /// What happens to frames that are queued or in transmission at that instant.
+    /// What happens to frames that are queued or in transmission at the handover.
     pub queue: QueueFate,
     /// What happens to frames that arrive at the link during the dead time.
     pub arrivals: ArrivalFate,
-    /// What happens to frames that have been transmitted and have not arrived.
+    /// What happens to frames that have been transmitted and have not arrived at the handover.
     pub in_flight: FlightFate,
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Line {
     serializer: Serializer,
     /// The propagation delay, if it is constant and there are no extras.
     delay: Duration,
-    /// The propagation delay, if it changes and there are no extras.
+    /// The propagation delay, if it changes with time and there are no extras.
     moving: Option<Box<Delay>>,
     /// The frames on their way, if they may not overtake each other.
     flight: Flight,

@@ -62,7 +62,7 @@ enum Queued {
 }
 
 impl Link {
-    /// The link direction numbered `index` in events.
+    /// Makes a direction of a link. `index` is its number in events.
     pub fn new(index: u32, config: LinkConfig) -> Self {
         let (mtu, queue) = (config.mtu, config.queue.clone());
         let line = Line::new(index, config);
@@ -80,8 +80,8 @@ impl Link {
         Self { most_bytes: mtu.map_or(u32::MAX, Mtu::bytes), mtu, queued }
     }
 
-    /// The sums of the link up to the last frame or the last [`settle`](Self::settle). Frames that
-    /// were then queued or in transmission are not counted as carried.
+    /// The counts of the link up to the last frame or the last [`settle`](Self::settle). Frames
+    /// that were then queued or in transmission are not counted as carried.
     pub fn count(&self) -> LinkCount {
         match &self.queued {
             Queued::DropTail(link) => link.count(),

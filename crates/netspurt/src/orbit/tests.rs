@@ -8,7 +8,7 @@ fn at(text: &str) -> Utc {
 
 const START: &str = "1999-07-01";
 
-/// A satellite at an arbitrary place of a circular orbit.
+/// A satellite in a circular orbit. Its place in the orbit does not matter for the tests.
 fn circular(height: f64, inclination: f64, node: f64) -> Station {
     let heights = Heights {
         apogee: height,

@@ -97,8 +97,8 @@ impl Outcome {
     }
 }
 
-/// Sends frames through a link. With `woken`, the link is also woken at its wake-ups, and not only
-/// when frames arrive.
+/// Sends frames through a link. With `woken`, the link's wake-ups are served before each frame.
+/// Without it, they are served only after the last frame.
 fn run(config: LinkConfig, frames: &[(Time, Segment)], woken: bool) -> Outcome {
     let mut link =
         SingleLink::new(0, config, Wanted { drops: true, queue: true, ..Wanted::default() });
@@ -382,7 +382,7 @@ fn limits() -> impl Strategy<Value = QueueLimit> {
     ]
 }
 
-/// A link with all effects that a queue must not disturb.
+/// A link with every effect. A queue must not change the effects.
 fn busy(queue: Queue, order: Order) -> LinkConfig {
     let points = vec![(at_us(0), ms(20)), (at_us(40_000), ms(3)), (at_us(90_000), ms(30))];
     let pick = |name| Pick::default().random(Chance::Frame(0.1), Stream::named(3, name));
@@ -407,8 +407,8 @@ proptest! {
         frames in traffic(), limit in limits(), algorithm in 0_usize..4, overtaking: bool, woken: bool,
         plain: bool,
     ) {
-        // Queues for each flow drop from the head. The results are therefore compared without a
-        // limit.
+        // FQ-CoDel drops frames from the head of a queue, and drop-tail drops arriving frames. The
+        // results are therefore compared without a limit.
         let limit = if algorithm == 3 { QueueLimit::Unlimited } else { limit };
         let order = if overtaking { Order::Overtaking } else { Order::Fifo };
         let config = |queue| if plain { line(queue) } else { busy(queue, order) };
