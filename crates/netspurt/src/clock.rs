@@ -368,7 +368,7 @@ mod tests {
         &[(1000, 1024), (1000, 1024), (1000, 1024)],
     ];
 
-    /// The gaps of these timers. Each timer is armed when the one before it fires, and the first is
+    /// The gaps of these timers. Each timer is armed when the previous one fires, and the first is
     /// armed `start` after a jiffy began.
     fn gaps(jiffies: u64, start: Duration, timers: &[(u64, u64)]) -> Vec<Duration> {
         let mut now = at(4 * jiffies) + start;

@@ -7,11 +7,11 @@ use crate::units::{Duration, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Way {
-    /// The frame was sent from here.
+    /// The node of observation sent the frame.
     Out,
-    /// The frame arrived here.
+    /// The frame arrived at the node of observation, which is its destination.
     In,
-    /// The frame passed through on its way.
+    /// The frame passed through the node of observation.
     Through,
 }
 
@@ -116,14 +116,14 @@ pub enum What<F> {
     },
     /// A sender's congestion state changed.
     Cwnd {
-        /// The end.
+        /// The end of the sender.
         end: EndId,
         /// The new state.
         state: CwndState,
     },
     /// A sender measured a round trip.
     Rtt {
-        /// The end.
+        /// The end of the sender.
         end: EndId,
         /// When the timed octets left.
         sent: Time,
@@ -132,7 +132,7 @@ pub enum What<F> {
     },
     /// A sender's retransmission timer changed or fired.
     Rto {
-        /// The end.
+        /// The end of the sender.
         end: EndId,
         /// The new state.
         state: RtoState,

@@ -66,7 +66,7 @@ pub(super) struct Slots {
     /// The slots whose numbers were the highest so far when they were added, in the order of the
     /// numbers.
     chunks: Vec<Vec<(u64, ProbeSlot)>>,
-    /// The other slots.
+    /// The slots that are not in `chunks`.
     strays: BTreeMap<u64, ProbeSlot>,
 }
 

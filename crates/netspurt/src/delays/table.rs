@@ -32,7 +32,7 @@ const ROWS_TESTED: usize = 20;
 struct TextLayout {
     plan: TablePlan,
     separator: Option<char>,
-    /// The line of the header, if there is one.
+    /// The line of the header; `None` if the table has no header.
     header: Option<usize>,
     /// The number of columns.
     width: usize,

@@ -27,7 +27,8 @@ use crate::units::Duration;
 /// Makes [`EstimatorConfig`] from one line for each algorithm, with its name and its types.
 macro_rules! algorithms {
     ($($(#[$doc:meta])* $name:literal: $Algorithm:ident($Config:ident);)+) => {
-        /// Any algorithm with its constants, as scenarios and reports name a timer.
+        /// A timer algorithm with its constants. Scenarios and reports write it as a text, such as
+        /// `linux:rto_min=50ms`.
         ///
         /// ```
         /// use netspurt::rto::{EstimatorConfig, FixedConfig};

@@ -139,9 +139,9 @@ pub struct Experts {
 impl Experts {
     /// A timer that has seen no sample.
     ///
+    /// # Panics
     /// When `experts` is zero or above 10 000, a gain or `alpha` is above 1, `unit` or `rtt_max` is
     /// zero, or the bounds contradict each other.
-    /// other.
     pub fn new(config: ExpertsConfig) -> Self {
         let config = checked(config);
         let n = f64::from(config.experts);

@@ -37,7 +37,7 @@ impl Structure {
         }
     }
 
-    /// Returns the structure called `name`, if there is one.
+    /// Returns the structure called `name`; `None` if no structure has this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|structure| structure.name() == name)
     }

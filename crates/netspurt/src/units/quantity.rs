@@ -24,9 +24,9 @@ pub trait Quantity: FromStr<Err = UnitError> + Display + Sized {
     const AMOUNT_PATTERN: &'static str = "";
     /// The kind of quantity, with its article, as in "a time".
     const WHAT: &'static str;
-    /// The regular expression of its texts.
+    /// The regular expression of the quantity's texts.
     const PATTERN: &'static str;
-    /// An example of its texts.
+    /// An example of the quantity's texts.
     const EXAMPLE: &'static str;
 
     /// Reads the quantity from a deserializer.
