@@ -9,7 +9,7 @@ use netspurt::observe::{Flows, Lifetimes, Passing, TwoWay};
 use netspurt::units::Time;
 use netspurt::wire::{CaptureReader, Datagrams, TcpView};
 
-/// Returns the folder of the captures. If the folder does not exist, prints this and returns
+/// Returns the folder of the captures. If the folder does not exist, prints a message and returns
 /// `None`.
 fn shared() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");

@@ -113,7 +113,7 @@ const SENT: &[&str] = &[
     "time",
     "zeit",
 ];
-/// The names of a column of dates, and of the column of times of day beside it.
+/// The possible names of a column of dates, and of the column of times of day beside it.
 const DATE: &[&str] = &["date", "day", "datum"];
 const CLOCK: &[&str] = &["time", "time_of_day", "clock", "clock_time", "uhrzeit", "zeit"];
 const RECEIVED: &[&str] = &[

@@ -20,7 +20,7 @@ pub(super) struct ProbeSlot {
     pub late: bool,
 }
 
-/// The values that stand for no delay and for no time of sending.
+/// The values of a slot whose delay is unknown, and whose time of sending is unknown.
 const NO_RTT: u64 = u64::MAX;
 const NO_TIME: i64 = i64::MIN;
 

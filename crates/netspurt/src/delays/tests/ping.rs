@@ -118,7 +118,7 @@ fn stamps_give_the_times_of_sending() {
 }
 
 #[test]
-fn a_guessed_interval_is_called_a_guess_and_one_by_the_statistics_line_is_not() {
+fn a_note_says_whether_the_interval_is_a_guess_or_was_computed_from_the_statistics() {
     let bare = replies([1, 2, 3]);
     let guessed = &one(&bare).notes[0];
     assert!(guessed.starts_with("times of sending guessed: one probe every 1 s"), "{guessed}");
