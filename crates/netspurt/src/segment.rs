@@ -119,7 +119,7 @@ impl Flags {
     pub const PSH: Flags = Flags(0x08);
     /// The acknowledgment field is significant.
     pub const ACK: Flags = Flags(0x10);
-    /// The urgent pointer is significant; no sender here sets it.
+    /// The urgent pointer is significant. No sender in netspurt sets this flag.
     pub const URG: Flags = Flags(0x20);
     /// The receiver echoes a congestion mark.
     pub const ECE: Flags = Flags(0x40);

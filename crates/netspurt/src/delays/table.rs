@@ -136,8 +136,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     };
     let mut rows =
         TableRows::new(TablePlan { dates: order_of_dates(text, &layout)?, ..layout.plan });
-    // Only empty lines between rows are counted. Empty lines above and below the rows are not
-    // probes.
+    // Counts the empty lines between rows. Empty lines above and below all rows are not counted,
+    // because they cannot be lost probes.
     let (mut started, mut empty, mut left_out) = (false, 0_u64, 0);
     for (number, line) in lines(text) {
         if line.trim().is_empty() {

@@ -112,7 +112,7 @@ fn pareto_distributions_have_their_quantiles_and_means() {
     assert_quantiles("pareto:shape=1.2,least=1 kB", Octets, |p| 1e3 * (1.0 - p).powf(-1.0 / 1.2));
     assert_mean("pareto:shape=5,least=1 kB", Octets, 1250.0, 1250.0 / 15_f64.sqrt());
     assert_eq!(parse("pareto:shape=1.2,least=1 kB", Octets).mean(), Some(1e3 * 1.2 / (1.2 - 1.0)));
-    // This is the distribution above, described by its mean.
+    // This is the distribution of the lines above, described by its mean.
     assert_quantiles("pareto:shape=1.2,mean=6 kB", Octets, |p| 1e3 * (1.0 - p).powf(-1.0 / 1.2));
     assert_eq!(parse("pareto:shape=1,least=1 kB", Octets).mean(), None);
 }

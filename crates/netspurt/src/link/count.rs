@@ -21,7 +21,7 @@ pub struct LinkCount {
 }
 
 impl LinkCount {
-    /// Returns the counts without these frames and octets, which are removed from the carried ones.
+    /// Returns the counts after a subtraction of the given frames and octets from the carried ones.
     pub(super) fn without(self, (packets, bytes): (u32, u64)) -> Self {
         Self {
             carried: self.carried - u64::from(packets),

@@ -49,8 +49,9 @@ impl DropTail {
     /// Reports the departures that precede an arrival at `now`; the arrival was scheduled at
     /// `since`.
     ///
-    /// Of two events at one instant the one that was scheduled first happens first, as in any event
-    /// calendar. A departure is scheduled when the transmission of its frame starts.
+    /// If two events are due at the same instant, the event that was scheduled first happens first,
+    /// as in any event calendar. A departure is scheduled when the transmission of its frame
+    /// starts.
     #[inline(always)]
     fn settle_before<F: Frame>(&mut self, now: Time, since: Time, transit: &mut Transit<F>) {
         while let Some((depart, size)) = self.backlog.next()

@@ -70,8 +70,8 @@ impl Managed {
             let size = parcel.size_bytes();
             let span = self.line.transmit(now, size);
             self.in_service = Some((span.1, size));
-            // The event that made the frame enter is not given here, so arrivals at one instant are
-            // ordered only by the start of their transmission.
+            // The event that made the frame enter is not known here. Arrivals at the same instant
+            // are therefore ordered only by the start of their transmissions.
             self.line.launch((Time::ZERO, Time::ZERO), span, parcel, transit);
         }
     }

@@ -126,8 +126,8 @@ impl Link {
         transit: &mut Transit<F>,
     ) -> Option<Arrival> {
         if parcel.size_bytes() > self.most_bytes {
-            // This copies the fields. `when` itself can stay in registers, because no pointer to it
-            // is passed.
+            // This copies the fields, so no pointer to `when` is passed, and `when` can stay in
+            // registers.
             let Appointment { at, since, by } = when;
             self.take_in_too_big(Appointment { at, since, by }, parcel, transit);
             return None;

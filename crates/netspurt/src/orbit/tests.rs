@@ -40,7 +40,7 @@ fn day(step_s: i64) -> Search {
 }
 
 /// The distance between a point on a circle of radius `r` and a point on a circle of radius `s`.
-/// Their directions from the common centre are `angle` apart.
+/// Seen from the common centre, the two points are `angle` apart.
 fn chord(r: f64, s: f64, angle: f64) -> f64 {
     (r * r + s * s - 2.0 * r * s * libm::cos(angle)).sqrt()
 }
