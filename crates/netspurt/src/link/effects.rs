@@ -216,11 +216,11 @@ pub struct Effects {
     /// Selects frames that are lost after the queue. They have taken room in the queue and
     /// transmission time.
     pub loss: Option<Pick>,
-    /// Selects frames that are duplicated. The copy arrives later than the frame by this time.
+    /// Selects frames that are duplicated. The duration is the delay of the copy after the frame.
     pub duplicate: Option<(Pick, Duration)>,
-    /// Selects frames that are delayed by this time.
+    /// Selects frames that are delayed. The duration is their additional delay.
     pub reorder: Option<(Pick, Duration)>,
-    /// Delays each frame with more than this many octets by this time.
+    /// Delays each frame that has more octets than the number, by the duration.
     pub long: Option<(u32, Duration)>,
 }
 

@@ -49,7 +49,8 @@ pub enum FlightFate {
     /// The dead time is added to the delay of the frames.
     Hold,
     /// The frames arrive by the old path. A copy of each leaves by the new path when the dead time
-    /// ends. On a link that keeps the order, frames on the old path would wait for the copies.
+    /// ends. This needs a link on which frames may overtake others. On a link that keeps the order,
+    /// later frames on the old path would wait for the copies.
     Copy,
 }
 

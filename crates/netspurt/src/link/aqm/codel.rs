@@ -15,7 +15,7 @@ pub(super) struct Algorithm {
     pub(super) target: Duration,
     pub(super) interval: Duration,
     pub(super) ecn: bool,
-    /// Every ECN-capable frame that has waited longer than this is marked; `None` for no such
+    /// Every ECN-capable frame that has waited longer than this is marked; `None` if there is no
     /// threshold.
     pub(super) ce_threshold: Option<Duration>,
     /// The size of the largest frame so far: RFC 8289's MAXPACKET.
