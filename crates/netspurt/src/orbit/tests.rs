@@ -186,7 +186,7 @@ fn delays_are_lengths_over_the_speed_of_light_in_whole_nanoseconds() {
     let from = at(START);
     let points = path_delays(&both, from, from.after(2.5), 1_000_000_000).unwrap();
     let ns: Vec<u64> = points.iter().map(|point| point.delay.as_nanos()).collect();
-    // 42164.17 - 6378.137 = 35786.033 km, over 299792.458 km/s.
+    // 42164.17 - 6378.137 = 35786.033 km, divided by 299792.458 km/s.
     assert_eq!(ns, [119_369_357; 4]);
     let blocked = path(&[site(0.0, 10.0, 0.0), geo(-170.0)]);
     let error = path_delays(&blocked, from, from.after(1.0), 1_000_000_000).unwrap_err();

@@ -13,9 +13,9 @@ const VARIANCE_MIN: f64 = 64.0;
 /// A span is shortened at most to the span divided by this number.
 const SHRINK_MAX: u64 = 8;
 
-/// A straight line of the delay over the length, by weighted least squares (West 1979, with weights
-/// that fade). Its fields are the means, the variance and the covariance, in octets and
-/// nanoseconds.
+/// A straight line that gives the delay as a function of the length. It is fitted by weighted least
+/// squares (West 1979, with weights that fade). The fields are the means, the variance and the
+/// covariance, in octets and nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LengthFit {
     weight: f64,

@@ -100,10 +100,10 @@ impl MillsConfig {
 /// F2. The timer is G E.
 ///
 /// The RFC has neither bounds nor a backoff, and every sample counts. `karn` adds a backoff, which
-/// an unambiguous sample or a spurious timeout ends. With `by_length`, a straight line of delay
-/// over length is fitted to the samples by least squares. The weight of older samples fades. In
-/// this fit, a delay above the timer counts as the timer's value, because a single outlier would
-/// otherwise tilt the line.
+/// an unambiguous sample or a spurious timeout ends. With `by_length`, a straight line that gives
+/// the delay as a function of the length is fitted to the samples by least squares. The weight of
+/// older samples fades. In this fit, a delay above the timer counts as the timer's value, because a
+/// single outlier would otherwise tilt the line.
 ///
 /// ```
 /// use netspurt::rto::{Mills, MillsConfig, RtoEstimator};
