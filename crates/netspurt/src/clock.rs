@@ -108,8 +108,8 @@ impl Clock {
     /// start of the run; `None` if the jiffy is zero.
     ///
     /// The phase may be longer than a jiffy. The buckets of the timer wheel are aligned to the
-    /// count of jiffies. The remainders of this count divided by 8, 64 and so on therefore change
-    /// when a timer fires.
+    /// count of jiffies. The instant at which a timer fires therefore depends on the remainders of
+    /// this count divided by 8, 64 and so on.
     pub fn linux(jiffy: Duration, phase: Duration) -> Option<Clock> {
         (!jiffy.is_zero()).then_some(Clock(ClockKind::Linux { jiffy, phase }))
     }
@@ -368,7 +368,7 @@ mod tests {
         &[(1000, 1024), (1000, 1024), (1000, 1024)],
     ];
 
-    /// The gaps of these timers. Each timer is armed when the one before it fires, and the first is
+    /// The gaps of these timers. Each timer is armed when the previous one fires, and the first is
     /// armed `start` after a jiffy began.
     fn gaps(jiffies: u64, start: Duration, timers: &[(u64, u64)]) -> Vec<Duration> {
         let mut now = at(4 * jiffies) + start;

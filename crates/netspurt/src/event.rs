@@ -7,11 +7,11 @@ use crate::units::{Duration, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Way {
-    /// The frame was sent from here.
+    /// The node of observation sent the frame.
     Out,
-    /// The frame arrived here.
+    /// The frame arrived at the node of observation, which is its destination.
     In,
-    /// The frame passed through on its way.
+    /// The frame passed through the node of observation.
     Through,
 }
 
@@ -61,7 +61,7 @@ pub struct CwndState {
     pub ssthresh_bytes: u64,
     /// Octets sent and not acknowledged.
     pub flight_bytes: u64,
-    /// Duplicate ACKs counted.
+    /// The number of duplicate ACKs that the sender has counted.
     pub dupacks: u32,
     /// Whether the sender is repairing a loss. The repair after a timeout is included, except for
     /// the senders of ns-2.
@@ -100,14 +100,14 @@ pub enum What<F> {
     },
     /// A queue's AQM marked a frame instead of dropping it (RFC 3168 §5).
     Marked {
-        /// The direction of a link.
+        /// The direction of the link.
         link: u32,
         /// The frame, with its mark.
         frame: F,
     },
     /// A link's queue changed; the frame in transmission is included.
     Queue {
-        /// The direction of a link.
+        /// The direction of the link.
         link: u32,
         /// Frames queued or in transmission.
         packets: u32,
@@ -116,14 +116,14 @@ pub enum What<F> {
     },
     /// A sender's congestion state changed.
     Cwnd {
-        /// The end.
+        /// The end of the sender.
         end: EndId,
         /// The new state.
         state: CwndState,
     },
     /// A sender measured a round trip.
     Rtt {
-        /// The end.
+        /// The end of the sender.
         end: EndId,
         /// When the timed octets left.
         sent: Time,
@@ -132,7 +132,7 @@ pub enum What<F> {
     },
     /// A sender's retransmission timer changed or fired.
     Rto {
-        /// The end.
+        /// The end of the sender.
         end: EndId,
         /// The new state.
         state: RtoState,

@@ -1,7 +1,8 @@
 //! The core of netspurt: when should a transport retransmit, and what does a wrong decision cost?
 //!
-//! Everything here takes the time and its bytes as parameters. Nothing reads a clock, opens a file
-//! or a socket, or knows Python. `ARCHITECTURE.md` describes the rooms and which may import which.
+//! All code here takes the time, and the bytes that it reads, as parameters. It reads no clock,
+//! opens no file or socket, and does not know Python. `ARCHITECTURE.md` describes the modules, and
+//! which module may import which.
 
 pub mod app;
 pub mod clock;

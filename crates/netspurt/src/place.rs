@@ -23,8 +23,8 @@ pub struct Place {
     pub width: usize,
 }
 
-/// The maximum number of characters of a line that are shown, and the maximum number of these
-/// before the place.
+/// The maximum number of characters of a line that are shown, and the maximum number of shown
+/// characters before the place.
 const SHOWN: usize = 160;
 const SHOWN_BEFORE: usize = 100;
 

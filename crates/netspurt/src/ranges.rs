@@ -30,7 +30,7 @@ impl Ranges {
         self.total
     }
 
-    /// The ranges, ascending.
+    /// The ranges in ascending order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Range> + '_ {
         self.ranges.iter().copied()
     }

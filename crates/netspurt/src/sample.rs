@@ -46,7 +46,7 @@ pub struct RttSample {
     pub ambiguous: bool,
     /// The way in which the sample was measured.
     pub source: SampleSource,
-    /// Octets on the wire of the timed segment, including headers.
+    /// The octets of the timed segment on the wire, including headers.
     pub wire_bytes: u32,
     /// Octets that the acknowledgment newly acknowledged.
     pub acked_bytes: u64,
@@ -60,7 +60,7 @@ pub struct RttSample {
     /// a report.
     pub ack_delay: Duration,
     /// The number of rounds so far. When a round begins, the next octet to be sent is noted. The
-    /// first sample of this octet or a later one begins the next round (Linux's `rtt_seq`).
+    /// first sample of this octet or of a later octet begins the next round (Linux's `rtt_seq`).
     pub round: u64,
     /// Whether the sample comes from the handshake, and not from data.
     pub handshake: bool,

@@ -86,7 +86,7 @@ impl CauseCode {
         Self(code).get()
     }
 
-    /// The cause, if there is one.
+    /// The cause; `None` if the code stands for no cause.
     pub fn get(self) -> Option<Cause> {
         Cause::ALL.get(usize::from(self.0).wrapping_sub(1)).copied()
     }
@@ -119,7 +119,7 @@ impl Flags {
     pub const PSH: Flags = Flags(0x08);
     /// The acknowledgment field is significant.
     pub const ACK: Flags = Flags(0x10);
-    /// The urgent pointer is significant; no sender here sets it.
+    /// The urgent pointer is significant. No sender in netspurt sets this flag.
     pub const URG: Flags = Flags(0x20);
     /// The receiver echoes a congestion mark.
     pub const ECE: Flags = Flags(0x40);
@@ -220,7 +220,7 @@ impl Part {
         (self.0 & Self::OFFSET) as u32 * Self::UNIT_BYTES
     }
 
-    /// Whether another part follows it.
+    /// Whether another part of the datagram follows.
     pub const fn more_follow(self) -> bool {
         self.0 & Self::MORE != 0
     }
@@ -236,7 +236,7 @@ impl Part {
 pub struct SackBlock {
     /// First sequence number of the block.
     pub left: u32,
-    /// The sequence number after the last one of the block.
+    /// The sequence number after the last sequence number of the block.
     pub right: u32,
 }
 
@@ -402,7 +402,7 @@ pub struct Segment {
 pub struct Packetization {
     /// Octets of a full packet.
     pub full_bytes: u16,
-    /// Octets of each message, if there are messages. Each message begins a new packet.
+    /// Octets of each message; `None` without messages. Each message begins a new packet.
     pub message_bytes: Option<NonZero<u64>>,
 }
 

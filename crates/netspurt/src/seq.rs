@@ -48,7 +48,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_count_within_half_the_space_survives_the_wire(
+        fn every_count_less_than_2_to_the_31_from_near_is_read_back(
             isn: u32, near in 0..1_u64 << 40, off in -(1_i64 << 31) + 1..(1_i64 << 31)
         ) {
             let count = near.saturating_add_signed(off);

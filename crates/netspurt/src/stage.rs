@@ -21,13 +21,13 @@ pub trait Frame: Copy {
     fn dest(&self) -> EndId;
     /// Octets of payload.
     fn payload_bytes(&self) -> u16;
-    /// The packet's number in its flow, from 1, if it has one. `packetization` is the rule by which
-    /// the flow's octets are divided.
+    /// The packet's number in its flow, from 1; `None` if the packet has no number. `packetization`
+    /// is the rule by which the flow's octets are divided.
     fn packet_number(&self, packetization: Packetization) -> Option<u64>;
     /// A number that all frames of one flow in one direction share. Few other flows have the same
     /// number.
     fn flow_hash(&self) -> u64;
-    /// The ECN codepoint of its IP header.
+    /// The ECN codepoint of the frame's IP header.
     fn ecn(&self) -> Ecn;
     /// Returns the frame with the mark of a congested queue (RFC 3168 §5).
     #[must_use]
@@ -80,9 +80,9 @@ pub trait Stage<F: Frame> {
 
 /// A stage at which frames end.
 pub trait Host<F: Frame>: Stage<F> {
-    /// Inspects a frame that reaches the host at `now`, before it is pushed, and returns the frame
-    /// to push, if any. The returned frame is the same frame, except at a host that reassembles
-    /// fragments.
+    /// Inspects a frame that reaches the host at `now`, before the frame is pushed. Returns the
+    /// frame that is then pushed; `None` if no frame is to be pushed. Only a host that reassembles
+    /// fragments returns another frame or `None`.
     #[inline]
     fn gather(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
         let _ = (now, events);

@@ -9,7 +9,8 @@ use netspurt::observe::{Flows, Lifetimes, Passing, TwoWay};
 use netspurt::units::Time;
 use netspurt::wire::{CaptureReader, Datagrams, TcpView};
 
-/// Returns the folder of the captures. If it is missing, prints this and returns `None`.
+/// Returns the folder of the captures. If the folder does not exist, prints a message and returns
+/// `None`.
 fn shared() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
     let there = folder.join("README.md").is_file();

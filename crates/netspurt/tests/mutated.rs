@@ -138,7 +138,8 @@ struct Outcomes {
     segments: u64,
 }
 
-/// Reads `file` and explains its packets. Checks that a fault, if there is one, names its place.
+/// Reads `file` and explains its packets. If there is a fault, checks that the fault names its
+/// place.
 fn examine(file: &[u8], outcomes: &mut Outcomes) {
     let mut reader = match CaptureReader::new(file) {
         Ok(reader) => reader,

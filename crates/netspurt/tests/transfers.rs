@@ -18,7 +18,7 @@ use netspurt::stage::Stage;
 use netspurt::tcp::{Connection, Recovery, RfcConfig, TcpState};
 use netspurt::units::{Duration, Time};
 
-/// The probabilities of the network's effects on segments, in parts of 1024.
+/// The network's effects on segments. Probabilities are in parts of 1024.
 #[derive(Debug)]
 struct Network {
     loss: u64,

@@ -85,8 +85,8 @@ fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Tim
     path.delays.probes.last().map_or(sent, |last| sent.max(last.sent))
 }
 
-/// Adds a burst of ping from its entries. Old firmware writes no entries, and then the counts are
-/// used.
+/// Adds the probes of a burst of ping, from its list of entries. If old firmware wrote no entries,
+/// the counts are used instead.
 fn ping(
     path: &mut AtlasPath,
     (line, item): (usize, &Value),

@@ -24,7 +24,8 @@ pub(super) struct TablePlan {
     pub sent: Option<SourceColumn>,
     /// The column with the date, if `sent` has only times of day.
     pub date: Option<usize>,
-    /// Whether the day or the month comes first in dates such as 10/11/2024, if the user gives it.
+    /// Whether the day or the month comes first in dates such as 10/11/2024; `None` if the user
+    /// does not say it.
     pub dates: Option<DateOrder>,
     pub received: Option<SourceColumn>,
     /// The delay of a reply that came after the give-up time.
@@ -112,7 +113,7 @@ const SENT: &[&str] = &[
     "time",
     "zeit",
 ];
-/// The names of a column of dates, and of the column of times of day beside it.
+/// The possible names of a column of dates, and of the column of times of day beside it.
 const DATE: &[&str] = &["date", "day", "datum"];
 const CLOCK: &[&str] = &["time", "time_of_day", "clock", "clock_time", "uhrzeit", "zeit"];
 const RECEIVED: &[&str] = &[
@@ -255,7 +256,8 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let sent = find(columns.sent.as_ref(), if date.is_some() { CLOCK } else { SENT })?;
     let mut received = find(columns.received.as_ref(), RECEIVED)?;
     if let (None, Some(_), None) = (rtt, sent, received) {
-        // `received` is an instant without a column of delays, and a truth value beside one.
+        // If there is no column of delays, `received` is an instant. Beside a column of delays, it
+        // is a truth value.
         received = find(None, &["received"])?;
     }
     let answered = find(None, answered_names(&split_names))?;

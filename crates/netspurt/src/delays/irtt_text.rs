@@ -100,8 +100,7 @@ fn span(text: &str) -> Option<i64> {
     Some(if negative { -sum } else { sum })
 }
 
-/// Reads the line of an answer. `Err` if the line begins like an answer but does not continue like
-/// one.
+/// Reads the line of an answer. `Err` if the line begins like an answer but is malformed.
 fn answer(line: &str) -> Option<Result<IrttAnswer, &'static str>> {
     let (number, rest) = integer(line.strip_prefix("seq=")?)?;
     let mut words = rest.strip_prefix(' ')?.split(' ');

@@ -24,7 +24,7 @@ pub(super) struct StampedLine<'a> {
 }
 
 impl LogClock {
-    /// Splits the timestamp off the next line, if it has one.
+    /// Splits the timestamp off the next line. A line may have no timestamp.
     pub fn read<'a>(&mut self, line: &'a str) -> StampedLine<'a> {
         let (stamp, rest) = of_line(line);
         let timestamp_ns = stamp.map(|stamp| stamp.ns().map(|ns| self.midnights.since(ns)));

@@ -1,5 +1,5 @@
-//! Recorded delays: the probes of a path and their outcomes; readers of the formats of several
-//! tools.
+//! Recorded delays: the probes of a path and their outcomes. This module also has the readers of
+//! the formats of several tools.
 //!
 //! The readers take bytes and return recordings. Malformed lines are counted and reported with
 //! their line numbers.

@@ -38,9 +38,9 @@ pub(super) fn says_lost(text: &str) -> bool {
 /// The maximum number of letters of a word for an outcome. A longer cell is other text.
 const LETTERS_MAX: usize = 48;
 
-/// Whether a probe was answered: the cell holds a truth value, a count, an instant, or a word for
-/// the outcome. `None` if the cell does not show it. If the column's numbers are codes, a number
-/// gives `None`.
+/// Returns whether a probe was answered. The cell may hold a truth value, a count, an instant, or a
+/// word for the outcome. `None` if the cell does not show the outcome. If the column's numbers are
+/// codes, a number gives `None`.
 pub(super) fn success(text: &str, coded: bool) -> Option<bool> {
     if let Some((value, "")) = decimal(text, 1) {
         return (!coded).then_some(value > 0);
@@ -82,8 +82,8 @@ pub(super) fn success(text: &str, coded: bool) -> Option<bool> {
     }
 }
 
-/// Whether a probe was lost, as shown by a cell in a column of losses; `None` if the cell does not
-/// show it.
+/// Returns whether a cell in a column of losses says that its probe was lost; `None` if the cell
+/// does not say it.
 pub(super) fn lost(text: &str) -> Option<bool> {
     match &*compact(text) {
         "1" | "true" | "yes" | "y" | "t" | "lost" | "100%" | "100%loss" => Some(true),

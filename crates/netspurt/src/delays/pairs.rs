@@ -11,7 +11,7 @@ use crate::wire::{CaptureReader, Datagrams, TcpView};
 use super::pcap::broken;
 use super::reading::RecordingError;
 
-/// A TCP segment that occupies sequence numbers, at the points where it was captured.
+/// A TCP segment that occupies sequence numbers, and when each of two captures saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// The source of the segment.
@@ -38,8 +38,8 @@ type SegmentKey = (SocketAddr, SocketAddr, u32, u32, u8, u16);
 /// numbers count. The result begins with the segments of the first capture, in its order. The
 /// segments that only the second capture has follow.
 ///
-/// If a capture has a segment several times with the same IP identification, these are paired in
-/// order. A capture that is cut off is read up to that place.
+/// If a capture has several transmissions of a segment with the same IP identification, these
+/// transmissions are paired in order. A capture that is cut off is read up to the cut.
 ///
 /// # Errors
 /// When one of the files is not a capture.

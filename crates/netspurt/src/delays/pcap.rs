@@ -34,7 +34,7 @@ struct Trips {
     octets: u64,
     /// For each sample: when the segment left, its round trip, and its octets on the wire.
     samples: Vec<(Time, Duration, u32)>,
-    /// The ACKs without a sample, because they covered retransmitted segments.
+    /// The number of ACKs without a sample, because they covered retransmitted segments.
     ambiguous: u64,
 }
 

@@ -15,9 +15,8 @@ use super::{Delays, Probe};
 /// The number of sequence numbers. The header of an ICMP echo has 16 bits for them (RFC 792).
 const NUMBERS: u64 = 1 << 16;
 
-/// The shortest interval of any ping, in nanoseconds. A request may be answered after a newer
-/// request that left *n* requests later. The delay of its reply is then at least *n* such
-/// intervals.
+/// The shortest interval of any ping, in nanoseconds. If the reply to a request comes after a reply
+/// to a request that left *n* requests later, its delay is at least *n* such intervals.
 const INTERVAL_NS_MIN: u64 = 2 * MILLISECOND;
 
 /// The highest number that counts as one of a run's first numbers.
@@ -38,7 +37,8 @@ struct PingRun {
     highest: Option<u64>,
     statistics: Option<(u64, u64)>,
     millis: Option<u64>,
-    /// The maximum number of probes that were in flight together, if more than one.
+    /// The maximum number of probes that were in flight together; `None` if the log does not give
+    /// it.
     pipe: Option<u64>,
     stamped: bool,
     corrupt: u64,

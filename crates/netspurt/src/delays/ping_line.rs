@@ -54,7 +54,7 @@ impl Dialect {
         }
     }
 
-    /// Returns this dialect. If it is unknown, returns the one that a statistics line shows.
+    /// Returns this dialect. If it is unknown, returns the dialect that a statistics line shows.
     pub fn or_of_statistics(self, line: &str) -> Self {
         match self {
             Self::Unknown if line.contains("packets received") => Self::Bsd,

@@ -24,7 +24,7 @@ pub(super) struct PingRounds {
 }
 
 impl PingRounds {
-    /// Begins a run with the timestamp `pending`, if there is one.
+    /// Begins a run with the timestamp `pending`, or without a timestamp if it is `None`.
     pub fn starting_with(pending: Option<i64>) -> Self {
         Self { pending, starts_with_timestamp: pending.is_some(), ..Self::default() }
     }

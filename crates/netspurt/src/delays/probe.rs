@@ -17,7 +17,7 @@ pub(super) fn knows(value: &Value) -> bool {
     value.get("netspurt").is_some_and(|what| what == "probe")
 }
 
-/// The run that is being read: a file, or several consecutive parts of one.
+/// The run that is being read: a file, or several consecutive parts of a file.
 #[derive(Default)]
 struct ProbeRun {
     part: u64,

@@ -72,7 +72,8 @@ fn note_zeros(recording: &mut Delays) {
     }
 }
 
-/// Reads the contents in the format that the hints name, or else in the one that the contents show.
+/// Reads the contents in the format that the hints name. Without this hint, the contents show the
+/// format.
 fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading), RecordingError> {
     let binary = match hints.format {
         Some(format) => Some(format),

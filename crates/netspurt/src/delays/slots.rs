@@ -20,7 +20,7 @@ pub(super) struct ProbeSlot {
     pub late: bool,
 }
 
-/// The values that stand for no delay and for no time of sending.
+/// The values of a slot whose delay is unknown, and whose time of sending is unknown.
 const NO_RTT: u64 = u64::MAX;
 const NO_TIME: i64 = i64::MIN;
 
@@ -66,7 +66,7 @@ pub(super) struct Slots {
     /// The slots whose numbers were the highest so far when they were added, in the order of the
     /// numbers.
     chunks: Vec<Vec<(u64, ProbeSlot)>>,
-    /// The other slots.
+    /// The slots that are not in `chunks`.
     strays: BTreeMap<u64, ProbeSlot>,
 }
 

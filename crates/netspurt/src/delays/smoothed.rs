@@ -16,8 +16,8 @@ pub(super) struct Report {
     pub min_rtt: Option<Duration>,
 }
 
-/// Makes a recording with a row for each report. The rows have the reports' times if all reports
-/// have one.
+/// Makes a recording with a probe for each report. The probes have the times of the reports if
+/// every report has a time.
 pub(super) fn series(
     name: String,
     format: &str,

@@ -22,7 +22,7 @@ use super::year_last::{DateOrder, DateOrderEvidence, evidence, is_year_last};
 use super::zone::ambiguous;
 use super::{Delays, Measure, ProbeOrder};
 
-/// The interval of the delays in a list of whole milliseconds, which is LeoReplayer's input.
+/// The interval between the delays of a list of whole milliseconds. LeoReplayer reads such lists.
 const PACE: Duration = Duration::from_millis(10);
 
 /// The number of rows used to recognise a table without a header.
@@ -32,7 +32,7 @@ const ROWS_TESTED: usize = 20;
 struct TextLayout {
     plan: TablePlan,
     separator: Option<char>,
-    /// The line of the header, if there is one.
+    /// The line of the header; `None` if the table has no header.
     header: Option<usize>,
     /// The number of columns.
     width: usize,
@@ -136,8 +136,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     };
     let mut rows =
         TableRows::new(TablePlan { dates: order_of_dates(text, &layout)?, ..layout.plan });
-    // Only empty lines between rows are counted. Empty lines above and below the rows are not
-    // probes.
+    // Counts the empty lines between rows. Empty lines above and below all rows are not counted,
+    // because they cannot be lost probes.
     let (mut started, mut empty, mut left_out) = (false, 0_u64, 0);
     for (number, line) in lines(text) {
         if line.trim().is_empty() {

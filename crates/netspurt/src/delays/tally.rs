@@ -41,7 +41,7 @@ impl Tally {
         true
     }
 
-    /// Counts a further reply to a probe, which may be known or not.
+    /// Counts a further reply. Its probe may be unknown.
     pub fn duplicate(&mut self) {
         self.duplicates += 1;
     }

@@ -9,8 +9,7 @@ use super::reading::RecordingError;
 /// The maximum number of octets of a text, and of the contents of a compressed file: 2 GiB.
 pub(super) const CONTENT_BYTES_MAX: u64 = 1 << 31;
 
-/// Contents of at most this length may be any number of times as long as the compressed file: 64
-/// MiB.
+/// Contents of at most this length are read at any compression ratio: 64 MiB.
 const ANY_RATIO: u64 = 1 << 26;
 /// Longer contents may be at most this many times as long as the compressed file. Compression
 /// reduces recordings to about a tenth. A file that is reduced far more was made to fill the

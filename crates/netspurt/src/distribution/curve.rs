@@ -30,7 +30,7 @@ impl QuantileCurve {
         (self.piece(number), self.place(number))
     }
 
-    /// Returns the piece that begins at a knot.
+    /// Returns the piece that begins at the knot `number`.
     fn piece(&self, number: usize) -> Piece {
         let [value, next] = [self.knots[number], self.knots[number + 1]];
         Piece { value, slope: (next - value) / self.step }

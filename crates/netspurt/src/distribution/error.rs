@@ -18,7 +18,7 @@ pub struct DistributionError {
     pub name: String,
     /// The key with the mistake; empty if the mistake is in the name or in the quantity.
     pub key: String,
-    /// The value of that key as written; empty if there is none.
+    /// The value of that key as written; empty if the text gives no value.
     pub value: String,
     /// The mistake.
     pub message: String,

@@ -18,7 +18,7 @@ pub enum DistributionUnit {
 }
 
 impl DistributionUnit {
-    /// The greatest value. A double holds every whole number up to it exactly.
+    /// The greatest value that can be drawn. A double holds every whole number up to it exactly.
     pub(super) const MOST: f64 = 9e15;
 
     /// The least value that can be drawn.

@@ -17,7 +17,7 @@ use super::sum_difference::SumDifference;
 /// The least and the greatest rate for which the formulas are used, in connections per second.
 pub(super) const RATES: [f64; 2] = [0.1, 1e6];
 
-/// The number of past values from which each process computes the next one, as in ns-2.
+/// The number of past values from which each process computes its next value, as in ns-2.
 const ARRIVALS_ORDER: usize = 999;
 const REQUESTS_ORDER: usize = 4999;
 
@@ -103,10 +103,10 @@ impl PackmimeRequests {
 /// Sizes of replies. Runs of downloads and runs of validations alternate.
 #[derive(Clone, Debug)]
 pub(super) struct PackmimeReplies {
-    /// The lengths of the runs of validations and of downloads.
+    /// The distributions of the run lengths: first of validations, then of downloads.
     runs: [Weibull; 2],
     downloads: bool,
-    /// The number of replies that this run still has.
+    /// The number of replies that remain in the present run.
     left: u64,
 }
 
@@ -135,8 +135,8 @@ impl PackmimeReplies {
     }
 }
 
-/// Returns the distributions of the lengths of runs, of validations and of downloads. A length is
-/// rounded up when it is drawn.
+/// Returns the distributions of the run lengths: first of validations, then of downloads. A length
+/// is rounded up when it is drawn.
 pub(super) fn run_lengths(rate: f64) -> [Weibull; 2] {
     let run = |scale, odds| Weibull { scale, power: 1.0 / by_rate(odds, rate) };
     [run(0.775, [0.718, 0.357]), run(3.11, [1.293, 0.316])]

@@ -1,10 +1,10 @@
 //! PackMime's sizes of requests and replies: fitted quantiles.
 //!
-//! A request or a reply is of a smaller or of a larger kind. The quantiles of the smaller kind are
-//! a curve over the probability p. For the larger kind the curve gives log2 of the octets over
-//! log2(1 - p). Before its first knot this curve is a straight line, and so the largest sizes have
-//! a Pareto distribution. The numbers are those of ns-2.35; its authors fitted them to their
-//! captures. Knots on the straight lines are left out.
+//! A request or a reply is of a smaller or of a larger kind. For the smaller kind, the curve gives
+//! the octets as a function of the probability p. For the larger kind, the curve gives log2 of the
+//! octets as a function of log2(1 - p). Before its first knot this curve is a straight line, and so
+//! the largest sizes have a Pareto distribution. The numbers are those of ns-2.35; its authors
+//! fitted them to their captures. Knots on the straight lines are left out.
 
 use super::curve::QuantileCurve;
 

@@ -24,7 +24,8 @@ fn draws(text: &str, unit: DistributionUnit) -> Vec<f64> {
 
 const DRAWS: u32 = 100_000;
 
-/// The number of standard errors by which a figure may be off.
+/// The number of standard errors by which a measured share or mean may differ from its expected
+/// value.
 const ERRORS: f64 = 4.5;
 
 fn mean(values: &[f64]) -> f64 {
@@ -54,7 +55,7 @@ fn assert_mean(text: &str, unit: DistributionUnit, expected: f64, deviation: f64
 }
 
 #[test]
-fn a_plain_quantity_is_always_drawn() {
+fn every_draw_of_a_plain_quantity_is_this_quantity() {
     assert_eq!(sampler("8 kB", Octets).octets(), 8000);
     assert_eq!(sampler("20 ms", Span).span(), Duration::from_millis(20));
     assert_eq!(sampler("3", Count).count(), 3);
@@ -111,7 +112,7 @@ fn pareto_distributions_have_their_quantiles_and_means() {
     assert_quantiles("pareto:shape=1.2,least=1 kB", Octets, |p| 1e3 * (1.0 - p).powf(-1.0 / 1.2));
     assert_mean("pareto:shape=5,least=1 kB", Octets, 1250.0, 1250.0 / 15_f64.sqrt());
     assert_eq!(parse("pareto:shape=1.2,least=1 kB", Octets).mean(), Some(1e3 * 1.2 / (1.2 - 1.0)));
-    // The same distribution, described by its mean.
+    // This is the distribution of the lines above, described by its mean.
     assert_quantiles("pareto:shape=1.2,mean=6 kB", Octets, |p| 1e3 * (1.0 - p).powf(-1.0 / 1.2));
     assert_eq!(parse("pareto:shape=1,least=1 kB", Octets).mean(), None);
 }
@@ -133,7 +134,7 @@ fn a_truncated_pareto_distribution_is_the_whole_one_up_to_its_greatest_value() {
         let expected = 1e3 + sum * span / f64::from(strips);
         let told = parse(&text, Octets).mean().unwrap();
         assert!((told / expected - 1.0).abs() < 1e-6, "{text}: {told}, {expected}");
-        // The same distribution, described by its mean.
+        // The mean describes the distribution that the least value describes above.
         let (least, most) = (pareto::least(family::Start::Mean(told), shape, Some(1e5)), 1e5);
         assert!((least.unwrap() - 1e3).abs() < 1e-6, "{shape}: {least:?} below {most}");
     }

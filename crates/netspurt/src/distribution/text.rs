@@ -62,9 +62,10 @@ impl Distribution {
     /// - A quantity alone is a constant: `8 kB`, `20 ms`, `3`. Gaps of equal length are `every:20
     ///   ms`.
     /// - Sizes, times and gaps may be `uniform:from=1 kB,to=20 kB`, `exponential:mean=8 kB`,
-    ///   `lognormal:median=900 B,sigma=1.6` (or `mean`), `weibull:shape=0.7,mean=20 ms` and
-    ///   `pareto:shape=1.2,least=1 kB`. Instead of `least`, a Pareto distribution may have `mean`,
-    ///   the mean of all draws. `most` truncates it.
+    ///   `lognormal:median=900 B,sigma=1.6`, `weibull:shape=0.7,mean=20 ms` and
+    ///   `pareto:shape=1.2,least=1 kB`. A lognormal distribution may have `mean` instead of
+    ///   `median`. A Pareto distribution may have `mean`, the mean of all draws, instead of
+    ///   `least`. `most` truncates a Pareto distribution.
     /// - Counts may be `uniform:from=1,to=9` and `geometric:mean=5`.
     /// - Gaps may be `poisson:rate=50/s`.
     /// - PackMime-HTTP has the gaps `packmime:rate=18/s`, the sizes `packmime-request:rate=18/s`

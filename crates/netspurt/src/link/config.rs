@@ -30,8 +30,8 @@ pub struct LinkConfig {
     pub queue: Queue,
     /// Losses, duplicates and delayed frames; `None` for a clean link.
     pub effects: Option<Effects>,
-    /// The handovers to another path, in the order of time. A handover begins when the one before
-    /// it has ended, or later.
+    /// The handovers to another path, in the order of time. No handover begins before the previous
+    /// handover has ended.
     pub handovers: Vec<Handover>,
 }
 

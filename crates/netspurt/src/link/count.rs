@@ -1,6 +1,6 @@
 //! Counts the frames of one direction of a link.
 
-/// The sums of one direction of a link, in frames.
+/// The counts of one direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCount {
     /// Frames whose transmission has ended, including lost ones.
@@ -21,7 +21,7 @@ pub struct LinkCount {
 }
 
 impl LinkCount {
-    /// Subtracts these frames and octets from the carried ones and returns the sums.
+    /// Returns the counts after a subtraction of the given frames and octets from the carried ones.
     pub(super) fn without(self, (packets, bytes): (u32, u64)) -> Self {
         Self {
             carried: self.carried - u64::from(packets),

@@ -49,8 +49,9 @@ impl DropTail {
     /// Reports the departures that precede an arrival at `now`; the arrival was scheduled at
     /// `since`.
     ///
-    /// Of two events at one instant the one that was scheduled first happens first, as in any event
-    /// calendar. A departure is scheduled when its transmission starts.
+    /// If two events are due at the same instant, the event that was scheduled first happens first,
+    /// as in any event calendar. A departure is scheduled when the transmission of its frame
+    /// starts.
     #[inline(always)]
     fn settle_before<F: Frame>(&mut self, now: Time, since: Time, transit: &mut Transit<F>) {
         while let Some((depart, size)) = self.backlog.next()
@@ -74,7 +75,8 @@ impl DropTail {
         }
     }
 
-    /// Processes a frame. On a plain line, returns the frame's arrival, which is not stored yet.
+    /// Processes a frame. If the line is plain (see `Line::is_plain`), returns the frame's arrival,
+    /// which is not stored yet.
     ///
     /// This function and those that it calls are inlined into their callers: calls would cost a
     /// tenth of the time of a hop.

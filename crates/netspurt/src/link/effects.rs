@@ -9,7 +9,7 @@ use crate::stage::Frame;
 use crate::timeline::Timeline;
 use crate::units::{Duration, Time};
 
-/// Selects the frames of an effect. A frame is selected if any of the rules selects it.
+/// Selects the frames of an effect by rules. A frame is selected if any rule selects it.
 ///
 /// ```
 /// use netspurt::link::Pick;
@@ -22,15 +22,16 @@ use crate::units::{Duration, Time};
 #[derive(Clone, Debug, Default)]
 pub struct Pick {
     seen: u64,
-    /// Frames by their number in the order of arrival, from 1; the highest number is first.
+    /// Selects frames by their number in the order of arrival at the link, from 1. The highest
+    /// number is first in this list.
     nth: Vec<u64>,
-    /// Packets by their number in the flow. If a number is in the list *n* times, the first *n*
-    /// transmissions of the packet are selected.
+    /// Selects packets by their number in the flow. If a number is in the list *n* times, the first
+    /// *n* transmissions of the packet are selected.
     packets: Vec<u64>,
     /// For each flow, the octets of its largest packet so far. Only the last packet of a flow, or
     /// of a message, is smaller.
     full_bytes: Vec<(u64, u16)>,
-    /// For each destination endpoint, the octets of each message, if the flow has messages.
+    /// For each destination end, the octets of each message; `None` if the flow has no messages.
     messages: Messages,
     random: Option<(Chance, Stream)>,
     bursts: Option<Bursts>,
@@ -64,7 +65,7 @@ impl Chance {
     }
 }
 
-/// For each destination endpoint, the octets of each message, if the flow has messages.
+/// For each destination end, the octets of each message; `None` if the flow has no messages.
 pub type Messages = Arc<[Option<NonZero<u64>>]>;
 
 /// The two-state model of Gilbert (1960) and Elliott (1963), with one step per frame or per span of
@@ -215,11 +216,11 @@ pub struct Effects {
     /// Selects frames that are lost after the queue. They have taken room in the queue and
     /// transmission time.
     pub loss: Option<Pick>,
-    /// Selects frames that are duplicated. The copy arrives later than the frame by this time.
+    /// Selects frames that are duplicated. The duration is the delay of the copy after the frame.
     pub duplicate: Option<(Pick, Duration)>,
-    /// Selects frames that are delayed by this time.
+    /// Selects frames that are delayed. The duration is their additional delay.
     pub reorder: Option<(Pick, Duration)>,
-    /// Delays each frame with more than this many octets by this time.
+    /// Delays each frame that has more octets than the number, by the duration.
     pub long: Option<(u32, Duration)>,
 }
 

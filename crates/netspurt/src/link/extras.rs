@@ -73,8 +73,8 @@ impl Extras {
         if self.handovers.refuses(now) { Some(DropReason::Handover) } else { lost }
     }
 
-    /// When a handover drops a frame from the queue; `None` if none does. The frame came at `now`,
-    /// and its transmission would end at `end`.
+    /// When a handover drops a frame from the queue; `None` if no handover does. The frame came at
+    /// `now`, and its transmission would end at `end`.
     pub(super) fn flushes(&self, now: Time, end: Time) -> Option<Time> {
         if self.handovers.is_empty() { None } else { self.handovers.flushes(now, end) }
     }
@@ -85,7 +85,7 @@ impl Extras {
         self.losses.insert(place, FutureLoss { at, end, parcel });
     }
 
-    /// Removes the next frame that was lost by `now`.
+    /// Removes and returns the next frame that was lost by `now`.
     pub(super) fn next_lost(&mut self, now: Time) -> Option<FutureLoss> {
         self.losses.front().filter(|loss| loss.at <= now)?;
         self.losses.pop_front()

@@ -9,11 +9,11 @@ use crate::units::Time;
 
 use super::transit::Parcel;
 
-/// Whether a frame may arrive before one that left earlier.
+/// Whether a frame may arrive before a frame that left earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// No: the frame arrives at its own time or directly behind the earlier one, whichever is
-    /// later.
+    /// No: the frame arrives at its own time, or directly behind the earlier frame if that frame
+    /// arrives later.
     Fifo,
     /// Yes: each frame keeps its own propagation delay.
     Overtaking,
@@ -23,7 +23,7 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrival {
     /// When the frame arrives. The arrival was scheduled at the start of the frame's transmission.
-    /// It was caused by the event that made the frame enter the link.
+    /// Its cause is the event that made the frame enter the link.
     pub when: Appointment,
     /// The frame.
     pub parcel: Parcel,
@@ -90,7 +90,7 @@ pub(super) struct Overtaking {
     count: u64,
     /// The latest arrival of the frames added so far.
     last: Time,
-    /// The number of frames that arrived before one that had been added earlier.
+    /// The number of frames that arrived before a frame that had been added earlier.
     overtook: u64,
 }
 
@@ -102,7 +102,7 @@ impl Overtaking {
         self.count += 1;
     }
 
-    /// The number of frames that have arrived before one that had been added earlier.
+    /// The number of frames that have arrived before a frame that had been added earlier.
     pub(super) fn overtook(&self) -> u64 {
         self.overtook
     }
@@ -123,8 +123,8 @@ impl Overtaking {
     }
 }
 
-/// A frame that may be overtaken. The largest frame in the heap arrives next. Of frames that arrive
-/// together, the one that left first is the largest.
+/// A frame that may be overtaken. The largest frame in the heap arrives next. If frames arrive
+/// together, the frame that left first is the largest of them.
 #[derive(Debug)]
 struct Travelling {
     arrival: Arrival,

@@ -9,11 +9,11 @@ pub struct Handover {
     pub at: Time,
     /// The dead time: for this span after `at`, the link transmits nothing.
     pub dead: Duration,
-    /// What happens to frames that are queued or in transmission at that instant.
+    /// What happens to frames that are queued or in transmission at the handover.
     pub queue: QueueFate,
     /// What happens to frames that arrive at the link during the dead time.
     pub arrivals: ArrivalFate,
-    /// What happens to frames that have been transmitted and have not arrived.
+    /// What happens to frames that have been transmitted and have not arrived at the handover.
     pub in_flight: FlightFate,
 }
 
@@ -49,7 +49,8 @@ pub enum FlightFate {
     /// The dead time is added to the delay of the frames.
     Hold,
     /// The frames arrive by the old path. A copy of each leaves by the new path when the dead time
-    /// ends. On a link that keeps the order, frames on the old path would wait for the copies.
+    /// ends. This needs a link on which frames may overtake others. On a link that keeps the order,
+    /// later frames on the old path would wait for the copies.
     Copy,
 }
 
@@ -64,11 +65,11 @@ pub(super) struct Handovers {
 /// What handovers do to a frame on its way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FlightChange {
-    /// When the frame is dropped.
+    /// When the frame is dropped; `None` if no handover drops it.
     pub(super) dropped: Option<Time>,
     /// How much later the frame arrives.
     pub(super) delay: Duration,
-    /// When a copy of the frame leaves by the new path.
+    /// When a copy of the frame leaves by the new path; `None` if there is no copy.
     pub(super) copied: Option<Time>,
 }
 
@@ -92,8 +93,8 @@ impl Handovers {
         handover.is_some_and(|handover| handover.arrivals == ArrivalFate::Drop)
     }
 
-    /// When a handover drops a frame from the queue; `None` if none does. The frame came at `now`,
-    /// and its transmission would end at `end`.
+    /// When a handover drops a frame from the queue; `None` if no handover does. The frame came at
+    /// `now`, and its transmission would end at `end`.
     pub(super) fn flushes(&self, now: Time, end: Time) -> Option<Time> {
         let ahead = self.all[self.next..].iter().skip_while(|handover| handover.at <= now);
         let mut due = ahead.take_while(|handover| handover.at < end);

@@ -18,7 +18,7 @@ pub(super) struct Line {
     serializer: Serializer,
     /// The propagation delay, if it is constant and there are no extras.
     delay: Duration,
-    /// The propagation delay, if it changes and there are no extras.
+    /// The propagation delay, if it changes with time and there are no extras.
     moving: Option<Box<Delay>>,
     /// The frames on their way, if they may not overtake each other.
     flight: Flight,
@@ -94,8 +94,8 @@ impl Line {
         }
     }
 
-    /// When a handover drops `parcel` from the queue; `None` if none does. The frame came at `now`,
-    /// and its transmission would end at `end`. After the drop the transmitter is free.
+    /// When a handover drops `parcel` from the queue; `None` if no handover does. The frame came at
+    /// `now`, and its transmission would end at `end`. After the drop the transmitter is free.
     #[inline(never)]
     pub(super) fn flush(&mut self, now: Time, end: Time, parcel: Parcel) -> Option<Time> {
         let extras = self.extras.as_mut()?;
@@ -173,8 +173,8 @@ impl Line {
         self.serializer.transmit(now, size)
     }
 
-    /// The arrival on a plain line of a frame whose transmission has been fixed. `by` is the event
-    /// that caused the frame to enter.
+    /// Returns when a frame arrives on a plain line. The start and the end of its transmission are
+    /// already fixed. `by` is the event that caused the frame to enter.
     #[inline(always)]
     pub(super) fn arrival(
         &mut self,
@@ -189,7 +189,8 @@ impl Line {
         Arrival { when: Appointment { at, since: start, by }, parcel }
     }
 
-    /// Sends a frame whose transmission has been fixed, on any line.
+    /// Sends a frame, on a line with or without extras. The start and the end of its transmission
+    /// are already fixed.
     pub(super) fn launch<F: Frame>(
         &mut self,
         by: (Time, Time),

@@ -70,8 +70,8 @@ impl Managed {
             let size = parcel.size_bytes();
             let span = self.line.transmit(now, size);
             self.in_service = Some((span.1, size));
-            // Events at one instant are ordered by the start of the transmission, not by the
-            // frame's entry.
+            // The event that made the frame enter is not known here. Arrivals at the same instant
+            // are therefore ordered only by the start of their transmissions.
             self.line.launch((Time::ZERO, Time::ZERO), span, parcel, transit);
         }
     }
@@ -94,8 +94,8 @@ impl Managed {
         }
     }
 
-    /// The next arrival, or the next departure for which a frame waits; such a departure precedes
-    /// everything else at its instant.
+    /// The next arrival, or the end of the present transmission if a frame waits for this end. The
+    /// end of a transmission precedes everything else at its instant.
     #[inline(never)]
     pub(super) fn appointment(&self) -> Option<Appointment> {
         let waits = self.discipline.waiting().0 > 0;

@@ -13,7 +13,7 @@ pub enum Rate {
     Constant(BitRate),
     /// Rates that follow each other, each for some time.
     Following(Rates),
-    /// Opportunities: given instants. At each, the link may transmit a given number of octets.
+    /// Opportunities. At each given instant, the link may transmit a given number of octets.
     AtInstants(Opportunities),
 }
 
@@ -86,7 +86,8 @@ impl Rate {
         }
     }
 
-    /// The rate at the start of a run, if it is not constant.
+    /// Returns the rate as a transmitter uses it from the start of a run; `None` if the rate is
+    /// constant.
     pub(super) fn moving(&self) -> Option<MovingRate> {
         match self {
             Self::Constant(_) => None,

@@ -39,7 +39,8 @@ fn frame(id: u64) -> Segment {
     Segment { id: TransmissionId::from_bits(id), size_bytes: 1000, ..Segment::default() }
 }
 
-/// Pushes frame `i` at `times[i]` and returns the arrivals: (milliseconds, id).
+/// Pushes frame `i` at `times[i]`. Returns the arrivals, as (milliseconds, id), and the reported
+/// events.
 fn arrivals(config: LinkConfig, times: &[Time]) -> (Vec<(u64, u64)>, Vec<Event<Segment>>) {
     let mut link = SingleLink::new(0, config, ALL);
     let mut out = Vec::new();
@@ -57,7 +58,7 @@ fn arrivals(config: LinkConfig, times: &[Time]) -> (Vec<(u64, u64)>, Vec<Event<S
 }
 
 #[test]
-fn three_buffers_hold_one_in_service_and_two_waiting() {
+fn three_buffers_hold_one_frame_in_transmission_and_two_that_wait() {
     let (out, events) = arrivals(modem(), &[Time::ZERO; 5]);
     assert_eq!(out, [(1000, 0), (2000, 1), (3000, 2)]);
     let dropped: Vec<u64> = events
@@ -219,7 +220,7 @@ fn frames_that_arrive_before_an_earlier_one_are_counted() {
 }
 
 #[test]
-fn random_losses_come_at_their_rate_and_in_bursts_of_their_length() {
+fn random_losses_have_the_given_rate_and_bursts_the_given_mean_length() {
     let n = 200_000;
     let mut even = Pick::default().random(Chance::Frame(0.02), Stream::named(1, "even"));
     let lost = (0..n).filter(|_| even.picks(Time::ZERO, &frame(0))).count();

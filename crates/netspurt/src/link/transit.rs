@@ -51,9 +51,9 @@ impl Parcel {
     }
 }
 
-/// A frame at its place in the transit. A simulated segment fills one cache line. This line has
-/// usually left the first cache when the frame arrives, so the alignment avoids the fetch of a
-/// second line.
+/// A frame at its place in the transit. A simulated segment fills one cache line. When the frame
+/// arrives, this line is usually no longer in the first-level cache. Because of the alignment, the
+/// processor then fetches one line instead of two.
 #[derive(Debug)]
 #[repr(align(64))]
 struct StoredFrame<F>(F);

@@ -62,7 +62,7 @@ enum Queued {
 }
 
 impl Link {
-    /// The link direction numbered `index` in events.
+    /// Makes a direction of a link. `index` is its number in events.
     pub fn new(index: u32, config: LinkConfig) -> Self {
         let (mtu, queue) = (config.mtu, config.queue.clone());
         let line = Line::new(index, config);
@@ -80,8 +80,8 @@ impl Link {
         Self { most_bytes: mtu.map_or(u32::MAX, Mtu::bytes), mtu, queued }
     }
 
-    /// The sums of the link up to the last frame or the last [`settle`](Self::settle). Frames that
-    /// were then queued or in transmission are not counted as carried.
+    /// The counts of the link up to the last frame or the last [`settle`](Self::settle). Frames
+    /// that were then queued or in transmission are not counted as carried.
     pub fn count(&self) -> LinkCount {
         match &self.queued {
             Queued::DropTail(link) => link.count(),
@@ -126,8 +126,8 @@ impl Link {
         transit: &mut Transit<F>,
     ) -> Option<Arrival> {
         if parcel.size_bytes() > self.most_bytes {
-            // This copies the fields. `when` itself can stay in registers, because no pointer to it
-            // is passed.
+            // This copies the fields, so no pointer to `when` is passed, and `when` can stay in
+            // registers.
             let Appointment { at, since, by } = when;
             self.take_in_too_big(Appointment { at, since, by }, parcel, transit);
             return None;

@@ -9,9 +9,9 @@ use super::{EARTH_KM, Elements, OrbitError, Utc, Vector};
 /// Air Force Space Command's program (AFSPC): WGS-72, and the sidereal time of that program.
 ///
 /// There is one difference. If the inclination is below 11.5°, and the Moon and the Sun move the
-/// node through zero, the perigee of that program jumps. In the set 23599 of the verification, the
-/// jump is about a kilometre. The published states do not have this jump (Vallado et al. 2006), and
-/// the positions here do not have it.
+/// node through zero, the perigee that AFSPC's program computes jumps. In the set 23599 of the
+/// verification, the jump is about a kilometre. The published states do not have this jump (Vallado
+/// et al. 2006), and the positions here do not have it.
 ///
 /// ```
 /// use netspurt::orbit::{Heights, Satellite};

@@ -37,7 +37,7 @@ impl GroundSite {
         Vector([cos, 0.0, sin]).turned(self.angle(at))
     }
 
-    /// Returns the elevation of the position `seen`, less the site's least elevation [rad].
+    /// Returns the elevation of the position `seen` minus the site's least elevation [rad].
     /// Refraction is left out.
     pub(super) fn clearance(&self, at: Utc, seen: Vector) -> f64 {
         let towards = seen - self.position(at);

@@ -8,7 +8,7 @@ fn at(text: &str) -> Utc {
 
 const START: &str = "1999-07-01";
 
-/// A satellite at an arbitrary place of a circular orbit.
+/// A satellite in a circular orbit. Its place in the orbit does not matter for the tests.
 fn circular(height: f64, inclination: f64, node: f64) -> Station {
     let heights = Heights {
         apogee: height,
@@ -40,13 +40,13 @@ fn day(step_s: i64) -> Search {
 }
 
 /// The distance between a point on a circle of radius `r` and a point on a circle of radius `s`.
-/// Their directions from the common centre are `angle` apart.
+/// Seen from the common centre, the two points are `angle` apart.
 fn chord(r: f64, s: f64, angle: f64) -> f64 {
     (r * r + s * s - 2.0 * r * s * libm::cos(angle)).sqrt()
 }
 
 #[test]
-fn relays_at_two_longitudes_are_a_chord_apart() {
+fn the_distance_of_two_relays_is_the_chord_between_their_longitudes() {
     let apart = path(&[geo(-41.0), geo(-174.0)]).at(at("2026-03-01T07:00:00Z")).unwrap();
     let radius = 42_164.17;
     assert!((apart.km - chord(radius, radius, 133_f64.to_radians())).abs() < 1e-6);
@@ -169,7 +169,7 @@ fn an_atmosphere_shortens_passes_in_space() {
 }
 
 #[test]
-fn a_path_has_one_leg_fewer_than_stations_and_each_must_be_clear() {
+fn the_length_of_a_path_is_the_sum_of_its_legs_and_every_leg_must_be_clear() {
     let (ground, relay, other) = (site(32.5, -106.6, 0.0), geo(-174.17), geo(-41.0));
     let now = at(START);
     let leg = |a: &Station, b: &Station| path(&[a.clone(), b.clone()]).at(now).unwrap();
@@ -186,7 +186,7 @@ fn delays_are_lengths_over_the_speed_of_light_in_whole_nanoseconds() {
     let from = at(START);
     let points = path_delays(&both, from, from.after(2.5), 1_000_000_000).unwrap();
     let ns: Vec<u64> = points.iter().map(|point| point.delay.as_nanos()).collect();
-    // 42164.17 - 6378.137 = 35786.033 km, over 299792.458 km/s.
+    // 42164.17 - 6378.137 = 35786.033 km, divided by 299792.458 km/s.
     assert_eq!(ns, [119_369_357; 4]);
     let blocked = path(&[site(0.0, 10.0, 0.0), geo(-170.0)]);
     let error = path_delays(&blocked, from, from.after(1.0), 1_000_000_000).unwrap_err();
@@ -415,10 +415,10 @@ type PublishedState = (f64, [f64; 3]);
 
 /// Element sets and states [min after the epoch, km] of the verification of SGP4: Vallado,
 /// Crawford, Hujsak, Kelso, Revisiting Spacetrack Report #3, AIAA 2006-6753, `SGP4-VER.TLE` and
-/// `tcppver.out`. The orbits are: low and eccentric, low and circular, in half-day resonance,
-/// synchronous with the Lyddane branch, sun-synchronous, and synchronous in the equator. In
-/// another, the node passes zero between both states. The last one has its perigee inside the
-/// Earth. `python/tests/test_orbit.py` compares all states, where the files are installed.
+/// `tcppver.out`. The first six orbits are: low and eccentric, low and circular, in half-day
+/// resonance, synchronous with the Lyddane branch, sun-synchronous, and synchronous in the equator.
+/// In the seventh orbit, the node passes zero between both states. The eighth orbit has its perigee
+/// inside the Earth. `python/tests/test_orbit.py` compares all states if the files are installed.
 const VERIFICATION: [(&str, [PublishedState; 2]); 8] = [
     (
         "1 00005U 58002B   00179.78495062  .00000023  00000-0  28098-4 0  4753\n\

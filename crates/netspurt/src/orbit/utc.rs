@@ -79,8 +79,8 @@ fn midnight(date: NaiveDate) -> Option<Utc> {
 impl FromStr for Utc {
     type Err = OrbitError;
 
-    /// Reads `1999-07-01` or `1999-07-01T12:00:00`, the latter also with a fraction of a second and
-    /// a `Z`. All are UTC.
+    /// Reads `1999-07-01` or `1999-07-01T12:00:00`. The second form may also have a fraction of a
+    /// second and a `Z`. All texts are UTC.
     fn from_str(text: &str) -> Result<Self, OrbitError> {
         let plain = text.trim().trim_end_matches('Z').replace(' ', "T");
         let day = || plain.parse::<NaiveDate>().ok().and_then(midnight);

@@ -38,7 +38,7 @@ pub(super) trait HostType: Sized {
     /// the number of requests. Returns zeros for any other host.
     fn planned(&self) -> ([u64; 2], u32);
 
-    /// The prober of the host, if it has one.
+    /// The prober of the host; `None` if the host does not probe.
     fn prober(&self) -> Option<&EchoProbes> {
         None
     }

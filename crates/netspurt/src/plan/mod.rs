@@ -33,9 +33,9 @@ pub use traffic::{PlannedEnd, PlannedFlow, Traffic};
 pub struct PlannedLink {
     /// The name of the link.
     pub name: String,
-    /// The direction.
+    /// The direction of the link that this value describes.
     pub direction: Direction,
-    /// Its configuration.
+    /// The configuration of this direction.
     pub config: LinkConfig,
 }
 
@@ -54,7 +54,8 @@ pub struct Plan {
     pub flows: Vec<PlannedFlow>,
     /// The populations: connections that arrive and end during the run.
     pub populations: Vec<Arc<PlannedPopulation>>,
-    /// The tasks of the connections of a population that uses the kernel's TCP, by start time.
+    /// The tasks of the connections of a population that uses the kernel's TCP, by start time;
+    /// `None` without such a population.
     pub visits: Option<Vec<Task>>,
     /// Whether links may fragment packets.
     pub fragments: bool,
@@ -68,7 +69,7 @@ pub struct Plan {
     pub connections: bool,
     /// The captures that are written.
     pub captured: Capturing,
-    /// The maximum number of rows that all recorded tables may have together.
+    /// The maximum number of rows that all recorded tables may have together; `None` for no limit.
     pub most_rows: Option<u64>,
     /// Estimators that get each sample but do not influence the run.
     pub shadows: Vec<EstimatorConfig>,

@@ -62,8 +62,9 @@ pub struct Network {
     pub links: Vec<LinkConfig>,
     /// The ends of the flows, two for each flow, each with the number of its node.
     pub ends: Vec<(NetworkEnd, u32)>,
-    /// The tasks of the connections of a population that uses the kernel's TCP, by start time.
-    /// The hosts of these connections are like the hosts of programs.
+    /// The tasks of the connections of a population that uses the kernel's TCP, by start time;
+    /// `None` without such a population. The hosts of these connections are like the hosts of
+    /// programs.
     pub visits: Option<Vec<Task>>,
     /// Whether each connection of a population has a row in the tables.
     pub connections: bool,
@@ -75,7 +76,7 @@ pub struct Network {
     pub wanted: Wanted,
     /// The captures that are written.
     pub captured: Capturing,
-    /// The maximum number of rows that all recorded tables may have together.
+    /// The maximum number of rows that all recorded tables may have together; `None` for no limit.
     pub most_rows: Option<u64>,
     /// Estimators that get each sample but do not influence the run.
     pub shadows: Vec<EstimatorConfig>,

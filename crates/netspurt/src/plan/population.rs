@@ -13,13 +13,13 @@ use super::traffic::PlannedEnd;
 /// A population, with the distributions from which its connections are drawn.
 #[derive(Debug)]
 pub struct PlannedPopulation {
-    /// Its name.
+    /// The name of the population.
     pub name: String,
-    /// The number of the node that opens its connections.
+    /// The number of the node that opens the connections.
     pub from: u32,
     /// The number of the other node.
     pub to: u32,
-    /// Whether its packets are IPv6.
+    /// Whether the packets are IPv6.
     pub ipv6: bool,
     /// The TCP at both ends.
     pub end: PlannedEnd,
@@ -72,12 +72,12 @@ pub struct ArrivingConnections {
 }
 
 impl PlannedPopulation {
-    /// Whether both ends of its connections use the kernel's TCP.
+    /// Whether both ends of the population's connections use the kernel's TCP.
     pub fn is_real(&self) -> bool {
         matches!(self.end, PlannedEnd::Kernel(_))
     }
 
-    /// Whether its connections are transfers without replies.
+    /// Whether the population's connections are transfers without replies.
     pub fn is_of_transfers(&self) -> bool {
         self.drawn.reply.is_none()
     }
@@ -110,7 +110,7 @@ impl ArrivingConnections {
         arrivals
     }
 
-    /// The nodes at the two ends of its connections.
+    /// The nodes at the two ends of the connections.
     pub fn nodes(&self) -> [u32; 2] {
         [self.population.from, self.population.to]
     }

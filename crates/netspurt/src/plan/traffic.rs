@@ -11,7 +11,7 @@ use crate::units::{Duration, Time};
 use super::kernel_config::KernelTcp;
 
 /// The traffic of the flows of a group, for example transfers over TCP, or echo probes. The start
-/// in a task is that of the group's first flow.
+/// time in a task is that of the first flow of the group.
 #[derive(Debug)]
 pub enum Traffic {
     /// Connections between two ends that use the simulator's TCP.
@@ -85,7 +85,7 @@ impl PlannedEnd {
 /// One flow.
 #[derive(Debug)]
 pub struct PlannedFlow {
-    /// Its name.
+    /// The name of the flow.
     pub name: String,
     /// The number of the node at which it starts.
     pub from: u32,
@@ -95,7 +95,7 @@ pub struct PlannedFlow {
     pub ipv6: bool,
     /// When the flow starts.
     pub start: Time,
-    /// Its traffic.
+    /// The traffic of the flow.
     pub traffic: Arc<Traffic>,
 }
 

@@ -8,8 +8,9 @@ use crate::units::{Duration, Time};
 /// The effect of a step from one constant delay to another on an algorithm's timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adaptation {
-    /// The number of samples of the new delay until the timer is no longer below that delay, if
-    /// this ever happens. This is also the number of probes that are retransmitted spuriously.
+    /// The number of samples of the new delay after which the timer is never again below that
+    /// delay. If the timer rises steadily, this is also the number of probes that are retransmitted
+    /// spuriously.
     pub samples_short: u32,
     /// The number of samples of the new delay until the timer stays within a tenth of its final
     /// value.

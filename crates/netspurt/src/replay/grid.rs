@@ -62,7 +62,7 @@ pub struct GridPoint {
     pub g: f64,
     /// The number of probes that were retransmitted spuriously.
     pub spurious: u64,
-    /// The sum of the delays of those probes, in nanoseconds.
+    /// The sum of the delays of the probes that were retransmitted spuriously, in nanoseconds.
     pub spurious_ns: f64,
     /// The sum of the waits for lost probes, in nanoseconds.
     pub waited_ns: f64,
@@ -86,8 +86,9 @@ pub struct GridPoint {
 pub struct Front(Vec<GridPoint>);
 
 impl Front {
-    /// Adds a setting, unless an existing setting is at least as good in both measures. Removes
-    /// existing settings if the new setting is at least as good in both measures.
+    /// Adds a setting, unless an existing setting is at least as good in both measures. If the
+    /// setting is added, every existing setting that is at most as good in both measures is
+    /// removed.
     pub fn offer(&mut self, new: GridPoint) {
         // From setting to setting, the number of spurious retransmissions increases. The timers
         // therefore decrease.

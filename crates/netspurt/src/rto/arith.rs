@@ -53,7 +53,7 @@ impl FromStr for Ratio {
     }
 }
 
-/// A ratio is written as a decimal if nine decimals are exact.
+/// A ratio is written as a decimal if its denominator divides this number and is no power of two.
 const DECIMALS: u64 = 1_000_000_000;
 
 impl fmt::Display for Ratio {
@@ -115,7 +115,7 @@ impl Ratio {
         self.num <= self.den
     }
 
-    /// One minus the ratio. For a weight this is the gain.
+    /// One minus the ratio. If the ratio is a weight, the result is the gain that belongs to it.
     pub(super) const fn rest(self) -> Self {
         Self { num: self.den.saturating_sub(self.num), den: self.den }
     }

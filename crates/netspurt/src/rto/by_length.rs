@@ -5,16 +5,17 @@ use crate::units::Duration;
 
 /// The factor by which the weight of a sample shrinks with each later sample.
 const FADE: f64 = 255.0 / 256.0;
-/// The line is used only with at least this number of samples.
+/// The line is used only if the samples together have at least this weight. The newest sample has
+/// the weight 1.
 const SAMPLES_MIN: f64 = 16.0;
 /// The line is used only with at least this variance of the lengths, in square octets.
 const VARIANCE_MIN: f64 = 64.0;
 /// A span is shortened at most to the span divided by this number.
 const SHRINK_MAX: u64 = 8;
 
-/// A straight line of the delay over the length, by weighted least squares (West 1979, with weights
-/// that fade). Its fields are the means, the variance and the covariance, in octets and
-/// nanoseconds.
+/// A straight line that gives the delay as a function of the length. It is fitted by weighted least
+/// squares (West 1979, with weights that fade). The fields are the means, the variance and the
+/// covariance, in octets and nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LengthFit {
     weight: f64,
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn one_outlier_hardly_changes_the_line() {
+    fn rare_outliers_hardly_change_the_line() {
         let mut algorithm = by_length();
         for n in 0..500_u32 {
             let octets = if n % 2 == 0 { 40 } else { 256 };

@@ -119,7 +119,7 @@ pub struct Cocoa {
     overall: Smooth,
     /// When the estimate was last renewed by a sample, or aged.
     renewed: Time,
-    /// The estimate with its backoff.
+    /// The timer before the dither: the estimate times the factors of the timeouts.
     timer: Duration,
     /// The product of the factors of the timeouts, in halves.
     halves: u32,

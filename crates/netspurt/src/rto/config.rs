@@ -27,7 +27,8 @@ use crate::units::Duration;
 /// Makes [`EstimatorConfig`] from one line for each algorithm, with its name and its types.
 macro_rules! algorithms {
     ($($(#[$doc:meta])* $name:literal: $Algorithm:ident($Config:ident);)+) => {
-        /// Any algorithm with its constants, as scenarios and reports name a timer.
+        /// A timer algorithm with its constants. Scenarios and reports write it as a text, such as
+        /// `linux:rto_min=50ms`.
         ///
         /// ```
         /// use netspurt::rto::{EstimatorConfig, FixedConfig};
@@ -40,7 +41,7 @@ macro_rules! algorithms {
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum EstimatorConfig {
             $($(#[$doc])* $Algorithm($Config),)+
-            /// A foreign algorithm.
+            /// A foreign algorithm: its code is outside the core.
             Foreign(ForeignConfig),
         }
 
@@ -56,7 +57,7 @@ macro_rules! algorithms {
                 }
             }
 
-            /// The name of the algorithm; for a foreign algorithm, the whole text.
+            /// The name of the algorithm; for a foreign algorithm, the whole text that names it.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$Algorithm(_) => $name,)+

@@ -11,11 +11,11 @@ use super::{EstimatorConfig, FixedConfig, MillsConfig, Rfc793Config, RtoEstimato
 /// An algorithm and its expected behaviour.
 struct Algorithm {
     config: EstimatorConfig,
-    /// The minimum and the maximum RTO that its documentation gives.
+    /// The minimum and the maximum RTO that the algorithm's documentation gives.
     bounds: (Duration, Duration),
-    /// Whether it ignores ambiguous samples.
+    /// Whether the algorithm ignores ambiguous samples.
     karn: bool,
-    /// Whether timeouts lengthen its timer.
+    /// Whether timeouts lengthen the algorithm's timer.
     backs_off: bool,
     /// Whether the backoff continues after progress without a sample.
     keeps_backoff: bool,

@@ -64,10 +64,10 @@ impl Keys for DatacenterConfig {
 /// The timer of V. Vasudevan et al., "Safe and effective fine-grained TCP retransmissions for
 /// datacenter communication", SIGCOMM '09: RFC 6298 with timers in microseconds.
 ///
-/// The minimum is 200 µs in place of the RFC's second. With a seed in `dither`, each timer is
-/// longer by a random part of up to a half: (RTO + rand(0.5) RTO) · 2^backoff. Senders that lost
-/// segments at the same time then retransmit at different times. The part is drawn with each sample
-/// and with each timeout.
+/// The minimum is 200 µs instead of the RFC's 1 s. With a seed in `dither`, each timer is longer by
+/// a random part of up to a half: (RTO + rand(0.5) RTO) · 2^backoff. Senders that lost segments at
+/// the same time then retransmit at different times. A new random part is drawn at each unambiguous
+/// sample and at each timeout.
 ///
 /// The end of a backoff and the response to a spurious timeout are those of [`Rfc6298`].
 ///

@@ -99,7 +99,8 @@ impl Eifel {
         Self { config, estimate: None, flight: 3, last: Duration::ZERO, backoff }
     }
 
-    /// The number of samples in a flight. If each segment is timed, this is the number of segments.
+    /// The number of samples in a flight, at least 3. If each segment is timed, this is the number
+    /// of segments, rounded up to an even number.
     fn flight(sample: &RttSample) -> u64 {
         let per_segment = sample.source == SampleSource::EachSegment;
         let samples = samples_in_flight(sample) * if per_segment { 2 } else { 1 };
@@ -198,7 +199,7 @@ mod tests {
     /// SRTT is 120 - 20 = 100 and the timer 100 + 180. In the fourth, Δ = 30 is below 60, so RTTVAR
     /// is 60 - 30/9 = 56.667, SRTT is 100 + 10 = 110 and the timer 110 + 170.
     #[test]
-    fn a_rise_is_followed_and_a_fall_leaves_the_variation() {
+    fn a_rise_moves_the_mean_and_the_variation_but_a_fall_moves_only_the_mean() {
         assert_eq!(micros(&after(&[90])), (90_000, 45_000, 225_000));
         assert_eq!(micros(&after(&[90, 180])), (120_000, 60_000, 300_000));
         assert_eq!(micros(&after(&[90, 180, 60])), (100_000, 60_000, 280_000));
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_timer_is_two_ticks_above_the_last_sample_at_least() {
+    fn the_timer_is_at_least_two_ticks_above_the_last_sample() {
         assert_eq!(after(&[100; 400]).rto(), ms(102));
         assert_eq!(after(&[]).rto(), ms(3000));
     }

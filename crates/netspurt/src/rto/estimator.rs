@@ -11,7 +11,7 @@ use crate::units::{Duration, Time};
 pub enum TimeoutKind {
     /// The retransmission timer, with data outstanding.
     Rto,
-    /// The retransmission timer, with the SYN of the end that opened outstanding.
+    /// The retransmission timer of the opening end, with its SYN outstanding.
     Syn,
     /// The retransmission timer of the accepting end, with its SYN-ACK outstanding.
     SynAck,
@@ -58,7 +58,7 @@ pub enum TimeoutKind {
 /// assert_eq!(timer.rto(), Duration::from_millis(120));
 /// ```
 pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
-    /// Processes a sample, or ignores it. The algorithm decides about ambiguous samples.
+    /// Takes a sample. The algorithm decides whether an ambiguous sample counts.
     fn on_sample(&mut self, sample: &RttSample);
 
     /// Called when a timer fired at `now`.
@@ -70,7 +70,8 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// The state of the timer, for records.
     fn state(&self) -> RtoState;
 
-    /// The mean deviation of the samples, for reports; by default the variation of the state.
+    /// The mean deviation of the samples, for reports. By default this is the `rttvar` of
+    /// [`state`](Self::state).
     fn deviation(&self) -> Option<Duration> {
         self.state().rttvar
     }
@@ -98,8 +99,8 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         }
     }
 
-    /// Restores the timer from before its backoff. By default it does nothing, which suits an
-    /// algorithm that has no backoff, or has a backoff that only a sample ends.
+    /// Sets the timer back to its value before the backoff. By default this does nothing, which
+    /// suits an algorithm without a backoff, and an algorithm whose backoff only a sample ends.
     fn end_backoff(&mut self) {}
 
     /// Called when an ACK acknowledged new data without giving a sample. `covers_timed` says
@@ -130,8 +131,8 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         None
     }
 
-    /// The state of [`packed`](Self::packed), as the place into which a packed state is read. The
-    /// caller calls this on a new estimator with the same constants.
+    /// Returns the same state as [`packed`](Self::packed), so that a packed state can be read back
+    /// into it. The caller calls this on a new estimator with the same constants.
     fn packed_mut(&mut self) -> Option<&mut dyn Packed> {
         None
     }

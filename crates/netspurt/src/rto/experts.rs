@@ -140,8 +140,8 @@ impl Experts {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When there are no experts or too many, a part is above 1, or the bounds contradict each
-    /// other.
+    /// When `experts` is zero or above 10 000, a gain or `alpha` is above 1, `unit` or `rtt_max` is
+    /// zero, or the bounds contradict each other.
     pub fn new(config: ExpertsConfig) -> Self {
         let config = checked(config);
         let n = f64::from(config.experts);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn no_sample_makes_all_weights_vanish() {
+    fn extreme_samples_leave_every_weight_above_zero() {
         let mut timer = Experts::new(ExpertsConfig::default());
         for rtt in [0, 18_000_000, 0, 1, 400, 18_000_000, 399] {
             sample(&mut timer, rtt);

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_room_for_a_backoff_the_timer_never_changes() {
+    fn timeouts_do_not_change_a_timer_whose_maximum_equals_its_value() {
         let mut timer = Fixed::new(FixedConfig::default());
         (0..40).for_each(|_| timer.on_timeout(Time::ZERO, TimeoutKind::Rto));
         assert_eq!(timer.rto(), Duration::from_secs(3));

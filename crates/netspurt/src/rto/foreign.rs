@@ -16,7 +16,7 @@ pub trait ForeignTimer: fmt::Debug + Send + Sync {
     fn build(&self) -> Box<dyn RtoEstimator>;
 }
 
-/// The access to foreign timers.
+/// Finds foreign timers by their texts.
 pub static FOREIGN_TIMERS: Seam<dyn ForeignTimer> = Seam::new();
 
 /// A foreign timer, named by its text.

@@ -58,9 +58,9 @@ impl Keys for FreeBsdConfig {
 /// srtt has five bits below the tick and rttvar four, with the gains of 4.4BSD. Round trips are
 /// counted as FreeBSD counts them with timestamps: one tick is added to the first sample, and none
 /// to later samples. The timer is max(min, S + 4V) times the backoff 1, 2, 4 ... 512, plus 200 ms
-/// of slop. After a sample that is counted as R ticks, the timer is at least R + 2 ticks. Timeouts
-/// of the handshake multiply the initial timer. After more than three timeouts, the next sample
-/// counts as the first.
+/// of slop. After a round trip of R ticks, the timer is at least R + 3 ticks. Timeouts of the
+/// handshake multiply the initial timer. After more than three timeouts, the next sample counts as
+/// the first.
 ///
 /// The backoff ends with an unambiguous sample (Karn and Partridge 1987), or when a timeout proves
 /// spurious.
@@ -89,7 +89,7 @@ pub struct FreeBsd {
 /// `TCP_MAXRXTSHIFT`: the count of timeouts stops at this number. FreeBSD's sender gives up after
 /// this many timeouts.
 const MAX_SHIFT: u32 = 12;
-/// From the tenth on, all factors of the table are 512: nine doublings.
+/// All factors of FreeBSD's table from the tenth on are 512, which is nine doublings.
 const MAX_DOUBLINGS: u32 = 9;
 /// `TCP_RTT_INVALIDATE`: after more timeouts than this, the mean is no longer used.
 const RTT_INVALIDATE: u32 = MAX_SHIFT / 4;
@@ -221,7 +221,7 @@ mod tests {
 
     /// The minimum before the slop is 30 ms, so no timer is below 230 ms.
     #[test]
-    fn a_quick_path_keeps_the_minimum_and_the_slop() {
+    fn the_timer_of_a_quick_path_is_the_minimum_plus_the_slop() {
         assert_eq!(after(&[0; 300]).current, 230);
         assert_eq!(after(&[1; 300]).current, 230);
     }

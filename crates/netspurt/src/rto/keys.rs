@@ -16,7 +16,7 @@ pub(super) enum Constant<'a> {
     MaybeSpan(&'a mut Option<Duration>),
     Ratio(&'a mut Ratio),
     Count(&'a mut u32),
-    /// A number in halves.
+    /// A number that is counted in halves.
     Halves(&'a mut u32),
     MaybeBytes(&'a mut Option<u64>),
     MaybeSeed(&'a mut Option<u64>),
@@ -24,7 +24,7 @@ pub(super) enum Constant<'a> {
     Deviations(&'a mut Deviations),
 }
 
-/// Divides `name:settings` into the name and the settings, if there are any.
+/// Divides `name:settings` at the colon. Without a colon, the settings are `None`.
 pub(super) fn name_and_settings(text: &str) -> (&str, Option<&str>) {
     match text.split_once(':') {
         None => (text.trim(), None),
@@ -83,7 +83,7 @@ fn read_setting(
     Ok(key)
 }
 
-/// Access to the constants of an algorithm by their names.
+/// Gives access to the constants of an algorithm by their names.
 pub(super) trait Keys {
     /// Every constant under the name of its field.
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)>;
@@ -115,7 +115,7 @@ impl fmt::Display for Contradiction {
     }
 }
 
-/// Returns the constants. Every algorithm's `new` begins with this check.
+/// Checks the constants and returns them. Every algorithm's `new` begins with this call.
 ///
 /// # Panics
 /// When the constants contradict each other.
@@ -301,7 +301,8 @@ pub struct EstimatorError {
     pub algorithm: String,
     /// The key that is wrong; empty if the name of the algorithm is wrong.
     pub key: String,
-    /// The value of the key, as it was written or as it is in effect; empty if there is none.
+    /// The value of the key: the written text, or the value of a constant that contradicts another.
+    /// Empty if the mistake is not a value.
     pub value: String,
     /// The mistake.
     pub message: String,

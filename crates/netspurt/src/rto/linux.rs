@@ -86,12 +86,12 @@ impl Keys for LinuxConfig {
 /// The timer of Linux 6 (`tcp_rtt_estimator`, `tcp_set_rto`, `tcp_retransmit_timer`), in integers
 /// of microseconds.
 ///
-/// rttvar stands for four deviations, and the timer is srtt + rttvar. Three rules differ from RFC
-/// 6298. First, a sample below the mean raises the deviation only by an eighth of what a sample
-///       above the mean would add. A path that becomes faster is no reason to wait longer. Second,
-///       rttvar rises immediately to the largest deviation of a round trip. At the end of each
-///       round trip it falls by a quarter of its distance to the largest deviation of that round
-///       trip. Third, the minimum `rto_min` applies to rttvar.
+/// rttvar stands for four deviations, and the timer is srtt + rttvar. Three rules differ from those
+/// of RFC 6298: first, a sample below the mean raises the deviation only by an eighth of what a
+/// sample above the mean would add, because a path that becomes faster is no reason to wait longer.
+/// Second, rttvar rises immediately to the largest deviation of a round trip. At the end of each
+/// round trip it falls by a quarter of its distance to the largest deviation of that round trip.
+/// Third, the minimum `rto_min` applies to rttvar.
 ///
 /// Only an unambiguous sample ends the backoff (`tcp_ack_update_rtt`, which cites RFC 6298).
 /// Progress and an undo do not end it: without a sample the timer stays doubled. The timer of a SYN
@@ -115,7 +115,7 @@ pub struct Linux {
     /// The timer before the first sample: `initial`, or `fallback`.
     unsampled: Duration,
     backoff: Backoff,
-    /// The backoff if the flow is thin.
+    /// The backoff while the flow is thin: `thin_linear` is on and few segments are outstanding.
     thin_backoff: Backoff,
     /// `icsk_retransmits`: the number of timeouts since snd_una advanced.
     retransmits: u32,
@@ -304,7 +304,8 @@ mod tests {
         RttSample { rtt: Duration::from_micros(rtt_us), round, ..RttSample::default() }
     }
 
-    /// A timer after `samples`. Each is a round trip in microseconds, with the number of its round.
+    /// A timer after `samples`. Each sample is a round trip in microseconds and the number of its
+    /// round.
     fn after(samples: &[(u64, u64)]) -> Linux {
         let mut timer = Linux::new(LinuxConfig::default());
         samples.iter().for_each(|(rtt, round)| timer.on_sample(&sample(*rtt, *round)));
@@ -320,9 +321,9 @@ mod tests {
         timer.rto().whole_units(MICROSECOND)
     }
 
-    /// The first sample becomes the mean, and twice the sample becomes the fourfold deviation, but
-    /// rttvar is at least 200 ms. By hand: 30 ms gives 30 + 200, and 150 ms gives 150 + 300, which
-    /// is three round trips.
+    /// The first sample becomes the mean. mdev, which is four times the mean deviation, becomes
+    /// twice the sample, but rttvar is at least 200 ms. By hand: 30 ms gives 30 + 200, and 150 ms
+    /// gives 150 + 300, which is three round trips.
     #[test]
     fn rttvar_is_at_least_the_floor_after_the_first_sample() {
         let timer = after(&[(30_000, 0)]);
@@ -405,7 +406,7 @@ mod tests {
     /// Measured on Linux 6.18. With `TCP_SYNCNT` of 1 the kernel sends two more SYNs and gives up
     /// after 3 s. With 2 it sends five more and gives up after 7 s.
     #[test]
-    fn a_syn_is_given_up_by_the_time_of_timers_that_double() {
+    fn the_time_limit_of_a_syn_assumes_that_every_timeout_doubles_the_timer() {
         let limit = |retries| LinuxConfig::default().syn_limit(retries);
         let s = Duration::from_secs;
         assert_eq!((limit(1), limit(2), limit(6)), ((5, s(3)), (6, s(7)), (10, s(127))));
@@ -415,7 +416,7 @@ mod tests {
     /// The documentation of `tcp_syn_linear_timeouts` gives this example: with a first timer of 1 s
     /// and four linear timeouts, the timers of a SYN are 1, 1, 1, 1, 1, 2 and 4 s.
     #[test]
-    fn a_syn_is_repeated_each_second_before_it_doubles() {
+    fn the_timer_of_a_syn_stays_at_one_second_before_it_doubles() {
         let mut timer = after(&[]);
         let mut gaps = vec![timer.rto()];
         for _ in 0..6 {

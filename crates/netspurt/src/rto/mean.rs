@@ -35,7 +35,8 @@ pub struct MeanDeviation {
 packed_value!(MeanDeviation { srtt, rttvar });
 
 impl MeanDeviation {
-    /// The values after a sample that follows `before`, with the gains 1/8 and 1/4 (RFC 6298 §2.3).
+    /// The values after a sample of `rtt`, with the gains 1/8 and 1/4 (RFC 6298 §2.3). `before` has
+    /// the values before the sample; it is `None` if the sample is the first.
     #[inline]
     pub fn sampled(before: Option<Self>, rtt: Duration) -> Self {
         const ALPHA: Ratio = Ratio::new(1, 8);
@@ -59,8 +60,8 @@ impl MeanDeviation {
         (self.mean() + self.variation() * 4).max(floor)
     }
 
-    /// The timer with a floor as in Linux (`rto_min`): the mean and four variations, which count as
-    /// `floor` if they are shorter. [`timer`](Self::timer) has the floor of RFC 6298 §2.4 instead.
+    /// The timer with a floor as in Linux (`rto_min`): the mean, plus the greater of four
+    /// variations and `floor`. [`timer`](Self::timer) has the floor of RFC 6298 §2.4 instead.
     #[inline]
     pub fn timer_above(self, floor: Duration) -> Duration {
         self.mean() + (self.variation() * 4).max(floor)
@@ -80,8 +81,9 @@ impl MeanDeviation {
     }
 }
 
-/// The number of samples that a window gives. If every ACK or every segment gives a sample, this is
-/// FlightSize / (2 SMSS), rounded up (RFC 7323 appendix G). Otherwise it is one.
+/// The number of samples that one round trip is expected to give. If every ACK or every segment
+/// gives a sample, this is FlightSize / (2 SMSS), rounded up (RFC 7323 appendix G). Otherwise it is
+/// one.
 pub(super) fn samples_in_flight(sample: &RttSample) -> u64 {
     let several = matches!(sample.source, SampleSource::Echo | SampleSource::EachSegment);
     if !several || sample.smss_bytes == 0 {

@@ -20,13 +20,14 @@ pub struct MillsConfig {
     pub rising: Ratio,
     /// G: the factor between the estimate and the timer.
     pub g: Ratio,
-    /// The first estimate; `None` for the value of the first sample. The RFC gives no value.
+    /// The first estimate. If it is `None`, the first sample becomes the first estimate. The RFC
+    /// gives no value.
     pub initial: Option<Duration>,
     /// The timer before any sample if `initial` is `None`: 3 s, as in RFC 1122 §4.2.3.1.
     pub unsampled: Duration,
-    /// The minimum RTO, if there is one.
+    /// The minimum RTO; `None` for no minimum.
     pub min: Option<Duration>,
-    /// The maximum RTO, if there is one.
+    /// The maximum RTO; `None` for no maximum.
     pub max: Option<Duration>,
     /// Whether ambiguous samples are ignored and timeouts double the timer. These rules of Karn and
     /// Partridge 1987 are later than RFC 889.
@@ -99,10 +100,10 @@ impl MillsConfig {
 /// F2. The timer is G E.
 ///
 /// The RFC has neither bounds nor a backoff, and every sample counts. `karn` adds a backoff, which
-/// an unambiguous sample or a spurious timeout ends. With `by_length`, a straight line of delay
-/// over length is fitted to the samples by least squares. The weight of older samples fades. In
-/// this fit, a delay above the timer counts as the timer's value, because a single outlier would
-/// otherwise tilt the line.
+/// an unambiguous sample or a spurious timeout ends. With `by_length`, a straight line that gives
+/// the delay as a function of the length is fitted to the samples by least squares. The weight of
+/// older samples fades. In this fit, a delay above the timer counts as the timer's value, because a
+/// single outlier would otherwise tilt the line.
 ///
 /// ```
 /// use netspurt::rto::{Mills, MillsConfig, RtoEstimator};

@@ -208,8 +208,8 @@ mod tests {
         timer
     }
 
-    /// The timer after `samples`, both in microseconds. Boosts are cut to 2^-20, so a few
-    /// nanoseconds are missing.
+    /// The timer after `samples`, both in microseconds. Boosts are rounded down to multiples of
+    /// 2^-20, so the timer is a few nanoseconds short and is rounded here.
     fn micros(samples: &[u64]) -> u64 {
         (after(samples).rto().as_nanos() + 500) / 1000
     }
@@ -236,7 +236,7 @@ mod tests {
     /// By hand: ten outstanding segments give five samples in a round trip, so the timer is 175 ·
     /// 119/120.
     #[test]
-    fn many_samples_in_a_round_trip_fade_slowly() {
+    fn the_timer_fades_less_at_each_sample_if_a_round_trip_has_many() {
         let mut timer = after(&[100]);
         timer.on_sample(&RttSample {
             rtt: ms(80),

@@ -19,7 +19,7 @@ pub struct QuicConfig {
     /// The longest time for which the peer delays an acknowledgment on purpose (its transport
     /// parameter `max_ack_delay`).
     pub max_ack_delay: Duration,
-    /// The maximum RTO. The RFC has none.
+    /// The maximum RTO; `None` for no maximum, as in the RFC.
     pub max: Option<Duration>,
 }
 
@@ -228,7 +228,7 @@ mod tests {
     /// §6.2.1: each expiry doubles the timer, and an acknowledgment that makes progress ends the
     /// backoff.
     #[test]
-    fn the_timeout_doubles_until_any_progress() {
+    fn timeouts_double_the_timer_until_any_progress() {
         let mut timer = Quic::new(QuicConfig::default());
         for rto in [999, 1998, 3996, 7992] {
             assert_eq!(timer.rto(), ms(rto));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_path_keeps_the_granularity() {
+    fn on_a_steady_path_the_timer_keeps_the_granularity_as_its_margin() {
         let timer = after(&[(40, 0); 200]);
         assert_eq!(timer.rto(), ms(40 + 1 + 25));
     }

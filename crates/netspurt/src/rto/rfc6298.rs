@@ -31,8 +31,8 @@ pub struct Rfc6298Config {
     pub initial: Duration,
     /// The timer for data after a SYN timed out, if `initial` is shorter: 3 s (§5.7).
     pub syn_fallback: Duration,
-    /// Whether the gains are divided by the expected number of samples in a window, if that is more
-    /// than one (RFC 7323 appendix G).
+    /// Whether the gains are divided by the number of samples that one round trip is expected to
+    /// give (RFC 7323 appendix G).
     pub spread_gains: bool,
 }
 
@@ -110,7 +110,7 @@ impl Rfc6298Config {
 pub struct Rfc6298 {
     config: Rfc6298Config,
     estimate: Option<MeanDeviation>,
-    /// After a lost SYN, the timer until the next sample.
+    /// The timer after the handshake if a SYN timed out. It applies until the next sample.
     reinitialised: Option<Duration>,
     backoff: Backoff,
     syn_timed_out: bool,
@@ -154,14 +154,15 @@ impl Rfc6298 {
         }
     }
 
-    /// The estimate before a spurious timeout, if `sample` is the first of data sent after it.
+    /// Returns the estimate from before a spurious timeout, if `sample` is the first sample of data
+    /// that was sent after this timeout. It is returned only once.
     fn take_response(&mut self, sample: &RttSample) -> Option<MeanDeviation> {
         let due = self.response_due && sample.sent >= self.timed_out;
         self.response_due &= !due;
         self.before_timeout.take_if(|_| due)
     }
 
-    /// The number of samples that a window gives (RFC 7323 appendix G).
+    /// The number of samples that one round trip is expected to give (RFC 7323 appendix G).
     fn samples_expected(&self, sample: &RttSample) -> u64 {
         if self.config.spread_gains { samples_in_flight(sample) } else { 1 }
     }
@@ -424,7 +425,7 @@ mod tests {
 
     /// A timeout cancels a response that is still due, because this timeout may not be spurious.
     #[test]
-    fn another_timeout_cancels_the_response_to_the_one_before() {
+    fn a_second_timeout_cancels_the_response_to_the_first() {
         let mut timer = after(without_floor(), &[100]);
         timer.on_timeout(at(500), TimeoutKind::Rto);
         timer.on_spurious(None);

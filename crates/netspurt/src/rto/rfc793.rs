@@ -148,7 +148,7 @@ mod tests {
     /// 1.5, the smoothed values are 1000, then 0.8 · 1000 + 0.2 · 2000 = 1200, then 0.8 · 1200 +
     /// 0.2 · 200 = 1000.
     #[test]
-    fn the_smoothed_value_is_weighted_and_the_timer_a_multiple_of_it() {
+    fn the_timer_is_a_multiple_of_the_weighted_mean() {
         let config = Rfc793Config {
             alpha: Ratio::new(4, 5),
             beta: Ratio::new(3, 2),

@@ -14,17 +14,17 @@ use super::{RtoEstimator, TimeoutKind};
 /// 3 s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SctpConfig {
-    /// RTO.Alpha.
+    /// The gain of the mean: RTO.Alpha.
     pub alpha: Ratio,
-    /// RTO.Beta.
+    /// The gain of the variation: RTO.Beta.
     pub beta: Ratio,
     /// G: the variation that replaces a variation of zero.
     pub granularity: Duration,
-    /// RTO.Initial.
+    /// The timer before any sample: RTO.Initial.
     pub initial: Duration,
-    /// RTO.Min.
+    /// The minimum RTO: RTO.Min.
     pub min: Duration,
-    /// RTO.Max.
+    /// The maximum RTO: RTO.Max.
     pub max: Duration,
 }
 

@@ -55,8 +55,8 @@ impl Keys for SmoltcpConfig {
 ///
 /// The mean and the variation are those of RFC 6298, but quotients are rounded up. A timeout
 /// doubles the timer itself. After three timeouts in a row, the next sample counts as the first.
-/// After an unambiguous sample, the timer is computed from the estimate again. This also happens
-/// after a spurious timeout, although smoltcp does not detect such timeouts.
+/// After an unambiguous sample, the timer is computed from the estimate again. netspurt also
+/// computes it again after a spurious timeout; smoltcp does not detect spurious timeouts.
 ///
 /// ```
 /// use netspurt::rto::{RtoEstimator, Smoltcp, SmoltcpConfig};
@@ -73,7 +73,7 @@ pub struct Smoltcp {
     estimate: Option<(u64, u64)>,
     /// Whether the next sample counts as the first.
     forgotten: bool,
-    /// The timeouts since the last sample, or since the mean was last forgotten.
+    /// The number of timeouts since the last sample, or since the mean was last forgotten.
     timeouts: u32,
     rto: Duration,
     doublings: u32,

@@ -80,8 +80,8 @@ impl EstimatorConfig {
         config.check().map(|()| config)
     }
 
-    /// Returns for the first timer, the minimum and the maximum whether the settings in `text` set
-    /// it.
+    /// Returns three answers: whether the settings in `text` set the first timer, the minimum, and
+    /// the maximum.
     ///
     /// ```
     /// use netspurt::rto::EstimatorConfig;
@@ -153,8 +153,8 @@ impl EstimatorConfig {
         self
     }
 
-    /// All constants as texts, each with its key. The name with these settings reads as the same
-    /// timer.
+    /// All constants as texts, each with its key. A text of the algorithm's name and all these
+    /// settings reads as the same timer.
     ///
     /// ```
     /// use netspurt::rto::EstimatorConfig;

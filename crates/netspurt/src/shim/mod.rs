@@ -21,7 +21,7 @@ use crate::sample::RttSample;
 use crate::segment::{Cause, Flags, Segment};
 use crate::units::{Duration, Time};
 
-/// The copy of a segment that the host sent, which is kept until the segment is acknowledged.
+/// A copy of a segment that the host sent. The shim keeps it until the segment is acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     /// The newest copy that the host sent.

@@ -36,7 +36,7 @@ fn opened(text: &str) -> Shim {
 }
 
 #[test]
-fn super_fast_waits_three_round_trips_of_the_handshake_and_retransmits_once_in_each_pause() {
+fn super_fast_waits_three_handshake_round_trips_and_retransmits_once_until_new_data() {
     let mut shim = opened("sfr");
     (0..3).for_each(|n| shim.sent(at(30 + n), &data(n)));
     assert_eq!(shim.next_wakeup(), Some(at(90)));
@@ -52,7 +52,7 @@ fn super_fast_waits_three_round_trips_of_the_handshake_and_retransmits_once_in_e
 }
 
 #[test]
-fn only_new_acks_restart_super_fast_and_it_ends_at_its_cutout() {
+fn only_acks_of_new_data_restart_super_fast_and_it_stops_at_its_cutout() {
     let mut shim = opened("sfr:factor=2,cutout=2kB");
     (0..4).for_each(|n| shim.sent(at(30), &data(n)));
     shim.arrived(at(50), &ack(1001));
@@ -75,7 +75,7 @@ fn super_fast_never_fires_after_an_ambiguous_handshake() {
 }
 
 #[test]
-fn an_estimators_timer_is_that_of_rfc_6298_with_backoff_and_karn() {
+fn an_rfc_6298_timer_backs_off_until_an_unambiguous_sample() {
     // After one sample of 20 ms the timer is 20 + 4 · 10.
     let mut shim = opened("rfc6298:min=10ms");
     shim.sent(at(30), &data(0));

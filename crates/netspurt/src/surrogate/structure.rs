@@ -37,7 +37,7 @@ impl Structure {
         }
     }
 
-    /// Returns the structure called `name`, if there is one.
+    /// Returns the structure called `name`; `None` if no structure has this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|structure| structure.name() == name)
     }
@@ -79,7 +79,7 @@ fn independent(n: u32, stream: &mut Stream) -> Vec<f64> {
 
 /// The share of a glitch's height that remains at the next probe.
 const DECAY: f64 = 0.8;
-/// The mean height of a glitch, in mean delays of the other probes.
+/// The mean height of a glitch, as a multiple of the mean delay of the other probes.
 const PEAK: f64 = 40.0;
 
 fn burst(n: u32, glitches: u32, draws: Draws) -> (Vec<f64>, Vec<String>) {

@@ -118,7 +118,7 @@ fn losses_come_in_bursts_if_the_row_says_so() {
 }
 
 #[test]
-fn a_probe_leaves_when_the_one_before_was_answered_or_given_up() {
+fn a_probe_leaves_when_the_previous_probe_is_answered_or_given_up() {
     let row = Row { probes: 8, lost: 2, ..Row::default() };
     let delays = row.surrogate(Structure::Independent, 9).unwrap();
     for pair in delays.probes.windows(2) {

@@ -10,7 +10,8 @@ macro_rules! decimal {
     };
 }
 
-/// The pattern of a number with at most `$digits` digits, and halves or quarters, and its unit.
+/// The pattern of a number with at most `$digits` digits before the point, halves or quarters, and
+/// its unit.
 macro_rules! binary {
     ($digits:literal, $unit:literal) => {
         concat!("0*[0-9]{1,", $digits, "}(\\.(0|5|00|25|50|75))? *", $unit)

@@ -16,16 +16,17 @@ use super::{BitRate, ByteCount, Duration, PacketCount, SegmentCount, UnitError};
 pub trait Quantity: FromStr<Err = UnitError> + Display + Sized {
     /// The name of the quantity in the schema.
     const NAME: &'static str;
-    /// The name in the schema of an amount of this quantity: a count, a number of bytes, or no
-    /// limit.
+    /// The name, in the schema, of a value that is a count of this quantity, a number of bytes, or
+    /// `unlimited`.
     const AMOUNT: &'static str = "Amount";
-    /// The pattern of an amount of this quantity.
+    /// The pattern of the values that [`AMOUNT`](Self::AMOUNT) names; empty if the quantity has no
+    /// such values.
     const AMOUNT_PATTERN: &'static str = "";
     /// The kind of quantity, with its article, as in "a time".
     const WHAT: &'static str;
-    /// The regular expression of its texts.
+    /// The regular expression of the quantity's texts.
     const PATTERN: &'static str;
-    /// An example of its texts.
+    /// An example of the quantity's texts.
     const EXAMPLE: &'static str;
 
     /// Reads the quantity from a deserializer.

@@ -107,7 +107,7 @@ struct QuantityKind {
     digits: usize,
     /// The least value, in words for error messages.
     least: &'static str,
-    /// Whether its only units are the singular and the plural of one word.
+    /// Whether the only units of this kind are the singular and the plural of one word.
     counts: bool,
 }
 

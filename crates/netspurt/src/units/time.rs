@@ -44,7 +44,7 @@ impl Time {
         Duration(self.0).as_secs_f64()
     }
 
-    /// The span from `earlier` to `self`, or zero if `earlier` is the later one.
+    /// The span from `earlier` to `self`, or zero if `earlier` is later than `self`.
     pub const fn saturating_since(self, earlier: Time) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }

@@ -59,7 +59,7 @@ pub struct Flow {
     pub conn: Connection,
     pub now: Time,
     pub stamps: bool,
-    /// The number that the remote end acknowledges, unless a packet gives another one.
+    /// The acknowledgment number of the remote end's packets. A packet may set another number.
     pub rcv: u64,
     nxt: u64,
     newest: u32,

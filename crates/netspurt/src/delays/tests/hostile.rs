@@ -28,7 +28,7 @@ const SAMPLES: [&str; 21] = [
     "{\"x_values\":[0.0,0.2],\"results\":{\"Ping (ms) ICMP\":[20.5,null],\"Ping (ms) UDP\":[1,2]},\"raw_values\":{\"Ping (ms) UDP\":[{\"seq\":1,\"t\":5.5,\"val\":7.5}]}}",
 ];
 
-/// Reads bytes in the format of their contents, and in every other one.
+/// Reads bytes in the format that their contents show, and then in each format.
 fn survives(bytes: &[u8]) {
     let _ = read("x", bytes);
     for format in Format::ALL {

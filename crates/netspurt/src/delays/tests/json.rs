@@ -39,7 +39,7 @@ fn irtt_reports_lost_round_trips_and_times_of_sending() {
 }
 
 #[test]
-fn a_result_of_atlas_is_a_burst_of_its_path() {
+fn the_results_of_one_atlas_path_are_one_recording() {
     let text = r#"[
         {"type":"ping","msm_id":1,"prb_id":2,"dst_addr":"10.0.0.1","af":4,"size":48,"timestamp":100,
          "sent":3,"rcvd":2,"dup":1,"result":[{"rtt":20.5},{"rtt":21,"dup":1},{"x":"*"},{"rtt":22.25}]},
@@ -59,7 +59,7 @@ fn a_result_of_atlas_is_a_burst_of_its_path() {
 }
 
 #[test]
-fn a_hop_of_a_traceroute_is_a_path() {
+fn each_hop_of_a_traceroute_is_a_recording() {
     let text = r#"{"type":"traceroute","msm_id":1,"prb_id":2,"dst_addr":"10.0.0.1","timestamp":100,
         "result":[{"hop":1,"result":[{"rtt":1.5},{"x":"*"},{"rtt":1.25}]},
                   {"hop":2,"result":[{"x":"*"},{"x":"*"},{"x":"*"}]}]}"#;
@@ -93,7 +93,7 @@ fn a_round_trip_smoothed_by_a_kernel_is_not_a_sample() {
 }
 
 #[test]
-fn qlog_has_samples_in_latest_rtt_whatever_its_draft() {
+fn latest_rtt_is_a_sample_in_every_draft_of_qlog() {
     let event = |at: u32, ms: u32| {
         format!(
             r#"{{"time":{at},"name":"recovery:metrics_updated","data":{{"latest_rtt":{ms},"smoothed_rtt":1}}}}"#
@@ -210,7 +210,7 @@ fn raw_values_of_flent_are_probes_and_averages_are_not() {
 }
 
 #[test]
-fn flent_without_raw_values_has_its_own_instants_and_null_is_lost() {
+fn without_raw_values_flents_own_instants_are_used_and_null_is_a_loss() {
     let text = r#"{"x_values":[0.0,0.2,0.4,0.6,0.8],
         "results":{"Ping (ms) UDP EF":[null,20.5,null,21.5,null]}}"#;
     let delays = one(text);

@@ -30,7 +30,7 @@ fn requests_are_paired_with_replies_by_their_numbers() {
 }
 
 #[test]
-fn each_address_is_a_recording_and_errors_answer_nothing() {
+fn each_address_is_a_recording_and_icmp_errors_are_not_replies() {
     let text = "\
 SENT (0.0100s) ICMP [10.0.0.1 > 8.8.8.8 Echo request (type=8/code=0) id=1 seq=1] IP [ttl=64 id=5 iplen=28 ]
 SENT (0.5100s) ICMP [10.0.0.1 > 1.1.1.1 Echo request (type=8/code=0) id=1 seq=1] IP [ttl=64 id=5 iplen=28 ]

@@ -59,7 +59,7 @@ fn bsd_and_busybox_count_from_zero() {
 }
 
 #[test]
-fn an_announced_loss_may_still_be_a_late_reply() {
+fn a_probe_reported_as_missing_may_still_get_a_late_reply() {
     let text = format!(
         "{HEADER}no answer yet for icmp_seq=1\n\
          64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=1500 ms\n\
@@ -118,7 +118,7 @@ fn stamps_give_the_times_of_sending() {
 }
 
 #[test]
-fn a_guessed_interval_is_called_a_guess_and_one_by_the_statistics_line_is_not() {
+fn a_note_says_whether_the_interval_is_a_guess_or_was_computed_from_the_statistics() {
     let bare = replies([1, 2, 3]);
     let guessed = &one(&bare).notes[0];
     assert!(guessed.starts_with("times of sending guessed: one probe every 1 s"), "{guessed}");
@@ -292,7 +292,7 @@ fn the_interval_comes_from_plausible_statistics_if_nothing_else_gives_it() {
 }
 
 #[test]
-fn headers_and_titles_of_rarer_tools_begin_no_run_of_their_own() {
+fn headers_and_titles_of_rarer_tools_do_not_begin_a_second_run() {
     let toybox = format!("Ping a (10.0.0.1): 56(84) bytes.\n{}", replies([1, 3]));
     let solaris = "PING a: 56 data bytes\n64 bytes from a (10.0.0.1): icmp_seq=0. time=20.5 ms\n\
                    64 bytes from a (10.0.0.1): icmp_seq=2. time=20.5 ms\n\n\

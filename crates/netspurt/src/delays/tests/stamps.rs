@@ -253,7 +253,8 @@ fn a_date_between_the_lines_of_one_ping_is_the_time_of_sending_of_the_next_probe
     for before in ["", head, &format!("Tue Oct 22 10:11:11 UTC 2024\n{head}")] {
         assert_eq!(seconds(&log(before)), (vec![0, 2, 4, 6, 8, 10, 12], 0), "{before}");
     }
-    // These are the timestamps of lines of one continuing ping. One probe was lost.
+    // Here each reply of one continuing ping follows a line with only a timestamp. One probe was
+    // lost.
     let lines = (1..=6).filter(|n| *n != 4).map(|n| {
         format!("10:11:{}\n64 bytes from 8.8.8.8: icmp_seq={n} ttl=117 time=14.3 ms\n", 10 + n)
     });

@@ -111,7 +111,7 @@ fn columns_of_success_and_of_status_show_losses_and_ignored_columns_are_named() 
 }
 
 #[test]
-fn a_cell_with_a_unit_is_read_by_it() {
+fn a_delay_is_read_in_the_unit_that_its_cell_gives() {
     let delays = one("seq,rtt\n1,1.2 s\n2,900 us\n3,10 ms\n");
     let delays_ns: Vec<_> =
         delays.probes.iter().map(|probe| probe.rtt.unwrap().as_nanos()).collect();

@@ -15,7 +15,8 @@ pub(super) struct Algorithm {
     pub(super) target: Duration,
     pub(super) interval: Duration,
     pub(super) ecn: bool,
-    /// Every ECN-capable frame with a longer delay is marked.
+    /// Every ECN-capable frame that has waited longer than this is marked; `None` if there is no
+    /// threshold.
     pub(super) ce_threshold: Option<Duration>,
     /// The size of the largest frame so far: RFC 8289's MAXPACKET.
     pub(super) largest: u32,
@@ -38,7 +39,7 @@ pub(super) struct State {
     /// The instant at which the delay will have been above the target for a whole interval.
     first_above: Option<Time>,
     drop_next: Time,
-    /// Drops since the dropping state was entered.
+    /// RFC 8289's `count`. In the dropping state it grows with each drop or mark.
     count: u32,
     last_count: u32,
     dropping: bool,
@@ -57,7 +58,7 @@ struct Head {
 const MEMORY: u64 = 16;
 
 impl State {
-    /// The next frame to send, after any drops.
+    /// Returns the next frame to send. Frames before it may be dropped.
     pub(super) fn dequeue<F: Frame>(
         &mut self,
         algorithm: &Algorithm,
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn drops_follow_at_interval_over_the_root_of_their_count() {
+    fn the_gap_before_a_drop_is_the_interval_over_the_root_of_the_count() {
         let gaps: Vec<u64> =
             (1..=4).map(|count| algorithm().next_drop(Time::ZERO, count).as_nanos()).collect();
         // 100 ms over sqrt 1, sqrt 2 = 1.41421356…, sqrt 3 = 1.73205080…, and 2.
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_remembered_for_sixteen_intervals() {
+    fn a_drop_rate_is_remembered_for_sixteen_intervals() {
         let mut state = State { count: 9, last_count: 2, ..State::default() };
         let mut later = state;
         state.begin(&algorithm(), Time::from_nanos(1_599_999_999));

@@ -55,21 +55,21 @@ pub struct RedConfig {
     pub limit: QueueLimit,
     /// The unit of the thresholds and the average.
     pub unit: RedUnit,
-    /// Below this average no frame is chosen.
+    /// While the average is below this, no frame is marked or dropped.
     pub min_th: u64,
     /// Every frame is dropped if the average is at least this, or with `gentle` at least twice
     /// this.
     pub max_th: u64,
     /// The weight of the present queue in the average.
     pub wq: f64,
-    /// The probability at an average of `max_th`.
+    /// The probability of a mark or a drop when the average rises to `max_th`.
     pub max_p: f64,
     /// Whether the probability rises from `max_p` to 1 while the average rises from `max_th` to
     /// twice `max_th`.
     pub gentle: bool,
-    /// The size of a typical frame. Idle time is counted in transmission times of such a frame.
-    /// With octets, probabilities are for frames of this size (the paper takes the size of the
-    /// largest frame).
+    /// The size of a typical frame. RED counts idle time in transmission times of a typical frame.
+    /// If the unit is octets, probabilities are for a frame of this size; the paper takes the size
+    /// of the largest frame.
     pub packet_bytes: u32,
     /// Whether to mark ECN-capable frames.
     pub ecn: bool,
@@ -155,14 +155,14 @@ pub struct PieConfig {
     pub target: Duration,
     /// The interval between updates of the probability: T_UPDATE; above zero.
     pub t_update: Duration,
-    /// Probability for each second of delay beyond the target.
+    /// The rise of the probability for each second of delay beyond the target.
     pub alpha: f64,
-    /// Probability for each second by which the delay grew since the last update.
+    /// The rise of the probability for each second by which the delay grew since the last update.
     pub beta: f64,
-    /// The length of a burst of which no frame is dropped: MAX_BURST.
+    /// The length of a burst in which no frame is dropped or marked: MAX_BURST.
     pub max_burst: Duration,
-    /// The size of a typical frame, MEAN_PKTSIZE (1024 in RFC 8034): if at most two of these wait,
-    /// no frame is dropped or marked.
+    /// The size of a typical frame, MEAN_PKTSIZE (1024 in RFC 8034). If at most twice this many
+    /// octets wait, no frame is dropped or marked.
     pub packet_bytes: u32,
     /// The limit of the queue.
     pub limit: QueueLimit,

@@ -32,7 +32,8 @@ pub(in crate::link) struct FqCoDel {
     quantum: i64,
     salt: u64,
     flows: Vec<Flow>,
-    /// Queues that were empty before; they are served first.
+    /// The indices of the new queues: a frame came recently while the queue was empty. New queues
+    /// are served first.
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     packets: u32,

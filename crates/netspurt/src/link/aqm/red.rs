@@ -66,8 +66,9 @@ impl Red {
         if chosen { AqmVerdict::Signal } else { AqmVerdict::Pass }
     }
 
-    /// The average with one more reading. An idle time counts as readings of an empty queue: one
-    /// for each typical frame that the line could have sent completely in that time.
+    /// Updates the average with one more reading of the queue. An idle time counts as readings of
+    /// an empty queue: one for each typical frame that the line could have sent completely in that
+    /// time.
     #[expect(clippy::cast_precision_loss, reason = "queues are far below 2^53")]
     fn average(&mut self, now: Time, queue: u64) {
         if queue > 0 {
@@ -80,7 +81,8 @@ impl Red {
         }
     }
 
-    /// The probability before `uniform_gap_probability` adjusts it; `None` below the lower threshold.
+    /// The probability before `uniform_gap_probability` adjusts it; `None` below the lower
+    /// threshold.
     #[expect(clippy::cast_precision_loss, reason = "thresholds are far below 2^53")]
     fn probability(&self, size: u32) -> Option<f64> {
         let RedConfig { unit, max_p, gentle, packet_bytes, .. } = self.config;
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_climbs_to_max_p_and_gently_to_one() {
+    fn the_probability_rises_to_max_p_and_with_gentle_from_there_to_one() {
         let mut red = red(|_| {});
         let mut at = |avg| {
             red.avg = avg;

@@ -57,7 +57,8 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// The instants at which the queue's algorithm dropped frames, in microseconds rounded up.
+    /// The drops for `reason`: the instant in microseconds, rounded up, and the number of the
+    /// frame.
     fn drops(&self, reason: DropReason) -> Vec<(u64, u64)> {
         let of = |event: &Event<Segment>| match event.what {
             What::Dropped { reason: why, frame, .. } if why == reason => {
@@ -65,7 +66,8 @@ impl Outcome {
             }
             _ => None,
         };
-        // A loss on the way is reported when the frame's transmission is determined.
+        // A loss on the way may be reported after later events, so the drops are sorted by time
+        // here.
         let mut drops: Vec<_> = self.events.iter().filter_map(of).collect();
         drops.sort_by_key(|drop| drop.0);
         drops
@@ -95,8 +97,8 @@ impl Outcome {
     }
 }
 
-/// Sends frames through a link. With `woken`, the link is also woken at its wake-ups, and not only
-/// when frames arrive.
+/// Sends frames through a link. With `woken`, the link's wake-ups are served before each frame.
+/// Without it, they are served only after the last frame.
 fn run(config: LinkConfig, frames: &[(Time, Segment)], woken: bool) -> Outcome {
     let mut link =
         SingleLink::new(0, config, Wanted { drops: true, queue: true, ..Wanted::default() });
@@ -140,7 +142,7 @@ fn codel() -> CoDelConfig {
 const CODEL_MS: [u64; 10] = [110, 210, 281, 339, 389, 434, 474, 512, 548, 581];
 
 #[test]
-fn codel_drops_after_an_interval_above_target_and_then_ever_sooner() {
+fn codel_drops_after_an_interval_above_target_and_then_at_ever_shorter_gaps() {
     let frames = overload(1000, |id| frame(id, 0, 1000));
     let outcome = run(line(Queue::CoDel(codel())), &frames, true);
     let drops: Vec<u64> = outcome.drops(DropReason::Aqm).iter().map(|drop| drop.0).collect();
@@ -173,7 +175,7 @@ fn codel_drops_nothing_if_the_queue_empties_within_an_interval() {
 }
 
 #[test]
-fn codel_spares_a_queue_of_no_more_than_its_largest_frame() {
+fn codel_drops_nothing_while_at_most_one_largest_frame_waits() {
     // `first` frames come at once, and then one frame for each frame that leaves. So `first` - 2
     // frames wait behind the departing frame.
     let drops = |first| {
@@ -380,7 +382,7 @@ fn limits() -> impl Strategy<Value = QueueLimit> {
     ]
 }
 
-/// A link with all effects that a queue must not disturb.
+/// A link with every effect. A queue must not change the effects.
 fn busy(queue: Queue, order: Order) -> LinkConfig {
     let points = vec![(at_us(0), ms(20)), (at_us(40_000), ms(3)), (at_us(90_000), ms(30))];
     let pick = |name| Pick::default().random(Chance::Frame(0.1), Stream::named(3, name));
@@ -405,8 +407,8 @@ proptest! {
         frames in traffic(), limit in limits(), algorithm in 0_usize..4, overtaking: bool, woken: bool,
         plain: bool,
     ) {
-        // Queues for each flow drop from the head. The results are therefore compared without a
-        // limit.
+        // FQ-CoDel drops frames from the head of a queue, and drop-tail drops arriving frames. The
+        // results are therefore compared without a limit.
         let limit = if algorithm == 3 { QueueLimit::Unlimited } else { limit };
         let order = if overtaking { Order::Overtaking } else { Order::Fifo };
         let config = |queue| if plain { line(queue) } else { busy(queue, order) };
