@@ -11,7 +11,7 @@ use super::memory;
 use crate::machine::DrillMachine;
 use crate::numbers;
 
-/// A new socket's number for packetdrill.
+/// Makes a call that opens a socket. Returns packetdrill's number for the new socket.
 fn numbered(machine: &DrillMachine, call: &Call) -> BorderResult {
     Ok(value(machine, call)? + i64::from(FIRST))
 }

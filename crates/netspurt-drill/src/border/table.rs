@@ -80,8 +80,8 @@ pub struct PacketdrillTable {
 }
 
 impl PacketdrillTable {
-    /// The table of this library. It needs no pointer of its own: packetdrill plays one script at a
-    /// time.
+    /// Returns the table of this library. Its pointer `user` is null, because packetdrill plays one
+    /// script at a time.
     pub(super) fn filled() -> Self {
         Self {
             user: std::ptr::null_mut(),
@@ -126,7 +126,7 @@ unsafe extern "C" fn free(_: OwnPointer) {
     let _ = catch_unwind(|| set_current(None));
 }
 
-/// Begins a script: makes a machine of `flags`, the text of `--so_flags`, and fills packetdrill's
+/// Begins a script: makes a machine from `flags`, the text of `--so_flags`, and fills packetdrill's
 /// table. Ends the program with status 2 if the flags are wrong, or if the library panics. The
 /// program also ends with status 2 if `LD_PRELOAD` does not name this library, because the script's
 /// shell commands would then change this machine.

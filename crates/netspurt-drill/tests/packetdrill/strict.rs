@@ -49,8 +49,8 @@ fn noted(line: &str) -> String {
     }
 }
 
-/// Puts the options in the line of a packet into Linux's order and padding, because packetdrill
-/// compares them.
+/// Puts the TCP options in the line of a packet into Linux's order and adds Linux's padding,
+/// because packetdrill compares both.
 fn padded(line: &str) -> String {
     let code = line.split("//").next().unwrap_or_default();
     let inside = || {
