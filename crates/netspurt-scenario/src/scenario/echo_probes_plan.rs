@@ -70,7 +70,7 @@ fn draw(stream: &mut Stream, count: usize) -> usize {
     usize::try_from(place).unwrap_or(0)
 }
 
-/// Checks a length; `step` is its place below `lengths` in the file.
+/// Checks the length `size`. `step` is the last step of its path in the file, below `lengths`.
 fn length(name: &str, step: &str, size: ByteCount) -> Result<u16, Problem> {
     u16::try_from(size.0).ok().filter(|bytes| *bytes >= EchoProbePlan::HEADER_BYTES).ok_or_else(
         || {

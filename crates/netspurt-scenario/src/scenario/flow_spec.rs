@@ -11,8 +11,8 @@ use super::profile::Profile;
 use super::quantity::{Amount, BothWays, WordOr};
 use super::switch::TcpSpec;
 
-/// A flow, or a group of `count` flows. Unless `app` says otherwise, a flow is one transfer in one
-/// direction.
+/// A flow, or a group of `count` flows. By default, a flow is one transfer in one direction; `app`
+/// can change this.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSpec {
@@ -30,7 +30,7 @@ pub struct FlowSpec {
     /// A named set of TCP switches.
     #[serde(default)]
     pub profile: Profile,
-    /// Switches that differ from the profile's.
+    /// The switches whose values differ from the profile's values.
     #[serde(default)]
     pub tcp: TcpSpec,
     /// The application.
@@ -57,7 +57,7 @@ pub struct FlowSpec {
     /// The number of flows. The flows of a group are called `name.0`, `name.1`, …
     #[serde(default = "one")]
     pub count: Number,
-    /// The time from one flow of the group to the next.
+    /// The time from the start of one flow of the group to the start of the next flow.
     #[serde(default)]
     pub every: Duration,
 }

@@ -34,7 +34,7 @@ pub struct SwitchPart {
     pub doc: &'static str,
     /// The values that it takes.
     pub kind: SwitchKind,
-    /// Whether the table must have it.
+    /// Whether the table must have this key.
     pub needed: bool,
 }
 
@@ -80,7 +80,8 @@ pub enum SwitchKind {
 }
 
 impl SwitchUnit {
-    /// Reads a text, for a unit that is written as text.
+    /// Reads a text with a number and this unit. Returns `None` for a unit that is written as a
+    /// plain number.
     fn parse(self, text: &str) -> Option<Result<u64, UnitError>> {
         match self {
             Self::Segments => Some(text.parse().map(|SegmentCount(n)| n)),
@@ -90,7 +91,7 @@ impl SwitchUnit {
         }
     }
 
-    /// How many of this unit make 1, for a unit that is written as a plain number.
+    /// The number of steps of this unit from 0 to 1: 100 for hundredths, 2 for halves.
     const fn steps(self) -> u32 {
         match self {
             Self::Hundredths => 100,
@@ -99,7 +100,7 @@ impl SwitchUnit {
         }
     }
 
-    /// The number as a fraction.
+    /// Converts a number of this unit to a plain number.
     #[expect(clippy::cast_precision_loss, reason = "bounds lie far below 2^53")]
     fn fraction(self, number: u64) -> f64 {
         number as f64 / f64::from(self.steps())
@@ -319,7 +320,7 @@ impl<'de> DeserializeSeed<'de> for &SwitchKind {
 struct KindVisitor<'a>(&'a SwitchKind);
 
 impl KindVisitor<'_> {
-    /// A number that is written with a fraction.
+    /// Reads a number that may have a fraction.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
     fn fraction<E: de::Error>(&self, unit: SwitchUnit, number: f64) -> Result<SwitchValue, E> {
         let SwitchKind::Number { min, max, .. } = *self.0 else { unreachable!("a number's kind") };
@@ -340,7 +341,7 @@ impl KindVisitor<'_> {
         Ok(SwitchValue::Number(steps_rounded as u64))
     }
 
-    /// A text for a number of `unit`.
+    /// Reads a text with a number of `unit`.
     fn quantity<E: de::Error>(&self, unit: SwitchUnit, text: &str) -> Result<SwitchValue, E> {
         let SwitchKind::Number { min, max, .. } = *self.0 else { unreachable!("a number's kind") };
         let Some(read) = unit.parse(text) else {

@@ -12,7 +12,7 @@ use super::value::SwitchValue;
 pub const WINDOW_MAX_BYTES: u64 = 1 << 30;
 
 /// The largest window that can be set for a kernel. A kernel offers about half of its buffer as
-/// window, so this maximum is half of TCP's.
+/// window, so this maximum is half of TCP's maximum.
 const KERNEL_WINDOW_MAX_BYTES: u64 = 1 << 29;
 
 /// The smallest window that can be set for a kernel.
