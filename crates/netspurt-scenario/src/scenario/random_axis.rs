@@ -10,7 +10,8 @@ use super::sweep_spec::AxisSpec;
 /// An axis with `draw = true`. Each run draws a value, so the values form no combinations.
 #[derive(Clone, Debug)]
 pub struct RandomAxis {
-    /// /// The points of a list or of named sets, or the two ends of a range. axis: Axis,
+    /// The points of a list or of named sets, or the two ends of a range.
+    axis: Axis,
     range: Option<AxisRange>,
     /// The name of the random stream. It consists of the paths that the axis sets.
     stream: String,
