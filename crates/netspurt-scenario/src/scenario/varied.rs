@@ -124,7 +124,8 @@ impl Varied {
         Some(spec)
     }
 
-    /// The scenario with these values; all of it is read again.
+    /// Reads the whole scenario again, with these values. `None` if the values cannot be set this
+    /// way.
     fn whole<'a>(&self, settings: impl Iterator<Item = &'a AxisSetting>) -> Option<Spec> {
         let mut table = Value::Table(self.table.clone());
         for setting in settings {

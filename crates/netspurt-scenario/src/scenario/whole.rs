@@ -155,7 +155,7 @@ impl Scenario {
     /// ```
     ///
     /// # Panics
-    /// When it has a [`kernel_flow`](Self::kernel_flow).
+    /// When the scenario has a [`kernel_flow`](Self::kernel_flow).
     pub fn simulate(&self) -> Simulation {
         Simulation::new(self.plan(), self.spec.stop)
     }

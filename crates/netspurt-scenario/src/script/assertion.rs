@@ -134,7 +134,7 @@ impl AssertionMessage {
     /// The text that is added to the report.
     ///
     /// # Errors
-    /// An expression in it has no value.
+    /// When an expression of the message has no value.
     pub fn text(&self, scope: Scope<'_>) -> Result<String, EvaluationError> {
         match self {
             AssertionMessage::Text(text) => Ok(text.clone()),
@@ -175,9 +175,9 @@ fn listed(values: &[Expression]) -> String {
 pub struct Assertion {
     /// The line of the assertion in the script, from 1.
     pub line: usize,
-    /// The assertion holds if this is not 0.
+    /// The assertion holds if the value of this expression is not 0.
     pub expression: Expression,
-    /// What to report if it does not hold.
+    /// What the report adds if the assertion does not hold.
     pub message: Option<AssertionMessage>,
 }
 
@@ -187,7 +187,7 @@ pub enum EvaluationError {
     /// The connection does not provide this field.
     #[error("the connection does not provide {0}")]
     MissingField(&'static str),
-    /// No statement before this one has set the variable.
+    /// No earlier statement has set this variable.
     #[error("`{0}` is not set")]
     Unset(String),
     /// The expression divides by zero.
@@ -202,7 +202,7 @@ impl Expression {
     /// The value in this scope.
     ///
     /// # Errors
-    /// A field is missing, or the arithmetic has no result.
+    /// When a field is missing, a variable is not set, or the arithmetic has no result.
     pub fn value(&self, scope: Scope<'_>) -> Result<i64, EvaluationError> {
         match self {
             Expression::Number(number) | Expression::Constant(_, number) => Ok(*number),

@@ -72,7 +72,7 @@ app     = { reply = "15 kB" }
     assert!(sum(&population, "retransmissions") > 0, "something was lost");
     let [starts, ends] = ["start_ns", "finished_ns"].map(|name| whole(sums, name));
     // Each connection has two rows, one for each direction. The first row has the instant of the
-    // opening, and the second one has that of the last acknowledgment.
+    // opening. The second row has the instant of the last acknowledgment.
     let pairs = starts.chunks(2).zip(ends.chunks(2));
     let spans: Vec<i64> = pairs.map(|(starts, ends)| ends[1] - starts[0]).collect();
     assert_eq!(connections(&population, "duration_ns"), spans);
@@ -304,7 +304,7 @@ fn segments_of_connections_are_recorded_under_their_names() {
 }
 
 #[test]
-fn a_population_of_the_kernels_has_the_connections_that_a_simulation_draws() {
+fn a_population_of_the_kernel_has_the_same_connections_as_a_simulated_population() {
     let simulated = results(&[]);
     let scenario = Scenario::parse("web.toml", WEB).unwrap();
     let kernel =

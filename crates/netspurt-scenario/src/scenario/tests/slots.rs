@@ -1,4 +1,4 @@
-//! Tests of links over low satellites, whose delays are drawn for each slot.
+//! Tests of links over satellites in low orbits. The delays of these links are drawn for each slot.
 
 use toml::Value;
 

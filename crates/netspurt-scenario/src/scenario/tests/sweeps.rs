@@ -113,7 +113,7 @@ fn a_combination_is_identified_by_its_values_and_not_by_its_seed() {
 }
 
 #[test]
-fn sweeps_of_other_values_or_names_are_other_sweeps() {
+fn sweeps_with_different_values_or_names_have_different_fingerprints() {
     let over = [
         "{ x = { \"links.modem.rate\" = \"1 kbit/s\", stop = \"5 s\" }, y = {} }",
         "{ x = { \"links.modem.rate\" = \"1 kbit/s\" }, y = { stop = \"5 s\" } }",
