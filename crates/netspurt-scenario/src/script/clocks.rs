@@ -12,7 +12,7 @@ use super::send_buffer::SendProgress;
 /// What limits a sender at an instant (`tcp_chrono`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Limit {
-    /// Nothing: there is no data to send.
+    /// Nothing limits the sender, because there is no data to send.
     #[default]
     Idle,
     /// Only the network limits the sender.
@@ -46,7 +46,7 @@ pub(super) struct HostClocks {
 }
 
 impl HostClocks {
-    /// The times of a new connection.
+    /// Starts the times of a new connection.
     pub(super) fn begin(&mut self, now: Time) {
         let user_timeout = self.user_timeout;
         *self = Self { until: now, user_timeout, ..Self::default() };
@@ -58,7 +58,8 @@ impl HostClocks {
     }
 
     /// Called when the handshake is over. Linux makes the socket of a `passive` opener only now
-    /// (`tcp_create_openreq_child`). This socket counts one SYN and this segment as received.
+    /// (`tcp_create_openreq_child`). The new socket counts the SYN and the last segment of the
+    /// handshake as received.
     pub(super) fn open(&mut self, now: Time, passive: bool) {
         if passive {
             self.segments = (2, 0);

@@ -184,7 +184,8 @@ impl CommandReader<'_, '_> {
     }
 }
 
-/// A file with this number of octets, or a file that does not exist.
+/// Returns the change that makes a file with this number of octets, or removes the file if `bytes`
+/// is `None`.
 fn file(path: &str, bytes: Option<u64>) -> Change {
     Change::Host(HostChange::File { path: path.to_owned(), bytes })
 }

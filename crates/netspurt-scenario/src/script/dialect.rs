@@ -33,7 +33,7 @@ impl ScriptDialect {
         }
     }
 
-    /// The set of switches that a script starts from if it names none.
+    /// The profile of a script that names no profile.
     pub(super) const fn profile(self) -> &'static str {
         match self {
             ScriptDialect::Strict => "rfc-2026",

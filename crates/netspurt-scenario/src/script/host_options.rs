@@ -86,7 +86,7 @@ impl SocketHost {
         }
     }
 
-    /// Sets an option that shapes a connection. Only a few of these options change an open
+    /// Sets an option of the connection. Most of these options are not supported on an open
     /// connection.
     fn set_shape(
         &mut self,

@@ -153,7 +153,7 @@ impl Field {
     }
 }
 
-/// Named numbers in assertions.
+/// The numbers that have names in assertions.
 pub(super) const CONSTANTS: [(&str, i64); 21] = [
     ("TCP_CA_Open", 0),
     ("TCP_CA_Disorder", 1),

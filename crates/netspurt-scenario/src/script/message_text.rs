@@ -38,7 +38,7 @@ pub(super) fn message(arguments: &Arguments<'_>) -> ReadCall {
     Ok((Call::ReadMessage { fd, bytes, flags }, read.value(arguments.all[1])?))
 }
 
-/// The lengths of the buffers `[{..., 1000}, …]`. Their sum is at most the maximum for one call.
+/// The lengths of the buffers `[{..., 1000}, …]`. Their sum must fit into 32 bits.
 fn buffers(list: Excerpt<'_>) -> Result<Vec<u32>, Mistake> {
     let mut sum = 0_u32;
     let buffer_length = |buffer: Excerpt<'_>| {

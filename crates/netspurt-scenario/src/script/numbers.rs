@@ -1,4 +1,5 @@
-//! Translates the sequence numbers and timestamps of a script into those on the wire, and back.
+//! Translates the sequence numbers and timestamps of a script into the numbers on the wire, and
+//! back.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ const HEADERS_BYTES: u16 = 40;
 pub(super) struct Numbers {
     /// The initial sequence number of the host's first SYN, from which all its numbers count.
     local_isn: Option<u32>,
-    /// The timestamps on the wire minus those in the script.
+    /// A timestamp on the wire minus the same timestamp in the script.
     stamp_offset: Option<u32>,
     /// For each timestamp that the script expected, the timestamp on the wire.
     stamps: BTreeMap<u32, u32>,
@@ -118,7 +119,7 @@ impl Numbers {
     }
 
     /// The echo on the wire. If the script expected `ecr` in a packet, this is the actual timestamp
-    /// of that packet. Otherwise it is `ecr` plus the offset. 0 echoes nothing.
+    /// of that packet. Otherwise it is `ecr` plus the offset. An echo of 0 stays 0.
     fn echo(&self, ecr: u32) -> Option<u32> {
         let seen = self.stamps.get(&ecr).copied();
         seen.or(if ecr == 0 {

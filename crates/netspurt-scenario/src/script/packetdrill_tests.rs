@@ -19,7 +19,7 @@ const FILE: &str = "#!/bin/sh\n\
     sysctl -q net.ipv4.tcp_timestamps=0 # why\n\
     sysctl -q net.ipv4.tcp_wmem=\"4096 $((64*1024)) 4194304\"\n";
 
-/// A file that sources another one, on Linux.
+/// A file that sources another file if the system is Linux.
 const OTHER: &str = "U=$(uname)\n\
     if [ \"$U\" = \"FreeBSD\" ] ; then\n. common/bsd.sh\n\
     elif [ \"$U\" = \"Linux\" ] ; then\n. ../common/set.sh\nfi\n";
@@ -352,7 +352,7 @@ fn peeking_at_data_releases_an_acknowledgment() {
     ));
 }
 
-// `tcp_initialize_rcv_mss`: at least 88.
+// The estimate is at least 88 octets (`tcp_initialize_rcv_mss`).
 #[test]
 fn the_first_estimate_of_a_full_segment_follows_the_peers_mss() {
     for (offered, counted) in [(300, 300), (20, 88), (1460, 536)] {

@@ -28,14 +28,15 @@ pub trait Subject {
     /// Makes a call. While a call blocks, the runner makes no other call.
     fn call(&mut self, now: Time, call: &Call) -> CallResult;
 
-    /// The result of the blocking call, once it has returned.
+    /// Returns the result of the blocking call; `None` while the call still blocks.
     fn returned(&mut self, now: Time) -> Option<CallOutcome>;
 
     /// Receives a segment with sequence numbers as on the wire. The segment names no flow and no
     /// transmission.
     fn inject(&mut self, now: Time, segment: &Segment);
 
-    /// Receives the message that a packet did not arrive, with its sequence number as on the wire.
+    /// Receives the message that a packet did not arrive. The message has the sequence number of
+    /// the packet as on the wire.
     ///
     /// # Errors
     /// The implementation does not support this; the text says what.
