@@ -426,7 +426,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Whether a call may end with this outcome. A time in the outcome may be off by `off`
+    /// Whether a call may end with this outcome. A time in the outcome may differ by `off`
     /// nanoseconds.
     pub(super) fn admits(&self, outcome: &CallOutcome, off: u64) -> bool {
         let value = self.value.is_none_or(|value| value == outcome.value);

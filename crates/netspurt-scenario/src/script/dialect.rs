@@ -42,7 +42,7 @@ impl ScriptDialect {
     }
 }
 
-/// How far an instant may be off.
+/// How much an instant may differ from the script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tolerance {
     /// The minimum tolerance.

@@ -23,7 +23,7 @@ pub struct ScriptOptions {
     pub fails_with: Vec<SwitchSetting>,
     /// The dialect whose rules the script follows.
     pub dialect: ScriptDialect,
-    /// How far an instant may be off.
+    /// How much an instant may differ from the script.
     pub tolerance: Tolerance,
     /// The segment size of the connection under test.
     pub mss: Option<u16>,

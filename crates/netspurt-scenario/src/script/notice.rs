@@ -77,7 +77,7 @@ impl StampEvent {
 }
 
 impl SocketNotice {
-    /// Whether `actual` is the notice that the script expects. The time of `actual` may be off by
+    /// Whether `actual` is the notice that the script expects. The time of `actual` may differ by
     /// `off` nanoseconds.
     pub(super) fn admits(&self, actual: &SocketNotice, off: u64) -> bool {
         let timed = match (self.at, actual.at) {

@@ -61,7 +61,7 @@ struct Blocked<'a> {
     call: &'a Call,
     expected: &'a Expected,
     end: Time,
-    /// How far the instant at which the call returns may be off.
+    /// How much the instant of the return may differ from `end`.
     tolerance: Duration,
 }
 
@@ -119,7 +119,7 @@ impl<'a> Runner<'a> {
         self.script.options.dialect == ScriptDialect::Packetdrill
     }
 
-    /// How far an event with this span may be off.
+    /// How much the instant of an event with this span may differ.
     fn tolerance(&self, span: EventSpan) -> Duration {
         self.script.options.tolerance.at(span.first.saturating_since(self.previous))
     }
@@ -275,7 +275,7 @@ impl<'a> Runner<'a> {
         self.drain().map(|_| ())
     }
 
-    /// How far the end of a call with this span may be off.
+    /// How much the end of a call with this span may differ.
     fn call_tolerance(&self, span: EventSpan) -> Duration {
         self.script.options.tolerance.at(span.last.saturating_since(span.first))
     }

@@ -15,7 +15,7 @@ pub enum CallResult {
     Returned(CallOutcome),
     /// The call blocks until [`Subject::returned`] provides its result.
     Blocks,
-    /// The implementation does not support this; the text says what.
+    /// The implementation does not support the call. The text names what is not supported.
     NotSupported(String),
 }
 
@@ -39,7 +39,7 @@ pub trait Subject {
     /// the packet as on the wire.
     ///
     /// # Errors
-    /// The implementation does not support this; the text says what.
+    /// When the implementation does not support the message. The text names what is not supported.
     fn unreachable(&mut self, _now: Time, message: &Unreachable) -> Result<(), String> {
         Err(message.to_string())
     }
@@ -53,7 +53,7 @@ pub trait Subject {
     /// Changes the host or its link.
     ///
     /// # Errors
-    /// The implementation does not support this; the text says what.
+    /// When the implementation does not support the change. The text names what is not supported.
     fn change(&mut self, _now: Time, change: &HostChange) -> Result<(), String> {
         Err(change.to_string())
     }

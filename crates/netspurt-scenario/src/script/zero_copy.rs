@@ -80,8 +80,8 @@ impl ZeroCopyCalls {
         self.ends_copied = call.is_none();
     }
 
-    /// How many more fragments the chunk of the next octets may have: a new chunk if the octets
-    /// start one, otherwise the last chunk.
+    /// Returns how many more fragments the chunk of the next octets may have. This is a new chunk
+    /// if the octets start a chunk, and the last chunk otherwise.
     pub(super) fn fragments_left(&self, starts: bool) -> u64 {
         FRAGMENTS_MAX.saturating_sub(if starts { 0 } else { self.fragments })
     }

@@ -33,7 +33,7 @@ pub struct Chunk {
 pub struct CaseCounts {
     /// The number of cases that ran to their end.
     pub done: u64,
-    /// The number of cases that were cut at their budget.
+    /// The number of cases that were cut because they exceeded their budget.
     pub cut: u64,
     /// The number of live cases whose runs do not count.
     pub late: u64,

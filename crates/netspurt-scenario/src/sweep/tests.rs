@@ -165,7 +165,7 @@ fn a_case_beyond_its_budget_of_time_is_cut_and_says_so() {
             Duration::from_secs(2 * seconds.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
         })
     };
-    // These runs are so short that they end before the first reading of the clock.
+    // These runs are so short that they end before the budget of time is checked.
     let done = run_chunk(&sweep, Chunk { first: 0, count: 1 }, &clock, &late).unwrap();
     assert_eq!(done.counts.done, 1);
     let endless = LOSSY
@@ -271,7 +271,7 @@ fn a_flow_of_requests_counts_once_although_both_directions_carry_data() {
     assert!(value("request_ns_mean") <= value("request_ns_max"));
 }
 
-/// The random delay is the same for both start windows, and each run has another delay.
+/// The random delay is the same for both initial windows, and each run has its own delay.
 #[test]
 fn drawn_values_have_a_column_and_the_cases_are_their_scenarios() {
     let text = LOSSY.replace(
@@ -296,7 +296,8 @@ fn drawn_values_have_a_column_and_the_cases_are_their_scenarios() {
     }
 }
 
-/// A simulated run takes the place of a live run. Its tables are read from files.
+/// A simulated run stands for a live run. Its tables are written and read back, as the tables of a
+/// live run are.
 #[test]
 fn a_live_case_has_the_measures_of_its_tables_and_names_the_missing_ones() {
     let sweep = sweep("");

@@ -1,5 +1,6 @@
-//! Tests that imports point down. The table of floors gives each room of a crate its floor, and
-//! ARCHITECTURE.md describes each room in a line.
+//! Tests that imports point down. ARCHITECTURE.md calls the top modules of a crate its rooms. It
+//! gives each room a floor, and describes each room in a line. A room may use only rooms on lower
+//! floors.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -184,7 +184,7 @@ impl Facts {
         }
     }
 
-    /// A path, or a macro's name.
+    /// Reads a path or a macro's name. Returns the place after it.
     fn read_path(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
         let (path, next) = path_at(tokens, at);
         if punct(tokens.get(next), '!') {
@@ -200,7 +200,8 @@ impl Facts {
         next
     }
 
-    /// A definition: its name, and the lines of a function.
+    /// Reads the name of a definition, and counts the lines of a function. Returns the place after
+    /// the name.
     fn read_definition(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
         // In `const fn` and `const _`, the word `const` defines no name. A macro's name follows a
         // `!`.
@@ -216,7 +217,7 @@ impl Facts {
         place + 1
     }
 
-    /// A `mod`: its contents are one module deeper.
+    /// Reads a `mod`, whose contents are one module deeper.
     fn read_mod(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
         let Some(TokenTree::Ident(name)) = tokens.get(at + 1) else { return at + 1 };
         let inner = [module, &[name.to_string()]].concat();
@@ -229,7 +230,7 @@ impl Facts {
         at + 3
     }
 
-    /// An `extern crate`.
+    /// Reads an `extern crate`.
     fn read_extern(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
         let krate = matches!(tokens.get(at + 1), Some(TokenTree::Ident(word)) if word == "crate");
         if let (true, Some(TokenTree::Ident(name))) = (krate, tokens.get(at + 2)) {
@@ -240,7 +241,7 @@ impl Facts {
         at + 1
     }
 
-    /// A function's lines, from `fn` to the end of its body.
+    /// Counts a function's lines, from `fn` to the end of its body.
     fn read_fn(&mut self, tokens: &[TokenTree], at: usize, name: &str) {
         let signature = tokens[at..].iter().take_while(|token| !punct(Some(token), ';'));
         let body = signature.skip(2).find(|token| group(Some(token), Delimiter::Brace).is_some());
@@ -250,11 +251,11 @@ impl Facts {
         }
     }
 
-    /// The imports of a `use`, and the place after its `;`.
+    /// Reads the imports of a `use`. Returns the place of its `;`.
     fn read_use(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
         let ends = tokens[at..].iter().position(|token| punct(Some(token), ';'));
         let end = ends.map_or(tokens.len(), |length| at + length);
-        // `impl Trait + use<'a>` is something else.
+        // The `use` in `impl Trait + use<'a>` imports nothing.
         if !punct(tokens.get(at), '<') {
             let public = is_public(&tokens[..at - 1]);
             self.use_tree("", &tokens[at..end], module, public);
@@ -298,7 +299,7 @@ const KEYWORDS: &[&str] = &["crate", "self", "super", "Self"];
 const DEFINES: &[&str] =
     &["fn", "struct", "enum", "union", "trait", "type", "const", "static", "macro_rules"];
 
-/// Whether the tokens before a `use` make it public, within the crate or beyond.
+/// Whether the tokens before a `use` make it public, in the crate or also outside of the crate.
 fn is_public(before: &[TokenTree]) -> bool {
     let word = match before {
         [.., word, TokenTree::Group(scope)] if scope.delimiter() == Delimiter::Parenthesis => word,

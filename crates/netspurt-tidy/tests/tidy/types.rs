@@ -168,7 +168,7 @@ fn twice(defined: &[(String, String)]) -> Vec<String> {
 }
 
 #[test]
-fn each_type_name_is_defined_once_in_the_house() {
+fn each_type_name_is_defined_once_in_all_crates() {
     let mut defined = Vec::new();
     for file in CRATES.iter().flat_map(|name| sources_of(name)).filter(|file| !is_test(file)) {
         let place = file.strip_prefix(root().join("crates")).unwrap().display().to_string();
