@@ -1,4 +1,4 @@
-//! Tests of scenarios in which a link does not carry large datagrams.
+//! Tests of scenarios with a link that fragments or drops large datagrams.
 
 use proptest::prelude::*;
 
@@ -106,7 +106,7 @@ fn only_the_first_fragment_shows_the_kind_of_its_segment() {
 }
 
 #[test]
-fn one_lost_fragment_loses_the_datagram_and_the_others_are_discarded() {
+fn one_lost_fragment_loses_the_datagram_and_the_other_fragments_are_discarded() {
     // Frame 1 is the SYN, frame 2 is the first fragment of the first datagram, and frame 3 is its
     // second fragment.
     let loss = "[{ nth = [3] }, \"none\"]";

@@ -12,7 +12,7 @@ mod player;
 use player::{name, play, scripts};
 
 /// Returns the checkout's folder of scripts about TCP. If `NETSPURT_PACKETDRILL` is not set, prints
-/// this and returns `None`.
+/// a message and returns `None`.
 fn folder() -> Option<PathBuf> {
     let Some(checkout) = std::env::var_os("NETSPURT_PACKETDRILL") else {
         eprintln!(
