@@ -6,7 +6,7 @@ use netspurt::units::{Duration, Time};
 /// reads the clock repeatedly until the event is due. So the clock must advance when it is read.
 const READING: Duration = Duration::from_nanos(10);
 
-/// Where the clock starts, in microseconds since 1970.
+/// The instant at which the clock starts, in microseconds since 1970.
 const START_US: i64 = 1_000_000_000_000_000;
 
 /// A clock that moves when it is read and when a thread waits.

@@ -7,7 +7,7 @@ use netspurt::segment::Segment;
 use netspurt::wire::{Checks, Decoded, Packet, decode, encode};
 use netspurt_scenario::script::{Unreachable, UnreachableCode};
 
-/// Our address if no call has named one.
+/// Our address if no call has named an address.
 const OWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 168, 0, 1)), 40_000);
 
 /// What arrives in a packet.
@@ -109,9 +109,9 @@ impl WireEnds {
         }
     }
 
-    /// The segment in a packet that arrives. If no call has named the ends, the first packet names
-    /// them. Returns `None` for a packet to an IPv6 address, because it is not for this host. With
-    /// mapped addresses, packetdrill sends such a packet at the end of a script.
+    /// Decodes the segment in a packet that arrives. If no call has named the ends, the first
+    /// packet names them. Returns `None` for a packet to an IPv6 address, because it is not for
+    /// this host. With mapped addresses, packetdrill sends such a packet at the end of a script.
     ///
     /// # Errors
     /// When the packet is not a whole TCP segment, or belongs to another connection.
@@ -126,7 +126,7 @@ impl WireEnds {
         Ok(Some(segment))
     }
 
-    /// The packet of a segment that leaves.
+    /// Encodes a segment that leaves as a packet.
     pub fn packet(&mut self, segment: Segment) -> Vec<u8> {
         self.ip_id = self.ip_id.wrapping_add(1);
         let mut octets = Vec::new();

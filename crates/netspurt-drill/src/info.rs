@@ -65,7 +65,8 @@ const PLACES: [(Field, usize, usize); 54] = [
     (Field::TotalRto, 240, 2),
 ];
 
-/// The octet with both window shifts: the peer's in its lower half, ours in its upper half.
+/// The offset of the octet with both window shifts. The lower half of the octet has the peer's
+/// shift, and the upper half has our shift.
 const SHIFTS_AT: usize = 6;
 /// The offset and the number of octets of our receive window.
 const RCV_WND: (usize, usize) = (232, 4);

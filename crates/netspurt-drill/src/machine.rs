@@ -1,5 +1,5 @@
 //! The world that packetdrill's two threads share. One thread makes calls that block, and the other
-//! one plays the rest of the script.
+//! thread plays the rest of the script.
 
 use std::fs;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,10 +11,11 @@ use netspurt_scenario::script::{Call, CallOutcome, CallResult, Info};
 
 use crate::world::DrillWorld;
 
-/// How long a thread waits for a packet. After this time no packet will come.
+/// The longest virtual time for which a thread waits for a packet or for the return of a call. If
+/// nothing has happened by then, nothing will happen.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// How many times one thread checks whether the other one is ready, and the real time between two
-/// checks.
+/// How many times one thread checks whether the other thread is ready, and the real time between
+/// two checks.
 const GLANCES: u32 = 2000;
 const GLANCE: RealSpan = RealSpan::from_micros(500);
 
@@ -39,7 +40,7 @@ struct Shared {
     returned: Option<(ThreadId, i64)>,
 }
 
-/// A call of another thread that blocks.
+/// A blocking call of the other thread.
 #[derive(Debug)]
 struct BlockedThread {
     thread: ThreadId,

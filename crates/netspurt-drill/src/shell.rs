@@ -24,7 +24,7 @@ impl Setup {
     /// `rfc-2026;tlp=false`. An empty text stands for `linux-6`.
     ///
     /// # Errors
-    /// An unknown profile or switch, or a wrong value.
+    /// When the profile or a switch is unknown, or a value is wrong.
     ///
     /// ```
     /// use netspurt_drill::shell::Setup;

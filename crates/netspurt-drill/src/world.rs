@@ -25,7 +25,8 @@ pub struct DrillWorld {
     ends: WireEnds,
     /// The segments that left the host and that packetdrill has not taken yet.
     sent: VecDeque<(Time, Segment)>,
-    /// The data that `epoll_ctl` set and `epoll_wait` must return for a socket.
+    /// For each epoll and each of its sockets, the data that `epoll_ctl` set and `epoll_wait` must
+    /// return.
     marks: BTreeMap<(Fd, Fd), u64>,
     /// The unsupported request, or the fault, that stopped the host.
     refused: Option<String>,
@@ -87,7 +88,8 @@ impl DrillWorld {
         result.map_err(|what| self.refuse(what)).is_ok()
     }
 
-    /// The time and the host. If there is no host yet, it is made from the commands so far.
+    /// Returns the time and the host. If there is no host yet, makes the host from the commands so
+    /// far.
     fn host(&mut self) -> Result<(Time, &mut SocketHost), String> {
         let now = self.clock.host_time();
         if self.host.is_none() {
@@ -157,7 +159,7 @@ impl DrillWorld {
         true
     }
 
-    /// The instant that is `span` from now.
+    /// The instant that comes `span` after now.
     pub fn after(&mut self, span: Duration) -> Time {
         self.clock.host_time() + span
     }

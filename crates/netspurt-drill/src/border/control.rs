@@ -78,7 +78,7 @@ fn notice_octets(machine: &DrillMachine, notice: &SocketNotice) -> Vec<u8> {
     let mut octets = Vec::new();
     if let Some(at) = at_us {
         let mut stamps = [at / 1_000_000, at % 1_000_000 * 1000].map(i64::to_ne_bytes).concat();
-        // The other two timestamps would come from hardware.
+        // The other two timestamps stay 0, because they would come from hardware.
         stamps.resize(3 * stamps.len(), 0);
         octets = one(libc::SOL_SOCKET, SCM_TIMESTAMPING, &stamps);
     }

@@ -18,7 +18,7 @@ type Readable = *const c_void;
 type LengthPlace = *mut socklen_t;
 
 /// packetdrill's table: a pointer that the library may choose, and then pointers to functions. Each
-/// function gets that pointer as its first argument. The order and the arguments are those of
+/// function gets that pointer as its first argument. The order and the arguments are the same as in
 /// packetdrill at commit 2c4001c4.
 #[repr(C)]
 #[expect(missing_docs, reason = "most names are those of system calls, which manuals explain")]
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn packetdrill_interface_init(
 /// Makes the machine of a script.
 ///
 /// # Errors
-/// The mistake in the flags.
+/// When the flags have a mistake. The error describes the mistake.
 pub(super) fn begin(flags: &str) -> Result<(), String> {
     let setup = Setup::read(flags)?;
     set_current(Some(DrillMachine::new(DrillWorld::new(setup))));

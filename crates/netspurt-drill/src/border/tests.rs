@@ -23,7 +23,7 @@ static ONE: Mutex<()> = Mutex::new(());
 const PEER: &str = "192.0.2.1:5000";
 const OWN: &str = "192.168.0.1:8080";
 
-/// The player of a new script, on this thread.
+/// Plays a new script on this thread, as packetdrill does.
 struct Player {
     table: PacketdrillTable,
     _one: MutexGuard<'static, ()>,
@@ -178,7 +178,8 @@ fn a_call_on_another_thread_blocks_and_reads_the_time_of_its_return() {
             let fd = accept(&table, listener);
             (fd, now_us(&table))
         });
-        // packetdrill continues when the other thread sleeps.
+        // packetdrill continues its script when the other thread sleeps. The test also waits for
+        // this.
         while !current().unwrap().is_blocked() {
             thread::yield_now();
         }

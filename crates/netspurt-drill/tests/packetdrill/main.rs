@@ -70,7 +70,7 @@ fn packetdrill_and_our_player_agree_except_for_explained_differences() {
     assert!(unexplained.is_empty(), "nothing explains these differences:\n{unexplained}");
 }
 
-/// Scripts of ours that packetdrill cannot play unchanged, each with the reason.
+/// Our scripts that fail with packetdrill, each with the reason.
 const BEYOND: [(&str, &str); 6] = [
     (
         "close/first-closer-waits-in-time-wait",

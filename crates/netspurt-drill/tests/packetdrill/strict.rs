@@ -39,7 +39,7 @@ pub fn translated(name: &str, text: &str) -> (String, String) {
     (lines.join("\n"), flags.join(";"))
 }
 
-/// Adds a note after the error in the line of a call, because packetdrill requires one.
+/// Adds a note after the error in the line of a call, because packetdrill requires a note.
 fn noted(line: &str) -> String {
     let code = line.split("//").next().unwrap_or_default().trim_end();
     let error = code.rsplit_once("= -1 E").map(|(_, name)| name);

@@ -24,7 +24,7 @@ pub(super) struct Document {
     text: String,
     /// Each dotted path that is set, with its value as TOML.
     overrides: Vec<(String, String)>,
-    /// /// The files that links may follow, and the files with algorithms, by name.
+    /// The files that links may follow, and the files with algorithms, by name.
     files: Files,
     /// Whether the table `[sweep]` is used.
     sweeps: bool,

@@ -141,7 +141,7 @@ fn expand_dumbbell<'a>(
     Ok(())
 }
 
-/// The graph of the nodes, and the two directions of each link.
+/// Makes the graph of the nodes, and both directions of each link.
 pub(super) fn build_graph(
     expanded: &[ExpandedLink<'_>],
     nodes: &IndexSet<String>,
@@ -166,7 +166,7 @@ pub(super) fn build_graph(
     Ok((graph, links))
 }
 
-/// The number of the node called `name`, which is at `path` in the file.
+/// Returns the number of the node called `name`. `path` is the place of this name in the file.
 pub(super) fn node(nodes: &IndexSet<String>, name: &str, path: &[&str]) -> Result<u32, Problem> {
     if let Some(index) = nodes.get_index_of(name) {
         return Ok(u32::try_from(index).unwrap_or(u32::MAX));

@@ -14,8 +14,8 @@ use super::profile::Profile;
 use super::quantity::{Amount, WordOr};
 use super::switch::{self, TcpSpec, all_switches};
 
-/// The configuration of a connection over `family`. An IPv6 packet has the same size as an IPv4
-/// packet but a longer header, so it carries fewer octets of payload.
+/// Adapts the configuration of a connection to the IP version `family`. An IPv6 packet has the same
+/// size as an IPv4 packet but a longer header, so it carries fewer octets of payload.
 fn carried(name: &str, tcp: TcpConfig, family: Family) -> Result<TcpConfig, Problem> {
     let more = family.more_bytes();
     match tcp {

@@ -18,7 +18,7 @@ use super::switch::TcpSpec;
 pub struct FlowSpec {
     /// The node that sends. In a group `{i}` stands for the flow's number, from 0.
     pub from: String,
-    /// The node that receives; `{i}` as in `from`.
+    /// The node that receives. In a group `{i}` stands for the flow's number, from 0.
     pub to: String,
     /// The TCP at the ends: `model` for the simulator's TCP, or `kernel` for the kernel's TCP (only
     /// in a live run). One word for both ends, or `[from, to]`.
@@ -36,8 +36,8 @@ pub struct FlowSpec {
     /// The application.
     #[serde(default = "bulk", skip_serializing_if = "is_bulk")]
     pub app: WordOr<AppWord, RequestsTable>,
-    /// The octets or the segments that the application sends, or `unlimited`. With requests, this
-    /// is the length of each request.
+    /// The amount that the application sends, in octets or segments, or `unlimited`. With requests,
+    /// this is the length of each request.
     #[serde(default = "unlimited")]
     pub send: SendSpec,
     /// A timer at the host's edge that retransmits segments of the kernel's TCP, as text

@@ -337,7 +337,7 @@ fn nothing_picked(effect: &str, name: &LinkPlace<'_>) -> Problem {
     problem.fix("give `packets`, `nth` or `probability`, or write \"none\"")
 }
 
-/// Selects frames only by their numbers.
+/// Makes a rule that selects frames only by their numbers.
 fn numbered(packets: &[Ordinal], nth: &[Ordinal]) -> Pick {
     let numbers = |places: &[Ordinal]| places.iter().map(|place| place.0).collect();
     Pick::default().packets(numbers(packets)).nth(numbers(nth))

@@ -27,8 +27,8 @@ pub struct LinkSpec {
     /// limit includes the packet in transmission.
     #[serde(default = "unlimited")]
     pub queue: BothWays<WordOr<QueueSpec, QueueTable>>,
-    /// The size of the largest packet that the link carries, including the IP header. Without it,
-    /// the link carries packets of any size.
+    /// The size of the largest packet that the link carries, including the IP header. Without this
+    /// key, the link carries packets of any size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<BothWays<ByteCount>>,
     /// What happens to packets that are larger than `mtu`.
@@ -228,7 +228,7 @@ pub enum BetweenWord {
     Linear,
 }
 
-/// A framing by its name.
+/// A framing that the file names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum FramingWord {
     /// No framing: only the octets of the packet.
@@ -245,7 +245,7 @@ pub enum FramingWord {
     Ppp8n1,
 }
 
-/// A framing by its numbers.
+/// A framing that the file describes with two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FramingTable {

@@ -209,8 +209,8 @@ fn distributions(
     })
 }
 
-/// The distribution that `text`, the value of `key`, names. If `text` is a list of values from a
-/// followed file, it is the distribution of these values.
+/// Returns the distribution that `text` names. `text` is the value of `key`. If `text` is a list of
+/// values from a followed file, it is the distribution of these values.
 fn distribution(
     name: &str,
     key: &str,
@@ -242,7 +242,7 @@ fn gap(name: &str, arrivals: &str) -> Result<Distribution, Problem> {
 /// The shortest mean time between two arrivals, in nanoseconds.
 const GAP_NS_MIN: f64 = 1e3;
 
-/// The text of a process with a rate; `arrivals` names the process without a rate.
+/// Adds the rate `per_second` to `arrivals`, the text of a process without a rate.
 fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Problem> {
     if matches!(arrivals, "poisson" | "packmime") {
         return Ok(format!("{arrivals}:rate={per_second}/s"));

@@ -77,7 +77,8 @@ pub struct LoadSpec {
     /// The share of the link's rate, on average.
     #[schemars(with = "f64", range(min = 0, max = 100))]
     pub share: LoadShare,
-    /// The name of the link. Only the direction in which the connections send more octets counts.
+    /// The name of the link. Only one of its directions counts: the direction in which the
+    /// connections send more octets.
     pub link: String,
 }
 

@@ -104,7 +104,7 @@ pub struct RouteSpec {
     pub from: String,
     /// The node at which the route ends.
     pub to: String,
-    /// The nodes between the two, in order.
+    /// The nodes between `from` and `to`, in order.
     #[serde(default)]
     pub via: Vec<String>,
 }
@@ -114,7 +114,7 @@ pub struct RouteSpec {
 #[serde(deny_unknown_fields)]
 pub struct ReassemblySpec {
     /// How long a host waits for the other fragments of a datagram after the arrival of the first
-    /// one.
+    /// fragment.
     #[serde(default = "a_minute")]
     #[schemars(schema_with = "above_zero")]
     pub timer: Duration,

@@ -209,7 +209,7 @@ pub mod status {
 /// How long a call may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// /// The call waits without a limit.
+    /// The call waits without a limit.
     Forever,
     /// The call waits at most this number of milliseconds. With 0 it does not wait.
     Millis(u32),
