@@ -23,7 +23,7 @@ const DERIVATION: &[u8] = b"netspurt case 1\0";
 /// The budget of a case. A case that exceeds it is cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// The maximum number of wake-ups served.
+    /// The maximum number of wake-ups that the simulator serves.
     pub events: Option<u64>,
     /// The maximum wall-clock time.
     pub time: Option<Duration>,

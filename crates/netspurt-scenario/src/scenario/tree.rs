@@ -117,7 +117,7 @@ pub(super) struct Found {
     pub(super) key: Range<usize>,
     /// The place of the entry's value; `None` for a table with a header of its own.
     pub(super) value: Option<Range<usize>>,
-    /// Whether the entry is the requested one. Otherwise it is the last entry on the path that
+    /// Whether the entry is the requested entry. Otherwise it is the last entry on the path that
     /// exists.
     pub(super) is_exact: bool,
 }

@@ -1,4 +1,5 @@
-//! Expressions of `%{ }%` over the fields of `tcp_info`, and the assertions made of them.
+//! Expressions of `%{ }%` over the fields of `tcp_info`, and the assertions that contain such
+//! expressions.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -170,7 +171,7 @@ fn listed(values: &[Expression]) -> String {
     texts.join(", ")
 }
 
-/// One `assert`.
+/// An `assert` statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assertion {
     /// The line of the assertion in the script, from 1.

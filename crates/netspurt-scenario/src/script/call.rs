@@ -25,7 +25,7 @@ pub type Fd = i32;
 pub enum Call {
     /// `socket(..., SOCK_STREAM, IPPROTO_TCP)`.
     Socket {
-        /// `SOCK_STREAM|SOCK_NONBLOCK`.
+        /// Whether the type of the socket has the flag `SOCK_NONBLOCK`.
         nonblocking: bool,
         /// The number that the script gives the socket.
         number: Option<Fd>,

@@ -92,9 +92,9 @@ impl HostClocks {
         let end = segment.seq.wrapping_add(occupied);
         let ahead = |newest: u32| end.wrapping_sub(newest).cast_signed();
         match self.newest {
-            // Octets before `newest` were sent before, so this is a retransmission. A window probe
-            // counts too, because it has an old sequence number. A tail loss probe does not count
-            // (`retrans_stamp`).
+            // Octets before `newest` were sent before, so this segment is a retransmission. A
+            // window probe counts too, because it has an old sequence number. A tail loss probe
+            // does not count (`retrans_stamp`).
             Some(newest) if ahead(newest) < 0 || occupied > 0 && ahead(newest) == 0 => {
                 if segment.cause.get() != Some(Cause::Tlp) {
                     self.repeats_since.get_or_insert(now);

@@ -13,7 +13,7 @@ use super::sysctl;
 /// Finds the text of a file that a script names, by the name in the script.
 pub(super) type NamedFiles<'f> = dyn FnMut(&str) -> Option<String> + 'f;
 
-/// Reads the commands from after the opening backtick up to the closing backtick.
+/// Reads the commands between backticks. The cursor is after the opening backtick.
 pub(super) fn backquoted(
     cursor: &mut Cursor<'_>,
     files: &mut NamedFiles<'_>,

@@ -1,4 +1,4 @@
-//! The two dialects of scripts: our own, strict dialect, and packetdrill's.
+//! The two dialects of scripts: our own, strict dialect, and packetdrill's dialect.
 
 use netspurt::units::Duration;
 
@@ -14,8 +14,9 @@ use netspurt::units::Duration;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScriptDialect {
-    /// Our own dialect. An offset counts from the written time of the previous event. Each packet
-    /// is compared with one line. Every packet that is sent before the end must be in the script.
+    /// Our own dialect. An offset counts from the time that the script gives for the previous
+    /// event. Each packet is compared with one line. Every packet that is sent before the end must
+    /// be in the script.
     #[default]
     Strict,
     /// packetdrill's dialect. An offset counts from the instant at which the previous event
@@ -54,7 +55,7 @@ pub struct Tolerance {
 
 impl Tolerance {
     /// The tolerance if a script does not set it: 4 ms. In packetdrill's dialect it is an eighth of
-    /// the offset, if that is more than 4 ms.
+    /// the offset, if this eighth is more than 4 ms.
     pub const fn of(dialect: ScriptDialect) -> Self {
         let share_per_mille = match dialect {
             ScriptDialect::Strict => 0,
@@ -63,7 +64,7 @@ impl Tolerance {
         Self { least: Duration::from_millis(4), share_per_mille }
     }
 
-    /// The tolerance of an event that comes `offset` after the previous one.
+    /// The tolerance of an event that comes `offset` after the previous event.
     pub fn at(self, offset: Duration) -> Duration {
         let share = u128::from(offset.as_nanos()) * u128::from(self.share_per_mille) / 1000;
         self.least.max(Duration::from_nanos(u64::try_from(share).unwrap_or(u64::MAX)))

@@ -17,7 +17,7 @@ pub struct ScriptOptions {
     pub clauses: Vec<String>,
     /// The profile: the named set of switches from which the script starts.
     pub profile: Option<String>,
-    /// The switches that differ from the profile.
+    /// The switches whose values differ from the profile's values.
     pub set: Vec<SwitchSetting>,
     /// Changes that must make the script fail. Each change is played without the others.
     pub fails_with: Vec<SwitchSetting>,
@@ -64,7 +64,7 @@ pub enum ScriptAction {
     Unreachable(Unreachable),
     /// `>`: the connection must send this packet.
     Outbound(ScriptPacket),
-    /// The application calls.
+    /// The application makes a socket call.
     Call {
         /// The call.
         call: Call,

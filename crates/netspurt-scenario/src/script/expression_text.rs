@@ -57,8 +57,8 @@ impl<'a, 'v> Expressions<'a, 'v> {
         }
     }
 
-    /// Steps over blanks. In parentheses and after a backslash, it also steps over the end of a
-    /// line.
+    /// Steps over blanks. In parentheses and after a backslash, the function also steps over the
+    /// end of a line.
     pub(super) fn skip(&mut self) -> Result<(), Mistake> {
         loop {
             self.cursor.skip(if self.parentheses > 0 { Blank::Lines } else { Blank::Line })?;

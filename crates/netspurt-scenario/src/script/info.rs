@@ -4,7 +4,8 @@ use super::names::{name_in, named};
 
 macro_rules! fields {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// A field of `tcp_info`, in Linux's units.
+        /// A field of `tcp_info`, in Linux's units. A field that names segments, bytes or timeouts
+        /// is their number.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Field { $($(#[$doc])* $variant,)* }
 

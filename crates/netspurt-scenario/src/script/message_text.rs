@@ -135,7 +135,7 @@ fn bits(argument: Excerpt<'_>) -> Result<Readiness, Mistake> {
     Readiness::read(argument.text).ok_or_else(|| argument.wrong("events", fix))
 }
 
-/// Reads milliseconds; -1 stands for no end.
+/// Reads milliseconds; -1 stands for a wait without a limit.
 fn wait(argument: Excerpt<'_>) -> Result<Wait, Mistake> {
     if argument.text == "-1" {
         return Ok(Wait::Forever);

@@ -31,7 +31,7 @@ pub struct Switch {
 #[derive(Clone, Copy, Debug)]
 pub struct Access<C: 'static> {
     via: Via<C>,
-    /// The kernel's bounds, if they are narrower than those of the switch's kind.
+    /// The kernel's bounds, if they are narrower than the bounds of the switch's kind.
     bounds: Option<[u64; 2]>,
 }
 

@@ -71,7 +71,7 @@ pub enum SwitchKind {
     },
     /// One of several words.
     Word(fn() -> Vec<Word>),
-    /// One of several words, or a congestion control algorithm that is not the core's.
+    /// One of several words, or a congestion control algorithm that the core does not have.
     Algorithm(fn() -> Vec<Word>),
     /// A timer as text, as in `linux:rto_min=50ms`.
     Timer,
@@ -185,7 +185,7 @@ impl SwitchKind {
     }
 
     /// Returns the text of the algorithm in another language that `text` names; `None` if the kind
-    /// allows no such algorithm, or `text` names none.
+    /// allows no such algorithm, or if `text` does not name one.
     fn foreign<E: de::Error>(&self, text: &str) -> Option<Result<&'static str, E>> {
         let Self::Algorithm(_) = self else { return None };
         let found = CongestionConfig::foreign(text)?;
@@ -237,8 +237,8 @@ fn timer_schema() -> Schema {
     json_schema!({ "anyOf": [own, foreign_schema(&FOREIGN_TIMERS.offered())] })
 }
 
-/// Makes the JSON Schema for texts of algorithms that are not the core's: a file and a name in it,
-/// or one of the words `offered`.
+/// Makes the JSON Schema for texts of algorithms that the core does not have: a file and a name in
+/// it, or one of the words `offered`.
 fn foreign_schema(offered: &[String]) -> Schema {
     let place = "[^:=]+:[A-Za-z_][A-Za-z0-9_]* *(:.+)?";
     let pattern = match offered {
@@ -381,7 +381,7 @@ impl<'de> Visitor<'de> for KindVisitor<'_> {
                 unit: unit @ (SwitchUnit::Hundredths | SwitchUnit::Halves),
                 ..
             } => self.fraction(unit, number as f64),
-            // A bare number gets the error that its text would get: the unit is missing.
+            // A number without quotes gets the same error as a text without a unit.
             SwitchKind::Number { unit, .. } => self.quantity(unit, &number.to_string()),
             SwitchKind::Word(_) | SwitchKind::Algorithm(_) | SwitchKind::Timer => Err(E::custom(
                 with_fix(&format!("wrong type: `{number}` is not a word"), &self.0.to_string()),

@@ -172,8 +172,8 @@ fn table_schema(table: Option<&str>, generator: &mut SchemaGenerator) -> Schema 
         let schema = match lead {
             Lead::Switch(_, switch) => {
                 let mut schema = switch.kind.schema(generator);
-                // A reference is wrapped. Otherwise the switch's description would stand in place
-                // of its target's description.
+                // A reference to another schema is wrapped. Otherwise the description of the switch
+                // would replace the description of that schema.
                 if let Some(reference) = schema.remove("$ref") {
                     schema = json_schema!({ "allOf": [{ "$ref": reference }] });
                 }

@@ -1,4 +1,4 @@
-//! Tests of links whose values change along timelines and files.
+//! Tests of links whose values change with time, by timelines or by files.
 
 use netspurt::units::Duration;
 

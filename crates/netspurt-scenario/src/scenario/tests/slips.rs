@@ -217,7 +217,7 @@ fn the_error_for_a_value_set_from_outside_names_the_setting() {
     assert_eq!((&*error.key, &*error.value), ("links.modem.rate", "0 bit/s"));
     let error = set("flows.x.tpc.recovery", "tahoe").unwrap_err();
     assert!(error.to_string().contains("unknown key `tpc`"), "{error}");
-    // A mistake in the file itself is shown in the file.
+    // If several values are set, the error is about the wrong value.
     let error = Scenario::parse("x.toml", CHAIN).unwrap();
     let error = error.with(&[("seed", "3"), ("flows.x.to", "nowhere")]).unwrap_err();
     assert!(error.message.contains("`nowhere`"), "{error}");
@@ -237,7 +237,7 @@ fn an_unknown_name_in_a_setting_is_blamed_on_the_setting() {
     );
     assert!(setting(&[("flows.x.send", "1 segment")]).ends_with("the file has bulk, short"));
     assert!(setting(&[("links.x.rate", "1 Mbit/s")]).starts_with("no link `x`"));
-    // A flow that is set as a whole is complete.
+    // Settings may also add a new flow with all keys that it needs.
     let scenario = Scenario::parse("x.toml", DUMBBELL).unwrap();
     let whole = [("flows.x.from", "west1"), ("flows.x.to", "east1")];
     assert!(scenario.with(&whole).is_ok());

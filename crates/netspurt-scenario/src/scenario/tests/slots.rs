@@ -116,7 +116,7 @@ fn a_link_behaves_the_same_by_slots_and_by_the_file_made_from_them() {
     let followed = Scenario::parse_with("y", &follows, files).unwrap();
     let digest = |scenario: &Scenario| run(scenario).digest();
     assert_eq!(digest(&slots), digest(&followed));
-    // Another seed gives another link.
+    // Another seed gives the link other delays, rates and handovers.
     assert_ne!(digest(&slots), digest(&slots.with(&[("seed", "2")]).unwrap()));
     // The dead times do not overlap.
     let dead: Vec<_> = slots.network().links[0].handovers.clone();
