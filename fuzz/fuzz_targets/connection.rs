@@ -88,7 +88,8 @@ impl Transfer {
         self.collect();
     }
 
-    /// Delivers the segment that `take` removes from the segments in flight, if it removes one.
+    /// Delivers the segment that `take` removes or copies from the segments in flight. Does nothing
+    /// if `take` returns no segment.
     fn deliver_some(&mut self, take: impl Fn(&mut Flying) -> Option<(usize, Segment)>) {
         if let Some((to, segment)) = take(&mut self.flying) {
             self.deliver(to, segment);
@@ -164,7 +165,7 @@ impl Transfer {
     }
 }
 
-/// Returns a segment like one in flight, but with some fields changed.
+/// Returns a segment like the newest segment in flight, but with some fields changed.
 fn forged(action: [u8; 8], flying: &Flying) -> Segment {
     let [_, which, flags, seq, ack, len, window, block] = action;
     let like = flying.back().map_or(Segment::default(), |(_, segment)| *segment);

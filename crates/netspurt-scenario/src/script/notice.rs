@@ -21,7 +21,7 @@ pub struct SocketNotice {
     /// The timestamp in nanoseconds since the script's beginning: the control message
     /// `SCM_TIMESTAMPING`. In the notice that a script expects, 0 stands for any time.
     pub at: Option<Time>,
-    /// `MSG_TRUNC`: the packet that comes with a timestamp had no room.
+    /// `MSG_TRUNC`: the call had no room for the packet that comes with a timestamp.
     pub is_cut: bool,
 }
 

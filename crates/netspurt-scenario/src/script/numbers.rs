@@ -13,10 +13,11 @@ const REMOTE_ISN: u32 = 0xffff_fc00;
 /// The size of the IP and TCP headers without options.
 const HEADERS_BYTES: u16 = 40;
 
-/// The offsets between the script's numbers and the wire's.
+/// The offsets between the script's numbers and the numbers on the wire.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
-    /// The initial sequence number of the host's first SYN, from which all its numbers count.
+    /// The initial sequence number of the host's first SYN, from which all numbers of the host
+    /// count.
     local_isn: Option<u32>,
     /// A timestamp on the wire minus the same timestamp in the script.
     stamp_offset: Option<u32>,
@@ -80,7 +81,7 @@ impl Numbers {
         actual.wrapping_sub(offset)
     }
 
-    /// The segment for a packet of the remote end.
+    /// Makes the segment for a packet of the remote end.
     pub(super) fn segment(&self, packet: &ScriptPacket) -> Result<Segment, UnknownEcho> {
         let none = PacketOptions::default();
         let options = packet.options.as_ref().unwrap_or(&none);

@@ -85,7 +85,7 @@ impl PacketOptions {
     }
 }
 
-/// A packet of a script, to be injected or expected.
+/// A packet that a script injects or expects.
 ///
 /// Sequence numbers count from the initial sequence number of their sender: the SYN is 0, and the
 /// first byte of data is 1. They wrap as on the wire.

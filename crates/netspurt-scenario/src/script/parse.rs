@@ -44,7 +44,7 @@ impl Script {
     /// [`ScriptDialect::of`].
     ///
     /// # Errors
-    /// The first mistake, with its place and what to write instead.
+    /// When the script has a mistake. The error has the first mistake, its place and its fix.
     pub fn parse(name: &str, text: &str) -> Result<Script, ScriptError> {
         Self::parse_with(ScriptDialect::of(text), name, text, &mut |_| None)
     }
@@ -53,7 +53,7 @@ impl Script {
     /// in `../common/defaults.sh`. Only the sysctls in such a file are read.
     ///
     /// # Errors
-    /// The first mistake, with its place and what to write instead.
+    /// When the script has a mistake. The error has the first mistake, its place and its fix.
     ///
     /// ```
     /// use netspurt_scenario::script::{ScriptDialect, Script};

@@ -30,7 +30,7 @@ const STEPS_MAX: u32 = 10_000;
 /// Plays `script` against `subject` and returns what happened.
 ///
 /// # Errors
-/// The first difference between the connection and the script.
+/// When the connection differs from the script. The error describes the first difference.
 pub fn run(
     script: &Script,
     subject: &mut dyn Subject,
@@ -386,7 +386,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// How far a timestamp may differ, in ticks.
+    /// The number of ticks by which a timestamp may differ.
     fn stamp_ticks(&self) -> u32 {
         if !self.script.options.compares_stamps {
             return u32::MAX;

@@ -36,7 +36,8 @@ pub(super) struct SendProgress {
     /// cwnd (rounded down) and pipe (rounded up), in segments.
     pub(super) cwnd_segs: u64,
     pub(super) flight_segs: u64,
-    /// Outstanding packets. The sent part of a chunk is one packet or several.
+    /// The number of outstanding packets. The sent part of a chunk is one packet or several
+    /// packets.
     pub(super) packets: u64,
 }
 
@@ -164,7 +165,7 @@ impl SendBuffer {
         PartTaken { starts, pushed, forced, fills_head }
     }
 
-    /// Drops the chunks that are acknowledged.
+    /// Removes the chunks that are acknowledged.
     fn forget(&mut self, acked: u64) {
         let gone = self.chunks.partition_point(|chunk| chunk.end <= acked);
         self.chunks.drain(..gone);

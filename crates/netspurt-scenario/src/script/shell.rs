@@ -2,8 +2,8 @@
 
 use core::ops::Range;
 
-/// A command: its words without quotes, the file that its output goes to, and where it stands in
-/// the text.
+/// A command: its words without quotes, the file to which its output goes, and its place in the
+/// text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ShellCommand {
     pub(super) words: Vec<String>,

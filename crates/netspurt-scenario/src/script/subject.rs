@@ -21,9 +21,10 @@ pub enum CallResult {
 
 /// A TCP implementation under test, in virtual time.
 ///
-/// The runner calls it with instants that never decrease. Everything that is due at an instant
-/// happens before the runner makes a call or injects a segment at that instant. A new socket gets
-/// the number that its call names. Without such a number, it gets the lowest free number from 3 on.
+/// The runner calls the implementation with instants that never decrease. Everything that is due at
+/// an instant happens before the runner makes a call or injects a segment at that instant. A new
+/// socket gets the number that its call names. Without such a number, it gets the lowest free
+/// number from 3 on.
 pub trait Subject {
     /// Makes a call. While a call blocks, the runner makes no other call.
     fn call(&mut self, now: Time, call: &Call) -> CallResult;
@@ -44,10 +45,11 @@ pub trait Subject {
         Err(message.to_string())
     }
 
-    /// The next instant at which something falls due.
+    /// The next instant at which something is due.
     fn next_wakeup(&self) -> Option<Time>;
 
-    /// Runs everything that is due until `now`. Returns the next segment sent, with its instant.
+    /// Runs everything that is due until `now`. Returns the next segment that was sent, with the
+    /// instant of its departure.
     fn poll(&mut self, now: Time) -> Option<(Time, Segment)>;
 
     /// Changes the host or its link.

@@ -17,7 +17,7 @@ impl Script {
     /// script's profile. `changes` override the script's switches.
     ///
     /// # Errors
-    /// An unknown or meaningless switch, with the line that sets it.
+    /// When a switch is unknown or meaningless. The error names the line that sets the switch.
     ///
     /// ```
     /// use netspurt_scenario::script::Script;
@@ -91,7 +91,7 @@ impl Script {
     /// Checks that each `--fails_with` change is valid.
     ///
     /// # Errors
-    /// An unknown or meaningless change, with its line.
+    /// When a change is unknown or meaningless. The error names the line of the change.
     pub fn check_changes(&self) -> Result<(), ScriptError> {
         let changes = self.options.fails_with.iter();
         changes.map(core::slice::from_ref).try_for_each(|one| self.config(None, one).map(|_| ()))
@@ -101,7 +101,7 @@ impl Script {
     /// the others.
     ///
     /// # Errors
-    /// An unknown or meaningless change.
+    /// When a change is unknown or meaningless.
     ///
     /// ```
     /// use netspurt_scenario::script::Script;

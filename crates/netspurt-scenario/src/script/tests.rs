@@ -113,7 +113,7 @@ fn a_connection_that_follows_its_script_passes_and_the_transcript_lists_the_even
     assert_eq!(lines.len(), 5);
     let heard: Vec<Time> = actor.heard.iter().map(|(at, _)| *at).collect();
     assert_eq!(heard, [ms(0), ms(100), ms(300)]);
-    // The script's numbers become numbers on the wire: the host's 1001, and the remote end's 1.
+    // The script's numbers become numbers on the wire: 1001 of the host, and 1 of the remote end.
     let last = actor.heard[2].1;
     assert_eq!((last.ack, last.seq), (LOCAL_ISN + 1001, 0xffff_fc01));
     assert_eq!((last.size_bytes, actor.heard[0].1.size_bytes), (40, 48));

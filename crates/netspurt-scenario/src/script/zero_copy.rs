@@ -119,8 +119,9 @@ impl ZeroCopyCalls {
     }
 }
 
-/// The next octets of `pieces` after the first `done` octets, piece by piece. The function takes as
-/// many as possible, but at most `octets` octets in at most `fragments` fragments.
+/// Returns the lengths of the next octets of `pieces` after the first `done` octets, one length for
+/// each piece. The function takes as many as possible, but at most `octets` octets in at most
+/// `fragments` fragments.
 pub(super) fn part_of(pieces: &[u32], done: u64, octets: u64, fragments: u64) -> Vec<u64> {
     let (mut skipped, mut octets, mut fragments) = (done, octets, fragments);
     let mut part = Vec::new();

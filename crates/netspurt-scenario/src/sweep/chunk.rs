@@ -227,8 +227,8 @@ fn simulate(
 /// may take long if a queue's algorithm has many updates to make.
 const LOOK: u64 = 256;
 
-/// Runs to the end and returns `None`. Otherwise returns the reason for the early end: the exceeded
-/// budget, or the cancellation.
+/// Runs `run` to its end and returns `None`. If the run is cut before its end, returns the reason:
+/// the exceeded budget, or the cancellation.
 fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<String> {
     let clock = watch.clock;
     let budget = sweep.budget();

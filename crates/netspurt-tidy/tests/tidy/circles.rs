@@ -147,7 +147,8 @@ impl Crate {
         for (file, facts) in &self.files {
             let taken = facts.paths.iter().filter(|w| w.import.as_ref().is_none_or(|i| !i.public));
             let paths = taken.map(|written| (&written.path, &written.module));
-            // A single word is a name that is defined or imported here, never a module.
+            // A single word counts only if it is a name that is defined or imported here, and not a
+            // module.
             let words = facts.words.iter().map(|(word, module)| (word, module));
             let words = words.filter(|(word, module)| {
                 !self.is_module(&[&module[..], &[(*word).clone()]].concat())

@@ -8,7 +8,7 @@ use crate::source::{Facts, Written, all, module, module_of, root, text_of};
 
 type Floors = BTreeMap<String, u32>;
 
-/// The crates with floors: the name of the table, and the sources.
+/// The crates with floors, each with the name of its table and the folder of its sources.
 const CRATES: &[(&str, &str)] = &[
     ("core", "crates/netspurt/src"),
     ("drill", "crates/netspurt-drill/src"),

@@ -75,7 +75,7 @@ fn in_room(file: &str, room: &str) -> bool {
     file == format!("{path}.rs") || file.starts_with(&format!("{path}/"))
 }
 
-/// The files for which `is` is true, except those of senders.
+/// The files for which `is` is true, except the files of senders.
 fn observers(is: impl Fn(&Source) -> bool) -> Vec<String> {
     let all = all_sources();
     assert!(all.len() > 200, "fewer sources than expected were found");

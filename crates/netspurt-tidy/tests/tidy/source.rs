@@ -54,7 +54,7 @@ pub fn all(folder: &Path, check: impl Fn(&Path, &str) -> Vec<String>) {
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
-/// A value that is computed once for each file, for all rules.
+/// For each file, a value that is computed once and that all rules use.
 pub struct OnceForEach<T>(LazyLock<Mutex<HashMap<PathBuf, Arc<OnceLock<T>>>>>);
 
 impl<T> OnceForEach<T> {
@@ -119,7 +119,7 @@ pub struct Facts {
     pub inline: Vec<Vec<String>>,
     /// The modules whose text is in files of their own.
     pub declared: Vec<Vec<String>>,
-    /// Functions and closures: name and lines.
+    /// Functions and closures, each with its name and its number of lines.
     pub functions: Vec<(String, usize)>,
 }
 
@@ -135,8 +135,8 @@ impl Facts {
         FACTS.with(file, |text| Facts::of(text, &module), look)
     }
 
-    /// The facts of the text of the file of `module`. The function reads tokens instead of syntax,
-    /// so that the contents of macros count as well.
+    /// The facts of `text`, the text of the file of `module`. The function reads tokens instead of
+    /// syntax, so that the contents of macros count as well.
     pub fn of(text: &str, module: &[String]) -> Facts {
         let mut facts = Facts::default();
         let tokens: TokenStream = text.parse().expect("tokens");
@@ -350,7 +350,7 @@ fn behind_item(tokens: &[TokenTree], at: usize) -> usize {
     tokens[at..].iter().position(ends).map_or(tokens.len(), |length| at + length + 1)
 }
 
-/// Finds closures, wherever they are.
+/// Finds all closures.
 struct Closures<'a>(&'a mut Vec<(String, usize)>);
 
 impl<'ast> Visit<'ast> for Closures<'_> {

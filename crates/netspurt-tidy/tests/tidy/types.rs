@@ -25,7 +25,7 @@ struct Size {
 /// Reads the types that a text defines, and their methods.
 #[derive(Default)]
 struct Types {
-    /// Names of the types defined.
+    /// The names of the defined types.
     defined: Vec<String>,
     sizes: BTreeMap<String, Size>,
 }
@@ -138,7 +138,7 @@ fn sources_of(name: &str) -> Vec<PathBuf> {
 /// The types of the sources.
 static TYPES: OnceForEach<Types> = OnceForEach::new();
 
-/// Whether a file is compiled for tests alone.
+/// Whether a file is compiled only for tests.
 fn is_test(file: &Path) -> bool {
     file.iter().any(|part| part == "tests" || part == "tests.rs" || part == "contract.rs")
 }
