@@ -120,7 +120,7 @@ fn with_psh(line: &str, psh: bool) -> String {
 }
 
 #[test]
-fn psh_is_placed_among_the_flags() {
+fn psh_is_added_to_the_flags_of_a_line_and_removed_from_them() {
     for (bare, psh) in [
         ("+0 > . 1:2(1) ack 1", "+0 > P. 1:2(1) ack 1"),
         ("+0 > [ect0] F. 1:2(1) ack 1 <nop>", "+0 > [ect0] FP. 1:2(1) ack 1 <nop>"),

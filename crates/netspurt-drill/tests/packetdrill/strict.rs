@@ -93,7 +93,7 @@ fn options_are_laid_out_as_linux_does() {
 }
 
 #[test]
-fn errors_get_a_note() {
+fn a_call_that_fails_gets_a_note_unless_it_has_one() {
     assert_eq!(
         noted("+0 read(4, ..., 1) = -1 EAGAIN // why"),
         "+0 read(4, ..., 1) = -1 EAGAIN (note)"

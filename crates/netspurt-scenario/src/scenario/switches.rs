@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_is_rfc_2026_with_these_switches_changed() {
+    fn the_profile_plain_is_rfc_2026_with_these_switches_changed() {
         let changes = [
             ("recovery", "newreno"),
             ("limited_transmit", "false"),

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_eighth_of_the_offset_counts_if_it_exceeds_four_milliseconds() {
+    fn the_tolerance_is_an_eighth_of_the_offset_but_at_least_four_milliseconds() {
         let of = |ms| Tolerance::of(ScriptDialect::Packetdrill).at(Duration::from_millis(ms));
         assert_eq!(of(32), Duration::from_millis(4));
         assert_eq!(of(400), Duration::from_millis(50));

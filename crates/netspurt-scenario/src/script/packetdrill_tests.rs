@@ -116,7 +116,7 @@ fn an_instant_may_be_off_by_an_eighth_of_its_offset_and_the_next_offset_counts_f
 }
 
 #[test]
-fn a_line_for_several_segments_has_the_time_of_the_last_one() {
+fn a_line_for_several_segments_has_the_time_of_the_last_segment() {
     let begin = open(
         "+0 write(4, ..., 1000) = 1000
 +0 > P. 1:1001(1000) ack 1
@@ -287,7 +287,7 @@ fn a_nonblocking_write_takes_what_fits_and_poll_says_when_there_is_room() {
 }
 
 #[test]
-fn an_edge_triggered_epoll_reports_an_event_once_and_a_level_triggered_one_repeats_it() {
+fn edge_triggered_epoll_reports_an_event_once_and_level_triggered_epoll_repeats_it() {
     passes(&open(
         "+0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0
 +0 epoll_create(1) = 9

@@ -159,7 +159,7 @@ mod tests {
     const BOTH: Stamping = Stamping(Stamping::TX_SCHED.0 | Stamping::TX_ACK.0);
 
     #[test]
-    fn a_later_write_in_the_same_chunk_replaces_the_request_of_an_earlier_one() {
+    fn a_later_write_in_the_same_chunk_replaces_the_request_of_an_earlier_write() {
         let mut requests = StampRequests::default();
         requests.ask(500, 0, Stamping::TX_SCHED, false);
         requests.ask(800, 500, BOTH, false);

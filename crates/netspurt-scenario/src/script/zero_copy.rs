@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_takes_seventeen_fragments_and_each_piece_makes_at_least_one() {
+    fn a_chunk_takes_seventeen_fragments_and_each_piece_makes_at_least_one_fragment() {
         assert_eq!(part_of(&[1; 18], 0, 100, 17), [1; 17]);
         assert_eq!(part_of(&[1; 18], 17, 100, 17), [1]);
         assert_eq!(part_of(&[9000, 10], 0, 8000, 17), [8000]);

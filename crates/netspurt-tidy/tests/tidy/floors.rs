@@ -95,7 +95,7 @@ fn bad_imports(module: &[String], facts: &Facts, floors: &Floors) -> Vec<String>
 }
 
 #[test]
-fn imports_point_down() {
+fn rooms_import_only_rooms_of_lower_floors() {
     let text = text_of("ARCHITECTURE.md");
     for (name, folder) in CRATES {
         let (floors, src) = (floors(&text, name), root().join(folder));
@@ -143,7 +143,7 @@ fn a_good_import_is_accepted() {
 }
 
 #[test]
-fn each_way_to_a_room_above_is_found() {
+fn each_form_of_a_forbidden_import_is_found() {
     let up = ["upward: ground uses crate::left::A"];
     assert_eq!(imports_of(&["ground"], "use crate::left::A;"), up);
     assert_eq!(imports_of(&["left"], "use crate::right;"), ["sideways: left uses crate::right"]);

@@ -141,7 +141,7 @@ fn a_population_uses_the_share_of_the_link_that_its_load_asks_for() {
 }
 
 #[test]
-fn sizes_come_from_a_file() {
+fn the_sizes_of_a_population_are_read_from_a_file() {
     let text = WEB.replace("\"lognormal:median=4 kB,sigma=1\"", "{ follows = \"pages.txt\" }");
     let files = [("pages.txt".to_owned(), "1 kB\n\n3000 B\n".to_owned())];
     let scenario = Scenario::parse_with("web.toml", &text, files.to_vec()).unwrap();
@@ -204,7 +204,7 @@ fn an_incomplete_connection_counts_as_longer_than_all_others() {
 /// Of nine connections, no connection is above the quantile of 90 %. Of ten connections, one
 /// connection is.
 #[test]
-fn a_quantile_exists_only_with_a_connection_above_it() {
+fn a_quantile_is_recorded_only_if_a_connection_is_above_it() {
     let of = |count: &str| {
         let values = [("populations.web.most", count), ("populations.web.arrivals", "every:1s")];
         let results = results(&values);

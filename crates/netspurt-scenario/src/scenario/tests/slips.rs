@@ -492,7 +492,7 @@ fn a_mistake_in_a_list_is_marked_at_its_entry() {
 }
 
 #[test]
-fn names_are_not_empty_fit_in_a_line_and_belong_to_one_flow() {
+fn empty_names_names_with_line_breaks_and_names_of_two_flows_are_refused() {
     let second = "[flows.\"y.0\"]\nfrom = \"a\"\nto = \"c\"\n[flows.y]\ncount = 2\nfrom";
     let two = CHAIN.replace("[flows.x]\nfrom", second);
     let (key, mark) = marked(&two);

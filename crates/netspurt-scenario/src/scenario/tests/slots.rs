@@ -68,7 +68,7 @@ fn delays(scenario: &Scenario) -> Vec<(f64, f64)> {
 }
 
 #[test]
-fn each_slot_has_a_delay_of_its_own_and_drifts() {
+fn each_slot_has_its_own_delay_and_the_delay_drifts_during_the_slot() {
     let text = path("{ drift = \"1 ms\" }");
     let scenario = Scenario::parse("x", &text).unwrap();
     let points = delays(&scenario);
@@ -100,7 +100,7 @@ fn successive_probes_differ_by_the_jitter() {
 }
 
 #[test]
-fn a_link_behaves_the_same_by_slots_and_by_the_file_made_from_them() {
+fn a_link_with_slots_behaves_as_a_link_that_follows_the_file_made_from_the_slots() {
     let text = path(
         "{ drift = \"1 ms\", jitter = { difference = \"2 ms\" }, share = [0.1, 1], \
          spike = { height = [\"15 ms\", \"25 ms\"], lasts = [\"50 ms\", \"300 ms\"] }, \

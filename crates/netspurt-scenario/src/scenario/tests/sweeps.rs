@@ -34,7 +34,7 @@ fn every_combination_is_a_case_and_the_last_name_varies_fastest() {
 }
 
 #[test]
-fn a_range_has_both_its_ends_and_its_unit() {
+fn a_range_includes_both_ends_and_keeps_its_unit() {
     let delay =
         |rest: &str| labels(&format!("over.d = {{ path = \"links.modem.delay\", {rest} }}"));
     assert_eq!(delay("from = \"10 ms\", to = \"40 ms\", count = 3"), ["10 ms", "25 ms", "40 ms"]);

@@ -138,7 +138,7 @@ fn every_profile_is_reached_from_every_other_by_its_switches() {
 }
 
 #[test]
-fn the_schema_has_each_switch_with_its_line() {
+fn the_schema_has_each_switch_with_its_line_of_documentation() {
     let schema = schema();
     let tcp = &schema["$defs"]["TcpSpec"];
     for switch in all() {
