@@ -1,6 +1,5 @@
-//! Tests that imports point down. ARCHITECTURE.md calls the top modules of a crate its rooms. It
-//! gives each room a floor, and describes each room in a line. A room may use only rooms on lower
-//! floors.
+//! Tests that each room imports only rooms on lower floors. ARCHITECTURE.md calls the top modules
+//! of a crate its rooms. It gives each room a floor, and describes each room in a line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
