@@ -20,7 +20,7 @@ fuzz_target!(|octets: &[u8]| {
         choice => {
             let link = match LINKS.get(usize::from(choice - 2)) {
                 Some(link) => (*link).into(),
-                // Linux cooked, version 2.
+                // This is the link type of Linux's cooked captures, version 2.
                 None => 276_u16,
             };
             read(CaptureReader::new(&pcap(link, rest)[..]));
@@ -45,7 +45,8 @@ fn pcap(link: u16, mut octets: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Reads as much as possible, and checks the rules that every result must keep.
+/// Reads packets up to the end or to the first fault, and checks the rules that every result must
+/// keep.
 fn read<R: Read>(reader: Result<CaptureReader<R>, netspurt::wire::CaptureFault>) {
     let mut reader = match reader {
         Ok(reader) => reader,

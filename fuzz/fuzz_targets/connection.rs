@@ -1,7 +1,8 @@
 //! Fuzzes two connections over a hostile network, in two modes. In the first mode the network
-//! loses, copies, delays, reorders and marks packets. Every octet that arrives was sent, and all
-//! octets arrive after the network stops doing harm. In the second mode the network also forges
-//! segments near the connection's numbers. The code must not panic or hang.
+//! loses, copies, delays, reorders and marks packets. The target checks that every octet that
+//! arrives was sent, and that all octets arrive after the network stops doing harm. In the second
+//! mode the network also forges segments whose numbers are near the connection's sequence numbers.
+//! The code must not panic or hang.
 
 #![no_main]
 
@@ -87,7 +88,8 @@ impl Transfer {
         self.collect();
     }
 
-    /// Delivers the segment that `take` removes from the segments in flight, if it removes one.
+    /// Delivers the segment that `take` removes or copies from the segments in flight. Does nothing
+    /// if `take` returns no segment.
     fn deliver_some(&mut self, take: impl Fn(&mut Flying) -> Option<(usize, Segment)>) {
         if let Some((to, segment)) = take(&mut self.flying) {
             self.deliver(to, segment);
@@ -116,7 +118,8 @@ impl Transfer {
         let [what, which, span, ..] = action;
         let place = usize::from(which) % self.flying.len().max(1);
         match what % 8 {
-            // 0 and 1 deliver in order, 2 out of order, 4 delivers a copy, and 3 is a loss.
+            // 0 and 1 deliver the oldest segment, 2 delivers any segment, 3 loses a segment, and 4
+            // delivers a copy.
             0 | 1 => self.deliver_some(VecDeque::pop_front),
             2 => self.deliver_some(|flying| flying.remove(place)),
             3 => drop(self.flying.remove(place)),
@@ -129,7 +132,7 @@ impl Transfer {
                 }
             }
             6 if forges => self.deliver(usize::from(which & 1), forged(action, &self.flying)),
-            // From a microsecond to half a minute.
+            // The time is from a microsecond to half a minute.
             _ => self.wait(Duration::from_nanos(u64::from(span).max(1) * 1000 << (which % 18))),
         }
     }
@@ -162,7 +165,7 @@ impl Transfer {
     }
 }
 
-/// Returns a segment like one in flight, but with some fields changed.
+/// Returns a segment like the newest segment in flight, but with some fields changed.
 fn forged(action: [u8; 8], flying: &Flying) -> Segment {
     let [_, which, flags, seq, ack, len, window, block] = action;
     let like = flying.back().map_or(Segment::default(), |(_, segment)| *segment);

@@ -1,4 +1,5 @@
-//! Fuzzes the reader of delays with any octets, in a detected format or in a named one.
+//! Fuzzes the reader of delays with any octets. The reader detects the format, or the target names
+//! it.
 
 #![no_main]
 

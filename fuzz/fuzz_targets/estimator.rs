@@ -1,4 +1,4 @@
-//! Fuzzes the text form of estimators and their samples. A timer is always above 0 and within its
+//! Fuzzes the text form of estimators and their samples. The RTO is always above 0 and within its
 //! bounds.
 
 #![no_main]
@@ -22,7 +22,7 @@ fuzz_target!(|input: (&str, &[u8])| {
     let mut timer = config.build();
     let mut now = Time::ZERO;
     for [what, low, high] in octets.as_chunks::<3>().0 {
-        // From a nanosecond to half a minute.
+        // The span is from a nanosecond to half a minute.
         let span = Duration::from_nanos(u64::from(*low).max(1) << (high % 28));
         now += span;
         match what % 5 {

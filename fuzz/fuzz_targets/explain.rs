@@ -1,5 +1,5 @@
-//! Fuzzes the explanation of captures with any segments. Their numbers are small and near each
-//! other, so that there are repairs, holes, duplicates and wraps.
+//! Fuzzes the explanation of captures with any segments. The sequence numbers of the segments are
+//! near each other and near the wrap, so that there are repairs, holes, duplicates and wraps.
 
 #![no_main]
 

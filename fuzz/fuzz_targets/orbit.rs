@@ -1,5 +1,5 @@
-//! Fuzzes the reader of element sets with any text. An accepted satellite has a position at any
-//! time, or an error says why it does not have a position.
+//! Fuzzes the reader of element sets with any text. At any time an accepted satellite has a finite
+//! position, or an error says why it has no position.
 
 #![no_main]
 

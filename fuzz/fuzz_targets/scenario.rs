@@ -1,5 +1,5 @@
 //! Fuzzes the reader of scenarios with any text. A scenario that was read is the same after writing
-//! and reading. Its run and the first case of its sweep are started and run for some wake-ups.
+//! and reading. The target runs the scenario and the first case of its sweep for some wake-ups.
 
 #![no_main]
 

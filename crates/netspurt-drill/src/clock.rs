@@ -6,7 +6,7 @@ use netspurt::units::{Duration, Time};
 /// reads the clock repeatedly until the event is due. So the clock must advance when it is read.
 const READING: Duration = Duration::from_nanos(10);
 
-/// Where the clock starts, in microseconds since 1970.
+/// The instant at which the clock starts, in microseconds since 1970.
 const START_US: i64 = 1_000_000_000_000_000;
 
 /// A clock that moves when it is read and when a thread waits.
@@ -41,7 +41,7 @@ impl DrillClock {
         since_1970(self.now)
     }
 
-    /// The host's time.
+    /// Returns the host's time. The first call starts it.
     pub fn host_time(&mut self) -> Time {
         let now = whole_micros(self.now);
         let origin = *self.origin.get_or_insert(now);
@@ -56,14 +56,14 @@ impl DrillClock {
         self.now = self.now.max(origin + (self.host - Time::ZERO));
     }
 
-    /// A time of the host, in whole microseconds since 1970.
+    /// Converts a time of the host to whole microseconds since 1970.
     pub fn host_us(&self, at: Time) -> i64 {
         let origin = self.origin.unwrap_or(Time::ZERO);
         since_1970(origin + (at - Time::ZERO))
     }
 }
 
-/// The last whole microsecond.
+/// Rounds a time down to a whole microsecond.
 fn whole_micros(at: Time) -> Time {
     Time::from_nanos(at.as_nanos() / 1000 * 1000)
 }

@@ -7,32 +7,32 @@ use netspurt::segment::Segment;
 use netspurt::wire::{Checks, Decoded, Packet, decode, encode};
 use netspurt_scenario::script::{Unreachable, UnreachableCode};
 
-/// Our address if no call has named one.
+/// Our address if no call has named an address.
 const OWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 168, 0, 1)), 40_000);
 
-/// An arrival.
+/// What arrives in a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Incoming {
     /// A segment.
     Segment(Segment),
-    /// The message that a packet of ours did not arrive.
+    /// An ICMP message that a packet of our host did not reach its destination.
     Unreachable(Unreachable),
 }
 
 /// The protocol number of ICMP, the type of the ICMP message that a destination is unreachable (RFC
-/// 792), and the octets of an ICMP header.
+/// 792), and the number of octets of an ICMP header.
 const ICMP: u8 = 1;
 const UNREACHABLE: u8 = 3;
 const ICMP_HEADER_BYTES: usize = 8;
 
-/// The message in a packet of ICMP for IPv4.
+/// Returns the ICMP message in an IPv4 packet. Returns `None` for any other packet.
 fn icmp(packet: &[u8]) -> Option<&[u8]> {
     let first = *packet.first().filter(|first| **first >> 4 == 4)?;
     let is_icmp = packet.get(9) == Some(&ICMP);
     packet.get(usize::from(first & 15) * 4..).filter(|_| is_icmp)
 }
 
-/// The content of an ICMP message.
+/// Reads an ICMP message that a destination is unreachable.
 fn message_of(message: &[u8]) -> Result<Unreachable, String> {
     let [UNREACHABLE, number, ..] = *message else {
         return Err("a message of ICMP other than `unreachable`".to_owned());
@@ -53,12 +53,12 @@ pub struct WireEnds {
     peer: Option<SocketAddr>,
     /// Whether sockets have IPv6 addresses. Such addresses are IPv4-mapped.
     mapped: bool,
-    /// Counts the packets that leave.
+    /// The IP identification of the last packet that left. Each packet adds 1.
     ip_id: u16,
 }
 
 impl WireEnds {
-    /// Called when a call named our address.
+    /// Sets our address, which a call named.
     ///
     /// # Errors
     /// When the address is an IPv6 address that is not IPv4-mapped.
@@ -67,7 +67,7 @@ impl WireEnds {
         Ok(())
     }
 
-    /// Called when a call named the peer's address.
+    /// Sets the peer's address, which a call named.
     ///
     /// # Errors
     /// When the address is an IPv6 address that is not IPv4-mapped.
@@ -77,7 +77,7 @@ impl WireEnds {
         Ok(())
     }
 
-    /// Called when a socket is made. `mapped` says whether its addresses are IPv6 addresses.
+    /// Sets whether the addresses of sockets are IPv6 addresses. Called when a socket is made.
     pub fn set_mapped(&mut self, mapped: bool) {
         self.mapped = mapped;
     }
@@ -109,9 +109,9 @@ impl WireEnds {
         }
     }
 
-    /// The segment in a packet that arrives. If no call has named the ends, the first packet names
-    /// them. Returns `None` for a packet to an IPv6 address, because it is not for this host. With
-    /// mapped addresses, packetdrill sends such a packet at the end of a script.
+    /// Decodes the segment in a packet that arrives. If no call has named the ends, the first
+    /// packet names them. Returns `None` for a packet to an IPv6 address, because it is not for
+    /// this host. With mapped addresses, packetdrill sends such a packet at the end of a script.
     ///
     /// # Errors
     /// When the packet is not a whole TCP segment, or belongs to another connection.
@@ -126,7 +126,7 @@ impl WireEnds {
         Ok(Some(segment))
     }
 
-    /// The packet of a segment that leaves.
+    /// Encodes a segment that leaves as a packet.
     pub fn packet(&mut self, segment: Segment) -> Vec<u8> {
         self.ip_id = self.ip_id.wrapping_add(1);
         let mut octets = Vec::new();
@@ -142,7 +142,8 @@ impl WireEnds {
     }
 }
 
-/// The IPv4 address, which may be written as an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2).
+/// Converts an address to IPv4. The address may be an IPv4-mapped IPv6 address (RFC 4291
+/// §2.5.5.2).
 fn of_ipv4(address: SocketAddr) -> Result<SocketAddr, String> {
     match address.ip().to_canonical() {
         ip @ IpAddr::V4(_) => Ok(SocketAddr::new(ip, address.port())),

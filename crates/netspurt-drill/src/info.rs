@@ -2,9 +2,9 @@
 
 use netspurt_scenario::script::{Field, Info};
 
-/// Octets of `struct tcp_info`, including the counters of accurate ECN.
+/// The number of octets of `struct tcp_info`, including the counters of accurate ECN.
 pub const TCP_INFO_BYTES: usize = 280;
-/// Octets of `SO_MEMINFO`: nine numbers.
+/// The number of octets of `SO_MEMINFO`, which has nine numbers of four octets each.
 pub const MEMORY_BYTES: usize = 36;
 
 /// The fields, each with its offset and its number of octets.
@@ -65,11 +65,13 @@ const PLACES: [(Field, usize, usize); 54] = [
     (Field::TotalRto, 240, 2),
 ];
 
-/// The octet with both window shifts: the peer's in its lower half, ours in its upper half.
+/// The offset of the octet with both window shifts. The lower half of the octet has the peer's
+/// shift, and the upper half has our shift.
 const SHIFTS_AT: usize = 6;
 /// The offset and the number of octets of our receive window.
 const RCV_WND: (usize, usize) = (232, 4);
-/// The numbers of `SO_MEMINFO` that our host provides.
+/// The numbers of `SO_MEMINFO` that our host provides, each with its offset and its number of
+/// octets.
 const MEMORY: [(Field, usize, usize); 4] = [
     (Field::ReceiveBufferUsed, 0, 4),
     (Field::ReceiveBufferSize, 4, 4),
@@ -137,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_that_does_not_fit_is_the_largest_and_two_shifts_share_an_octet() {
+    fn a_too_large_count_becomes_the_maximum_and_window_shifts_share_an_octet() {
         let mut info = Info::default();
         info.set(Field::Retransmits, 300);
         info.set(Field::SndWscale, 7);

@@ -1,5 +1,5 @@
 //! The world that packetdrill's two threads share. One thread makes calls that block, and the other
-//! one plays the rest of the script.
+//! thread plays the rest of the script.
 
 use std::fs;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,10 +11,11 @@ use netspurt_scenario::script::{Call, CallOutcome, CallResult, Info};
 
 use crate::world::DrillWorld;
 
-/// How long a thread waits for a packet. After this time no packet will come.
+/// The longest virtual time for which a thread waits for a packet or for the return of a call. If
+/// nothing has happened by then, nothing will happen.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// How many times one thread checks whether the other one is ready, and the real time between two
-/// checks.
+/// How many times one thread checks whether the other thread is ready, and the real time between
+/// two checks.
 const GLANCES: u32 = 2000;
 const GLANCE: RealSpan = RealSpan::from_micros(500);
 
@@ -39,7 +40,7 @@ struct Shared {
     returned: Option<(ThreadId, i64)>,
 }
 
-/// A call of another thread that blocks.
+/// A blocking call of the other thread.
 #[derive(Debug)]
 struct BlockedThread {
     thread: ThreadId,
@@ -94,7 +95,7 @@ impl DrillMachine {
         shared.world.clock().read_us()
     }
 
-    /// Makes a call and waits for its result. `None` if the script is refused.
+    /// Makes a call and waits for its result. Returns `None` if the script is refused.
     pub fn call(&self, call: &Call) -> Option<CallOutcome> {
         let mut shared = self.up_to_now();
         if shared.world.is_refused() {
@@ -137,7 +138,7 @@ impl DrillMachine {
         self.lock().blocked.is_some()
     }
 
-    /// Called when a packet arrives. Returns whether the host accepts it.
+    /// Gives an arriving packet to the host. Returns whether the host accepts the packet.
     pub fn inject(&self, packet: &[u8]) -> bool {
         let mut shared = self.up_to_now();
         let taken = !shared.world.is_refused() && shared.world.inject(packet);
@@ -153,7 +154,7 @@ impl DrillMachine {
         taken
     }
 
-    /// Lets time pass.
+    /// Advances the clock by `span`. Everything that becomes due in this time happens.
     pub fn sleep(&self, span: Duration) {
         let mut shared = self.lock();
         let until = shared.world.after(span);
@@ -163,8 +164,8 @@ impl DrillMachine {
         drop(self.release(shared));
     }
 
-    /// Lets time pass until a packet leaves. Returns it with the microsecond of its departure;
-    /// `None` if no packet will come.
+    /// Advances the clock until a packet leaves. Returns the packet with the microsecond of its
+    /// departure. Returns `None` if no packet will leave.
     pub fn receive(&self) -> Option<(i64, Vec<u8>)> {
         let mut shared = self.lock();
         let until = shared.world.after(LONGEST);
@@ -206,8 +207,8 @@ impl DrillMachine {
     }
 }
 
-/// Whether a thread sleeps, from the file in which Linux reports its state. A thread that has ended
-/// counts as sleeping.
+/// Reads whether a thread sleeps. `state` is the file in which Linux reports the thread's state. A
+/// thread that has ended counts as sleeping.
 fn sleeps(state: &str) -> bool {
     let Ok(text) = fs::read_to_string(state) else { return true };
     // The name before the state is in parentheses, and may itself contain parentheses.

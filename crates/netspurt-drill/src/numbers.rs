@@ -33,7 +33,7 @@ const ERRORS: [(&str, c_int); 23] = [
     ("ETIMEDOUT", libc::ETIMEDOUT),
 ];
 
-/// The number of the error called `name`.
+/// Returns the number of the error called `name`. An unknown name gives `EIO`.
 ///
 /// ```
 /// assert_eq!(netspurt_drill::numbers::error("EAGAIN"), 11);

@@ -6,15 +6,16 @@ use netspurt_scenario::script::{
     HostChange, Script, ScriptAction, ScriptDialect, SocketHost, SwitchSetting,
 };
 
-/// The profile if the flags name no profile.
+/// The profile of the host if the flags name no profile.
 const PROFILE: &str = "linux-6";
 
-/// The ingredients of a host: its profile, its switches, and the commands before the first call.
+/// Everything from which a host is made: its profile, its switches, and the commands before the
+/// first call.
 #[derive(Clone, Debug)]
 pub struct Setup {
     profile: String,
     set: Vec<SwitchSetting>,
-    /// Texts of commands, one after the other.
+    /// The texts of the commands, one on each line.
     commands: String,
 }
 
@@ -23,7 +24,7 @@ impl Setup {
     /// `rfc-2026;tlp=false`. An empty text stands for `linux-6`.
     ///
     /// # Errors
-    /// An unknown profile or switch, or a wrong value.
+    /// When the profile or a switch is unknown, or a value is wrong.
     ///
     /// ```
     /// use netspurt_drill::shell::Setup;
@@ -72,7 +73,7 @@ impl Setup {
     }
 }
 
-/// The changes of a command between events.
+/// Reads the changes that a command between events makes to the host.
 ///
 /// # Errors
 /// When scripts cannot use the command here, or the command sets a property that cannot change any

@@ -15,8 +15,8 @@ use crate::shell::{Setup, changes};
 /// The host counts as stuck after this number of steps without progress at one instant.
 const STEPS_MAX: u32 = 10_000;
 
-/// The host with its clock and its packets. The host is made at the first call. Callers must first
-/// call [`step`](Self::step) until nothing is due.
+/// The host with its clock and its packets. The host is made at the first call. Before callers use
+/// the host, they must call [`step`](Self::step) until nothing is due.
 #[derive(Debug)]
 pub struct DrillWorld {
     setup: Setup,
@@ -25,11 +25,12 @@ pub struct DrillWorld {
     ends: WireEnds,
     /// The segments that left the host and that packetdrill has not taken yet.
     sent: VecDeque<(Time, Segment)>,
-    /// The data that `epoll_ctl` set and `epoll_wait` must return for a socket.
+    /// For each epoll and each of its sockets, the data that `epoll_ctl` set and `epoll_wait` must
+    /// return.
     marks: BTreeMap<(Fd, Fd), u64>,
     /// The unsupported request, or the fault, that stopped the host.
     refused: Option<String>,
-    /// Steps since something happened.
+    /// The number of steps since the clock last advanced or the host last sent a packet.
     idle: u32,
 }
 
@@ -87,7 +88,8 @@ impl DrillWorld {
         result.map_err(|what| self.refuse(what)).is_ok()
     }
 
-    /// The time and the host. If there is no host yet, it is made from the commands so far.
+    /// Returns the time and the host. If there is no host yet, makes the host from the commands so
+    /// far.
     fn host(&mut self) -> Result<(Time, &mut SocketHost), String> {
         let now = self.clock.host_time();
         if self.host.is_none() {
@@ -106,7 +108,7 @@ impl DrillWorld {
         result
     }
 
-    /// The result of the call that blocks, once it has returned.
+    /// Returns the outcome of the call that blocked. Returns `None` while the call still blocks.
     pub fn returned(&mut self) -> Option<CallOutcome> {
         let now = self.clock.host_time();
         let outcome = self.host.as_mut()?.returned(now);
@@ -114,7 +116,7 @@ impl DrillWorld {
         outcome
     }
 
-    /// Called when a packet arrives. Returns whether the host accepts it.
+    /// Gives an arriving packet to the host. Returns whether the host accepts the packet.
     pub fn inject(&mut self, packet: &[u8]) -> bool {
         let segment = self.ends.arrival(packet);
         let result = segment.and_then(|segment| {
@@ -130,7 +132,8 @@ impl DrillWorld {
         result.map_err(|what| self.refuse(what)).is_ok()
     }
 
-    /// The oldest packet that left and was not taken yet, with the microsecond of its departure.
+    /// Takes the oldest packet that left and was not taken yet. Returns it with the microsecond of
+    /// its departure.
     pub fn take_packet(&mut self) -> Option<(i64, Vec<u8>)> {
         let (at, segment) = self.sent.pop_front()?;
         Some((self.clock.host_us(at), self.ends.packet(segment)))
@@ -156,12 +159,12 @@ impl DrillWorld {
         true
     }
 
-    /// The instant that is `span` from now.
+    /// The instant that comes `span` after now.
     pub fn after(&mut self, span: Duration) -> Time {
         self.clock.host_time() + span
     }
 
-    /// Whether the host waits for an instant.
+    /// Whether the host will act at some instant without another call or packet.
     pub fn has_plans(&self) -> bool {
         self.host.as_ref().and_then(Subject::next_wakeup).is_some()
     }

@@ -1,6 +1,7 @@
-//! Runs a scenario file with nothing around it: `simulate FILE [PATH=VALUE ...]`.
+//! Runs a scenario file with the Rust crates alone: `simulate FILE [PATH=VALUE ...]`.
 //!
-//! Prints packet-hops, and the fingerprints of all tables and of the flows' results.
+//! Prints the number of packet-hops, the digest of all tables, and the digest of the flows'
+//! results.
 
 use netspurt::record::Data;
 use netspurt_scenario::scenario::Scenario;

@@ -1,4 +1,4 @@
-//! Tests of scenarios in which a link does not carry large datagrams.
+//! Tests of scenarios with a link that fragments or drops large datagrams.
 
 use proptest::prelude::*;
 
@@ -106,7 +106,7 @@ fn only_the_first_fragment_shows_the_kind_of_its_segment() {
 }
 
 #[test]
-fn one_lost_fragment_loses_the_datagram_and_the_others_are_discarded() {
+fn one_lost_fragment_loses_the_datagram_and_the_other_fragments_are_discarded() {
     // Frame 1 is the SYN, frame 2 is the first fragment of the first datagram, and frame 3 is its
     // second fragment.
     let loss = "[{ nth = [3] }, \"none\"]";
@@ -120,7 +120,7 @@ fn one_lost_fragment_loses_the_datagram_and_the_others_are_discarded() {
     assert_eq!(numbers(drops, "size_bytes"), [572, 20 + 552 + 376]);
     let [lost, given_up] = numbers(drops, "t_ns")[..] else { panic!("two rows") };
     // The timer starts when the first fragment arrives. This fragment left 71.5 ms before the
-    // second one was lost, and took 25 ms to arrive.
+    // second fragment was lost, and took 25 ms to arrive.
     assert_eq!(given_up - lost, 65_000_000_000 - 71_500_000 + 25_000_000);
     let flows = table(&results, "flows");
     assert_eq!(numbers(flows, "retransmissions"), [1]);
@@ -131,7 +131,8 @@ fn one_lost_fragment_loses_the_datagram_and_the_others_are_discarded() {
 #[test]
 fn a_retransmission_of_a_reassembled_segment_is_spurious_in_all_its_fragments() {
     // The first packet in the reverse direction is the answer to the SYN. The second packet is the
-    // ACK of all data. The third packet is the FIN with the same ACK number. Both are lost.
+    // ACK of all data. The third packet is the FIN with the same ACK number. The second and the
+    // third packet are lost.
     let values = [
         ("flows.f.send", "1460 B"),
         ("links.two.loss", "[\"none\", { nth = [2, 3] }]"),
@@ -171,8 +172,8 @@ fn an_echo_probe_is_fragmented_in_both_directions_and_takes_the_time_of_every_fr
     run.advance_to(run.stop());
     let results = run.finish();
     let echo_probes = table(&results, "echo_probes");
-    // An octet takes 125 µs. 236 octets of payload are cut into 104, 104 and 28 octets, so two more
-    // headers add 40 octets.
+    // An octet takes 125 µs. The fragments have 104, 104 and 28 of the 236 octets of payload, so
+    // two more headers add 40 octets.
     assert_eq!(optional(echo_probes, "rtt_ns"), [53, 117, 53].map(|ms| Some(ms * 1_000_000)));
     assert_eq!(numbers(echo_probes, "t_ns"), [0, 53_000_000, 170_000_000]);
     assert_eq!(numbers(echo_probes, "size_bytes"), [40, 256, 40]);

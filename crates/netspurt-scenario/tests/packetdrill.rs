@@ -12,7 +12,7 @@ mod player;
 use player::{name, play, scripts};
 
 /// Returns the checkout's folder of scripts about TCP. If `NETSPURT_PACKETDRILL` is not set, prints
-/// this and returns `None`.
+/// a message and returns `None`.
 fn folder() -> Option<PathBuf> {
     let Some(checkout) = std::env::var_os("NETSPURT_PACKETDRILL") else {
         eprintln!(
@@ -47,7 +47,7 @@ fn the_receive_window_and_its_buffer_grow_as_in_the_kernel() {
 
 /// These scripts were written to record the behaviour of Linux 6.18.
 #[test]
-fn marks_reports_and_packets_agree_with_the_kernel() {
+fn ecn_marks_sack_reports_and_joined_packets_agree_with_linux() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../authorities/linux/habits");
     let played: Vec<_> = scripts(&folder).iter().map(|path| play(path)).collect();
     assert_eq!(played.len(), 3);

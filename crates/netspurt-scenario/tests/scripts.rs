@@ -44,7 +44,7 @@ fn every_script_has_a_title_a_clause_a_profile_and_changes_that_break_it() {
     let mut titles = BTreeSet::new();
     for Script { name, options, events, .. } in &scripts {
         assert!(!options.title.is_empty() && titles.insert(&options.title), "{name}: its title");
-        // An RFC, an Internet-Draft, or authors and a year.
+        // A source is an RFC, an Internet-Draft, or authors and a year.
         let year = |word: &str| word.parse::<u16>().is_ok_and(|year| (1980..2030).contains(&year));
         let source = |clause: &String| {
             clause.starts_with("RFC ")
@@ -104,7 +104,7 @@ fn our_connection_passes_every_script_with_no_tolerance() {
 }
 
 #[test]
-fn each_change_that_a_script_names_makes_it_fail() {
+fn each_change_that_a_script_names_makes_the_script_fail() {
     let mut found = Vec::new();
     for script in scripts() {
         let changes = script.ineffective_changes().unwrap_or_else(|error| panic!("{error}"));
@@ -252,7 +252,7 @@ fn without_checks(mut script: Script) -> Script {
 }
 
 #[test]
-fn a_subject_that_sends_what_a_script_expects_passes_it() {
+fn a_subject_that_sends_what_a_script_expects_passes_the_script() {
     for script in scripts().into_iter().map(without_checks) {
         let transcript = run(&script, &mut ScriptedSubject::of(&script));
         let transcript = transcript.unwrap_or_else(|failure| panic!("{failure}"));

@@ -14,7 +14,7 @@ fn shown<'a>(page: &'a str, name: &str) -> &'a str {
 }
 
 #[test]
-fn the_tables_of_the_documentation_equal_those_generated_from_the_definitions() {
+fn the_tables_in_the_documentation_equal_the_tables_made_from_the_definitions() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenarios.md");
     let page = fs::read_to_string(page).unwrap();
     for (name, table) in [("profiles", profiles_table()), ("switches", switches_table())] {

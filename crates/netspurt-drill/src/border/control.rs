@@ -9,26 +9,27 @@ use super::guard::BorderResult;
 use super::memory;
 use crate::machine::DrillMachine;
 
-/// Octets of the header of a control message: its length, level and type.
+/// The number of octets in the header of a control message. The header contains the message's
+/// length, level and type.
 const HEAD_BYTES: usize = 16;
 /// The offset of each control message is a multiple of this number of octets.
 const ALIGNMENT: usize = 8;
-/// The type of a control message with timestamps. `libc` does not define it. The type has the
-/// number of the socket option.
+/// The type of a control message with timestamps. `libc` does not define it. Its value is the
+/// number of the socket option `SO_TIMESTAMPING`.
 const SCM_TIMESTAMPING: c_int = libc::SO_TIMESTAMPING;
-/// Octets of an address of IPv4 and of IPv6.
+/// The number of octets in a socket address: first for IPv4, then for IPv6.
 const ADDRESS_BYTES: (usize, usize) = (16, 28);
 
 /// The parts of a message that a call wrote.
 pub(super) struct ControlWritten {
     /// The flags of the message.
     pub(super) flags: c_int,
-    /// Octets of its control messages.
+    /// The number of octets of control messages that were written.
     pub(super) control_bytes: usize,
 }
 
-/// Writes the control message that belongs to `out` to the place that `head` names, if there is
-/// room.
+/// Writes the control messages for `out`, the value that a call returned, to the buffer that `head`
+/// names. If the buffer is too small, writes nothing and sets `MSG_CTRUNC`.
 pub(super) fn put_control(
     machine: &DrillMachine,
     head: &msghdr,
@@ -58,7 +59,7 @@ pub(super) fn put_control(
     Ok(ControlWritten { flags, control_bytes })
 }
 
-/// A control message with its padding.
+/// Encodes one control message, with its padding.
 fn one(level: c_int, kind: c_int, data: &[u8]) -> Vec<u8> {
     let mut octets = (HEAD_BYTES + data.len()).to_ne_bytes().to_vec();
     octets.extend([level, kind].map(c_int::to_ne_bytes).concat());
@@ -67,7 +68,8 @@ fn one(level: c_int, kind: c_int, data: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// The timestamp of a notice, if it has one, and its report.
+/// Encodes a notice as control messages: first its timestamp if the notice has one, then its error
+/// report.
 fn notice_octets(machine: &DrillMachine, notice: &SocketNotice) -> Vec<u8> {
     let (at_us, is_ipv6) = machine.with(|world| {
         let at = notice.at.map(|at| world.clock().host_us(at));
@@ -76,7 +78,7 @@ fn notice_octets(machine: &DrillMachine, notice: &SocketNotice) -> Vec<u8> {
     let mut octets = Vec::new();
     if let Some(at) = at_us {
         let mut stamps = [at / 1_000_000, at % 1_000_000 * 1000].map(i64::to_ne_bytes).concat();
-        // The other two timestamps would come from hardware.
+        // The other two timestamps stay 0, because they would come from hardware.
         stamps.resize(3 * stamps.len(), 0);
         octets = one(libc::SOL_SOCKET, SCM_TIMESTAMPING, &stamps);
     }

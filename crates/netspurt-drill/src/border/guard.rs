@@ -13,20 +13,20 @@ use crate::numbers;
 /// The machine of the script that packetdrill plays. packetdrill plays one script after the other.
 static CURRENT: Mutex<Option<Arc<DrillMachine>>> = Mutex::new(None);
 
-/// Called when a script begins, and when the last script has ended.
+/// Sets the machine when a script begins. Removes the machine when packetdrill frees the table.
 pub(super) fn set_current(machine: Option<DrillMachine>) {
     *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = machine.map(Arc::new);
 }
 
-/// The machine of the script.
+/// Returns the machine of the current script. Returns `None` if no script is played.
 pub(super) fn current() -> Option<Arc<DrillMachine>> {
     CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// An error's number.
+/// The number of an error, as in C's `errno`.
 pub(super) struct Errno(pub(super) c_int);
 
-/// The result of a function at the border, before it is a C number.
+/// The result of a function at the border. [`answer`] converts it to the number that C expects.
 pub(super) type BorderResult<T = i64> = Result<T, Errno>;
 
 /// Runs `work` on the machine. Returns -1 and sets `errno` if `work` fails or panics.
@@ -62,7 +62,7 @@ pub(super) fn refuse(machine: &DrillMachine, what: String) -> Errno {
     Errno(libc::EOPNOTSUPP)
 }
 
-/// Makes a call. The returned value is not negative.
+/// Makes a call. If the call succeeds, the value in its outcome is not negative.
 pub(super) fn make(machine: &DrillMachine, call: &Call) -> BorderResult<CallOutcome> {
     let outcome = machine.call(call).ok_or(Errno(libc::EOPNOTSUPP))?;
     match outcome.errno {
@@ -71,7 +71,7 @@ pub(super) fn make(machine: &DrillMachine, call: &Call) -> BorderResult<CallOutc
     }
 }
 
-/// Makes a call and returns its number.
+/// Makes a call and returns the value in its outcome.
 pub(super) fn value(machine: &DrillMachine, call: &Call) -> BorderResult {
     make(machine, call).map(|outcome| outcome.value)
 }

@@ -14,7 +14,7 @@ use super::guard::{BorderResult, Errno};
 /// The octets at `place`.
 ///
 /// # Safety
-/// If `place` is not null, `length` octets there can be read for the time of the call.
+/// If `place` is not null, `length` octets there can be read until the call returns.
 pub(super) unsafe fn octets<'a>(place: *const c_void, length: usize) -> BorderResult<&'a [u8]> {
     if place.is_null() {
         return Err(Errno(libc::EFAULT));
@@ -32,7 +32,8 @@ pub(super) unsafe fn write(place: *mut c_void, room: usize, octets: &[u8]) -> Bo
         return Err(Errno(libc::EFAULT));
     }
     let length = octets.len().min(room);
-    // SAFETY: `length` octets fit both, and the caller's memory is not ours.
+    // SAFETY: both places have at least `length` octets. They do not overlap, because the caller's
+    // memory is not ours.
     unsafe { ptr::copy_nonoverlapping(octets.as_ptr(), place.cast(), length) };
     Ok(length)
 }
@@ -88,10 +89,10 @@ pub(super) fn sum(pieces: &[usize]) -> usize {
     pieces.iter().fold(0, |sum, piece| sum.saturating_add(*piece))
 }
 
-/// Octets of the family at the start of an address.
+/// The number of octets of the address family, which is at the start of an address.
 const FAMILY_BYTES: usize = mem::size_of::<libc::sa_family_t>();
 
-/// The address at `place`; `None` if it has another family than IPv4 and IPv6.
+/// Reads the address at `place`. Returns `None` if its family is neither IPv4 nor IPv6.
 ///
 /// # Safety
 /// If `place` is not null, `length` octets there can be read.
@@ -119,7 +120,7 @@ pub(super) unsafe fn address(
     }
 }
 
-/// The octets of an address in C's form.
+/// Encodes an address as C's `sockaddr_in` or `sockaddr_in6`.
 pub(super) fn address_octets(address: SocketAddr) -> Vec<u8> {
     let port = address.port().to_be_bytes();
     let family = |family: c_int| (family as libc::sa_family_t).to_ne_bytes();
@@ -131,10 +132,11 @@ pub(super) fn address_octets(address: SocketAddr) -> Vec<u8> {
     }
 }
 
-/// Writes an address and its length to the two places that a call names; both may be null.
+/// Writes an address to `place`, and its length to `length`. Writes nothing if one of these
+/// pointers is null.
 ///
 /// # Safety
-/// If both are not null, `length` says how many octets can be written to `place`.
+/// If both pointers are not null, `length` says how many octets can be written to `place`.
 pub(super) unsafe fn put_address(
     place: *mut c_void,
     length: *mut libc::socklen_t,

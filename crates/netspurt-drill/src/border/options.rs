@@ -12,7 +12,7 @@ use crate::info::{memory as memory_octets, tcp_info};
 use crate::machine::DrillMachine;
 use crate::numbers;
 
-/// Octets of the name of a congestion control algorithm (`TCP_CA_NAME_MAX`).
+/// The number of octets for the name of a congestion control algorithm (`TCP_CA_NAME_MAX`).
 const NAME_BYTES: usize = 16;
 
 /// `SO_MEMINFO`, which `libc` does not know.
@@ -51,7 +51,7 @@ fn option_value(option: SocketOption, octets: &[u8]) -> Option<OptionValue> {
         SocketOption::NotSentLowWater => {
             Some(OptionValue::Number(number(0)?.cast_unsigned().into()))
         }
-        // Options of IP may have one octet.
+        // The value of an IP option may have only one octet.
         _ if option.level() == "SOL_IP" && octets.len() < 4 => {
             Some(OptionValue::Number((*octets.first()?).into()))
         }
@@ -59,7 +59,8 @@ fn option_value(option: SocketOption, octets: &[u8]) -> Option<OptionValue> {
     }
 }
 
-/// The value that a call wrote, as the bits of an `int`.
+/// Returns the number that a call returned, as the bits of an `int`. Returns 0 if the call returned
+/// no number.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "an unsigned option fills all bits of an `int`"

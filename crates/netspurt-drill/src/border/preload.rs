@@ -17,7 +17,7 @@ use super::{options, sockets};
 /// instead of the functions of the C library.
 pub(super) fn is_active() -> bool {
     // SAFETY: null stands for the program and the libraries that were loaded at its start. The name
-    // ends with a zero. If `dlsym` finds the function, it is not called.
+    // ends with a zero. The function that `dlsym` finds is not called.
     let found = unsafe {
         let program = libc::dlopen(ptr::null(), libc::RTLD_NOW);
         libc::dlsym(program, c"packetdrill_interface_init".as_ptr())

@@ -11,7 +11,7 @@ use super::memory;
 use crate::machine::DrillMachine;
 use crate::numbers;
 
-/// A new socket's number for packetdrill.
+/// Makes a call that opens a socket. Returns packetdrill's number for the new socket.
 fn numbered(machine: &DrillMachine, call: &Call) -> BorderResult {
     Ok(value(machine, call)? + i64::from(FIRST))
 }
@@ -104,8 +104,8 @@ pub(super) unsafe extern "C" fn shutdown(_: *mut c_void, fd: c_int, how: c_int) 
 }
 
 /// The third argument is an `int` if the command needs one; otherwise its value is undefined. In C,
-/// `fcntl` takes any number of arguments. On 64-bit processors, Linux passes the third one as in a
-/// function with three arguments.
+/// `fcntl` takes any number of arguments. On 64-bit processors, Linux passes the third argument as
+/// in a function with three arguments.
 pub(super) unsafe extern "C" fn fcntl(
     _: *mut c_void,
     fd: c_int,

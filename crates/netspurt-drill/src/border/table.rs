@@ -18,7 +18,7 @@ type Readable = *const c_void;
 type LengthPlace = *mut socklen_t;
 
 /// packetdrill's table: a pointer that the library may choose, and then pointers to functions. Each
-/// function gets that pointer as its first argument. The order and the arguments are those of
+/// function gets that pointer as its first argument. The order and the arguments are the same as in
 /// packetdrill at commit 2c4001c4.
 #[repr(C)]
 #[expect(missing_docs, reason = "most names are those of system calls, which manuals explain")]
@@ -80,8 +80,8 @@ pub struct PacketdrillTable {
 }
 
 impl PacketdrillTable {
-    /// The table of this library. It needs no pointer of its own: packetdrill plays one script at a
-    /// time.
+    /// Returns the table of this library. Its pointer `user` is null, because packetdrill plays one
+    /// script at a time.
     pub(super) fn filled() -> Self {
         Self {
             user: std::ptr::null_mut(),
@@ -126,7 +126,7 @@ unsafe extern "C" fn free(_: OwnPointer) {
     let _ = catch_unwind(|| set_current(None));
 }
 
-/// Begins a script: makes a machine of `flags`, the text of `--so_flags`, and fills packetdrill's
+/// Begins a script: makes a machine from `flags`, the text of `--so_flags`, and fills packetdrill's
 /// table. Ends the program with status 2 if the flags are wrong, or if the library panics. The
 /// program also ends with status 2 if `LD_PRELOAD` does not name this library, because the script's
 /// shell commands would then change this machine.
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn packetdrill_interface_init(
 /// Makes the machine of a script.
 ///
 /// # Errors
-/// The mistake in the flags.
+/// When the flags have a mistake. The error describes the mistake.
 pub(super) fn begin(flags: &str) -> Result<(), String> {
     let setup = Setup::read(flags)?;
     set_current(Some(DrillMachine::new(DrillWorld::new(setup))));

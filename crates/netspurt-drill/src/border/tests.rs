@@ -23,7 +23,7 @@ static ONE: Mutex<()> = Mutex::new(());
 const PEER: &str = "192.0.2.1:5000";
 const OWN: &str = "192.168.0.1:8080";
 
-/// The player of a new script, on this thread.
+/// Plays a new script on this thread, as packetdrill does.
 struct Player {
     table: PacketdrillTable,
     _one: MutexGuard<'static, ()>,
@@ -87,7 +87,7 @@ impl Player {
     }
 
     /// Opens a connection from the remote end. `before_ack` is called before the last ACK of the
-    /// handshake. Returns the number that data from the remote end acknowledges.
+    /// handshake. Returns the ACK number for data from the remote end.
     fn open(&self, before_ack: impl FnOnce()) -> u32 {
         let mut syn = Segment { flags: Flags::SYN, window: 60_000, ..Segment::default() };
         syn.set_syn_options(SynOptions { mss: Some(1000), ..SynOptions::default() });
@@ -126,7 +126,7 @@ fn errno() -> c_int {
 }
 
 #[test]
-fn the_table_has_the_size_and_the_order_of_packetdrills() {
+fn the_table_has_the_size_and_the_order_of_packetdrills_table() {
     let word = mem::size_of::<usize>();
     assert_eq!(mem::size_of::<PacketdrillTable>(), 33 * word);
     let places = [
@@ -178,7 +178,8 @@ fn a_call_on_another_thread_blocks_and_reads_the_time_of_its_return() {
             let fd = accept(&table, listener);
             (fd, now_us(&table))
         });
-        // packetdrill continues when the other thread sleeps.
+        // packetdrill continues its script when the other thread sleeps. The test also waits for
+        // this.
         while !current().unwrap().is_blocked() {
             thread::yield_now();
         }
@@ -232,7 +233,7 @@ fn a_blocking_call_advances_the_clock_if_no_other_thread_does() {
 }
 
 #[test]
-fn in_place_of_a_packet_that_never_comes_packetdrill_gets_an_empty_one() {
+fn packetdrill_gets_an_empty_packet_if_no_packet_will_come() {
     let player = Player::new();
     player.listener();
     assert!(player.receive().is_none());
@@ -294,7 +295,7 @@ fn options_have_linuxs_sizes() {
 }
 
 #[test]
-fn null_pointers_are_bad_addresses() {
+fn a_call_with_a_null_pointer_fails_with_efault() {
     let player = Player::new();
     let listener = player.listener();
     player.open(|| ());
@@ -331,7 +332,7 @@ fn an_epoll_returns_the_data_given_with_the_watch() {
 }
 
 #[test]
-fn messages_have_pieces_and_report_the_unread_octets() {
+fn recvmsg_reads_into_all_pieces_and_reports_the_unread_octets() {
     let player = Player::new();
     let listener = player.listener();
     let ack = player.open(|| ());
@@ -396,7 +397,8 @@ fn a_notice_of_the_error_queue_has_its_time_and_its_numbers() {
     let long = |at: usize| i64::from_ne_bytes(*control[at..].first_chunk().unwrap());
     assert!((at - 10..=at).contains(&(long(16) * 1_000_000 + long(24) / 1000)));
     let int = |at: usize| u32::from_ne_bytes(*control[at..].first_chunk().unwrap());
-    // The error, the kind of timestamp and the key, after the header of the second message.
+    // After its header, the second control message contains the error, the kind of timestamp and
+    // the key.
     assert_eq!([int(80), int(88), int(92)], [libc::ENOMSG as u32, 2, 999]);
 }
 
@@ -433,7 +435,7 @@ fn calls_on_other_file_descriptors_go_to_the_c_library() {
 }
 
 #[test]
-fn no_call_starts_while_another_one_blocks() {
+fn a_call_fails_while_another_call_blocks() {
     let player = Player::new();
     let listener = player.listener();
     thread::scope(|scope| {
@@ -446,7 +448,7 @@ fn no_call_starts_while_another_one_blocks() {
         }
         let call = Call::Close { fd: listener - FIRST };
         assert_eq!(answer(|machine| super::guard::value(machine, &call)), -1);
-        // The other thread then continues, too.
+        // The blocked call on the other thread then fails, too.
         player.sleep_ms(1);
         assert_eq!(other.join().unwrap(), -1);
     });

@@ -29,7 +29,7 @@ fn reads(fd: Fd, bytes: usize, flags: MessageFlags, nowhere: Option<&'static str
     }
 }
 
-/// The octets of `bytes` that Linux transfers in one call (`MAX_RW_COUNT`).
+/// Limits `bytes` to the number of octets that Linux transfers in one call (`MAX_RW_COUNT`).
 fn limited(bytes: usize) -> u32 {
     u32::try_from(bytes).unwrap_or(0x7fff_f000).min(0x7fff_f000)
 }
@@ -49,7 +49,7 @@ fn flags_of(machine: &DrillMachine, flags: c_int) -> BorderResult<MessageFlags> 
     numbers::message_flags(flags).map_err(|what| refuse(machine, what))
 }
 
-/// Reads into one buffer, which is filled with zeros.
+/// Reads into one buffer. All octets that are read are zeros.
 fn read_into(
     name: &'static str,
     fd: c_int,

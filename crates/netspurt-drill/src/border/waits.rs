@@ -16,7 +16,7 @@ fn wait_of(millis: c_int) -> Wait {
     u32::try_from(millis).map_or(Wait::Forever, Wait::Millis)
 }
 
-/// The sockets that a call reported.
+/// Returns the sockets that a call reported as ready.
 fn ready(out: Option<OptionValue>) -> Vec<(Fd, Readiness)> {
     match out {
         Some(OptionValue::Ready(found)) => found,
@@ -90,7 +90,7 @@ pub(super) unsafe extern "C" fn epoll_wait(
         let outcome = make(machine, &Call::EpollWait { fd, most, wait: wait_of(millis) })?;
         for (at, (socket, bits)) in ready(outcome.out).into_iter().enumerate() {
             let u64 = machine.with(|world| world.marked(fd, socket));
-            // SAFETY: there are `most` places, and the host reports no more sockets.
+            // SAFETY: there are `most` places, and the host reports at most `most` sockets.
             unsafe { memory::put(places.add(at), epoll_event { events: bits.0, u64 }) }?;
         }
         Ok(outcome.value)

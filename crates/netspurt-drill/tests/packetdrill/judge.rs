@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::player::Verdict;
 
-/// The maximum number of seconds that a script may take. Scripts need about a tenth of it.
+/// The maximum number of seconds that a script may take. A script needs about a tenth of this time.
 const LONGEST_S: &str = "60";
 
-/// How many lines of a script may differ in PSH.
+/// The maximum number of lines of a script in which the PSH flag may differ.
 const FLIPS_MAX: usize = 100;
 
 /// The options with which packetdrill's own `run_all.py` plays scripts over IPv4.
@@ -34,7 +34,7 @@ pub struct Judge {
 
 impl Judge {
     /// The judge in the checkout that `NETSPURT_PACKETDRILL` names, with its folder of scripts. If
-    /// there is no checkout, prints this and returns `None`.
+    /// the variable is not set, prints a message and returns `None`.
     pub fn find() -> Option<(Self, PathBuf)> {
         let Some(checkout) = std::env::var_os("NETSPURT_PACKETDRILL") else {
             eprintln!(
@@ -102,7 +102,7 @@ fn psh_complaint(said: &str) -> Option<(usize, bool)> {
     Some((line, after.contains("actual: 1 ")))
 }
 
-/// An outbound packet's line with PSH, or without.
+/// Returns the line of an outbound packet with the flag PSH if `psh` is true, else without it.
 fn with_psh(line: &str, psh: bool) -> String {
     let direction = line.find('>').expect("an outbound packet") + 1;
     let mark = line[direction..].find(']').map_or(direction, |at| direction + at + 1);
@@ -120,7 +120,7 @@ fn with_psh(line: &str, psh: bool) -> String {
 }
 
 #[test]
-fn psh_is_placed_among_the_flags() {
+fn psh_is_added_to_the_flags_of_a_line_and_removed_from_them() {
     for (bare, psh) in [
         ("+0 > . 1:2(1) ack 1", "+0 > P. 1:2(1) ack 1"),
         ("+0 > [ect0] F. 1:2(1) ack 1 <nop>", "+0 > [ect0] FP. 1:2(1) ack 1 <nop>"),

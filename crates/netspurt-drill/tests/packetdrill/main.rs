@@ -17,7 +17,8 @@ use std::path::Path;
 use judge::Judge;
 use player::{name, play, scripts};
 
-/// Why packetdrill's verdict may differ from our player's: the kind of the difference.
+/// Returns why packetdrill's verdict (`other`) may differ from our player's verdict (`own`).
+/// Returns `None` if no reason is known.
 fn difference(path: &Path, own: &str, other: &str) -> Option<&'static str> {
     match (own, other) {
         // Our player refuses a script that names a missing mechanism. packetdrill plays the script
@@ -28,7 +29,8 @@ fn difference(path: &Path, own: &str, other: &str) -> Option<&'static str> {
         ("refused", "passes") => Some("name"),
         ("passes", "fails") => {
             let text = fs::read_to_string(path).unwrap();
-            // packetdrill tells the library neither the size of merged arrivals nor its own files.
+            // packetdrill does not tell the library the size of merged arrivals (`--mss`) or its
+            // own files (`sendfile`).
             let merges = text.lines().any(|line| line.starts_with("--mss="));
             (merges || text.contains(" sendfile(")).then_some("interface")
         }
@@ -36,7 +38,7 @@ fn difference(path: &Path, own: &str, other: &str) -> Option<&'static str> {
     }
 }
 
-/// How often each verdict was given.
+/// Returns a text that says how often each verdict was given.
 fn counts(words: impl Iterator<Item = &'static str>) -> String {
     let mut counts = BTreeMap::new();
     words.for_each(|word| *counts.entry(word).or_insert(0) += 1);
@@ -45,7 +47,7 @@ fn counts(words: impl Iterator<Item = &'static str>) -> String {
 }
 
 #[test]
-fn packetdrill_and_our_player_agree_on_its_scripts_except_for_missing_mechanisms() {
+fn packetdrill_and_our_player_agree_except_for_explained_differences() {
     let Some((judge, folder)) = Judge::find() else { return };
     let folder = folder.join("tcp");
     let (mut verdicts, mut unexplained) = (Vec::new(), String::new());
@@ -68,7 +70,7 @@ fn packetdrill_and_our_player_agree_on_its_scripts_except_for_missing_mechanisms
     assert!(unexplained.is_empty(), "nothing explains these differences:\n{unexplained}");
 }
 
-/// Scripts of ours that packetdrill cannot play unchanged, each with the reason.
+/// Our scripts that fail with packetdrill, each with the reason.
 const BEYOND: [(&str, &str); 6] = [
     (
         "close/first-closer-waits-in-time-wait",

@@ -39,7 +39,7 @@ pub fn translated(name: &str, text: &str) -> (String, String) {
     (lines.join("\n"), flags.join(";"))
 }
 
-/// Adds a note after the error in the line of a call, because packetdrill requires one.
+/// Adds a note after the error in the line of a call, because packetdrill requires a note.
 fn noted(line: &str) -> String {
     let code = line.split("//").next().unwrap_or_default().trim_end();
     let error = code.rsplit_once("= -1 E").map(|(_, name)| name);
@@ -49,8 +49,8 @@ fn noted(line: &str) -> String {
     }
 }
 
-/// Puts the options in the line of a packet into Linux's order and padding, because packetdrill
-/// compares them.
+/// Puts the TCP options in the line of a packet into Linux's order and adds Linux's padding,
+/// because packetdrill compares both.
 fn padded(line: &str) -> String {
     let code = line.split("//").next().unwrap_or_default();
     let inside = || {
@@ -93,7 +93,7 @@ fn options_are_laid_out_as_linux_does() {
 }
 
 #[test]
-fn errors_get_a_note() {
+fn a_call_that_fails_gets_a_note_unless_it_has_one() {
     assert_eq!(
         noted("+0 read(4, ..., 1) = -1 EAGAIN // why"),
         "+0 read(4, ..., 1) = -1 EAGAIN (note)"

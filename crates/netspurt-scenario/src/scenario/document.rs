@@ -1,5 +1,5 @@
-//! The text of a scenario, with the values that are set over it. It also finds the place in the
-//! text that caused a mistake.
+//! Holds the text of a scenario and the values that are set over it. Finds the place in the text
+//! that caused a mistake.
 
 use core::ops::Range;
 
@@ -24,7 +24,7 @@ pub(super) struct Document {
     text: String,
     /// Each dotted path that is set, with its value as TOML.
     overrides: Vec<(String, String)>,
-    /// Files by name: those that links may follow, and those with algorithms.
+    /// The files that links may follow, and the files with algorithms, by name.
     files: Files,
     /// Whether the table `[sweep]` is used.
     sweeps: bool,
@@ -36,13 +36,13 @@ impl Document {
         Self { name: name.to_owned(), text: text.to_owned(), overrides, files, sweeps: true }
     }
 
-    /// Adds files by name: those that links may follow, and those with algorithms.
+    /// Adds files that links may follow, and files with algorithms, by name.
     pub(super) fn with_files(mut self, files: impl IntoIterator<Item = (String, String)>) -> Self {
         self.files.extend(files);
         self
     }
 
-    /// The files by name: those that links may follow, and those with algorithms.
+    /// The files that links may follow, and the files with algorithms, by name.
     pub(super) fn files(&self) -> &Files {
         &self.files
     }
@@ -66,7 +66,8 @@ impl Document {
     /// Removes the key at `path` from the text, and all values that were set at the path or below.
     ///
     /// # Errors
-    /// When `path` is not a path, or there is neither such a key nor such a value.
+    /// When `path` is not a path of keys, or when the text has no such key and no value was set at
+    /// the path or below.
     pub(super) fn without(mut self, path: &str) -> Result<Self, ScenarioError> {
         let keys = keys(path);
         if keys.is_empty() {
@@ -281,7 +282,8 @@ struct Followed<'a> {
 }
 
 impl Followed<'_> {
-    /// The place of the value at the path, or of its key; `None` if the file has no such key.
+    /// The place of the value at the path, or of the value's key if `of_the_key` is true. `None` if
+    /// the file has no such key.
     fn place(&self, of_the_key: bool) -> Option<Place> {
         let tree = toml_edit::Document::parse(self.text).ok()?;
         tree.as_table().get(self.path.first()?)?;
@@ -316,7 +318,7 @@ fn bare_text(text: &str, at: usize) -> Option<&str> {
     is_word.then_some(bare)
 }
 
-/// What is wrong with a text that is not a path.
+/// The problem of a text that is not a path of keys.
 fn no_path(text: &str) -> Problem {
     let mut problem = Problem::at([], format!("`{text}` is not a path of keys joined by dots"));
     problem.path = vec![text.to_owned()];

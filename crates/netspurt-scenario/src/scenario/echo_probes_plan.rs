@@ -64,13 +64,14 @@ fn lengths(name: &str, table: &EchoProbesSpec, seed: u64) -> Result<Vec<u16>, Pr
     Ok((0..table.count.small()).map(|_| all[draw(&mut stream, all.len())]).collect())
 }
 
-/// Draws one of `count` indexes. All are equally likely to within 2⁻⁴⁸.
+/// Draws one of `count` indexes. The probability of each index differs from 1/`count` by less than
+/// 2⁻⁴⁸.
 fn draw(stream: &mut Stream, count: usize) -> usize {
     let place = (u128::from(stream.bits()) * count as u128) >> 64;
     usize::try_from(place).unwrap_or(0)
 }
 
-/// Checks a length; `step` is its place below `lengths` in the file.
+/// Checks the length `size`. `step` is the last step of its path in the file, below `lengths`.
 fn length(name: &str, step: &str, size: ByteCount) -> Result<u16, Problem> {
     u16::try_from(size.0).ok().filter(|bytes| *bytes >= EchoProbePlan::HEADER_BYTES).ok_or_else(
         || {

@@ -29,7 +29,7 @@ pub struct EchoProbesSpec {
     /// When the first request leaves.
     #[serde(default)]
     pub start: Duration,
-    /// The give-up time: a request without an answer by then counts as lost.
+    /// The give-up time: a request that has no answer after this time counts as lost.
     #[serde(default = "half_a_minute")]
     #[schemars(schema_with = "above_zero")]
     pub timeout: Duration,

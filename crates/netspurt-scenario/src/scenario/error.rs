@@ -16,7 +16,7 @@ pub struct ScenarioError {
     /// The scenario's name, usually the path of its file.
     pub file: String,
     /// The key: a dotted path from the top of the file. Entries of lists are numbers from 0 in
-    /// brackets. Empty for the file as a whole.
+    /// brackets. Empty if the mistake concerns the whole file.
     pub key: String,
     /// The wrong value, as written; empty if a key is missing or unknown.
     pub value: String,
@@ -76,7 +76,7 @@ impl Problem {
         self
     }
 
-    /// Marks the problem as that of a table that lacks a required key.
+    /// Marks that the table at `path` lacks a required key.
     pub(super) fn incomplete(mut self) -> Self {
         self.incomplete = true;
         self

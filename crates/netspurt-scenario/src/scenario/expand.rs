@@ -1,4 +1,5 @@
-//! The links of a scenario, including those of its short forms, and the graph that they form.
+//! Makes the list of all links of a scenario, including the links of its short forms, and the graph
+//! of these links.
 
 use indexmap::IndexSet;
 
@@ -34,7 +35,7 @@ fn path<const N: usize>(steps: [&str; N]) -> Vec<String> {
     steps.into_iter().map(str::to_owned).collect()
 }
 
-/// All links of the file, including those of the short forms.
+/// Returns all links of the file, including the links of `[path]` and `[dumbbell]`.
 pub(super) fn expand_links(spec: &Spec) -> Result<Vec<ExpandedLink<'_>>, Problem> {
     let mut expanded = Vec::new();
     for (name, link) in &spec.links {
@@ -140,7 +141,7 @@ fn expand_dumbbell<'a>(
     Ok(())
 }
 
-/// The graph of the nodes, and the two directions of each link.
+/// Makes the graph of the nodes, and both directions of each link.
 pub(super) fn build_graph(
     expanded: &[ExpandedLink<'_>],
     nodes: &IndexSet<String>,
@@ -165,7 +166,7 @@ pub(super) fn build_graph(
     Ok((graph, links))
 }
 
-/// The number of the node called `name`, which is at `path` in the file.
+/// Returns the number of the node called `name`. `path` is the place of this name in the file.
 pub(super) fn node(nodes: &IndexSet<String>, name: &str, path: &[&str]) -> Result<u32, Problem> {
     if let Some(index) = nodes.get_index_of(name) {
         return Ok(u32::try_from(index).unwrap_or(u32::MAX));
@@ -182,7 +183,7 @@ pub(super) fn node(nodes: &IndexSet<String>, name: &str, path: &[&str]) -> Resul
     })
 }
 
-/// Sets the route with index `place` in the list `routes`.
+/// Sets the route that has the index `place` in the file's list `routes`.
 pub(super) fn set_route(
     routes: &mut Routes,
     place: usize,

@@ -14,8 +14,8 @@ use super::profile::Profile;
 use super::quantity::{Amount, WordOr};
 use super::switch::{self, TcpSpec, all_switches};
 
-/// The configuration of a connection over `family`. An IPv6 packet has the same size as an IPv4
-/// packet but a longer header, so it carries fewer octets of payload.
+/// Adapts the configuration of a connection to the IP version `family`. An IPv6 packet has the same
+/// size as an IPv4 packet but a longer header, so it carries fewer octets of payload.
 fn carried(name: &str, tcp: TcpConfig, family: Family) -> Result<TcpConfig, Problem> {
     let more = family.more_bytes();
     match tcp {
@@ -61,12 +61,12 @@ impl FlowSpec {
         self.endpoint.each().map(|word| *word)
     }
 
-    /// The node at which flow number `i` of the group starts.
+    /// The node that sends in flow number `i` of the group.
     pub(super) fn source(&self, i: u32) -> String {
         self.from.replace("{i}", &i.to_string())
     }
 
-    /// The node at which flow number `i` of the group ends.
+    /// The node that receives in flow number `i` of the group.
     pub(super) fn sink(&self, i: u32) -> String {
         self.to.replace("{i}", &i.to_string())
     }
@@ -112,7 +112,7 @@ pub(super) fn model_end(name: &str, flow: &FlowSpec) -> Result<TcpConfig, Proble
     carried(name, tcp, flow.family)
 }
 
-/// The start of flow number `i` of a group, in a run up to `stop` with `seed`.
+/// The start of flow number `i` of a group, in a run that ends at `stop` and has this `seed`.
 pub(super) fn start(
     name: &str,
     spec: &FlowSpec,

@@ -11,14 +11,14 @@ use super::profile::Profile;
 use super::quantity::{Amount, BothWays, WordOr};
 use super::switch::TcpSpec;
 
-/// A flow, or a group of `count` flows. Unless `app` says otherwise, a flow is one transfer in one
-/// direction.
+/// A flow, or a group of `count` flows. By default, a flow is one transfer in one direction; `app`
+/// can change this.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSpec {
     /// The node that sends. In a group `{i}` stands for the flow's number, from 0.
     pub from: String,
-    /// The node that receives; `{i}` as in `from`.
+    /// The node that receives. In a group `{i}` stands for the flow's number, from 0.
     pub to: String,
     /// The TCP at the ends: `model` for the simulator's TCP, or `kernel` for the kernel's TCP (only
     /// in a live run). One word for both ends, or `[from, to]`.
@@ -30,14 +30,14 @@ pub struct FlowSpec {
     /// A named set of TCP switches.
     #[serde(default)]
     pub profile: Profile,
-    /// Switches that differ from the profile's.
+    /// The switches whose values differ from the profile's values.
     #[serde(default)]
     pub tcp: TcpSpec,
     /// The application.
     #[serde(default = "bulk", skip_serializing_if = "is_bulk")]
     pub app: WordOr<AppWord, RequestsTable>,
-    /// The octets or the segments that the application sends, or `unlimited`. With requests, this
-    /// is the length of each request.
+    /// The amount that the application sends, in octets or segments, or `unlimited`. With requests,
+    /// this is the length of each request.
     #[serde(default = "unlimited")]
     pub send: SendSpec,
     /// A timer at the host's edge that retransmits segments of the kernel's TCP, as text
@@ -57,7 +57,7 @@ pub struct FlowSpec {
     /// The number of flows. The flows of a group are called `name.0`, `name.1`, …
     #[serde(default = "one")]
     pub count: Number,
-    /// The time from one flow of the group to the next.
+    /// The time from the start of one flow of the group to the start of the next flow.
     #[serde(default)]
     pub every: Duration,
 }

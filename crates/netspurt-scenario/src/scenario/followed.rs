@@ -39,7 +39,8 @@ pub(super) struct Followable<'a> {
 
 impl Followable<'_> {
     /// Whether the value of `key` in the followed file replaces the scenario's value, for the link
-    /// at `path`. This is so if `follows` was set over the scenario and `key` was not.
+    /// at `path`. The file's value replaces it if `follows` was set over the scenario and `key` was
+    /// not.
     fn displaces(self, path: &[String], key: &str) -> bool {
         let is_set = |key: &str| {
             let whole = [path, &[key.to_owned()]].concat();
@@ -114,7 +115,7 @@ const FOLLOWING_KEYS: [&str; 5] = ["send", "reply", "serve", "requests", "think"
 /// comments after a `#` are ignored. A size without a unit is in octets.
 ///
 /// # Errors
-/// What is wrong with the file, and how to correct the file.
+/// The error has two texts: what is wrong with the file, and how to correct the file.
 fn values_of(file: &str, text: &str, key: &str) -> Result<Vec<String>, (String, String)> {
     let (unit, example) = match key {
         "send" | "reply" => (DistributionUnit::Octets, "8 kB"),
@@ -146,11 +147,11 @@ fn values_of(file: &str, text: &str, key: &str) -> Result<Vec<String>, (String, 
     Ok(values)
 }
 
-/// Where a file must be.
+/// The fix for a missing file: where the file must be.
 const BESIDE: &str = "put it into the folder of the scenario, or into the working directory if \
                       --set names it";
 
-/// How to make a file that links follow.
+/// The fix for a file with wrong contents: how to make a file that links can follow.
 const MADE: &str = "make it from a table or a trace with `netspurt timeline FILE --out OUT`, or \
                     from a recording with `netspurt delays LOG --timeline OUT`";
 

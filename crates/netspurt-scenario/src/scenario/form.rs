@@ -66,7 +66,7 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ReadError> {
 /// Reads a table of values.
 ///
 /// # Errors
-/// When it does not describe a `T`.
+/// When the table does not describe a `T`.
 pub(super) fn read_table<T: DeserializeOwned>(table: Table) -> Result<T, ReadError> {
     T::deserialize(FormNode::of_value(Value::Table(table)))
 }
@@ -316,7 +316,7 @@ impl<'de> SeqAccess<'de> for Entries {
     }
 }
 
-/// One of the words of an `enum` of a scenario.
+/// A word that names a variant of an `enum` of a scenario.
 struct EnumWord {
     text: String,
     span: Span,
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_a_word_alone_or_a_table_with_one_key() {
+    fn an_enum_is_read_only_from_a_word_alone() {
         let with = |word: &str| slip(&TEXT.replace("\"dark-blue\"", word)).0;
         assert_eq!(with("3"), "wanted string or table");
         assert_eq!(with("{}"), "wanted exactly 1 element, found 0 elements");

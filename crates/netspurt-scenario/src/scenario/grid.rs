@@ -30,8 +30,8 @@ pub(super) struct Grid {
 
 impl Grid {
     /// The grid of a consistent file; `None` if the file has no `[sweep]`. Checks that each of the
-    /// first values of an axis, taken alone, can be set at its place. Whether the values of a case
-    /// fit together is checked later, case by case.
+    /// first values of an axis, taken alone, can be set at its place. Each case later checks
+    /// whether its values fit together.
     pub(super) fn of(document: &Document, spec: &Spec) -> Result<Option<Self>, ScenarioError> {
         let Some(sweep) = &spec.sweep else { return Ok(None) };
         let blamed = |problem: Problem| document.blame(&problem);
@@ -109,8 +109,8 @@ fn too_many(axes: &[Axis], sweep: &SweepSpec) -> Result<(), Problem> {
     Err(Problem::at(["sweep"], message).fix("write fewer values or fewer seeds"))
 }
 
-/// Checks that no axis overwrites a setting of an earlier axis. The earlier setting would have no
-/// effect.
+/// Checks that no axis overwrites a setting of an earlier axis. Otherwise the earlier setting would
+/// have no effect.
 fn check_no_overwrite(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
     let mut before: IndexMap<Vec<String>, &str> = IndexMap::new();
     for (name, points) in axes {

@@ -7,7 +7,7 @@ use super::tree::entry;
 
 /// A link's place in the scenario, for errors, and the name of its random streams.
 pub(super) struct LinkPlace<'a> {
-    /// The path in the file, key by key; the last key is that of the link's own table.
+    /// The path in the file, key by key. The last key names the link's own table.
     pub(super) path: &'a [String],
     pub(super) name: &'a str,
     pub(super) seed: u64,

@@ -124,7 +124,8 @@ fn rate(spec: &WordOr<BitRate, RateTable>, name: &LinkPlace<'_>) -> Result<Rate,
     }
 }
 
-/// The octets of an opportunity if the file does not set them, as in Mahimahi.
+/// The number of octets of each opportunity if the file does not set it. Mahimahi uses the same
+/// number.
 const OPPORTUNITY: u64 = 1500;
 
 fn opportunities(
@@ -294,7 +295,7 @@ fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Pro
             )),
             (None, None) => None,
         };
-    // A rule with only `bursts` is complete.
+    // `loss` may have `bursts` alone.
     if packets.is_empty() && nth.is_empty() && chance.is_none() && bursts.is_none() {
         return Err(nothing_picked("loss", name));
     }
@@ -336,7 +337,7 @@ fn nothing_picked(effect: &str, name: &LinkPlace<'_>) -> Problem {
     problem.fix("give `packets`, `nth` or `probability`, or write \"none\"")
 }
 
-/// Selects frames only by their numbers.
+/// Makes a rule that selects frames only by their numbers.
 fn numbered(packets: &[Ordinal], nth: &[Ordinal]) -> Pick {
     let numbers = |places: &[Ordinal]| places.iter().map(|place| place.0).collect();
     Pick::default().packets(numbers(packets)).nth(numbers(nth))

@@ -27,8 +27,8 @@ pub struct LinkSpec {
     /// limit includes the packet in transmission.
     #[serde(default = "unlimited")]
     pub queue: BothWays<WordOr<QueueSpec, QueueTable>>,
-    /// The size of the largest packet that the link carries, including the IP header. Without it,
-    /// the link carries packets of any size.
+    /// The size of the largest packet that the link carries, including the IP header. Without this
+    /// key, the link carries packets of any size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<BothWays<ByteCount>>,
     /// What happens to packets that are larger than `mtu`.
@@ -55,7 +55,7 @@ pub struct LinkSpec {
     /// The handovers: instants at which another path takes over, in the order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handovers: Vec<HandoverTable>,
-    /// A path over low satellites: a delay that is drawn again in each slot.
+    /// A path over satellites in low orbits: a delay that is drawn again in each slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slots: Option<SlotsTable>,
     /// The name of a file with `delay`, `rate`, `loss`, `duplicate`, `order` or `handovers` of this
@@ -117,8 +117,8 @@ pub struct RateTable {
     /// rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Vec<(Duration, BitRate)>>,
-    /// The instants at which some octets are delivered, in the order of time. After the last
-    /// instant the list begins again.
+    /// The instants, in the order of time, at which the link can deliver `octets` octets. After the
+    /// last instant the list begins again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opportunities: Option<Vec<Duration>>,
     /// The octets of each opportunity, 1500 by default.
@@ -143,7 +143,7 @@ pub struct ProbabilityTable {
 pub struct HandoverTable {
     /// The instant at which the old path ends.
     pub at: Duration,
-    /// How long from `at` on the link transmits nothing.
+    /// The time, from `at` on, in which the link transmits nothing.
     #[serde(default)]
     pub dead: Duration,
     /// What happens to the packets that are queued or in transmission.
@@ -155,7 +155,7 @@ pub struct HandoverTable {
     /// What happens to packets that are propagating on the old path.
     #[serde(default)]
     pub in_flight: FlightFateWord,
-    /// The directions of the link that hand over.
+    /// The directions of the link to which the handover applies.
     #[serde(default)]
     pub direction: DirectionWord,
 }
@@ -228,7 +228,7 @@ pub enum BetweenWord {
     Linear,
 }
 
-/// A framing by its name.
+/// A framing that the file names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum FramingWord {
     /// No framing: only the octets of the packet.
@@ -245,11 +245,11 @@ pub enum FramingWord {
     Ppp8n1,
 }
 
-/// A framing by its numbers.
+/// A framing that the file describes with two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FramingTable {
-    /// Octets around each packet.
+    /// The octets that the framing adds to each packet.
     pub overhead: ByteCount,
     /// Bits on the line for each octet.
     #[serde(default = "eight")]
@@ -264,10 +264,10 @@ fn eight() -> Whole<1, 64> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OrderWord {
-    /// No. If the propagation delay of a packet is shorter than that of the packet before it, the
-    /// packet arrives directly after that packet.
+    /// Packets arrive in order. If the propagation delay of a packet is shorter than the delay of
+    /// the packet before it, the packet arrives directly after that packet.
     Fifo,
-    /// Yes. Each packet keeps its own propagation delay.
+    /// Packets may overtake each other. Each packet keeps its own propagation delay.
     Overtaking,
 }
 

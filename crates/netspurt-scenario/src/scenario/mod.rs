@@ -1,4 +1,4 @@
-//! Scenarios: reads a file as plain data, and plans a run from the data.
+//! Reads a scenario file as plain data, and plans a run from the data.
 //!
 //! Nothing is ignored: an unknown key, a missing unit, or a meaningless combination is an error
 //! that names its place and its fix.

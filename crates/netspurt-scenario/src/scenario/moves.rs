@@ -25,7 +25,7 @@ struct LinkChanges {
     handovers: Vec<HandoverTable>,
 }
 
-/// The reason why drawing the links again cannot fail.
+/// The reason why expanding the links again cannot fail.
 const EXPANDED: &str = "the links were already expanded when the scenario was read";
 
 impl Scenario {
@@ -34,7 +34,8 @@ impl Scenario {
     /// values of the link's slots are drawn with the scenario's seed.
     ///
     /// # Errors
-    /// When there is no such link, or none of these values changes.
+    /// When no link has this name, or when the link has no handovers and its delay and rate do not
+    /// change.
     ///
     /// # Panics
     /// Never: the links were already expanded when the scenario was read.

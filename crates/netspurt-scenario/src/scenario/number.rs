@@ -17,7 +17,7 @@ pub struct Whole<const MIN: u64, const MAX: u64>(pub u64);
 /// The seed of random draws.
 pub type Seed = Whole<0, MOST>;
 
-/// A number of hosts, or of flows in a group.
+/// A number of hosts, of flows in a group, or of requests.
 pub type Number = Whole<1, 100_000>;
 
 /// A position counted from 1.

@@ -61,7 +61,7 @@ fn pin_value(value: &mut Value, path: &[String], files: &Files) -> Result<(), Pr
     }
 }
 
-/// The problem of a text that names a file which does not exist.
+/// Returns an error if a text names a file with an algorithm, and this file does not exist.
 fn missing(text: &str, path: &[String], files: &Files) -> Result<(), Problem> {
     let Some(file) = code_file(text).filter(|file| !files.contains_key(*file)) else {
         return Ok(());

@@ -1,4 +1,5 @@
-//! Checks the nodes, links, routes and flows of a scenario against each other, and plans its world.
+//! Checks that the nodes, links, routes and flows of a scenario are consistent, and plans its
+//! world.
 
 use std::sync::Arc;
 
@@ -59,7 +60,7 @@ impl Spec {
     }
 }
 
-/// The plan of `spec`, whose defaults are filled in.
+/// Makes the plan of `spec`. The defaults of `spec` must already be filled in.
 pub(super) fn plan(spec: &Spec) -> Result<Plan, Problem> {
     if spec.stop.is_zero() {
         return Err(Problem::at(["stop"], "the run would end when it starts")
@@ -114,8 +115,8 @@ fn give_message_lengths(links: &mut [PlacedLink], flows: &[PlannedFlow]) {
     if flows.iter().all(|flow| flow.traffic.messages() == [None; 2]) {
         return;
     }
-    // The list is in the order of the ends that receive. Forward messages go to the second end of a
-    // flow.
+    // For each flow, the list has first the messages to the first end, then the messages to the
+    // second end. Forward messages go to the second end.
     let to_ends = |flow: &PlannedFlow| {
         let [forward, reverse] = flow.traffic.messages();
         [reverse, forward]
@@ -133,7 +134,7 @@ fn captured(record: &RecordSpec, spied: &[u32]) -> Result<Capturing, Problem> {
     Ok(Capturing { nodes, snap_bytes: Some(snap_bytes(record)?) })
 }
 
-/// Whether captures are written. Their packets are those of the table `segments`.
+/// Whether captures are written. A capture has the packets of the table `segments`.
 fn capture(record: &RecordSpec) -> Result<bool, Problem> {
     let recorded = record.tables.contains(&TableName::Segments);
     if record.capture == Some(true) && !recorded {
@@ -235,8 +236,8 @@ fn plan_group(
     Ok(())
 }
 
-/// Plans the connections of a population that uses the kernel's TCP. Its hosts are planned like
-/// those of programs.
+/// Plans the connections of a population that uses the kernel's TCP. Its hosts are planned like the
+/// hosts of programs.
 fn plan_visits(
     populations: &[Arc<PlannedPopulation>],
     flows: &mut Vec<PlannedFlow>,

@@ -25,7 +25,8 @@ pub(super) fn plan_populations(
     net: &Reach<'_>,
 ) -> Result<Vec<Arc<PlannedPopulation>>, Problem> {
     let plan = |(name, own): (&String, &PopulationSpec)| {
-        // A mistake of the connections is reported below `populations`, and not below `flows`.
+        // A mistake in the connections' settings is reported below `populations`, and not below
+        // `flows`.
         let of_flows = |mut problem: Problem| {
             for path in problem.also.iter_mut().chain([&mut problem.path]) {
                 if path.first().is_some_and(|first| first == "flows") {
@@ -68,7 +69,7 @@ fn check_real(spec: &Spec, all: &[Arc<PlannedPopulation>]) -> Result<(), Problem
     Ok(())
 }
 
-/// The tasks of the connections of a population that arrive in a run, in order.
+/// The tasks of the population's connections that arrive in a run, in the order of arrival.
 pub(super) fn visits(population: &Arc<PlannedPopulation>) -> Result<Vec<Task>, Problem> {
     let mut arrivals = ArrivingConnections::new(population.clone());
     let mut all = Vec::new();
@@ -102,7 +103,8 @@ fn plan_population(
     if ipv6 {
         net.check_uncut(name, (from, to), end.packet_bytes())?;
     }
-    // Options are not subtracted. Therefore senders with different options have the same arrivals.
+    // The octets of TCP options are not subtracted. Therefore senders with different options have
+    // the same arrivals.
     let header = BARE_HEADER_BYTES + own.family.more_bytes();
     let sizes = [end.packet_bytes().saturating_sub(header).max(1), header];
     let (drawn, gap) = drawn_at_rate(name, own, ((from, to), sizes), net)?;
@@ -168,8 +170,8 @@ const PACKMIME_RATE_MIN: f64 = 0.1;
 /// The maximum number of times that a rate is computed again.
 const ROUNDS: u32 = 200;
 
-/// The text of a distribution of sizes. PackMime's sizes without a rate get the rate of the
-/// arrivals.
+/// Returns the text of a distribution of sizes. If `text` names PackMime's sizes without a rate,
+/// the result has the rate `per_second`.
 fn at_rate(text: &str, per_second: f64) -> String {
     if matches!(text.trim(), "packmime-request" | "packmime-reply") {
         return format!("{}:rate={per_second}/s", text.trim());
@@ -207,8 +209,8 @@ fn distributions(
     })
 }
 
-/// The distribution that `text`, the value of `key`, names. If `text` is a list of values from a
-/// followed file, it is the distribution of these values.
+/// Returns the distribution that `text` names. `text` is the value of `key`. If `text` is a list of
+/// values from a followed file, it is the distribution of these values.
 fn distribution(
     name: &str,
     key: &str,
@@ -240,7 +242,7 @@ fn gap(name: &str, arrivals: &str) -> Result<Distribution, Problem> {
 /// The shortest mean time between two arrivals, in nanoseconds.
 const GAP_NS_MIN: f64 = 1e3;
 
-/// The text of a process with a rate; `arrivals` names the process without a rate.
+/// Adds the rate `per_second` to `arrivals`, the text of a process without a rate.
 fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Problem> {
     if matches!(arrivals, "poisson" | "packmime") {
         return Ok(format!("{arrivals}:rate={per_second}/s"));

@@ -17,7 +17,7 @@ use super::switch::TcpSpec;
 pub struct PopulationSpec {
     /// The node that opens the connections.
     pub from: String,
-    /// The node that accepts them.
+    /// The node that accepts the connections.
     pub to: String,
     /// The TCP at both ends: the simulator's (`model`), or the kernel's (`kernel`, in a live run).
     #[serde(default = "model")]
@@ -28,10 +28,11 @@ pub struct PopulationSpec {
     /// A named set of TCP switches.
     #[serde(default)]
     pub profile: Profile,
-    /// Switches that differ from the profile's.
+    /// The switches whose values differ from the profile's values.
     #[serde(default)]
     pub tcp: TcpSpec,
-    /// A timer at the hosts' edges that retransmits for the kernel's TCP, as in flows.
+    /// A timer at the hosts' edges that retransmits segments of the kernel's TCP, as the `shim` of
+    /// a flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shim: Option<BothWays<String>>,
     /// The process by which connections arrive: `"poisson:rate=50/s"`, `"every:20 ms"`,
@@ -44,18 +45,18 @@ pub struct PopulationSpec {
     /// The earliest arrival of a connection.
     #[serde(default)]
     pub start: Duration,
-    /// No connection arrives from this instant on; by default the end of the run.
+    /// The instant from which on no connection arrives. The default is the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Duration>,
     /// The maximum number of connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<Ordinal>,
-    /// The octets that the opener sends: in each request, or in all if there are no replies. A
-    /// length, as in `"200 B"`, or a distribution, as in `"lognormal:median=900 B,sigma=1.6"`.
-    /// PackMime's sizes without a rate get the rate of the arrivals.
+    /// The octets that the opener sends: in each request or, without `reply`, in the whole
+    /// connection. A length, as in `"200 B"`, or a distribution, as in `"lognormal:median=900
+    /// B,sigma=1.6"`. PackMime's sizes without a rate get the rate of the arrivals.
     pub send: String,
-    /// The octets of each reply, in the same form. Without it, the opener sends data and gets no
-    /// reply.
+    /// The octets of each reply, written as for `send`. Without this key, the opener sends data and
+    /// gets no reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<String>,
     /// The time from a request until its reply is written: a time or a distribution.
@@ -76,7 +77,8 @@ pub struct LoadSpec {
     /// The share of the link's rate, on average.
     #[schemars(with = "f64", range(min = 0, max = 100))]
     pub share: LoadShare,
-    /// The name of the link. Only the direction in which the connections send more octets counts.
+    /// The name of the link. Only one of its directions counts: the direction in which the
+    /// connections send more octets.
     pub link: String,
 }
 

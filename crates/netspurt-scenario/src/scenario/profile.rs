@@ -23,7 +23,7 @@ pub enum Profile {
     Reno2005,
     /// The RFCs that are in force in 2026.
     Rfc2026,
-    /// The profile with which scripts begin.
+    /// A simple Reno sender from which scripts can start.
     Plain,
     /// Linux 6.
     Linux6,
@@ -99,8 +99,9 @@ impl JsonSchema for Profile {
 }
 
 impl Profile {
-    /// The configuration of a profile with sequence numbers in octets; `None` for ns-2's senders.
-    /// If the peer of a model is the kernel, the model uses `linux-6` for `linux-default`.
+    /// The configuration of a profile whose senders number octets; `None` for ns-2's senders, which
+    /// number packets. If the peer of a model is the kernel, the model uses `linux-6` for
+    /// `linux-default`.
     pub(super) fn rfc(self) -> Option<RfcConfig> {
         match self {
             Self::Ns2 => None,

@@ -1,5 +1,5 @@
 //! Scenarios in which programs of the user run at two nodes. Their connections are a flow with `app
-//! = "programs"`. If a scenario has no such flow, one is added.
+//! = "programs"`. If a scenario has no such flow, this file adds one.
 
 use super::document::Document;
 use super::error::{Problem, ScenarioError};
@@ -15,9 +15,10 @@ impl Scenario {
     /// first, and then sets `values`, as [`without`](Self::without) does. The links of the scenario
     /// may follow the `files`.
     ///
-    /// If the scenario has no flow of programs, one with the kernel's defaults is added. Its nodes
-    /// are `ends`. In place of each `None`, the function takes a node that has only one link and is
-    /// not in `ends`. There must be exactly as many such nodes as there are `None`s.
+    /// If the scenario has no flow of programs, the function adds a flow with the kernel's
+    /// defaults. Its nodes are `ends`. In place of each `None`, the function takes a node that has
+    /// only one link and is not in `ends`. There must be exactly as many such nodes as there are
+    /// `None`s.
     ///
     /// ```
     /// use netspurt_scenario::scenario::Scenario;

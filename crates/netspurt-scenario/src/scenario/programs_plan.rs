@@ -1,4 +1,5 @@
-//! Plans the flow of programs: a population of connections, and all other packets of their hosts.
+//! Plans the flow of programs. It consists of all connections of the programs, and of all other
+//! packets of their hosts.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Reads and writes amounts, and values that have alternatives, in the forms of scenario files.
+//! Reads and writes two kinds of values of scenario files: amounts, and values that have
+//! alternative forms.
 
 use core::fmt::{self, Display};
 use core::marker::PhantomData;
@@ -42,8 +43,8 @@ impl<C: FromStr<Err = UnitError>> FromStr for Amount<C> {
             Ok(count) => return Ok(Self::Count(count)),
             Err(slip) => slip,
         };
-        // If the text looks like a size in bytes, the error is that of a size. Otherwise it is
-        // that of a count.
+        // If the text looks like a size in bytes, the error is the error of a size. Otherwise it is
+        // the error of a count.
         text.parse().map(Self::Bytes).map_err(|bytes: UnitError| match bytes {
             UnitError::WrongUnit { ref hint, .. } if hint.starts_with('`') => bytes,
             UnitError::OutOfRange { .. } => bytes,

@@ -10,7 +10,7 @@ use super::link_place::LinkPlace;
 use super::quantity::{Amount, WordOr};
 use super::queue_spec::{CodelTable, FqCodelTable, PieTable, QueueSpec, QueueTable, RedTable};
 
-/// The queue of one direction.
+/// Makes the queue of one direction of a link.
 pub(super) fn queue(
     spec: &WordOr<QueueSpec, QueueTable>,
     name: &LinkPlace<'_>,

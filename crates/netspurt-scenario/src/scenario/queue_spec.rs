@@ -141,8 +141,8 @@ pub struct PieTable {
     pub beta: f64,
     /// The length of a burst in which no packet is dropped.
     pub max_burst: Duration,
-    /// The size of a typical packet. No packet is dropped or marked while at most two of this size
-    /// wait.
+    /// The size of a typical packet. No packet is dropped or marked while the queue is not longer
+    /// than two packets of this size.
     pub packet: ByteCount,
     /// The limit of the queue.
     pub limit: QueueSpec,

@@ -10,7 +10,7 @@ use super::sweep_spec::AxisSpec;
 /// An axis with `draw = true`. Each run draws a value, so the values form no combinations.
 #[derive(Clone, Debug)]
 pub struct RandomAxis {
-    /// The points of a list, or the ends of the range.
+    /// The points of a list or of named sets, or the two ends of a range.
     axis: Axis,
     range: Option<AxisRange>,
     /// The name of the random stream. It consists of the paths that the axis sets.
@@ -50,7 +50,7 @@ impl RandomAxis {
         &self.axis.name
     }
 
-    /// The points of a list, or the ends of the range.
+    /// The points of a list or of named sets, or the two ends of a range.
     pub fn points(&self) -> &[Point] {
         &self.axis.points
     }

@@ -1,5 +1,5 @@
-//! Checks that the packets of flows reach the other node, and computes the minimum time that they
-//! take.
+//! Checks that the packets of a flow can reach its other end. Computes the minimum time that the
+//! packets take.
 
 use indexmap::IndexSet;
 
@@ -11,7 +11,7 @@ use super::error::Problem;
 use super::expand::PlacedLink;
 use super::tree::entry;
 
-/// The network that flows are checked against.
+/// The network on which the paths of flows are checked.
 pub(super) struct Reach<'a> {
     pub(super) nodes: &'a IndexSet<String>,
     pub(super) graph: &'a Graph,

@@ -49,7 +49,7 @@ pub(super) fn reword(message: &str, written: &str) -> (String, String) {
     }
 }
 
-/// The forms of losses, duplicates and delayed packets.
+/// The fix for a wrong value of a link's losses, duplicates or delayed packets.
 const NONE_OR_TABLE: &str = "`\"none\"` or a table, as in `{ probability = 0.01 }`";
 
 /// The name that users see for a type that the parser names.

@@ -1,5 +1,5 @@
-//! Paths over low satellites. In each slot the terminal uses one satellite, which determines the
-//! delay.
+//! Paths over satellites in low orbits. In each slot the terminal on the ground uses one satellite,
+//! and this satellite determines the delay.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,8 @@ pub struct SlotsTable {
     #[serde(default = "period")]
     #[schemars(schema_with = "above_zero")]
     pub period: Duration,
-    /// The instant of one boundary between two slots. All other boundaries are whole periods away.
+    /// The instant of one boundary between two slots. Every other boundary is a whole number of
+    /// periods before or after it.
     #[serde(default = "phase")]
     pub phase: Duration,
     /// The bounds of the delay at the start of a slot. The delay is added to the link's `delay`.
@@ -38,7 +39,7 @@ pub struct SlotsTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<GapTable>,
     /// The bounds of the share of the link's `rate` in a slot. The logarithm of the share is
-    /// uniform.
+    /// uniformly distributed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<[Probability; 2]>,
     /// Times without a satellite in sight.

@@ -104,7 +104,7 @@ pub struct RouteSpec {
     pub from: String,
     /// The node at which the route ends.
     pub to: String,
-    /// The nodes between the two, in order.
+    /// The nodes between `from` and `to`, in order.
     #[serde(default)]
     pub via: Vec<String>,
 }
@@ -114,7 +114,7 @@ pub struct RouteSpec {
 #[serde(deny_unknown_fields)]
 pub struct ReassemblySpec {
     /// How long a host waits for the other fragments of a datagram after the arrival of the first
-    /// one.
+    /// fragment.
     #[serde(default = "a_minute")]
     #[schemars(schema_with = "above_zero")]
     pub timer: Duration,
@@ -134,16 +134,16 @@ impl Default for ReassemblySpec {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordSpec {
-    /// The nodes at which segments are recorded and captured. By default these are the nodes at
-    /// which flows or echo probes start, the nodes that answer requests, and both nodes of each
+    /// The nodes at which segments are recorded and captured. By default these are the nodes that
+    /// send data, requests or echo probes, the nodes that answer requests, and both nodes of each
     /// population.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spy: Option<Vec<String>>,
     /// The tables that are recorded.
     #[serde(default = "TableName::all")]
     pub tables: Vec<TableName>,
-    /// Whether a pcapng file is written for each spied node. By default one is written if `tables`
-    /// has `segments`.
+    /// Whether a pcapng file is written for each spied node. By default such a file is written if
+    /// `tables` has `segments`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<bool>,
     /// The octets that captures keep of each packet.

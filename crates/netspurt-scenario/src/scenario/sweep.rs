@@ -23,7 +23,7 @@ const DERIVATION: &[u8] = b"netspurt case 1\0";
 /// The budget of a case. A case that exceeds it is cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// The maximum number of wake-ups served.
+    /// The maximum number of wake-ups that the simulator serves.
     pub events: Option<u64>,
     /// The maximum wall-clock time.
     pub time: Option<Duration>,
@@ -120,8 +120,8 @@ impl Sweep {
         Ok(Self { names, source: Source::Listed(cases), seeds, paired, budget, kernel })
     }
 
-    /// The error for callers that cannot run live; `None` if all cases are simulated. The error
-    /// names the place that asks for the kernel's TCP at an end of some case.
+    /// The error to report if the sweep is not run live; `None` if no case uses the kernel's TCP.
+    /// The error names the place that asks for the kernel's TCP at an end of some case.
     pub fn kernel(&self) -> Option<&ScenarioError> {
         self.kernel.as_deref()
     }
@@ -264,7 +264,7 @@ impl Sweep {
     /// The combination of a case, including the values that the case draws.
     ///
     /// # Errors
-    /// When its values contradict each other.
+    /// When the values of the case contradict each other.
     pub fn combination(&self, case: u64) -> Result<Combination, ScenarioError> {
         match &self.source {
             Source::Grid(grid) => {
@@ -282,7 +282,7 @@ impl Sweep {
     /// The case as a scenario of its own.
     ///
     /// # Errors
-    /// When its values contradict each other.
+    /// When the values of the case contradict each other.
     pub fn scenario(&self, case: u64) -> Result<Scenario, ScenarioError> {
         let seed = self.seed(case).to_string();
         let scenario = self.scenario_of(case)?;

@@ -16,11 +16,11 @@ pub type Seeds = Whole<1, 1_000_000>;
 /// The number of values of a range.
 pub type Steps = Whole<2, 100_000>;
 
-/// Runs the scenario many times with other values and other random draws.
+/// Runs the scenario many times with different values and different random draws.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SweepSpec {
-    /// The number of runs of each combination of values. Each run has other random draws.
+    /// The number of runs of each combination of values. Each run has its own random draws.
     #[serde(default = "once")]
     pub seeds: Seeds,
     /// Whether the n-th run of every combination has the same seed, and so the same arrivals and

@@ -1,4 +1,5 @@
-//! The switches and the profiles as tables for the documentation, made from their definitions.
+//! Makes the tables of the switches and of the profiles for the documentation, from their
+//! definitions.
 
 use core::fmt::Write as _;
 
@@ -32,7 +33,7 @@ pub fn switches_table() -> String {
     page.trim_end().to_owned() + "\n"
 }
 
-/// The values that a switch takes, in short.
+/// Returns a short text with the values that a switch takes.
 fn written(kind: &SwitchKind) -> String {
     let words: Vec<String> =
         kind.words().iter().map(|word| format!("`\"{}\"`: {}", word.word, word.doc)).collect();

@@ -21,7 +21,7 @@ use super::tree::{TreeNode, dotted, keys, path_to};
 /// A mistake in a profile or in the switches that override its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchError {
-    /// The index of the switch to blame; `None` for the profile.
+    /// The index of the wrong switch; `None` if the profile is wrong.
     pub switch: Option<usize>,
     /// The mistake.
     pub message: String,
@@ -43,7 +43,7 @@ impl std::error::Error for SwitchError {}
 /// TOML is taken as text. If two switches have the same path, the later one applies.
 ///
 /// # Errors
-/// The errors of a scenario file with the same profile and switches.
+/// For the same reasons as a scenario file with this profile and these switches.
 ///
 /// ```
 /// use netspurt_scenario::scenario::tcp_config;
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_is_rfc_2026_with_these_switches_changed() {
+    fn the_profile_plain_is_rfc_2026_with_these_switches_changed() {
         let changes = [
             ("recovery", "newreno"),
             ("limited_transmit", "false"),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_profile_is_answered_with_the_nearest() {
+    fn the_error_for_an_unknown_profile_names_the_nearest_profile() {
         let wrong = slip("rfc-2062", &[]);
         assert_eq!((wrong.switch, wrong.fix.as_str()), (None, "did you mean `rfc-2026`?"));
         let foreign = slip("ns-2", &[("tlp", "true")]);

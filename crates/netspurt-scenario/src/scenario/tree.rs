@@ -1,6 +1,6 @@
 //! Converts between places in a text and paths of keys, through tables and lists.
 //!
-//! A step of a path is a key, or the index of a list's entry in brackets: `[0]` is the first.
+//! A step of a path is a key, or the index of a list's entry in brackets: `[0]` is the first entry.
 
 use core::ops::Range;
 
@@ -117,13 +117,14 @@ pub(super) struct Found {
     pub(super) key: Range<usize>,
     /// The place of the entry's value; `None` for a table with a header of its own.
     pub(super) value: Option<Range<usize>>,
-    /// Whether the entry is the requested one. Otherwise it is the last entry on the path that
+    /// Whether the entry is the requested entry. Otherwise it is the last entry on the path that
     /// exists.
     pub(super) is_exact: bool,
 }
 
-/// Finds the entry at `path`, or else the last existing one on the path. A step to an entry of a
-/// list is skipped if there is no list, because one value may apply to each entry.
+/// Finds the entry at `path`. If it does not exist, finds the last entry on the path that exists. A
+/// step to an entry of a list is skipped if there is no list, because one value may stand for a
+/// list: for example, one rate for both directions of a link.
 pub(super) fn find(node: TreeNode<'_>, path: &[String]) -> Option<Found> {
     let (first, rest) = path.split_first()?;
     let children = node.children();

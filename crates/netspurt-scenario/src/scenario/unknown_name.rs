@@ -54,7 +54,7 @@ fn names<'a>(file: &'a dyn TableLike, section: &str) -> Vec<&'a str> {
     table.map(|table| table.iter().map(|(name, _)| name).collect()).unwrap_or_default()
 }
 
-/// Where the properties of a link are in a short form.
+/// Where a short form has the properties of a link.
 enum ShortFormPlace {
     Key(&'static str),
     /// The number of the link's entry in the list, from 1.

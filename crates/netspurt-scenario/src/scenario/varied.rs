@@ -74,8 +74,8 @@ impl Varied {
         }
     }
 
-    /// Whether the keys lead into a named table that the file does not have. The place of such a
-    /// table among the others is known only from the text.
+    /// Whether the keys lead into a named table that the file does not have. The order of such a
+    /// table among the other tables is known only from the text.
     fn names_a_new_part(&self, keys: &[String]) -> bool {
         let [kind, name, ..] = keys else { return false };
         let there = || self.table.get(kind).and_then(|parts| parts.get(name)).is_some();
@@ -124,7 +124,8 @@ impl Varied {
         Some(spec)
     }
 
-    /// The scenario with these values; all of it is read again.
+    /// Reads the whole scenario again, with these values. `None` if the values cannot be set this
+    /// way.
     fn whole<'a>(&self, settings: impl Iterator<Item = &'a AxisSetting>) -> Option<Spec> {
         let mut table = Value::Table(self.table.clone());
         for setting in settings {

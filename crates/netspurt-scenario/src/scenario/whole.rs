@@ -100,7 +100,7 @@ impl Scenario {
     }
 
     /// The name of the first flow or population with an end that uses the kernel's TCP; `None` if
-    /// there is none. A scenario with such an end can only be run live.
+    /// no end uses it. A scenario with such an end can only be run live.
     pub fn kernel_flow(&self) -> Option<&str> {
         let real = |flow: &&FlowSpec| flow.ends().contains(&EndpointWord::Kernel);
         let flow = self.spec.flows.iter().find(|(_, flow)| real(flow)).map(|(name, _)| name);
@@ -110,7 +110,7 @@ impl Scenario {
         Some(flow.or(population)?)
     }
 
-    /// The path of the endpoint of the first flow or population, for the advice in an error
+    /// The path of the key `endpoint` of the first flow or population, for the advice in an error
     /// message.
     pub fn first_endpoint(&self) -> String {
         let flow = self.spec.flows.keys().next().map(|name| format!("flows.{name}"));
@@ -155,7 +155,7 @@ impl Scenario {
     /// ```
     ///
     /// # Panics
-    /// When it has a [`kernel_flow`](Self::kernel_flow).
+    /// When the scenario has a [`kernel_flow`](Self::kernel_flow).
     pub fn simulate(&self) -> Simulation {
         Simulation::new(self.plan(), self.spec.stop)
     }

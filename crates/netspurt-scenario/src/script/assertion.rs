@@ -1,4 +1,5 @@
-//! Expressions of `%{ }%` over the fields of `tcp_info`, and the assertions made of them.
+//! Expressions of `%{ }%` over the fields of `tcp_info`, and the assertions that contain such
+//! expressions.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -134,7 +135,7 @@ impl AssertionMessage {
     /// The text that is added to the report.
     ///
     /// # Errors
-    /// An expression in it has no value.
+    /// When an expression of the message has no value.
     pub fn text(&self, scope: Scope<'_>) -> Result<String, EvaluationError> {
         match self {
             AssertionMessage::Text(text) => Ok(text.clone()),
@@ -170,14 +171,14 @@ fn listed(values: &[Expression]) -> String {
     texts.join(", ")
 }
 
-/// One `assert`.
+/// An `assert` statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assertion {
     /// The line of the assertion in the script, from 1.
     pub line: usize,
-    /// The assertion holds if this is not 0.
+    /// The assertion holds if the value of this expression is not 0.
     pub expression: Expression,
-    /// What to report if it does not hold.
+    /// What the report adds if the assertion does not hold.
     pub message: Option<AssertionMessage>,
 }
 
@@ -187,7 +188,7 @@ pub enum EvaluationError {
     /// The connection does not provide this field.
     #[error("the connection does not provide {0}")]
     MissingField(&'static str),
-    /// No statement before this one has set the variable.
+    /// No earlier statement has set this variable.
     #[error("`{0}` is not set")]
     Unset(String),
     /// The expression divides by zero.
@@ -202,7 +203,7 @@ impl Expression {
     /// The value in this scope.
     ///
     /// # Errors
-    /// A field is missing, or the arithmetic has no result.
+    /// When a field is missing, a variable is not set, or the arithmetic has no result.
     pub fn value(&self, scope: Scope<'_>) -> Result<i64, EvaluationError> {
         match self {
             Expression::Number(number) | Expression::Constant(_, number) => Ok(*number),

@@ -7,8 +7,8 @@ use super::names::name_in;
 use super::notice::SocketNotice;
 use super::readiness::Readiness;
 
-/// The number of a socket. The first is 3; others get the lowest free number, unless the script
-/// names one.
+/// The number of a socket. A script may name the number. Otherwise a new socket gets the lowest
+/// free number from 3 on.
 pub type Fd = i32;
 
 /// A socket call.
@@ -25,7 +25,7 @@ pub type Fd = i32;
 pub enum Call {
     /// `socket(..., SOCK_STREAM, IPPROTO_TCP)`.
     Socket {
-        /// `SOCK_STREAM|SOCK_NONBLOCK`.
+        /// Whether the type of the socket has the flag `SOCK_NONBLOCK`.
         nonblocking: bool,
         /// The number that the script gives the socket.
         number: Option<Fd>,
@@ -102,7 +102,7 @@ pub enum Call {
     Poll {
         /// The sockets, each with the events that the call asks for.
         entries: Vec<(Fd, Readiness)>,
-        /// How long it may wait.
+        /// How long the call may wait.
         wait: Wait,
     },
     /// `epoll_create(1)`.
@@ -114,7 +114,7 @@ pub enum Call {
     EpollControl {
         /// The epoll.
         fd: Fd,
-        /// What changes.
+        /// Whether the socket is added, modified or removed.
         operation: EpollOperation,
         /// The socket.
         socket: Fd,
@@ -125,9 +125,9 @@ pub enum Call {
     EpollWait {
         /// The epoll.
         fd: Fd,
-        /// How many sockets it reports at most.
+        /// The maximum number of sockets that the call reports.
         most: u32,
-        /// How long it may wait.
+        /// How long the call may wait.
         wait: Wait,
     },
     /// `close(4)`.
@@ -139,7 +139,7 @@ pub enum Call {
     Shutdown {
         /// The socket.
         fd: Fd,
-        /// Which direction.
+        /// The direction that the call closes.
         how: Shutdown,
     },
     /// `fcntl(3, F_GETFL)`: returns [`status`](crate::script::status) bits.
@@ -209,9 +209,9 @@ pub mod status {
 /// How long a call may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// For ever.
+    /// The call waits without a limit.
     Forever,
-    /// This number of milliseconds; 0 for not at all.
+    /// The call waits at most this number of milliseconds. With 0 it does not wait.
     Millis(u32),
 }
 
@@ -316,8 +316,8 @@ pub enum SocketOption {
 }
 
 impl SocketOption {
-    /// Each option with its name. The names of `SOL_SOCKET` start with `SO_`, those of `SOL_IP`
-    /// with `IP_`.
+    /// Each option with its name. The names of `SOL_SOCKET` start with `SO_`, and the names of
+    /// `SOL_IP` start with `IP_`.
     pub(super) const ALL: [(&'static str, SocketOption); 31] = [
         ("SO_REUSEADDR", SocketOption::ReuseAddress),
         ("SO_REUSEPORT", SocketOption::ReusePort),
@@ -378,12 +378,12 @@ pub enum OptionValue {
     Linger {
         /// Whether `close` waits.
         on: bool,
-        /// For how many seconds it waits.
+        /// The number of seconds that `close` waits.
         seconds: u32,
     },
     /// The sockets that `poll` or `epoll_wait` reports.
     Ready(Vec<(Fd, Readiness)>),
-    /// The number of bytes left that `recvmsg` reports: `TCP_CM_INQ`.
+    /// The number of unread bytes that `recvmsg` reports: `TCP_CM_INQ`.
     Unread(i64),
     /// The notice that `recvmsg` reads from the error queue.
     Notice(SocketNotice),
@@ -401,7 +401,7 @@ pub struct CallOutcome {
 }
 
 impl CallOutcome {
-    /// Success with `value`.
+    /// Makes the outcome of a call that succeeds with `value`.
     pub const fn returned(value: i64) -> Self {
         Self { value, errno: None, out: None }
     }
@@ -426,7 +426,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Whether a call may end with this outcome. A time in the outcome may be off by `off`
+    /// Whether a call may end with this outcome. A time in the outcome may differ by `off`
     /// nanoseconds.
     pub(super) fn admits(&self, outcome: &CallOutcome, off: u64) -> bool {
         let value = self.value.is_none_or(|value| value == outcome.value);

@@ -204,7 +204,7 @@ fn send_file(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
     Ok(Call::SendFile { fd, file, offset: number, bytes })
 }
 
-/// The name of a call, from the table.
+/// Returns the name of a call as the static text in `CALLS`.
 fn known_call(name: &str) -> &'static str {
     CALLS.iter().find(|known| **known == name).copied().expect("looked up before")
 }
@@ -224,7 +224,7 @@ fn fcntl(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
     Ok(Call::SetStatus { fd, nonblocking: bits & status::O_NONBLOCK != 0 })
 }
 
-/// Reads `O_RDWR|O_NONBLOCK`, or a number without other bits.
+/// Reads status flags, as in `O_RDWR|O_NONBLOCK`, or a number that has only these bits.
 fn status_bits(text: &str) -> Option<i64> {
     let word = |word: &str| match word {
         "O_RDWR" => Some(status::O_RDWR),
@@ -234,7 +234,7 @@ fn status_bits(text: &str) -> Option<i64> {
     text.split('|').try_fold(0, |bits, part| Some(bits | word(part.trim())?))
 }
 
-/// Values with a name.
+/// Values of socket options that have names.
 const NAMED_VALUES: [(&str, i64); 3] =
     [("IP_PMTUDISC_DONT", 0), ("IP_PMTUDISC_WANT", 1), ("IP_PMTUDISC_DO", 2)];
 

@@ -12,7 +12,7 @@ pub struct SwitchSetting {
     pub path: String,
     /// The value, as in `"1 s"` with its quotes.
     pub value: String,
-    /// The line of the script that sets it; 0 if it comes from elsewhere.
+    /// The line of the script that sets the switch; 0 if the setting is not in a script.
     pub line: usize,
 }
 
@@ -109,7 +109,7 @@ pub enum HostChange {
     File {
         /// The path of the file.
         path: String,
-        /// The octets of the file; `None`: the file is removed.
+        /// The number of octets of the file; `None` if the file is removed.
         bytes: Option<u64>,
     },
 }

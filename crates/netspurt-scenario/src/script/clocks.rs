@@ -12,7 +12,7 @@ use super::send_buffer::SendProgress;
 /// What limits a sender at an instant (`tcp_chrono`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Limit {
-    /// Nothing: there is no data to send.
+    /// Nothing limits the sender, because there is no data to send.
     #[default]
     Idle,
     /// Only the network limits the sender.
@@ -46,7 +46,7 @@ pub(super) struct HostClocks {
 }
 
 impl HostClocks {
-    /// The times of a new connection.
+    /// Starts the times of a new connection.
     pub(super) fn begin(&mut self, now: Time) {
         let user_timeout = self.user_timeout;
         *self = Self { until: now, user_timeout, ..Self::default() };
@@ -58,7 +58,8 @@ impl HostClocks {
     }
 
     /// Called when the handshake is over. Linux makes the socket of a `passive` opener only now
-    /// (`tcp_create_openreq_child`). This socket counts one SYN and this segment as received.
+    /// (`tcp_create_openreq_child`). The new socket counts the SYN and the last segment of the
+    /// handshake as received.
     pub(super) fn open(&mut self, now: Time, passive: bool) {
         if passive {
             self.segments = (2, 0);
@@ -91,9 +92,9 @@ impl HostClocks {
         let end = segment.seq.wrapping_add(occupied);
         let ahead = |newest: u32| end.wrapping_sub(newest).cast_signed();
         match self.newest {
-            // Octets before `newest` were sent before, so this is a retransmission. A window probe
-            // counts too, because it has an old sequence number. A tail loss probe does not count
-            // (`retrans_stamp`).
+            // Octets before `newest` were sent before, so this segment is a retransmission. A
+            // window probe counts too, because it has an old sequence number. A tail loss probe
+            // does not count (`retrans_stamp`).
             Some(newest) if ahead(newest) < 0 || occupied > 0 && ahead(newest) == 0 => {
                 if segment.cause.get() != Some(Cause::Tlp) {
                     self.repeats_since.get_or_insert(now);

@@ -13,7 +13,7 @@ use super::sysctl;
 /// Finds the text of a file that a script names, by the name in the script.
 pub(super) type NamedFiles<'f> = dyn FnMut(&str) -> Option<String> + 'f;
 
-/// Reads the commands from after the opening backtick up to the closing backtick.
+/// Reads the commands between backticks. The cursor is after the opening backtick.
 pub(super) fn backquoted(
     cursor: &mut Cursor<'_>,
     files: &mut NamedFiles<'_>,
@@ -184,7 +184,8 @@ impl CommandReader<'_, '_> {
     }
 }
 
-/// A file with this number of octets, or a file that does not exist.
+/// Returns the change that makes a file with this number of octets, or removes the file if `bytes`
+/// is `None`.
 fn file(path: &str, bytes: Option<u64>) -> Change {
     Change::Host(HostChange::File { path: path.to_owned(), bytes })
 }

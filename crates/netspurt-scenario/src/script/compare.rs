@@ -6,7 +6,7 @@ use netspurt::segment::Flags;
 
 use super::packet::{EcnMark, Letters, PacketOptions, ScriptPacket};
 
-/// A field in which a packet differs from the expected one.
+/// A field in which a packet differs from the expected packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The name of the field, as in `ack`.

@@ -11,15 +11,15 @@ use super::notice::{NoticeKind, SocketNotice, StampEvent};
 use super::refused::refuse;
 use super::structure::{fields, parts};
 
-/// The error that notices of timestamps have.
+/// The error number in notices of timestamps.
 const ENOMSG: i64 = 42;
 
-/// The numbers of a notice, as scripts have them.
+/// The numbers in a notice, with the type of the numbers that a script contains.
 const STAMPING: i64 = NoticeKind::ORIGIN_STAMPING as i64;
 const ZERO_COPY: i64 = NoticeKind::ORIGIN_ZERO_COPY as i64;
 const COPIED: i64 = NoticeKind::CODE_COPIED as i64;
 
-/// The numbers that a notice may have by name.
+/// The numbers of a notice that have names.
 const NAMED: [(&str, i64); 4] = [
     ("ENOMSG", ENOMSG),
     ("SO_EE_ORIGIN_TIMESTAMPING", STAMPING),
@@ -43,7 +43,7 @@ impl ReadControl {
     /// Returns the value that the call must write.
     ///
     /// # Errors
-    /// `message` has parts that cannot occur together.
+    /// When the message has parts that cannot occur together.
     pub(super) fn value(self, message: Excerpt<'_>) -> Result<Option<OptionValue>, Mistake> {
         match (self.kind, self.unread) {
             (Some(kind), None) if !self.is_plain => {

@@ -16,9 +16,9 @@ pub(super) struct Cursor<'a> {
 /// Whether blanks may include the end of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Blank {
-    /// Within a line.
+    /// Blanks end at the end of the line.
     Line,
-    /// Over lines.
+    /// Blanks include the ends of lines.
     Lines,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Cursor<'a> {
         self.rest().starts_with(text)
     }
 
-    /// Steps over `text` if it is next. Returns whether it was.
+    /// Steps over `text` if it is next. Returns whether it was next.
     pub(super) fn take(&mut self, text: &str) -> bool {
         let is_next = self.starts_with(text);
         if is_next {
@@ -92,8 +92,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Steps over blanks within the line and then over `text` if it is next. Returns whether it
-    /// was.
+    /// Steps over blanks within the line and then over `text` if it is next. Returns whether it was
+    /// next.
     pub(super) fn take_mark(&mut self, text: &str) -> Result<bool, Mistake> {
         self.skip(Blank::Line)?;
         Ok(self.take(text))

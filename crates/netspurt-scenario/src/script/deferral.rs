@@ -3,7 +3,7 @@
 
 use netspurt::segment::{Flags, Segment};
 
-/// The first and the longest RTO of a SYN-ACK, in seconds, as Linux counts them here.
+/// The first and the longest RTO of a SYN-ACK, in seconds, as Linux counts them for this option.
 const FIRST_WAIT_S: u64 = 1;
 const WAIT_MAX_S: u64 = 120;
 /// The maximum number of timeouts that the option counts.
@@ -69,7 +69,7 @@ impl Deferral {
 mod tests {
     use super::*;
 
-    /// Linux's `secs_to_retrans` and back.
+    /// The results are those of Linux's `secs_to_retrans` and `retrans_to_secs`.
     #[test]
     fn seconds_are_rounded_up_to_timeouts_of_the_syn_ack() {
         let rounded = |seconds| {

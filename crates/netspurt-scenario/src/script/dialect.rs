@@ -1,4 +1,4 @@
-//! The two dialects of scripts: our own, strict dialect, and packetdrill's.
+//! The two dialects of scripts: our own, strict dialect, and packetdrill's dialect.
 
 use netspurt::units::Duration;
 
@@ -14,8 +14,9 @@ use netspurt::units::Duration;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScriptDialect {
-    /// Our own dialect. An offset counts from the written time of the previous event. Each packet
-    /// is compared with one line. Every packet that is sent before the end must be in the script.
+    /// Our own dialect. An offset counts from the time that the script gives for the previous
+    /// event. Each packet is compared with one line. Every packet that is sent before the end must
+    /// be in the script.
     #[default]
     Strict,
     /// packetdrill's dialect. An offset counts from the instant at which the previous event
@@ -33,7 +34,7 @@ impl ScriptDialect {
         }
     }
 
-    /// The set of switches that a script starts from if it names none.
+    /// The profile of a script that names no profile.
     pub(super) const fn profile(self) -> &'static str {
         match self {
             ScriptDialect::Strict => "rfc-2026",
@@ -42,7 +43,7 @@ impl ScriptDialect {
     }
 }
 
-/// How far an instant may be off.
+/// How much an instant may differ from the script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tolerance {
     /// The minimum tolerance.
@@ -54,7 +55,7 @@ pub struct Tolerance {
 
 impl Tolerance {
     /// The tolerance if a script does not set it: 4 ms. In packetdrill's dialect it is an eighth of
-    /// the offset, if that is more than 4 ms.
+    /// the offset, if this eighth is more than 4 ms.
     pub const fn of(dialect: ScriptDialect) -> Self {
         let share_per_mille = match dialect {
             ScriptDialect::Strict => 0,
@@ -63,7 +64,7 @@ impl Tolerance {
         Self { least: Duration::from_millis(4), share_per_mille }
     }
 
-    /// The tolerance of an event that comes `offset` after the previous one.
+    /// The tolerance of an event that comes `offset` after the previous event.
     pub fn at(self, offset: Duration) -> Duration {
         let share = u128::from(offset.as_nanos()) * u128::from(self.share_per_mille) / 1000;
         self.least.max(Duration::from_nanos(u64::try_from(share).unwrap_or(u64::MAX)))
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_eighth_of_the_offset_counts_if_it_exceeds_four_milliseconds() {
+    fn the_tolerance_is_an_eighth_of_the_offset_but_at_least_four_milliseconds() {
         let of = |ms| Tolerance::of(ScriptDialect::Packetdrill).at(Duration::from_millis(ms));
         assert_eq!(of(32), Duration::from_millis(4));
         assert_eq!(of(400), Duration::from_millis(50));

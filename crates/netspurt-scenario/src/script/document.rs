@@ -15,15 +15,15 @@ pub struct ScriptOptions {
     pub title: String,
     /// The clauses that require the behaviour, as in `RFC 6298 §5.5`.
     pub clauses: Vec<String>,
-    /// The named set of switches to start from.
+    /// The profile: the named set of switches from which the script starts.
     pub profile: Option<String>,
-    /// The switches that differ from the profile.
+    /// The switches whose values differ from the profile's values.
     pub set: Vec<SwitchSetting>,
     /// Changes that must make the script fail. Each change is played without the others.
     pub fails_with: Vec<SwitchSetting>,
     /// The dialect whose rules the script follows.
     pub dialect: ScriptDialect,
-    /// How far an instant may be off.
+    /// How much an instant may differ from the script.
     pub tolerance: Tolerance,
     /// The segment size of the connection under test.
     pub mss: Option<u16>,
@@ -37,7 +37,7 @@ pub struct ScriptOptions {
 }
 
 impl ScriptOptions {
-    /// The options of a script that sets none.
+    /// The options of a script without option lines.
     pub fn of(dialect: ScriptDialect) -> Self {
         Self {
             title: String::new(),
@@ -62,13 +62,13 @@ pub enum ScriptAction {
     Inbound(ScriptPacket),
     /// `< icmp`: a router or the remote end reports that a packet did not arrive.
     Unreachable(Unreachable),
-    /// `>`: the connection must send this.
+    /// `>`: the connection must send this packet.
     Outbound(ScriptPacket),
-    /// The application calls.
+    /// The application makes a socket call.
     Call {
         /// The call.
         call: Call,
-        /// What it must return.
+        /// What the call must return.
         expected: Expected,
     },
     /// `%{ }%`: assertions that must hold, and other statements.

@@ -18,11 +18,11 @@ use netspurt::place::{Place, did_you_mean, show_placeless};
 pub struct ScriptError {
     /// What is wrong.
     pub message: String,
-    /// What to do about it; may be empty.
+    /// The fix; may be empty.
     pub fix: String,
     /// The script's name, usually its file's path.
     pub file: String,
-    /// The place in the script; `None` if the mistake is not in its lines.
+    /// The place in the script; `None` if the mistake is not in the lines of the script.
     pub place: Option<Place>,
 }
 

@@ -10,7 +10,7 @@ use super::notice::NoticeKind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WaitingNotice {
     pub(super) kind: NoticeKind,
-    /// When the notice came.
+    /// When the event that the notice reports happened.
     pub(super) at: Time,
     /// Whether the notice carries the packet that it reports.
     pub(super) has_packet: bool,
@@ -28,8 +28,8 @@ impl ErrorQueue {
         self.waiting.is_empty()
     }
 
-    /// Adds a notice. If the notice completes the calls directly after those of the last notice,
-    /// the two notices are merged (`skb_zerocopy_notify_extend`).
+    /// Adds a notice. If the notice completes the calls directly after the calls of the last
+    /// notice, the two notices are merged (`skb_zerocopy_notify_extend`).
     pub(super) fn add(&mut self, notice: WaitingNotice) {
         if let NoticeKind::Completed { first, last, .. } = notice.kind
             && let Some(tail) = self.waiting.back_mut()

@@ -45,7 +45,7 @@ pub(super) struct Expressions<'a, 'v> {
 }
 
 impl<'a, 'v> Expressions<'a, 'v> {
-    /// Reads the text at `cursor`. `variables` are those that the script has set so far.
+    /// Reads the text at `cursor`. `variables` are the variables that the script has set so far.
     pub(super) fn new(cursor: Cursor<'a>, variables: &'v mut Vec<String>) -> Self {
         Self { cursor, variables, depth: 0, parentheses: 0, operators: 0 }
     }
@@ -57,8 +57,8 @@ impl<'a, 'v> Expressions<'a, 'v> {
         }
     }
 
-    /// Steps over blanks. In parentheses and after a backslash, it also steps over the end of a
-    /// line.
+    /// Steps over blanks. In parentheses and after a backslash, the function also steps over the
+    /// end of a line.
     pub(super) fn skip(&mut self) -> Result<(), Mistake> {
         loop {
             self.cursor.skip(if self.parentheses > 0 { Blank::Lines } else { Blank::Line })?;
@@ -68,7 +68,7 @@ impl<'a, 'v> Expressions<'a, 'v> {
         }
     }
 
-    /// Steps over a `\` at the end of a line if it is next. Returns whether it was.
+    /// Steps over a `\` at the end of a line if it is next. Returns whether it was next.
     pub(super) fn continues(&mut self) -> bool {
         self.cursor.take("\\\n") || self.cursor.take("\\\r\n")
     }
@@ -97,7 +97,7 @@ impl<'a, 'v> Expressions<'a, 'v> {
         Ok(())
     }
 
-    /// Steps over a comma if it is next. Returns whether it was.
+    /// Steps over a comma if it is next. Returns whether it was next.
     pub(super) fn take_comma(&mut self) -> Result<bool, Mistake> {
         self.skip()?;
         Ok(self.cursor.take(","))

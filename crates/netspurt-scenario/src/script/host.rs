@@ -177,7 +177,7 @@ pub(super) struct SocketState {
     pub(super) read_shut: bool,
     /// `shutdown` for writing.
     pub(super) write_shut: bool,
-    /// `TCP_INQ`: `recvmsg` says how much is left.
+    /// `TCP_INQ`: `recvmsg` says how many bytes are left to read.
     pub(super) tells_unread: bool,
     /// The notices that enter the error queue.
     pub(super) notices: NoticeOptions,

@@ -186,7 +186,7 @@ impl SocketHost {
         self.read_nothing(socket, flags.dont_wait)
     }
 
-    /// Reads as many bytes as were asked for, or all bytes before the end.
+    /// Reads as many bytes as the call asks for, or all bytes before the end of the stream.
     fn read_all(&mut self, now: Time, socket: SocketState, bytes: u32) -> CallResult {
         let taken = self.connection.unread().min(u64::from(bytes) - self.done);
         if taken > 0 {

@@ -53,7 +53,8 @@ impl SocketHost {
     }
 
     /// Closes one or both directions of a socket (`inet_shutdown`). Before the handshake ends, the
-    /// call ends the attempt. A listening socket that is shut down for reading stops listening.
+    /// call ends the attempt to open the connection. A listening socket that is shut down for
+    /// reading stops listening.
     pub(super) fn shutdown(
         &mut self,
         now: Time,
@@ -94,8 +95,8 @@ impl SocketHost {
         }
     }
 
-    /// Replaces a connection in TIME-WAIT by a new one, if `segment` asks for this and a socket
-    /// listens.
+    /// Replaces a connection in TIME-WAIT by a new one, if `segment` asks for a new connection and
+    /// a socket listens.
     pub(super) fn replace_time_wait(&mut self, now: Time, segment: &Segment) {
         let listening = |socket: &SocketState| socket.role.listens();
         let listener = self.sockets.iter().find(|(_, socket)| listening(socket));

@@ -50,7 +50,7 @@ fn key_from(host: &SocketHost, stamping: Stamping) -> u64 {
     let progress = host.progress();
     match stamping.counts_from_next() {
         true => progress.written,
-        // The oldest outstanding sequence number is that of the SYN, directly before octet 0.
+        // The oldest outstanding sequence number belongs to the SYN, directly before octet 0.
         false if host.connection.state() == TcpState::SynSent => u64::MAX,
         false => progress.acked,
     }

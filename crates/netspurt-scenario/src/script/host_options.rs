@@ -57,7 +57,8 @@ impl SocketHost {
                 self.config.nagle = *on == 0;
                 self.connection.set_nagle(now, *on == 0, &mut self.events);
                 if *on != 0 {
-                    // Linux then sends held data even if the socket is corked.
+                    // When `TCP_NODELAY` is set, Linux sends held data even if the socket is
+                    // corked.
                     self.connection.set_cork(now, false, &mut self.events);
                     self.connection.set_cork(now, socket.cork, &mut self.events);
                 }
@@ -86,7 +87,7 @@ impl SocketHost {
         }
     }
 
-    /// Sets an option that shapes a connection. Only a few of these options change an open
+    /// Sets an option of the connection. Most of these options are not supported on an open
     /// connection.
     fn set_shape(
         &mut self,

@@ -154,7 +154,7 @@ impl SocketHost {
         reported(found.len(), found)
     }
 
-    /// The result of a call that has waited long enough.
+    /// The result of a call that has waited for its whole time without a ready socket.
     pub(super) fn nothing_ready(&self, call: &Call) -> CallOutcome {
         let found = match call {
             Call::Poll { entries, .. } => {

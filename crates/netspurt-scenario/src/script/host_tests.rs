@@ -102,7 +102,7 @@ fn unread_data_and_a_linger_time_of_0_make_close_send_a_reset() {
 }
 
 #[test]
-fn options_before_opening_shape_the_connection() {
+fn options_set_before_the_opening_apply_to_the_connection() {
     passes(
         "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
 0 setsockopt(3, SOL_TCP, TCP_MAXSEG, [900], 4) = 0

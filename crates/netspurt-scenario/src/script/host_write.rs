@@ -14,7 +14,7 @@ use super::zero_copy::part_of;
 
 /// The octets that a call writes.
 struct Writing<'a> {
-    /// The lengths of its buffers.
+    /// The lengths of the call's buffers.
     pieces: &'a [u32],
     wanted: u64,
     flags: MessageFlags,
@@ -108,7 +108,8 @@ impl Writing<'_> {
         number(self.wanted)
     }
 
-    /// The next part of a call that fits into one chunk, buffer by buffer; empty if nothing fits.
+    /// Returns the lengths of the next part of a call, which fits into one chunk; empty if nothing
+    /// fits. If the octets are not copied, each buffer has its own length.
     fn next_part(&self, host: &mut SocketHost, progress: &SendProgress) -> Vec<u64> {
         let is_zero_copy = self.is_zero_copy();
         if joins(host, progress) && host.notices.calls.is_chunk_full(is_zero_copy) {
@@ -124,10 +125,10 @@ impl Writing<'_> {
         part_of(self.pieces, host.done, octets, fragments)
     }
 
-    /// Passes a part of a call to the connection. The last part is pushed, unless more will follow.
-    /// After the last part or a forced push, all data may leave. If the part fills the chunk from
-    /// which the next data is sent, one packet may leave. Without a send buffer, all data may
-    /// leave.
+    /// Passes a part of a call to the connection. The last part is pushed, unless the call says
+    /// that more data follows (`MSG_MORE`). After the last part or a forced push, all data may
+    /// leave. If the part fills the chunk from which the next data is sent, one packet may leave.
+    /// Without a send buffer, all data may leave.
     fn give(&self, host: &mut SocketHost, now: Time, part: &[u64], progress: &SendProgress) {
         let (from, octets) = (progress.written, part.iter().sum::<u64>());
         let is_zero_copy = self.is_zero_copy();

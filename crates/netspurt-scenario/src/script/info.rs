@@ -4,7 +4,8 @@ use super::names::{name_in, named};
 
 macro_rules! fields {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// A field of `tcp_info`, in Linux's units.
+        /// A field of `tcp_info`, in Linux's units. A field that names segments, bytes or timeouts
+        /// is their number.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Field { $($(#[$doc])* $variant,)* }
 
@@ -153,7 +154,7 @@ impl Field {
     }
 }
 
-/// Named numbers in assertions.
+/// The numbers that have names in assertions.
 pub(super) const CONSTANTS: [(&str, i64); 21] = [
     ("TCP_CA_Open", 0),
     ("TCP_CA_Disorder", 1),

@@ -21,17 +21,17 @@ impl Interest {
     /// The bits that say how events are reported. All other bits are events.
     const MANNER: u32 = Readiness::EXCLUSIVE.0 | Readiness::ONCE.0 | Readiness::EDGE.0;
 
-    /// A watch for `events`, errors and hang-ups. The first wait checks the socket.
+    /// A watch for `events`, errors and hang-ups. The first `epoll_wait` checks the socket.
     pub(super) fn new(events: Readiness) -> Self {
         Self { events: events | Readiness::ERROR | Readiness::HANG_UP, has_news: true }
     }
 
-    /// True if any event is reported.
+    /// True if the watch can report events.
     pub(super) fn is_armed(&self) -> bool {
         self.events.0 & !Self::MANNER != 0
     }
 
-    /// Reports no event until `EPOLL_CTL_MOD`.
+    /// Makes the watch report no event until `EPOLL_CTL_MOD`.
     pub(super) fn disarm(&mut self) {
         self.events = self.events.and(Readiness(Self::MANNER));
     }

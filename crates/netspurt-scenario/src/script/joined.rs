@@ -11,7 +11,7 @@ const FREE: u8 = Flags::FIN.0 | Flags::PSH.0 | Flags::CWR.0;
 
 /// `sent` and `next` as one packet; `None` if `next` does not continue `sent`.
 ///
-/// The joined packet has the flags of the last segment, and CWR if the first one has it.
+/// The joined packet has the flags of the last segment, and also CWR if the first segment has CWR.
 pub(super) fn join(sent: &ScriptPacket, next: &ScriptPacket) -> Option<ScriptPacket> {
     let follows = sent.len > 0
         && next.len > 0

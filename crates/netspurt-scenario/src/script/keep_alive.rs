@@ -167,7 +167,7 @@ mod tests {
     /// Linux's `tcp_keepalive_timer` waits one more interval after the last of `TCP_KEEPCNT`
     /// probes.
     #[test]
-    fn a_peer_that_answers_no_probe_is_given_up_after_one_interval_more() {
+    fn a_peer_that_answers_no_probe_is_given_up_one_interval_after_the_last_probe() {
         let at = |s| Time::ZERO + Duration::from_secs(s);
         let mut keep = KeepAlive {
             is_on: true,

@@ -38,7 +38,7 @@ pub(super) fn message(arguments: &Arguments<'_>) -> ReadCall {
     Ok((Call::ReadMessage { fd, bytes, flags }, read.value(arguments.all[1])?))
 }
 
-/// The lengths of the buffers `[{..., 1000}, …]`. Their sum is at most the maximum for one call.
+/// The lengths of the buffers `[{..., 1000}, …]`. Their sum must fit into 32 bits.
 fn buffers(list: Excerpt<'_>) -> Result<Vec<u32>, Mistake> {
     let mut sum = 0_u32;
     let buffer_length = |buffer: Excerpt<'_>| {
@@ -135,7 +135,7 @@ fn bits(argument: Excerpt<'_>) -> Result<Readiness, Mistake> {
     Readiness::read(argument.text).ok_or_else(|| argument.wrong("events", fix))
 }
 
-/// Reads milliseconds; -1 stands for no end.
+/// Reads milliseconds; -1 stands for a wait without a limit.
 fn wait(argument: Excerpt<'_>) -> Result<Wait, Mistake> {
     if argument.text == "-1" {
         return Ok(Wait::Forever);

@@ -21,7 +21,7 @@ pub struct SocketNotice {
     /// The timestamp in nanoseconds since the script's beginning: the control message
     /// `SCM_TIMESTAMPING`. In the notice that a script expects, 0 stands for any time.
     pub at: Option<Time>,
-    /// `MSG_TRUNC`: the packet that comes with a timestamp had no room.
+    /// `MSG_TRUNC`: the call had no room for the packet that comes with a timestamp.
     pub is_cut: bool,
 }
 
@@ -33,7 +33,7 @@ pub enum NoticeKind {
         /// The first call that this notice completes. Calls with `MSG_ZEROCOPY` are numbered from
         /// 0.
         first: u32,
-        /// The last call that it completes.
+        /// The last call that this notice completes.
         last: u32,
         /// `SO_EE_CODE_ZEROCOPY_COPIED`: the host copied some of the octets.
         copied: bool,
@@ -50,11 +50,11 @@ pub enum NoticeKind {
 /// The event of an octet that a timestamp records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StampEvent {
-    /// `SCM_TSTAMP_SND`: its packet was handed to the device.
+    /// `SCM_TSTAMP_SND`: the host gave the octet's packet to the network device.
     Sent,
-    /// `SCM_TSTAMP_SCHED`: its packet was handed to the host's queue.
+    /// `SCM_TSTAMP_SCHED`: the octet's packet entered the host's queue.
     Scheduled,
-    /// `SCM_TSTAMP_ACK`: the peer acknowledged it.
+    /// `SCM_TSTAMP_ACK`: the peer acknowledged the octet.
     Acknowledged,
 }
 
@@ -77,8 +77,8 @@ impl StampEvent {
 }
 
 impl SocketNotice {
-    /// Whether `actual` is the notice that the script expects. Its time may be off by `off`
-    /// nanoseconds.
+    /// Whether `actual` is the notice that the script expects. The time of `actual` may differ by
+    /// `off` nanoseconds.
     pub(super) fn admits(&self, actual: &SocketNotice, off: u64) -> bool {
         let timed = match (self.at, actual.at) {
             (Some(Time::ZERO), Some(_)) => true,
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timestamp_of_zero_admits_any_time_but_not_a_missing_one() {
+    fn a_timestamp_of_zero_in_a_script_matches_every_timestamp_but_not_a_missing_timestamp() {
         let kind = NoticeKind::Stamped { event: StampEvent::Sent, key: 9 };
         let at =
             |at: Option<u64>| SocketNotice { kind, at: at.map(Time::from_nanos), is_cut: false };

@@ -17,7 +17,7 @@ fn play(text: &str) -> Result<(), String> {
     played.map(|_| ()).map_err(|failure| failure.to_string())
 }
 
-/// A call that reads the notice with this `control` message.
+/// Returns a call that must read a notice with this `control` message.
 fn reading(control: &str) -> String {
     format!(
         "+0 recvmsg(3, {{msg_iov(1)=[{{..., 0}}], msg_flags=MSG_ERRQUEUE, msg_control=[{control}]}}, MSG_ERRQUEUE) = 0\n"
@@ -99,7 +99,7 @@ fn a_message_has_1024_buffers_at_most() {
 }
 
 #[test]
-fn an_exclusive_watch_is_neither_changed_nor_reported_once() {
+fn an_exclusive_watch_can_neither_be_modified_nor_be_one_shot() {
     play(
         "+0 epoll_create(1) = 4
 +0 epoll_ctl(4, EPOLL_CTL_ADD, 3, {events=EPOLLOUT|EPOLLEXCLUSIVE|EPOLLONESHOT, fd=3}) = -1 EINVAL

@@ -10,7 +10,7 @@ use super::zero_copy::{OpenCalls, ZeroCopyCalls};
 /// The options of a socket that ask for notices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NoticeOptions {
-    /// `SO_ZEROCOPY`: `MSG_ZEROCOPY` counts.
+    /// `SO_ZEROCOPY`: the flag `MSG_ZEROCOPY` of a call has an effect.
     pub(super) zero_copy: bool,
     /// `SO_TIMESTAMPING`.
     pub(super) stamping: Stamping,
@@ -43,8 +43,8 @@ impl Notices {
         self.closed = Some(written);
     }
 
-    /// Called when the octets from `from` up to `to` were written. At that time the octets before
-    /// `sent` were sent. `starts` says whether the written octets start a chunk; otherwise they
+    /// Called when the octets from `from` up to `to` were written. Before this, the octets before
+    /// `sent` had been sent. `starts` says whether the written octets start a chunk; otherwise they
     /// join the last chunk. If the octets are not copied, `pieces` has the lengths of their
     /// buffers.
     pub(super) fn on_part(

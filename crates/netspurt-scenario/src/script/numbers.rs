@@ -1,4 +1,5 @@
-//! Translates the sequence numbers and timestamps of a script into those on the wire, and back.
+//! Translates the sequence numbers and timestamps of a script into the numbers on the wire, and
+//! back.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +13,13 @@ const REMOTE_ISN: u32 = 0xffff_fc00;
 /// The size of the IP and TCP headers without options.
 const HEADERS_BYTES: u16 = 40;
 
-/// The offsets between the script's numbers and the wire's.
+/// The offsets between the script's numbers and the numbers on the wire.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
-    /// The initial sequence number of the host's first SYN, from which all its numbers count.
+    /// The initial sequence number of the host's first SYN, from which all numbers of the host
+    /// count.
     local_isn: Option<u32>,
-    /// The timestamps on the wire minus those in the script.
+    /// A timestamp on the wire minus the same timestamp in the script.
     stamp_offset: Option<u32>,
     /// For each timestamp that the script expected, the timestamp on the wire.
     stamps: BTreeMap<u32, u32>,
@@ -79,7 +81,7 @@ impl Numbers {
         actual.wrapping_sub(offset)
     }
 
-    /// The segment for a packet of the remote end.
+    /// Makes the segment for a packet of the remote end.
     pub(super) fn segment(&self, packet: &ScriptPacket) -> Result<Segment, UnknownEcho> {
         let none = PacketOptions::default();
         let options = packet.options.as_ref().unwrap_or(&none);
@@ -118,7 +120,7 @@ impl Numbers {
     }
 
     /// The echo on the wire. If the script expected `ecr` in a packet, this is the actual timestamp
-    /// of that packet. Otherwise it is `ecr` plus the offset. 0 echoes nothing.
+    /// of that packet. Otherwise it is `ecr` plus the offset. An echo of 0 stays 0.
     fn echo(&self, ecr: u32) -> Option<u32> {
         let seen = self.stamps.get(&ecr).copied();
         seen.or(if ecr == 0 {

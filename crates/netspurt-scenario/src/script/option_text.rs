@@ -114,7 +114,7 @@ fn number(value: &Excerpt<'_>, number_max: u64) -> Result<u64, Mistake> {
     })
 }
 
-/// Reads a percentage, as in `12.5`, in thousandths.
+/// Reads a percentage, as in `12.5`. Returns it in thousandths.
 fn per_mille(value: &Excerpt<'_>) -> Result<u32, Mistake> {
     let (whole_percent, part) = value.text.split_once('.').unwrap_or((value.text, "0"));
     let digits = format!("{whole_percent}{part:.1}");
@@ -193,7 +193,8 @@ fn setting(part: &Excerpt<'_>, line: usize) -> Result<SwitchSetting, Mistake> {
     Ok(SwitchSetting { path: path.text.to_owned(), value: value.text.to_owned(), line })
 }
 
-/// Where a comment outside quotes starts.
+/// Returns where a comment outside quotes starts. Without a comment, returns the length of the
+/// text.
 fn comment_start(text: &str) -> usize {
     let mut quoted = false;
     for (at, c) in text.char_indices() {

@@ -9,7 +9,7 @@ const ORPHAN_MAX_S: i64 = 120;
 /// How long a connection whose socket is closed waits in FIN-WAIT-2.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Orphan {
-    /// `tcp_fin_timeout`; `None`: the connection waits without limit, as in RFC 9293.
+    /// `tcp_fin_timeout`; `None` if the connection waits without limit, as in RFC 9293.
     pub(super) time: Option<Duration>,
     /// `TCP_LINGER2` in seconds. If 0, the time of the sysctl applies. If negative, the connection
     /// does not wait.
@@ -29,7 +29,7 @@ impl Orphan {
         self.own = seconds.clamp(-1, ORPHAN_MAX_S);
     }
 
-    /// The value that `TCP_LINGER2` returns.
+    /// The value that `getsockopt` returns for `TCP_LINGER2`.
     pub(super) fn seconds(&self) -> i64 {
         let of_all = self.time.map_or(0, |time| time.as_nanos() / 1_000_000_000);
         if self.own == 0 { i64::try_from(of_all).unwrap_or(i64::MAX) } else { self.own }
@@ -62,9 +62,9 @@ impl Orphan {
 mod tests {
     use super::*;
 
-    /// Linux's `tcp_fin_time`: at least three and a half RTOs.
+    /// Linux's `tcp_fin_time` is at least three and a half RTOs.
     #[test]
-    fn the_wait_is_that_of_the_socket_or_of_the_host_and_some_rtos_at_least() {
+    fn an_orphan_waits_for_its_own_or_the_hosts_time_but_at_least_three_and_a_half_rtos() {
         let (second, now) = (Duration::from_secs(1), Time::ZERO);
         let mut orphan = Orphan { time: Some(second * 60), ..Orphan::default() };
         assert!(!orphan.watch(true, second, now, Clock::EXACT));

@@ -46,7 +46,7 @@ impl EcnMark {
         }
     }
 
-    /// The name of a codepoint on the wire.
+    /// Converts a codepoint on the wire.
     pub(super) fn of(ecn: Ecn) -> Self {
         let found =
             Self::ALL.iter().find(|(_, mark)| *mark != EcnMark::Either && mark.codepoint() == ecn);
@@ -72,7 +72,7 @@ pub struct PacketOptions {
 
 impl PacketOptions {
     /// Returns the size of the options in the TCP header in bytes. Each option is padded to whole
-    /// words, as TCP stacks do.
+    /// words of four bytes, as TCP stacks do.
     pub(super) fn size_bytes(&self) -> u16 {
         let blocks = u16::try_from(self.sack.len()).expect("four at most");
         let mss = if self.mss.is_some() { 4 } else { 0 };
@@ -85,7 +85,7 @@ impl PacketOptions {
     }
 }
 
-/// A packet of a script, to be injected or expected.
+/// A packet that a script injects or expects.
 ///
 /// Sequence numbers count from the initial sequence number of their sender: the SYN is 0, and the
 /// first byte of data is 1. They wrap as on the wire.
@@ -108,7 +108,8 @@ pub struct ScriptPacket {
     pub seq: u32,
     /// The length of the payload in bytes.
     pub len: u16,
-    /// The acknowledgment number; 0 if the flag `.` has none in the script.
+    /// The acknowledgment number; `None` without the flag `.`. It is 0 if the script writes `.`
+    /// without a number.
     pub ack: Option<u32>,
     /// The unscaled receive window; `None` if the script does not write one.
     pub window: Option<u16>,

@@ -150,7 +150,7 @@ fn window(cursor: &mut Cursor<'_>) -> Result<Option<u16>, Mistake> {
     Ok(None)
 }
 
-/// Steps over `word` if it is the next whole word. Returns whether it was.
+/// Steps over `word` if it is the next whole word. Returns whether it was next.
 fn take_word(cursor: &mut Cursor<'_>, word: &str) -> bool {
     let mut ahead = cursor.clone();
     let found = ahead.word().0 == word;

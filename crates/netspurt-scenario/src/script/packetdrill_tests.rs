@@ -19,7 +19,7 @@ const FILE: &str = "#!/bin/sh\n\
     sysctl -q net.ipv4.tcp_timestamps=0 # why\n\
     sysctl -q net.ipv4.tcp_wmem=\"4096 $((64*1024)) 4194304\"\n";
 
-/// A file that sources another one, on Linux.
+/// A file that sources another file if the system is Linux.
 const OTHER: &str = "U=$(uname)\n\
     if [ \"$U\" = \"FreeBSD\" ] ; then\n. common/bsd.sh\n\
     elif [ \"$U\" = \"Linux\" ] ; then\n. ../common/set.sh\nfi\n";
@@ -116,7 +116,7 @@ fn an_instant_may_be_off_by_an_eighth_of_its_offset_and_the_next_offset_counts_f
 }
 
 #[test]
-fn a_line_for_several_segments_has_the_time_of_the_last_one() {
+fn a_line_for_several_segments_has_the_time_of_the_last_segment() {
     let begin = open(
         "+0 write(4, ..., 1000) = 1000
 +0 > P. 1:1001(1000) ack 1
@@ -253,8 +253,8 @@ fn a_write_blocks_until_a_third_of_the_send_buffer_is_free() {
 +0 getsockopt(4, SOL_SOCKET, SO_SNDBUF, [42000], [4]) = 0
 ",
     );
-    // The first chunk takes 32 000 bytes, which is half of the window. 10 000 of them leave, so
-    // 10 000 more fit.
+    // The first chunk takes 32 000 bytes, which is half of the window. Of these bytes, 10 000
+    // leave, so 10 000 more bytes fit.
     passes(&format!(
         "{begin}+0...0.2 write(4, ..., 70000) = 70000
 +.1 < . 1:1(0) ack 10001 win 65535
@@ -287,7 +287,7 @@ fn a_nonblocking_write_takes_what_fits_and_poll_says_when_there_is_room() {
 }
 
 #[test]
-fn an_edge_triggered_epoll_reports_an_event_once_and_a_level_triggered_one_repeats_it() {
+fn edge_triggered_epoll_reports_an_event_once_and_level_triggered_epoll_repeats_it() {
     passes(&open(
         "+0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0
 +0 epoll_create(1) = 9
@@ -352,7 +352,7 @@ fn peeking_at_data_releases_an_acknowledgment() {
     ));
 }
 
-// `tcp_initialize_rcv_mss`: at least 88.
+// The estimate is at least 88 octets (`tcp_initialize_rcv_mss`).
 #[test]
 fn the_first_estimate_of_a_full_segment_follows_the_peers_mss() {
     for (offered, counted) in [(300, 300), (20, 88), (1460, 536)] {

@@ -19,7 +19,7 @@ use super::refused::refuse_mechanisms;
 use super::statement_text;
 use super::unreachable::unreachable;
 
-/// Sysctls that scripts for Linux set, and the equivalent switch.
+/// Sysctls that scripts for Linux set, and the equivalent option lines.
 const SYSCTLS: [(&str, &str); 16] = [
     ("tcp_sack", "--set=sack=false"),
     ("tcp_dsack", "--set=dsack=false"),
@@ -44,7 +44,7 @@ impl Script {
     /// [`ScriptDialect::of`].
     ///
     /// # Errors
-    /// The first mistake, with its place and what to write instead.
+    /// When the script has a mistake. The error has the first mistake, its place and its fix.
     pub fn parse(name: &str, text: &str) -> Result<Script, ScriptError> {
         Self::parse_with(ScriptDialect::of(text), name, text, &mut |_| None)
     }
@@ -53,7 +53,7 @@ impl Script {
     /// in `../common/defaults.sh`. Only the sysctls in such a file are read.
     ///
     /// # Errors
-    /// The first mistake, with its place and what to write instead.
+    /// When the script has a mistake. The error has the first mistake, its place and its fix.
     ///
     /// ```
     /// use netspurt_scenario::script::{ScriptDialect, Script};
@@ -245,7 +245,8 @@ fn action(
         .fix("write `<` or `>` and a packet, a socket call, or `%{ assert … }%`"))
 }
 
-/// The changes that are possible after the first event.
+/// Converts the changes of a command after the first event. A change that is not possible there is
+/// a mistake.
 fn later_changes(found: Vec<Change>, span: Range<usize>) -> Result<Vec<HostChange>, Mistake> {
     let of_host = |change| match change {
         Change::Host(change) => Ok(change),
@@ -257,7 +258,7 @@ fn later_changes(found: Vec<Change>, span: Range<usize>) -> Result<Vec<HostChang
     found.into_iter().map(of_host).collect()
 }
 
-/// Whether this kind of event may have this kind of time.
+/// Checks that an event with this action may have this kind of time.
 fn fit(time: EventTime, action: &ScriptAction, span: Range<usize>) -> Result<(), Mistake> {
     let wrong = |message: &str, fix: &str| Err(Mistake::new(span, message).fix(fix));
     match (time, action) {

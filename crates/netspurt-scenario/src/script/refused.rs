@@ -30,8 +30,8 @@ const TIMESTAMPING: &str = "the timestamping of arrivals";
 
 /// Refuses a script that has one of these words outside its comments.
 ///
-/// This check comes first. Otherwise the error could name another unknown part, which the script
-/// has only because of the mechanism.
+/// This check comes first. Otherwise the error could name another unknown part of the script, which
+/// is there only because the script uses the mechanism.
 pub(super) fn refuse_mechanisms(source: &str) -> Result<(), Mistake> {
     let mut cursor = Cursor::new(source);
     // The mark that ends the text or the shell commands in which the cursor is.

@@ -30,7 +30,7 @@ const STEPS_MAX: u32 = 10_000;
 /// Plays `script` against `subject` and returns what happened.
 ///
 /// # Errors
-/// The first difference between the connection and the script.
+/// When the connection differs from the script. The error describes the first difference.
 pub fn run(
     script: &Script,
     subject: &mut dyn Subject,
@@ -61,7 +61,7 @@ struct Blocked<'a> {
     call: &'a Call,
     expected: &'a Expected,
     end: Time,
-    /// How far the instant at which the call returns may be off.
+    /// How much the instant of the return may differ from `end`.
     tolerance: Duration,
 }
 
@@ -119,7 +119,7 @@ impl<'a> Runner<'a> {
         self.script.options.dialect == ScriptDialect::Packetdrill
     }
 
-    /// How far an event with this span may be off.
+    /// How much the instant of an event with this span may differ.
     fn tolerance(&self, span: EventSpan) -> Duration {
         self.script.options.tolerance.at(span.first.saturating_since(self.previous))
     }
@@ -275,7 +275,7 @@ impl<'a> Runner<'a> {
         self.drain().map(|_| ())
     }
 
-    /// How far the end of a call with this span may be off.
+    /// How much the end of a call with this span may differ.
     fn call_tolerance(&self, span: EventSpan) -> Duration {
         self.script.options.tolerance.at(span.last.saturating_since(span.first))
     }
@@ -386,7 +386,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// How far a timestamp may differ, in ticks.
+    /// The number of ticks by which a timestamp may differ.
     fn stamp_ticks(&self) -> u32 {
         if !self.script.options.compares_stamps {
             return u32::MAX;

@@ -36,7 +36,8 @@ pub(super) struct SendProgress {
     /// cwnd (rounded down) and pipe (rounded up), in segments.
     pub(super) cwnd_segs: u64,
     pub(super) flight_segs: u64,
-    /// Outstanding packets. The sent part of a chunk is one packet or several.
+    /// The number of outstanding packets. The sent part of a chunk is one packet or several
+    /// packets.
     pub(super) packets: u64,
 }
 
@@ -120,8 +121,8 @@ impl SendBuffer {
         self.end - now.acked.min(self.end) + (now.packets + waiting).saturating_mul(CHUNK_BYTES)
     }
 
-    /// Returns how many of `wanted` bytes the next chunk accepts; 0 if the buffer is full. Each
-    /// part must be passed to the connection before the next one is asked for.
+    /// Returns how many of `wanted` bytes the next chunk accepts; 0 if the buffer is full. The
+    /// caller must pass each part to the connection before it asks for the next part.
     pub(super) fn next_part(&self, wanted: u64, now: &SendProgress) -> u64 {
         let goal = goal(now);
         match self.tail_filled(now) {
@@ -131,7 +132,7 @@ impl SendBuffer {
         }
     }
 
-    /// Returns the filled and unsent bytes of the last chunk; `None` if this chunk accepts no more
+    /// Returns the number of unsent bytes in the last chunk; `None` if this chunk accepts no more
     /// data.
     pub(super) fn tail_filled(&self, now: &SendProgress) -> Option<u64> {
         let tail = self.chunks.back().filter(|tail| !tail.closed && tail.end > now.sent)?;
@@ -164,7 +165,7 @@ impl SendBuffer {
         PartTaken { starts, pushed, forced, fills_head }
     }
 
-    /// Drops the chunks that are acknowledged.
+    /// Removes the chunks that are acknowledged.
     fn forget(&mut self, acked: u64) {
         let gone = self.chunks.partition_point(|chunk| chunk.end <= acked);
         self.chunks.drain(..gone);
@@ -252,7 +253,8 @@ fn wanted_size(now: &SendProgress) -> u64 {
 mod tests {
     use super::*;
 
-    /// Writes `wanted` bytes while the connection sends nothing; returns what was taken.
+    /// Writes `wanted` bytes while the connection sends nothing. Returns the number of bytes that
+    /// the buffer accepted.
     fn write(buffer: &mut SendBuffer, mut wanted: u64, now: &SendProgress) -> u64 {
         let mut taken = 0;
         loop {
@@ -313,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_chunk_takes_no_more() {
+    fn a_closed_chunk_accepts_no_more_data() {
         let mut buffer = SendBuffer::new(50_000, 50_000);
         buffer.take(400, true, &at_start());
         buffer.close_chunk();

@@ -2,8 +2,8 @@
 
 use core::ops::Range;
 
-/// A command: its words without quotes, the file that its output goes to, and where it stands in
-/// the text.
+/// A command: its words without quotes, the file to which its output goes, and its place in the
+/// text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ShellCommand {
     pub(super) words: Vec<String>,
@@ -62,7 +62,7 @@ pub(super) fn on_linux(commands: Vec<ShellCommand>) -> Vec<ShellCommand> {
 struct ShellBranch {
     /// Whether this branch runs.
     runs: bool,
-    /// Whether the name of the system has already chosen a branch.
+    /// Whether a condition that names Linux has already chosen a branch.
     chosen: bool,
 }
 
@@ -99,7 +99,7 @@ impl WordReader<'_> {
         &self.text[self.at..]
     }
 
-    /// Reads a word, or steps over what separates words. Returns whether the text goes on.
+    /// Reads a word, or steps over what separates words. Returns false at the end of the text.
     fn step(&mut self) -> bool {
         let Some(c) = self.rest().chars().next() else { return false };
         if self.rest().starts_with("\\\n") {

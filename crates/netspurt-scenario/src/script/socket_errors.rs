@@ -15,7 +15,8 @@ pub(super) struct SocketErrors {
     pub(super) reset_after_fin: bool,
     /// The error that ICMP reported last, for the case that the connection fails (`sk_err_soft`).
     pub(super) reported: Option<&'static str>,
-    /// Whether the error that ICMP reported ended a handshake. It is then returned once.
+    /// Whether the error that ICMP reported ended a handshake. Then only one call returns the
+    /// error.
     pub(super) ended_handshake: bool,
 }
 
@@ -25,7 +26,7 @@ impl SocketErrors {
         failure.is_some() && !self.returned
     }
 
-    /// The error that ended the connection, which is returned once.
+    /// Returns the error that ended the connection. Returns the error only once.
     pub(super) fn take(&mut self, failure: Option<Failure>) -> Option<&'static str> {
         let failure = failure.filter(|_| !self.returned)?;
         self.returned = true;
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timeout_returns_the_reported_error_also_at_the_next_call() {
+    fn so_error_returns_a_reported_error_twice_after_a_timeout_and_once_if_it_ended_a_handshake() {
         let reported = Some("EHOSTUNREACH");
         let mut open = SocketErrors { reported, ..SocketErrors::default() };
         let mut numbers = || open.take_number(Some(Failure::TimedOut));

@@ -56,7 +56,7 @@ impl Stamping {
     }
 
     /// Whether keys count from the next octet to be written, and not from the oldest outstanding
-    /// one.
+    /// octet.
     pub(super) fn counts_from_next(self) -> bool {
         self.has(Self::OPT_ID_TCP)
     }
@@ -159,7 +159,7 @@ mod tests {
     const BOTH: Stamping = Stamping(Stamping::TX_SCHED.0 | Stamping::TX_ACK.0);
 
     #[test]
-    fn a_later_write_in_the_same_chunk_replaces_the_request_of_an_earlier_one() {
+    fn a_later_write_in_the_same_chunk_replaces_the_request_of_an_earlier_write() {
         let mut requests = StampRequests::default();
         requests.ask(500, 0, Stamping::TX_SCHED, false);
         requests.ask(800, 500, BOTH, false);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn an_octet_is_acknowledged_once() {
+    fn the_request_for_an_acknowledged_octet_is_taken_once() {
         let mut requests = StampRequests { key_from: 100, ..StampRequests::default() };
         requests.ask(500, 0, Stamping::TX_SCHED, false);
         requests.ask(1000, 500, BOTH, false);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn only_copies_of_a_packet_that_had_left_are_stamped() {
+    fn only_retransmissions_of_a_packet_that_left_before_the_request_get_timestamps() {
         let mut requests = StampRequests::default();
         requests.ask(500, 0, BOTH, true);
         assert!(requests.on_packet(0, 500, false).is_empty());

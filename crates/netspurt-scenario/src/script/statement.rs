@@ -7,7 +7,7 @@ use super::assertion::{Assertion, AssertionMessage, Expression};
 /// A statement of a code block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Statement {
-    /// `assert`: this must hold.
+    /// `assert`: the assertion must hold.
     Assert(Assertion),
     /// `print(…)`: the transcript notes the values.
     Print {

@@ -15,44 +15,47 @@ pub enum CallResult {
     Returned(CallOutcome),
     /// The call blocks until [`Subject::returned`] provides its result.
     Blocks,
-    /// The implementation does not support this; the text says what.
+    /// The implementation does not support the call. The text names what is not supported.
     NotSupported(String),
 }
 
 /// A TCP implementation under test, in virtual time.
 ///
-/// The runner calls it with instants that never decrease. Everything that is due at an instant
-/// happens before the runner makes a call or injects a segment at that instant. A new socket gets
-/// the number that its call names. Without such a number, it gets the lowest free number from 3 on.
+/// The runner calls the implementation with instants that never decrease. Everything that is due at
+/// an instant happens before the runner makes a call or injects a segment at that instant. A new
+/// socket gets the number that its call names. Without such a number, it gets the lowest free
+/// number from 3 on.
 pub trait Subject {
     /// Makes a call. While a call blocks, the runner makes no other call.
     fn call(&mut self, now: Time, call: &Call) -> CallResult;
 
-    /// The result of the blocking call, once it has returned.
+    /// Returns the result of the blocking call; `None` while the call still blocks.
     fn returned(&mut self, now: Time) -> Option<CallOutcome>;
 
     /// Receives a segment with sequence numbers as on the wire. The segment names no flow and no
     /// transmission.
     fn inject(&mut self, now: Time, segment: &Segment);
 
-    /// Receives the message that a packet did not arrive, with its sequence number as on the wire.
+    /// Receives the message that a packet did not arrive. The message has the sequence number of
+    /// the packet as on the wire.
     ///
     /// # Errors
-    /// The implementation does not support this; the text says what.
+    /// When the implementation does not support the message. The text names what is not supported.
     fn unreachable(&mut self, _now: Time, message: &Unreachable) -> Result<(), String> {
         Err(message.to_string())
     }
 
-    /// The next instant at which something falls due.
+    /// The next instant at which something is due.
     fn next_wakeup(&self) -> Option<Time>;
 
-    /// Runs everything that is due until `now`. Returns the next segment sent, with its instant.
+    /// Runs everything that is due until `now`. Returns the next segment that was sent, with the
+    /// instant of its departure.
     fn poll(&mut self, now: Time) -> Option<(Time, Segment)>;
 
     /// Changes the host or its link.
     ///
     /// # Errors
-    /// The implementation does not support this; the text says what.
+    /// When the implementation does not support the change. The text names what is not supported.
     fn change(&mut self, _now: Time, change: &HostChange) -> Result<(), String> {
         Err(change.to_string())
     }

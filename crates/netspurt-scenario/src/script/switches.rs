@@ -13,11 +13,11 @@ use super::runner::run;
 use super::sysctl::{LINUX, MEMORY, is_ignored};
 
 impl Script {
-    /// The configuration of the script's connection. A given `profile` replaces the script's, and
-    /// `changes` override its switches.
+    /// The configuration of the script's connection. If `profile` is given, it replaces the
+    /// script's profile. `changes` override the script's switches.
     ///
     /// # Errors
-    /// An unknown or meaningless switch, with the line that sets it.
+    /// When a switch is unknown or meaningless. The error names the line that sets the switch.
     ///
     /// ```
     /// use netspurt_scenario::script::Script;
@@ -91,7 +91,7 @@ impl Script {
     /// Checks that each `--fails_with` change is valid.
     ///
     /// # Errors
-    /// An unknown or meaningless change, with its line.
+    /// When a change is unknown or meaningless. The error names the line of the change.
     pub fn check_changes(&self) -> Result<(), ScriptError> {
         let changes = self.options.fails_with.iter();
         changes.map(core::slice::from_ref).try_for_each(|one| self.config(None, one).map(|_| ()))
@@ -101,7 +101,7 @@ impl Script {
     /// the others.
     ///
     /// # Errors
-    /// An unknown or meaningless change.
+    /// When a change is unknown or meaningless.
     ///
     /// ```
     /// use netspurt_scenario::script::Script;
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_from_outside_is_shown_behind_the_name() {
+    fn the_error_for_a_change_from_outside_shows_the_change_after_the_name_of_the_script() {
         let message = mistake("--set=tlp=true", &[("tpl", "false")]);
         assert!(message.starts_with("unknown key `tpl`"), "{message}");
         assert!(message.contains("--> a.pkt with tpl = false"), "{message}");

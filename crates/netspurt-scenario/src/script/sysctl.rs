@@ -127,7 +127,7 @@ impl Setting<'_> {
         Ok(vec![Change::Switch(SwitchSetting { path, value, line: self.line })])
     }
 
-    /// A switch that is on unless the value is 0.
+    /// Turns the switch `path` off if the value is 0, and on otherwise.
     fn flag(&self, path: &str) -> Result<Vec<Change>, String> {
         let on = self.number()? != 0;
         self.switch(path, if on { "true" } else { "false" })

@@ -87,7 +87,7 @@ fn set_counts(set: &mut impl FnMut(Field, u64), tcp: &ConnectionInfo) {
     set(Field::RcvOoopack, tcp.receiving.count.out_of_order);
 }
 
-/// The `tcp_info` of a connection. Windows are in whole segments, rounded down.
+/// The `tcp_info` of a connection. cwnd and ssthresh are in whole segments, rounded down.
 pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
     let mut info = Info::default();
     let mut set = |field, value: u64| info.set(field, i64::try_from(value).unwrap_or(i64::MAX));

@@ -80,7 +80,8 @@ fn syn_ack(irs: u32) -> Segment {
     segment
 }
 
-/// `len` bytes from the relative number `seq`, with an ACK of the script's SYN.
+/// Returns a segment of `len` bytes from the relative number `seq`, with an ACK of the script's
+/// SYN.
 fn data(seq: u32, len: u16) -> Segment {
     let ack = 0xffff_fc00_u32.wrapping_add(1);
     let (seq, flags) = (LOCAL_ISN + seq, Flags::ACK);
@@ -112,7 +113,7 @@ fn a_connection_that_follows_its_script_passes_and_the_transcript_lists_the_even
     assert_eq!(lines.len(), 5);
     let heard: Vec<Time> = actor.heard.iter().map(|(at, _)| *at).collect();
     assert_eq!(heard, [ms(0), ms(100), ms(300)]);
-    // The script's numbers become numbers on the wire: the host's 1001, and the remote end's 1.
+    // The script's numbers become numbers on the wire: 1001 of the host, and 1 of the remote end.
     let last = actor.heard[2].1;
     assert_eq!((last.ack, last.seq), (LOCAL_ISN + 1001, 0xffff_fc01));
     assert_eq!((last.size_bytes, actor.heard[0].1.size_bytes), (40, 48));
@@ -169,7 +170,7 @@ fn after_a_range_or_any_time_an_offset_counts_from_the_actual_instant() {
 }
 
 #[test]
-fn a_packet_that_the_script_does_not_list_fails_it_if_it_is_due_before_the_end() {
+fn a_packet_that_is_not_in_the_script_fails_the_script_if_it_is_due_before_the_end() {
     let extra = || server([(ms(300), data(1, 1000))]);
     let silent = format!("{HANDSHAKE}+0.2 close(4) = 0");
     assert!(run(&parse(&silent), &mut extra()).is_ok(), "the packet is due at the end, not before");
@@ -262,7 +263,7 @@ fn a_failed_assertion_names_its_own_line() {
 }
 
 #[test]
-fn timestamps_are_relative_to_the_first_expected_one_and_an_echo_returns_the_actual_one() {
+fn timestamps_count_from_the_first_expected_timestamp_and_an_echo_has_the_actual_timestamp() {
     let stamped = |at: u64, seq: u32, val: u32| {
         let mut segment = data(seq, 1000);
         segment.set_timestamps(Timestamps { val, ecr: 7 });
@@ -318,7 +319,7 @@ fn sack_blocks_options_and_marks_reach_the_connection_and_are_compared() {
 }
 
 #[test]
-fn push_is_compared_where_the_script_writes_it_and_every_other_flag_always() {
+fn psh_is_compared_only_if_the_script_writes_it_and_every_other_flag_always() {
     let script = |flags: &str| format!("{HANDSHAKE}+0.2 > {flags} 1:1001(1000) ack 1");
     let sent = |flags: Flags| server([(ms(300), Segment { flags, ..data(1, 1000) })]);
     let push = Flags::ACK.with(Flags::PSH);

@@ -9,7 +9,7 @@ use super::compare::Difference;
 /// An entry in the transcript of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TranscriptEntry {
-    /// When it happened.
+    /// The instant at which the entry was made.
     pub at: Time,
     /// A packet after `<` or `>`, a call with its result, or an assertion.
     pub text: String,
@@ -21,7 +21,7 @@ impl fmt::Display for TranscriptEntry {
     }
 }
 
-/// An instant in seconds with microseconds, or with nanoseconds if it needs them.
+/// Displays an instant in seconds with six decimals, or with nine decimals if six are not enough.
 pub(super) struct InSeconds(pub(super) Time);
 
 impl fmt::Display for InSeconds {
@@ -39,26 +39,27 @@ impl fmt::Display for InSeconds {
 /// How a connection differed from its script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// It sent a packet that differs from the expected one.
+    /// The connection sent a packet that differs from the expected packet.
     Packet(Vec<Difference>),
-    /// It sent the packet, or a call returned, too early or too late.
+    /// The connection sent the packet, or a call returned, too early or too late.
     Timing,
-    /// It did not send the expected packet in time.
+    /// The connection did not send the expected packet in time.
     Missing,
-    /// It sent a packet that the script does not list.
+    /// The connection sent a packet that the script does not list.
     Unexpected,
     /// A call returned a different result.
     Returned,
-    /// A call blocked although the script says that it returns, or it returned although the script
-    /// says that it blocks.
+    /// A call blocked although the script says that it returns, or a call returned although the
+    /// script says that it blocks.
     Blocking,
-    /// The implementation does not support this call in this state, or in any state.
+    /// The implementation does not support a call, an ICMP message or a change, or does not support
+    /// it in this state.
     NotSupported,
     /// An assertion is false or cannot be evaluated.
     Assertion,
     /// The script echoes a timestamp that the connection has not sent yet.
     Echo,
-    /// The instant in the script is already over.
+    /// The run has already passed the instant in the script.
     Behind,
     /// The implementation makes no progress: it does not handle an event that is due.
     Stuck,
@@ -85,25 +86,25 @@ impl FailureKind {
 
 /// How a connection failed its script.
 ///
-/// Its text shows the line, what was expected, what happened instead, and the transcript until
-/// then.
+/// The text of a failure shows the line, what the script expected, what happened instead, and the
+/// transcript until the failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptFailure {
     /// The name of the script.
     pub script: String,
     /// The title of the script.
     pub title: String,
-    /// The line at which it failed, from 1.
+    /// The line at which the script failed, from 1.
     pub line: usize,
     /// The text of that line.
     pub text: String,
-    /// How it failed.
+    /// The kind of the failure.
     pub kind: FailureKind,
     /// What the script expects.
     pub expected: String,
     /// What happened instead.
     pub actual: String,
-    /// What happened until then, in order.
+    /// What happened until the failure, in order.
     pub transcript: Vec<TranscriptEntry>,
 }
 

@@ -80,8 +80,8 @@ impl ZeroCopyCalls {
         self.ends_copied = call.is_none();
     }
 
-    /// How many more fragments the chunk of the next octets may have: a new chunk if the octets
-    /// start one, otherwise the last chunk.
+    /// Returns how many more fragments the chunk of the next octets may have. This is a new chunk
+    /// if the octets start a chunk, and the last chunk otherwise.
     pub(super) fn fragments_left(&self, starts: bool) -> u64 {
         FRAGMENTS_MAX.saturating_sub(if starts { 0 } else { self.fragments })
     }
@@ -119,8 +119,9 @@ impl ZeroCopyCalls {
     }
 }
 
-/// The next octets of `pieces` after the first `done` octets, piece by piece. The function takes as
-/// many as possible, but at most `octets` octets in at most `fragments` fragments.
+/// Returns the lengths of the next octets of `pieces` after the first `done` octets, one length for
+/// each piece. The function takes as many as possible, but at most `octets` octets in at most
+/// `fragments` fragments.
 pub(super) fn part_of(pieces: &[u32], done: u64, octets: u64, fragments: u64) -> Vec<u64> {
     let (mut skipped, mut octets, mut fragments) = (done, octets, fragments);
     let mut part = Vec::new();
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_takes_seventeen_fragments_and_each_piece_makes_at_least_one() {
+    fn a_chunk_takes_seventeen_fragments_and_each_piece_makes_at_least_one_fragment() {
         assert_eq!(part_of(&[1; 18], 0, 100, 17), [1; 17]);
         assert_eq!(part_of(&[1; 18], 17, 100, 17), [1]);
         assert_eq!(part_of(&[9000, 10], 0, 8000, 17), [8000]);

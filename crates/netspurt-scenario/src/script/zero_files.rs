@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::call::Fd;
 
-/// The files of a host: those that its script has made, and those that are open.
+/// The files of a host: the files that its script has made, and the open files.
 #[derive(Debug, Default)]
 pub(super) struct ZeroFiles {
     /// The length of each file in octets, by path.

@@ -33,7 +33,7 @@ pub struct Chunk {
 pub struct CaseCounts {
     /// The number of cases that ran to their end.
     pub done: u64,
-    /// The number of cases that were cut at their budget.
+    /// The number of cases that were cut because they exceeded their budget.
     pub cut: u64,
     /// The number of live cases whose runs do not count.
     pub late: u64,
@@ -228,8 +228,8 @@ fn simulate(
 /// may take long if a queue's algorithm has many updates to make.
 const LOOK: u64 = 256;
 
-/// Runs to the end and returns `None`. Otherwise returns the reason for the early end: the exceeded
-/// budget, or the cancellation.
+/// Runs `run` to its end and returns `None`. If the run is cut before its end, returns the reason:
+/// the exceeded budget, or the cancellation.
 fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<String> {
     let clock = watch.clock;
     let budget = sweep.budget();

@@ -1,5 +1,5 @@
-//! Runs chunks on threads. Chunks are submitted, and taken when they are finished. All of them can
-//! be cancelled.
+//! Runs chunks on threads. A caller submits chunks, takes the finished chunks, and can cancel all
+//! chunks.
 
 use std::io;
 use std::num::NonZero;
@@ -38,7 +38,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine with this many threads; 0 for one per core.
+    /// Makes an engine with this number of threads. 0 stands for one thread for each core.
     ///
     /// # Errors
     /// When the machine cannot start this many threads.
@@ -84,8 +84,8 @@ impl Engine {
     /// `wait`.
     ///
     /// # Panics
-    /// When a thread panicked outside the run of a case. The panic is then the same. A panic in the
-    /// run of a case is an error of that case.
+    /// When a thread panicked outside the run of a case. This function then continues the panic of
+    /// that thread. A panic in the run of a case is an error of that case.
     pub fn next(&mut self, wait: core::time::Duration) -> Option<FinishedChunk> {
         if self.underway == 0 {
             return None;

@@ -184,8 +184,8 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
 }
 
 /// The number of answered requests, and the mean, the maximum and the quantiles of their times. The
-/// number counts the requests of flows and of all populations. The times are those of the flows'
-/// requests. If no flow sends requests, the times of the first population are used.
+/// number counts the requests of flows and of all populations. The times are the times of the
+/// flows' requests. If no flow sends requests, the times of the first population are used.
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
 fn requests(case: &EndedCase<'_>, populations: &MaybeTable<'_>) -> [Option<f64>; 7] {
     let requests = MaybeTable::of(case, "requests");
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn fairness_is_one_for_equal_rates_and_a_share_if_one_flow_has_everything() {
+    fn fairness_is_one_for_equal_rates_and_one_nth_if_one_of_n_flows_has_everything() {
         assert_eq!(fairness(&[3.0, 3.0, 3.0]), Some(1.0));
         assert_eq!(fairness(&[5.0, 0.0, 0.0, 0.0]), Some(0.25));
         assert_eq!(fairness(&[0.0]), None);

@@ -96,7 +96,7 @@ fn a_case_has_the_same_results_as_the_run_of_its_scenario() {
 }
 
 #[test]
-fn paired_cases_share_their_seeds_and_others_do_not() {
+fn paired_cases_have_the_same_seeds_and_unpaired_cases_have_different_seeds() {
     let seeds = |extra| {
         let sweep = sweep(extra);
         (0..sweep.cases()).map(|case| sweep.seed(case)).collect::<Vec<_>>()
@@ -165,7 +165,7 @@ fn a_case_beyond_its_budget_of_time_is_cut_and_says_so() {
             Duration::from_secs(2 * seconds.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
         })
     };
-    // These runs are so short that they end before the first reading of the clock.
+    // These runs are so short that they end before the budget of time is checked.
     let done = run_chunk(&sweep, Chunk { first: 0, count: 1 }, &clock, &late).unwrap();
     assert_eq!(done.counts.done, 1);
     let endless = LOSSY
@@ -271,9 +271,9 @@ fn a_flow_of_requests_counts_once_although_both_directions_carry_data() {
     assert!(value("request_ns_mean") <= value("request_ns_max"));
 }
 
-/// The random delay is the same for both start windows, and each run has another delay.
+/// The random delay is the same for both initial windows, and each run has its own delay.
 #[test]
-fn drawn_values_have_a_column_and_the_cases_are_their_scenarios() {
+fn the_table_of_a_sweep_has_the_drawn_values_and_the_results_of_its_scenarios() {
     let text = LOSSY.replace(
         "rate = {",
         "delay = { path = \"links.path.delay\", from = \"5 ms\", to = \"50 ms\", draw = true }\n\
@@ -296,9 +296,10 @@ fn drawn_values_have_a_column_and_the_cases_are_their_scenarios() {
     }
 }
 
-/// A simulated run takes the place of a live run. Its tables are read from files.
+/// A simulated run stands for a live run. Its tables are written and read back, as the tables of a
+/// live run are.
 #[test]
-fn a_live_case_has_the_measures_of_its_tables_and_names_the_missing_ones() {
+fn a_live_case_has_the_measures_of_its_tables_and_lists_the_missing_measures() {
     let sweep = sweep("");
     let (simulated, _) = chunk(&sweep, 7, 1);
     let mut run = sweep.scenario(7).unwrap().simulate();

@@ -35,10 +35,10 @@ const ADDRESSES: &[&str] = &["Ip", "SocketAddr", "AddrParseError"];
 /// The folders whose sources may use neither clocks nor files.
 const QUIET: [&str; 2] = ["crates/netspurt/src", "crates/netspurt-scenario/src"];
 
-/// The beginning of the paths that only the room `sweep` may use.
+/// The beginning of the paths that only the module `sweep` may use.
 const THREADS: &str = "std::thread";
 
-/// The one room of these crates that has threads.
+/// The only module of these crates that has threads.
 const THREADED: &str = "sweep";
 
 fn banned_paths(facts: &Facts) -> Vec<String> {
@@ -70,7 +70,7 @@ fn the_core_and_the_readers_of_scenarios_read_no_clock_and_open_nothing() {
 }
 
 #[test]
-fn one_room_of_these_crates_has_threads() {
+fn only_the_module_sweep_has_threads() {
     let mut with_threads = Vec::new();
     let files = QUIET.map(|src| root().join(src)).map(|src| (sources(&src), src));
     for (file, src) in files.iter().flat_map(|(files, src)| files.iter().map(move |one| (one, src)))
@@ -122,7 +122,7 @@ fn unsafe_code_is_where_the_table_of_borders_allows_it() {
 }
 
 #[test]
-fn unsafe_code_is_found_wherever_it_stands() {
+fn each_form_of_unsafe_code_is_found() {
     for bad in ["fn f() { unsafe { g() } }", "unsafe fn f() {}", "#[unsafe(no_mangle)] fn f() {}"] {
         assert!(is_unsafe(&Facts::of(bad, &[])), "{bad}");
     }

@@ -59,7 +59,7 @@ impl Crate {
         Crate { files }
     }
 
-    /// The file that a module is, or is part of.
+    /// Returns the file that contains a module. A file is named by its own module.
     fn file(&self, module: &[String]) -> Module {
         let mut module = module.to_vec();
         while !self.files.contains_key(&module) {
@@ -147,7 +147,8 @@ impl Crate {
         for (file, facts) in &self.files {
             let taken = facts.paths.iter().filter(|w| w.import.as_ref().is_none_or(|i| !i.public));
             let paths = taken.map(|written| (&written.path, &written.module));
-            // A single word is a name that is defined or imported here, never a module.
+            // A single word counts only if it is a name that is defined or imported here, and not a
+            // module.
             let words = facts.words.iter().map(|(word, module)| (word, module));
             let words = words.filter(|(word, module)| {
                 !self.is_module(&[&module[..], &[(*word).clone()]].concat())
@@ -203,7 +204,7 @@ fn no_file_imports_a_file_that_imports_it() {
     assert!(circles.is_empty(), "\n{}", circles.join("\n"));
 }
 
-/// A crate of files given as module and text.
+/// Makes a crate from files, each given as its module and its text.
 fn made(files: &[(&str, &str)]) -> Crate {
     let parts =
         |name: &str| module(&name.split("::").filter(|p| !p.is_empty()).collect::<Vec<_>>());
@@ -212,7 +213,7 @@ fn made(files: &[(&str, &str)]) -> Crate {
     Crate::of(files.iter().map(facts).collect())
 }
 
-/// The circles of a room `a` with these files.
+/// Returns the circles of a crate whose module `a` has the text `face` and these files.
 fn of_room(face: &str, files: &[(&str, &str)]) -> Vec<String> {
     made(&[&[("", "mod a;"), ("a", face)], files].concat()).circles()
 }

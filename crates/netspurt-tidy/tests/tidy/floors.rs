@@ -1,5 +1,5 @@
-//! Tests that imports point down. The table of floors gives each room of a crate its floor, and
-//! ARCHITECTURE.md describes each room in a line.
+//! Tests that each room imports only rooms on lower floors. ARCHITECTURE.md calls the top modules
+//! of a crate its rooms. It gives each room a floor, and describes each room in a line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use crate::source::{Facts, Written, all, module, module_of, root, text_of};
 
 type Floors = BTreeMap<String, u32>;
 
-/// The crates with floors: the name of the table, and the sources.
+/// The crates with floors, each with the name of its table and the folder of its sources.
 const CRATES: &[(&str, &str)] = &[
     ("core", "crates/netspurt/src"),
     ("drill", "crates/netspurt-drill/src"),
@@ -94,7 +94,7 @@ fn bad_imports(module: &[String], facts: &Facts, floors: &Floors) -> Vec<String>
 }
 
 #[test]
-fn imports_point_down() {
+fn rooms_import_only_rooms_of_lower_floors() {
     let text = text_of("ARCHITECTURE.md");
     for (name, folder) in CRATES {
         let (floors, src) = (floors(&text, name), root().join(folder));
@@ -142,7 +142,7 @@ fn a_good_import_is_accepted() {
 }
 
 #[test]
-fn each_way_to_a_room_above_is_found() {
+fn each_form_of_a_forbidden_import_is_found() {
     let up = ["upward: ground uses crate::left::A"];
     assert_eq!(imports_of(&["ground"], "use crate::left::A;"), up);
     assert_eq!(imports_of(&["left"], "use crate::right;"), ["sideways: left uses crate::right"]);

@@ -8,15 +8,15 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use crate::source::{OnceForEach, root, sources};
 
-/// Rooms of the core that send. They know more than an observer of packets.
+/// The top modules of the core that send. They know more than an observer of packets.
 const SENDERS: &[&str] = &["tcp", "congestion"];
 
-/// The files outside of the room `wire` that read numbers in network byte order, with what they
-/// read.
+/// The files outside of the module `wire` that read numbers in network byte order. The comments say
+/// what these files read.
 const NOT_TCP: &[&str] = &[
-    // UTF-16 with a byte-order mark.
+    // This file reads UTF-16 with a byte-order mark.
     "netspurt/src/delays/text.rs",
-    // ICMP, and the content of our own probes.
+    // This file reads ICMP, and the content of our own probes.
     "netspurt-live/src/probe/packet.rs",
 ];
 
@@ -65,7 +65,7 @@ fn says(source: &Source, word: &str) -> bool {
     source.tokens.iter().any(|token| token == word)
 }
 
-/// Whether a source adds to a variable that is called a round.
+/// Whether a source adds to a variable whose name contains `round`.
 fn counts_rounds(source: &Source) -> bool {
     source.tokens.windows(2).any(|two| two[0].to_lowercase().contains("round") && two[1] == "+")
 }
@@ -75,7 +75,7 @@ fn in_room(file: &str, room: &str) -> bool {
     file == format!("{path}.rs") || file.starts_with(&format!("{path}/"))
 }
 
-/// The files for which `is` is true, except those of senders.
+/// The files for which `is` is true, except the files of senders.
 fn observers(is: impl Fn(&Source) -> bool) -> Vec<String> {
     let all = all_sources();
     assert!(all.len() > 200, "fewer sources than expected were found");
@@ -92,7 +92,7 @@ fn one_place_unwraps_sequence_numbers() {
 }
 
 #[test]
-fn one_room_decodes_headers_of_tcp() {
+fn only_the_module_wire_decodes_headers_of_tcp() {
     let mut found = observers(|source| says(source, "from_be_bytes") || says(source, "from_be"));
     found.retain(|file| !in_room(file, "wire"));
     found.sort();
@@ -102,7 +102,7 @@ fn one_room_decodes_headers_of_tcp() {
 }
 
 #[test]
-fn one_file_of_that_room_knows_where_the_fields_are() {
+fn only_one_file_of_the_module_wire_knows_where_the_fields_of_a_header_are() {
     let found =
         observers(|source| source.tokens.windows(2).any(|two| two == ["struct", "TcpHead"]));
     assert_eq!(found, ["netspurt/src/wire/head.rs"]);
@@ -114,7 +114,7 @@ fn one_file_of_that_room_knows_where_the_fields_are() {
 }
 
 #[test]
-fn one_place_counts_rounds() {
+fn only_the_type_rounds_counts_rounds() {
     assert_eq!(observers(counts_rounds), [""; 0], "only `observe::Rounds` counts rounds");
 }
 

@@ -1,4 +1,5 @@
-//! Tests that papers are data: they contain no code, and no source names a claim.
+//! Tests that the folder `papers` contains data and no code, and that no source names a claim of a
+//! paper.
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +27,7 @@ fn is_code(file: &Path) -> bool {
 }
 
 #[test]
-fn papers_hold_data_and_no_source_knows_a_claim() {
+fn papers_contain_only_data_and_no_source_names_a_claim() {
     let mut keys = Vec::new();
     for paper in fs::read_dir(root().join("papers")).unwrap().map(Result::unwrap) {
         keys.push(paper.file_name().into_string().unwrap());

@@ -52,7 +52,7 @@ fn is_conversion(function: &Expr) -> bool {
     end.ends_with("::from") || end.ends_with("::try_from")
 }
 
-/// An integer that is written out, or its complement.
+/// Returns the value of an integer literal. A sign or a complement before the literal is ignored.
 fn literal(expr: &Expr) -> Option<u128> {
     match expr {
         Expr::Lit(lit) => match &lit.lit {
@@ -191,7 +191,7 @@ impl<'ast> Visit<'ast> for Parity {
         self.makes_id = outside;
     }
 
-    /// Arguments of a macro, where they are expressions.
+    /// Visits the arguments of a macro if all of them are expressions.
     fn visit_macro(&mut self, called: &'ast syn::Macro) {
         let arguments = Punctuated::<Expr, Token![,]>::parse_terminated;
         for argument in arguments.parse2(called.tokens.clone()).into_iter().flatten() {
@@ -206,14 +206,15 @@ fn is_ids(file: &Path) -> bool {
 }
 
 #[test]
-fn one_file_computes_with_the_bits_of_ids() {
+fn only_the_file_of_ids_computes_with_the_bits_of_ids() {
     let check = |file: &Path, text: &str| if is_ids(file) { Vec::new() } else { Parity::of(text) };
     all(&root().join("crates"), check);
 }
 
 #[test]
 fn the_file_of_ids_does_compute_with_their_bits() {
-    // In other files a field without a name follows the name of an id, so `self` becomes `id`.
+    // The check recognises an id by its name. The file of ids writes `self.0`, so the test writes
+    // `id.0` instead.
     let text = crate::source::text_of("crates/netspurt/src/ids.rs").replace("self.0", "id.0");
     let found = Parity::of(&text);
     assert!(found.len() > 5, "{found:?}");

@@ -54,7 +54,7 @@ pub fn all(folder: &Path, check: impl Fn(&Path, &str) -> Vec<String>) {
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
-/// A value that is computed once for each file, for all rules.
+/// For each file, a value that is computed once and that all rules use.
 pub struct OnceForEach<T>(LazyLock<Mutex<HashMap<PathBuf, Arc<OnceLock<T>>>>>);
 
 impl<T> OnceForEach<T> {
@@ -119,7 +119,7 @@ pub struct Facts {
     pub inline: Vec<Vec<String>>,
     /// The modules whose text is in files of their own.
     pub declared: Vec<Vec<String>>,
-    /// Functions and closures: name and lines.
+    /// Functions and closures, each with its name and its number of lines.
     pub functions: Vec<(String, usize)>,
 }
 
@@ -135,8 +135,8 @@ impl Facts {
         FACTS.with(file, |text| Facts::of(text, &module), look)
     }
 
-    /// The facts of the text of the file of `module`. The function reads tokens instead of syntax,
-    /// so that the contents of macros count as well.
+    /// The facts of `text`, the text of the file of `module`. The function reads tokens instead of
+    /// syntax, so that the contents of macros count as well.
     pub fn of(text: &str, module: &[String]) -> Facts {
         let mut facts = Facts::default();
         let tokens: TokenStream = text.parse().expect("tokens");
@@ -184,7 +184,7 @@ impl Facts {
         }
     }
 
-    /// A path, or a macro's name.
+    /// Reads a path or a macro's name. Returns the place after it.
     fn read_path(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
         let (path, next) = path_at(tokens, at);
         if punct(tokens.get(next), '!') {
@@ -200,7 +200,8 @@ impl Facts {
         next
     }
 
-    /// A definition: its name, and the lines of a function.
+    /// Reads the name of a definition, and counts the lines of a function. Returns the place after
+    /// the name.
     fn read_definition(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
         // In `const fn` and `const _`, the word `const` defines no name. A macro's name follows a
         // `!`.
@@ -216,7 +217,7 @@ impl Facts {
         place + 1
     }
 
-    /// A `mod`: its contents are one module deeper.
+    /// Reads a `mod`, whose contents are one module deeper.
     fn read_mod(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
         let Some(TokenTree::Ident(name)) = tokens.get(at + 1) else { return at + 1 };
         let inner = [module, &[name.to_string()]].concat();
@@ -229,7 +230,7 @@ impl Facts {
         at + 3
     }
 
-    /// An `extern crate`.
+    /// Reads an `extern crate`.
     fn read_extern(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
         let krate = matches!(tokens.get(at + 1), Some(TokenTree::Ident(word)) if word == "crate");
         if let (true, Some(TokenTree::Ident(name))) = (krate, tokens.get(at + 2)) {
@@ -240,7 +241,7 @@ impl Facts {
         at + 1
     }
 
-    /// A function's lines, from `fn` to the end of its body.
+    /// Counts a function's lines, from `fn` to the end of its body.
     fn read_fn(&mut self, tokens: &[TokenTree], at: usize, name: &str) {
         let signature = tokens[at..].iter().take_while(|token| !punct(Some(token), ';'));
         let body = signature.skip(2).find(|token| group(Some(token), Delimiter::Brace).is_some());
@@ -250,11 +251,11 @@ impl Facts {
         }
     }
 
-    /// The imports of a `use`, and the place after its `;`.
+    /// Reads the imports of a `use`. Returns the place of its `;`.
     fn read_use(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
         let ends = tokens[at..].iter().position(|token| punct(Some(token), ';'));
         let end = ends.map_or(tokens.len(), |length| at + length);
-        // `impl Trait + use<'a>` is something else.
+        // The `use` in `impl Trait + use<'a>` imports nothing.
         if !punct(tokens.get(at), '<') {
             let public = is_public(&tokens[..at - 1]);
             self.use_tree("", &tokens[at..end], module, public);
@@ -298,7 +299,7 @@ const KEYWORDS: &[&str] = &["crate", "self", "super", "Self"];
 const DEFINES: &[&str] =
     &["fn", "struct", "enum", "union", "trait", "type", "const", "static", "macro_rules"];
 
-/// Whether the tokens before a `use` make it public, within the crate or beyond.
+/// Whether the tokens before a `use` make it public, in the crate or also outside of the crate.
 fn is_public(before: &[TokenTree]) -> bool {
     let word = match before {
         [.., word, TokenTree::Group(scope)] if scope.delimiter() == Delimiter::Parenthesis => word,
@@ -349,7 +350,7 @@ fn behind_item(tokens: &[TokenTree], at: usize) -> usize {
     tokens[at..].iter().position(ends).map_or(tokens.len(), |length| at + length + 1)
 }
 
-/// Finds closures, wherever they are.
+/// Finds all closures.
 struct Closures<'a>(&'a mut Vec<(String, usize)>);
 
 impl<'ast> Visit<'ast> for Closures<'_> {

@@ -25,7 +25,7 @@ struct Size {
 /// Reads the types that a text defines, and their methods.
 #[derive(Default)]
 struct Types {
-    /// Names of the types defined.
+    /// The names of the defined types.
     defined: Vec<String>,
     sizes: BTreeMap<String, Size>,
 }
@@ -138,13 +138,13 @@ fn sources_of(name: &str) -> Vec<PathBuf> {
 /// The types of the sources.
 static TYPES: OnceForEach<Types> = OnceForEach::new();
 
-/// Whether a file is compiled for tests alone.
+/// Whether a file is compiled only for tests.
 fn is_test(file: &Path) -> bool {
     file.iter().any(|part| part == "tests" || part == "tests.rs" || part == "contract.rs")
 }
 
 #[test]
-fn types_are_small() {
+fn no_type_has_too_many_fields_or_methods() {
     let mut found = Vec::new();
     for name in CRATES {
         let mut types = Types::default();
@@ -168,7 +168,7 @@ fn twice(defined: &[(String, String)]) -> Vec<String> {
 }
 
 #[test]
-fn each_type_name_is_defined_once_in_the_house() {
+fn each_type_name_is_defined_once_in_all_crates() {
     let mut defined = Vec::new();
     for file in CRATES.iter().flat_map(|name| sources_of(name)).filter(|file| !is_test(file)) {
         let place = file.strip_prefix(root().join("crates")).unwrap().display().to_string();

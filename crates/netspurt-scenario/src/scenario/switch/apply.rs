@@ -31,8 +31,9 @@ fn with_place(mut problem: Problem, name: &str, key: &str) -> Problem {
     problem
 }
 
-/// Applies the settings to `config`, in the order of the definitions. `foreign` returns the message
-/// and the fix for a switch that such configurations do not have; `None` if it is to be ignored.
+/// Applies the settings to `config`, in the order of the definitions. `foreign` is called for a
+/// switch that configurations of the type `C` do not have. It returns the message and the fix of
+/// the error, or `None` if the switch is ignored.
 fn set<C: Configured>(
     name: &str,
     config: &mut C,
@@ -57,7 +58,7 @@ fn set<C: Configured>(
 /// The maximum number of octets of headers and options in a packet of ns-2.
 const NS_HEADERS_BYTES_MAX: u16 = 50;
 
-/// Returns the configuration of flow `name`'s ns-2 sender, with its settings applied.
+/// Returns the configuration of flow `name`'s ns-2 sender, with the flow's settings applied.
 pub fn ns(name: &str, spec: &TcpSpec) -> Result<NsConfig, Problem> {
     let mut config = NsConfig::default();
     set(name, &mut config, spec, |switch| {
@@ -92,8 +93,8 @@ pub fn ns(name: &str, spec: &TcpSpec) -> Result<NsConfig, Problem> {
     Ok(config)
 }
 
-/// Returns the configuration of flow `name`'s byte-sequenced connection: `base` with its settings
-/// applied.
+/// Returns the configuration of flow `name`'s byte-sequenced connection: `base` with the flow's
+/// settings applied.
 pub fn rfc(name: &str, base: &RfcConfig, spec: &TcpSpec) -> Result<RfcConfig, Problem> {
     let mut config = *base;
     check_duplicate_bounds(name, spec)?;
@@ -110,9 +111,9 @@ pub fn rfc(name: &str, base: &RfcConfig, spec: &TcpSpec) -> Result<RfcConfig, Pr
     contradiction(name, &config).map_or(Ok(config), Err)
 }
 
-/// Returns the configuration of the kernel for flow `name`: `base` with its settings applied. With
-/// `both_ends`, both endpoints run the kernel's TCP, so a switch that the kernel does not have is
-/// an error.
+/// Returns the configuration of the kernel for flow `name`: `base` with the flow's settings
+/// applied. With `both_ends`, both endpoints run the kernel's TCP, so a switch that the kernel does
+/// not have is an error.
 pub fn kernel(
     name: &str,
     base: &KernelTcp,

@@ -1,5 +1,4 @@
-//! The switches of congestion control: the algorithm, its slow start, and how its window is
-//! counted.
+//! The switches of congestion control: the algorithm, its slow start, and the rules for cwnd.
 
 use netspurt::congestion::{
     CongestionConfig, CubicConfig, HyStartConfig, NO_ABC_LIMIT, RenoConfig, SlowStartExit,
@@ -262,8 +261,8 @@ pub fn congestion_called(word: &str, config: &RfcConfig) -> Option<CongestionCon
 }
 
 /// Adapts the algorithm `named` to replace `before`. If `before` is CUBIC without a limit on the
-/// growth by one ACK, a Reno or Westwood that replaces it has no limit and no early exit from slow
-/// start.
+/// growth by one ACK, and `named` is Reno or Westwood, the result has no such limit and no early
+/// exit from slow start.
 fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> CongestionConfig {
     if let Some(reno) = reno_mut(&mut named).filter(|_| grows_freely(before)) {
         reno.abc_limit_segs = Some(NO_ABC_LIMIT);

@@ -31,7 +31,7 @@ pub struct Switch {
 #[derive(Clone, Copy, Debug)]
 pub struct Access<C: 'static> {
     via: Via<C>,
-    /// The kernel's bounds, if they are narrower than those of the switch's kind.
+    /// The kernel's bounds, if they are narrower than the bounds of the switch's kind.
     bounds: Option<[u64; 2]>,
 }
 
@@ -46,7 +46,8 @@ enum Via<C: 'static> {
 /// How a switch is read and written if no single field of the configuration holds its value.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule<C: 'static> {
-    /// Returns the value; `None` if the configuration does not have the switch at present.
+    /// Returns the value; `None` if the switch does not apply to this configuration, for example to
+    /// its congestion control algorithm.
     pub read: fn(&C) -> Option<SwitchValue>,
     /// Sets the value.
     pub write: fn(&mut C, &SwitchValue) -> Result<(), Refusal>,
@@ -154,17 +155,18 @@ impl Configured for KernelTcp {
 }
 
 impl Switch {
-    /// Makes a switch that no configuration has so far.
+    /// Makes a switch that belongs to no configuration yet.
     pub const fn new(key: &'static str, doc: &'static str, kind: SwitchKind) -> Self {
         Self { key, doc, kind, ns: None, rfc: None, kernel: None }
     }
 
-    /// Makes a boolean switch that no configuration has so far.
+    /// Makes a boolean switch that belongs to no configuration yet.
     pub const fn flag(key: &'static str, doc: &'static str) -> Self {
         Self::new(key, doc, SwitchKind::Flag)
     }
 
-    /// Makes a switch whose values are the words of `T`, and that no configuration has so far.
+    /// Makes a switch whose values are the words of `T`. The switch belongs to no configuration
+    /// yet.
     pub const fn word<T: Words>(key: &'static str, doc: &'static str) -> Self {
         Self::new(key, doc, SwitchKind::Word(words::<T>))
     }

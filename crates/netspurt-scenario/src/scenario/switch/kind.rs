@@ -34,7 +34,7 @@ pub struct SwitchPart {
     pub doc: &'static str,
     /// The values that it takes.
     pub kind: SwitchKind,
-    /// Whether the table must have it.
+    /// Whether the table must have this key.
     pub needed: bool,
 }
 
@@ -71,7 +71,7 @@ pub enum SwitchKind {
     },
     /// One of several words.
     Word(fn() -> Vec<Word>),
-    /// One of several words, or a congestion control algorithm that is not the core's.
+    /// One of several words, or a congestion control algorithm that the core does not have.
     Algorithm(fn() -> Vec<Word>),
     /// A timer as text, as in `linux:rto_min=50ms`.
     Timer,
@@ -80,7 +80,8 @@ pub enum SwitchKind {
 }
 
 impl SwitchUnit {
-    /// Reads a text, for a unit that is written as text.
+    /// Reads a text with a number and this unit. Returns `None` for a unit that is written as a
+    /// plain number.
     fn parse(self, text: &str) -> Option<Result<u64, UnitError>> {
         match self {
             Self::Segments => Some(text.parse().map(|SegmentCount(n)| n)),
@@ -90,7 +91,7 @@ impl SwitchUnit {
         }
     }
 
-    /// How many of this unit make 1, for a unit that is written as a plain number.
+    /// The number of steps of this unit from 0 to 1: 100 for hundredths, 2 for halves.
     const fn steps(self) -> u32 {
         match self {
             Self::Hundredths => 100,
@@ -99,7 +100,7 @@ impl SwitchUnit {
         }
     }
 
-    /// The number as a fraction.
+    /// Converts a number of this unit to a plain number.
     #[expect(clippy::cast_precision_loss, reason = "bounds lie far below 2^53")]
     fn fraction(self, number: u64) -> f64 {
         number as f64 / f64::from(self.steps())
@@ -184,7 +185,7 @@ impl SwitchKind {
     }
 
     /// Returns the text of the algorithm in another language that `text` names; `None` if the kind
-    /// allows no such algorithm, or `text` names none.
+    /// allows no such algorithm, or if `text` does not name one.
     fn foreign<E: de::Error>(&self, text: &str) -> Option<Result<&'static str, E>> {
         let Self::Algorithm(_) = self else { return None };
         let found = CongestionConfig::foreign(text)?;
@@ -236,8 +237,8 @@ fn timer_schema() -> Schema {
     json_schema!({ "anyOf": [own, foreign_schema(&FOREIGN_TIMERS.offered())] })
 }
 
-/// Makes the JSON Schema for texts of algorithms that are not the core's: a file and a name in it,
-/// or one of the words `offered`.
+/// Makes the JSON Schema for texts of algorithms that the core does not have: a file and a name in
+/// it, or one of the words `offered`.
 fn foreign_schema(offered: &[String]) -> Schema {
     let place = "[^:=]+:[A-Za-z_][A-Za-z0-9_]* *(:.+)?";
     let pattern = match offered {
@@ -319,7 +320,7 @@ impl<'de> DeserializeSeed<'de> for &SwitchKind {
 struct KindVisitor<'a>(&'a SwitchKind);
 
 impl KindVisitor<'_> {
-    /// A number that is written with a fraction.
+    /// Reads a number that may have a fraction.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
     fn fraction<E: de::Error>(&self, unit: SwitchUnit, number: f64) -> Result<SwitchValue, E> {
         let SwitchKind::Number { min, max, .. } = *self.0 else { unreachable!("a number's kind") };
@@ -340,7 +341,7 @@ impl KindVisitor<'_> {
         Ok(SwitchValue::Number(steps_rounded as u64))
     }
 
-    /// A text for a number of `unit`.
+    /// Reads a text with a number of `unit`.
     fn quantity<E: de::Error>(&self, unit: SwitchUnit, text: &str) -> Result<SwitchValue, E> {
         let SwitchKind::Number { min, max, .. } = *self.0 else { unreachable!("a number's kind") };
         let Some(read) = unit.parse(text) else {
@@ -380,7 +381,7 @@ impl<'de> Visitor<'de> for KindVisitor<'_> {
                 unit: unit @ (SwitchUnit::Hundredths | SwitchUnit::Halves),
                 ..
             } => self.fraction(unit, number as f64),
-            // A bare number gets the error that its text would get: the unit is missing.
+            // A number without quotes gets the same error as a text without a unit.
             SwitchKind::Number { unit, .. } => self.quantity(unit, &number.to_string()),
             SwitchKind::Word(_) | SwitchKind::Algorithm(_) | SwitchKind::Timer => Err(E::custom(
                 with_fix(&format!("wrong type: `{number}` is not a word"), &self.0.to_string()),

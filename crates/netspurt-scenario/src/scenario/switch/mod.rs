@@ -1,8 +1,9 @@
-//! The switches of a TCP connection. Each is defined once, in a table by its theme: key, kind and
-//! bounds, a line of documentation, and its place in each sender's configuration. The parser, the
-//! JSON Schema, the resolved scenario, `--set`, scripts, error messages, sweeps and the tables in
-//! the documentation are made from these definitions. A profile is a configuration, and the values
-//! of its switches are read from this configuration.
+//! The switches of a TCP connection. Each switch is defined once, in the table of its theme. The
+//! definition has the key, the kind and bounds, a line of documentation, and the place of the
+//! switch in each sender's configuration. The parser, the JSON Schema, the resolved scenario,
+//! `--set`, scripts, error messages, sweeps and the tables in the documentation are made from these
+//! definitions. A profile is a configuration, and the values of its switches are read from this
+//! configuration.
 
 mod apply;
 mod congestion;

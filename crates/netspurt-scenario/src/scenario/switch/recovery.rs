@@ -32,7 +32,7 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Small(&mut c.dup_thresh))
     .kernel(|c| Field::Small(&mut c.dup_thresh))
-    // `tcp_max_reordering`.
+    // The maximum is the default of Linux's `tcp_max_reordering`.
     .kernel_bounds(1, 300),
     Switch::flag(
         "limited_transmit",

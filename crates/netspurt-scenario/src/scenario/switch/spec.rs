@@ -1,4 +1,4 @@
-//! The table `tcp` of a flow: its settings, by switch.
+//! The table `tcp` of a flow: the settings of its switches.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -45,7 +45,7 @@ impl TcpSpec {
     }
 }
 
-/// A key of the table `tcp`, or of a table in it.
+/// What a key of the table `tcp`, or of a table in `tcp`, refers to.
 #[derive(Clone, Copy)]
 enum Lead {
     Switch(usize, &'static Switch),
@@ -113,7 +113,7 @@ impl<'de> Deserialize<'de> for TcpSpec {
     }
 }
 
-/// A table of `tcp`, or `tcp` itself, for writing.
+/// Writes a table of `tcp`, or `tcp` itself.
 struct Shown<'a> {
     spec: &'a TcpSpec,
     table: Option<&'static str>,
@@ -172,7 +172,8 @@ fn table_schema(table: Option<&str>, generator: &mut SchemaGenerator) -> Schema 
         let schema = match lead {
             Lead::Switch(_, switch) => {
                 let mut schema = switch.kind.schema(generator);
-                // The target of a reference keeps its own description.
+                // A reference to another schema is wrapped. Otherwise the description of the switch
+                // would replace the description of that schema.
                 if let Some(reference) = schema.remove("$ref") {
                     schema = json_schema!({ "allOf": [{ "$ref": reference }] });
                 }

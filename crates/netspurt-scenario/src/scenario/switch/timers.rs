@@ -12,8 +12,8 @@ use super::kind::{SwitchKind, SwitchPart};
 use super::value::SwitchValue;
 use super::words::clock_words;
 
-/// The switches. Clocks come first, because the timer counts in their units; the estimator comes
-/// before its bounds.
+/// The switches. The clocks come first, because the timer counts in their ticks. The estimator
+/// comes before its bounds.
 pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "clock",

@@ -15,8 +15,8 @@ pub enum SwitchValue {
     Table(Vec<(&'static str, SwitchValue)>),
 }
 
-/// The message of the panic about a value whose kind is not that of its switch. This never happens,
-/// because the reader of scenarios checks the kind.
+/// The message of the panic about a value that has another kind than its switch. This never
+/// happens, because the reader of scenarios checks the kind.
 const ANOTHER_KIND: &str = "a value is of its switch's kind";
 
 impl SwitchValue {
@@ -41,7 +41,7 @@ impl SwitchValue {
         u32::try_from(self.number()).expect(ANOTHER_KIND)
     }
 
-    /// The word or the text, if the value is not a table.
+    /// Returns the word or the text; `None` for any other value.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Word(word) => Some(word),
@@ -50,7 +50,8 @@ impl SwitchValue {
         }
     }
 
-    /// The value of `key`, in a table.
+    /// Returns the value of `key` in a table. Returns `None` if the value is no table or has no
+    /// such key.
     pub fn part(&self, key: &str) -> Option<&SwitchValue> {
         match self {
             Self::Table(parts) => parts.iter().find(|(known, _)| *known == key).map(|(_, v)| v),

@@ -12,13 +12,14 @@ use super::value::SwitchValue;
 pub const WINDOW_MAX_BYTES: u64 = 1 << 30;
 
 /// The largest window that can be set for a kernel. A kernel offers about half of its buffer as
-/// window, so this maximum is half of TCP's.
+/// window, so this maximum is half of TCP's maximum.
 const KERNEL_WINDOW_MAX_BYTES: u64 = 1 << 29;
 
 /// The smallest window that can be set for a kernel.
 const KERNEL_WINDOW_MIN_BYTES: u64 = 4096;
 
-/// Returns the segments of the initial window of a connection whose two ends have `config`.
+/// Returns the number of segments in the initial window of a connection. Both ends of the
+/// connection have `config`.
 pub fn initial_segs(config: &RfcConfig) -> u64 {
     InitialWindow::of(config).segs(full_payload(config.mss, config.timestamps).into())
 }

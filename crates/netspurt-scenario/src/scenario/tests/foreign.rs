@@ -130,7 +130,7 @@ fn a_fault_ends_its_run_immediately() {
 }
 
 #[test]
-fn labels_of_a_sweep_are_readable_texts() {
+fn labels_of_a_sweep_have_no_fingerprints() {
     let over = r#"
         [sweep.over.timer]
         path = "flows.x.tcp.rto.estimator"

@@ -1,4 +1,4 @@
-//! Tests of flows that have an end on the kernel's TCP, and of applications that pause.
+//! Tests of flows that have an end with the kernel's TCP, and of applications that pause.
 
 use netspurt::ids::FlowId;
 use netspurt::plan::{KernelProfile, NetworkEnd};
@@ -121,7 +121,7 @@ fn the_options_of_a_kernels_flow_are_written_out_and_read_back() {
 }
 
 #[test]
-fn one_end_may_be_a_kernel_and_the_other_the_model() {
+fn one_end_may_use_the_kernel_and_the_other_end_the_model() {
     let text = "endpoint = [\"model\", \"kernel\"]\nprofile = \"linux-6\"";
     let network = with(text).unwrap().network();
     assert!(matches!(network.ends[0].0, NetworkEnd::Model(_)));
@@ -151,7 +151,7 @@ fn connections_of_programs_come_after_all_flows() {
 }
 
 #[test]
-fn nodes_of_programs_are_the_ends_of_the_links_or_set_by_name() {
+fn programs_run_at_the_outer_nodes_or_at_the_named_nodes() {
     let wires = "stop = \"1 s\"\n[path]\nnodes = [\"a\", \"b\", \"c\"]\nlinks = [{ rate = \"1 Mbit/s\" }, { rate = \"1 Mbit/s\" }]";
     let ends = |side, peer| {
         let scenario = Scenario::for_programs("x", wires, vec![], &[], &[], [side, peer]);
@@ -188,7 +188,7 @@ fn a_flow_with_a_kernels_end_is_not_simulated() {
 }
 
 #[test]
-fn an_application_that_pauses_writes_that_long_after_the_connection_is_open() {
+fn an_application_with_a_pause_writes_when_the_pause_after_the_opening_ends() {
     let written = |profile: &str| {
         let text = format!("profile = \"{profile}\"\nstart = \"1 s\"\npause = \"1.5 s\"");
         let results = run(&with(&text).unwrap());
@@ -210,7 +210,7 @@ fn an_application_that_pauses_writes_that_long_after_the_connection_is_open() {
 }
 
 #[test]
-fn a_packet_of_ipv6_is_as_large_and_carries_twenty_octets_less() {
+fn an_ipv6_packet_carries_twenty_octets_less_than_an_ipv4_packet_of_the_same_size() {
     let smss = |text: &str| {
         let network = with(text).unwrap().network();
         let ends = netspurt::record::flow_addresses(&network.names).next().unwrap();

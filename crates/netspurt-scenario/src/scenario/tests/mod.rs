@@ -214,7 +214,7 @@ fn the_table_of_links_counts_only_packets_sent_before_the_end() {
             _ => panic!("no {name}"),
         };
         // Links are in the order of the file, each with a row for forward and one for reverse. So
-        // row 2 is the modem's forward direction.
+        // row 2, counted from 0, is the modem's forward direction.
         let nanos = i128::from(results.stop().as_nanos());
         let bits = i128::from(number("carried_bytes")[2]) * 8;
         assert!(bits * 1_000_000_000 <= 9600 * nanos, "{bits} bits by {stop}");
@@ -312,7 +312,7 @@ fn echo_probes_and_limits_are_written_out_and_run_the_same_again() {
     assert_ne!(run(&other).digest(), run(&scenario).digest(), "the seed decides the draws");
 }
 
-/// A link that loses one packet in a hundred, with a queue that is never full.
+/// The link loses one packet in a hundred, and its queue is never full.
 #[test]
 fn westwood_is_faster_than_reno_over_a_link_that_loses_packets_at_random() {
     let text = r#"
@@ -339,7 +339,7 @@ fn westwood_is_faster_than_reno_over_a_link_that_loses_packets_at_random() {
     assert!(3 * westwood < 2 * reno, "westwood {westwood} s, reno {reno} s");
 }
 
-/// The value of the one flow in a column of `flows`, of whole numbers.
+/// Returns the only flow's value in a column of whole numbers of the table `flows`.
 fn number(results: &Results, name: &str) -> i64 {
     match results.table("flows").unwrap().column(name) {
         Some(netspurt::record::Data::OptionalI64(values)) => values[0].expect("a number"),
@@ -383,7 +383,7 @@ fn the_time_before_a_retransmitted_syn_counts_as_waiting() {
 }
 
 /// Ten segments leave at 0.1 s, and their ACKs are lost. At 0.3 s the tail loss probe sends the
-/// eleventh segment, which is the last one.
+/// eleventh segment, which is the last segment.
 #[test]
 fn a_probe_that_sends_the_last_octets_ends_the_time_limited_by_cwnd() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
@@ -419,7 +419,7 @@ fn a_flow_that_gave_up_repairs_nothing_afterwards() {
 }
 
 #[test]
-fn a_flow_that_gave_up_is_reported_as_such() {
+fn the_table_of_flows_reports_a_flow_that_gave_up() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let dead = scenario.with(&[
         ("links.l.loss", "[{ probability = 1.0 }, \"none\"]"),

@@ -1,4 +1,4 @@
-//! Tests of links whose values change along timelines and files.
+//! Tests of links whose values change with time, by timelines or by files.
 
 use netspurt::units::Duration;
 
@@ -7,7 +7,7 @@ use crate::scenario::FollowedEnd;
 use super::slips::Slip;
 use super::*;
 
-/// Mistakes in losses over time and in handovers.
+/// Mistakes in opportunities, in losses that change with time, and in handovers.
 pub(super) const SLIPS: &[Slip] = &[
     ["\"9600 bit/s\"", "{ opportunities = [] }", "a last instant above zero", "as in [\"1 ms\""],
     [
@@ -77,7 +77,7 @@ pub(super) const SLIPS: &[Slip] = &[
 /// This changes neither the results nor the number of wake-ups. Here the delay sometimes falls by
 /// more than the time between two frames.
 #[test]
-fn a_link_with_a_changing_delay_hands_on_frames_ahead_of_time() {
+fn passing_frames_ahead_of_time_changes_no_result_if_the_delay_changes() {
     let text = r#"
         stop = "60 s"
         [links]
@@ -180,7 +180,7 @@ fn a_file_set_from_outside_overrides_the_scenarios_values_but_not_other_settings
 }
 
 #[test]
-fn a_followed_file_that_ends_before_the_run_is_noted() {
+fn a_followed_file_that_ends_before_the_run_is_listed() {
     let text = CHAIN.replace("delay = \"150 ms\"", "follows = \"pass.toml\"");
     let ends = |stop: &str, pass: &str| {
         let files = vec![("pass.toml".to_owned(), pass.to_owned())];

@@ -72,7 +72,7 @@ app     = { reply = "15 kB" }
     assert!(sum(&population, "retransmissions") > 0, "something was lost");
     let [starts, ends] = ["start_ns", "finished_ns"].map(|name| whole(sums, name));
     // Each connection has two rows, one for each direction. The first row has the instant of the
-    // opening, and the second one has that of the last acknowledgment.
+    // opening. The second row has the instant of the last acknowledgment.
     let pairs = starts.chunks(2).zip(ends.chunks(2));
     let spans: Vec<i64> = pairs.map(|(starts, ends)| ends[1] - starts[0]).collect();
     assert_eq!(connections(&population, "duration_ns"), spans);
@@ -141,7 +141,7 @@ fn a_population_uses_the_share_of_the_link_that_its_load_asks_for() {
 }
 
 #[test]
-fn sizes_come_from_a_file() {
+fn the_sizes_of_a_population_are_read_from_a_file() {
     let text = WEB.replace("\"lognormal:median=4 kB,sigma=1\"", "{ follows = \"pages.txt\" }");
     let files = [("pages.txt".to_owned(), "1 kB\n\n3000 B\n".to_owned())];
     let scenario = Scenario::parse_with("web.toml", &text, files.to_vec()).unwrap();
@@ -204,7 +204,7 @@ fn an_incomplete_connection_counts_as_longer_than_all_others() {
 /// Of nine connections, no connection is above the quantile of 90 %. Of ten connections, one
 /// connection is.
 #[test]
-fn a_quantile_exists_only_with_a_connection_above_it() {
+fn a_quantile_is_recorded_only_if_a_connection_is_above_it() {
     let of = |count: &str| {
         let values = [("populations.web.most", count), ("populations.web.arrivals", "every:1s")];
         let results = results(&values);
@@ -304,7 +304,7 @@ fn segments_of_connections_are_recorded_under_their_names() {
 }
 
 #[test]
-fn a_population_of_the_kernels_has_the_connections_that_a_simulation_draws() {
+fn a_population_of_the_kernel_has_the_same_connections_as_a_simulated_population() {
     let simulated = results(&[]);
     let scenario = Scenario::parse("web.toml", WEB).unwrap();
     let kernel =

@@ -84,8 +84,8 @@ fn a_reply_of_several_windows_begins_before_it_is_complete() {
     let results = results(&[("flows.web.app.reply", "99912 B"), ("flows.web.app.requests", "1")]);
     let requests = results.table("requests").unwrap();
     assert_eq!(ms(requests, "first_ns"), [45]);
-    // The first round has ten segments, the second one twenty, and the third one the rest. So the
-    // reply takes two more round trips.
+    // The first round has ten segments, the second round twenty, and the third round the rest. So
+    // the reply takes two more round trips.
     assert_eq!(ms(requests, "complete_ns"), [85]);
 }
 

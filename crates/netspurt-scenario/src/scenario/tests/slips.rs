@@ -13,7 +13,8 @@ fn the_error_for_an_unknown_key_shows_its_place_and_the_nearest_known_key() {
     assert_eq!(error.key, "flows.x.tcp.recovry");
 }
 
-/// A replacement in the text, and what the error and its fix say.
+/// A mistake: the text that is replaced, the wrong text in its place, and parts of the error's
+/// message and fix.
 pub(super) type Slip = [&'static str; 4];
 
 const SLIPS: &[Slip] = &[
@@ -63,7 +64,7 @@ const SLIPS: &[Slip] = &[
     ["tcp  = {", "record = { spy = [\"a\"] }\ntcp  = {", "unknown key `record`", "known here"],
 ];
 
-/// Mistakes in managed queues, in the form of the list above.
+/// Mistakes in managed queues, in the form of `SLIPS`.
 const SLIPS_OF_ALGORITHMS: &[Slip] = &[
     ["\"3 packets\"", "{ codle = {} }", "unknown key `codle`", "did you mean `codel`?"],
     ["\"3 packets\"", "{}", "exactly one AQM", "`fq-codel`"],
@@ -123,7 +124,7 @@ const SLIPS_OF_SIZE: &[Slip] = &[
     ["[links]", "[dumbbell]\npairs = 4294967295\n[links]", "out of range", "to 100000"],
 ];
 
-/// Mistakes in links with an MTU and in reassembly, in the form of the list above.
+/// Mistakes in links with an MTU and in reassembly, in the form of `SLIPS`.
 const SLIPS_OF_MTU: &[Slip] = &[
     [
         "queue = \"3 packets\"",
@@ -175,7 +176,7 @@ fn a_route_that_takes_no_time_is_refused() {
         text.replace("150 ms", "0 ms"),
         // From 5 s on, the route takes no time. This is a mistake, too.
         text.replace("\"150 ms\"", "{ timeline = [[\"0 s\", \"10 ms\"], [\"5 s\", \"0 s\"]] }"),
-        // 8000 bits in less than 10^-9 s.
+        // At this rate 8000 bits take less than 10^-9 s.
         text.replace("150 ms", "0 ms").replace("unlimited", "900000 Tbit/s"),
     ] {
         let error = Scenario::parse("x.toml", &standstill).unwrap_err();
@@ -216,7 +217,7 @@ fn the_error_for_a_value_set_from_outside_names_the_setting() {
     assert_eq!((&*error.key, &*error.value), ("links.modem.rate", "0 bit/s"));
     let error = set("flows.x.tpc.recovery", "tahoe").unwrap_err();
     assert!(error.to_string().contains("unknown key `tpc`"), "{error}");
-    // A mistake in the file itself is shown in the file.
+    // If several values are set, the error is about the wrong value.
     let error = Scenario::parse("x.toml", CHAIN).unwrap();
     let error = error.with(&[("seed", "3"), ("flows.x.to", "nowhere")]).unwrap_err();
     assert!(error.message.contains("`nowhere`"), "{error}");
@@ -236,7 +237,7 @@ fn an_unknown_name_in_a_setting_is_blamed_on_the_setting() {
     );
     assert!(setting(&[("flows.x.send", "1 segment")]).ends_with("the file has bulk, short"));
     assert!(setting(&[("links.x.rate", "1 Mbit/s")]).starts_with("no link `x`"));
-    // A flow that is set as a whole is complete.
+    // Settings may also add a new flow with all keys that it needs.
     let scenario = Scenario::parse("x.toml", DUMBBELL).unwrap();
     let whole = [("flows.x.from", "west1"), ("flows.x.to", "east1")];
     assert!(scenario.with(&whole).is_ok());
@@ -405,7 +406,7 @@ fn errors_in_nested_settings_give_the_key_and_the_value() {
     }
 }
 
-/// The key, and the marked text, of the mistake in `text`.
+/// Returns the key of the mistake in `text`, and the part of the text that the error marks.
 fn marked(text: &str) -> (String, String) {
     let error = Scenario::parse("x.toml", text).expect_err(text);
     let place = error.place.clone().unwrap_or_else(|| panic!("no place: {error}"));
@@ -491,7 +492,7 @@ fn a_mistake_in_a_list_is_marked_at_its_entry() {
 }
 
 #[test]
-fn names_are_not_empty_fit_in_a_line_and_belong_to_one_flow() {
+fn empty_names_names_with_line_breaks_and_names_of_two_flows_are_refused() {
     let second = "[flows.\"y.0\"]\nfrom = \"a\"\nto = \"c\"\n[flows.y]\ncount = 2\nfrom";
     let two = CHAIN.replace("[flows.x]\nfrom", second);
     let (key, mark) = marked(&two);

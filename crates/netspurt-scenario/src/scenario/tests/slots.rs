@@ -1,4 +1,4 @@
-//! Tests of links over low satellites, whose delays are drawn for each slot.
+//! Tests of links over satellites in low orbits. The delays of these links are drawn for each slot.
 
 use toml::Value;
 
@@ -68,7 +68,7 @@ fn delays(scenario: &Scenario) -> Vec<(f64, f64)> {
 }
 
 #[test]
-fn each_slot_has_a_delay_of_its_own_and_drifts() {
+fn each_slot_has_its_own_delay_and_the_delay_drifts_during_the_slot() {
     let text = path("{ drift = \"1 ms\" }");
     let scenario = Scenario::parse("x", &text).unwrap();
     let points = delays(&scenario);
@@ -100,7 +100,7 @@ fn successive_probes_differ_by_the_jitter() {
 }
 
 #[test]
-fn a_link_behaves_the_same_by_slots_and_by_the_file_made_from_them() {
+fn a_link_with_slots_behaves_as_a_link_that_follows_the_file_made_from_the_slots() {
     let text = path(
         "{ drift = \"1 ms\", jitter = { difference = \"2 ms\" }, share = [0.1, 1], \
          spike = { height = [\"15 ms\", \"25 ms\"], lasts = [\"50 ms\", \"300 ms\"] }, \
@@ -116,7 +116,7 @@ fn a_link_behaves_the_same_by_slots_and_by_the_file_made_from_them() {
     let followed = Scenario::parse_with("y", &follows, files).unwrap();
     let digest = |scenario: &Scenario| run(scenario).digest();
     assert_eq!(digest(&slots), digest(&followed));
-    // Another seed gives another link.
+    // Another seed gives the link other delays, rates and handovers.
     assert_ne!(digest(&slots), digest(&slots.with(&[("seed", "2")]).unwrap()));
     // The dead times do not overlap.
     let dead: Vec<_> = slots.network().links[0].handovers.clone();

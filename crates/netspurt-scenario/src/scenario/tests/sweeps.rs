@@ -34,7 +34,7 @@ fn every_combination_is_a_case_and_the_last_name_varies_fastest() {
 }
 
 #[test]
-fn a_range_has_both_its_ends_and_its_unit() {
+fn a_range_includes_both_ends_and_keeps_its_unit() {
     let delay =
         |rest: &str| labels(&format!("over.d = {{ path = \"links.modem.delay\", {rest} }}"));
     assert_eq!(delay("from = \"10 ms\", to = \"40 ms\", count = 3"), ["10 ms", "25 ms", "40 ms"]);
@@ -113,7 +113,7 @@ fn a_combination_is_identified_by_its_values_and_not_by_its_seed() {
 }
 
 #[test]
-fn sweeps_of_other_values_or_names_are_other_sweeps() {
+fn sweeps_with_different_values_or_names_have_different_fingerprints() {
     let over = [
         "{ x = { \"links.modem.rate\" = \"1 kbit/s\", stop = \"5 s\" }, y = {} }",
         "{ x = { \"links.modem.rate\" = \"1 kbit/s\" }, y = { stop = \"5 s\" } }",

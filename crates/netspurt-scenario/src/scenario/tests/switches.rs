@@ -45,8 +45,8 @@ fn text(switch: &Switch, value: &SwitchValue) -> String {
     toml::Value::try_from(Written(&switch.kind, value)).unwrap().to_string()
 }
 
-/// For each switch and each value that differs from its value in `config`: the switch, the changed
-/// `config`, and the value as text.
+/// Changes one switch of `config` at a time. Returns for each change the switch, the changed
+/// configuration, and the new value as text.
 fn changed(config: &RfcConfig) -> Vec<(&'static str, RfcConfig, String)> {
     let mut changes = Vec::new();
     for switch in all() {
@@ -63,13 +63,13 @@ fn changed(config: &RfcConfig) -> Vec<(&'static str, RfcConfig, String)> {
 }
 
 #[test]
-fn a_written_switch_is_read_back_and_set_unchanged() {
+fn every_value_of_a_switch_is_written_and_read_back_unchanged() {
     for profile in [Profile::Rfc2026, Profile::Plain, Profile::Linux6, Profile::Reno1998] {
         for (key, changed, text) in changed(&profile.rfc().unwrap()) {
             match tcp_config(profile.word(), &[(key, &text)]) {
                 Ok(TcpConfig::Rfc(read)) => assert_eq!(*read, changed, "{key} = {text}"),
                 Ok(TcpConfig::Ns(_)) => panic!("no profile of ns-2's"),
-                // These switches always contradict another switch.
+                // Only these switches may contradict another switch.
                 Err(slip) => assert!(
                     ["recovery", "sack", "timestamps", "rto.sampling", "receive.autotuning"]
                         .contains(&key)
@@ -138,7 +138,7 @@ fn every_profile_is_reached_from_every_other_by_its_switches() {
 }
 
 #[test]
-fn the_schema_has_each_switch_with_its_line() {
+fn the_schema_has_each_switch_with_its_line_of_documentation() {
     let schema = schema();
     let tcp = &schema["$defs"]["TcpSpec"];
     for switch in all() {
