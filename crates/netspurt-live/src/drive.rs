@@ -80,7 +80,8 @@ pub struct Log {
 
 /// An observer of the real packets in a run.
 pub trait Watch {
-    /// Processes an event on the path. `octets` is the packet, if a real packet was seen.
+    /// Processes an event on the path. If the event says that a packet was seen, and the observer
+    /// captures, `octets` has the packet. Otherwise `octets` is `None`.
     fn event(&mut self, event: &Event<Segment>, octets: Option<&[u8]>);
     /// Whether the observer needs the octets of packets.
     fn captures(&self) -> bool;
@@ -92,8 +93,8 @@ pub trait Watch {
         packet: (&[u8], Shape),
         out: &mut Vec<Segment>,
     );
-    /// Writes the octets of a packet from an end in the simulator. Its sequence numbers are those
-    /// of the wire.
+    /// Writes the octets of a packet from an end in the simulator. The sequence numbers of
+    /// `segment` are those of the wire.
     fn encode(&mut self, segment: &Segment, out: &mut Vec<u8>);
     /// Called when a packet was delivered to its host.
     fn delivered(&mut self, due: Time, segment: &Segment);
@@ -122,7 +123,7 @@ pub struct Driver {
     programs: Option<FlowId>,
     /// The driver stops waiting when this descriptor is readable.
     wake: Option<OwnedFd>,
-    /// Whether the hosts have nothing more to send.
+    /// This flag is set when the hosts have nothing more to send.
     quiet: Option<Arc<AtomicBool>>,
 }
 
@@ -229,7 +230,8 @@ impl Driver {
 
     /// Reads one batch at each port, and lets the packets enter in the order of the kernel's
     /// timestamps. Returns whether more packets may wait at the ports. A packet whose timestamp
-    /// lies before the logical time enters now, because logical time never goes back.
+    /// lies before the logical time enters at the current logical time, because logical time never
+    /// goes back.
     fn read(&mut self, watch: &mut dyn Watch) -> io::Result<bool> {
         let mut more = false;
         self.arrivals.clear();
@@ -268,7 +270,7 @@ impl Driver {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let unix_ns = u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX);
         let (end, port) = &self.ports[place];
-        // A program in the simulator needs no octets.
+        // If the peer is an end in the simulator, the peer needs no octets.
         let real = self.ports.iter().any(|(other, _)| *other == end.peer());
         let keeps = real || watch.captures();
         let mut segments = std::mem::take(&mut self.post.segments);

@@ -53,7 +53,8 @@ fn passing(octets: &[u8], at: Time) -> Option<Passing> {
 }
 
 impl Connections {
-    /// Starts without connections. Only the first `connections_max` get a flow of their own.
+    /// Starts without connections. Only the first `connections_max` connections get a flow of their
+    /// own.
     pub fn new(connections_max: usize) -> Self {
         let flows = Flows::new(Lifetimes::default());
         Self { flows, seen: Vec::new(), connections_max, others: 0 }
@@ -190,7 +191,7 @@ mod tests {
 
     fn packet(from: u16, to: u16, seq: u32, flags: Flags) -> Vec<u8> {
         let segment = Segment { seq, flags, ..Segment::default() };
-        // The listening host is the second.
+        // The second host listens; only its ports are below 1000.
         let address = |port: u16| if port < 1000 { [10, 0, 0, 2] } else { [10, 0, 0, 1] };
         let [source, destination] = [from, to].map(|port| (address(port), port).into());
         let mut octets = Vec::new();

@@ -19,7 +19,8 @@ use super::programs::ProgramsOrder;
 use crate::sandbox::end_with;
 use crate::sys::{self, Unshared};
 
-/// The exit status if the program could not be started at all, as in `env` and `timeout`.
+/// The exit status if netspurt failed before it could start the program. The commands `env` and
+/// `timeout` use the same status if they fail themselves.
 const FAILED: i32 = 125;
 const NOT_RUN: i32 = 126;
 const NOT_FOUND: i32 = 127;
@@ -47,7 +48,7 @@ impl Ended {
     }
 }
 
-/// The maximum number of checks, 10 ms apart, until a server listens.
+/// How many times init checks, every 10 ms, whether the server listens.
 const LISTEN_STEPS: u32 = 500;
 
 /// Runs as the holder and never returns.

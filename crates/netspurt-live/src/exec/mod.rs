@@ -179,7 +179,7 @@ impl Running {
         self.status.try_clone()
     }
 
-    /// Ends all programs and waits until they are gone. Returns how the first one ended.
+    /// Ends all programs and waits until they are gone. Returns how the first program ended.
     pub fn end(self) -> Ended {
         let mut octets = [0; 4];
         let ended = match has_ended(&self.status) {
@@ -209,7 +209,7 @@ const LINGER: Duration = Duration::from_millis(300);
 #[derive(Debug)]
 pub struct ProgramsEnding {
     status: OwnedFd,
-    /// The instant at which the run is over, if the first program has ended.
+    /// The instant at which the run is over. `None` until the first program has ended.
     until: Option<Time>,
 }
 

@@ -15,7 +15,8 @@ use crate::offload::Shape;
 /// The time between two questions to the kernel about connections with recent packets.
 const EVERY: Duration = Duration::from_millis(10);
 
-/// The kernel is asked about a connection for this span after its last packet.
+/// For this span after a connection's last packet, the observer asks the kernel about the
+/// connection.
 const LIVELY: Duration = Duration::from_millis(500);
 
 /// Assigns each packet to its connection, and asks the hosts' kernels about the connections.
@@ -89,8 +90,8 @@ impl ProgramsWatch {
             if out.len() > known {
                 return;
             }
-            // This failure does not count as strange. `other` decides whether the path can carry
-            // the packet.
+            // A packet that is not read as a segment of its connection does not count as strange
+            // yet. `other` decides whether the path can carry it.
             labels.strange = strange;
         }
         let other = labels.other(from, octets);

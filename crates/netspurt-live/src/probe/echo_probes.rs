@@ -59,7 +59,7 @@ impl Pace {
 /// The plan of a series of echo probes.
 #[derive(Clone, Copy, Debug)]
 pub struct ProbingPlan {
-    /// The number of echo probes; `None` for as many as there is time for.
+    /// The maximum number of echo probes; `None` for no limit.
     pub count: Option<u64>,
     /// The duration of the series; `None` for no limit.
     pub span: Option<Duration>,
@@ -304,7 +304,8 @@ impl Probing<'_> {
         self.socket.take().map_err(tried("the probes' socket"))
     }
 
-    /// Reads the clocks. If the machine's clock was set since the last reading, it writes a line.
+    /// Reads the clocks. If the machine's clock was set since the last reading, this function
+    /// writes a line to the book.
     fn clocks(&mut self, number: u64) -> Result<ClockReading, ProbeError> {
         let now = read();
         let step = now.step_since(self.last);

@@ -14,7 +14,7 @@ pub struct EchoCounts {
     pub answered: u64,
     /// The number of first answers that came after their echo probe was given up.
     pub late: u64,
-    /// The number of answers after the first one to an echo probe.
+    /// The number of further answers to echo probes that already had an answer.
     pub duplicates: u64,
     /// How often the machine's clock was set.
     pub steps: u64,

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sixth_of_the_memos_probes_have_forty_octets_and_the_mean_is_131() {
+    fn rfc889_rule_gives_a_sixth_of_shortest_probes_and_a_mean_of_131() {
         let all = draws(ProbeLengths::Rfc889, 40, 100_000);
         let shortest = all.iter().filter(|octets| **octets == 40).count();
         // 41 of 257 values; the mean is (41 * 40 + sum of 41..=256) / 257.

@@ -1,5 +1,5 @@
-//! The lines of a data file, and the other lines that the process writes to its standard output.
-//! Each line is an object of JSON.
+//! The lines of a data file, and the other lines that the probing process writes to its standard
+//! output. Each line is an object of JSON.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -1,5 +1,5 @@
-//! RFC 889's measurement: echo probes on a real path, with one in flight. Each echo probe is
-//! stored.
+//! Makes the measurement of RFC 889: it sends echo probes over a real path, at most one at a time,
+//! and stores the outcome of each.
 //!
 //! A probe is an ICMP echo, a datagram to a host that echoes, or the SYN of a TCP connection. An
 //! echo probe has four timestamps: the program and the kernel each stamp the sending and the

@@ -27,7 +27,7 @@ pub struct HostPlan {
     pub mtu: u16,
     /// The settings for TCP on the route to the peer.
     pub hints: RouteHints,
-    /// Values under `/proc/sys/net/ipv4`.
+    /// The names of settings under `/proc/sys/net/ipv4`, each with its value.
     pub sysctls: Vec<(&'static str, String)>,
     /// The devices that connect the host to the run.
     pub wiring: Wiring,
@@ -132,8 +132,8 @@ pub(super) fn configure(plan: &HostPlan) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Makes sure that the host sends no IPv6 packets by itself. IPv6 is switched off, or it neither
-/// solicits routers nor generates addresses.
+/// Makes sure that the host sends no IPv6 packets by itself. If the host has no IPv6 address, IPv6
+/// is switched off. Otherwise the host neither solicits routers nor generates addresses.
 fn be_quiet(with_ipv6: bool) -> Result<(), SandboxError> {
     let wanted: &[(&str, &str)] = if with_ipv6 {
         // With `addr_gen_mode` 1 the kernel generates no addresses.

@@ -12,14 +12,14 @@ const NEW_ADDRESS: u16 = libc::RTM_NEWADDR;
 const NEW_ROUTE: u16 = libc::RTM_NEWROUTE;
 const CREATE: u16 = (libc::NLM_F_CREATE | libc::NLM_F_EXCL) as u16;
 
-/// A pair of connected devices: one here, and one in another namespace.
+/// A pair of connected devices: one in the run's namespace, and one in a host's namespace.
 #[derive(Clone, Copy, Debug)]
 pub struct VethPair<'a> {
-    /// The name of the device on this side.
+    /// The name of the device in the run's namespace.
     pub device_name: &'a str,
-    /// The name of the device on the other side.
+    /// The name of the device in the host's namespace.
     pub host_device_name: &'a str,
-    /// The namespace of the device on the other side.
+    /// The host's namespace.
     pub namespace: BorrowedFd<'a>,
     /// Octets of the largest packet of both devices.
     pub mtu: u16,
@@ -80,7 +80,7 @@ impl Netlink {
         self.ask(message)
     }
 
-    /// Switches the device numbered `device` on, without resolution of addresses.
+    /// Switches on the device numbered `device`. The device does not resolve addresses with ARP.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -151,7 +151,7 @@ impl Netlink {
     }
 }
 
-/// An address as messages have it.
+/// An address in the form that the messages to the kernel need.
 struct AddressForm {
     family: u8,
     octets: Vec<u8>,
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_within_attributes_count_for_the_outer_length() {
+    fn length_of_an_attribute_includes_nested_attributes() {
         let mut message = NetlinkMessage::new(16, 0, &[]);
         message.nest(18, |message| {
             message.text(1, "veth");
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_sent_with_all_their_bits() {
+    fn prefix_length_is_the_length_of_the_address() {
         for (address, family, octets, bits) in
             [("10.0.0.9", libc::AF_INET, 4, 32), ("fd00::9", libc::AF_INET6, 16, 128)]
         {

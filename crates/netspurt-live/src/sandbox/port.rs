@@ -24,7 +24,7 @@ pub struct PacketPort {
 enum PortEnd {
     /// A packet socket that is bound to a device.
     Socket { socket: OwnedFd, device: u32 },
-    /// The file of a TUN device, and the file with the kernel's counts of it.
+    /// The file of a TUN device, and the file in which the kernel counts the device's packets.
     Tun { file: OwnedFd, counts: File },
 }
 
@@ -35,7 +35,7 @@ const ROOM: i32 = 16 << 20;
 const ETHERNET: usize = 14;
 
 impl PacketPort {
-    /// Opens a port on the device numbered `device`, which is one of a pair.
+    /// Opens a port on the device numbered `device`, which is one of a pair of veth devices.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -98,7 +98,7 @@ impl PacketPort {
         }
     }
 
-    /// The octets of a buffer that holds any packet that may arrive.
+    /// The size, in octets, of a buffer that has room for any packet that may arrive.
     pub fn room_bytes(&self) -> usize {
         if self.wiring.offload { PREFIX_BYTES_MAX + (1 << 16) } else { usize::from(self.mtu) + 64 }
     }
@@ -114,8 +114,8 @@ impl PacketPort {
         }
     }
 
-    /// Returns what the kernel left to the device to do with a received packet, and the place of
-    /// its IP header.
+    /// Returns the shape of a received packet, and the place of its IP header. The shape says which
+    /// work on the packet the kernel left to the device.
     pub fn shape(&self, received: &[u8]) -> (Shape, usize) {
         let shape = if self.wiring.offload { Shape::read(received) } else { Shape::WHOLE };
         (shape, self.prefix_bytes().min(received.len()))
@@ -179,7 +179,7 @@ impl PacketPort {
 #[cfg(test)]
 impl PacketPort {
     /// Creates a port whose packets are the datagrams of a socket pair, and returns it with the
-    /// other socket. `table` stands for the kernel's counts of devices.
+    /// other socket. The port reads `table` in place of the kernel's table of devices.
     pub(crate) fn paired(
         wiring: Wiring,
         mtu: u16,
@@ -194,8 +194,8 @@ impl PacketPort {
     }
 }
 
-/// The number of packets that a host's only device dropped because it was full, from the kernel's
-/// table of devices.
+/// Reads from the kernel's table of devices how many packets the host's only device dropped because
+/// it was full.
 fn dropped(counts: &File) -> io::Result<u32> {
     let mut text = [0; 4096];
     let length = counts.read_at(&mut text, 0)?;
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_that_found_a_device_full_are_read_from_the_table_of_devices() {
+    fn drops_by_a_full_device_are_read_from_the_table_of_devices() {
         const HEAD: &str = "Inter-|   Receive      |  Transmit\n face |bytes    packets\n";
         for (row, missed) in [
             ("  eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n", Some(12)),

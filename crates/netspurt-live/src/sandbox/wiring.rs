@@ -14,7 +14,7 @@ pub enum Wire {
 }
 
 impl Wire {
-    /// The name in options.
+    /// The name of this kind of device in options.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Veth => "veth",
@@ -37,7 +37,7 @@ impl Wire {
 /// How hosts are connected to the driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wiring {
-    /// The devices.
+    /// The kind of the devices.
     pub wire: Wire,
     /// Whether devices take packets unsegmented and without checksums, as network cards do.
     pub offload: bool,

@@ -84,7 +84,8 @@ impl Outbox {
         usize::try_from(count).map_err(|_| io::Error::last_os_error())
     }
 
-    /// Writes packets to a device that accepts one packet per call. Returns how many it accepted.
+    /// Writes packets to a device that accepts one packet per call. Returns how many packets the
+    /// device accepted.
     ///
     /// # Errors
     /// When the kernel accepts no packet.

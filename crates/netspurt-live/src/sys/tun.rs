@@ -13,7 +13,7 @@ pub const TUN_NODE: &str = "/dev/net/tun";
 const QUEUE: libc::c_int = 16_384;
 
 /// Creates a TUN device `name` in the calling thread's network namespace. With `offload`, a
-/// `virtio_net_hdr` precedes each packet, and packets are unsegmented and without checksums.
+/// `virtio_net_hdr` precedes each packet, and packets may be unsegmented and without checksums.
 ///
 /// # Errors
 /// When the device node cannot be opened, or the kernel refuses the device.
