@@ -18,7 +18,7 @@ pub struct Capability {
     pub name: &'static str,
     /// Whether the machine has it.
     pub available: bool,
-    /// The finding, or the missing part.
+    /// What the attempt found, or what is missing.
     pub found: String,
     /// What the capability is needed for.
     pub purpose: &'static str,
@@ -146,7 +146,7 @@ fn tun() -> Capability {
     }
 }
 
-/// Why the device node of TUN does not open.
+/// Says why the device node of TUN does not open.
 fn no_tun(error: &io::Error) -> String {
     match (error.kind(), fs::metadata(TUN_NODE)) {
         (io::ErrorKind::NotFound, _) => {

@@ -1,7 +1,7 @@
 //! Keeps the octets of packets that are on the path.
 //!
 //! Packets of an end have consecutive numbers, so they are found by their index. Short packets are
-//! copied; long ones stay in the buffer in which they were received.
+//! copied; long packets stay in the buffer in which they were received.
 
 use std::collections::VecDeque;
 
@@ -41,7 +41,7 @@ pub struct Handle {
     pub part: u32,
 }
 
-/// The packets of one end.
+/// The handles of one end's segments, in the order of the segments' numbers.
 #[derive(Debug, Default)]
 struct HandleRing {
     /// The packet number of the first handle.

@@ -116,7 +116,7 @@ impl Path {
     /// before [`now`](Self::now).
     ///
     /// # Panics
-    /// When the end that sent it is not a gate.
+    /// When the end that sent the packet is not a gate.
     pub fn enter(&mut self, at: Time, segment: Segment, watch: &mut dyn FnMut(&Event<Segment>)) {
         self.enter_together(at, segment.source(), [segment].into_iter(), watch);
     }
@@ -220,7 +220,7 @@ impl Path {
         ends.flat_map(|end| of(end).iter().map(move |sent| (end, *sent))).collect()
     }
 
-    /// The program at an end in the simulator.
+    /// The program at an end in the simulator. `None` if the end is a gate.
     pub fn program(&self, end: EndId) -> Option<&Program> {
         match self.world.host(end)? {
             LiveHost::Gate(_) => None,

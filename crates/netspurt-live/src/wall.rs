@@ -5,7 +5,7 @@ use std::time::Instant;
 use netspurt::plan::Simulation;
 use netspurt::units::Time;
 
-/// The time that has passed since a start.
+/// A clock that counts the time since its start.
 ///
 /// ```
 /// use netspurt_live::wall::WallClock;

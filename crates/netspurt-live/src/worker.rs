@@ -35,7 +35,7 @@ use crate::sandbox::{Wire, Wiring, end_with};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunOrder {
-    /// The id of the process that started this one. When that process ends, this one ends as well.
+    /// The id of the process that started the worker. When that process ends, the worker ends too.
     pub parent: u32,
     /// The run folder, which must exist.
     pub folder: PathBuf,

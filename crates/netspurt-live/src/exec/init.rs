@@ -32,7 +32,7 @@ const NEVER: i32 = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// The exit status of the program; 128 plus the signal's number if a signal ended it; 124 if
-    /// the run was over first; 125 to 127 if it never ran.
+    /// the run was over before the program ended; 125 to 127 if it never ran.
     pub status: i32,
     /// Whether the program ran at all.
     pub ran: bool,

@@ -30,8 +30,8 @@ pub struct FlowNotes {
     pub end: EndId,
     /// When the connection was established.
     pub opened: Option<Time>,
-    /// When the application first wrote. For an application without pauses, this is the time at
-    /// which it began to open the connection.
+    /// When the application first wrote. For a task without a pause, this is the time at which the
+    /// application began to open the connection.
     pub wrote: Option<Time>,
     /// When the application had read all octets that it had asked for.
     pub finished: Option<Time>,
@@ -62,12 +62,12 @@ pub struct Apps {
     sources: Vec<ContentSource>,
     sinks: Vec<Sink>,
     shared: Vec<SharedListener>,
-    /// How many sources and how many sinks have ended. Both counts start at the first one and stop
-    /// at the first one that has not ended.
+    /// The number of sources before the first source that has not ended, and the same for the
+    /// sinks.
     ended: [usize; 2],
 }
 
-/// A listening socket of many connections.
+/// A listening socket that accepts many connections.
 #[derive(Debug)]
 struct SharedListener {
     listener: OwnedFd,
@@ -89,7 +89,7 @@ struct ContentSource {
     /// The maximum of the receive window in octets.
     clamp: Option<u32>,
     notes: FlowNotes,
-    /// Whether the kernel is not asked about the connection.
+    /// If this is true, the kernel is not asked about the connection.
     unasked: bool,
     last: Option<TcpInfo>,
 }
@@ -117,7 +117,7 @@ struct Sink {
     /// The maximum of the receive window in octets.
     clamp: Option<u32>,
     notes: FlowNotes,
-    /// Whether the kernel is not asked about the connection.
+    /// If this is true, the kernel is not asked about the connection.
     unasked: bool,
     last: Option<TcpInfo>,
 }
@@ -292,7 +292,7 @@ impl Apps {
         *sinks == self.sinks.len()
     }
 
-    /// Waits until there is something to do, or `until`.
+    /// Waits until there is something to do, but not longer than until `until`.
     fn wait(&self, clock: WallClock, until: Time) {
         let sources = self.sources.iter().filter_map(ContentSource::due);
         let due = sources.chain(self.sinks.iter().filter_map(Sink::due)).fold(until, Time::min);
@@ -387,7 +387,7 @@ impl ContentSource {
         self.stage == AppStage::Done && TcpInfo::is_closed(self.open())
     }
 
-    /// Returns the instant at which the application must act, although nothing happens at its
+    /// Returns the instant at which the application must act, even if nothing happens at its
     /// socket.
     fn due(&self) -> Option<Time> {
         match self.stage {
@@ -526,7 +526,7 @@ impl Sink {
         self.over && TcpInfo::is_closed(self.open())
     }
 
-    /// Returns the instant at which the application must act, although nothing happens at its
+    /// Returns the instant at which the application must act, even if nothing happens at its
     /// socket.
     fn due(&self) -> Option<Time> {
         self.answering.as_ref().filter(|_| self.reply_bytes_left == 0 && !self.over)?.next()

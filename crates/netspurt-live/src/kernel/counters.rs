@@ -11,7 +11,7 @@ const NO_COUNTERS: [&str; 5] = ["RtoAlgorithm", "RtoMin", "RtoMax", "MaxConn", "
 /// for them: `TcpRetransSegs`, `TcpExtTCPLossProbes`.
 ///
 /// # Errors
-/// When they cannot be read.
+/// When the counters cannot be read.
 pub fn tcp_counters() -> io::Result<BTreeMap<String, u64>> {
     let mut all = BTreeMap::new();
     for file in ["snmp", "netstat"] {

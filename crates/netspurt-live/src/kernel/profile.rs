@@ -20,7 +20,7 @@ pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
         // 1: a sender asks for ECN. 2: it uses ECN only if the peer asks.
         ("tcp_ecn", number(if tcp.ecn { 1 } else { 2 })),
         ("tcp_recovery", flag(tcp.rack)),
-        // 3: tail loss probes.
+        // The value 3 switches on tail loss probes.
         ("tcp_early_retrans", number(if tcp.tlp { 3 } else { 0 })),
         ("tcp_frto", number(if tcp.frto { 2 } else { 0 })),
         ("tcp_no_metrics_save", flag(true)),

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fin_behind_the_last_acknowledgment_does_not_make_it_later() {
+    fn fin_sent_after_the_last_ack_does_not_change_the_finish_time() {
         let mut ledger = Ledger::new(None);
         ledger.sent(&data(1, None));
         ledger.answered(Time::from_nanos(5), &ack(101));

@@ -1,4 +1,5 @@
-//! Live runs: carries out a scenario with ends on the kernel's TCP and fills its tables.
+//! Carries out live runs: runs a scenario that has ends on the kernel's TCP, and fills the tables
+//! of the run.
 
 mod ends;
 mod error;
@@ -163,7 +164,8 @@ fn counted(reports: Vec<EndReport>, hosts: &[Namespace]) -> Result<Vec<EndReport
     reports.into_iter().zip(hosts).map(|(report, host)| report.counted(host)).collect()
 }
 
-/// Sets the flag when this value is dropped, also after a panic. The flag ends the other thread.
+/// Sets the flag when this value is dropped, also after a panic. The flag ends the thread of the
+/// applications.
 struct SetOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for SetOnDrop<'_> {

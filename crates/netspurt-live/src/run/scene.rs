@@ -28,9 +28,9 @@ pub type Progress = Box<dyn FnMut(Time, &dyn Fn() -> RunScene) -> bool>;
 pub struct RunScene {
     /// The time since the start of the run \[ms\].
     pub passed_ms: u64,
-    /// The first ends that send data.
+    /// Ends that send data: at most four, in the order of the flows.
     pub senders: Vec<WatchedSender>,
-    /// The first queues that have reported a state, in the order of links.
+    /// Queues that have reported a state: at most six, in the order of the links.
     pub queues: Vec<WatchedQueue>,
 }
 

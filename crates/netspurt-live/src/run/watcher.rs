@@ -52,12 +52,12 @@ pub struct Watcher {
     pub(super) answers: Vec<(Time, Segment)>,
     /// The first error in writing a capture.
     pub(super) failure: Option<io::Error>,
-    /// The observer of programs, if there are any.
+    /// The observer of programs. `None` if the run has no programs.
     pub(super) programs: Option<ProgramsWatch>,
-    /// Decides when the run of programs is over, if there are any.
+    /// Decides when a run of programs is over. `None` if the run has no programs.
     pub(super) ends: Option<ProgramsEnding>,
     pub(super) progress: Progress,
-    /// The latest reported state, for scenes.
+    /// The latest reported states, from which scenes are made.
     seen: LatestStates,
     /// The maximum number of rows that may be recorded.
     most_rows: Option<u64>,
@@ -67,7 +67,7 @@ pub struct Watcher {
 /// with fewer octets there would be too many calls.
 const CAPTURED_AT_ONCE: usize = 1 << 16;
 
-/// Creates the recorder of a run of `network`, which writes its captures into `folder`.
+/// Creates the observer of a run of `network`. The observer writes captures into `folder`.
 ///
 /// # Errors
 /// When a capture cannot be made.

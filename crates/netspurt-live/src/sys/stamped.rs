@@ -1,5 +1,5 @@
-//! Datagrams with kernel timestamps: of their transmission, which the socket's error queue reports,
-//! and of their arrival.
+//! Receives datagrams with the kernel's timestamps. The kernel stamps a datagram when it arrives.
+//! The socket's error queue reports when a datagram left.
 
 use std::io;
 use std::mem;
@@ -15,13 +15,14 @@ const CONTROL_BYTES: usize = 512;
 /// One datagram, or what the error queue reports on a datagram that was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct StampedDatagram<'a> {
-    /// The datagram's octets; only the first ones if it failed.
+    /// The datagram's octets. If the error queue reports that the datagram failed, these are only
+    /// its first octets.
     pub bytes: &'a [u8],
     /// The kernel's timestamp, in nanoseconds since 1970.
     pub unix_ns: Option<u64>,
     /// The hop limit that was left when the datagram arrived.
     pub hops_left: Option<u8>,
-    /// The report of the error queue, if there is one.
+    /// The report of the error queue; `None` for a datagram that was received.
     pub trouble: Option<Trouble>,
 }
 
@@ -173,14 +174,16 @@ fn address(octets: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// A time in nanoseconds. Zero means that there is none.
+/// Converts a time into nanoseconds. `None` if the time is zero, because the kernel then has no
+/// timestamp.
 fn nanoseconds(time: libc::timespec) -> Option<u64> {
     let seconds = u64::try_from(time.tv_sec).ok()?;
     let nanos = seconds.checked_mul(1_000_000_000)? + u64::try_from(time.tv_nsec).ok()?;
     (nanos > 0).then_some(nanos)
 }
 
-/// Sets an option of IPv4 or of IPv6, by the socket's family.
+/// Sets an option of IPv4, or of IPv6 if `six` is true. `name` has the option's number in IPv4 and
+/// in IPv6.
 ///
 /// # Errors
 /// When the kernel refuses.
