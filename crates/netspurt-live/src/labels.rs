@@ -53,7 +53,8 @@ impl Labels {
         }
     }
 
-    /// Switches off the check of the octets of flow `first` and all later ones.
+    /// Switches off the check of octets for the flow `first` and all later flows. If `first` is
+    /// `None`, the octets of all flows are checked.
     #[must_use]
     pub fn foreign_from(mut self, first: Option<FlowId>) -> Self {
         self.foreign = first;
@@ -148,8 +149,8 @@ impl Labels {
     }
 }
 
-/// Whether a packet has all its octets. If a device would cut the packet into segments, it must
-/// also be possible to cut it here.
+/// Whether a packet has all its octets. A packet that a device would cut into segments has all its
+/// octets only if netspurt can cut it too.
 fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
     let all = read.payload.len() == usize::from(read.segment.len);
     let cut = shape.segment_bytes == 0
@@ -159,7 +160,7 @@ fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
 
 /// Cuts a segment as network devices do. Returns a segment with the first `most` octets of payload
 /// and, if there is more payload, a segment with the rest. The flags FIN and PSH go to the rest,
-/// and the flag CWR to the first one.
+/// and the flag CWR to the first segment.
 fn split(segment: Segment, most: u16) -> (Segment, Option<Segment>) {
     if segment.len <= most {
         return (segment, None);

@@ -55,6 +55,7 @@ fn runs_for(folder: &Folder) -> Vec<PathBuf> {
 }
 
 /// Waits until no run writes to `folder`, and no process is in one of the namespaces `theirs`.
+/// Returns false if this takes more than 10 s.
 fn gone(folder: &Folder, theirs: &BTreeSet<PathBuf>) -> bool {
     let own = namespaces(Path::new("/proc/self"));
     let theirs: BTreeSet<_> = theirs.difference(&own).collect();
@@ -73,8 +74,8 @@ fn gone(folder: &Folder, theirs: &BTreeSet<PathBuf>) -> bool {
 #[test]
 fn a_killed_run_leaves_no_namespace_no_process_and_no_report() {
     let mut well_within = 0;
-    // A fixed sequence of instants. Some are before the namespaces are made, others while packets
-    // are sent.
+    // The runs are killed at a fixed sequence of instants. Some instants are before the namespaces
+    // are made, others are while packets are sent.
     let mut state = 12_345_u64;
     for _ in 0..50 {
         state =

@@ -137,7 +137,8 @@ impl Adapter {
         timer.ok_or_else(|| unlike("rto", answer.bind(py), "seconds above zero, at most 9e9"))
     }
 
-    /// Calls a method, and then asks for the timer. After an exception, it does nothing.
+    /// Calls a method, and then asks for the timer. If an exception was kept earlier, this function
+    /// does nothing.
     fn tell(
         &mut self,
         name: &'static str,

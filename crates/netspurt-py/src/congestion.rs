@@ -198,7 +198,8 @@ impl PyAck {
         self.0.pipe
     }
 
-    /// The unambiguous round trip that the ACK measured, in seconds; `None` without one.
+    /// The unambiguous round trip that the ACK measured, in seconds; `None` if the ACK measured
+    /// none.
     #[getter]
     fn rtt(&self) -> Option<f64> {
         self.0.rtt.map(Duration::as_secs_f64)
@@ -246,7 +247,7 @@ impl PyAck {
         self.0.after_timeout
     }
 
-    /// The delivery rate that this ACK shows, if the algorithm asks for it.
+    /// The delivery rate that this ACK shows. `None` if the algorithm does not ask for the rate.
     #[getter]
     fn rate(&self) -> Option<PyRate> {
         self.0.rate.map(PyRate::from)

@@ -12,7 +12,7 @@ use crate::array::{array, cells};
 use crate::errors::estimator_error;
 use crate::sample::{KINDS, instant, sample_of, span};
 
-/// A timer of the core with one of its algorithms.
+/// A retransmission timer that uses one of the core's algorithms.
 #[pyclass(module = "netspurt._core")]
 pub struct Estimator {
     config: EstimatorConfig,
@@ -106,8 +106,8 @@ impl Estimator {
         (bounds.min.unwrap_or_default().as_secs_f64(), max)
     }
 
-    /// The smoothed round trip and its variation in seconds, if the algorithm has them, and the
-    /// backoff.
+    /// The smoothed round trip and its variation in seconds, and the backoff. A value that the
+    /// algorithm does not have is `None`.
     #[getter]
     fn state(&self) -> (Option<f64>, Option<f64>, u32) {
         let RtoState { srtt, rttvar, backoff, .. } = self.timer.state();
@@ -135,8 +135,9 @@ impl Estimator {
     }
 }
 
-/// Gives round trips in seconds to an estimator, with NaN for a timeout. Returns its timer after
-/// each. An exception in a method ends the calls; its note names the method and the sample.
+/// Gives round trips in seconds to an estimator; NaN stands for a timeout. Returns the estimator's
+/// timer after each of them. An exception in a method ends the calls. A note on the exception names
+/// the method and the sample.
 #[pyfunction]
 pub fn drive<'py>(
     py: Python<'py>,

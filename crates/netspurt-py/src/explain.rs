@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use crate::errors::file_error;
 use crate::table::PyTable;
 
-/// A capture, explained.
+/// The explanation of a capture.
 #[pyclass(frozen, name = "Explanation", module = "netspurt._core")]
 pub struct PyExplanation {
     explanation: Explanation,
@@ -78,7 +78,7 @@ impl PyExplanation {
         self.explanation.start.as_nanos()
     }
 
-    /// The place and the cause of an early end of the reading; `None` if there was none.
+    /// Where and why the reading ended early; `None` if the whole capture was read.
     #[getter]
     fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
@@ -206,7 +206,7 @@ impl PyExplaining {
         self.explainer.span().as_nanos()
     }
 
-    /// The place and the cause of an early end of the reading; `None` if there was none.
+    /// Where and why the reading ended early; `None` if the whole capture was read.
     #[getter]
     fn fault(&self) -> Option<String> {
         fault_of(&self.names, self.captures.faults())

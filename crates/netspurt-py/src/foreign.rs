@@ -21,7 +21,8 @@ struct PyAlgorithm {
     make: Py<PyAny>,
 }
 
-/// The algorithms that were found, by their pinned texts.
+/// The algorithms that were found. The keys are their pinned names, which contain a fingerprint of
+/// the code.
 type KnownAlgorithms = Mutex<BTreeMap<String, &'static PyAlgorithm>>;
 
 static TIMERS: KnownAlgorithms = Mutex::new(BTreeMap::new());
@@ -98,7 +99,7 @@ fn find(
     looked_up.map_err(|error: PyErr| mistake(text, &error)).transpose()
 }
 
-/// The mistake of a text that does not name an algorithm, or names an algorithm that cannot be
+/// Makes the error for a text that does not name an algorithm, or names an algorithm that cannot be
 /// used.
 fn mistake(text: &str, error: &PyErr) -> ForeignError {
     Python::attach(|py| {

@@ -12,7 +12,7 @@ use pyo3::types::PyString;
 /// The Python module that finds algorithms.
 pub const MODULE: &str = "netspurt.algorithms";
 
-/// The method `name` of `object`, bound; `None` if the object has none.
+/// Returns the method `name`, bound to `object`; `None` if the object has no such method.
 pub fn hook(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Py<PyAny>>> {
     let name = PyString::intern(object.py(), name);
     Ok(object.getattr_opt(name)?.filter(|method| method.is_callable()).map(Bound::unbind))
@@ -81,7 +81,7 @@ pub fn fault_of(py: Python<'_>, error: PyErr) -> ForeignFault {
     ForeignFault { message, cause: Box::new(error) }
 }
 
-/// Makes the exception from a fault, to be raised.
+/// Makes the Python exception that a fault of a foreign algorithm raises.
 pub fn raised(fault: ForeignFault) -> PyErr {
     let ForeignFault { message, cause } = fault;
     match cause.downcast::<PyErr>() {

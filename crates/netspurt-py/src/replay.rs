@@ -94,7 +94,7 @@ fn run(
 #[pymethods]
 impl PyReplayed {
     /// The name in the results. By default this is the algorithm with the constants that differ
-    /// from the published ones, or the name of a Python class.
+    /// from the published constants, or the name of a Python class.
     #[getter]
     fn estimator(&self) -> &str {
         &self.estimator

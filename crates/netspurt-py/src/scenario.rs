@@ -18,7 +18,7 @@ use crate::table::PyTable;
 /// The names and texts of files.
 type NamedTexts = Vec<(String, String)>;
 
-/// A consistent scenario.
+/// A scenario that was read and found consistent.
 #[pyclass(frozen, name = "Scenario", module = "netspurt._core")]
 pub struct PyScenario(core::Scenario);
 

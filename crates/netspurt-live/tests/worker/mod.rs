@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use netspurt::record::{Table, read_table};
 use serde_json::{Value, json};
 
-/// The program of workers.
+/// The program whose processes carry out live runs.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_netspurt-live");
 
 /// A folder that is removed at the end of the test.
@@ -67,8 +67,9 @@ pub fn order(scenario: &str, folder: &Path) -> Value {
     })
 }
 
-/// Starts a run by an order, as the user numbered `user` if it is given. The file with the order is
-/// in the run's folder. So the argument of the process distinguishes this run from others.
+/// Starts the run that `order` describes. If `user` is given, the process belongs to the user with
+/// this number. The file with the order is in the run's folder. So the argument of the process
+/// distinguishes this run from others.
 pub fn start_by(order: &Value, folder: &Path, user: Option<u32>) -> Child {
     let file = folder.join("order");
     fs::write(&file, order.to_string()).unwrap();
@@ -107,7 +108,7 @@ pub fn start_programs(
 
 /// How late a sleeping thread may wake up on a machine that counts as in time.
 const ALLOWED: Duration = Duration::from_millis(1);
-/// How often a test of real time is tried.
+/// How many times a test of real time is tried.
 const TRIES: usize = 5;
 
 /// Runs a test that is valid only while the machine is in time. During the test, a thread sleeps
