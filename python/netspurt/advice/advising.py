@@ -1,4 +1,4 @@
-"""The choice of a timer for recordings."""
+"""Chooses a timer for recordings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from netspurt.quantities import known
 if TYPE_CHECKING:
     from netspurt.timers import Replay
 
-#: The maximum share of answers with a spurious retransmission at which a timer suits a path.
+#: A timer suits a path if at most this share of the answers has a spurious retransmission.
 SPURIOUS_SHARE_MAX = 0.05
 
 #: The minimum number of answers for a recommendation.
@@ -49,8 +49,8 @@ class Advice:
     least
         The cheapest of the estimators that were asked for, even if it may not be deployed.
     alike
-        Of the estimators that may be deployed: the cheapest, and all that cannot be told apart from
-        it. Each of them was asked for, or has computed constants.
+        The cheapest of the estimators that may be deployed, and all of them that cannot be told
+        apart from the cheapest. Each of them was asked for, or has computed constants.
     suits
         True if an estimator that was asked for retransmits spuriously for at most
         `SPURIOUS_SHARE_MAX` of the answers.

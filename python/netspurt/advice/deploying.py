@@ -9,13 +9,15 @@ from netspurt import _core
 from netspurt.estimators import EstimatorError, estimator
 from netspurt.grids import number
 
-#: The maximum RTO of a completed timer: RFC 6298 §2.5 allows a maximum of 60 s or more.
+#: The maximum RTO that is added to a timer without a maximum: RFC 6298 §2.5 allows a maximum of 60
+#: s or more.
 RTO_MAX = "60s"
 
 #: The time by which Linux delays ACKs [ms] (`TCP_DELACK_MIN`).
 LINUX_ACK_DELAY_MS = 40
 
-#: The minimum and maximum floor that BPF may set [s]: two jiffies at 250 Hz, and Linux's own.
+#: The minimum and maximum floor that BPF may set [s]: two jiffies at 250 Hz, and Linux's default
+#: `rto_min`.
 _BPF_FLOORS_S = (0.008, 0.2)
 
 #: Rounding to a jiffy of 4 ms changes an rto_min below this time [s] by more than a fifth.

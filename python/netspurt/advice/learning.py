@@ -1,4 +1,4 @@
-"""Constants computed from recordings. A choice from some parts is judged on the other part."""
+"""Computes constants from recordings, and judges a choice from some parts on the other part."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Lessons:
         return float(cost(*self._tallies_and_terms(text, places))[0])
 
     def best(self, texts: Iterable[str], places: Sequence[int]) -> str:
-        """Return the text whose cost has the smallest upper limit; the first of equal ones."""
+        """Return the text whose cost has the smallest upper limit; the first of equal texts."""
         return min(texts, key=lambda text: self.prudent(text, places))
 
     def _tallies_and_terms(
@@ -207,7 +207,7 @@ def constants(lessons: Lessons, places: Sequence[int]) -> list[str]:
 
 @dataclass(frozen=True)
 class Judged:
-    """A choice from all parts except one, judged on that part.
+    """A choice from all parts except one, judged on the part that was left out.
 
     Attributes
     ----------

@@ -12,7 +12,8 @@ from netspurt.analysis.replayed import SEEN
 if TYPE_CHECKING:
     from netspurt.advice.advising import Advice
 
-#: The maximum number of timers in a list of names. For more timers, sentences have their number.
+#: The maximum number of timers in a list of names. If there are more timers, a sentence has only
+#: their number.
 NAMED_MAX = 6
 
 
@@ -178,7 +179,7 @@ _ARE = {"it": "is", "they": "are"}
 
 
 def _cheapest(advice: Advice) -> str:
-    """Return the cheapest timer that could be chosen. The others are compared with it."""
+    """Return the cheapest timer that could be chosen. The other timers are compared with it."""
     computed = advice.linux if advice.linux not in advice.asked else ""
     excluded = computed if advice.pick in advice.asked and not advice.tuned else ""
     names = [name for name in advice.alike if name != excluded]

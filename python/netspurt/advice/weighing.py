@@ -1,6 +1,6 @@
 """The cost of timers on recordings: waiting for losses, and spurious retransmissions at a price.
 
-The cost is per probe, at the recorded share of losses or at a given one. Half a loss is added to
+The cost is per probe, at the recorded share of losses or at a given share. Half a loss is added to
 the recorded losses (Jeffreys' prior for a share), because a path without losses so far may still
 lose a packet. The wait for this half loss is the mean timer. Intervals come from the block
 bootstrap. They are widened to contain the limits from the counts of spurious retransmissions:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from netspurt.delays import Delays
     from netspurt.timers import Algorithm, Replay
 
-#: The number of losses that is added to the recorded ones.
+#: The number of losses that is added to the recorded losses.
 ADDED_LOSSES = 0.5
 
 
@@ -102,7 +102,7 @@ def parts(tallies: Sequence[Tally], terms: Sequence[Terms]) -> tuple[Floats, Flo
 def squared_distances(tallies: Sequence[Tally], terms: Sequence[Terms]) -> Floats:
     """Return the squared distances from the cost to the limits that the counts allow [s²].
 
-    The first is the distance to the lower limit, and the second to the upper limit.
+    The first value is for the lower limit, and the second value is for the upper limit.
     """
     squares = np.zeros(2)
     for tally, own, weight in zip(tallies, terms, _weights(terms), strict=True):

@@ -73,7 +73,7 @@ class Interval:
 
     @property
     def sign(self) -> int:
-        """-1 or 1 if the whole interval is below or above zero, else 0."""
+        """-1 if the whole interval is below zero, 1 if it is above zero, else 0."""
         return int(self.low > 0) - int(self.high < 0)
 
 

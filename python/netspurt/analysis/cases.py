@@ -51,7 +51,8 @@ _CAUSES = (
 #: The quantiles of completion, request and connection times, as in the names of measures.
 _QUANTILES = ("p50", "p90", "p99", "p999")
 
-#: `LESS` are the measures for which less is better; `MORE` are those for which more is better.
+#: `LESS` are the measures for which less is better; `MORE` are the measures for which more is
+#: better.
 LESS = (
     "retransmissions",
     "spurious",
@@ -377,7 +378,7 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
 def _other_axes(
     axis: str, by: Sequence[str] | None, order: Mapping[str, Sequence[object]]
 ) -> tuple[list[str], list[str]]:
-    """Return the other axes, and those that form groups: by default all of them.
+    """Return the other axes, and the axes that form groups: by default all other axes.
 
     Raises
     ------
@@ -455,7 +456,7 @@ class _Counterparts:
 
 
 def direction(measure: str, better: str | None) -> int:
-    """Return 1 if higher values of a measure are better, and -1 if lower values are.
+    """Return 1 if higher values of a measure are better, and -1 if lower values are better.
 
     Raises
     ------

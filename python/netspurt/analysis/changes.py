@@ -54,9 +54,9 @@ class Change:
     at
         The index of the first value after the change.
     chance
-        The probability that values without a change would show a change as clear as this one. The
-        values from the previous change to the next one are tested. NaN with PELT, which has no
-        test.
+        The probability that values without a change would show a change as clear as this change.
+        The values from the previous change to the next change are tested. NaN with PELT, which has
+        no test.
     before, after
         The median of the values since the previous change, and the median of the values until the
         next change.

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 #: [octets].
 IP_HEADER = 20
 LARGEST = 65535
-#: The minimum of a limit: every net carries datagrams of this size (RFC 791 §3.2) [octets].
+#: The minimum limit of a net: every net carries datagrams of this size (RFC 791 §3.2) [octets].
 LIMIT_MIN = 68
 
 
@@ -118,7 +118,7 @@ class SmallNet:
         return (first - self.tcp_header, *rest)
 
     def packets(self, mss: int) -> int:
-        """Return the number of packets of a segment."""
+        """Return the number of packets in which a segment crosses the net."""
         return len(self.fragments(mss))
 
     def per_packet(self, mss: int) -> float:
@@ -182,7 +182,10 @@ class UnderLoss:
         return self.net.full_size(packets) / packets * (1 - self.loss) ** packets
 
     def best_count(self) -> int:
-        """Return the number of packets with which the most data arrives. All numbers are tried."""
+        """Return the number of packets per segment with which the most data arrives.
+
+        The function tries all possible numbers.
+        """
         return max(self.net.counts(), key=self.arriving)
 
     def closed_form(self) -> float:

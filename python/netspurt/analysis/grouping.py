@@ -1,4 +1,4 @@
-"""The cases of a sweep in groups by their labels, and whether all runs of a group are equal."""
+"""Groups the cases of a sweep by their labels, and says whether all runs of a group are equal."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _ALWAYS_DIFFERENT = ("case", "seed", "repeat")
 
 
 def measures(cases: Columns) -> list[str]:
-    """Return the columns of numbers."""
+    """Return the names of the columns that have numbers."""
     return [name for name, column in cases.items() if column.dtype.kind in "iuf"]
 
 
 def label_text(label: object) -> str:
-    """Return a label as text, as in a column in which not all labels are numbers.
+    """Return a label as the text that a column has if not all of its labels are numbers.
 
     Examples
     --------

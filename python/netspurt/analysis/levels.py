@@ -196,7 +196,7 @@ class _Mixture:
         return mixture
 
     def fitted(self, x: Floats) -> _Mixture:
-        """Return the mixture of maximum likelihood near this one (EM)."""
+        """Return the mixture of maximum likelihood near this mixture (EM)."""
         mixture = self
         for _ in range(_ROUNDS_MAX):
             likelihood, next_mixture = mixture._next(x)

@@ -104,12 +104,13 @@ class SendAck:
     sent_ns
         The instant at which each transmission left [ns].
     seq, end
-        The first octet of each transmission, and the octet after its last one.
+        The first octet of each transmission, and the first octet after it.
     again
         True if an octet of the transmission had been sent before.
     acked_ns
-        The instant at which all its octets were acknowledged [ns]; -1 if they never were. If a
-        retransmission left after its data was acknowledged, this instant is before `sent_ns`.
+        The instant at which all octets of the transmission were acknowledged [ns]; -1 if they never
+        were. If a retransmission left after its data was acknowledged, this instant is before
+        `sent_ns`.
     """
 
     sent_ns: Integers

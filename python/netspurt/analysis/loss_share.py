@@ -81,7 +81,7 @@ class LossShare:
         return self.without(self.largest)
 
     def without(self, lost: int, added: float = 0.0) -> float:
-        """Return the share without some of the lost probes, and with some `added` losses."""
+        """Return the share after `lost` losses have been removed and `added` losses added."""
         probes = self.lost / self.value if self.lost else 1.0
         return (self.lost - lost + added) / (probes - lost + added)
 
@@ -95,7 +95,7 @@ class LossShare:
         return [share for share in shares if share > 0]
 
     def data(self) -> dict[str, float | int | None]:
-        """Return the figures for programs."""
+        """Return the figures as a dictionary, for example for JSON."""
         return {
             "value": known(self.value),
             "low": known(self.low),

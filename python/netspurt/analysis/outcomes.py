@@ -105,9 +105,9 @@ def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
 def starts_of_programs(run: HasTables) -> dict[tuple[str, str], float]:
     """Return when each direction of the connections of `netspurt live exec` began [s].
 
-    The side that opened a connection begins with its SYN, and the other one with its first data.
-    The table `flows` has no such instants, because netspurt does not see when a program writes.
-    The result is empty for a run without programs.
+    The side that opened a connection begins with its SYN, and the other side begins with its first
+    data. The table `flows` has no such instants, because netspurt does not see when a program
+    writes. The result is empty for a run without programs.
     """
     table = optional(run, "connections")
     if table is None or "opened_by_to" not in table:
@@ -170,7 +170,7 @@ def faster(names: Sequence[str], both: Sequence[Outcome]) -> str:
 
 
 def _unfinished(names: Sequence[str], both: Sequence[Outcome]) -> str:
-    """Compare the rates of two unfinished flows that were observed for the same time."""
+    """Return a sentence on the rates, or the octets, of two flows that did not finish."""
     shortest, longest = sorted(outcome.watched_s for outcome in both)
     if longest - shortest > _DIFFERENCE_MAX * longest:
         amounts = (

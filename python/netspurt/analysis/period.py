@@ -37,7 +37,7 @@ class Period:
 def find_period(
     times_s: ArrayLike, *, chance: float = 0.01, longest_s: float | None = None
 ) -> Period | None:
-    """Return the period of events, or `None` if random arrivals often look as regular.
+    """Return the period of events; `None` if random arrivals often look as regular as the events.
 
     This is Rayleigh's test of the phases, over all periods from half the mean interval to
     `longest_s`. For random arrivals the power at one frequency is exponential; `chance` allows for
@@ -46,8 +46,8 @@ def find_period(
     Parameters
     ----------
     times_s
-        The instants of the events, in seconds, in any order, shape (n,). Fewer than five give no
-        result.
+        The instants of the events, in seconds, in any order, shape (n,). Fewer than five events
+        give no result.
     chance
         The share of random arrivals that may be called regular by mistake.
     longest_s

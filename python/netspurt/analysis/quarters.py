@@ -1,4 +1,4 @@
-"""Whether the delays of a recording stayed at one level, from the medians of its quarters.
+"""Says from the medians of a recording's quarters whether its delays stayed at one level.
 
 This is only a hint: `netspurt delays constancy` finds when a level changed, with tests.
 """

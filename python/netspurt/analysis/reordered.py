@@ -1,4 +1,4 @@
-"""Connections whose packets the path reordered, and what that cost."""
+"""Connections whose packets the path reordered, and what the reordering cost."""
 
 from __future__ import annotations
 

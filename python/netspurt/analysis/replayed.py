@@ -1,4 +1,4 @@
-"""Sums over the probes of a replay, and resamples of them for confidence intervals."""
+"""Sums over the probes of a replay, and resamples of these sums for confidence intervals."""
 
 from __future__ import annotations
 
@@ -186,8 +186,8 @@ def share_interval(
 ) -> Interval:
     """Return the spurious retransmissions per answer and their interval.
 
-    With no or one spurious retransmission, resamples underestimate the uncertainty. The interval is
-    therefore at least as wide as Garwood's (1936) for a count.
+    With at most one spurious retransmission, resamples underestimate the uncertainty. The interval
+    is therefore at least as wide as Garwood's (1936) for a count.
     """
     if resamples is None:
         return Interval.without(spurious / answered if answered else math.nan)

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 TIMEOUT_S = 0.5
 #: The quantile of the normal distribution at 97.5 %.
 _NORMAL_95 = 1.959964
-#: With fewer pairs a correlation has no interval.
+#: The minimum number of pairs for a rank correlation.
 _FEWEST = 8
 
 
@@ -38,8 +38,8 @@ class Connections:
     began_s
         When each connection began, in seconds from an instant that is the same for all of them.
     throughput_bps
-        The octets of data that it carried to the near end, divided by the time from its first
-        packet to its last; in bit/s.
+        The octets of data that the connection carried to the near end, divided by the time from its
+        first packet to its last; in bit/s.
     packets, retransmissions
         The number of packets with data that the far end sent, and how many of them were
         retransmissions.
@@ -77,7 +77,7 @@ class Connections:
 
     @classmethod
     def of(cls, site: ArrayLike, **columns: ArrayLike) -> Connections:
-        """Return connections from some columns. The values of other columns are not known.
+        """Return connections from some columns. The values of all other columns are not known.
 
         Raises
         ------
@@ -114,7 +114,10 @@ class Connections:
         return list(dict.fromkeys(self.site.tolist()))
 
     def select(self, keep: NDArray[np.bool_]) -> Connections:
-        """Return the connections for which `keep`, with one value for each, is true."""
+        """Return the connections for which `keep` is true.
+
+        `keep` has one value for each connection.
+        """
         return Connections(*(getattr(self, one.name)[keep] for one in fields(self)))
 
     def at(self, site: str) -> Connections:
@@ -127,7 +130,7 @@ class Connections:
         Raises
         ------
         ValueError
-            If there is no connection to one of them.
+            If there is no connection to one of these sites.
         """
         for site in sites:
             if site not in self.sites:
@@ -176,7 +179,7 @@ class Cdf:
         return cls(known, np.arange(1, len(known) + 1) / max(len(known), 1))
 
     def quantile(self, share: float) -> float:
-        """Return the smallest value v of which at least this share is not above v; NaN if empty."""
+        """Return the smallest value that at least this share of the values does not exceed."""
         if not len(self.value):
             return np.nan
         place = int(np.ceil(share * len(self.value) - 1e-9)) - 1
