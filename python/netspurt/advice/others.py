@@ -115,7 +115,7 @@ def _less_or_more(advice: Advice, name: str) -> str:
 
 
 def _costing_more(advice: Advice) -> Iterator[str]:
-    """Yield which timers cost measurably more than the pick, and whether Linux's costs less."""
+    """Yield the timers that cost measurably more than the pick, and if Linux's timer costs less."""
     complete = [name for name in advice.asked if name != advice.pick and not shortcomings(name)]
     if len(complete) > NAMED_MAX:
         yield f"The other {len(complete):,} with bounds and backoff cost measurably more."

@@ -126,7 +126,7 @@ class SmallNet:
         return mss / self.packets(mss)
 
     def full_size(self, packets: int) -> int:
-        """Return the largest segment that crosses in this number of packets [user octets]."""
+        """Return the largest segment that needs this number of packets [user octets]."""
         return self.room - self.tcp_header + (packets - 1) * self.carries
 
     def full_sizes(self, count: int) -> list[int]:
@@ -193,8 +193,8 @@ class UnderLoss:
 
         A full segment of n packets has F n - c octets of user data. F is the number of octets in a
         middle fragment. c is the length of the TCP header, which only the first fragment has, minus
-        the octets by which the last fragment may be longer than a middle one. For small p, (F -
-        c/n) (1 - p)^n is maximal where c / n² = p (F - c/n).
+        the octets by which the last fragment may be longer than one of the middle fragments. For
+        small p, (F - c/n) (1 - p)^n is maximal where c / n² = p (F - c/n).
         """
         full = self.net.carries
         extra = full - self.net.full_size(1)

@@ -62,7 +62,7 @@ class LossShare:
 
     @property
     def is_uncertain(self) -> bool:
-        """True if there were few loss events, or one has more than half of the losses."""
+        """True if there were few loss events, or if one event has more than half of the losses."""
         return len(self.events) < FEW or 2 * self.largest > self.lost
 
     @property

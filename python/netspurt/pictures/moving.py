@@ -1,4 +1,4 @@
-"""The times in which links of a run are dead."""
+"""Marks the times in which links of a run are dead, which means that they transmit nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Means with the range of their values, and values over time with a fit."""
+"""Pictures of means with the range of their values, and of values over time with a fit."""
 
 from __future__ import annotations
 

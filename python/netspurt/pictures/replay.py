@@ -1,4 +1,4 @@
-"""Replays: delays and timers over time, their distributions, the front."""
+"""Pictures of replays: delays and timers over time, their distributions, and the front."""
 
 from __future__ import annotations
 
@@ -112,11 +112,11 @@ MOST_OF_PAGE = 5
 def timeline(replay: Judged, first: str = "", most: int = _MOST) -> Picture:
     """Show delays and timers over time, with losses and spurious retransmissions.
 
-    At most `most` algorithms are shown. `first` names the recommended one, which is always shown
-    and has a broad line. The spurious retransmissions of an algorithm have its colour. The axis
-    suits the delays, the shortest timer and the timer named `first`. Other timers may be far above
-    all delays and beyond the axis. Triangles mark these timers, and the legend has the longest
-    value of each.
+    At most `most` algorithms are shown. `first` names the recommended algorithm, which is always
+    shown and has a broad line. The spurious retransmissions of an algorithm have its colour. The
+    axis suits the delays, the shortest timer and the timer named `first`. Other timers may be far
+    above all delays and beyond the axis. Triangles mark these timers, and the legend has the
+    longest value of each.
     """
     delays = replay.delays
     rtt = delays.rtt_s
@@ -158,7 +158,7 @@ def _sent_since(delays: Recording) -> str:
 
 @dataclass(frozen=True)
 class _LineLook:
-    """How the line of a timer looks: the recommended one is broad, and above the others."""
+    """How the line of a timer looks: the recommended timer has a broad line above the others."""
 
     label: str
     ink: Ink
@@ -392,7 +392,8 @@ def _named(replay: Judged) -> list[ReplayedAlgorithm]:
 def _drawn(replay: Judged, first: str = "", most: int = _MOST) -> list[ReplayedAlgorithm]:
     """Return the estimators to show, at most `most`, in the order of the replay.
 
-    If there are more, the estimator named `first` is preferred, and then those of the front.
+    If there are more, the estimator named `first` is preferred, and then the estimators of the
+    front.
     """
     if len(replay.algorithms) <= most:
         return list(replay.algorithms)

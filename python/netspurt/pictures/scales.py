@@ -1,4 +1,4 @@
-"""Scales that suit the values on them."""
+"""Chooses the scales of axes by the values that they show."""
 
 from __future__ import annotations
 

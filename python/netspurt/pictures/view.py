@@ -59,7 +59,7 @@ class View:
 
     @property
     def sends(self) -> str:
-        """The direction to show of a flow."""
+        """The direction of a flow that the picture shows."""
         return self.direction or DIRECTIONS[0]
 
     @property
@@ -100,7 +100,7 @@ class View:
 
 
 def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
-    """Return the wanted name, or the first one.
+    """Return the wanted name; by default the first name.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def connection_of(flow: str) -> int:
 
 
 def _was_seen_to_end(run: Tables, flow: str) -> bool:
-    """Return whether this is a connection of a capture that saw it closed or reset."""
+    """Return whether a capture saw this connection closed or reset; false for the flow of a run."""
     connections = captured(run)
     if connections is None:
         return False

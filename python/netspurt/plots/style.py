@@ -50,7 +50,7 @@ def new_figure(
     size
         The width and height of a new figure in inches.
     usual
-        The size of a new figure without `size`.
+        The size of a new figure if `size` is not given.
 
     Raises
     ------
