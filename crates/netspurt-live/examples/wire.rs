@@ -5,7 +5,7 @@
 //! packets in one direction at the highest possible rate, to a host that drops them. `tcp` is a
 //! bulk transfer of the kernel's TCP. LOGS says what the driver records. `logs` has arrivals,
 //! deliveries and drops. `tables` also has all segments at both ends. `captures` also writes the
-//! packets of these segments. WIRE is `veth` or `tun`. Prints a line of JSON.
+//! packets of these segments. WIRE is `veth` or `tun`. The program prints one line of JSON.
 
 #![expect(clippy::disallowed_methods, reason = "a measure of real time")]
 
@@ -119,7 +119,7 @@ struct Carried {
     cpu_ns: u64,
 }
 
-/// Carries packets between the hosts until the time is up, as the case says.
+/// Carries packets between the hosts until the time is up, with the forwarder that the case names.
 fn carry(case: &Case, clock: WallClock, ports: Vec<PacketPort>) -> Outcome<Carried> {
     if case.bare {
         let before = cpu_ns()?;

@@ -74,7 +74,7 @@ fn user_namespaces() -> Capability {
     }
 }
 
-/// The likeliest reason for a refused namespace.
+/// Returns the likeliest reason why the kernel refused a namespace.
 pub(crate) fn refusal() -> String {
     let is = |path: &str, value: &str| {
         fs::read_to_string(path).is_ok_and(|content| content.trim() == value)
@@ -210,7 +210,8 @@ mod tests {
     use super::*;
 
     /// Each entry names a capability and lists words that its text `found` may contain. The first
-    /// list is for machines that have the capability, the second for machines that do not.
+    /// list is for machines that have the capability, and the second list is for machines that do
+    /// not have it.
     const SAYS: [(&str, &[&str], &[&str]); 8] = [
         ("kernel", &["Linux "], &[]),
         (

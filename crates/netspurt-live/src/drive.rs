@@ -131,7 +131,7 @@ pub struct Driver {
 const QUIET_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Driver {
-    /// Creates a driver of `path`, whose gates are at `ports`.
+    /// Creates a driver of `path`. `ports` has the end of each real host, with the host's port.
     pub fn new(clock: WallClock, path: Path, ports: Vec<(EndId, PacketPort)>) -> Self {
         let room = ports.iter().map(|(_, port)| port.room_bytes()).max().unwrap_or(1);
         Self {
@@ -152,7 +152,7 @@ impl Driver {
         }
     }
 
-    /// Ends the run as soon as `quiet` is set and nothing is on the path.
+    /// Makes the run end as soon as `quiet` is set and nothing is on the path.
     #[must_use]
     pub fn ending_with(mut self, quiet: Arc<AtomicBool>) -> Self {
         self.quiet = Some(quiet);
@@ -175,8 +175,8 @@ impl Driver {
         self
     }
 
-    /// Makes the flow `first`, if it is given, and all later flows share two ports. The driver does
-    /// not know what these flows carry.
+    /// If `first` is given, this flow and all later flows belong to programs and share two ports.
+    /// The driver does not know which octets programs send.
     #[must_use]
     pub fn with_programs(mut self, first: Option<FlowId>) -> Self {
         self.labels = self.labels.foreign_from(first);
@@ -263,8 +263,8 @@ impl Driver {
         Ok(more)
     }
 
-    /// Converts the batch from the port at `place` into segments, and keeps its octets if anything
-    /// needs them.
+    /// Converts the batch from the port at `place` into segments, and keeps the octets of the
+    /// packets if the peer or the observer needs them.
     fn label(&mut self, place: usize, watch: &mut dyn Watch) {
         let now = self.clock.now();
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -331,7 +331,7 @@ impl Driver {
         }
     }
 
-    /// Waits for a packet, or until something is due on the path.
+    /// Waits until a packet arrives, or until something is due on the path.
     fn wait(&self, stop: Time) {
         let mut next = self.path.next_wakeup().unwrap_or(stop).min(stop);
         if self.quiet.is_some() {

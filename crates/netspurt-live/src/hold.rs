@@ -18,11 +18,11 @@ pub struct Held {
     room: Vec<u8>,
     start: usize,
     end: usize,
-    /// The number of its segments that are still on the path.
+    /// The number of the packet's segments that are still on the path.
     users: usize,
     /// The work that the kernel left to the device.
     pub shape: Shape,
-    /// The octets of its IP and TCP headers; 0 if they are not complete.
+    /// The octets of the packet's IP and TCP headers; 0 if they are not complete.
     pub headers: usize,
 }
 
@@ -49,7 +49,7 @@ struct HandleRing {
     handles: VecDeque<Option<Handle>>,
 }
 
-/// All packets on the path.
+/// The octets of all packets from real hosts that are on the path.
 #[derive(Debug, Default)]
 pub struct Hold {
     packets: Vec<Held>,
@@ -58,7 +58,7 @@ pub struct Hold {
     short: Vec<u32>,
     long: Vec<u32>,
     rings: Vec<HandleRing>,
-    /// Whether a packet may leave more than once, as a copy or in fragments. If so, no packet is
+    /// True if a packet may leave more than once, as a copy or in fragments. Then no packet is
     /// released.
     pub keeps: bool,
     /// A buffer in which a packet is assembled.

@@ -93,8 +93,9 @@ impl Labels {
         out.pop()
     }
 
-    /// Reads a packet that may hold several segments, as `shape` says. Appends the segments to
-    /// `out` with consecutive ids. In all other respects it works like [`read`](Self::read).
+    /// Reads a packet that may hold several segments; `shape` says how it is to be cut. Appends the
+    /// segments to `out` with consecutive ids. In all other respects it works like
+    /// [`read`](Self::read).
     pub fn read_all(
         &mut self,
         from: EndId,

@@ -2,7 +2,7 @@
 //!
 //! The path takes packets with the logical time of their entry, and returns them with the time of
 //! their departure. The path reads no clock. Therefore the same arrivals give the same departures
-//! and drops, live or in a replay.
+//! and drops, both in a live run and in its replay.
 
 use netspurt::app::Program;
 use netspurt::event::{Event, Wanted};
@@ -205,7 +205,7 @@ impl Path {
         self.world.links().map(netspurt::link::Link::count).collect()
     }
 
-    /// The verdict on retransmissions.
+    /// The judge of retransmissions, which has the verdicts.
     pub fn judge(&self) -> &Judge {
         self.world.population()
     }

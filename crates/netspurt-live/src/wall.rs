@@ -19,7 +19,7 @@ pub struct WallClock {
 }
 
 impl WallClock {
-    /// A clock that reads zero now.
+    /// Starts a clock at zero.
     pub fn start() -> Self {
         Self { start: Instant::now() }
     }

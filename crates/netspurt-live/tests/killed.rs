@@ -24,8 +24,8 @@ endpoint = "kernel"
 profile  = "linux-default"
 "#;
 
-/// The network namespaces of the process at `path`: those of its threads, and those that its
-/// descriptors keep.
+/// The network namespaces of the process at `path`: the namespaces of its threads, and the
+/// namespaces that its descriptors keep.
 fn namespaces(path: &Path) -> BTreeSet<PathBuf> {
     let inside = |folder: &str, file: &str| {
         let entries = fs::read_dir(path.join(folder)).into_iter().flatten().flatten();
@@ -146,7 +146,7 @@ fn inside(theirs: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
 
 #[test]
 fn killing_any_process_of_a_run_of_programs_ends_all_the_others() {
-    // A tree of programs. Some of them have no parent that waits for them.
+    // A tree of programs. Some of these programs have no parent that waits for them.
     let command = ["sh", "-c", "sleep 100 & (sleep 100 & exec sleep 100) & exec sleep 100"];
     let mut victims = BTreeSet::new();
     let mut state = 99_u64;

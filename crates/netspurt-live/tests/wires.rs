@@ -143,7 +143,7 @@ fn fate(arrivals: &[(Time, Segment)]) -> (Vec<Departure>, Table) {
 }
 
 #[test]
-fn segments_have_the_same_fate_together_or_one_by_one() {
+fn links_treat_segments_of_large_packets_like_single_segments() {
     const SIZE: u16 = 1448;
     let (mut together, mut single) = (Labels::new(), Labels::new());
     let (mut once, mut each) = (Vec::new(), Vec::new());

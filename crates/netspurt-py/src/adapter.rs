@@ -52,7 +52,7 @@ pub enum OnFailure {
     EndRun,
 }
 
-/// An estimator written in Python, as an estimator of the core.
+/// An estimator written in Python that works as an estimator of the core.
 pub struct Adapter {
     instance: Instance,
     on_sample: Py<PyAny>,
@@ -77,7 +77,7 @@ impl core::fmt::Debug for Adapter {
     }
 }
 
-/// The end of the error message if a method is missing.
+/// The error message for a missing method ends with this text.
 const METHODS: &str = "an estimator needs on_sample(sample), on_timeout(now) and rto()";
 
 impl Adapter {

@@ -86,7 +86,7 @@ pub struct PyRate {
     prior_delivered_bytes: u64,
     /// The octets that the connection has delivered by now.
     total_delivered_bytes: u64,
-    /// Whether the application limited the rate, and not the window.
+    /// Whether the application, and not the window, limited the rate.
     app_limited: bool,
 }
 
@@ -356,8 +356,8 @@ impl PyCongestion {
     }
 }
 
-/// A congestion control algorithm written in Python, as an algorithm of the core. An exception in a
-/// method ends the run.
+/// A congestion control algorithm written in Python that works as an algorithm of the core. An
+/// exception in a method ends the run.
 pub struct CongestionAdapter {
     instance: Instance,
     on_ack: Py<PyAny>,
@@ -385,7 +385,7 @@ impl core::fmt::Debug for CongestionAdapter {
     }
 }
 
-/// The end of the error message if a method is missing.
+/// The error message for a missing method ends with this text.
 const METHODS: &str = "a congestion control algorithm needs on_ack(ack, window) and \
                        on_congestion(now, kind, flight_bytes, smss, window)";
 

@@ -77,8 +77,8 @@ impl Estimator {
         Ok(())
     }
 
-    /// Called on an ACK of new octets that gave no sample. `covers_timed` says whether it covered
-    /// the timed segment.
+    /// Called on an ACK of new octets that gave no sample. `covers_timed` says whether this ACK
+    /// covered the timed segment.
     #[pyo3(signature = (covers_timed=false))]
     fn on_progress(&mut self, covers_timed: bool) {
         self.timer.on_progress(covers_timed);
@@ -122,7 +122,7 @@ impl Estimator {
         format!("estimator('{}')", self.config)
     }
 
-    /// The text from which a copy is made. A copy has the constants and no samples.
+    /// The text from which a copy is made. A copy has the same constants, but no samples.
     fn __getnewargs__(&self) -> (String,) {
         (self.config.to_string(),)
     }

@@ -105,8 +105,8 @@ fn as_tuple(passed: Passed) -> (u64, u64, u64, u64, u64) {
 /// The exception that a signal's handler raised while a source was read.
 type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// A source whose reading stops if a signal's handler raises an exception. Without this, the user
-/// could not stop the reading of a pipe that sends nothing.
+/// A source whose reading stops if a signal's handler raises an exception. Without this type, the
+/// user could not stop the reading of a pipe that sends nothing.
 struct Interruptible {
     source: CaptureSource,
     raised: Raised,

@@ -239,7 +239,7 @@ impl SweepEngine {
         self.lock().submit(Chunk { first, count });
     }
 
-    /// Returns the next finished chunk with its first case; `None` if none finishes within
+    /// Returns the next finished chunk with its first case; `None` if no chunk finishes within
     /// `seconds`.
     fn next<'py>(
         &self,

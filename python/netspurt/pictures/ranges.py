@@ -65,7 +65,10 @@ def ranges(
 
 
 def over_time(panel: Panel, *, label: str = "", beneath: str = "") -> Picture:
-    """Return a value over time, and its fit as a dashed line. The labels are for the axes."""
+    """Return a picture of a value over time, with its fit as a dashed line.
+
+    `label` and `beneath` are the texts at the y axis and at the x axis.
+    """
     t = panel.t
     marks: list[Mark] = [Line(label="computed", ink="blue", x=t, y=panel.value, width=1.6)]
     if panel.fit is not None:

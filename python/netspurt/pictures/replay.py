@@ -149,7 +149,7 @@ def timeline(replay: Judged, first: str = "", most: int = _MOST) -> Picture:
 
 
 def _sent_since(delays: Recording) -> str:
-    """Return the label of an axis of instants. It has the time of day at 0, if this is known."""
+    """Return the label of an axis of instants, with the time of day at 0 if this time is known."""
     if delays.began is None:
         return "sent"
     zone = "" if delays.began_is_local else " UTC"

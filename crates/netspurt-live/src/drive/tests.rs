@@ -120,7 +120,7 @@ fn driven(link: &str, waiting: &[Vec<u8>], seen: &mut Seen) -> (Log, UnixDatagra
     (log, to)
 }
 
-/// Packets that reached a host.
+/// Returns the packets that reached a host.
 fn reached(host: &UnixDatagram) -> Vec<Vec<u8>> {
     let mut room = vec![0; 4096];
     let mut all = Vec::new();
@@ -217,7 +217,7 @@ fn holding(octets: &[u8], id: TransmissionId) -> Hold {
     hold
 }
 
-/// The first packet of data as a segment.
+/// Returns the first packet of data as a segment.
 fn labelled() -> Segment {
     Labels::new().read(FROM, &data(0), || None).unwrap()
 }

@@ -22,7 +22,7 @@ struct SeenConnection {
     began: [Option<Time>; 2],
     /// The octets that reached each side.
     arrived: [Arrivals; 2],
-    /// When the number of octets that each side has received without a gap last grew.
+    /// When new octets last arrived in order at each side.
     grew: [Option<Time>; 2],
     /// When the first octets reached each side.
     first: [Option<Time>; 2],
@@ -146,7 +146,7 @@ impl Connections {
 pub type Counts = [[u64; 2]; 2];
 
 /// Makes the table `connections`: one row for each connection, in the order in which they were
-/// opened. Their flows are called `name.0`, `name.1`, and so on.
+/// opened. The flows of the connections are called `name.0`, `name.1`, and so on.
 pub fn connections_table(name: &str, all: &Connections, counts: &[Counts]) -> Table {
     let nanos = |at: Time| at.as_nanos().cast_signed();
     let optional = |of: &dyn Fn(&SeenConnection) -> Option<Time>| {

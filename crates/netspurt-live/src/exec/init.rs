@@ -104,8 +104,8 @@ fn say(what: &str) {
 fn be_init(order: &ProgramsOrder<'_>, lifeline: &OwnedFd, status_pipe: &OwnedFd) -> ! {
     let bound = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     own_processes();
-    // The terminal's keys have no effect on this process, but they have an effect on the programs
-    // that it starts.
+    // The terminal's keys have no effect on this process. They must have an effect on the programs,
+    // which inherit this setting.
     sys::ignore_terminal_keys(false);
     if bound.is_err() || !waits(lifeline, None) || rustix::io::read(lifeline, &mut [0]) != Ok(1) {
         sys::end(FAILED);

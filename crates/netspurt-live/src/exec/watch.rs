@@ -40,8 +40,8 @@ pub struct ProgramsWatch {
 
 impl ProgramsWatch {
     /// Creates an observer of programs whose first flow is `first`, at hosts with these addresses.
-    /// At most `connections_max` connections get flows of their own. A host without a diagnosis
-    /// socket reports nothing about its connections.
+    /// At most `connections_max` connections get flows of their own. If a host has no socket in
+    /// `diags`, it reports nothing about its connections.
     pub fn new(
         first: FlowId,
         connections_max: usize,

@@ -62,8 +62,8 @@ pub struct Apps {
     sources: Vec<ContentSource>,
     sinks: Vec<Sink>,
     shared: Vec<SharedListener>,
-    /// The number of sources before the first source that has not ended, and the same for the
-    /// sinks.
+    /// The number of sources before the first source that has not ended, and the number of sinks
+    /// before the first sink that has not ended.
     ended: [usize; 2],
 }
 
@@ -71,7 +71,8 @@ pub struct Apps {
 #[derive(Debug)]
 struct SharedListener {
     listener: OwnedFd,
-    /// The place of each sink, by the port of the end that opens its connection.
+    /// The index of each sink in `Apps::sinks`. The key is the port of the end that opens the
+    /// sink's connection.
     sinks: HashMap<u16, usize>,
 }
 
@@ -323,7 +324,7 @@ enum Read {
     Failed(io::Error),
 }
 
-/// Reads once and checks the octets. The window stays within `limit`.
+/// Reads once and checks the octets. Before the read, the window is limited to `limit`.
 fn read(
     socket: BorrowedFd<'_>,
     limit: Option<u32>,
@@ -348,7 +349,7 @@ fn read(
 }
 
 /// Writes as many of the `left` octets as the socket accepts. Returns the number of octets that are
-/// still left. `None` stands for an endless stream. `ends` says that nothing follows these octets.
+/// still left. `None` stands for an endless stream. `ends` is true if nothing follows these octets.
 fn write(
     socket: BorrowedFd<'_>,
     written: &mut u64,
@@ -361,7 +362,7 @@ fn write(
         if most == 0 {
             return Ok(left);
         }
-        // The application knows that these octets are the last ones, as in the simulator. So the
+        // The application knows that these octets are the last octets, as in the simulator. So the
         // last segment carries the FIN.
         let last = ends && left == Some(most as u64);
         let flags = if last { SendFlags::MORE } else { SendFlags::empty() };

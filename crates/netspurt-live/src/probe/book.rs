@@ -43,7 +43,7 @@ impl EchoReply {
         (self.step_ns == 0 && span <= most).then_some(span)
     }
 
-    /// The fields of the answer in its line of the file.
+    /// The fields that the answer has in the data file.
     fn fields(&self) -> ReplyFields {
         let (rtt_ns, by) = match self.by_kernel() {
             Some(span) => (span, StampedBy::Kernel),
@@ -124,7 +124,8 @@ pub(super) struct Book {
 }
 
 impl Book {
-    /// Begins the data file at `path` with `header`, to which the part's number is added.
+    /// Begins the data file at `path`, and writes `header` as its first line. The header gets the
+    /// number of the part.
     ///
     /// # Errors
     /// When the file exists or cannot be made.

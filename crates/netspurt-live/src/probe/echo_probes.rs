@@ -37,7 +37,7 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// The name of the rule, as in orders.
+    /// The name that the rule has in orders.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Immediate => "immediate",
@@ -317,8 +317,8 @@ impl Probing<'_> {
         Ok(now)
     }
 
-    /// Waits until a message arrives, but at most `span`. Returns whether the process got the order
-    /// to end.
+    /// Waits until a message arrives, but at most for `span`. Returns whether the process got the
+    /// order to end.
     fn halted(&self, span: Duration) -> Result<bool, ProbeError> {
         let mut fds = vec![PollFd::new(&*self.socket, PollFlags::IN)];
         if let Some(halt) = &self.halt {

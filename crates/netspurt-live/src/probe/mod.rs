@@ -51,7 +51,7 @@ pub enum ProbeError {
     /// A system call failed.
     #[error("{what}: {error}")]
     Failed {
-        /// The thing that failed.
+        /// The step that failed.
         what: String,
         /// The kernel's error.
         error: io::Error,
@@ -61,7 +61,7 @@ pub enum ProbeError {
     Order(String),
 }
 
-/// Makes an error from the thing that failed and the kernel's error.
+/// Makes an error from the step that failed and the kernel's error.
 fn tried(what: impl Into<String>) -> impl FnOnce(io::Error) -> ProbeError {
     let what = what.into();
     move |error| ProbeError::Failed { what, error }

@@ -65,7 +65,7 @@ impl RoundTrips {
     }
 }
 
-/// Measures the noise with `count` echo probes of `kind` over loopback, in IPv6 if `six`.
+/// Measures the noise with `count` echo probes of `kind` over loopback, in IPv6 if `six` is true.
 ///
 /// # Errors
 /// When the machine has no loopback address, or refuses the socket.

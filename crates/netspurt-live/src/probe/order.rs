@@ -55,7 +55,7 @@ pub struct ProbingOrder {
 pub enum ProbingTask {
     /// Sends echo probes, one after the other.
     EchoProbes(EchoProbesTask),
-    /// Sends echo probes with a hop limit of one, then two, up to the target.
+    /// Sends echo probes whose hop limit is one, then two, and so on, until they reach the target.
     Hops(HopsTask),
     /// Acts as a host that echoes or discards data.
     Serve(ServeTask),

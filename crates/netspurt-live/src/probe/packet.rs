@@ -14,7 +14,7 @@ pub enum ProbeKind {
     Icmp,
     /// A datagram to a host that echoes it (RFC 862).
     Udp,
-    /// The opening of a TCP connection; a SYN-ACK or an RST is the answer.
+    /// The SYN of a TCP connection; a SYN-ACK or an RST is the answer.
     Tcp,
 }
 

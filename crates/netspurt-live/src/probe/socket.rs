@@ -160,7 +160,7 @@ impl ProbeSocket {
     pub fn key(&self, number: u64, raw_ns: u64) -> u64 {
         match self.marks.kind {
             // The upper sixteen bits count the SYNs of the run. The lower sixteen bits are zero, so
-            // that the octets of a SYN do not reach the next key.
+            // that the sequence numbers of a SYN's octets never reach the next key.
             ProbeKind::Tcp => (number.wrapping_add(u64::from(self.marks.cookie)) & 0xffff) << 16,
             ProbeKind::Icmp | ProbeKind::Udp => raw_ns,
         }

@@ -23,7 +23,7 @@ pub struct LiveReport {
     pub valid: bool,
     /// A description of the devices that connected the hosts, as text.
     pub back_end: String,
-    /// The kind of these devices.
+    /// The kind of the devices that connected the hosts.
     pub wire: Wire,
     /// Whether the devices took many segments in one packet.
     pub offload: bool,

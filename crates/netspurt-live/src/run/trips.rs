@@ -17,7 +17,7 @@ pub(super) struct Trip {
     pub(super) at: Time,
     /// The source.
     pub(super) end: EndId,
-    /// When the source had sent the answered segment.
+    /// When the source sent the segment that was answered.
     pub(super) sent: Time,
 }
 

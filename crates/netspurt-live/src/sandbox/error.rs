@@ -1,4 +1,4 @@
-//! Errors in making a sandbox or a host in it.
+//! The errors that can occur when a sandbox, or a host in it, is made.
 
 use std::io;
 

@@ -48,7 +48,7 @@ pub struct KernelHost {
 pub struct Namespace(pub(super) File);
 
 impl Namespace {
-    /// Calls `act` in the namespace, on a thread of its own.
+    /// Calls `act` in the namespace, on a new thread.
     ///
     /// # Errors
     /// When the namespace cannot be entered.
@@ -72,7 +72,7 @@ impl KernelHost {
         })?
     }
 
-    /// Calls `act` in the host's namespace, on a thread of its own. Sockets stay in the namespace
+    /// Calls `act` in the host's namespace, on a new thread. Sockets stay in the namespace
     /// in which they were made.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl KernelHost {
     }
 }
 
-/// Calls `act` in a network namespace, on a thread of its own.
+/// Calls `act` in a network namespace, on a new thread.
 pub(super) fn within<T: Send>(
     namespace: BorrowedFd<'_>,
     act: impl FnOnce() -> T + Send,

@@ -98,7 +98,7 @@ impl Netlink {
         // The kernel need not look for duplicates of the address, because no other host exists.
         const NO_DAD: u8 = libc::IFA_F_NODAD as u8;
         let flags = if address.is_ipv6() { NO_DAD } else { 0 };
-        // Family, length of the prefix, flags, scope.
+        // The octets are the family, the length of the prefix, the flags and the scope.
         let mut head = vec![family, bits, flags, 0];
         head.extend(device.to_ne_bytes());
         let mut message = NetlinkMessage::new(NEW_ADDRESS, CREATE, &head);
@@ -136,7 +136,7 @@ impl Netlink {
         self.ask(message)
     }
 
-    /// Sends a message and waits for the answer.
+    /// Sends a message and waits for the kernel's answer.
     fn ask(&mut self, message: NetlinkMessage) -> io::Result<()> {
         self.sent += 1;
         rustix::net::send(&self.socket, &message.finish(self.sent), SendFlags::empty())?;
@@ -234,7 +234,7 @@ impl NetlinkMessage {
         self.octets.resize(self.octets.len().next_multiple_of(4), 0);
     }
 
-    /// The message with its length and its number.
+    /// Returns the message after its length and its number have been filled in.
     fn finish(mut self, number: u32) -> Vec<u8> {
         let length = u32::try_from(self.octets.len()).expect("messages are short");
         self.octets[..4].copy_from_slice(&length.to_ne_bytes());
@@ -247,7 +247,7 @@ impl NetlinkMessage {
 mod tests {
     use super::*;
 
-    /// The attributes of a message: kinds, and values without padding.
+    /// Returns the attributes of a message: their kinds, and their values without padding.
     fn attributes(mut rest: &[u8]) -> Vec<(u16, Vec<u8>)> {
         let mut all = Vec::new();
         while let [a, b, c, d, ..] = *rest {

@@ -103,7 +103,7 @@ impl PacketPort {
         if self.wiring.offload { PREFIX_BYTES_MAX + (1 << 16) } else { usize::from(self.mtu) + 64 }
     }
 
-    /// Receives waiting packets into `batch`. Returns whether more may wait.
+    /// Receives waiting packets into `batch`. Returns whether more packets may wait.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -121,8 +121,8 @@ impl PacketPort {
         (shape, self.prefix_bytes().min(received.len()))
     }
 
-    /// Writes the octets before a packet of this `shape` with these `headers` into `prefix`.
-    /// Returns their number.
+    /// Writes into `prefix` the octets that precede a packet of this `shape` with these `headers`.
+    /// Returns the number of these octets.
     pub fn write_prefix(
         &self,
         shape: Shape,
@@ -139,7 +139,7 @@ impl PacketPort {
             let kind: [u8; 2] = if six { [0x86, 0xdd] } else { [8, 0] };
             let ethernet = &mut prefix[VIRTIO_BYTES..];
             ethernet[..6].copy_from_slice(&sys::HOST_STATION);
-            // The sender's address differs only in the last octet.
+            // The source address differs from the host's address only in the last octet.
             ethernet[6..12].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
             ethernet[12..14].copy_from_slice(&kind);
         }
@@ -149,7 +149,7 @@ impl PacketPort {
     /// Sends packets. Returns how many the kernel accepted.
     ///
     /// # Errors
-    /// When the kernel accepted none.
+    /// When the kernel accepted no packet.
     pub fn send(&self, outbox: &mut Outbox, packets: &[OutgoingPacket<'_>]) -> io::Result<usize> {
         match &self.end {
             PortEnd::Socket { socket, device } => outbox.send(socket.as_fd(), *device, packets),
@@ -167,7 +167,7 @@ impl PacketPort {
             PortEnd::Socket { socket, .. } => socket,
             PortEnd::Tun { counts, .. } => return dropped(counts),
         };
-        // `struct tpacket_stats`: packets, drops.
+        // The kernel writes a `struct tpacket_stats`: the numbers of packets and of drops.
         let mut counts = [0; 8];
         let (level, name) = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
         sys::read_option(socket.as_fd(), level, name, &mut counts)?;
@@ -202,7 +202,7 @@ fn dropped(counts: &File) -> io::Result<u32> {
     let text = String::from_utf8_lossy(&text[..length]).into_owned();
     let line = text.lines().find_map(|line| line.trim().strip_prefix("eth0:"));
     // The line has eight numbers on received packets, then octets, packets, errors and drops of
-    // sent ones.
+    // sent packets.
     let count = line.and_then(|line| line.split_whitespace().nth(11));
     count.and_then(|count| count.parse().ok()).ok_or_else(|| io::Error::other("no counts of eth0"))
 }

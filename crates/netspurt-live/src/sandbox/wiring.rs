@@ -22,7 +22,7 @@ impl Wire {
         }
     }
 
-    /// The kind of device that options call `name`. `None` if there is none.
+    /// The kind of device that options call `name`. `None` if there is no such kind.
     ///
     /// ```
     /// use netspurt_live::sandbox::Wire;
@@ -44,7 +44,7 @@ pub struct Wiring {
 }
 
 impl Wiring {
-    /// A description as text.
+    /// Describes the devices in words.
     pub fn description(self) -> String {
         let devices = match self.wire {
             Wire::Veth => "veth + AF_PACKET",

@@ -1,8 +1,8 @@
 //! System calls without a safe wrapper: the only `unsafe` code of this crate.
 //!
-//! Each function here is safe to call. The types of its arguments guarantee that they are valid.
-//! The memory that the kernel uses exists until the call ends. The result is read only up to the
-//! length that the kernel wrote.
+//! Each function here is safe to call. The types of its arguments guarantee that the arguments are
+//! valid. The memory that the kernel uses exists until the call ends. The result is read only up to
+//! the length that the kernel wrote.
 
 #![expect(unsafe_code, reason = "system calls without a safe wrapper")]
 
@@ -149,7 +149,7 @@ fn about(name: &str) -> io::Result<libc::ifreq> {
     Ok(request)
 }
 
-/// Sets the octets of the largest packet of a network device.
+/// Sets the MTU of a network device: the octets of its largest packet.
 ///
 /// # Errors
 /// When the kernel refuses, or the name is too long.
@@ -205,7 +205,8 @@ pub fn set_real_time(priority: i32) -> io::Result<()> {
 pub fn try_bpf() -> io::Result<()> {
     const MAKE_MAP: libc::c_int = 0;
     const ARRAY: u32 = 2;
-    // Kind, octets of a key and of a value, entries, flags: the beginning of `union bpf_attr`.
+    // The beginning of `union bpf_attr`: the kind of the map, the octets of a key and of a value,
+    // the number of entries, and the flags.
     let asked: [u32; 5] = [ARRAY, 4, 4, 1, 0];
     // SAFETY: `asked` outlives the call, which reads the given number of octets.
     let fd =

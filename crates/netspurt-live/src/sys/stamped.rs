@@ -46,7 +46,7 @@ pub enum Trouble {
 }
 
 /// Makes the kernel add software timestamps to every datagram that a socket sends or receives, and
-/// number the sent ones from 0.
+/// number the sent datagrams from 0.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -67,8 +67,8 @@ pub fn stamp_datagrams(fd: BorrowedFd<'_>) -> io::Result<()> {
 #[repr(C, align(8))]
 struct StampControl([u8; CONTROL_BYTES]);
 
-/// Receives one waiting datagram, or with `errors` one entry of the error queue. `None` if nothing
-/// waits.
+/// Receives one waiting datagram, or, if `errors` is true, one entry of the error queue. `None` if
+/// nothing waits.
 ///
 /// # Errors
 /// When the kernel refuses, or reports an error of the socket.
@@ -124,7 +124,7 @@ fn control_of(header: &libc::msghdr) -> ErrorReport {
             let data = libc::CMSG_DATA(at);
             let length = (*at).cmsg_len as usize - libc::CMSG_LEN(0) as usize;
             match ((*at).cmsg_level, (*at).cmsg_type) {
-                // The message has three times. The first is the software timestamp.
+                // The message has three timestamps. The first is the software timestamp.
                 (libc::SOL_SOCKET, libc::SO_TIMESTAMPING)
                     if length >= mem::size_of::<libc::timespec>() =>
                 {
@@ -198,7 +198,7 @@ pub fn set_ip_option(fd: impl AsFd, six: bool, name: (i32, i32), value: i32) -> 
 /// When the kernel refuses.
 pub fn only_icmp6(fd: impl AsFd, kind: u8) -> io::Result<()> {
     const ICMP6_FILTER: i32 = 1;
-    // One bit for each kind; a set bit blocks the kind.
+    // The filter has one bit for each kind. A set bit blocks the kind.
     let mut filter = [u32::MAX; 8];
     filter[usize::from(kind >> 5)] &= !(1 << (kind & 31));
     let length = mem::size_of_val(&filter) as libc::socklen_t;

@@ -1,5 +1,5 @@
-//! TUN devices. The program reads from a file the packets that the kernel routes to the device. The
-//! kernel receives the packets that the program writes to the file.
+//! Opens TUN devices. The program reads from a file the packets that the kernel routes to the
+//! device. The kernel receives the packets that the program writes to the file.
 
 use std::fs::{File, OpenOptions};
 use std::io;

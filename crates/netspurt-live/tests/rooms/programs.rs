@@ -12,7 +12,7 @@ use netspurt_live::offload::Shape;
 
 use super::common::{ms, packet_between};
 
-/// The first flow of programs, for packets that belong to no connection.
+/// The first flow of programs. Packets that belong to no connection have this flow.
 const FIRST: FlowId = FlowId(3);
 const SYN_ACK: Flags = Flags(Flags::SYN.0 | Flags::ACK.0);
 

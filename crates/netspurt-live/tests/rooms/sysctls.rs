@@ -6,7 +6,7 @@ use netspurt::plan::{KernelProfile, KernelTcp};
 use netspurt::units::Duration;
 use netspurt_live::kernel::sysctls;
 
-/// The values that this kernel knows, by their names.
+/// Returns the values of the settings that this kernel has. The keys are the names of the settings.
 fn values(tcp: &KernelTcp) -> BTreeMap<&'static str, String> {
     sysctls(tcp).into_iter().collect()
 }

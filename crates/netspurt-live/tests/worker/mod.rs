@@ -134,7 +134,8 @@ pub fn real_time(test: impl Fn()) {
     eprintln!("SKIPPED: the machine was too late {TRIES} times, by up to {worst:?}");
 }
 
-/// The longest time by which a sleep was too long before `over` was set.
+/// Sleeps again and again until `over` is set. Returns the longest time by which a sleep was too
+/// long.
 #[allow(clippy::disallowed_methods, reason = "the test asks how late the machine is")]
 fn oversleep(over: &AtomicBool) -> Duration {
     let (span, mut worst) = (Duration::from_millis(2), Duration::ZERO);
@@ -146,7 +147,8 @@ fn oversleep(over: &AtomicBool) -> Duration {
     worst
 }
 
-/// Whether a program exists on this machine. If it does not, prints this as the reason of a skip.
+/// Whether a program exists on this machine. If it does not, this function prints that the test is
+/// skipped for this reason.
 pub fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     if !found {
@@ -155,8 +157,8 @@ pub fn has(program: &str) -> bool {
     found
 }
 
-/// Waits for a run. If the machine gives this user no namespaces or no TUN devices, prints this as
-/// the reason of a skip and returns `None`.
+/// Waits for a run. If the machine gives this user no namespaces or no TUN devices, this function
+/// prints that the test is skipped for this reason, and returns `None`.
 pub fn finish(child: Child) -> Option<()> {
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();

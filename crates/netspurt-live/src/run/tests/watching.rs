@@ -84,7 +84,7 @@ fn observer(asked: &[usize]) -> Watcher {
     watcher(&network(NONE), &place.0, sockets, Box::new(|_, _| true)).unwrap()
 }
 
-/// A packet between the sockets of a flow as the kernel sends it.
+/// Makes the octets of a packet that the host on `side` of a flow sends.
 fn packet(watcher: &Watcher, flow: usize, side: Side, segment: Segment) -> Vec<u8> {
     let ends = watcher.addresses[flow];
     let (source, destination) = (ends[side.index()], ends[side.peer().index()]);
@@ -217,7 +217,7 @@ fn a_timer_has_fired_when_the_kernel_counts_another_timeout_of_that_end() {
         poll(2, 0, info(1, 1, 20)),
         poll(3, 2, info(1, 40, 20)),
         poll(4, 0, info(1, 1, 20)),
-        // If the kernel counts only the timeouts of one repair, the count falls after it.
+        // If the kernel counts only the timeouts of one repair, the count falls after this repair.
         poll(5, 0, info(0, 0, 20)),
         poll(6, 0, info(3, 3, 20)),
     ]);
