@@ -35,7 +35,7 @@ class Advice:
     Attributes
     ----------
     replays
-        The replays, with the estimators that were asked for and those that were added.
+        The replays, with the estimators that were asked for and the estimators that were added.
     price
         The price of a spurious retransmission.
     asked
@@ -243,7 +243,7 @@ def _elsewhere(
 
 @dataclass(frozen=True)
 class _Candidates:
-    """The estimators from which one is chosen.
+    """The estimators from which `_choice` chooses.
 
     Attributes
     ----------
@@ -261,11 +261,11 @@ class _Candidates:
 
 
 def _choice(weighing: Weighing, candidates: _Candidates) -> tuple[str, tuple[str, ...]]:
-    """Return the chosen estimator, and those that cannot be told apart from the cheapest.
+    """Return the chosen estimator, and all estimators that cannot be told apart from the cheapest.
 
-    The function chooses among the estimators that cannot be told apart from the cheapest. If some
-    of them are in `first`, it chooses among these; otherwise among those in `allowed`. It takes the
-    estimator whose cost's interval has the smallest upper end.
+    The function chooses among the allowed estimators that cannot be told apart from the cheapest.
+    If some of these estimators are in `first`, it chooses only among the estimators in `first`. It
+    takes the estimator whose cost's interval has the smallest upper end.
     """
     allowed, first, compared = candidates.allowed, candidates.first, candidates.compared
     if not allowed:

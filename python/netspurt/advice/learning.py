@@ -41,7 +41,7 @@ ANSWERS_PER_HALF_MIN = 25
 
 @dataclass(frozen=True)
 class _Part:
-    """A part of a recording: the recording's place among all, the first probe, and the end."""
+    """A part of a recording: the index of the recording, and the range of its probes."""
 
     place: int
     first: int
@@ -109,7 +109,7 @@ class Lessons:
 
 
 def _terms_of(part: _Part, terms: Terms, replay: Replay) -> Terms:
-    """Return the terms of a part: those of its recording, but with the part's number of probes."""
+    """Return the terms of a part: the terms of its recording, with the part's number of probes."""
     probes = slice(part.first, part.end)
     counted = ~np.isnan(replay.delays.rtt_s[probes]) | learnt(replay.delays, replay.order)[probes]
     return replace(terms, probes=float(counted.sum()))

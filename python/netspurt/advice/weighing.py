@@ -65,7 +65,7 @@ class Terms:
 
 
 def cost(tallies: Sequence[Tally], terms: Sequence[Terms]) -> Floats:
-    """Return the cost per probe [s] over all recordings, from the sums on each.
+    """Return the cost per probe [s] over all recordings, from the sums on each recording.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class Weighing:
 
     @cached_property
     def least(self) -> int:
-        """The place of the cheapest algorithm."""
+        """The index of the cheapest algorithm."""
         return min(range(len(self.names)), key=lambda place: self.costs[place].total.value)
 
     def alike(self, place: int) -> list[int]:
@@ -207,8 +207,8 @@ class Weighing:
     def _distances(self, place: int, replay: Replay, first: int, second: int) -> Floats:
         """Return how far below and above its value the difference of the spurious costs may be [s].
 
-        Only those probes count for which exactly one timer was too short. If a timer was never
-        shorter than the other timer, its count of these probes is certainly zero.
+        A probe counts only if exactly one of the two timers was too short for it. If a timer was
+        never shorter than the other timer, it was too short for none of these probes.
         """
         first_waits, second_waits = self._waits(replay, first, second)
         flags = [is_spurious(replay.delays, waits) for waits in (first_waits, second_waits)]

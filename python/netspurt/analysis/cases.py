@@ -332,7 +332,7 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
         True if the runs of all combinations share their seeds. Then differences are computed pair
         by pair, and effects of the seeds cancel out.
     baseline
-        The label with which the others are compared; by default the first.
+        The label with which the other labels are compared; by default the first label.
     by
         The axes that form groups; by default all other axes.
     better

@@ -266,7 +266,7 @@ def opening(segments: Table, flow: str, node: str) -> float | None:
     """Return the time from the sender's last pure ACK to its first data segment, in seconds.
 
     This ACK ends the handshake. It may be in a queue together with the data. The result is `None`
-    if there is no such ACK, as with a sender that has no handshake.
+    if there is no such ACK, for example if the sender has no handshake.
     """
     own = segments.where(flow=flow, node=node, way="out")
     data = np.flatnonzero(own["len_bytes"] > 0)

@@ -60,7 +60,7 @@ def density(t: Floats, gain: float) -> tuple[Floats, Floats]:
 
 
 def held_at(at: Floats, t: Floats, value: Floats) -> Floats:
-    """Return the values at some instants. A value lasts from its instant to the next one.
+    """Return the values at some instants. A value lasts from its instant to the next.
 
     Parameters
     ----------

@@ -161,7 +161,7 @@ class UnderLoss:
     References
     ----------
     Jacobson 1988 (§1) leaves the choice of the best size to the reader. The formula and the search
-    are ours.
+    are not from this paper.
 
     Examples
     --------

@@ -36,8 +36,8 @@ from netspurt.analysis.seen import QUEUE_RATIO, mostly_on_its_way, vantages
 from netspurt.table import Table
 from netspurt.wording import counted, duration, rate
 
-#: The minimum ratio of the mean round trip to the shortest, if the sender sent faster in some round
-#: trips and the data did not arrive faster.
+#: The minimum ratio of the mean round trip to the shortest round trip, if the sender sent faster in
+#: some round trips and the data did not arrive faster.
 _RTT_RATIO_MIN_OF_PROBES = 1.02
 #: Bounds for a sender that probes the path. `_PROBES_MIN` is the minimum variation of the octets
 #: that are sent in a round trip. `_ARRIVES_MAX` is the maximum variation of the octets that arrive
@@ -160,7 +160,7 @@ class ConstantRate:
     fills_queue
         True if the sender sent more when round trips became longer, or if this is not known.
     is_long
-        True if three facts are known: the round trips are those of the path and not those inside
+        True if three facts are known: the round trips were measured over the path and not inside
         the receiver's own host, the rate was constant for many round trips, and enough data was
         outstanding.
     """

@@ -95,7 +95,7 @@ class Packets:
 
 @dataclass(frozen=True)
 class Idle:
-    """A silence of one end: the time between two packets that it sent.
+    """A silence of one end: the time between two packets that the end sent.
 
     Attributes
     ----------
@@ -140,10 +140,10 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
 
     1. The packet after the silence is a retransmission: *loss*.
     2. The other end sent data during the silence. This divides the silence into three parts: the
-       time up to the last of this data (*peer*), the time after it (*think*), and the time that
-       both ends took to react (*round-trip*). The reaction times are those in the handshake, seen
-       from this point. The reaction times are subtracted from the other two parts. The longest part
-       decides.
+       time up to the last of this data (*peer*), the time after this data (*think*), and the time
+       that both ends took to react (*round-trip*). The reaction times come from the handshake, as
+       the capture shows it. The reaction times are subtracted from the other two parts. The longest
+       part decides.
     3. The packet after the silence has no data, so it answers the other end: *peer*.
     4. The other end sent the latest data before the packet, and this data was acknowledged:
        *think*.

@@ -71,14 +71,14 @@ def _rate(slope_s: float) -> float:
 
 @dataclass(frozen=True)
 class Fit:
-    """One line, or two lines and the length at which the second begins.
+    """One line, or two lines and the length at which the second line begins.
 
     Attributes
     ----------
     lines
-        The lines, from short lengths to long ones.
+        The lines, from short lengths to long lengths.
     break_octets
-        The first length of the second class; `None` with one line.
+        The first length of the second class; `None` if there is only one line.
     """
 
     lines: tuple[Line, ...]

@@ -101,7 +101,7 @@ class LossLimit:
 
 
 def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
-    """Return the directions whose losses limited their rate, those with the most data first.
+    """Return the directions whose losses limited their rate. The most data comes first.
 
     The formula assumes that cwnd is halved at each cut and grows by one segment in each round trip:
     rate = segment / RTT * sqrt(3 / (2 p)), with p cuts for each packet.

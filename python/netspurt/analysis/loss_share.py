@@ -3,8 +3,8 @@
 Losses occur in bursts. One failure of the path may cause 100 lost probes that are close together,
 or a single lost probe. Each failure is one loss event. The interval counts loss events as the rare
 events, and the number of probes lost in an event is its weight (Fay and Feuer 1997). If no two
-losses are near each other, the interval equals Garwood's (1936). The share in a recording says
-nothing about hours that were not recorded.
+losses are near each other, the interval equals Garwood's interval (1936). The share in a recording
+says nothing about hours that were not recorded.
 """
 
 from __future__ import annotations

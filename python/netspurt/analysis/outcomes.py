@@ -32,10 +32,10 @@ class Outcome:
     Attributes
     ----------
     took_s
-        The time from its start until all its data was acknowledged [s]. Infinite if not all data
-        was acknowledged.
+        The time from the direction's start until all its data was acknowledged [s]. Infinite if not
+        all data was acknowledged.
     watched_s
-        The time from its start to the end of the run or of the capture [s].
+        The time from the direction's start to the end of the run or of the capture [s].
     acked_bytes
         The octets that were acknowledged.
     sent, retransmissions, timeouts

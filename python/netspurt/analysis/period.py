@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: The minimum number of events. With fewer, no period can be distinguished from chance.
+#: The minimum number of events. With fewer events, no period can be distinguished from chance.
 _EVENTS_MIN = 5
 #: The number of frequencies that are tried for each independent frequency.
 _FINENESS = 8

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _QUARTERS = 4
 #: The minimum number of answers in a quarter.
 _ANSWERS_MIN = 50
-#: The medians differ clearly if the largest one is this many times the smallest.
+#: The medians differ clearly if the largest median is this many times the smallest median.
 _TIMES = 1.2
 
 

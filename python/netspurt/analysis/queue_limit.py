@@ -5,7 +5,7 @@ the last packet that entered the queue. It waited until all packets before it in
 so its round trip exceeds the minimum round trip by this wait. The wait, divided by the transmission
 time of one packet, is the number of packets before the last packet. The limit is this number plus
 one, because the last packet also counts. The packet in transmission is included. The method follows
-from a remark of Jacobson 1988. The treatment of delayed ACKs is ours.
+from a remark of Jacobson 1988. The treatment of delayed ACKs is not from this paper.
 """
 
 from __future__ import annotations

@@ -103,8 +103,8 @@ class WindowLimit:
         """Whether data waited in a queue, or may have waited in a queue."""
         if self.trip.of_data:
             return self.trip.has_queue and self.fills_queue
-        # If the round trips of data were as long as the handshake's, the window would allow a
-        # higher rate than the actual rate. So the round trips of data may be longer.
+        # If the round trips of data were as long as the round trip of the handshake, the window
+        # would allow a higher rate than the actual rate. So the round trips of data may be longer.
         return self.allowed_bps >= QUEUE_RATIO * self.had_bps
 
     def sentence(self, who: str) -> str:

@@ -60,7 +60,7 @@ _IN_OUTAGES_S = 0.04
 #: outage's length and the timer's first value. The share assumes that the lengths of outages differ
 #: smoothly by a factor of two or more.
 _LATE_AFTER_OUTAGE = 1 / np.log(2) - 1
-#: A timer follows another rule than RFC 6298 if it is longer than RFC 6298's by this factor.
+#: A timer follows another rule than RFC 6298 if it is this many times as long as RFC 6298's timer.
 _FAR_FACTOR = 2.0
 
 

@@ -42,7 +42,7 @@ class Reordering:
     spurious: int
 
     def sentence(self, who: str) -> str:
-        """Return sentences on how many packets were late, how far, and what it cost."""
+        """Return sentences on how many packets were late, by how much, and at what cost."""
         share = f"{number(self.late)} of {counted(self.packets, 'data packet')}"
         behind = "" if self.behind_s_max is None else f" or {duration(self.behind_s_max)}"
         seen = "came" if self.behind_s_max is not None else "were acknowledged"

@@ -164,12 +164,12 @@ def bounded(interval: Interval, low: float, high: float) -> Interval:
 def could_be_chance(one: int, other: int) -> bool:
     """Return whether chance explains the difference of two counts (McNemar's test at 5 %).
 
-    Chance explains it if a fair coin divides this number of probes at least as unevenly in more
-    than one of twenty cases.
+    The test tosses a fair coin for each counted probe. Chance explains the difference if such
+    tosses give a difference at least as large with a probability above 5 %.
     """
     from scipy.special import bdtr
 
-    # The two tails of the coin's distribution are equal.
+    # The two tails of the distribution are equal, because the coin is fair.
     return one == other or bool(2 * bdtr(min(one, other), one + other, 0.5) > 0.05)
 
 
@@ -187,7 +187,7 @@ def share_interval(
     """Return the spurious retransmissions per answer and their interval.
 
     With at most one spurious retransmission, resamples underestimate the uncertainty. The interval
-    is therefore at least as wide as Garwood's (1936) for a count.
+    is therefore at least as wide as Garwood's interval (1936) for a count.
     """
     if resamples is None:
         return Interval.without(spurious / answered if answered else math.nan)

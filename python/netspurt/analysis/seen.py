@@ -15,8 +15,7 @@ from netspurt.table import Table
 #: If the handshake's round trip to one host is this many times shorter than the round trip to the
 #: other host, the capture was taken beside this host.
 _SHORTER = 8
-#: Data on its way limits a connection if data is on its way for at least this share of the
-#: connection's time.
+#: Data is mostly on its way if it is on its way for at least this share of a connection's time.
 _ON_ITS_WAY_MIN = 0.5
 #: If the mean round trip is this many times the shortest, data waited in a queue.
 QUEUE_RATIO = 1.25
@@ -161,8 +160,8 @@ def with_both_directions(tables: Mapping[str, Table]) -> Table:
 def mostly_on_its_way(tables: Mapping[str, Table]) -> dict[int, float]:
     """Return the connections whose data was on its way for half of their time or more.
 
-    The values are the times of the connections [s]. Both directions of each were captured. `tables`
-    has `connections` and `spent`.
+    The values are the times of the connections [s]. Both directions of each connection were
+    captured. `tables` has `connections` and `spent`.
     """
     spent = with_both_directions(tables)
     times = whole_s(spent)

@@ -216,13 +216,13 @@ class Share:
 
 @dataclass(frozen=True)
 class HandshakeRatio:
-    """How well the handshake's round trip predicts the later ones (sfr2005 §4.3).
+    """How well the handshake's round trip predicts the later round trips (sfr2005 §4.3).
 
     Attributes
     ----------
     mean, longest
         The mean and the longest later round trip, divided by the round trip of the handshake, for
-        the connections that have both, shape (n,) each.
+        the connections that have a handshake and later round trips, shape (n,) each.
     near
         The share of connections whose mean round trip differs from the handshake's by at most a
         tenth.
@@ -267,7 +267,7 @@ class PingRatio:
     Attributes
     ----------
     ratio
-        The ratio of each connection that has both, shape (n,).
+        The ratio for each connection that has both round trips, shape (n,).
     between
         The share of ratios from 1.0 to 1.1.
     """
@@ -389,7 +389,7 @@ class Part:
 
     @classmethod
     def of(cls, told: Connections) -> Part:
-        """Return these figures for some connections."""
+        """Return the number and the ranges of some connections."""
         packets, rates = (one[np.isfinite(one)] for one in (told.packets, told.throughput_bps))
         none = (np.nan,) * 3
         return cls(

@@ -141,8 +141,8 @@ class Cells(Mark):
 class Points(Mark):
     """Points, shape (n,). With `hollow`, only their outlines are drawn.
 
-    If a point represents an interval of y, `low` and `high` are its ends. `packet` is as for
-    `Bars`.
+    If a point represents an interval of y, `low` and `high` are its ends. `packet` has the same
+    meaning as in `Bars`.
     """
 
     x: Floats
@@ -180,7 +180,7 @@ class Rules(Mark):
 class Shades(Mark):
     """Areas across the picture from `left` to `right` on the x axis, shape (n,).
 
-    They do not widen the axis.
+    Shades do not widen the axis.
     """
 
     left: Floats

@@ -32,7 +32,7 @@ _LOOKS: tuple[tuple[Ink, bool], ...] = tuple(
     (ink, dashed) for dashed in (False, True) for ink in SERIES
 )
 
-#: Delays of fewer probes than this have larger dots.
+#: If there are fewer probes than this, their delays have larger dots.
 _FEW = 2000
 
 if TYPE_CHECKING:
@@ -368,7 +368,8 @@ def _of_front(
 #: The maximum number of timers that the legend of a front names.
 _NAMED = 20
 
-#: The shapes of points. The second six timers have the colours of the first six in another shape.
+#: The shapes of points. The second six timers have the colours of the first six timers, but another
+#: shape.
 _SHAPES: tuple[Shape, ...] = ("dot", "up", "down", "square")
 
 #: The colour and the shape of timers that the legend does not name.

@@ -41,7 +41,7 @@ Size = tuple[float, float]
 def new_figure(
     ax: Axes | None = None, size: Size | None = None, usual: Size = (10, 6)
 ) -> tuple[Figure, Axes]:
-    """Return a figure with one axes in the house style, or the given axes and their figure.
+    """Return a figure with one axes in the style of netspurt, or the given axes and their figure.
 
     Parameters
     ----------
