@@ -188,7 +188,7 @@ class Weighing:
         return min(range(len(self.names)), key=lambda place: self.costs[place].total.value)
 
     def alike(self, place: int) -> list[int]:
-        """Return the places of an algorithm and of those that cannot be told apart from it."""
+        """Return the indices of an algorithm and of all that cannot be told apart from it."""
         others = range(len(self.names))
         return [n for n in others if n == place or self.difference(n, place).sign == 0]
 
