@@ -96,7 +96,7 @@ pub trait Watch {
     /// Writes the octets of a packet from an end in the simulator. The sequence numbers of
     /// `segment` are those of the wire.
     fn encode(&mut self, segment: &Segment, out: &mut Vec<u8>);
-    /// Called when a packet was delivered to its host.
+    /// Processes the delivery of a packet to its host.
     fn delivered(&mut self, due: Time, segment: &Segment);
     /// Returns whether the run continues at `now`.
     fn goes_on(&mut self, now: Time) -> bool;
@@ -127,7 +127,7 @@ pub struct Driver {
     quiet: Option<Arc<AtomicBool>>,
 }
 
-/// How often the driver checks whether the hosts have nothing more to send.
+/// The time between two checks of the driver whether the hosts have nothing more to send.
 const QUIET_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Driver {

@@ -134,8 +134,8 @@ impl Hold {
         &self.packets[handle.packet as usize]
     }
 
-    /// The `count` segments starting at `first` of a packet that has several segments under one
-    /// header.
+    /// Returns `count` consecutive segments of a packet that has several segments under one header.
+    /// `first` is the first of them.
     pub fn run(&self, first: Handle, count: usize) -> SegmentRun<'_> {
         let held = self.packet(first);
         SegmentRun {

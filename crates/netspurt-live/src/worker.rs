@@ -129,7 +129,7 @@ impl RunOrder {
     }
 }
 
-/// How often a scene is printed.
+/// The time between two printed scenes.
 const EVERY: Duration = Duration::from_millis(250);
 
 /// The number of octets that a pipe accepts in one piece, if it has room (`PIPE_BUF`).

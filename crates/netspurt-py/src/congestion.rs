@@ -281,8 +281,7 @@ impl PyCongestion {
         self.algorithm.on_ack(&ack.0, &mut window.0);
     }
 
-    /// Called when the handshake is complete, with its round trip in seconds and the initial
-    /// window.
+    /// Processes the end of the handshake: its round trip in seconds, and the initial window.
     fn on_open(&mut self, rtt: Option<f64>, window: &PyWindow) {
         self.algorithm.on_open(rtt.and_then(span), &window.0);
     }
@@ -293,7 +292,7 @@ impl PyCongestion {
         Ok(())
     }
 
-    /// Called on congestion of a `kind`: `loss`, `mark` or `timeout`. Returns the new slow-start
+    /// Processes congestion of a `kind`: `loss`, `mark` or `timeout`. Returns the new slow-start
     /// threshold.
     fn on_congestion(
         &mut self,
@@ -310,25 +309,25 @@ impl PyCongestion {
         Ok(self.algorithm.on_congestion(instant(now)?, *kind, flight_bytes, smss, &window.0))
     }
 
-    /// Called when a timeout begins a repair of all outstanding octets, up to octet `nxt`.
+    /// Processes a timeout, which begins a repair of all outstanding octets, up to octet `nxt`.
     fn on_timeout(&mut self, now: f64, nxt: u64) -> PyResult<()> {
         self.algorithm.on_timeout(instant(now)?, nxt);
         Ok(())
     }
 
-    /// Called when the congestion proved spurious. The window has already been restored.
+    /// Processes the proof that the congestion was spurious. The window has already been restored.
     fn on_undo(&mut self, now: f64, window: &mut PyWindow) -> PyResult<()> {
         self.algorithm.on_undo(instant(now)?, &mut window.0);
         Ok(())
     }
 
-    /// Called when recovery has ended.
+    /// Processes the end of recovery.
     fn on_recovery_end(&mut self, now: f64, window: &mut PyWindow) -> PyResult<()> {
         self.algorithm.on_recovery_end(instant(now)?, &mut window.0);
         Ok(())
     }
 
-    /// Called when sending starts again after `idle` seconds with nothing outstanding.
+    /// Processes a restart of sending, after `idle` seconds with nothing outstanding.
     fn on_idle_restart(&mut self, now: f64, idle: f64) -> PyResult<()> {
         self.algorithm.on_idle_restart(instant(now)?, span(idle).unwrap_or_default());
         Ok(())

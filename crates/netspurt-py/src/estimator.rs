@@ -46,7 +46,7 @@ impl Estimator {
         Ok(())
     }
 
-    /// Called when the timer fired at `now` seconds; `kind` is `rto`, `syn`, `syn-ack` or `probe`.
+    /// Processes a timeout at `now` seconds; `kind` is `rto`, `syn`, `syn-ack` or `probe`.
     #[pyo3(signature = (now=0.0, kind="rto"))]
     fn on_timeout(&mut self, now: f64, kind: &str) -> PyResult<()> {
         let (kind, _) = KINDS.iter().find(|(_, name)| *name == kind).ok_or_else(|| {
@@ -57,19 +57,19 @@ impl Estimator {
         Ok(())
     }
 
-    /// Called when a segment of `wire_bytes` octets, including headers, left at `now` seconds.
+    /// Processes the sending of a segment of `wire_bytes` octets, with headers, at `now` seconds.
     fn on_send(&mut self, now: f64, wire_bytes: u32) -> PyResult<()> {
         self.timer.on_send(instant(now)?, wire_bytes);
         Ok(())
     }
 
-    /// Called once, when the handshake is complete, with the handshake's round trip.
+    /// Processes the handshake's round trip. Call this method once, when the handshake is complete.
     fn on_handshake(&mut self, sample: &Bound<'_, PyAny>) -> PyResult<()> {
         self.timer.on_handshake(&sample_of(sample)?);
         Ok(())
     }
 
-    /// Called when a timeout proved spurious, with the sample of the ACK that proved it.
+    /// Processes the proof that a timeout was spurious. `sample` is from the ACK that proved this.
     #[pyo3(signature = (sample=None))]
     fn on_spurious(&mut self, sample: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let sample = sample.map(sample_of).transpose()?;
@@ -77,7 +77,7 @@ impl Estimator {
         Ok(())
     }
 
-    /// Called on an ACK of new octets that gave no sample. `covers_timed` says whether this ACK
+    /// Processes an ACK of new octets that gave no sample. `covers_timed` says whether this ACK
     /// covered the timed segment.
     #[pyo3(signature = (covers_timed=false))]
     fn on_progress(&mut self, covers_timed: bool) {

@@ -13,7 +13,7 @@ use super::*;
 use crate::content;
 use crate::sandbox::{Wire, Wiring};
 
-/// An instant far beyond the end of each of these runs.
+/// An instant far beyond the end of each run in these tests.
 const STOP: Time = Time::from_nanos(60_000_000_000);
 
 const FROM: EndId = EndId::at(0);

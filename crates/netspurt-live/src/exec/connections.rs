@@ -110,7 +110,7 @@ impl Connections {
         Some(place)
     }
 
-    /// Called when a segment of connection `place` from the host on `side` entered the path at
+    /// Records that a segment of connection `place` from the host on `side` entered the path at
     /// `at`.
     pub fn entered(&mut self, place: usize, side: Side, at: Time, segment: &Segment) {
         let Some(seen) = self.seen.get_mut(place) else { return };
@@ -125,7 +125,7 @@ impl Connections {
         }
     }
 
-    /// Called when a segment of connection `place` reached the host on `side` at `at`.
+    /// Records that a segment of connection `place` reached the host on `side` at `at`.
     pub fn reached(&mut self, place: usize, side: Side, at: Time, segment: &Segment) {
         let Some(seen) = self.seen.get_mut(place) else { return };
         seen.last = at;

@@ -71,8 +71,8 @@ fn request(own: SocketAddr, peer: SocketAddr) -> Vec<u8> {
 /// The kind of the attribute whose value is a `struct tcp_info`.
 const TCP_INFO: u8 = 2;
 
-/// Reads the state of a connection from an answer of the kernel. `None` if the answer has no whole
-/// state.
+/// Reads the state of a connection from an answer of the kernel. `None` if the answer does not
+/// contain the complete state.
 fn info(answer: &[u8]) -> Option<TcpInfo> {
     const BY_FAMILY: u16 = 20;
     let kind = answer.get(4..6).map(|kind| u16::from_ne_bytes([kind[0], kind[1]]))?;

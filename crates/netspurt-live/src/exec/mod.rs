@@ -215,7 +215,8 @@ pub struct ProgramsEnding {
 }
 
 impl ProgramsEnding {
-    /// Waits for `status`, the descriptor from [`Running::ended_descriptor`].
+    /// Starts the decision for a run. `status` is the descriptor from
+    /// [`Running::ended_descriptor`].
     pub fn new(status: OwnedFd) -> Self {
         Self { status, until: None }
     }

@@ -111,7 +111,7 @@ impl ProgramsWatch {
         Some(flow.0.checked_sub(self.first.0 + 1)? as usize)
     }
 
-    /// Called when a segment left the path.
+    /// Records that a segment left the path at `at`.
     pub fn delivered(&mut self, at: Time, segment: &Segment) {
         let Some(place) = self.place_of(segment.flow()) else { return };
         self.connections.reached(place, segment.dest.side(), at, segment);

@@ -1,4 +1,5 @@
-//! The applications at ends that run the kernel's TCP: one writes, the other reads and may answer.
+//! The applications of connections on the kernel's TCP: one end's application writes, and the other
+//! end's application reads and may answer.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,7 +21,7 @@ use super::socket::clamp;
 use crate::content;
 use crate::wall::WallClock;
 
-/// How often the kernel is asked for the state of connections.
+/// The time between two questions to the kernel about the state of connections.
 const EVERY: Duration = Duration::from_millis(10);
 
 /// The notes of an application about its flow.
@@ -186,7 +187,7 @@ impl Apps {
         });
     }
 
-    /// Limits the window that `end` advertises to `bytes`.
+    /// Limits the receive window of `end` to `bytes` octets.
     pub fn clamp(&mut self, end: EndId, bytes: u32) {
         let sources = self.sources.iter_mut().filter(|source| source.notes.end == end);
         sources.for_each(|source| source.clamp = Some(bytes));
@@ -256,7 +257,8 @@ impl Apps {
         (sources.chain(sinks).collect(), polls)
     }
 
-    /// Asks the kernel for the state of every existing connection whose end writes.
+    /// Asks the kernel for the state of the open connections, at the ends that write. Ends with
+    /// `unasked` are left out.
     fn ask(&mut self, now: Time, polls: &mut Vec<Poll>) {
         let asked = |source: &&mut ContentSource| source.notes.opened.is_some() && !source.unasked;
         let sources = self.sources.iter_mut().filter(asked);

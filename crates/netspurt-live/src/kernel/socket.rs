@@ -11,7 +11,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_w
 
 use crate::sys;
 
-/// Limits the window that a socket advertises to `bytes`.
+/// Limits the receive window of a socket to `bytes` octets.
 ///
 /// From the first full segment, Linux computes how much buffer the payload needs, and then changes
 /// the limit. Therefore the limit must be set again after each read.

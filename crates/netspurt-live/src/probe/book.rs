@@ -89,7 +89,7 @@ pub(super) trait Keep {
     /// to a lost echo probe, and false for a duplicate.
     fn stray(&mut self, number: u64, late: bool, answer: &EchoReply) -> io::Result<()>;
 
-    /// Called when the machine's clock was set before the echo probe `number` left.
+    /// Records that the machine's clock was set before the echo probe `number` left.
     fn step(&mut self, number: u64, step_ns: i64) -> io::Result<()>;
 }
 

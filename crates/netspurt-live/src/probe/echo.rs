@@ -20,7 +20,7 @@ pub enum Service {
     Sink,
 }
 
-/// The octets that are read at a time.
+/// The maximum number of octets that one call reads.
 const ROOM: usize = 1 << 16;
 
 /// The maximum number of connections that are served at a time. Further connections are closed.

@@ -97,7 +97,7 @@ pub(super) enum NoiseReport {
     },
 }
 
-/// The number of spans of time, and their quantiles.
+/// The number of measured round-trip times, and their quantiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct SpanCounts {
     pub count: u64,

@@ -57,7 +57,7 @@ pub struct Options {
     pub spin: Duration,
     /// The devices that connect the hosts to the driver.
     pub wiring: Wiring,
-    /// A function that is called from time to time with the run's time. The function returns
+    /// A function that the run calls from time to time with the run's time. The function returns
     /// whether the run continues.
     pub progress: Progress,
     /// The programs that run at the ends of the flow with `app = "programs"`.

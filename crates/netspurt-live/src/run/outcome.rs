@@ -241,7 +241,7 @@ impl Outcome {
 
     /// Completes the sums that were computed from a flow's packets. The notes of the applications
     /// say when they wrote and finished, and how much they read. An end in the simulator has sums
-    /// of its own, which replace those from packets.
+    /// of its own, which replace the sums from packets.
     fn joined(&self, source: EndId, seen: FlowSum, [from, to]: [Option<FlowResult>; 2]) -> FlowSum {
         let notes = |end| self.notes_of(end);
         let mut sum = seen;
@@ -324,7 +324,7 @@ fn shims(verdict: Retransmissions) -> u64 {
     u64::from(verdict.sent[Cause::Shim as usize]) + u64::from(verdict.sent[Cause::Sfr as usize])
 }
 
-/// Adds the number of segments that a host's shim retransmitted. The other sums are those of the
+/// Adds the number of segments that a host's shim retransmitted. The other sums come from the
 /// host's packets.
 fn with_shims(seen: FlowSum, verdict: Retransmissions) -> FlowSum {
     let more = shims(verdict);

@@ -74,8 +74,8 @@ pub struct Replayed {
     pub drops: usize,
     /// The number of packets that were dropped or lost in the replay.
     pub drops_again: usize,
-    /// Whether the same packets were dropped or lost in both, at the same instants and on the same
-    /// links.
+    /// Whether the live run and the replay dropped or lost the same packets, at the same instants
+    /// and on the same links.
     pub same: bool,
 }
 

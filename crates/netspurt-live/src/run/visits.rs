@@ -73,7 +73,7 @@ pub(super) struct Visited<'a> {
     pub(super) visits: &'a [Task],
     /// The connections, in the order in which they were seen.
     pub(super) connections: &'a Connections,
-    /// The notes of the applications on each end of a connection, in the order of starts.
+    /// The notes of the applications at both ends of each connection.
     pub(super) notes: &'a [FlowNotes],
 }
 

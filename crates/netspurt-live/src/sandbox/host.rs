@@ -16,7 +16,7 @@ use super::port::PacketPort;
 use super::wiring::{Wire, Wiring};
 use crate::sys;
 
-/// The plan of a host of the kernel.
+/// The plan of a host that runs the kernel's TCP.
 #[derive(Clone, Debug, Default)]
 pub struct HostPlan {
     /// The address of the host.
@@ -33,8 +33,8 @@ pub struct HostPlan {
     pub wiring: Wiring,
 }
 
-/// A host of the kernel in a network namespace of its own. The namespace ends when this value is
-/// dropped.
+/// A host that runs the kernel's TCP, in a network namespace of its own. The namespace ends when
+/// this value is dropped.
 #[derive(Debug)]
 pub struct KernelHost {
     /// The namespace of the host.
