@@ -66,7 +66,8 @@ class Advice:
     elsewhere
         Other shares of losses that the recordings allow, each with the estimator that would be
         recommended. The shares are both ends of the interval, and the share without the largest
-        loss event. It is empty if the price sets the share, or if the share is well known.
+        loss event. There are no such shares if the price sets the share, or if the share is well
+        known.
     """
 
     replays: list[Replay]

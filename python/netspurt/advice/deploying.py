@@ -132,7 +132,7 @@ def whole_ms(seconds: float) -> str:
     >>> whole_ms(0.0372), whole_ms(0.0011), whole_ms(0.00041)
     ('37ms', '2ms', '1ms')
     """
-    # Times of ten milliseconds or more have no decimals with two significant digits.
+    # With two significant digits, a time of ten milliseconds or more has no decimals.
     return span(seconds) if seconds >= 0.01 else f"{max(1, math.ceil(seconds * 1000))}ms"
 
 

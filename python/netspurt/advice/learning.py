@@ -1,4 +1,4 @@
-"""Computes constants from recordings, and judges a choice from some parts on the other part."""
+"""Computes constants from recordings, and tests each choice on a part that was left out."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Lessons:
     replays
         The recordings, replayed with an order and a clock.
     price
-        The price.
+        The price of a spurious retransmission, and the share of losses.
     """
 
     def __init__(self, replays: Sequence[Replay], price: Price) -> None:
@@ -78,7 +78,7 @@ class Lessons:
         return self.replays[part.place].delays.rtt_s[part.first : part.end]
 
     def prudent(self, text: str, places: Sequence[int]) -> float:
-        """Return the largest cost per probe [s] on some parts that the counts allow."""
+        """Return the largest cost per probe [s] that the counts of some parts allow."""
         return prudent(*self._tallies_and_terms(text, places))
 
     def cost(self, text: str, places: Sequence[int]) -> float:

@@ -115,7 +115,7 @@ def _less_or_more(advice: Advice, name: str) -> str:
 
 
 def _costing_more(advice: Advice) -> Iterator[str]:
-    """Yield the timers that cost measurably more than the pick, and if Linux's timer costs less."""
+    """Yield which timers cost measurably more than the pick, and Linux's timer if it is cheaper."""
     complete = [name for name in advice.asked if name != advice.pick and not shortcomings(name)]
     if len(complete) > NAMED_MAX:
         yield f"The other {len(complete):,} with bounds and backoff cost measurably more."
@@ -163,7 +163,7 @@ def _told_apart(advice: Advice) -> Iterator[str]:
 
 
 def _incomplete(advice: Advice) -> Iterator[str]:
-    """Yield which other timers that were asked for lack bounds or backoff."""
+    """Yield a sentence on the other requested timers that lack bounds or backoff."""
     names = [name for name in advice.asked if name not in (advice.least, advice.pick)]
     lacks = {name: _lacks(name) for name in names if shortcomings(name)}
     if len(lacks) > NAMED_MAX:

@@ -160,7 +160,7 @@ class Weighing:
     replays
         Replays of the same algorithms, in the same order.
     price
-        The price.
+        The price of a spurious retransmission, and the share of losses.
 
     Raises
     ------
@@ -205,7 +205,7 @@ class Weighing:
         return _no_narrower(drawn, squares)
 
     def _distances(self, place: int, replay: Replay, first: int, second: int) -> Floats:
-        """Return how far below and above its value the difference of the spurious costs may be [s].
+        """Return how far the difference of the spurious costs may be below and above its value [s].
 
         A probe counts only if exactly one of the two timers was too short for it. If a timer was
         never shorter than the other timer, it was too short for none of these probes.

@@ -316,7 +316,7 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
     better: str | None = None,
     exact: bool = False,
 ) -> list[Comparison]:
-    """Compare the labels of an axis with one of them, group by group.
+    """Compare the labels of an axis with one label, group by group.
 
     Parameters
     ----------
@@ -336,7 +336,7 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
     by
         The axes that form groups; by default all other axes.
     better
-        `less` or `more`. The default depends on the measure.
+        Which values are better: `less` or `more`. The default depends on the measure.
     exact
         Whether nothing in the sweep is random. If so, an event that no run had is impossible.
 

@@ -76,7 +76,8 @@ class Comparison:
     all_differences_s
         The time differences of the `matched` segments, in seconds, in the order of the first run.
     only
-        The number of segments that only the first run has, and that only the second run has.
+        The number of segments that only the first run has, and the number that only the second run
+        has.
     retransmissions
         The numbers of retransmissions in both runs, by direction and cause. The node sends them
         (`out`), receives them (`in`) or forwards them (`through`). A direction without

@@ -13,7 +13,8 @@ capture must also show one of three facts:
 * The connection lost data again and again, but its data arrived at the same rate in all round
   trips. Losses that limit a rate make it vary, so the queue of the link dropped the data.
 
-A sender that paces itself looks the same if other traffic fills a queue on its path.
+A connection whose sender paces itself looks the same in a capture if other traffic fills a queue on
+its path.
 
 A link may also be full if losses make the rate vary. Then the queue was full before the losses. If
 a queue marks the data as congested, the link is also full, whether the rate is constant or not.
@@ -46,8 +47,8 @@ _PROBES_MIN, _ARRIVES_MAX, _SMOOTHER = 0.05, 0.05, 0.5
 #: If the delay varies by itself, the octets that arrive in a round trip vary by at least the first
 #: number, and by at least the second number times the variation of the octets that are sent.
 _UNEVEN_MIN, _UNEVEN_RATIO = 0.1, 2.0
-#: The minimum of outstanding data, in segments: with less, delayed ACKs make round trips longer,
-#: and so does the time that the link takes for a segment.
+#: The minimum of outstanding data, in segments: with fewer segments, delayed ACKs make round trips
+#: longer, and so does the time that the link takes for a segment.
 _SEGMENTS_MIN = 5
 #: The largest payload of a packet on most links [octets]. A captured segment may hold several
 #: packets.

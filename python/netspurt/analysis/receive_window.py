@@ -25,7 +25,7 @@ from netspurt.table import Table
 from netspurt.wording import duration, number, rate
 
 #: A connection waited long for the receive window if it waited for at least this share of its time.
-#: Its data was on its way long if the data was on its way for at least the same share of the
+#: Data counts as long on its way if it was on its way for at least the same share of the
 #: connection's busy time.
 _SHARE_MIN = 0.25
 #: The columns that name a direction.
