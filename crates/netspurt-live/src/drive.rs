@@ -94,7 +94,7 @@ pub trait Watch {
         out: &mut Vec<Segment>,
     );
     /// Writes the octets of a packet from an end in the simulator. The sequence numbers of
-    /// `segment` are those of the wire.
+    /// `segment` are the numbers on the wire.
     fn encode(&mut self, segment: &Segment, out: &mut Vec<u8>);
     /// Processes the delivery of a packet to its host.
     fn delivered(&mut self, due: Time, segment: &Segment);
@@ -364,7 +364,8 @@ fn forward_event(hold: &mut Hold, labels: &Labels, event: &Event<Segment>, watch
         What::Seen { frame, .. } if watch.captures() => {
             let mut scratch = std::mem::take(&mut hold.scratch);
             match hold.handle(frame.id).map(|handle| hold.packet(handle)) {
-                // The links did not change this packet, so its octets are those that were received.
+                // The links did not change this packet, so its octets are still the octets that
+                // were received.
                 Some(held) if held.shape == Shape::WHOLE && is_unchanged(frame) => {
                     watch.event(event, Some(held.octets()));
                 }

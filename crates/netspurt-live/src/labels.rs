@@ -32,7 +32,7 @@ pub struct Labels {
     ends: Vec<LabelledEnd>,
     /// The number of packets that could not be read.
     pub strange: u64,
-    /// The number of packets whose octets differ from those that the application wrote.
+    /// The number of packets whose octets differ from the octets that the application wrote.
     pub damaged: u64,
     /// The first flow whose octets are not known in advance, because other programs write them. All
     /// later flows are also of this kind. `None` if there is no such flow.

@@ -43,8 +43,7 @@ enum PacketHead {
 }
 
 /// Whether the links changed nothing in a segment: the segment is not a fragment and has no mark of
-/// a congested queue. A segment that had such a mark before it entered the path also counts as
-/// changed.
+/// a congested queue. A segment that was marked before it entered the path also counts as changed.
 pub fn is_unchanged(segment: &Segment) -> bool {
     segment.part.is_whole() && segment.ecn != Ecn::CE
 }

@@ -39,8 +39,8 @@ impl WallClock {
 
 /// Runs a simulation in real time: waits for each wake-up, and then serves it.
 ///
-/// The stages see only logical time. So the results are those of the same run in virtual time, even
-/// if the machine is late.
+/// The stages see only logical time. So the results equal the results of the same run in virtual
+/// time, even if the machine is late.
 pub fn run(simulation: &mut Simulation) {
     let clock = WallClock::start();
     while simulation.now() < simulation.stop() {

@@ -152,7 +152,8 @@ class Resamples:
     seed
         The seed of the draws; the same seed gives the same intervals.
     memory
-        True if neighbours may be correlated beyond a block; by default true unless `length` is 1.
+        True if neighbours may be correlated beyond a block. The default is false for the length 1,
+        and true for other lengths.
 
     Raises
     ------

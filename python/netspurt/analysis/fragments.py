@@ -110,7 +110,7 @@ class SmallNet:
         Raises
         ------
         ValueError
-            If no datagram can have such a segment.
+            If no datagram can hold a segment of this size.
         """
         if not 1 <= mss <= self.largest:
             raise ValueError(f"a segment has 1 to {self.largest} octets of user data, not {mss}")

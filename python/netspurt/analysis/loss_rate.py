@@ -24,8 +24,9 @@ _CUTS_MIN = 5
 _SENDING = ("congestion_window", "repair", "timeout")
 #: The part of the time in which the sender had data, and the receive window delayed the data.
 _WINDOW = "receive_window"
-#: These parts must be at least this share of a connection's time. One direction must have at least
-#: this share of the connection's data.
+#: The parts in `_SENDING` must be at least this share of a connection's time. One direction must
+#: have more than this share of the connection's data. Timeouts must take less than this share of
+#: the parts in `_SENDING`.
 _SHARE_MIN = 0.5
 #: The maximum factor between the rate and the formula's rate.
 _RATE_FACTOR_MAX = 2.0

@@ -67,7 +67,7 @@ def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
     `reverse`, the time starts at the first data of this direction. If the connection was closed,
     the time ends when all data of the direction was acknowledged.
 
-    The result is `None` as well if the start of the direction is not known.
+    The result is also `None` if the start of the direction is not known.
     """
     sums = run.table("flows").where(flow=flow, direction=direction)
     if len(sums) == 0:

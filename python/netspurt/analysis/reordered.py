@@ -30,7 +30,8 @@ class Reordering:
         The longest time by which a packet was late [s]; `None` if only acknowledgments show the
         late packets.
     again, spurious
-        The number of retransmissions, and the number of those that are known to be spurious.
+        The number of retransmissions, and the number of retransmissions that are known to be
+        spurious.
     """
 
     connection: int

@@ -74,7 +74,7 @@ _OWN = 4
 
 @dataclass(frozen=True)
 class Tally:
-    """The sums of an algorithm over probes, or arrays with such a sum for each resample.
+    """The sums of an algorithm over probes: numbers, or arrays with a number for each resample.
 
     Attributes
     ----------

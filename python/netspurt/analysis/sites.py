@@ -239,7 +239,7 @@ class HandshakeRatio:
 def handshake_ratio(
     told: Connections, *, within: float = 0.1, times: float = 3.0
 ) -> HandshakeRatio:
-    """Return the ratios of connections' later round trips to those of their handshakes.
+    """Return the ratios of connections' later round trips to their handshakes' round trips.
 
     Examples
     --------
@@ -282,7 +282,7 @@ class PingRatio:
 
 
 def ping_ratio(told: Connections) -> PingRatio:
-    """Return the ratios of the handshakes' round trips to those of pings at the same time."""
+    """Return the ratio of the handshake's round trip to a ping's round trip at the same time."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = told.handshake_s / told.ping_s
     ratio = ratio[np.isfinite(ratio)]

@@ -46,7 +46,7 @@ KINDS = ("bar", "line", "heat-map", "dot")
 
 
 def positions(labels: Sequence[str]) -> list[float] | None:
-    """Return labels as numbers; `None` unless all are numbers, or quantities of one unit.
+    """Return labels as numbers if all are numbers, or quantities of one unit; otherwise `None`.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from netspurt.pictures.marks import (
     Scale,
 )
 
-#: An axis is logarithmic if the 99 % quantile of its values is more than this factor above the 1 %
+#: An axis is logarithmic if the 99 % quantile of its values is more than this many times the 1 %
 #: quantile.
 _LOG_RATIO = 20
 

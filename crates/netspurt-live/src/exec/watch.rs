@@ -137,7 +137,7 @@ impl ProgramsWatch {
     }
 }
 
-/// Returns the addresses and ports of a connection, first those of the host on `side`.
+/// Returns the addresses and ports of a connection. The host on `side` comes first.
 fn sockets(addresses: &[IpAddr; 2], ports: [u16; 2], side: Side) -> [SocketAddr; 2] {
     let socket = |place: usize| SocketAddr::new(addresses[place], ports[place]);
     [side, side.peer()].map(|side| socket(side.index()))
