@@ -20,7 +20,7 @@ LINUX_ACK_DELAY_MS = 40
 #: `rto_min`.
 _BPF_FLOORS_S = (0.008, 0.2)
 
-#: Rounding to a jiffy of 4 ms changes an rto_min below this time [s] by more than a fifth.
+#: Rounding to a jiffy of 4 ms can change an rto_min below this time [s] by more than a fifth.
 _ROUNDING_MATTERS_S = 0.02
 
 #: The maximum `max_ack_delay` [ms] (RFC 9000 §18.2).

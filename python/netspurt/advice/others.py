@@ -12,8 +12,8 @@ from netspurt.analysis.replayed import SEEN
 if TYPE_CHECKING:
     from netspurt.advice.advising import Advice
 
-#: The maximum number of timers in a list of names. If there are more timers, a sentence has only
-#: their number.
+#: The maximum number of timers that a sentence names. If there are more timers, the sentence has a
+#: number in place of some or all names.
 NAMED_MAX = 6
 
 

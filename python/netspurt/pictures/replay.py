@@ -196,7 +196,8 @@ def _roof(rtt: Floats, waits: Sequence[Floats], named: Sequence[bool]) -> float:
     return max(_FAR * float(np.nanmax(rtt)), shortest, *own)
 
 
-#: Timers that are this many times longer than the longest delay are beyond the axis.
+#: Only timers that are more than this many times as long as the longest delay may be beyond the
+#: axis.
 _FAR = 4.0
 
 #: The maximum number of triangles that show that a timer is beyond the axis.
