@@ -302,7 +302,7 @@ def neighbours(values: ArrayLike, changes: Sequence[Change]) -> float:
     """Return the correlation of neighbouring values within the change-free periods.
 
     The tests for changes assume that the correlation is zero. The result is NaN if there are fewer
-    than three values.
+    than three values, or if the values do not vary within the periods.
     """
     series = np.asarray(values, dtype=float)
     ends = [0, *(change.at for change in changes), len(series)]

@@ -120,7 +120,7 @@ class FullLink:
 
 
 def full_links(tables: Mapping[str, Table]) -> list[FullLink | MarkedLink | Overflow]:
-    """Return the directions that filled a link, the longest constant rate first.
+    """Return the directions that filled a link. The longest `lasted_s` comes first.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def labels_of(cases: Columns, name: str, order: Mapping[str, Sequence[object]]) 
     Raises
     ------
     ValueError
-        If there is no such column, or it has too many values to form groups.
+        If there is no such column, or if the column has neither whole numbers nor texts.
     """
     if name in order:
         return [label_text(label) for label in order[name]]
@@ -76,7 +76,7 @@ def groups(
     Raises
     ------
     ValueError
-        If there is no such column.
+        If there is no such column, or if a column in `by` has neither whole numbers nor texts.
     """
     if not by:
         return [((), np.arange(len(cases["case"])))]

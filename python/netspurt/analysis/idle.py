@@ -189,8 +189,8 @@ def _silences(packets: Packets, *, forward: bool) -> NDArray[np.intp]:
 def reaction_s(packets: Packets, *, forward: bool) -> float:
     """Return the time in which one end answered the other in the handshake, seen from this point.
 
-    If the capture is beside this end, the time is nearly zero. If the capture is beside the other
-    end, the time is a round trip. The result is zero if the handshake is missing.
+    If the capture is beside the end that answered, the time is nearly zero. If the capture is
+    beside the other end, the time is a round trip. The result is zero if the handshake is missing.
     """
     answered = np.flatnonzero(packets.syn & (packets.forward != forward))
     if len(answered) == 0:

@@ -39,7 +39,7 @@ _VARIATION_MAX = 0.05
 
 @dataclass(frozen=True)
 class LossLimit:
-    """A direction whose rate was about the rate that its losses allow, without a long queue.
+    """The rate of a direction without a long queue, and the rate that its losses allow.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ def losses_at_a_constant_rate(tables: Mapping[str, Table]) -> list[LossLimit]:
 
 
 def _constant(tables: Mapping[str, Table]) -> set[tuple[int, str]]:
-    """Return the directions in which the same number of octets arrived in all round trips."""
+    """Return the directions in which about equally many octets arrived in all round trips."""
     return {
         (row["connection"], row["direction"])
         for row in tables["steady"].records()

@@ -63,9 +63,9 @@ class Outcome:
 def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
     """Return the outcome of a direction of a flow; `None` if the run has no sums for it.
 
-    In a capture, the time starts at the first packet of the connection. For the direction
-    `reverse`, the time starts at the first data of this direction. If the connection was closed,
-    the time ends when all data of the direction was acknowledged.
+    In a capture, the time of the direction `forward` starts at the first packet of the connection.
+    The time of the direction `reverse` starts at the first data of this direction. If the
+    connection was closed, the time ends when all data of the direction was acknowledged.
 
     The result is also `None` if the start of the direction is not known.
     """

@@ -14,7 +14,7 @@ from netspurt.wording import counted, duration, number, rate
 
 @dataclass(frozen=True)
 class Paced:
-    """A direction with a constant rate and short queues, captured beside its sender.
+    """A direction with a constant rate that its capture, beside the sender, does not explain.
 
     Attributes
     ----------

@@ -4,8 +4,8 @@ A change is judged by the silences in the capture. A silence begins with the las
 connection. It contains one timeout or several consecutive timeouts, and ends with the
 retransmission after which new data was acknowledged. An earlier timeout would also have changed all
 later events, but the capture cannot show how. So the results are estimates: the time that a single
-change saves or costs, summed over all silences. The interval is the interval of the saved share of
-the waiting time, over the connections. If only one connection waited, there is no interval.
+change saves or costs, summed over all silences. Intervals are computed for the saved share of the
+waiting time, by resampling the connections. If only one connection waited, there is no interval.
 
 A silence with several timeouts is an outage: the path lost all copies before the last copy. The
 capture does not show which copy of another timer would have been the first after the outage. So a
@@ -141,8 +141,9 @@ class Silences:
     waited_s
         The time from the last progress to the last retransmission, in seconds.
     unanswered_s
-        The time from the last progress to the last unanswered retransmission, in seconds. It is 0
-        if the first retransmission was answered.
+        The time from the last progress to the retransmission before the last, in seconds. If the
+        silence was answered, this is the last unanswered retransmission. The time is 0 if there was
+        only one retransmission.
     timeouts
         The number of consecutive timeouts.
     answered

@@ -14,8 +14,8 @@ pub struct ClockReading {
 }
 
 /// One clock is read before and after the other clock. This is the maximum time between the first
-/// and the last of these readings, in nanoseconds. If the time is longer, the readings are
-/// repeated.
+/// and the last of these readings, in nanoseconds. If the time is longer, the readings are repeated
+/// up to four times.
 const APART_NS: u64 = 20_000;
 
 /// Reads both clocks.
