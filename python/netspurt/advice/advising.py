@@ -147,7 +147,8 @@ def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool 
     price
         The price of a spurious retransmission in seconds of waiting.
     tune
-        True if constants are always computed. By default they are computed only if no timer suits.
+        True if constants are always computed. By default they are computed only if several
+        estimators were asked for and none of them suits.
 
     Raises
     ------

@@ -231,7 +231,8 @@ class Judged:
 def judged(lessons: Lessons, candidates: Sequence[str], learn: Learn | None = None) -> list[Judged]:
     """Return, for each part, the timer chosen on all other parts, and its cost on this part.
 
-    The result is empty if there are no candidates.
+    The result is empty if there are no candidates or fewer than two parts. A part is left out if
+    the cost of a candidate on it is not finite.
 
     Parameters
     ----------

@@ -227,7 +227,7 @@ def _rank_order(segment: Floats, _low: int, least: int) -> tuple[int, float]:
 
 
 def _bootstrap(seed: int) -> _Test:
-    """Return a test that compares the cumulative sum's range with shuffled values (Taylor)."""
+    """Return a test of the cumulative sum's range against its range in shuffled values (Taylor)."""
 
     def test(segment: Floats, low: int, least: int) -> tuple[int, float]:
         n = len(segment)

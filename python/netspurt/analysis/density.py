@@ -78,7 +78,8 @@ def held_at(at: Floats, t: Floats, value: Floats) -> Floats:
 def correlation(a: Floats, b: Floats) -> float:
     """Return the correlation of two series at the instants at which both are finite.
 
-    The result is NaN if one of the series is constant.
+    The result is NaN if one of the series is constant, or if there are fewer than two such
+    instants.
     """
     both = np.isfinite(a) & np.isfinite(b)
     x, y = a[both], b[both]

@@ -107,7 +107,8 @@ def fit_lengths(
     Raises
     ------
     ValueError
-        If the shapes differ, or if a class has fewer than three probes or only one length.
+        If the shapes differ, if a class has fewer than three probes or only one length, or if there
+        are too few different lengths to find a break.
 
     Examples
     --------

@@ -80,7 +80,7 @@ class Trace:
 
     @property
     def again(self) -> Booleans:
-        """True for each packet with an octet that an earlier packet had."""
+        """True for each data packet that begins before the end of an earlier data packet."""
         data = self.data
         seen: Booleans = np.zeros(len(data), dtype=np.bool_)
         ends = np.maximum.accumulate(np.append(0, (self.seq + self.length)[data]))[:-1]

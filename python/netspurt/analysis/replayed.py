@@ -24,7 +24,7 @@ def is_spurious(delays: Delays, waits: Floats) -> NDArray[np.bool_]:
 
 
 def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tuple[Resamples, int]:
-    """Return resampled sums of the values in `_SHARED` and `_OWN`, and the block length."""
+    """Return resamples of the sums that `_SHARED` and `_OWN` count, and the block length."""
     rtt = delays.rtt_s
     flags = [is_spurious(delays, own) for own in waits]
     # The block length must be enough for the correlations of delays, of timers, and of spurious

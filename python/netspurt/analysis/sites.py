@@ -292,7 +292,7 @@ def ping_ratio(told: Connections) -> PingRatio:
 def rank_correlation(x: ArrayLike, y: ArrayLike, *, seed: int = 1) -> Interval:
     """Return Spearman's correlation of ranks with its interval at 95 %.
 
-    The interval is that of the block bootstrap, since neighbours in time may be correlated. The
+    The interval comes from the block bootstrap, because neighbours in time may be correlated. The
     pairs must be in the order of time.
 
     Parameters
