@@ -56,7 +56,7 @@ pub struct PacketDelivery {
     pub end: EndId,
     /// When the packet left the path, in logical time.
     pub due: Time,
-    /// When the kernel had accepted the packet.
+    /// When the kernel had accepted or refused the packet.
     pub actual: Time,
 }
 
@@ -65,7 +65,7 @@ pub struct PacketDelivery {
 pub struct Log {
     /// The packets that entered the path.
     pub arrivals: Vec<PacketArrival>,
-    /// The packets that were delivered.
+    /// The packets that were delivered to hosts, and the packets that a host's device refused.
     pub deliveries: Vec<PacketDelivery>,
     /// The number of packets that a host's device refused.
     pub refused: u64,

@@ -146,7 +146,7 @@ impl Connections {
 pub type Counts = [[u64; 2]; 2];
 
 /// Makes the table `connections`: one row for each connection, in the order in which they were
-/// opened. The flows of the connections are called `name.0`, `name.1`, and so on.
+/// seen. The flows of the connections are called `name.0`, `name.1`, and so on.
 pub fn connections_table(name: &str, all: &Connections, counts: &[Counts]) -> Table {
     let nanos = |at: Time| at.as_nanos().cast_signed();
     let optional = |of: &dyn Fn(&SeenConnection) -> Option<Time>| {

@@ -79,7 +79,7 @@ pub struct ProbingPlan {
 pub enum EndReason {
     /// The whole plan was carried out.
     Complete,
-    /// The process got the order to end.
+    /// The process got the order to end, or nobody reads its output any more.
     Interrupted,
 }
 
@@ -94,7 +94,7 @@ impl EndReason {
 }
 
 /// Carries out `plan`, and writes every echo probe to `book`. The series ends early when `halt` can
-/// be read.
+/// be read, or when `book` ends it.
 ///
 /// # Errors
 /// When the socket or the data file fails.
