@@ -84,7 +84,8 @@ impl Adapter {
     /// Wraps `object`, and asks it for its first timer.
     ///
     /// # Errors
-    /// When a method is missing, or the first `rto()` raises an exception.
+    /// When a method is missing, or the first `rto()` raises an exception or returns an invalid
+    /// value.
     pub fn new(object: &Bound<'_, PyAny>, on_failure: OnFailure) -> PyResult<Self> {
         Self::named(object, &Arc::from(""), on_failure)
     }
