@@ -5,7 +5,7 @@
 //! packets in one direction at the highest possible rate, to a host that drops them. `tcp` is a
 //! bulk transfer of the kernel's TCP. LOGS says what the driver records. `logs` has arrivals,
 //! deliveries and drops. `tables` also has all segments at both ends. `captures` also writes the
-//! packets of these segments. WIRE is `veth` or `tun`. Prints a line of JSON.
+//! packets of these segments. WIRE is `veth` or `tun`. The program prints one line of JSON.
 
 #![expect(clippy::disallowed_methods, reason = "a measure of real time")]
 
@@ -119,7 +119,7 @@ struct Carried {
     cpu_ns: u64,
 }
 
-/// Carries packets between the hosts until the time is up, as the case says.
+/// Carries packets between the hosts until the time is up, with the forwarder that the case names.
 fn carry(case: &Case, clock: WallClock, ports: Vec<PacketPort>) -> Outcome<Carried> {
     if case.bare {
         let before = cpu_ns()?;
@@ -177,7 +177,7 @@ fn forward(ports: &[PacketPort], seconds: u64) -> Outcome<u64> {
     Ok(packets)
 }
 
-/// Nanoseconds that the calling thread has had a processor.
+/// Returns the time for which the calling thread has run on a processor, in nanoseconds.
 fn cpu_ns() -> Outcome<u64> {
     let schedstat = fs::read_to_string("/proc/thread-self/schedstat")?;
     Ok(schedstat.split_whitespace().next().ok_or("no schedstat")?.parse()?)
@@ -197,7 +197,7 @@ fn blast(case: &Case, hosts: Vec<KernelHost>) -> Outcome<String> {
     Ok(line(case, &carried, &[("sent", sent.load(Ordering::Relaxed) as f64)]))
 }
 
-/// Sends full segments of one transfer at the highest possible rate.
+/// Sends full segments of one transfer at the highest possible rate, until `over` is set.
 fn send_until(port: &PacketPort, over: &AtomicBool, sent: &AtomicU64) {
     const PAYLOAD: u16 = MTU - 40;
     // The content repeats after this number of packets.
@@ -229,7 +229,7 @@ fn send_until(port: &PacketPort, over: &AtomicBool, sent: &AtomicU64) {
     }
 }
 
-/// Adds to a packet's sequence number, and corrects its checksum (RFC 1624 §3).
+/// Adds `octets` to a packet's sequence number, and corrects the packet's checksum (RFC 1624 §3).
 fn move_on(packet: &mut [u8], octets: u32) {
     let (at, head) = TcpHead::behind_ip(packet).expect("a packet of TCP");
     let (old, flags) = (head.seq(), head.flags());

@@ -18,7 +18,7 @@ pub struct Capability {
     pub name: &'static str,
     /// Whether the machine has it.
     pub available: bool,
-    /// The finding, or the missing part.
+    /// What the attempt found, or what is missing.
     pub found: String,
     /// What the capability is needed for.
     pub purpose: &'static str,
@@ -74,7 +74,7 @@ fn user_namespaces() -> Capability {
     }
 }
 
-/// The likeliest reason for a refused namespace.
+/// Returns the likeliest reason why the kernel refused a namespace.
 pub(crate) fn refusal() -> String {
     let is = |path: &str, value: &str| {
         fs::read_to_string(path).is_ok_and(|content| content.trim() == value)
@@ -146,7 +146,7 @@ fn tun() -> Capability {
     }
 }
 
-/// Why the device node of TUN does not open.
+/// Says why the device node of TUN does not open.
 fn no_tun(error: &io::Error) -> String {
     match (error.kind(), fs::metadata(TUN_NODE)) {
         (io::ErrorKind::NotFound, _) => {
@@ -210,7 +210,8 @@ mod tests {
     use super::*;
 
     /// Each entry names a capability and lists words that its text `found` may contain. The first
-    /// list is for machines that have the capability, the second for machines that do not.
+    /// list is for machines that have the capability, and the second list is for machines that do
+    /// not have it.
     const SAYS: [(&str, &[&str], &[&str]); 8] = [
         ("kernel", &["Linux "], &[]),
         (

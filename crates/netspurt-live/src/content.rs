@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 /// shifted by a power of two never has the expected values.
 const PERIOD: usize = 251;
 
-/// The maximum number of octets in a piece.
+/// The maximum number of octets that one call of [`octets`] returns.
 pub const PIECE_BYTES_MAX: usize = 1 << 16;
 
 #[expect(clippy::cast_possible_truncation, reason = "below 251")]

@@ -56,7 +56,7 @@ pub struct PacketDelivery {
     pub end: EndId,
     /// When the packet left the path, in logical time.
     pub due: Time,
-    /// When the kernel had accepted the packet.
+    /// When the kernel had accepted or refused the packet.
     pub actual: Time,
 }
 
@@ -65,7 +65,7 @@ pub struct PacketDelivery {
 pub struct Log {
     /// The packets that entered the path.
     pub arrivals: Vec<PacketArrival>,
-    /// The packets that were delivered.
+    /// The packets that were delivered to hosts, and the packets that a host's device refused.
     pub deliveries: Vec<PacketDelivery>,
     /// The number of packets that a host's device refused.
     pub refused: u64,
@@ -80,7 +80,8 @@ pub struct Log {
 
 /// An observer of the real packets in a run.
 pub trait Watch {
-    /// Processes an event on the path. `octets` is the packet, if a real packet was seen.
+    /// Processes an event on the path. If the event says that a packet was seen, and the observer
+    /// captures, `octets` has the packet. Otherwise `octets` is `None`.
     fn event(&mut self, event: &Event<Segment>, octets: Option<&[u8]>);
     /// Whether the observer needs the octets of packets.
     fn captures(&self) -> bool;
@@ -92,10 +93,10 @@ pub trait Watch {
         packet: (&[u8], Shape),
         out: &mut Vec<Segment>,
     );
-    /// Writes the octets of a packet from an end in the simulator. Its sequence numbers are those
-    /// of the wire.
+    /// Writes the octets of a packet from an end in the simulator. The sequence numbers of
+    /// `segment` are the numbers on the wire.
     fn encode(&mut self, segment: &Segment, out: &mut Vec<u8>);
-    /// Called when a packet was delivered to its host.
+    /// Processes the delivery of a packet to its host.
     fn delivered(&mut self, due: Time, segment: &Segment);
     /// Returns whether the run continues at `now`.
     fn goes_on(&mut self, now: Time) -> bool;
@@ -122,15 +123,15 @@ pub struct Driver {
     programs: Option<FlowId>,
     /// The driver stops waiting when this descriptor is readable.
     wake: Option<OwnedFd>,
-    /// Whether the hosts have nothing more to send.
+    /// This flag is set when the hosts have nothing more to send.
     quiet: Option<Arc<AtomicBool>>,
 }
 
-/// How often the driver checks whether the hosts have nothing more to send.
+/// The time between two checks of the driver whether the hosts have nothing more to send.
 const QUIET_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Driver {
-    /// Creates a driver of `path`, whose gates are at `ports`.
+    /// Creates a driver of `path`. `ports` has the end of each real host, with the host's port.
     pub fn new(clock: WallClock, path: Path, ports: Vec<(EndId, PacketPort)>) -> Self {
         let room = ports.iter().map(|(_, port)| port.room_bytes()).max().unwrap_or(1);
         Self {
@@ -151,7 +152,7 @@ impl Driver {
         }
     }
 
-    /// Ends the run as soon as `quiet` is set and nothing is on the path.
+    /// Makes the run end as soon as `quiet` is set and nothing is on the path.
     #[must_use]
     pub fn ending_with(mut self, quiet: Arc<AtomicBool>) -> Self {
         self.quiet = Some(quiet);
@@ -174,8 +175,8 @@ impl Driver {
         self
     }
 
-    /// Makes the flow `first`, if it is given, and all later flows share two ports. The driver does
-    /// not know what these flows carry.
+    /// If `first` is given, this flow and all later flows belong to programs and share two ports.
+    /// The driver does not know which octets programs send.
     #[must_use]
     pub fn with_programs(mut self, first: Option<FlowId>) -> Self {
         self.labels = self.labels.foreign_from(first);
@@ -229,7 +230,8 @@ impl Driver {
 
     /// Reads one batch at each port, and lets the packets enter in the order of the kernel's
     /// timestamps. Returns whether more packets may wait at the ports. A packet whose timestamp
-    /// lies before the logical time enters now, because logical time never goes back.
+    /// lies before the logical time enters at the current logical time, because logical time never
+    /// goes back.
     fn read(&mut self, watch: &mut dyn Watch) -> io::Result<bool> {
         let mut more = false;
         self.arrivals.clear();
@@ -261,14 +263,14 @@ impl Driver {
         Ok(more)
     }
 
-    /// Converts the batch from the port at `place` into segments, and keeps its octets if anything
-    /// needs them.
+    /// Converts the batch from the port at `place` into segments, and keeps the octets of the
+    /// packets if the peer or the observer needs them.
     fn label(&mut self, place: usize, watch: &mut dyn Watch) {
         let now = self.clock.now();
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let unix_ns = u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX);
         let (end, port) = &self.ports[place];
-        // A program in the simulator needs no octets.
+        // If the peer is an end in the simulator, the peer needs no octets.
         let real = self.ports.iter().any(|(other, _)| *other == end.peer());
         let keeps = real || watch.captures();
         let mut segments = std::mem::take(&mut self.post.segments);
@@ -329,7 +331,7 @@ impl Driver {
         }
     }
 
-    /// Waits for a packet, or until something is due on the path.
+    /// Waits until a packet arrives, or until something is due on the path.
     fn wait(&self, stop: Time) {
         let mut next = self.path.next_wakeup().unwrap_or(stop).min(stop);
         if self.quiet.is_some() {
@@ -362,7 +364,8 @@ fn forward_event(hold: &mut Hold, labels: &Labels, event: &Event<Segment>, watch
         What::Seen { frame, .. } if watch.captures() => {
             let mut scratch = std::mem::take(&mut hold.scratch);
             match hold.handle(frame.id).map(|handle| hold.packet(handle)) {
-                // The links did not change this packet, so its octets are those that were received.
+                // The links did not change this packet, so its octets are still the octets that
+                // were received.
                 Some(held) if held.shape == Shape::WHOLE && is_unchanged(frame) => {
                     watch.event(event, Some(held.octets()));
                 }

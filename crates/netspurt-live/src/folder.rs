@@ -56,7 +56,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn a_file_is_made_once_and_others_are_noted() {
+    fn files_are_not_overwritten_and_other_files_are_registered() {
         let place = std::env::temp_dir().join(format!("netspurt-folder-{}", std::process::id()));
         fs::create_dir(&place).unwrap();
         fs::write(place.join("server.log"), "listening").unwrap();

@@ -22,7 +22,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Creates a gate, with a shim at its host's edge if `shim` is given.
+    /// Creates a gate. If `shim` is given, a shim with these settings works at the host's edge.
     pub fn new(shim: Option<&ShimConfig>) -> Self {
         Self { shim: shim.map(|config| Box::new(Shim::new(config))), ..Self::default() }
     }
@@ -32,7 +32,8 @@ impl Gate {
         self.shim.as_ref().map_or(&[], |shim| shim.retransmissions())
     }
 
-    /// Removes and returns the next segment that the shim retransmits at or before `until`, if any.
+    /// Removes and returns the next segment that the shim retransmits at or before `until`. `None`
+    /// if there is no such segment.
     fn pop_retransmission(&mut self, until: Time) -> Option<(Time, Port, Segment)> {
         let shim = self.shim.as_mut()?;
         while let Some(due) = shim.next_wakeup().filter(|due| *due <= until) {

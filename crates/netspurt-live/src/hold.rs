@@ -1,7 +1,7 @@
 //! Keeps the octets of packets that are on the path.
 //!
 //! Packets of an end have consecutive numbers, so they are found by their index. Short packets are
-//! copied; long ones stay in the buffer in which they were received.
+//! copied; long packets stay in the buffer in which they were received.
 
 use std::collections::VecDeque;
 
@@ -18,11 +18,11 @@ pub struct Held {
     room: Vec<u8>,
     start: usize,
     end: usize,
-    /// The number of its segments that are still on the path.
+    /// The number of the packet's segments that are still on the path.
     users: usize,
     /// The work that the kernel left to the device.
     pub shape: Shape,
-    /// The octets of its IP and TCP headers; 0 if they are not complete.
+    /// The octets of the packet's IP and TCP headers; 0 if they are not complete.
     pub headers: usize,
 }
 
@@ -41,7 +41,7 @@ pub struct Handle {
     pub part: u32,
 }
 
-/// The packets of one end.
+/// The handles of one end's segments, in the order of the segments' numbers.
 #[derive(Debug, Default)]
 struct HandleRing {
     /// The packet number of the first handle.
@@ -49,7 +49,7 @@ struct HandleRing {
     handles: VecDeque<Option<Handle>>,
 }
 
-/// All packets on the path.
+/// The octets of all packets from real hosts that are on the path.
 #[derive(Debug, Default)]
 pub struct Hold {
     packets: Vec<Held>,
@@ -58,7 +58,7 @@ pub struct Hold {
     short: Vec<u32>,
     long: Vec<u32>,
     rings: Vec<HandleRing>,
-    /// Whether a packet may leave more than once, as a copy or in fragments. If so, no packet is
+    /// True if a packet may leave more than once, as a copy or in fragments. Then no packet is
     /// released.
     pub keeps: bool,
     /// A buffer in which a packet is assembled.
@@ -134,8 +134,8 @@ impl Hold {
         &self.packets[handle.packet as usize]
     }
 
-    /// The `count` segments starting at `first` of a packet that has several segments under one
-    /// header.
+    /// Returns `count` consecutive segments of a packet that has several segments under one header.
+    /// `first` is the first of them.
     pub fn run(&self, first: Handle, count: usize) -> SegmentRun<'_> {
         let held = self.packet(first);
         SegmentRun {

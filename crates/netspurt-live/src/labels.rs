@@ -32,7 +32,7 @@ pub struct Labels {
     ends: Vec<LabelledEnd>,
     /// The number of packets that could not be read.
     pub strange: u64,
-    /// The number of packets whose octets differ from those that the application wrote.
+    /// The number of packets whose octets differ from the octets that the application wrote.
     pub damaged: u64,
     /// The first flow whose octets are not known in advance, because other programs write them. All
     /// later flows are also of this kind. `None` if there is no such flow.
@@ -53,15 +53,16 @@ impl Labels {
         }
     }
 
-    /// Switches off the check of the octets of flow `first` and all later ones.
+    /// Switches off the check of octets for the flow `first` and all later flows. If `first` is
+    /// `None`, the octets of all flows are checked.
     #[must_use]
     pub fn foreign_from(mut self, first: Option<FlowId>) -> Self {
         self.foreign = first;
         self
     }
 
-    /// Returns a segment for a packet that the end `from` sent in another protocol than TCP. A
-    /// packet that is not a complete packet of IPv4 is counted as strange and gives `None`.
+    /// Returns a segment for a packet of the end `from` that is not read as a TCP segment. A packet
+    /// that is not a complete packet of IPv4 is counted as strange and gives `None`.
     pub fn other(&mut self, from: EndId, bytes: &[u8]) -> Option<Segment> {
         let four = |head: &IpHead<'_>| matches!(head, IpHead::V4(_));
         let whole = |head: &IpHead<'_>| head.total_bytes() == bytes.len();
@@ -92,8 +93,9 @@ impl Labels {
         out.pop()
     }
 
-    /// Reads a packet that may hold several segments, as `shape` says. Appends the segments to
-    /// `out` with consecutive ids. In all other respects it works like [`read`](Self::read).
+    /// Reads a packet that may hold several segments; `shape` says how it is to be cut. Appends the
+    /// segments to `out` with consecutive ids. In all other respects it works like
+    /// [`read`](Self::read).
     pub fn read_all(
         &mut self,
         from: EndId,
@@ -148,8 +150,8 @@ impl Labels {
     }
 }
 
-/// Whether a packet has all its octets. If a device would cut the packet into segments, it must
-/// also be possible to cut it here.
+/// Whether a packet has all its octets. A packet that a device would cut into segments has all its
+/// octets only if netspurt can cut it too.
 fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
     let all = read.payload.len() == usize::from(read.segment.len);
     let cut = shape.segment_bytes == 0
@@ -159,7 +161,7 @@ fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
 
 /// Cuts a segment as network devices do. Returns a segment with the first `most` octets of payload
 /// and, if there is more payload, a segment with the rest. The flags FIN and PSH go to the rest,
-/// and the flag CWR to the first one.
+/// and the flag CWR to the first segment.
 fn split(segment: Segment, most: u16) -> (Segment, Option<Segment>) {
     if segment.len <= most {
         return (segment, None);

@@ -20,7 +20,7 @@ pub struct Lateness {
     pub max: Duration,
 }
 
-/// The quantiles of [`Lateness`] in nanoseconds, as reports have them.
+/// The quantiles of [`Lateness`] in nanoseconds, for reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct QuantilesNs {
     /// The median.

@@ -1,4 +1,4 @@
-//! netspurt in real time and with real packets.
+//! Runs netspurt in real time and with real packets.
 //!
 //! This crate has no models. It drives the core's stages by the wall clock, and passes real packets
 //! to them and back. It also finds out what a machine allows.

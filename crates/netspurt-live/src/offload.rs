@@ -35,7 +35,7 @@ impl Shape {
     pub const WHOLE: Shape = Shape { segment_bytes: 0, partial: false, foreign: false };
 
     /// Reads the `virtio_net_hdr` at the start of `received`. Returns [`WHOLE`](Self::WHOLE) if
-    /// `received` is too short for one.
+    /// `received` is shorter than a `virtio_net_hdr`.
     pub fn read(received: &[u8]) -> Self {
         const NEEDS_CHECKSUM: u8 = 1;
         const TCP: [u8; 2] = [1, 4];
@@ -83,7 +83,8 @@ struct Summed {
     field: usize,
 }
 
-/// Finds the TCP or UDP part that directly follows the IP header. `None` if there is none.
+/// Finds the TCP or UDP part that directly follows the IP header. `None` if neither of them follows
+/// it.
 fn summed(packet: &[u8]) -> Option<Summed> {
     const UDP: u8 = 17;
     if let Some((at, _)) = TcpHead::behind_ip(packet) {
@@ -108,9 +109,9 @@ pub fn header_bytes(packet: &[u8]) -> Option<usize> {
 pub struct SegmentRun<'a> {
     /// The packet.
     pub packet: &'a [u8],
-    /// Octets of its headers.
+    /// Octets of the packet's headers.
     pub headers: usize,
-    /// Octets of payload in each segment; the last one may have fewer.
+    /// Octets of payload in each segment; the last segment may have fewer.
     pub segment_bytes: u16,
     /// The number of the first segment in the packet, from 0.
     pub first: usize,
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_description_of_a_packet_is_passed_back_unchanged() {
+    fn virtio_header_of_a_shape_is_read_back_as_this_shape() {
         let packet = large(false, 3000, Flags::ACK.0);
         let shape = Shape { segment_bytes: 1448, partial: true, foreign: false };
         let virtio = shape.virtio(&packet[..40], 0);

@@ -2,7 +2,7 @@
 //!
 //! The path takes packets with the logical time of their entry, and returns them with the time of
 //! their departure. The path reads no clock. Therefore the same arrivals give the same departures
-//! and drops, live or in a replay.
+//! and drops, both in a live run and in its replay.
 
 use netspurt::app::Program;
 use netspurt::event::{Event, Wanted};
@@ -116,7 +116,7 @@ impl Path {
     /// before [`now`](Self::now).
     ///
     /// # Panics
-    /// When the end that sent it is not a gate.
+    /// When the end that sent the packet is not a gate.
     pub fn enter(&mut self, at: Time, segment: Segment, watch: &mut dyn FnMut(&Event<Segment>)) {
         self.enter_together(at, segment.source(), [segment].into_iter(), watch);
     }
@@ -205,7 +205,7 @@ impl Path {
         self.world.links().map(netspurt::link::Link::count).collect()
     }
 
-    /// The verdict on retransmissions.
+    /// The judge of retransmissions, which has the verdicts.
     pub fn judge(&self) -> &Judge {
         self.world.population()
     }
@@ -220,7 +220,7 @@ impl Path {
         ends.flat_map(|end| of(end).iter().map(move |sent| (end, *sent))).collect()
     }
 
-    /// The program at an end in the simulator.
+    /// The program at an end in the simulator. `None` if the end is a gate.
     pub fn program(&self, end: EndId) -> Option<&Program> {
         match self.world.host(end)? {
             LiveHost::Gate(_) => None,

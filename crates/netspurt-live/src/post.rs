@@ -16,7 +16,7 @@ use crate::sys::{BATCH, Outbox, OutgoingPacket};
 pub struct Post {
     outbox: Outbox,
     prepared: Vec<PreparedPacket>,
-    /// Headers and packets that were made here.
+    /// The octets of the headers and packets that [`Post::pack`] wrote.
     made: Vec<u8>,
     whole: Vec<u8>,
     /// A buffer for the segments of a packet that was received.
@@ -28,7 +28,7 @@ struct PreparedPacket {
     prefix: [u8; PREFIX_BYTES_MAX],
     prefix_bytes: usize,
     head: PacketHead,
-    /// Octets of a kept packet that follow the headers.
+    /// The octets that follow the headers: a range of a packet in the [`Hold`].
     body: Option<(Handle, Range<usize>)>,
     /// The number of segments in the packet.
     count: usize,
@@ -43,8 +43,7 @@ enum PacketHead {
 }
 
 /// Whether the links changed nothing in a segment: the segment is not a fragment and has no mark of
-/// a congested queue. A segment that had such a mark before it entered the path also counts as
-/// changed.
+/// a congested queue. A segment that was marked before it entered the path also counts as changed.
 pub fn is_unchanged(segment: &Segment) -> bool {
     segment.part.is_whole() && segment.ecn != Ecn::CE
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use netspurt::plan::Simulation;
 use netspurt::units::Time;
 
-/// The time that has passed since a start.
+/// A clock that counts the time since its start.
 ///
 /// ```
 /// use netspurt_live::wall::WallClock;
@@ -19,7 +19,7 @@ pub struct WallClock {
 }
 
 impl WallClock {
-    /// A clock that reads zero now.
+    /// Starts a clock at zero.
     pub fn start() -> Self {
         Self { start: Instant::now() }
     }
@@ -39,8 +39,8 @@ impl WallClock {
 
 /// Runs a simulation in real time: waits for each wake-up, and then serves it.
 ///
-/// The stages see only logical time. So the results are those of the same run in virtual time, even
-/// if the machine is late.
+/// The stages see only logical time. So the results equal the results of the same run in virtual
+/// time, even if the machine is late.
 pub fn run(simulation: &mut Simulation) {
     let clock = WallClock::start();
     while simulation.now() < simulation.stop() {

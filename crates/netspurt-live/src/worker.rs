@@ -35,7 +35,7 @@ use crate::sandbox::{Wire, Wiring, end_with};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunOrder {
-    /// The id of the process that started this one. When that process ends, this one ends as well.
+    /// The id of the process that started the worker. When that process ends, the worker ends too.
     pub parent: u32,
     /// The run folder, which must exist.
     pub folder: PathBuf,
@@ -129,7 +129,7 @@ impl RunOrder {
     }
 }
 
-/// How often a scene is printed.
+/// The time between two printed scenes.
 const EVERY: Duration = Duration::from_millis(250);
 
 /// The number of octets that a pipe accepts in one piece, if it has room (`PIPE_BUF`).

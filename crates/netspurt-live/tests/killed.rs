@@ -24,8 +24,8 @@ endpoint = "kernel"
 profile  = "linux-default"
 "#;
 
-/// The network namespaces of the process at `path`: those of its threads, and those that its
-/// descriptors keep.
+/// The network namespaces of the process at `path`: the namespaces of its threads, and the
+/// namespaces that its descriptors keep.
 fn namespaces(path: &Path) -> BTreeSet<PathBuf> {
     let inside = |folder: &str, file: &str| {
         let entries = fs::read_dir(path.join(folder)).into_iter().flatten().flatten();
@@ -55,6 +55,7 @@ fn runs_for(folder: &Folder) -> Vec<PathBuf> {
 }
 
 /// Waits until no run writes to `folder`, and no process is in one of the namespaces `theirs`.
+/// Returns false if this takes more than 10 s.
 fn gone(folder: &Folder, theirs: &BTreeSet<PathBuf>) -> bool {
     let own = namespaces(Path::new("/proc/self"));
     let theirs: BTreeSet<_> = theirs.difference(&own).collect();
@@ -73,8 +74,8 @@ fn gone(folder: &Folder, theirs: &BTreeSet<PathBuf>) -> bool {
 #[test]
 fn a_killed_run_leaves_no_namespace_no_process_and_no_report() {
     let mut well_within = 0;
-    // A fixed sequence of instants. Some are before the namespaces are made, others while packets
-    // are sent.
+    // The runs are killed at a fixed sequence of instants. Some instants are before the namespaces
+    // are made, others are while packets are sent.
     let mut state = 12_345_u64;
     for _ in 0..50 {
         state =
@@ -145,7 +146,7 @@ fn inside(theirs: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
 
 #[test]
 fn killing_any_process_of_a_run_of_programs_ends_all_the_others() {
-    // A tree of programs. Some of them have no parent that waits for them.
+    // A tree of programs. Some of these programs have no parent that waits for them.
     let command = ["sh", "-c", "sleep 100 & (sleep 100 & exec sleep 100) & exec sleep 100"];
     let mut victims = BTreeSet::new();
     let mut state = 99_u64;

@@ -106,7 +106,7 @@ fn the_real_arrivals_have_the_same_drops_in_virtual_time() {
 }
 
 #[test]
-fn an_ordinary_user_has_the_same_run() {
+fn an_ordinary_user_can_carry_out_a_live_run() {
     if !rustix::process::geteuid().is_root() {
         eprintln!("SKIPPED: only root can become another user; the other tests are this one");
         return;

@@ -149,7 +149,7 @@ fn offsets(segments: &Table, flow: &str) -> Vec<f64> {
 }
 
 #[test]
-fn every_retransmission_is_the_shims_at_the_models_deadline_and_arrives_within_a_millisecond() {
+fn shim_retransmits_at_the_models_deadline_and_copies_arrive_within_a_millisecond() {
     real_time(|| {
         let folder = Folder::new();
         let text = scenario("rfc6298:min=30ms,spread_gains=false");

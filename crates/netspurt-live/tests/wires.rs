@@ -33,7 +33,7 @@ fn sum(table: &Table, name: &str) -> i64 {
     values.iter().sum()
 }
 
-/// A run over these wires loses the packets that links lose, and still delivers all data.
+/// Checks a run over these wires: the links lose packets, and TCP still delivers all data.
 fn a_lossy_run(wiring: (&str, bool), user: Option<u32>) {
     real_time(|| {
         let folder = Folder::new();
@@ -96,7 +96,7 @@ fn a_capture_of_a_run_with_offload_has_whole_checksums() {
         let (mut at, mut count) = (0, 0);
         let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
         while at < file.len() {
-            // An enhanced packet block.
+            // A block of type 6 is an enhanced packet block.
             if word(at) == 6 {
                 let packet = &file[at + 28..at + 28 + word(at + 20)];
                 let read = netspurt::wire::decode(packet, netspurt::wire::Checks::Whole);
@@ -110,8 +110,8 @@ fn a_capture_of_a_run_with_offload_has_whole_checksums() {
     });
 }
 
-/// A packet with `len` octets of content after the first `before` octets, as TCP passes it to a
-/// device.
+/// Makes a packet in the form in which TCP passes it to a device. The packet carries the `len`
+/// octets of content that follow the first `before` octets.
 fn large(before: u32, len: u16) -> Vec<u8> {
     let seq = 1 + before;
     let segment = Segment { seq, len, flags: Flags::ACK.with(Flags::PSH), ..Segment::default() };
@@ -143,7 +143,7 @@ fn fate(arrivals: &[(Time, Segment)]) -> (Vec<Departure>, Table) {
 }
 
 #[test]
-fn segments_have_the_same_fate_together_or_one_by_one() {
+fn links_treat_segments_of_large_packets_like_single_segments() {
     const SIZE: u16 = 1448;
     let (mut together, mut single) = (Labels::new(), Labels::new());
     let (mut once, mut each) = (Vec::new(), Vec::new());

@@ -52,7 +52,7 @@ pub enum OnFailure {
     EndRun,
 }
 
-/// An estimator written in Python, as an estimator of the core.
+/// An estimator written in Python that works as an estimator of the core.
 pub struct Adapter {
     instance: Instance,
     on_sample: Py<PyAny>,
@@ -77,14 +77,15 @@ impl core::fmt::Debug for Adapter {
     }
 }
 
-/// The end of the error message if a method is missing.
+/// The error message for a missing method ends with this text.
 const METHODS: &str = "an estimator needs on_sample(sample), on_timeout(now) and rto()";
 
 impl Adapter {
     /// Wraps `object`, and asks it for its first timer.
     ///
     /// # Errors
-    /// When a method is missing, or the first `rto()` raises an exception.
+    /// When a method is missing, or the first `rto()` raises an exception or returns an invalid
+    /// value.
     pub fn new(object: &Bound<'_, PyAny>, on_failure: OnFailure) -> PyResult<Self> {
         Self::named(object, &Arc::from(""), on_failure)
     }
@@ -137,7 +138,8 @@ impl Adapter {
         timer.ok_or_else(|| unlike("rto", answer.bind(py), "seconds above zero, at most 9e9"))
     }
 
-    /// Calls a method, and then asks for the timer. After an exception, it does nothing.
+    /// Calls a method, and then asks for the timer. If an exception was kept earlier, this function
+    /// does nothing.
     fn tell(
         &mut self,
         name: &'static str,

@@ -1,11 +1,11 @@
-//! Conversion of columns to numpy arrays and from them.
+//! Converts columns to numpy arrays, and numpy arrays to columns.
 
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
-/// A number type that a numpy array can have.
+/// A type of numbers that a numpy array can hold.
 pub trait Cell: Copy {
     /// numpy's name for the type.
     const DTYPE: &'static str;

@@ -86,7 +86,7 @@ pub struct PyRate {
     prior_delivered_bytes: u64,
     /// The octets that the connection has delivered by now.
     total_delivered_bytes: u64,
-    /// Whether the application limited the rate, and not the window.
+    /// Whether the application, and not the window, limited the rate.
     app_limited: bool,
 }
 
@@ -198,7 +198,8 @@ impl PyAck {
         self.0.pipe
     }
 
-    /// The unambiguous round trip that the ACK measured, in seconds; `None` without one.
+    /// The unambiguous round trip that the ACK measured, in seconds; `None` if the ACK measured
+    /// none.
     #[getter]
     fn rtt(&self) -> Option<f64> {
         self.0.rtt.map(Duration::as_secs_f64)
@@ -246,7 +247,7 @@ impl PyAck {
         self.0.after_timeout
     }
 
-    /// The delivery rate that this ACK shows, if the algorithm asks for it.
+    /// The delivery rate that this ACK shows. `None` if the algorithm does not ask for the rate.
     #[getter]
     fn rate(&self) -> Option<PyRate> {
         self.0.rate.map(PyRate::from)
@@ -280,8 +281,7 @@ impl PyCongestion {
         self.algorithm.on_ack(&ack.0, &mut window.0);
     }
 
-    /// Called when the handshake is complete, with its round trip in seconds and the initial
-    /// window.
+    /// Processes the end of the handshake: its round trip in seconds, and the initial window.
     fn on_open(&mut self, rtt: Option<f64>, window: &PyWindow) {
         self.algorithm.on_open(rtt.and_then(span), &window.0);
     }
@@ -292,7 +292,7 @@ impl PyCongestion {
         Ok(())
     }
 
-    /// Called on congestion of a `kind`: `loss`, `mark` or `timeout`. Returns the new slow-start
+    /// Processes congestion of a `kind`: `loss`, `mark` or `timeout`. Returns the new slow-start
     /// threshold.
     fn on_congestion(
         &mut self,
@@ -309,25 +309,25 @@ impl PyCongestion {
         Ok(self.algorithm.on_congestion(instant(now)?, *kind, flight_bytes, smss, &window.0))
     }
 
-    /// Called when a timeout begins a repair of all outstanding octets, up to octet `nxt`.
+    /// Processes a timeout, which begins a repair of all outstanding octets, up to octet `nxt`.
     fn on_timeout(&mut self, now: f64, nxt: u64) -> PyResult<()> {
         self.algorithm.on_timeout(instant(now)?, nxt);
         Ok(())
     }
 
-    /// Called when the congestion proved spurious. The window has already been restored.
+    /// Processes the proof that the congestion was spurious. The window has already been restored.
     fn on_undo(&mut self, now: f64, window: &mut PyWindow) -> PyResult<()> {
         self.algorithm.on_undo(instant(now)?, &mut window.0);
         Ok(())
     }
 
-    /// Called when recovery has ended.
+    /// Processes the end of recovery.
     fn on_recovery_end(&mut self, now: f64, window: &mut PyWindow) -> PyResult<()> {
         self.algorithm.on_recovery_end(instant(now)?, &mut window.0);
         Ok(())
     }
 
-    /// Called when sending starts again after `idle` seconds with nothing outstanding.
+    /// Processes a restart of sending, after `idle` seconds with nothing outstanding.
     fn on_idle_restart(&mut self, now: f64, idle: f64) -> PyResult<()> {
         self.algorithm.on_idle_restart(instant(now)?, span(idle).unwrap_or_default());
         Ok(())
@@ -355,8 +355,8 @@ impl PyCongestion {
     }
 }
 
-/// A congestion control algorithm written in Python, as an algorithm of the core. An exception in a
-/// method ends the run.
+/// A congestion control algorithm written in Python that works as an algorithm of the core. An
+/// exception in a method ends the run.
 pub struct CongestionAdapter {
     instance: Instance,
     on_ack: Py<PyAny>,
@@ -384,7 +384,7 @@ impl core::fmt::Debug for CongestionAdapter {
     }
 }
 
-/// The end of the error message if a method is missing.
+/// The error message for a missing method ends with this text.
 const METHODS: &str = "a congestion control algorithm needs on_ack(ack, window) and \
                        on_congestion(now, kind, flight_bytes, smss, window)";
 

@@ -118,7 +118,7 @@ impl PyDelays {
         (it.sent(), it.received(), it.lost(), it.late(), it.untimed, it.duplicates)
     }
 
-    /// Assumptions and omissions of the reader, one sentence each.
+    /// What the reader of the file assumed and what it left out, one sentence each.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.0.notes.clone()
@@ -156,8 +156,8 @@ impl PyDelays {
         self.column(py, |probe| probe.late)
     }
 
-    /// The forward delay of each probe in nanoseconds, from the clocks of both ends; the least
-    /// 64-bit number if it is unknown. `None` if the file has no forward delays.
+    /// The forward delay of each probe in nanoseconds, from the clocks of both ends; the lowest
+    /// 64-bit integer if it is unknown. `None` if the file has no forward delays.
     fn forward_ns<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.half_delays(
             py,
@@ -175,7 +175,7 @@ impl PyDelays {
         })
     }
 
-    /// The octets of each probe on the wire; zero if unknown.
+    /// The octets of each probe on the wire; zero if their number is unknown.
     fn wire_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |probe| probe.wire_bytes)
     }
@@ -263,8 +263,8 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
     Ok(columns)
 }
 
-/// A paired segment: source, destination, sequence number, octets, whether it opens its direction,
-/// and its times in both captures. A time below zero is missing.
+/// A paired segment: source, destination, sequence number, octets, whether it has a SYN, and its
+/// times in both captures. A time below zero is missing.
 type Paired = (String, String, u32, u32, bool, i64, i64);
 
 /// Pairs the segments of two captures of one path.

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use netspurt::place::Place;
 
-/// An exception with attributes for the parts of its mistake.
+/// Returns the exception `raised` after `set` has set its attributes.
 fn with_parts(
     py: Python<'_>,
     raised: PyErr,

@@ -12,7 +12,7 @@ use crate::array::{array, cells};
 use crate::errors::estimator_error;
 use crate::sample::{KINDS, instant, sample_of, span};
 
-/// A timer of the core with one of its algorithms.
+/// A retransmission timer that uses one of the core's algorithms.
 #[pyclass(module = "netspurt._core")]
 pub struct Estimator {
     config: EstimatorConfig,
@@ -46,7 +46,7 @@ impl Estimator {
         Ok(())
     }
 
-    /// Called when the timer fired at `now` seconds; `kind` is `rto`, `syn`, `syn-ack` or `probe`.
+    /// Processes a timeout at `now` seconds; `kind` is `rto`, `syn`, `syn-ack` or `probe`.
     #[pyo3(signature = (now=0.0, kind="rto"))]
     fn on_timeout(&mut self, now: f64, kind: &str) -> PyResult<()> {
         let (kind, _) = KINDS.iter().find(|(_, name)| *name == kind).ok_or_else(|| {
@@ -57,19 +57,19 @@ impl Estimator {
         Ok(())
     }
 
-    /// Called when a segment of `wire_bytes` octets, including headers, left at `now` seconds.
+    /// Processes the sending of a segment of `wire_bytes` octets, with headers, at `now` seconds.
     fn on_send(&mut self, now: f64, wire_bytes: u32) -> PyResult<()> {
         self.timer.on_send(instant(now)?, wire_bytes);
         Ok(())
     }
 
-    /// Called once, when the handshake is complete, with the handshake's round trip.
+    /// Processes the handshake's round trip. Call this method once, when the handshake is complete.
     fn on_handshake(&mut self, sample: &Bound<'_, PyAny>) -> PyResult<()> {
         self.timer.on_handshake(&sample_of(sample)?);
         Ok(())
     }
 
-    /// Called when a timeout proved spurious, with the sample of the ACK that proved it.
+    /// Processes the proof that a timeout was spurious. `sample` is from the ACK that proved this.
     #[pyo3(signature = (sample=None))]
     fn on_spurious(&mut self, sample: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let sample = sample.map(sample_of).transpose()?;
@@ -77,8 +77,8 @@ impl Estimator {
         Ok(())
     }
 
-    /// Called on an ACK of new octets that gave no sample. `covers_timed` says whether it covered
-    /// the timed segment.
+    /// Processes an ACK of new octets that gave no sample. `covers_timed` says whether this ACK
+    /// covered the timed segment.
     #[pyo3(signature = (covers_timed=false))]
     fn on_progress(&mut self, covers_timed: bool) {
         self.timer.on_progress(covers_timed);
@@ -106,8 +106,8 @@ impl Estimator {
         (bounds.min.unwrap_or_default().as_secs_f64(), max)
     }
 
-    /// The smoothed round trip and its variation in seconds, if the algorithm has them, and the
-    /// backoff.
+    /// The smoothed round trip and its variation in seconds, and the backoff. A value that the
+    /// algorithm does not have is `None`.
     #[getter]
     fn state(&self) -> (Option<f64>, Option<f64>, u32) {
         let RtoState { srtt, rttvar, backoff, .. } = self.timer.state();
@@ -122,7 +122,7 @@ impl Estimator {
         format!("estimator('{}')", self.config)
     }
 
-    /// The text from which a copy is made. A copy has the constants and no samples.
+    /// The text from which a copy is made. A copy has the same constants, but no samples.
     fn __getnewargs__(&self) -> (String,) {
         (self.config.to_string(),)
     }
@@ -135,8 +135,9 @@ impl Estimator {
     }
 }
 
-/// Gives round trips in seconds to an estimator, with NaN for a timeout. Returns its timer after
-/// each. An exception in a method ends the calls; its note names the method and the sample.
+/// Gives round trips in seconds to an estimator; NaN stands for a timeout. Returns the estimator's
+/// timer after each of them. An exception in a method ends the calls. A note on the exception names
+/// the method and the sample.
 #[pyfunction]
 pub fn drive<'py>(
     py: Python<'py>,

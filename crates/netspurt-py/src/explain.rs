@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use crate::errors::file_error;
 use crate::table::PyTable;
 
-/// A capture, explained.
+/// The explanation of a capture.
 #[pyclass(frozen, name = "Explanation", module = "netspurt._core")]
 pub struct PyExplanation {
     explanation: Explanation,
@@ -78,7 +78,7 @@ impl PyExplanation {
         self.explanation.start.as_nanos()
     }
 
-    /// The place and the cause of an early end of the reading; `None` if there was none.
+    /// Where and why the reading ended early; `None` if the whole capture was read.
     #[getter]
     fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
@@ -105,8 +105,8 @@ fn as_tuple(passed: Passed) -> (u64, u64, u64, u64, u64) {
 /// The exception that a signal's handler raised while a source was read.
 type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// A source whose reading stops if a signal's handler raises an exception. Without this, the user
-/// could not stop the reading of a pipe that sends nothing.
+/// A source whose reading stops if a signal's handler raises an exception. Without this type, the
+/// user could not stop the reading of a pipe that sends nothing.
 struct Interruptible {
     source: CaptureSource,
     raised: Raised,
@@ -206,7 +206,7 @@ impl PyExplaining {
         self.explainer.span().as_nanos()
     }
 
-    /// The place and the cause of an early end of the reading; `None` if there was none.
+    /// Where and why the reading ended early; `None` if the whole capture was read.
     #[getter]
     fn fault(&self) -> Option<String> {
         fault_of(&self.names, self.captures.faults())

@@ -1,5 +1,5 @@
-//! Lets the core find algorithms written in Python. Each class with its constants is found once and
-//! kept as long as the process runs.
+//! Lets the core find algorithms written in Python. This module finds each class with its constants
+//! once, and keeps it as long as the process runs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +21,8 @@ struct PyAlgorithm {
     make: Py<PyAny>,
 }
 
-/// The algorithms that were found, by their pinned texts.
+/// The algorithms that were found. The keys are their pinned names, which contain a fingerprint of
+/// the code.
 type KnownAlgorithms = Mutex<BTreeMap<String, &'static PyAlgorithm>>;
 
 static TIMERS: KnownAlgorithms = Mutex::new(BTreeMap::new());
@@ -98,7 +99,7 @@ fn find(
     looked_up.map_err(|error: PyErr| mistake(text, &error)).transpose()
 }
 
-/// The mistake of a text that does not name an algorithm, or names an algorithm that cannot be
+/// Makes the error for a text that does not name an algorithm, or names an algorithm that cannot be
 /// used.
 fn mistake(text: &str, error: &PyErr) -> ForeignError {
     Python::attach(|py| {

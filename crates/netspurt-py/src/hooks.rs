@@ -12,7 +12,7 @@ use pyo3::types::PyString;
 /// The Python module that finds algorithms.
 pub const MODULE: &str = "netspurt.algorithms";
 
-/// The method `name` of `object`, bound; `None` if the object has none.
+/// Returns the method `name`, bound to `object`; `None` if the object has no such method.
 pub fn hook(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Py<PyAny>>> {
     let name = PyString::intern(object.py(), name);
     Ok(object.getattr_opt(name)?.filter(|method| method.is_callable()).map(Bound::unbind))
@@ -63,7 +63,8 @@ impl Instance {
         fail(fault)
     }
 
-    /// Returns an exception that a method raised, with the class, the method and the line added.
+    /// Adds the class, the method and the line to an exception that a method raised. Returns the
+    /// new exception.
     pub fn with_context(&self, py: Python<'_>, method: &str, error: PyErr) -> PyErr {
         // `into_value` keeps the traceback, and `value` does not.
         let error = error.into_value(py);
@@ -81,7 +82,7 @@ pub fn fault_of(py: Python<'_>, error: PyErr) -> ForeignFault {
     ForeignFault { message, cause: Box::new(error) }
 }
 
-/// Makes the exception from a fault, to be raised.
+/// Makes a Python exception from a fault of a foreign algorithm.
 pub fn raised(fault: ForeignFault) -> PyErr {
     let ForeignFault { message, cause } = fault;
     match cause.downcast::<PyErr>() {

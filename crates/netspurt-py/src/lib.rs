@@ -1,4 +1,4 @@
-//! netspurt's core for Python. This crate only converts and delegates.
+//! Gives Python access to netspurt's core. This crate only converts values and calls the core.
 
 mod adapter;
 mod array;
@@ -60,8 +60,8 @@ fn quantity(text: &str) -> PyResult<(&'static str, u64)> {
         .ok_or_else(none)
 }
 
-/// The capabilities of the machine. Each is a tuple: its name, whether it is available, the finding
-/// of the check, and its purpose.
+/// The capabilities of the machine. Each is a tuple: its name, whether it is available, what the
+/// check found, and its purpose.
 #[pyfunction]
 fn capabilities() -> Vec<(&'static str, bool, String, &'static str)> {
     let row = |c: Capability| (c.name, c.available, c.found, c.purpose);

@@ -35,11 +35,11 @@ pub struct PyReplayed {
     waits: Vec<Duration>,
 }
 
-/// Replays an estimator on a recording. `estimator` is the text of a core's estimator, the object
-/// of a core's estimator, or a Python object. A core's estimator starts in its initial state, and a
-/// Python object in its current state. `name` is the name in the results. `order` is by default the
-/// order of the recording. `clock` is the host's clock. If `told` is set, the algorithm learns of
-/// its timeouts.
+/// Replays an estimator on a recording. `estimator` is the text of an estimator of the core, an
+/// object of the class `Estimator`, or another Python object. An estimator of the core starts in
+/// its initial state, and another Python object starts in its current state. `name` is the name in
+/// the results. `order` is by default the order of the recording. `clock` is the host's clock. If
+/// `told` is true, the replay also passes timeouts to the algorithm.
 #[pyfunction]
 #[pyo3(signature = (delays, estimator, name=None, *, order=None, clock="exact", told=false))]
 pub fn replay(
@@ -94,7 +94,7 @@ fn run(
 #[pymethods]
 impl PyReplayed {
     /// The name in the results. By default this is the algorithm with the constants that differ
-    /// from the published ones, or the name of a Python class.
+    /// from the published constants, or the name of a Python class.
     #[getter]
     fn estimator(&self) -> &str {
         &self.estimator
@@ -207,9 +207,9 @@ const fn row(s: &core::GridPoint) -> GridRow {
 }
 
 /// Gives an algorithm a step from one constant delay to another. Returns the number of samples
-/// until the timer is not below the new delay, and the number of samples until the timer stays
-/// within a tenth of the final timer. Also returns the timers before the step and at the end, in
-/// nanoseconds.
+/// until the timer is at least as long as the new delay, and the number of samples until the timer
+/// stays within a tenth of the final timer. Also returns the timers before the step and at the end,
+/// in nanoseconds.
 #[pyfunction]
 pub fn adapt(
     py: Python<'_>,

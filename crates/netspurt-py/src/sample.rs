@@ -91,7 +91,7 @@ impl Sample {
         }))
     }
 
-    /// The round trip in seconds, as the sender's clock read it.
+    /// The round trip in seconds, measured by the sender's clock.
     #[getter]
     fn rtt(&self) -> f64 {
         self.0.rtt.as_secs_f64()
@@ -157,7 +157,7 @@ impl Sample {
         self.0.ack_delay.as_secs_f64()
     }
 
-    /// The number of windows of data so far.
+    /// The number of rounds so far; a round is the time from the sending of an octet until its ACK.
     #[getter]
     fn round(&self) -> u64 {
         self.0.round

@@ -18,7 +18,7 @@ use crate::table::PyTable;
 /// The names and texts of files.
 type NamedTexts = Vec<(String, String)>;
 
-/// A consistent scenario.
+/// A scenario that was read and found consistent.
 #[pyclass(frozen, name = "Scenario", module = "netspurt._core")]
 pub struct PyScenario(core::Scenario);
 
@@ -198,7 +198,8 @@ impl PySimulation {
         self.running().map(|run| run.now().as_nanos())
     }
 
-    /// Runs until `t_ns`, or to the end if that comes first. Signals are handled in between.
+    /// Runs until `t_ns`, or until the end of the run if the end comes first. Signals are handled
+    /// in between.
     fn advance_to(&mut self, py: Python<'_>, t_ns: u64) -> PyResult<()> {
         self.running()?;
         let run = self.0.as_mut().expect("it is running");

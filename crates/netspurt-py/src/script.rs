@@ -42,7 +42,7 @@ impl PyScript {
         &self.0.options.title
     }
 
-    /// The clauses that require the behaviour.
+    /// The clauses, for example of RFCs, that require the behaviour.
     #[getter]
     fn clauses(&self) -> Vec<&str> {
         self.0.options.clauses.iter().map(|clause| &**clause).collect()
@@ -80,8 +80,8 @@ impl PyScript {
     }
 }
 
-/// Reads a file of shell commands. Returns `None` if `path` is not a file, or the file exceeds this
-/// size.
+/// Reads a file of shell commands. Returns `None` if `path` is not a file, or the file is larger
+/// than 64 KiB.
 fn read_small(path: &Path) -> Option<String> {
     const BYTES_MAX: u64 = 1 << 16;
     let about = fs::metadata(path).ok()?;
@@ -156,7 +156,7 @@ impl Played {
             .collect()
     }
 
-    /// The report of a failure; empty if there is none.
+    /// The report of a failure; empty if the script did not fail.
     fn __str__(&self) -> String {
         self.failure().map_or_else(String::new, ToString::to_string)
     }

@@ -9,10 +9,11 @@ use pyo3::prelude::*;
 
 use crate::delays::PyDelays;
 
-/// Makes a recording that fits a printed row. `lengths` has one, two or four numbers. One number is
-/// the length of all probes. Two numbers are the bounds of random lengths. Four numbers describe
-/// two alternating runs: for each run, the length and the number of its probes. `line` has pairs of
-/// octets and nanoseconds. `burst` is the number of consecutive losses.
+/// Makes a recording that has the statistics of a row in a printed table. `lengths` has one, two or
+/// four numbers. One number is the length of all probes. Two numbers are the bounds of random
+/// lengths. Four numbers describe two alternating runs: for each run, the length and the number of
+/// its probes. `line` gives the delay in nanoseconds for probes of certain lengths in octets.
+/// `burst` is the number of consecutive losses.
 #[pyfunction]
 #[pyo3(signature = (structure, seed, *, name, probes, mean_ns, cov, lost, burst, lengths, line, glitches))]
 #[expect(clippy::too_many_arguments, reason = "one keyword for each field of a row")]

@@ -96,7 +96,7 @@ impl PySweep {
         self.0.names().to_vec()
     }
 
-    /// The distinct labels of each name, in order.
+    /// The distinct labels of each axis, in order.
     fn labels(&self) -> Vec<Vec<PyLabel>> {
         let all = self.0.all_labels().into_iter();
         all.map(|labels| labels.into_iter().map(PyLabel::from).collect()).collect()
@@ -156,9 +156,9 @@ impl PySweep {
         (events, time.map(Duration::as_nanos))
     }
 
-    /// Makes the chunk of a case that ran live. `counts` has the tables and the end of a run that
-    /// counts. `late` is the reason why a run does not count, and `error` the reason why there was
-    /// no run. If all three are missing, the case was cut at the budget of time.
+    /// Makes the chunk of a case that ran live. `counts` has the tables and the end of a run whose
+    /// results count. `late` says why the results of a run do not count, and `error` says why there
+    /// was no run. If all three are missing, the case was cut at the budget of time.
     #[pyo3(signature = (case, busy_ns, *, counts, late, error))]
     fn live_chunk<'py>(
         &self,
@@ -239,7 +239,7 @@ impl SweepEngine {
         self.lock().submit(Chunk { first, count });
     }
 
-    /// Returns the next finished chunk with its first case; `None` if none finishes within
+    /// Returns the next finished chunk with its first case; `None` if no chunk finishes within
     /// `seconds`.
     fn next<'py>(
         &self,
@@ -252,7 +252,7 @@ impl SweepEngine {
         Ok(done.map(|done| (done.chunk.first, outcome(py, done))))
     }
 
-    /// Stops all chunks, and waits for their threads for at most some seconds. A thread that calls
+    /// Stops all chunks, and waits for their threads for at most five seconds. A thread that calls
     /// an algorithm in Python must not outlive the interpreter.
     fn cancel(&self, py: Python<'_>) {
         py.detach(|| {

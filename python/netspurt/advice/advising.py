@@ -1,4 +1,4 @@
-"""The choice of a timer for recordings."""
+"""Chooses a timer for recordings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from netspurt.quantities import known
 if TYPE_CHECKING:
     from netspurt.timers import Replay
 
-#: The maximum share of answers with a spurious retransmission at which a timer suits a path.
+#: A timer suits a path if at most this share of the answers has a spurious retransmission.
 SPURIOUS_SHARE_MAX = 0.05
 
 #: The minimum number of answers for a recommendation.
@@ -35,7 +35,7 @@ class Advice:
     Attributes
     ----------
     replays
-        The replays, with the estimators that were asked for and those that were added.
+        The replays, with the estimators that were asked for and the estimators that were added.
     price
         The price of a spurious retransmission.
     asked
@@ -49,8 +49,8 @@ class Advice:
     least
         The cheapest of the estimators that were asked for, even if it may not be deployed.
     alike
-        Of the estimators that may be deployed: the cheapest, and all that cannot be told apart from
-        it. Each of them was asked for, or has computed constants.
+        The cheapest of the estimators that may be deployed, and all of them that cannot be told
+        apart from the cheapest. Each of them was asked for, or has computed constants.
     suits
         True if an estimator that was asked for retransmits spuriously for at most
         `SPURIOUS_SHARE_MAX` of the answers.
@@ -66,7 +66,8 @@ class Advice:
     elsewhere
         Other shares of losses that the recordings allow, each with the estimator that would be
         recommended. The shares are both ends of the interval, and the share without the largest
-        loss event. It is empty if the price sets the share, or if the share is well known.
+        loss event. There are no such shares if the price sets the share, or if the share is well
+        known.
     """
 
     replays: list[Replay]
@@ -146,7 +147,8 @@ def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool 
     price
         The price of a spurious retransmission in seconds of waiting.
     tune
-        True if constants are always computed. By default they are computed only if no timer suits.
+        True if constants are always computed. By default they are computed only if several
+        estimators were asked for and none of them suits.
 
     Raises
     ------
@@ -243,7 +245,7 @@ def _elsewhere(
 
 @dataclass(frozen=True)
 class _Candidates:
-    """The estimators from which one is chosen.
+    """The estimators from which `_choice` chooses.
 
     Attributes
     ----------
@@ -261,11 +263,11 @@ class _Candidates:
 
 
 def _choice(weighing: Weighing, candidates: _Candidates) -> tuple[str, tuple[str, ...]]:
-    """Return the chosen estimator, and those that cannot be told apart from the cheapest.
+    """Return the chosen estimator, and all estimators that cannot be told apart from the cheapest.
 
-    The function chooses among the estimators that cannot be told apart from the cheapest. If some
-    of them are in `first`, it chooses among these; otherwise among those in `allowed`. It takes the
-    estimator whose cost's interval has the smallest upper end.
+    The function chooses among the allowed estimators that cannot be told apart from the cheapest.
+    If some of these estimators are in `first`, it chooses only among the estimators in `first`. It
+    takes the estimator whose cost's interval has the smallest upper end.
     """
     allowed, first, compared = candidates.allowed, candidates.first, candidates.compared
     if not allowed:

@@ -32,7 +32,7 @@ def by_stack(advice: Advice) -> list[str]:
 
 
 def linux_timer(advice: Advice) -> str:
-    """Return the timer to compare with Linux's own: the cheapest named one, or the computed one.
+    """Return the cheapest named Linux timer with another `rto_min`, or else the computed timer.
 
     Timers that were named come first, because they were not made from these delays.
     """

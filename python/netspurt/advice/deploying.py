@@ -9,16 +9,18 @@ from netspurt import _core
 from netspurt.estimators import EstimatorError, estimator
 from netspurt.grids import number
 
-#: The maximum RTO of a completed timer: RFC 6298 §2.5 allows a maximum of 60 s or more.
+#: The maximum RTO that is added to a timer without a maximum: RFC 6298 §2.5 allows a maximum of 60
+#: s or more.
 RTO_MAX = "60s"
 
 #: The time by which Linux delays ACKs [ms] (`TCP_DELACK_MIN`).
 LINUX_ACK_DELAY_MS = 40
 
-#: The minimum and maximum floor that BPF may set [s]: two jiffies at 250 Hz, and Linux's own.
+#: The minimum and maximum floor that BPF may set [s]: two jiffies at 250 Hz, and Linux's default
+#: `rto_min`.
 _BPF_FLOORS_S = (0.008, 0.2)
 
-#: Rounding to a jiffy of 4 ms changes an rto_min below this time [s] by more than a fifth.
+#: Rounding to a jiffy of 4 ms can change an rto_min below this time [s] by more than a fifth.
 _ROUNDING_MATTERS_S = 0.02
 
 #: The maximum `max_ack_delay` [ms] (RFC 9000 §18.2).
@@ -130,7 +132,7 @@ def whole_ms(seconds: float) -> str:
     >>> whole_ms(0.0372), whole_ms(0.0011), whole_ms(0.00041)
     ('37ms', '2ms', '1ms')
     """
-    # Times of ten milliseconds or more have no decimals with two significant digits.
+    # With two significant digits, a time of ten milliseconds or more has no decimals.
     return span(seconds) if seconds >= 0.01 else f"{max(1, math.ceil(seconds * 1000))}ms"
 
 

@@ -1,4 +1,4 @@
-"""Constants computed from recordings. A choice from some parts is judged on the other part."""
+"""Computes constants from recordings, and tests each choice on a part that was left out."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ANSWERS_PER_HALF_MIN = 25
 
 @dataclass(frozen=True)
 class _Part:
-    """A part of a recording: the recording's place among all, the first probe, and the end."""
+    """A part of a recording: the index of the recording, and the range of its probes."""
 
     place: int
     first: int
@@ -56,7 +56,7 @@ class Lessons:
     replays
         The recordings, replayed with an order and a clock.
     price
-        The price.
+        The price of a spurious retransmission, and the share of losses.
     """
 
     def __init__(self, replays: Sequence[Replay], price: Price) -> None:
@@ -78,7 +78,7 @@ class Lessons:
         return self.replays[part.place].delays.rtt_s[part.first : part.end]
 
     def prudent(self, text: str, places: Sequence[int]) -> float:
-        """Return the largest cost per probe [s] on some parts that the counts allow."""
+        """Return the largest cost per probe [s] that the counts of some parts allow."""
         return prudent(*self._tallies_and_terms(text, places))
 
     def cost(self, text: str, places: Sequence[int]) -> float:
@@ -86,7 +86,7 @@ class Lessons:
         return float(cost(*self._tallies_and_terms(text, places))[0])
 
     def best(self, texts: Iterable[str], places: Sequence[int]) -> str:
-        """Return the text whose cost has the smallest upper limit; the first of equal ones."""
+        """Return the text whose cost has the smallest upper limit; the first of equal texts."""
         return min(texts, key=lambda text: self.prudent(text, places))
 
     def _tallies_and_terms(
@@ -109,7 +109,7 @@ class Lessons:
 
 
 def _terms_of(part: _Part, terms: Terms, replay: Replay) -> Terms:
-    """Return the terms of a part: those of its recording, but with the part's number of probes."""
+    """Return the terms of a part: the terms of its recording, with the part's number of probes."""
     probes = slice(part.first, part.end)
     counted = ~np.isnan(replay.delays.rtt_s[probes]) | learnt(replay.delays, replay.order)[probes]
     return replace(terms, probes=float(counted.sum()))
@@ -207,7 +207,7 @@ def constants(lessons: Lessons, places: Sequence[int]) -> list[str]:
 
 @dataclass(frozen=True)
 class Judged:
-    """A choice from all parts except one, judged on that part.
+    """A choice from all parts except one, judged on the part that was left out.
 
     Attributes
     ----------
@@ -231,7 +231,8 @@ class Judged:
 def judged(lessons: Lessons, candidates: Sequence[str], learn: Learn | None = None) -> list[Judged]:
     """Return, for each part, the timer chosen on all other parts, and its cost on this part.
 
-    The result is empty if there are no candidates.
+    The result is empty if there are no candidates or fewer than two parts. A part is left out if
+    the cost of a candidate on it is not finite.
 
     Parameters
     ----------

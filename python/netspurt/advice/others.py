@@ -12,7 +12,8 @@ from netspurt.analysis.replayed import SEEN
 if TYPE_CHECKING:
     from netspurt.advice.advising import Advice
 
-#: The maximum number of timers in a list of names. For more timers, sentences have their number.
+#: The maximum number of timers that a sentence names. If there are more timers, the sentence has a
+#: number in place of some or all names.
 NAMED_MAX = 6
 
 
@@ -114,7 +115,7 @@ def _less_or_more(advice: Advice, name: str) -> str:
 
 
 def _costing_more(advice: Advice) -> Iterator[str]:
-    """Yield which timers cost measurably more than the pick, and whether Linux's costs less."""
+    """Yield which timers cost measurably more than the pick, and Linux's timer if it is cheaper."""
     complete = [name for name in advice.asked if name != advice.pick and not shortcomings(name)]
     if len(complete) > NAMED_MAX:
         yield f"The other {len(complete):,} with bounds and backoff cost measurably more."
@@ -162,7 +163,7 @@ def _told_apart(advice: Advice) -> Iterator[str]:
 
 
 def _incomplete(advice: Advice) -> Iterator[str]:
-    """Yield which other timers that were asked for lack bounds or backoff."""
+    """Yield a sentence on the other requested timers that lack bounds or backoff."""
     names = [name for name in advice.asked if name not in (advice.least, advice.pick)]
     lacks = {name: _lacks(name) for name in names if shortcomings(name)}
     if len(lacks) > NAMED_MAX:
@@ -178,7 +179,7 @@ _ARE = {"it": "is", "they": "are"}
 
 
 def _cheapest(advice: Advice) -> str:
-    """Return the cheapest timer that could be chosen. The others are compared with it."""
+    """Return the cheapest timer that could be chosen. The other timers are compared with it."""
     computed = advice.linux if advice.linux not in advice.asked else ""
     excluded = computed if advice.pick in advice.asked and not advice.tuned else ""
     names = [name for name in advice.alike if name != excluded]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-#: The probes to which costs in words refer.
+#: The number of probes to which costs in words refer.
 THOUSAND = 1000
 
 

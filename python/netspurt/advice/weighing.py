@@ -1,6 +1,6 @@
 """The cost of timers on recordings: waiting for losses, and spurious retransmissions at a price.
 
-The cost is per probe, at the recorded share of losses or at a given one. Half a loss is added to
+The cost is per probe, at the recorded share of losses or at a given share. Half a loss is added to
 the recorded losses (Jeffreys' prior for a share), because a path without losses so far may still
 lose a packet. The wait for this half loss is the mean timer. Intervals come from the block
 bootstrap. They are widened to contain the limits from the counts of spurious retransmissions:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from netspurt.delays import Delays
     from netspurt.timers import Algorithm, Replay
 
-#: The number of losses that is added to the recorded ones.
+#: The number of losses that is added to the recorded losses.
 ADDED_LOSSES = 0.5
 
 
@@ -65,7 +65,7 @@ class Terms:
 
 
 def cost(tallies: Sequence[Tally], terms: Sequence[Terms]) -> Floats:
-    """Return the cost per probe [s] over all recordings, from the sums on each.
+    """Return the cost per probe [s] over all recordings, from the sums on each recording.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def parts(tallies: Sequence[Tally], terms: Sequence[Terms]) -> tuple[Floats, Flo
 def squared_distances(tallies: Sequence[Tally], terms: Sequence[Terms]) -> Floats:
     """Return the squared distances from the cost to the limits that the counts allow [s²].
 
-    The first is the distance to the lower limit, and the second to the upper limit.
+    The first value is for the lower limit, and the second value is for the upper limit.
     """
     squares = np.zeros(2)
     for tally, own, weight in zip(tallies, terms, _weights(terms), strict=True):
@@ -160,7 +160,7 @@ class Weighing:
     replays
         Replays of the same algorithms, in the same order.
     price
-        The price.
+        The price of a spurious retransmission, and the share of losses.
 
     Raises
     ------
@@ -184,11 +184,11 @@ class Weighing:
 
     @cached_property
     def least(self) -> int:
-        """The place of the cheapest algorithm."""
+        """The index of the cheapest algorithm."""
         return min(range(len(self.names)), key=lambda place: self.costs[place].total.value)
 
     def alike(self, place: int) -> list[int]:
-        """Return the places of an algorithm and of those that cannot be told apart from it."""
+        """Return the indices of an algorithm and of all that cannot be told apart from it."""
         others = range(len(self.names))
         return [n for n in others if n == place or self.difference(n, place).sign == 0]
 
@@ -205,10 +205,10 @@ class Weighing:
         return _no_narrower(drawn, squares)
 
     def _distances(self, place: int, replay: Replay, first: int, second: int) -> Floats:
-        """Return how far below and above its value the difference of the spurious costs may be [s].
+        """Return how far the difference of the spurious costs may be below and above its value [s].
 
-        Only those probes count for which exactly one timer was too short. If a timer was never
-        shorter than the other timer, its count of these probes is certainly zero.
+        A probe counts only if exactly one of the two timers was too short for it. If a timer was
+        never shorter than the other timer, it was too short for none of these probes.
         """
         first_waits, second_waits = self._waits(replay, first, second)
         flags = [is_spurious(replay.delays, waits) for waits in (first_waits, second_waits)]

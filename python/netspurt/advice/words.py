@@ -146,7 +146,7 @@ def _break_even(advice: Advice) -> list[str]:
     for name, (rival_waiting, rival_spurious) in rivals.items():
         if rival_spurious == spurious:
             continue
-        # Both cost the same at this multiple of the price.
+        # Both timers cost the same at this multiple of the price.
         multiple = (waiting - rival_waiting) / (rival_spurious - spurious)
         if rival_spurious > spurious and multiple > below[0]:
             below = (multiple, name)

@@ -121,7 +121,8 @@ def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
 
     ``total``: the total is the sum of good time, lost time and spurious time. ``mean``: the mean is
     the good time divided by the number of probes. ``efficiency``: the efficiency is the good time
-    divided by the total. Each figure is truncated as printed. Each sentence names the row.
+    divided by the total. Each computed figure is truncated in the same way as the printed figure.
+    Each sentence names the row.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class Interval:
 
     @property
     def sign(self) -> int:
-        """-1 or 1 if the whole interval is below or above zero, else 0."""
+        """-1 if the whole interval is below zero, 1 if it is above zero, else 0."""
         return int(self.low > 0) - int(self.high < 0)
 
 
@@ -152,7 +152,8 @@ class Resamples:
     seed
         The seed of the draws; the same seed gives the same intervals.
     memory
-        True if neighbours may be correlated beyond a block; by default true unless `length` is 1.
+        True if neighbours may be correlated beyond a block. The default is false for the length 1,
+        and true for other lengths.
 
     Raises
     ------

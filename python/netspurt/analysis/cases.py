@@ -51,7 +51,8 @@ _CAUSES = (
 #: The quantiles of completion, request and connection times, as in the names of measures.
 _QUANTILES = ("p50", "p90", "p99", "p999")
 
-#: `LESS` are the measures for which less is better; `MORE` are those for which more is better.
+#: `LESS` are the measures for which less is better; `MORE` are the measures for which more is
+#: better.
 LESS = (
     "retransmissions",
     "spurious",
@@ -315,7 +316,7 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
     better: str | None = None,
     exact: bool = False,
 ) -> list[Comparison]:
-    """Compare the labels of an axis with one of them, group by group.
+    """Compare the labels of an axis with one label, group by group.
 
     Parameters
     ----------
@@ -331,11 +332,11 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
         True if the runs of all combinations share their seeds. Then differences are computed pair
         by pair, and effects of the seeds cancel out.
     baseline
-        The label with which the others are compared; by default the first.
+        The label with which the other labels are compared; by default the first label.
     by
         The axes that form groups; by default all other axes.
     better
-        `less` or `more`. The default depends on the measure.
+        Which values are better: `less` or `more`. The default depends on the measure.
     exact
         Whether nothing in the sweep is random. If so, an event that no run had is impossible.
 
@@ -377,7 +378,7 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
 def _other_axes(
     axis: str, by: Sequence[str] | None, order: Mapping[str, Sequence[object]]
 ) -> tuple[list[str], list[str]]:
-    """Return the other axes, and those that form groups: by default all of them.
+    """Return the other axes, and the axes that form groups: by default all other axes.
 
     Raises
     ------
@@ -455,7 +456,7 @@ class _Counterparts:
 
 
 def direction(measure: str, better: str | None) -> int:
-    """Return 1 if higher values of a measure are better, and -1 if lower values are.
+    """Return 1 if higher values of a measure are better, and -1 if lower values are better.
 
     Raises
     ------

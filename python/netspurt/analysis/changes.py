@@ -54,9 +54,9 @@ class Change:
     at
         The index of the first value after the change.
     chance
-        The probability that values without a change would show a change as clear as this one. The
-        values from the previous change to the next one are tested. NaN with PELT, which has no
-        test.
+        The probability that values without a change would show a change as clear as this change.
+        The values from the previous change to the next change are tested. NaN with PELT, which has
+        no test.
     before, after
         The median of the values since the previous change, and the median of the values until the
         next change.
@@ -227,7 +227,7 @@ def _rank_order(segment: Floats, _low: int, least: int) -> tuple[int, float]:
 
 
 def _bootstrap(seed: int) -> _Test:
-    """Return a test that compares the cumulative sum's range with shuffled values (Taylor)."""
+    """Return a test of the cumulative sum's range against its range in shuffled values (Taylor)."""
 
     def test(segment: Floats, low: int, least: int) -> tuple[int, float]:
         n = len(segment)

@@ -17,14 +17,15 @@ import numpy as np
 from netspurt.causes import in_words
 from netspurt.table import Table
 
-#: The identity of a segment: its direction at the node, `data` or `ack`, its first octet or its
-#: acknowledgment number, its octets, and its place among equal segments, from 1.
+#: The identity of a segment: its direction at the node; `data` or `ack`; the number of its first
+#: octet, or its acknowledgment number; the number of its octets; and its place among equal
+#: segments, from 1.
 Key = tuple[str, str, int, int, int]
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A segment as observed.
+    """A segment that a node observed.
 
     Attributes
     ----------
@@ -33,7 +34,7 @@ class Seen:
     t_s
         The time in seconds since the first segment with payload.
     kind, cause
-        As in the table `segments`.
+        The segment's kind and cause, in the words of the table `segments`.
     packet
         The packet's number; for an ACK, the highest number that it covers.
     at_s
@@ -65,8 +66,8 @@ class Comparison:
         The number of segments before the first difference. These segments are equal and in the same
         order.
     parted
-        The first two segments that differ. The segment is `None` for a run that had ended. Both are
-        `None` if the runs never differ.
+        The first segments that differ, one of each run. A segment is `None` if its run had ended.
+        Both are `None` if the runs never differ.
     differences_s
         For each segment before the first difference: its time in the second run minus its time in
         the first, in seconds.
@@ -75,7 +76,8 @@ class Comparison:
     all_differences_s
         The time differences of the `matched` segments, in seconds, in the order of the first run.
     only
-        The number of segments that only the first run has, and that only the second run has.
+        The number of segments that only the first run has, and the number that only the second run
+        has.
     retransmissions
         The numbers of retransmissions in both runs, by direction and cause. The node sends them
         (`out`), receives them (`in`) or forwards them (`through`). A direction without
@@ -92,7 +94,7 @@ class Comparison:
 
 
 def events(segments: Table, flow: str, node: str) -> list[Seen]:
-    """Return the segments of a flow that a node observed, starting at the first with payload.
+    """Return the segments of a flow that a node observed, from the first segment with payload.
 
     Parameters
     ----------
@@ -215,7 +217,7 @@ _LIMITED_TRANSMITS = 2
 LIMITED_TRANSMIT = "limited transmit (RFC 3042)"
 PARTIAL_ACK = "repair through a partial ACK (RFC 6582)"
 
-#: The RFC that specifies a cause of retransmissions, if a single RFC does.
+#: The causes of retransmissions that a single RFC specifies, each with this RFC.
 _SPECIFIED = {"tlp": " (RFC 8985)"}
 
 
@@ -265,7 +267,7 @@ def opening(segments: Table, flow: str, node: str) -> float | None:
     """Return the time from the sender's last pure ACK to its first data segment, in seconds.
 
     This ACK ends the handshake. It may be in a queue together with the data. The result is `None`
-    if there is no such ACK, as with a sender that has no handshake.
+    if there is no such ACK, for example if the sender has no handshake.
     """
     own = segments.where(flow=flow, node=node, way="out")
     data = np.flatnonzero(own["len_bytes"] > 0)

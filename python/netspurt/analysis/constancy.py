@@ -85,7 +85,7 @@ class Lengths:
     def at_an_instant(self, share: float) -> float:
         """Return a quantile of the length of the period that contains a random instant.
 
-        A long period contains more instants than a short one, so this result describes the path
+        A long period contains more instants than a short period, so this result describes the path
         better than `quantile`. Half of the time is in periods of at least `at_an_instant(0.5)`.
         """
         total = float(self.length_s.sum())
@@ -108,7 +108,7 @@ def lengths_of(periods: Iterable[SteadyPeriod]) -> Lengths:
 def change_free_periods(
     t_s: ArrayLike, values: ArrayLike, changes: Sequence[Change]
 ) -> list[SteadyPeriod]:
-    """Return the periods between changes, before the first change, and after the last one.
+    """Return the periods between changes, before the first change, and after the last change.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ def neighbours(values: ArrayLike, changes: Sequence[Change]) -> float:
     """Return the correlation of neighbouring values within the change-free periods.
 
     The tests for changes assume that the correlation is zero. The result is NaN if there are fewer
-    than three values.
+    than three values, or if the values do not vary within the periods.
     """
     series = np.asarray(values, dtype=float)
     ends = [0, *(change.at for change in changes), len(series)]

@@ -39,12 +39,12 @@ def counts_events(measure: str) -> bool:
 
 
 def most_unseen(measure: str, top: Floats, bottom: Floats, repeats: int) -> float:
-    """Return the upper end of the interval of a count, if no case has such an event.
+    """Return the upper end of the interval of a count of events, if no case has an event.
 
     For a count, the interval is from Garwood (1936); for a ratio, from Clopper and Pearson (1934).
     The cases of a repeat may have had the same draws, so a repeat counts as one trial. The result
-    is NaN if a case has such an event, if the measure does not count events, or if there are fewer
-    than two repeats.
+    is NaN if a case has an event, if the measure does not count events, or if there are fewer than
+    two repeats.
 
     Parameters
     ----------

@@ -63,8 +63,8 @@ def crossings(rto: Rows, rtt: Rows, retransmissions: Rows | None = None) -> list
         gives no sample of the round trip. The crossing of this packet is at the instant of the
         timeout.
     retransmissions
-        The retransmissions in the table `segments` as they left the sender, or `None` if not
-        recorded.
+        The rows of the table `segments` for retransmissions that left the sender. `None` if they
+        were not recorded.
 
     Examples
     --------

@@ -60,7 +60,7 @@ def density(t: Floats, gain: float) -> tuple[Floats, Floats]:
 
 
 def held_at(at: Floats, t: Floats, value: Floats) -> Floats:
-    """Return the values at some instants. A value lasts from its instant to the next one.
+    """Return the values at some instants. A value lasts from its instant to the next.
 
     Parameters
     ----------
@@ -78,7 +78,8 @@ def held_at(at: Floats, t: Floats, value: Floats) -> Floats:
 def correlation(a: Floats, b: Floats) -> float:
     """Return the correlation of two series at the instants at which both are finite.
 
-    The result is NaN if one of the series is constant.
+    The result is NaN if one of the series is constant, or if there are fewer than two such
+    instants.
     """
     both = np.isfinite(a) & np.isfinite(b)
     x, y = a[both], b[both]

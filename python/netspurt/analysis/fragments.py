@@ -17,7 +17,7 @@ from dataclasses import dataclass
 #: [octets].
 IP_HEADER = 20
 LARGEST = 65535
-#: The minimum of a limit: every net carries datagrams of this size (RFC 791 §3.2) [octets].
+#: The minimum limit of a net: every net carries datagrams of this size (RFC 791 §3.2) [octets].
 LIMIT_MIN = 68
 
 
@@ -110,7 +110,7 @@ class SmallNet:
         Raises
         ------
         ValueError
-            If no datagram can have such a segment.
+            If no datagram can hold a segment of this size.
         """
         if not 1 <= mss <= self.largest:
             raise ValueError(f"a segment has 1 to {self.largest} octets of user data, not {mss}")
@@ -118,7 +118,7 @@ class SmallNet:
         return (first - self.tcp_header, *rest)
 
     def packets(self, mss: int) -> int:
-        """Return the number of packets of a segment."""
+        """Return the number of packets in which a segment crosses the net."""
         return len(self.fragments(mss))
 
     def per_packet(self, mss: int) -> float:
@@ -126,7 +126,7 @@ class SmallNet:
         return mss / self.packets(mss)
 
     def full_size(self, packets: int) -> int:
-        """Return the largest segment that crosses in this number of packets [user octets]."""
+        """Return the largest segment that needs this number of packets [user octets]."""
         return self.room - self.tcp_header + (packets - 1) * self.carries
 
     def full_sizes(self, count: int) -> list[int]:
@@ -161,7 +161,7 @@ class UnderLoss:
     References
     ----------
     Jacobson 1988 (§1) leaves the choice of the best size to the reader. The formula and the search
-    are ours.
+    are not from this paper.
 
     Examples
     --------
@@ -178,11 +178,14 @@ class UnderLoss:
             raise ValueError(f"a loss is above 0 and below 1, not {self.loss:g}")
 
     def arriving(self, packets: int) -> float:
-        """Return the user octets that arrive per packet sent, with full segments of `packets`."""
+        """Return the user octets that arrive per packet sent; a segment has `packets` packets."""
         return self.net.full_size(packets) / packets * (1 - self.loss) ** packets
 
     def best_count(self) -> int:
-        """Return the number of packets with which the most data arrives. All numbers are tried."""
+        """Return the number of packets per segment with which the most data arrives.
+
+        The function tries all possible numbers.
+        """
         return max(self.net.counts(), key=self.arriving)
 
     def closed_form(self) -> float:
@@ -190,8 +193,8 @@ class UnderLoss:
 
         A full segment of n packets has F n - c octets of user data. F is the number of octets in a
         middle fragment. c is the length of the TCP header, which only the first fragment has, minus
-        the octets by which the last fragment may be longer than a middle one. For small p, (F -
-        c/n) (1 - p)^n is maximal where c / n² = p (F - c/n).
+        the octets by which the last fragment may be longer than one of the middle fragments. For
+        small p, (F - c/n) (1 - p)^n is maximal where c / n² = p (F - c/n).
         """
         full = self.net.carries
         extra = full - self.net.full_size(1)

@@ -4,16 +4,17 @@ A connection fills a link if its rate does not grow although it sends more: the 
 waits in the queue before the link. So the rate must have been about constant for a long time. The
 capture must also show one of three facts:
 
-* The round trips of this time were longer than the shortest, so there was a queue. A full link
-  sends its packets evenly. If data arrived much less evenly than it was sent, the delay of the path
-  varied by itself, and longer round trips do not prove a queue. They also do not prove a queue if
-  the delay of the path grew while the sender did not send more.
+* The round trips of this time were longer than the shortest round trip, so there was a queue. A
+  full link sends its packets evenly. If data arrived much less evenly than it was sent, the delay
+  of the path varied by itself, and longer round trips do not prove a queue. They also do not prove
+  a queue if the delay of the path grew while the sender did not send more.
 * The sender sent faster in some round trips, but the data did not arrive faster. Senders that keep
   queues short, such as BBR, probe the path in this way.
-* The connection lost data again and again, but arrived at the same rate in all round trips. Losses
-  that limit a rate make it vary, so the queue of the link dropped the data.
+* The connection lost data again and again, but its data arrived at the same rate in all round
+  trips. Losses that limit a rate make it vary, so the queue of the link dropped the data.
 
-A sender that paces itself looks the same if other traffic fills a queue on its path.
+A connection whose sender paces itself looks the same in a capture if other traffic fills a queue on
+its path.
 
 A link may also be full if losses make the rate vary. Then the queue was full before the losses. If
 a queue marks the data as congested, the link is also full, whether the rate is constant or not.
@@ -36,8 +37,8 @@ from netspurt.analysis.seen import QUEUE_RATIO, mostly_on_its_way, vantages
 from netspurt.table import Table
 from netspurt.wording import counted, duration, rate
 
-#: The minimum ratio of the mean round trip to the shortest, if the sender sent faster in some round
-#: trips and the data did not arrive faster.
+#: The minimum ratio of the mean round trip to the shortest round trip, if the sender sent faster in
+#: some round trips and the data did not arrive faster.
 _RTT_RATIO_MIN_OF_PROBES = 1.02
 #: Bounds for a sender that probes the path. `_PROBES_MIN` is the minimum variation of the octets
 #: that are sent in a round trip. `_ARRIVES_MAX` is the maximum variation of the octets that arrive
@@ -46,15 +47,16 @@ _PROBES_MIN, _ARRIVES_MAX, _SMOOTHER = 0.05, 0.05, 0.5
 #: If the delay varies by itself, the octets that arrive in a round trip vary by at least the first
 #: number, and by at least the second number times the variation of the octets that are sent.
 _UNEVEN_MIN, _UNEVEN_RATIO = 0.1, 2.0
-#: The minimum of outstanding data, in segments: with less, delayed ACKs make round trips longer,
-#: and so does the time that the link takes for a segment.
+#: The minimum of outstanding data, in segments: with fewer segments, delayed ACKs make round trips
+#: longer, and so does the time that the link takes for a segment.
 _SEGMENTS_MIN = 5
-#: The largest payload of a packet on most links [octets]. A captured segment may hold several.
+#: The largest payload of a packet on most links [octets]. A captured segment may hold several
+#: packets.
 _SEGMENT_MAX = 1460
 #: The minimum time with a constant rate, in round trips.
 _TRIPS_MIN = 8
-#: If the capture point is not known, a round trip shorter than this [s] may be that of the
-#: receiver's own host.
+#: If the capture point is not known, a round trip shorter than this [s] may be the round trip
+#: inside the receiver's own host.
 _RTT_S_MIN = 1e-3
 
 
@@ -74,10 +76,12 @@ class FullLink:
         The mean round trip in this time, without the receiver's delays of ACKs, and the shortest
         round trip of all, in seconds. `None` if the losses show that the link was full.
     sent_variation, delivered_variation
-        How much the octets that were sent in a round trip, and those that arrived, differ from
-        their means. `None` unless these numbers show that the link was full.
+        How much the octets that were sent in a round trip, and the octets that arrived, differ from
+        their means. They are given only if they show that the link was full; otherwise they are
+        `None`.
     losses
-        How often data was lost. `None` unless this number shows that the link was full.
+        How often data was lost. The number is given only if it shows that the link was full;
+        otherwise it is `None`.
     """
 
     connection: int
@@ -116,7 +120,7 @@ class FullLink:
 
 
 def full_links(tables: Mapping[str, Table]) -> list[FullLink | MarkedLink | Overflow]:
-    """Return the directions that filled a link, the longest constant rate first.
+    """Return the directions that filled a link. The longest `lasted_s` comes first.
 
     Parameters
     ----------
@@ -146,19 +150,19 @@ class ConstantRate:
     key
         The number of the connection, and the direction.
     vantage
-        Where it was captured: `sender`, `receiver`, `middle` or `unknown`.
+        Where the direction was captured: `sender`, `receiver`, `middle` or `unknown`.
     rate_bps, lasted_s
         The rate, in bits per second, and how long it was constant, in seconds.
     rtt_s, rtt_s_min
-        The mean round trip in this time, and the shortest of all, in seconds.
+        The mean round trip in this time, and the shortest round trip of all, in seconds.
     variations
-        How much the octets that were sent in a round trip, and those that arrived, differ from
-        their means. `None` if it is not known.
+        How much the octets that were sent in a round trip, and the octets that arrived, differ from
+        their means. A number is `None` if it is not known.
     fills_queue
         True if the sender sent more when round trips became longer, or if this is not known.
     is_long
-        True if three facts are known: the round trips are those of the path and not those of the
-        receiver's own host, the rate was constant for many round trips, and enough data was
+        True if three facts are known: the round trips were measured over the path and not inside
+        the receiver's own host, the rate was constant for many round trips, and enough data was
         outstanding.
     """
 

@@ -1,4 +1,4 @@
-"""The cases of a sweep in groups by their labels, and whether all runs of a group are equal."""
+"""Groups the cases of a sweep by their labels, and says whether all runs of a group are equal."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _ALWAYS_DIFFERENT = ("case", "seed", "repeat")
 
 
 def measures(cases: Columns) -> list[str]:
-    """Return the columns of numbers."""
+    """Return the names of the columns that have numbers."""
     return [name for name, column in cases.items() if column.dtype.kind in "iuf"]
 
 
 def label_text(label: object) -> str:
-    """Return a label as text, as in a column in which not all labels are numbers.
+    """Return a label as the text that a column has if not all of its labels are numbers.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def labels_of(cases: Columns, name: str, order: Mapping[str, Sequence[object]]) 
     Raises
     ------
     ValueError
-        If there is no such column, or it has too many values to form groups.
+        If there is no such column, or if the column has neither whole numbers nor texts.
     """
     if name in order:
         return [label_text(label) for label in order[name]]
@@ -76,7 +76,7 @@ def groups(
     Raises
     ------
     ValueError
-        If there is no such column.
+        If there is no such column, or if a column in `by` has neither whole numbers nor texts.
     """
     if not by:
         return [((), np.arange(len(cases["case"])))]
@@ -92,8 +92,8 @@ def groups(
 def seeds_change_nothing(cases: Columns, order: Mapping[str, Sequence[object]]) -> bool:
     """Return whether all runs of each combination are equal in all measures.
 
-    If so, the scenario has nothing random, and further seeds give no further evidence. The result
-    is false if no combination ran twice.
+    If all these runs are equal, nothing in the scenario is random, and further seeds give no
+    further evidence. The result is false if no combination ran twice.
     """
     names = [name for name in measures(cases) if name not in _ALWAYS_DIFFERENT]
     several = [rows for _, rows in groups(cases, list(order), order) if len(rows) > 1]

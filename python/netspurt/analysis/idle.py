@@ -29,9 +29,9 @@ assert tuple(IN_WORDS) == get_args(Waited)
 
 #: An acknowledgment released a packet if the packet followed within this share of the silence.
 _REACTION_SHARE = 0.1
-#: The maximum delay that the capturing host and the sender may add to that share, in seconds.
+#: The capturing host and the sender may make a reaction longer by at most this time, in seconds.
 _HOST_DELAY_S = 0.001
-#: The maximum time of a reaction, in reaction times of the handshake.
+#: A reaction lasts at most this many times as long as the reaction in the handshake.
 _REACTION_FACTOR = 1.5
 
 
@@ -46,11 +46,12 @@ class Packets:
     forward
         True if the initiator sent the packet.
     seq, length
-        The sequence number of its first octet, and the number of octets of its payload. A SYN
-        counts as one octet, and so does a FIN. Sequence numbers are unwrapped: they continue above
-        2**32.
+        The sequence number of the packet's first octet, and the number of octets of its payload. A
+        SYN counts as one octet, and so does a FIN. Sequence numbers are unwrapped: they continue
+        above 2**32.
     ack, window
-        Its acknowledgment number, unwrapped, and the receive window that it offers, in octets.
+        The packet's acknowledgment number, unwrapped, and the receive window that the packet
+        offers, in octets.
     syn, fin
         Whether the packet has a SYN, and whether it has a FIN.
     retransmission
@@ -94,14 +95,14 @@ class Packets:
 
 @dataclass(frozen=True)
 class Idle:
-    """A silence of one end: the time between two packets that it sent.
+    """A silence of one end: the time between two packets that the end sent.
 
     Attributes
     ----------
     start_s, end_s
         The instants at which the packets passed, in seconds.
     before, after
-        The indices of the two packets.
+        The indices of the packet before the silence and of the packet after it.
     waited_for
         The cause of the silence, one of `IN_WORDS`.
     """
@@ -126,7 +127,7 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
     packets
         A connection.
     forward
-        True for the silence of the initiator, false for that of the other end.
+        True for the silence of the initiator, false for the silence of the other end.
 
     Returns
     -------
@@ -139,10 +140,10 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
 
     1. The packet after the silence is a retransmission: *loss*.
     2. The other end sent data during the silence. This divides the silence into three parts: the
-       time up to the last of this data (*peer*), the time after it (*think*), and the time that
-       both ends took to react (*round-trip*). The reaction times are those in the handshake, seen
-       from this point. The reaction times are subtracted from the other two parts. The longest part
-       decides.
+       time up to the last of this data (*peer*), the time after this data (*think*), and the time
+       that both ends took to react (*round-trip*). The reaction times come from the handshake, as
+       the capture shows it. The reaction times are subtracted from the other two parts. The longest
+       part decides.
     3. The packet after the silence has no data, so it answers the other end: *peer*.
     4. The other end sent the latest data before the packet, and this data was acknowledged:
        *think*.
@@ -171,7 +172,7 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
 
 
 def idles(packets: Packets, *, forward: bool, at_least_s: float) -> list[Idle]:
-    """Return all silences of one end that last at least this long, in seconds."""
+    """Return all silences of one end that last at least `at_least_s` seconds."""
     pairs = _silences(packets, forward=forward)
     gaps = packets.t_s[pairs[:, 1]] - packets.t_s[pairs[:, 0]]
     reactions = _reactions(packets, forward=forward)
@@ -188,8 +189,8 @@ def _silences(packets: Packets, *, forward: bool) -> NDArray[np.intp]:
 def reaction_s(packets: Packets, *, forward: bool) -> float:
     """Return the time in which one end answered the other in the handshake, seen from this point.
 
-    If the capture is beside this end, the time is nearly zero. If the capture is beside the other
-    end, the time is a round trip. The result is zero if the handshake is missing.
+    If the capture is beside the end that answered, the time is nearly zero. If the capture is
+    beside the other end, the time is a round trip. The result is zero if the handshake is missing.
     """
     answered = np.flatnonzero(packets.syn & (packets.forward != forward))
     if len(answered) == 0:

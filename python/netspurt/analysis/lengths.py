@@ -60,7 +60,7 @@ class Line:
         return self.slope_s - half_width, self.slope_s + half_width
 
     def rate_between(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the ends of the rate's interval in bit/s; the upper may be infinite."""
+        """Return the ends of the rate's interval in bit/s; the upper end may be infinite."""
         low, high = self.slope_between(level)
         return _rate(high), _rate(low)
 
@@ -71,14 +71,14 @@ def _rate(slope_s: float) -> float:
 
 @dataclass(frozen=True)
 class Fit:
-    """One line, or two lines and the length at which the second begins.
+    """One line, or two lines and the length at which the second line begins.
 
     Attributes
     ----------
     lines
-        The lines, from short lengths to long ones.
+        The lines, from short lengths to long lengths.
     break_octets
-        The first length of the second class; `None` with one line.
+        The first length of the second class; `None` if there is only one line.
     """
 
     lines: tuple[Line, ...]
@@ -107,7 +107,8 @@ def fit_lengths(
     Raises
     ------
     ValueError
-        If the shapes differ, or if a class has fewer than three probes or only one length.
+        If the shapes differ, if a class has fewer than three probes or only one length, or if there
+        are too few different lengths to find a break.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from netspurt.wording import duration
 
 #: The minimum share of a connection's time in which neither end had data to send.
 _SHARE_MIN = 0.5
-#: One end must have ended at least this share of that time by sending data.
+#: The minimum share of this time that ended because one of the two ends sent data.
 _PART_MIN = 0.5
 
 

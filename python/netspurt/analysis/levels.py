@@ -89,7 +89,8 @@ class Levels:
 def find_levels(values: ArrayLike, *, most: int = MOST) -> Levels:
     """Return the levels around which values cluster, on a logarithmic scale.
 
-    A level whose values are not log-normal, such as one with a tail, may be returned as two levels.
+    A level whose values are not log-normal, such as a level with a tail, may be returned as two
+    levels.
 
     Parameters
     ----------
@@ -196,7 +197,7 @@ class _Mixture:
         return mixture
 
     def fitted(self, x: Floats) -> _Mixture:
-        """Return the mixture of maximum likelihood near this one (EM)."""
+        """Return the mixture of maximum likelihood near this mixture (EM)."""
         mixture = self
         for _ in range(_ROUNDS_MAX):
             likelihood, next_mixture = mixture._next(x)

@@ -80,7 +80,7 @@ class Trace:
 
     @property
     def again(self) -> Booleans:
-        """True for each packet with an octet that an earlier packet had."""
+        """True for each data packet that begins before the end of an earlier data packet."""
         data = self.data
         seen: Booleans = np.zeros(len(data), dtype=np.bool_)
         ends = np.maximum.accumulate(np.append(0, (self.seq + self.length)[data]))[:-1]
@@ -104,12 +104,13 @@ class SendAck:
     sent_ns
         The instant at which each transmission left [ns].
     seq, end
-        The first octet of each transmission, and the octet after its last one.
+        The first octet of each transmission, and the first octet after it.
     again
         True if an octet of the transmission had been sent before.
     acked_ns
-        The instant at which all its octets were acknowledged [ns]; -1 if they never were. If a
-        retransmission left after its data was acknowledged, this instant is before `sent_ns`.
+        The instant at which all octets of the transmission were acknowledged [ns]; -1 if they never
+        were. If a retransmission left after its data was acknowledged, this instant is before
+        `sent_ns`.
     """
 
     sent_ns: Integers

@@ -19,24 +19,27 @@ from netspurt.wording import number, rate
 
 #: The minimum number of cuts of cwnd. With fewer cuts the formula is not reliable.
 _CUTS_MIN = 5
-#: The parts of the time in which the sender had data and its receiver did not delay it.
+#: The parts of the time in which the sender had data, and the receive window did not delay the
+#: data.
 _SENDING = ("congestion_window", "repair", "timeout")
-#: The part of the time in which the sender had data and its receiver delayed it.
+#: The part of the time in which the sender had data, and the receive window delayed the data.
 _WINDOW = "receive_window"
-#: These parts must be at least this share of a connection's time. One direction must have at least
-#: this share of the connection's data.
+#: The parts in `_SENDING` must be at least this share of a connection's time. One direction must
+#: have more than this share of the connection's data. Timeouts must take less than this share of
+#: the parts in `_SENDING`.
 _SHARE_MIN = 0.5
 #: The maximum factor between the rate and the formula's rate.
 _RATE_FACTOR_MAX = 2.0
 #: If the rate is more than this many times the formula's rate, losses surely do not limit it.
 _MUCH_MORE = 4.0
-#: If the octets that arrive in a round trip vary by at most this, losses do not limit the rate.
+#: If the octets that arrive in a round trip vary by at most this share, losses do not limit the
+#: rate.
 _VARIATION_MAX = 0.05
 
 
 @dataclass(frozen=True)
 class LossLimit:
-    """A direction whose rate was about the rate that its losses allow, without a long queue.
+    """The rate of a direction without a long queue, and the rate that its losses allow.
 
     Attributes
     ----------
@@ -48,7 +51,8 @@ class LossLimit:
     packets
         The number of data packets.
     rtt_s
-        The mean round trip, in seconds; beside the receiver, that of the handshake.
+        The mean round trip, in seconds. In a capture beside the receiver, the round trip of the
+        handshake.
     rtt_seen
         Whether the capture shows the round trips of data. If so, there was no long queue.
     formula_bps, had_bps
@@ -70,7 +74,7 @@ class LossLimit:
 
     @property
     def is_near(self) -> bool:
-        """Whether the rate is about that of the formula."""
+        """Whether the rate is about the formula's rate."""
         factor = self.had_bps / self.formula_bps
         return 1 / _RATE_FACTOR_MAX <= factor <= _RATE_FACTOR_MAX
 
@@ -98,7 +102,7 @@ class LossLimit:
 
 
 def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
-    """Return the directions whose losses limited their rate, those with the most data first.
+    """Return the directions whose losses limited their rate. The most data comes first.
 
     The formula assumes that cwnd is halved at each cut and grows by one segment in each round trip:
     rate = segment / RTT * sqrt(3 / (2 p)), with p cuts for each packet.
@@ -135,7 +139,7 @@ def losses_at_a_constant_rate(tables: Mapping[str, Table]) -> list[LossLimit]:
 
 
 def _constant(tables: Mapping[str, Table]) -> set[tuple[int, str]]:
-    """Return the directions in which the same number of octets arrived in all round trips."""
+    """Return the directions in which about equally many octets arrived in all round trips."""
     return {
         (row["connection"], row["direction"])
         for row in tables["steady"].records()
@@ -144,7 +148,7 @@ def _constant(tables: Mapping[str, Table]) -> set[tuple[int, str]]:
 
 
 def _candidates(tables: Mapping[str, Table]) -> list[LossLimit]:
-    """Return the directions whose rate is about that of the formula."""
+    """Return the directions whose rate is about the formula's rate."""
     return [one for one in _all(tables) if one.is_near]
 
 

@@ -3,8 +3,8 @@
 Losses occur in bursts. One failure of the path may cause 100 lost probes that are close together,
 or a single lost probe. Each failure is one loss event. The interval counts loss events as the rare
 events, and the number of probes lost in an event is its weight (Fay and Feuer 1997). If no two
-losses are near each other, the interval equals Garwood's (1936). The share in a recording says
-nothing about hours that were not recorded.
+losses are near each other, the interval equals Garwood's interval (1936). The share in a recording
+says nothing about hours that were not recorded.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class LossShare:
 
     @property
     def is_uncertain(self) -> bool:
-        """True if there were few loss events, or one has more than half of the losses."""
+        """True if there were few loss events, or if one event has more than half of the losses."""
         return len(self.events) < FEW or 2 * self.largest > self.lost
 
     @property
@@ -81,7 +81,7 @@ class LossShare:
         return self.without(self.largest)
 
     def without(self, lost: int, added: float = 0.0) -> float:
-        """Return the share without some of the lost probes, and with some `added` losses."""
+        """Return the share after `lost` losses have been removed and `added` losses added."""
         probes = self.lost / self.value if self.lost else 1.0
         return (self.lost - lost + added) / (probes - lost + added)
 
@@ -95,7 +95,7 @@ class LossShare:
         return [share for share in shares if share > 0]
 
     def data(self) -> dict[str, float | int | None]:
-        """Return the figures for programs."""
+        """Return the figures as a dictionary, for example for JSON."""
         return {
             "value": known(self.value),
             "low": known(self.low),

@@ -10,7 +10,8 @@ from netspurt.analysis.seen import mostly_on_its_way, receiver_of, vantages
 from netspurt.table import Table
 from netspurt.wording import counted, duration, rate
 
-#: The minimum number of times that the sender made cwnd smaller, and that marks were echoed.
+#: The sender must have made cwnd smaller at least this many times. The receiver must have echoed
+#: marks in at least this many packets.
 _TIMES_MIN = 4
 #: The minimum ratio of echoed marks to reductions of cwnd. A mark is echoed at least once. Losses
 #: make cwnd smaller, too, and have no echo.
@@ -32,8 +33,9 @@ class MarkedLink:
     rate_bps, lasted_s
         The rate of the connection, in bits per second, and its time, in seconds.
     rtt_s, rtt_s_min
-        The mean round trip and the shortest one, in seconds. They are known only beside the sender,
-        because only there a capture shows round trips of the whole path. Elsewhere `None`.
+        The mean round trip and the shortest round trip, in seconds. They are known only beside the
+        sender, because only there a capture shows round trips of the whole path. For other captures
+        they are `None`.
     """
 
     connection: int

@@ -1,4 +1,4 @@
-"""Replays in notebooks."""
+"""Writes replays as HTML, for notebooks."""
 
 from __future__ import annotations
 

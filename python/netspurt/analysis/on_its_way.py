@@ -1,4 +1,4 @@
-"""What data on its way waited for, as far as the capture shows this."""
+"""Says what the data on its way waited for, as far as the capture shows this."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _HIDDEN = "data on its way (only a capture beside the sender shows what it waite
 def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[str, str]:
     """Return the parts of the time in words.
 
-    For data on its way, the words name a reason if this reason applies to enough connections: to
-    those in which data was on its way for more than half of the time of this part.
+    For data on its way, the words name a reason if this reason applies to connections that have
+    more than half of the time of this part.
 
     Parameters
     ----------

@@ -32,10 +32,10 @@ class Outcome:
     Attributes
     ----------
     took_s
-        The time from its start until all its data was acknowledged [s]. Infinite if not all data
-        was acknowledged.
+        The time from the direction's start until all its data was acknowledged [s]. Infinite if not
+        all data was acknowledged.
     watched_s
-        The time from its start to the end of the run or of the capture [s].
+        The time from the direction's start to the end of the run or of the capture [s].
     acked_bytes
         The octets that were acknowledged.
     sent, retransmissions, timeouts
@@ -63,11 +63,11 @@ class Outcome:
 def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
     """Return the outcome of a direction of a flow; `None` if the run has no sums for it.
 
-    In a capture, the time starts at the first packet of the connection. For the direction
-    `reverse`, the time starts at the first data of this direction. If the connection was closed,
-    the time ends when all data of the direction was acknowledged.
+    In a capture, the time of the direction `forward` starts at the first packet of the connection.
+    The time of the direction `reverse` starts at the first data of this direction. If the
+    connection was closed, the time ends when all data of the direction was acknowledged.
 
-    The result is `None` as well if the start of the direction is not known.
+    The result is also `None` if the start of the direction is not known.
     """
     sums = run.table("flows").where(flow=flow, direction=direction)
     if len(sums) == 0:
@@ -105,9 +105,9 @@ def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
 def starts_of_programs(run: HasTables) -> dict[tuple[str, str], float]:
     """Return when each direction of the connections of `netspurt live exec` began [s].
 
-    The side that opened a connection begins with its SYN, and the other one with its first data.
-    The table `flows` has no such instants, because netspurt does not see when a program writes.
-    The result is empty for a run without programs.
+    The side that opened a connection begins with its SYN, and the other side begins with its first
+    data. The table `flows` has no such instants, because netspurt does not see when a program
+    writes. The result is empty for a run without programs.
     """
     table = optional(run, "connections")
     if table is None or "opened_by_to" not in table:
@@ -170,7 +170,7 @@ def faster(names: Sequence[str], both: Sequence[Outcome]) -> str:
 
 
 def _unfinished(names: Sequence[str], both: Sequence[Outcome]) -> str:
-    """Compare the rates of two unfinished flows that were observed for the same time."""
+    """Return a sentence on the rates, or the octets, of two flows that did not finish."""
     shortest, longest = sorted(outcome.watched_s for outcome in both)
     if longest - shortest > _DIFFERENCE_MAX * longest:
         amounts = (

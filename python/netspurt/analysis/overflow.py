@@ -14,7 +14,7 @@ from netspurt.analysis.seen import mostly_on_its_way, vantages
 from netspurt.table import Table
 from netspurt.wording import counted, duration, rate
 
-#: The minimum ratio of the longest round trip before a loss to the shortest of all.
+#: The minimum ratio of the longest round trip before a loss to the shortest round trip of all.
 _RTT_RATIO_MIN = 1.05
 #: A queue counts as full if its delay is at least this share of the largest delay before a loss.
 _FULL = 0.75
@@ -39,7 +39,8 @@ class Overflow:
     losses
         The number of losses. Losses within one round trip count once.
     rtt_s_losses, rtt_s, rtt_s_min
-        The mean round trip before the losses, the mean of all, and the shortest, in seconds.
+        The mean round trip before the losses, the mean of all round trips, and the shortest round
+        trip, in seconds.
     rate_bps, lasted_s
         The rate of the connection, in bits per second, and its time, in seconds.
     """

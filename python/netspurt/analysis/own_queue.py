@@ -1,4 +1,4 @@
-"""Whether longer round trips come from a queue that the sender filled, or from the path.
+"""Finds whether longer round trips come from a queue that the sender filled, or from the path.
 
 A full link delivers data at its rate while the queue grows, because the sender sends faster. If the
 delay of the path grows by itself, the sender does not send faster. Then less is delivered: if the

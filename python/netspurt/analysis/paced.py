@@ -1,4 +1,4 @@
-"""Connections with a constant rate for which a capture does not show what limited it."""
+"""Connections with a constant rate, if a capture does not show what limited this rate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netspurt.wording import counted, duration, number, rate
 
 @dataclass(frozen=True)
 class Paced:
-    """A direction with a constant rate and short queues, captured beside its sender.
+    """A direction with a constant rate that its capture, beside the sender, does not explain.
 
     Attributes
     ----------
@@ -23,13 +23,14 @@ class Paced:
     rate_bps, lasted_s
         The rate, in bits per second, and how long it was constant, in seconds.
     rtt_s, rtt_s_min
-        The mean round trip in this time, and the shortest of all, in seconds.
+        The mean round trip in this time, and the shortest round trip of all, in seconds.
     is_uneven
         True if data arrived much less evenly than it was sent.
     fills_queue
         True if the sender sent more when round trips became longer, or if this is not known.
     losses
-        The losses, if the rate was much higher than the rate that the losses allow.
+        The losses, if the rate was much higher than the rate that these losses allow; otherwise
+        `None`.
     """
 
     connection: int
@@ -80,7 +81,7 @@ class Paced:
 def paced(tables: Mapping[str, Table]) -> list[Paced]:
     """Return directions with a constant rate that nothing in the capture explains.
 
-    Those with a long constant rate come first.
+    The direction with the longest constant rate comes first.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class Populated(Protocol):
 
     @property
     def seed(self) -> int:
-        """The seed of its random draws."""
+        """The seed of the random draws."""
 
     @property
     def tables(self) -> Mapping[str, Table]:
@@ -98,8 +98,8 @@ def pairs_of(first: Populated, second: Populated, population: str) -> Pairs:
     """Return the connections of a population that both runs have.
 
     Two connections are the same if they have the same number, sizes and instant. Two runs with the
-    same seed have the same connections, even if their TCP or path differs, or if one is simulated
-    and the other is live.
+    same seed have the same connections, even if their TCP or path differs, or if one run is
+    simulated and the other run is live.
 
     Raises
     ------

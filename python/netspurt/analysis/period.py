@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: The minimum number of events. With fewer, no period can be distinguished from chance.
+#: The minimum number of events. With fewer events, no period can be distinguished from chance.
 _EVENTS_MIN = 5
 #: The number of frequencies that are tried for each independent frequency.
 _FINENESS = 8
@@ -37,7 +37,7 @@ class Period:
 def find_period(
     times_s: ArrayLike, *, chance: float = 0.01, longest_s: float | None = None
 ) -> Period | None:
-    """Return the period of events, or `None` if random arrivals often look as regular.
+    """Return the period of events; `None` if random arrivals often look as regular as the events.
 
     This is Rayleigh's test of the phases, over all periods from half the mean interval to
     `longest_s`. For random arrivals the power at one frequency is exponential; `chance` allows for
@@ -46,8 +46,8 @@ def find_period(
     Parameters
     ----------
     times_s
-        The instants of the events, in seconds, in any order, shape (n,). Fewer than five give no
-        result.
+        The instants of the events, in seconds, in any order, shape (n,). Fewer than five events
+        give no result.
     chance
         The share of random arrivals that may be called regular by mistake.
     longest_s
@@ -80,7 +80,7 @@ def find_period(
     best = float(chances.min())
     if best > chance:
         return None
-    # A period also appears at its harmonics, so take the lowest frequency that is nearly as strong.
+    # A period also appears at its harmonics, so this takes the lowest strong frequency.
     strong = np.flatnonzero(power >= 0.9 * power.max())
     peak = strong[0]
     while peak + 1 < len(power) and power[peak + 1] > power[peak]:

@@ -1,4 +1,4 @@
-"""Whether the delays of a recording stayed at one level, from the medians of its quarters.
+"""Says from the medians of a recording's quarters whether its delays stayed at one level.
 
 This is only a hint: `netspurt delays constancy` finds when a level changed, with tests.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _QUARTERS = 4
 #: The minimum number of answers in a quarter.
 _ANSWERS_MIN = 50
-#: The medians differ clearly if the largest one is this many times the smallest.
+#: The medians differ clearly if the largest median is this many times the smallest median.
 _TIMES = 1.2
 
 

@@ -5,7 +5,7 @@ the last packet that entered the queue. It waited until all packets before it in
 so its round trip exceeds the minimum round trip by this wait. The wait, divided by the transmission
 time of one packet, is the number of packets before the last packet. The limit is this number plus
 one, because the last packet also counts. The packet in transmission is included. The method follows
-from a remark of Jacobson 1988. The treatment of delayed ACKs is ours.
+from a remark of Jacobson 1988. The treatment of delayed ACKs is not from this paper.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def queue_limit(
     Raises
     ------
     ValueError
-        If no ACK covers only new data, because then no round trip is known. Also if `packet_s` is
-        not given and the ACKs do not show it.
+        If no ACK covers only new data, because then no round trip is known. It is also raised if
+        `packet_s` is not given and the ACKs do not show it.
 
     Notes
     -----
@@ -108,7 +108,10 @@ def queue_limit(
 
 @dataclass(frozen=True)
 class _NewAcks:
-    """The ACKs of new data: times [s], numbers, covered segments, and round trips [s] or NaN."""
+    """The ACKs of new data: times [s], numbers, covered segments, and round trips [s] or NaN.
+
+    `clean` is true for each ACK that covers no retransmission.
+    """
 
     t: Floats
     ack: Integers
@@ -146,7 +149,7 @@ def _segment_time(new: _NewAcks, usable: NDArray[np.bool_]) -> float:
 
 
 def half_sample_mode(values: Floats) -> float:
-    """Return the place at which values are closest together.
+    """Return the value around which the given values are closest together.
 
     The function takes the densest half of the values, then the densest half of this half, and so on
     (Bickel and Fruehwirth 2006).

@@ -30,7 +30,7 @@ def rank_sum_chance(one: ArrayLike, other: ArrayLike) -> float:
     Parameters
     ----------
     one, other
-        The samples, shape (n,) and (m,); the probability is NaN if either is empty.
+        The samples, shape (n,) and (m,); the probability is NaN if one of them is empty.
 
     References
     ----------

@@ -25,7 +25,8 @@ from netspurt.table import Table
 from netspurt.wording import duration, number, rate
 
 #: A connection waited long for the receive window if it waited for at least this share of its time.
-#: Its data was on its way long if this took at least the same share of its busy time.
+#: Data counts as long on its way if it was on its way for at least the same share of the
+#: connection's busy time.
 _SHARE_MIN = 0.25
 #: The columns that name a direction.
 _KEY = ("connection", "direction")
@@ -52,12 +53,12 @@ class WindowLimit:
     window_bytes
         The largest window.
     trip
-        The round trips; beside the receiver, that of the handshake.
+        The round trip of data. In a capture beside the receiver, the round trip of the handshake.
     open_share
-        The mean over the time of the window divided by the largest window so far. The rest of the
+        The window divided by the largest window so far, averaged over the time. The rest of the
         largest window is data that the application had not read.
     mean_bytes
-        The mean window over the time.
+        The window in octets, averaged over the time.
     closed
         How often the window was closed.
     had_bps
@@ -99,11 +100,11 @@ class WindowLimit:
 
     @property
     def has_queue(self) -> bool:
-        """Whether data waited in a queue, or may have waited in one."""
+        """Whether data waited in a queue, or may have waited in a queue."""
         if self.trip.of_data:
             return self.trip.has_queue and self.fills_queue
-        # If the round trips of data were as long as the handshake's, the window would allow a
-        # higher rate than the actual one. So the round trips of data may be longer.
+        # If the round trips of data were as long as the round trip of the handshake, the window
+        # would allow a higher rate than the actual rate. So the round trips of data may be longer.
         return self.allowed_bps >= QUEUE_RATIO * self.had_bps
 
     def sentence(self, who: str) -> str:
@@ -216,7 +217,7 @@ def _is_long(spent: Table) -> NDArray[np.bool_]:
 
 
 def _busy_s(spent: Table) -> NDArray[np.float64]:
-    """Return the time of connections without that of their applications and handshakes [s]."""
+    """Return the time of connections without the time of their applications and handshakes [s]."""
     return whole_s(spent) - spent.seconds("application_ns") - spent.seconds("handshake_ns")
 
 

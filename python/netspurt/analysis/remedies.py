@@ -1,13 +1,13 @@
 """Changes that would have saved time on captured connections: lower floors, probes, RACK.
 
 A change is judged by the silences in the capture. A silence begins with the last progress of a
-connection. It contains one timeout or several consecutive ones, and ends with the retransmission
-after which new data was acknowledged. An earlier timeout would also have changed all later events,
-but the capture cannot show how. So the results are estimates: the time that a single change saves
-or costs, summed over all silences. The interval is the interval of the saved share of the waiting
-time, over the connections. If only one connection waited, there is no interval.
+connection. It contains one timeout or several consecutive timeouts, and ends with the
+retransmission after which new data was acknowledged. An earlier timeout would also have changed all
+later events, but the capture cannot show how. So the results are estimates: the time that a single
+change saves or costs, summed over all silences. Intervals are computed for the saved share of the
+waiting time, by resampling the connections. If only one connection waited, there is no interval.
 
-A silence with several timeouts is an outage: the path lost all copies before the last one. The
+A silence with several timeouts is an outage: the path lost all copies before the last copy. The
 capture does not show which copy of another timer would have been the first after the outage. So a
 remedy counts as saving nothing there, and `outages` returns bounds of the time that a lower floor
 would have saved. Tail loss probes and RACK send one copy at the beginning, so they save nothing in
@@ -52,7 +52,7 @@ _FLOOR_MAX_S = 1.0
 #: A floor is tried if it is below this part of the shortest time above srtt that the sender waited.
 #: Timers are late by up to an eighth in Linux, and its srtt differs from that of RFC 6298.
 _BELOW_OWN = 0.8
-#: A lower floor is shown beside a higher one if it saves more by this factor.
+#: A lower floor is shown beside a higher floor only if it saves at least this many times as much.
 _WORTHWHILE = 1.1
 #: The floor that is tried in outages [s]. Receivers with Linux delay ACKs by 40 ms.
 _IN_OUTAGES_S = 0.04
@@ -60,7 +60,7 @@ _IN_OUTAGES_S = 0.04
 #: outage's length and the timer's first value. The share assumes that the lengths of outages differ
 #: smoothly by a factor of two or more.
 _LATE_AFTER_OUTAGE = 1 / np.log(2) - 1
-#: A timer follows another rule than RFC 6298 if it is longer than RFC 6298's by this factor.
+#: A timer follows another rule than RFC 6298 if it is this many times as long as RFC 6298's timer.
 _FAR_FACTOR = 2.0
 
 
@@ -141,8 +141,9 @@ class Silences:
     waited_s
         The time from the last progress to the last retransmission, in seconds.
     unanswered_s
-        The time from the last progress to the last unanswered retransmission, in seconds. It is 0
-        if the first retransmission was answered.
+        The time from the last progress to the retransmission before the last, in seconds. If the
+        silence was answered, this is the last unanswered retransmission. The time is 0 if there was
+        only one retransmission.
     timeouts
         The number of consecutive timeouts.
     answered
@@ -277,7 +278,7 @@ def remedies(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
 
 
 def _worthwhile(found: Sequence[Remedy]) -> Iterator[Remedy]:
-    """Yield the remedies that save time. A low floor must save more than the higher ones do.
+    """Yield the remedies that save time. A low floor must save more than the higher floors.
 
     Of floors that save about the same time, the highest costs least.
     """
@@ -428,7 +429,7 @@ def _is_far(waits: Table) -> NDArray[np.bool_]:
 
 
 def _as_computed(in_capture: Silences) -> Remedy:
-    """Return the time that RFC 6298 would have saved if the sender's timer was far longer."""
+    """Return the time that RFC 6298 would have saved in silences with far longer timers."""
     name = f"a timer as RFC 6298 computes it (minimum {_FLOOR_MAX_S:g} s)"
     saved = in_capture.waited_s - _timer(in_capture.first, _FLOOR_MAX_S)
     return _remedy(name, in_capture, np.where(in_capture.far, saved, np.nan))

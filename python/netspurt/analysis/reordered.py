@@ -1,4 +1,4 @@
-"""Connections whose packets the path reordered, and what that cost."""
+"""Connections whose packets the path reordered, and what the reordering cost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class Reordering:
         The longest time by which a packet was late [s]; `None` if only acknowledgments show the
         late packets.
     again, spurious
-        The number of retransmissions, and the number of those that are known to be spurious.
+        The number of retransmissions, and the number of retransmissions that are known to be
+        spurious.
     """
 
     connection: int
@@ -42,7 +43,7 @@ class Reordering:
     spurious: int
 
     def sentence(self, who: str) -> str:
-        """Return sentences on how many packets were late, how far, and what it cost."""
+        """Return sentences on how many packets were late, by how much, and at what cost."""
         share = f"{number(self.late)} of {counted(self.packets, 'data packet')}"
         behind = "" if self.behind_s_max is None else f" or {duration(self.behind_s_max)}"
         seen = "came" if self.behind_s_max is not None else "were acknowledged"

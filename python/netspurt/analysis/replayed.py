@@ -1,4 +1,4 @@
-"""Sums over the probes of a replay, and resamples of them for confidence intervals."""
+"""Sums over the probes of a replay, and resamples of these sums for confidence intervals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_spurious(delays: Delays, waits: Floats) -> NDArray[np.bool_]:
 
 
 def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tuple[Resamples, int]:
-    """Return resampled sums of the values in `_SHARED` and `_OWN`, and the block length."""
+    """Return resamples of the sums that `_SHARED` and `_OWN` count, and the block length."""
     rtt = delays.rtt_s
     flags = [is_spurious(delays, own) for own in waits]
     # The block length must be enough for the correlations of delays, of timers, and of spurious
@@ -74,7 +74,7 @@ _OWN = 4
 
 @dataclass(frozen=True)
 class Tally:
-    """The sums of an algorithm over probes, or arrays with such a sum for each resample.
+    """The sums of an algorithm over probes: numbers, or arrays with a number for each resample.
 
     Attributes
     ----------
@@ -164,12 +164,12 @@ def bounded(interval: Interval, low: float, high: float) -> Interval:
 def could_be_chance(one: int, other: int) -> bool:
     """Return whether chance explains the difference of two counts (McNemar's test at 5 %).
 
-    Chance explains it if a fair coin divides this number of probes at least as unevenly in more
-    than one of twenty cases.
+    The test tosses a fair coin for each counted probe. Chance explains the difference if such
+    tosses give a difference at least as large with a probability above 5 %.
     """
     from scipy.special import bdtr
 
-    # The two tails of the coin's distribution are equal.
+    # The two tails of the distribution are equal, because the coin is fair.
     return one == other or bool(2 * bdtr(min(one, other), one + other, 0.5) > 0.05)
 
 
@@ -186,8 +186,8 @@ def share_interval(
 ) -> Interval:
     """Return the spurious retransmissions per answer and their interval.
 
-    With no or one spurious retransmission, resamples underestimate the uncertainty. The interval is
-    therefore at least as wide as Garwood's (1936) for a count.
+    With at most one spurious retransmission, resamples underestimate the uncertainty. The interval
+    is therefore at least as wide as Garwood's interval (1936) for a count.
     """
     if resamples is None:
         return Interval.without(spurious / answered if answered else math.nan)

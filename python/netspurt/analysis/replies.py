@@ -45,9 +45,10 @@ class Replies:
     def quantile(self, share: float) -> tuple[float, bool]:
         """Return a quantile of the durations [s], and whether it is only a lower bound.
 
-        It is the duration of rank ⌈share · n⌉, as in sweeps. A reply that is not complete counts
-        with its time so far. The quantile is a lower bound if such a reply may be as long or
-        longer. `share` is above 0 and at most 1, and there must be a request.
+        The quantile is the duration of rank ⌈share · n⌉, as in sweeps. A reply that is not complete
+        counts with its time so far. If such a reply may last as long as the quantile or longer, the
+        quantile is only a lower bound. `share` is above 0 and at most 1, and there must be a
+        request.
 
         Examples
         --------

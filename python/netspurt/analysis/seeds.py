@@ -6,7 +6,7 @@ import math
 
 from netspurt.analysis.bootstrap import Interval
 
-#: The maximum number of seeds. A difference that needs more is reported as too small.
+#: The maximum number of seeds. A difference that needs more seeds is reported as too small.
 SEEDS_MAX = 1_000_000
 
 

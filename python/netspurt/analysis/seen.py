@@ -12,11 +12,10 @@ import numpy as np
 from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 
-#: If the handshake's round trip to one host is this many times shorter than that to the other host,
-#: the capture was taken beside this host.
+#: If the handshake's round trip to one host is this many times shorter than the round trip to the
+#: other host, the capture was taken beside this host.
 _SHORTER = 8
-#: Data on its way limits a connection if data is on its way for at least this share of the
-#: connection's time.
+#: Data is mostly on its way if it is on its way for at least this share of a connection's time.
 _ON_ITS_WAY_MIN = 0.5
 #: If the mean round trip is this many times the shortest, data waited in a queue.
 QUEUE_RATIO = 1.25
@@ -29,7 +28,7 @@ class RoundTrip:
     Attributes
     ----------
     mean_s, min_s
-        The mean and the shortest one, in seconds.
+        The mean and the shortest round trip, in seconds.
     of_data
         True if it was measured with data; false if only the handshake shows it.
     """
@@ -94,7 +93,7 @@ def _by_handshakes(connections: Table) -> dict[tuple[int, str], str]:
 
 
 def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> RoundTrip | None:
-    """Return the mean round trip of a direction, if it is known.
+    """Return the mean round trip of a direction; `None` if it is not known.
 
     The round trip is the sum of two halves: from the capture to the receiver and back, and from the
     capture to the sender and back. Data shows the first half.
@@ -104,7 +103,7 @@ def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> R
     row
         The direction: a row of the table `connections`.
     connections
-        The table itself.
+        The whole table `connections`.
     beside
         True if the direction was captured beside its receiver. There a capture does not show the
         round trips of data, but it shows both halves of the handshake's round trip.
@@ -143,7 +142,7 @@ def window_max(row: Mapping[str, Any], connections: Table) -> int | None:
 
 
 def receiver_of(row: Mapping[str, Any], connections: Table) -> dict[str, Any] | None:
-    """Return the row of the other direction; the receiver of this direction is its sender."""
+    """Return the row of the other direction, whose sender is the receiver of this direction."""
     own = connections.where(connection=row["connection"]).records()
     return next((other for other in own if other["direction"] != row["direction"]), None)
 
@@ -161,8 +160,8 @@ def with_both_directions(tables: Mapping[str, Table]) -> Table:
 def mostly_on_its_way(tables: Mapping[str, Table]) -> dict[int, float]:
     """Return the connections whose data was on its way for half of their time or more.
 
-    The values are the times of the connections [s]. Both directions of each were captured. `tables`
-    has `connections` and `spent`.
+    The values are the times of the connections [s]. Both directions of each connection were
+    captured. `tables` has `connections` and `spent`.
     """
     spent = with_both_directions(tables)
     times = whole_s(spent)

@@ -26,9 +26,10 @@ class Difference:
 
 
 def differences(first: str, second: str) -> list[Difference]:
-    """Return the keys whose values differ between two resolved scenarios, in the first's order.
+    """Return the keys whose values differ between two resolved scenarios.
 
-    Titles are left out, because a title has no effect on a run.
+    The keys have the order of the first scenario; the keys that only the second scenario has come
+    last. Titles are left out, because a title has no effect on a run.
 
     Examples
     --------

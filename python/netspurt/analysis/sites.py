@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 TIMEOUT_S = 0.5
 #: The quantile of the normal distribution at 97.5 %.
 _NORMAL_95 = 1.959964
-#: With fewer pairs a correlation has no interval.
+#: The minimum number of pairs for a rank correlation.
 _FEWEST = 8
 
 
@@ -38,8 +38,8 @@ class Connections:
     began_s
         When each connection began, in seconds from an instant that is the same for all of them.
     throughput_bps
-        The octets of data that it carried to the near end, divided by the time from its first
-        packet to its last; in bit/s.
+        The octets of data that the connection carried to the near end, divided by the time from its
+        first packet to its last; in bit/s.
     packets, retransmissions
         The number of packets with data that the far end sent, and how many of them were
         retransmissions.
@@ -77,7 +77,7 @@ class Connections:
 
     @classmethod
     def of(cls, site: ArrayLike, **columns: ArrayLike) -> Connections:
-        """Return connections from some columns. The values of other columns are not known.
+        """Return connections from some columns. The values of all other columns are not known.
 
         Raises
         ------
@@ -114,7 +114,10 @@ class Connections:
         return list(dict.fromkeys(self.site.tolist()))
 
     def select(self, keep: NDArray[np.bool_]) -> Connections:
-        """Return the connections for which `keep`, with one value for each, is true."""
+        """Return the connections for which `keep` is true.
+
+        `keep` has one value for each connection.
+        """
         return Connections(*(getattr(self, one.name)[keep] for one in fields(self)))
 
     def at(self, site: str) -> Connections:
@@ -127,7 +130,7 @@ class Connections:
         Raises
         ------
         ValueError
-            If there is no connection to one of them.
+            If there is no connection to one of these sites.
         """
         for site in sites:
             if site not in self.sites:
@@ -176,7 +179,7 @@ class Cdf:
         return cls(known, np.arange(1, len(known) + 1) / max(len(known), 1))
 
     def quantile(self, share: float) -> float:
-        """Return the smallest value v of which at least this share is not above v; NaN if empty."""
+        """Return the smallest value that at least this share of the values does not exceed."""
         if not len(self.value):
             return np.nan
         place = int(np.ceil(share * len(self.value) - 1e-9)) - 1
@@ -213,13 +216,13 @@ class Share:
 
 @dataclass(frozen=True)
 class HandshakeRatio:
-    """How well the handshake's round trip predicts the later ones (sfr2005 §4.3).
+    """How well the handshake's round trip predicts the later round trips (sfr2005 §4.3).
 
     Attributes
     ----------
     mean, longest
         The mean and the longest later round trip, divided by the round trip of the handshake, for
-        the connections that have both, shape (n,) each.
+        the connections that have a handshake and later round trips, shape (n,) each.
     near
         The share of connections whose mean round trip differs from the handshake's by at most a
         tenth.
@@ -236,7 +239,7 @@ class HandshakeRatio:
 def handshake_ratio(
     told: Connections, *, within: float = 0.1, times: float = 3.0
 ) -> HandshakeRatio:
-    """Return the ratios of connections' later round trips to those of their handshakes.
+    """Return the ratios of connections' later round trips to their handshakes' round trips.
 
     Examples
     --------
@@ -264,7 +267,7 @@ class PingRatio:
     Attributes
     ----------
     ratio
-        The ratio of each connection that has both, shape (n,).
+        The ratio for each connection that has both round trips, shape (n,).
     between
         The share of ratios from 1.0 to 1.1.
     """
@@ -279,7 +282,7 @@ class PingRatio:
 
 
 def ping_ratio(told: Connections) -> PingRatio:
-    """Return the ratios of the handshakes' round trips to those of pings at the same time."""
+    """Return the ratio of the handshake's round trip to a ping's round trip at the same time."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = told.handshake_s / told.ping_s
     ratio = ratio[np.isfinite(ratio)]
@@ -289,7 +292,7 @@ def ping_ratio(told: Connections) -> PingRatio:
 def rank_correlation(x: ArrayLike, y: ArrayLike, *, seed: int = 1) -> Interval:
     """Return Spearman's correlation of ranks with its interval at 95 %.
 
-    The interval is that of the block bootstrap, since neighbours in time may be correlated. The
+    The interval comes from the block bootstrap, because neighbours in time may be correlated. The
     pairs must be in the order of time.
 
     Parameters
@@ -386,7 +389,7 @@ class Part:
 
     @classmethod
     def of(cls, told: Connections) -> Part:
-        """Return these figures for some connections."""
+        """Return the number and the ranges of some connections."""
         packets, rates = (one[np.isfinite(one)] for one in (told.packets, told.throughput_bps))
         none = (np.nan,) * 3
         return cls(

@@ -1,4 +1,4 @@
-"""The time of a recording, and the times of day of its losses and longest delays."""
+"""Says when a recording was made, and when its losses and its longest delays were."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Pictures as data: marks that are computed from tables, without a drawing library.
 
-Each kind is a function from tables to a `Picture`; `picture` selects one by name. Two rooms above
-draw pictures: `plots` uses matplotlib, and `report` writes a page of HTML.
+Each kind is a function from tables to a `Picture`; `picture` selects one by name. Two other
+packages draw these pictures: `plots` uses matplotlib, and `report` writes a page of HTML.
 """
 
 from __future__ import annotations

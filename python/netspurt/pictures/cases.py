@@ -1,4 +1,4 @@
-"""Sweeps: bars, dots, lines and heat-maps of figures with their intervals."""
+"""Pictures of sweeps: bars, dots, lines and heat-maps of figures with their intervals."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ KINDS = ("bar", "line", "heat-map", "dot")
 
 
 def positions(labels: Sequence[str]) -> list[float] | None:
-    """Return labels as numbers, if all are numbers or all are quantities of one unit.
+    """Return labels as numbers if all are numbers, or quantities of one unit; otherwise `None`.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def of_cases(  # noqa: PLR0913 - what to draw, and how
 #: The number of names that a kind shows, in words and as numbers. Other kinds show one or two.
 _NAMES = {"heat-map": ("two names", (2,)), "dot": ("one name", (1,))}
 
-#: The most series of bars or lines, twice the number of colours.
+#: The maximum number of series of bars or lines: twice the number of colours.
 _SERIES = 2 * len(SERIES)
 
 
@@ -281,7 +281,7 @@ def legible(at: Sequence[float] | NDArray[np.float64], labels: Sequence[str]) ->
 def _heat(
     figures: Figures, rows: list[str], series: list[str], names: Sequence[str], label: str
 ) -> Picture:
-    """Return a cell for each pair of labels: the figure, and half the width of its interval."""
+    """Return a cell for each pair of labels: the figure, and the ends of its interval."""
     table = np.array(
         [[i.value if (i := figures.get((row, s))) else np.nan for row in rows] for s in series]
     )

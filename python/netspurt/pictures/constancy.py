@@ -52,7 +52,7 @@ def periods(  # noqa: PLR0913 - a series, its periods and its labels
     unit: str = "s",
     beneath: str = "",
 ) -> Picture:
-    """Return a series, the median of each change-free period, and the changes.
+    """Return a picture of a series, the median of each change-free period, and the changes.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def _time_unit(t: Floats) -> tuple[float, str]:
 def lengths_of_periods(
     lengths: Mapping[str, ArrayLike], *, unit: str = "s", mark: tuple[float, str] | None = None
 ) -> Picture:
-    """Return the share of the time that is in change-free periods of at least a given length.
+    """Return a picture of the share of the time in change-free periods of at least each length.
 
     Parameters
     ----------

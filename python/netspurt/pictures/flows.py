@@ -17,10 +17,9 @@ _FLOWS_MAX = len(SERIES)
 def progress(run: Tables, view: View) -> Picture:
     """Show the octets that each flow sent over time.
 
-    Dots mark retransmissions, and rings mark spurious ones. The view names the flows, separated by
-    commas. By default they are the flows with the most data.
-    If the view has no direction, the picture shows the direction in which all flows together carry
-    more data.
+    Dots mark retransmissions, and rings mark spurious retransmissions. The view names the flows,
+    separated by commas. By default they are the flows with the most data. If the view has no
+    direction, the picture shows the direction in which all flows together carry more data.
     """
     segments = run.table("segments")
     if view.direction is None:
@@ -58,7 +57,7 @@ def _named(segments: Table, view: View) -> list[str]:
     Raises
     ------
     ValueError
-        If a flow does not exist, or if there are too many.
+        If a flow does not exist, or if the view names too many flows.
     """
     names = [name.strip() for name in (view.flow or "").split(",")]
     if len(names) > _FLOWS_MAX:

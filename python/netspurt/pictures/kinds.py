@@ -1,4 +1,4 @@
-"""Kinds of pictures by name."""
+"""Checks the names of kinds of pictures."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class LengthLine(Protocol):
 
 
 def against_length(recording: Recording, lines: Sequence[LengthLine], *, what: str) -> Picture:
-    """Return a point for each answered probe of known length, and the lines.
+    """Return a picture with a point for each answered probe of known length, and the lines.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """The contents of a picture, as data: marks in units of the data, and two scales.
 
-A back end draws the picture: matplotlib in room `plots`, or HTML in room `report`. So each kind of
-picture is written once, as a function from tables to a `Picture`, and looks the same everywhere.
+The package `plots` draws the picture with matplotlib, and the package `report` in HTML. So each
+kind of picture is written once, as a function from tables to a `Picture`, and looks the same
+everywhere.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ INKS: dict[Ink, tuple[str, str]] = {
     "olive": ("#7f7f00", "#b5b53c"),
 }
 
-#: The inks of series, in order.
+#: The colours of series, in order.
 SERIES: tuple[Ink, ...] = ("blue", "orange", "green", "purple", "sky", "black")
 
 #: The size of the dot of a line that has one point.
@@ -140,8 +141,8 @@ class Cells(Mark):
 class Points(Mark):
     """Points, shape (n,). With `hollow`, only their outlines are drawn.
 
-    If a point represents an interval of y, `low` and `high` are its ends. `packet` is as for
-    `Bars`.
+    If a point represents an interval of y, `low` and `high` are its ends. `packet` has the same
+    meaning as in `Bars`.
     """
 
     x: Floats
@@ -157,7 +158,7 @@ class Points(Mark):
 
 @dataclass(frozen=True, kw_only=True)
 class Band(Mark):
-    """An area between two values, shape (n,); with `steps` the values hold until the next ones."""
+    """An area between two values, shape (n,); with `steps` they hold until the next values."""
 
     x: Floats
     low: Floats
@@ -179,7 +180,7 @@ class Rules(Mark):
 class Shades(Mark):
     """Areas across the picture from `left` to `right` on the x axis, shape (n,).
 
-    They do not widen the axis.
+    Shades do not widen the axis.
     """
 
     left: Floats
@@ -232,7 +233,7 @@ class Picture:
     Attributes
     ----------
     marks
-        The marks. If two marks have the same rank, the later one is drawn above the other.
+        The marks. If two marks have the same rank, the later mark is drawn above the other mark.
     y, x
         The scales.
     aside

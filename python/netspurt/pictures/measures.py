@@ -1,4 +1,4 @@
-"""The measures of sweeps in words and SI units, for the axes of plots."""
+"""Names the measures of sweeps in words, with SI units, for the axes of plots."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _legible(unit: str, most: list[float]) -> tuple[float, str]:
 
 
 def in_unit(value: float, unit: str) -> str:
-    """Return a value with the prefix that suits it.
+    """Return a value in the unit whose prefix suits the value.
 
     Examples
     --------

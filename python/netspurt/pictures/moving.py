@@ -1,4 +1,4 @@
-"""The times in which links of a run are dead."""
+"""Marks the times in which links of a run are dead, which means that they transmit nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from netspurt.pictures.marks import Ink, Mark, Rules, Shades
 from netspurt.timelines import Timeline
 
-#: The beginning and the end [s], and the direction; an empty text stands for both directions.
+#: The beginning and the end of a span of time [s], and its direction, or `""` for both directions.
 Span = tuple[float, float, str]
 
 #: The colours of times in which a link is dead, by direction. An empty text stands for both.

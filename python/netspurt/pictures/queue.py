@@ -36,9 +36,9 @@ def queues(run: Tables, view: View) -> Picture:
     """Show the packets in each queue, including the packet in transmission, and the drops.
 
     If the view names no link, the picture shows the directions that dropped packets or held more
-    than `_FEW`. If there are no such directions, it shows the directions in which a packet waited.
-    A queue with too many changes is shown as a band from its least to its greatest length, with a
-    line for its mean.
+    than `_FEW` packets. If there are no such directions, it shows the directions in which a packet
+    waited. A queue with too many changes is shown as a band from its least to its greatest length,
+    with a line for its mean.
     """
     everything = run.table("queue")
     link = None if view.link is None else pick(everything, "link", view.link, "link")
@@ -81,7 +81,7 @@ def _queue(
 
 
 def _end(run: Tables, ways: list[Table]) -> float:
-    """Return when the last queue had emptied, or the end of the run, in seconds."""
+    """Return when the last queue had emptied, in seconds; the end of the run if a queue did not."""
     ways = [states for states in ways if len(states)]
     if not ways or any(states["queue_packets"][-1] > 0 for states in ways):
         return run.stop_ns / 1e9

@@ -1,4 +1,4 @@
-"""Means with the range of their values, and values over time with a fit."""
+"""Pictures of means with the range of their values, and of values over time with a fit."""
 
 from __future__ import annotations
 
@@ -65,7 +65,10 @@ def ranges(
 
 
 def over_time(panel: Panel, *, label: str = "", beneath: str = "") -> Picture:
-    """Return a value over time, and its fit as a dashed line. The labels are for the axes."""
+    """Return a picture of a value over time, with its fit as a dashed line.
+
+    `label` and `beneath` are the texts at the y axis and at the x axis.
+    """
     t = panel.t
     marks: list[Mark] = [Line(label="computed", ink="blue", x=t, y=panel.value, width=1.6)]
     if panel.fit is not None:

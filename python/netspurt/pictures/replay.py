@@ -1,4 +1,4 @@
-"""Replays: delays and timers over time, their distributions, the front."""
+"""Pictures of replays: delays and timers over time, their distributions, and the front."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LOOKS: tuple[tuple[Ink, bool], ...] = tuple(
     (ink, dashed) for dashed in (False, True) for ink in SERIES
 )
 
-#: Delays of fewer probes than this have larger dots.
+#: If there are fewer probes than this, their delays have larger dots.
 _FEW = 2000
 
 if TYPE_CHECKING:
@@ -112,11 +112,11 @@ MOST_OF_PAGE = 5
 def timeline(replay: Judged, first: str = "", most: int = _MOST) -> Picture:
     """Show delays and timers over time, with losses and spurious retransmissions.
 
-    At most `most` algorithms are shown. `first` names the recommended one, which is always shown
-    and has a broad line. The spurious retransmissions of an algorithm have its colour. The axis
-    suits the delays, the shortest timer and the timer named `first`. Other timers may be far above
-    all delays and beyond the axis. Triangles mark these timers, and the legend has the longest
-    value of each.
+    At most `most` algorithms are shown. `first` names the recommended algorithm, which is always
+    shown and has a broad line. The spurious retransmissions of an algorithm have its colour. The
+    axis suits the delays, the shortest timer and the timer named `first`. Other timers may be far
+    above all delays and beyond the axis. Triangles mark these timers, and the legend has the
+    longest value of each.
     """
     delays = replay.delays
     rtt = delays.rtt_s
@@ -149,7 +149,7 @@ def timeline(replay: Judged, first: str = "", most: int = _MOST) -> Picture:
 
 
 def _sent_since(delays: Recording) -> str:
-    """Return the label of an axis of instants. It has the time of day at 0, if this is known."""
+    """Return the label of an axis of instants, with the time of day at 0 if this time is known."""
     if delays.began is None:
         return "sent"
     zone = "" if delays.began_is_local else " UTC"
@@ -158,7 +158,7 @@ def _sent_since(delays: Recording) -> str:
 
 @dataclass(frozen=True)
 class _LineLook:
-    """How the line of a timer looks: the recommended one is broad, and above the others."""
+    """How the line of a timer looks: the recommended timer has a broad line above the others."""
 
     label: str
     ink: Ink
@@ -196,7 +196,8 @@ def _roof(rtt: Floats, waits: Sequence[Floats], named: Sequence[bool]) -> float:
     return max(_FAR * float(np.nanmax(rtt)), shortest, *own)
 
 
-#: Timers that are this many times longer than the longest delay are beyond the axis.
+#: Only timers that are more than this many times as long as the longest delay may be beyond the
+#: axis.
 _FAR = 4.0
 
 #: The maximum number of triangles that show that a timer is beyond the axis.
@@ -368,7 +369,8 @@ def _of_front(
 #: The maximum number of timers that the legend of a front names.
 _NAMED = 20
 
-#: The shapes of points. The second six timers have the colours of the first six in another shape.
+#: The shapes of points. The second six timers have the colours of the first six timers, but another
+#: shape.
 _SHAPES: tuple[Shape, ...] = ("dot", "up", "down", "square")
 
 #: The colour and the shape of timers that the legend does not name.
@@ -392,7 +394,8 @@ def _named(replay: Judged) -> list[ReplayedAlgorithm]:
 def _drawn(replay: Judged, first: str = "", most: int = _MOST) -> list[ReplayedAlgorithm]:
     """Return the estimators to show, at most `most`, in the order of the replay.
 
-    If there are more, the estimator named `first` is preferred, and then those of the front.
+    If there are more, the estimator named `first` is preferred, and then the estimators of the
+    front.
     """
     if len(replay.algorithms) <= most:
         return list(replay.algorithms)

@@ -12,10 +12,10 @@ from netspurt.pictures.view import Tables, View, captured, flow_end, pick
 
 
 def timer(run: Tables, view: View) -> Picture:
-    """Show round-trip samples, their smoothed mean, its deviation, the timer, and its timeouts.
+    """Show round-trip samples, srtt, rttvar, the retransmission timer, and the timeouts.
 
     A timeout is marked at the value of the timer that fired. After the timeout, the timer is backed
-    off. A capture does not show its sender's timer. So the picture shows the timer that Linux would
+    off. A capture does not show the sender's timer. So the picture shows the timer that Linux would
     have computed from the samples, and the legend says so.
 
     Raises

@@ -1,4 +1,4 @@
-"""Scales that suit the values on them."""
+"""Chooses the scales of axes by the values that they show."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def placed(values: Floats, scale: Scale) -> Floats:
 
 
 def of_times(label: str, series: Sequence[Floats]) -> Scale:
-    """Return a scale for times. It is logarithmic if the times differ by more than `_TENS`.
+    """Return a scale for times; logarithmic if the times differ by more than the factor `_TENS`.
 
     Parameters
     ----------

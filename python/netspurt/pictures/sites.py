@@ -20,7 +20,7 @@ from netspurt.pictures.marks import (
     Scale,
 )
 
-#: An axis is logarithmic if the 99 % quantile of its values is more than this factor above the 1 %
+#: An axis is logarithmic if the 99 % quantile of its values is more than this many times the 1 %
 #: quantile.
 _LOG_RATIO = 20
 
@@ -64,7 +64,7 @@ def _sorted_finite(values: ArrayLike) -> Floats:
 
 
 def _value_scale(what: str, unit: str, series: Sequence[Floats]) -> Scale:
-    """Return the scale for values; logarithmic if the values differ by more than `_LOG_RATIO`."""
+    """Return a scale for values; logarithmic if they differ by more than factor `_LOG_RATIO`."""
     pooled = np.concatenate([*series, np.empty(0)])
     if not len(pooled):
         return Scale(what, unit)

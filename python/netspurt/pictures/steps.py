@@ -1,4 +1,4 @@
-"""Values that hold until the next one: a line, or a band and a mean if they change too often."""
+"""Draws a step function as a line, or as a band and a mean if its values change too often."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def steps(label: str, ink: Ink, changes: tuple[Floats, Floats], *, whole: bool) 
 
 
 def _spans(t: Floats, values: Floats, edges: Floats) -> tuple[Floats, ...]:
-    """Return the minimum, the mean and the maximum between each edge and the next."""
+    """Return the minimum, the mean and the maximum between each edge and the next edge."""
     # The value at each edge counts as a change at the edge.
     place = np.searchsorted(t, edges, side="right") - 1
     instants = np.concatenate([t, edges])

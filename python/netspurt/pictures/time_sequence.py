@@ -107,7 +107,7 @@ def _of_flows(run: Tables) -> Table:
 
 
 def _node(run: Tables, own: Table, view: View, flow: str) -> str:
-    """Return the wanted node, or else the sender if it was spied, or else the first node."""
+    """Return the wanted node; by default the sender's node if it was spied, else the first node."""
     spied = set(run.table("segments")["node"].tolist())
     nodes = list(dict.fromkeys(own["node"].tolist()))
     if view.node in spied and view.node not in nodes:

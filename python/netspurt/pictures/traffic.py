@@ -24,7 +24,8 @@ def outstanding_data(run: Tables, view: View) -> Picture:
     """Show the octets that were sent and not yet acknowledged, as seen at one point of the path.
 
     Octets that SACK blocks report count as outstanding, because the gap before them is open. If the
-    amount changes too often, the picture shows a band from the least to the most, and the mean.
+    amount changes too often, the picture shows a band from the least to the greatest amount, and
+    the mean.
 
     Raises
     ------
@@ -151,12 +152,12 @@ def both_directions(run: Tables, view: View) -> tuple[Table, Table]:
 
 
 def _named(data: Table, view: View) -> str:
-    """Return the shown flow and its observing node in words."""
+    """Return in words the flow that is shown, and the node that observed it."""
     return f"{view.titled(str(data['flow'][0]))} at {data['node'][0]}"
 
 
 def _mean_over_time(t: Floats, values: Floats) -> float:
-    """Return the mean over time of values that each last until the next."""
+    """Return the mean over time of values that each last until the next value."""
     spans = np.diff(t)
     total = float(spans.sum())
     return float((values[:-1] * spans).sum() / total) if total > 0 else float(values[-1])

@@ -1,4 +1,4 @@
-"""Finds out whether a direction was captured beside its receiver, as some pictures need to know."""
+"""Finds out where a direction was captured, because some pictures depend on it."""
 
 from __future__ import annotations
 

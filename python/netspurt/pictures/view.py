@@ -59,7 +59,7 @@ class View:
 
     @property
     def sends(self) -> str:
-        """The direction to show of a flow."""
+        """The direction of a flow that the picture shows."""
         return self.direction or DIRECTIONS[0]
 
     @property
@@ -100,7 +100,7 @@ class View:
 
 
 def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
-    """Return the wanted name, or the first one.
+    """Return the wanted name; by default the first name.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def flow_end(run: Tables, flow: str, direction: str) -> float:
 def captured(run: Tables) -> Table | None:
     """Return the table of a capture's connections; `None` for a run."""
     connections = optional(run, "connections")
-    # In a run, the table of this name has the connections of populations.
+    # In a run, the table of this name has the connections of populations or of programs.
     return connections if connections is not None and "ending" in set(connections) else None
 
 
@@ -170,7 +170,7 @@ def connection_of(flow: str) -> int:
 
 
 def _was_seen_to_end(run: Tables, flow: str) -> bool:
-    """Return whether this is a connection of a capture that saw it closed or reset."""
+    """Return whether a capture saw this connection closed or reset; false for the flow of a run."""
     connections = captured(run)
     if connections is None:
         return False

@@ -1,6 +1,6 @@
-"""Pictures of tables, drawn by matplotlib.
+"""Draws pictures of tables with matplotlib.
 
-`draw` draws a kind of picture of a run, and `RunPlots` saves the pictures of a run.
+`draw` draws a kind of picture of a run, and `RunPlots` also writes the pictures of a run to files.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def draw(
 
 @dataclass(frozen=True)
 class RunPlots:
-    """The plots of a run as figures, which are also written if a file is named.
+    """The plots of a run as figures; each method also writes its figure if a file is named.
 
     The file ends in .png, .svg or .pdf. `view` selects the part of the run. `ax` has existing axes
     to draw into. `size` is the width and height of a new figure in inches.

@@ -31,7 +31,7 @@ class Side:
     run
         Anything with tables.
     name
-        The name shown.
+        The name that the plot shows.
     start_s
         When the first data segment left, in seconds from the start of the run.
     view
@@ -62,7 +62,7 @@ def draw_beside(
         The duration shown, in seconds.
     parted_s
         The instant of the first difference, shown as a dotted line in both runs. It is `None` if
-        they never differ.
+        the runs never differ.
     ax
         Two existing axes to draw into; their figure is returned.
     size

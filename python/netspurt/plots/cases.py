@@ -1,4 +1,4 @@
-"""Sweeps drawn by matplotlib."""
+"""Draws pictures of sweeps with matplotlib."""
 
 from __future__ import annotations
 

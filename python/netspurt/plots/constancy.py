@@ -1,4 +1,4 @@
-"""Change-free periods drawn by matplotlib."""
+"""Draws change-free periods with matplotlib."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def draw_lengths_of_periods(  # noqa: PLR0913 - what to draw, and where
     ax: Axes | None = None,
     size: Size | None = None,
 ) -> Figure:
-    """Return a figure with the share of the time in change-free periods of a length or longer.
+    """Return a figure with the share of the time in change-free periods of at least each length.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Files of plots."""
+"""Writes plots to files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delay against length drawn by matplotlib."""
+"""Draws delay against length with matplotlib."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures drawn by matplotlib."""
+"""Draws the marks of pictures with matplotlib."""
 
 from __future__ import annotations
 

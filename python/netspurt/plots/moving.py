@@ -25,8 +25,8 @@ Floats = NDArray[np.float64]
 #: The width of a figure, the height of a panel, and the height of the rest of a figure, in inches.
 _WIDTH, _PANEL, _REST = 10.0, 2.7, 1.2
 
-#: The octets of an opportunity, the maximum number of spans of time in which opportunities are
-#: counted, and the minimum number of opportunities in a span.
+#: The octets that a link can send at one opportunity of its trace, the maximum number of spans of
+#: time in which opportunities are counted, and the minimum number of opportunities in a span.
 _OCTETS = 1500
 _SPANS = 200
 _IN_A_SPAN = 5
@@ -34,7 +34,8 @@ _IN_A_SPAN = 5
 #: If there are more points than this, two directions in one panel hide each other.
 _DENSE = 1000
 
-#: The styles of directions. The reverse direction is thinner, and is drawn above the forward one.
+#: The styles of directions. The reverse direction is thinner, and is drawn above the forward
+#: direction.
 _BOTH = "both directions"
 _STYLES: dict[str, dict[str, Any]] = {
     _BOTH: {"color": BLUE, "linewidth": 1.6},
@@ -46,7 +47,8 @@ _THIN = 0.6
 #: The colours of times in which a link is dead, by the direction. The empty text is for both.
 _DEAD = {"": GREY, "forward": BLUE, "reverse": ORANGE}
 
-#: Error rates have a logarithmic axis if the greatest is more than this times the least.
+#: Error rates have a logarithmic axis if the greatest rate is more than this many times the least
+#: rate.
 _TENS = 20
 
 #: The units of a time axis: the span [s] above which a unit is used, its size [s], and its name.
@@ -83,7 +85,8 @@ def draw_timeline(
     title
         The heading; by default the timeline's name.
     end_s
-        The end of the last values [s]. By default it is a little after the last change.
+        The instant up to which the last values are drawn [s]. By default it is a little after the
+        last change.
     view
         The span of time to show.
     size
@@ -226,7 +229,8 @@ def _offered(way: Way, end: float) -> tuple[Floats, Floats] | None:
     round_s = float(at[-1])
     spans = int(min(_SPANS, max(1, len(at) * end / round_s / _IN_A_SPAN)))
     edges = np.linspace(0, end, spans + 1)
-    # The count up to an instant has all complete rounds of the trace and a part of the present one.
+    # The count up to an instant has all complete rounds of the trace and a part of the current
+    # round.
     rounds = np.floor(edges / round_s)
     count = rounds * len(at) + np.searchsorted(at, edges - rounds * round_s, side="right")
     rate = np.diff(count) * _OCTETS * 8 / np.diff(edges)

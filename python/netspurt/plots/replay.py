@@ -1,4 +1,4 @@
-"""Replays drawn by matplotlib."""
+"""Draws replays with matplotlib."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def draw(replay: Judged, kind: str, *, ax: Axes | None = None, size: Size | None
 
 @dataclass(frozen=True)
 class ReplayPlots:
-    """The plots of a replay as figures, which are also written if a file is named.
+    """The plots of a replay as figures; each method also writes its figure if a file is named.
 
     The file ends in .png, .svg or .pdf. `ax` has existing axes to draw into. `size` is the width
     and height of a new figure in inches.

@@ -1,4 +1,4 @@
-"""Connections to sites drawn by matplotlib."""
+"""Draws pictures of connections to sites with matplotlib."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ Size = tuple[float, float]
 def new_figure(
     ax: Axes | None = None, size: Size | None = None, usual: Size = (10, 6)
 ) -> tuple[Figure, Axes]:
-    """Return a figure with one axes in the house style, or the given axes and their figure.
+    """Return a figure with one axes in the style of netspurt, or the given axes and their figure.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def new_figure(
     size
         The width and height of a new figure in inches.
     usual
-        The size of a new figure without `size`.
+        The size of a new figure if `size` is not given.
 
     Raises
     ------

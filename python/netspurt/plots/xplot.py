@@ -114,7 +114,7 @@ def _outstanding(run: Tables, view: View) -> Iterator[str]:
 
 
 def _steps(t: NDArray[np.float64], y: NDArray[Any]) -> Iterator[str]:
-    """Yield the lines of a step function: each value holds until the next one."""
+    """Yield the lines of a step function: each value holds until the next value."""
     yield from _commands("line", t[:-1], y[:-1], t[1:], y[:-1])
     yield from _commands("line", t[1:], y[:-1], t[1:], y[1:])
 

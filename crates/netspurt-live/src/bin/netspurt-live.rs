@@ -1,6 +1,7 @@
-//! The process of a live run, for tests. If the argument is the word `probe`, this process probes.
-//! Any other argument is the file with the order of a live run. The commands `netspurt live run`
-//! and `netspurt probe` start processes that do the same.
+//! A program for tests that carries out one order. If the argument is the word `probe`, the program
+//! reads an order to probe from its standard input. Any other argument is the file with the order
+//! of a live run. The commands `netspurt live run` and `netspurt probe` start processes that do the
+//! same.
 
 use std::io::Write;
 use std::path::Path;

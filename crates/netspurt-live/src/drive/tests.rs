@@ -13,13 +13,13 @@ use super::*;
 use crate::content;
 use crate::sandbox::{Wire, Wiring};
 
-/// An instant far beyond the end of each of these runs.
+/// An instant far beyond the end of each run in these tests.
 const STOP: Time = Time::from_nanos(60_000_000_000);
 
 const FROM: EndId = EndId::at(0);
 const TO: EndId = EndId::at(1);
 
-/// A packet of the end on `side`. Its initial sequence number is 0.
+/// Makes a packet from the end on `side`. The initial sequence number of this end is 0.
 fn packet(side: Side, segment: Segment) -> Vec<u8> {
     let ends = ["10.0.0.1:10000", "10.0.0.2:5001"].map(|end| end.parse().unwrap());
     let (source, destination) = (ends[side.index()], ends[side.peer().index()]);
@@ -103,7 +103,7 @@ spy = ["a"]
     Scenario::parse("here", &text).unwrap().network()
 }
 
-/// The kernel's table of devices: no device has missed a packet.
+/// A table of devices as the kernel writes it. Its device has dropped no packet.
 const NONE_MISSED: &str = "  eth0: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
 
 /// Sends the packets `waiting` from the first host, and runs the driver until `seen` ends the run.
@@ -120,7 +120,7 @@ fn driven(link: &str, waiting: &[Vec<u8>], seen: &mut Seen) -> (Log, UnixDatagra
     (log, to)
 }
 
-/// Packets that reached a host.
+/// Returns the packets that reached a host.
 fn reached(host: &UnixDatagram) -> Vec<Vec<u8>> {
     let mut room = vec![0; 4096];
     let mut all = Vec::new();
@@ -163,7 +163,8 @@ fn packets_that_cannot_be_read_and_packets_with_wrong_content_are_counted_separa
     let mut damaged = packet(Side::From, Segment { seq: 1, flags: Flags::ACK, ..<_>::default() });
     damaged.truncate(39);
     let mut wrong = data(0);
-    // The same octets at another place in the stream, with a correct checksum.
+    // This packet has the octets of the first segment and the sequence number of the second. Its
+    // checksum is correct.
     let seq = Segment { seq: 501, len: 500, flags: Flags::ACK, ..Segment::default() };
     let [source, destination] = ["10.0.0.1:10000", "10.0.0.2:5001"].map(|end| end.parse().unwrap());
     let payload = Some(content::octets(0, 500));
@@ -183,7 +184,7 @@ fn a_capture_has_the_octets_of_the_packets() {
 }
 
 #[test]
-fn a_run_ends_when_the_observer_has_enough_even_without_hosts() {
+fn run_without_hosts_ends_when_the_observer_ends_it() {
     let mut seen = Seen::default();
     let driver = Driver::new(WallClock::start(), Path::new(network("")), Vec::new());
     let (path, log) = driver.run(STOP, &mut seen).unwrap();
@@ -216,7 +217,7 @@ fn holding(octets: &[u8], id: TransmissionId) -> Hold {
     hold
 }
 
-/// The first packet of data as a segment.
+/// Returns the first packet of data as a segment.
 fn labelled() -> Segment {
     Labels::new().read(FROM, &data(0), || None).unwrap()
 }

@@ -22,7 +22,7 @@ struct SeenConnection {
     began: [Option<Time>; 2],
     /// The octets that reached each side.
     arrived: [Arrivals; 2],
-    /// When the number of octets that each side has received without a gap last grew.
+    /// When new octets last arrived in order at each side.
     grew: [Option<Time>; 2],
     /// When the first octets reached each side.
     first: [Option<Time>; 2],
@@ -53,7 +53,8 @@ fn passing(octets: &[u8], at: Time) -> Option<Passing> {
 }
 
 impl Connections {
-    /// Starts without connections. Only the first `connections_max` get a flow of their own.
+    /// Starts without connections. Only the first `connections_max` connections get a flow of their
+    /// own.
     pub fn new(connections_max: usize) -> Self {
         let flows = Flows::new(Lifetimes::default());
         Self { flows, seen: Vec::new(), connections_max, others: 0 }
@@ -109,7 +110,7 @@ impl Connections {
         Some(place)
     }
 
-    /// Called when a segment of connection `place` from the host on `side` entered the path at
+    /// Records that a segment of connection `place` from the host on `side` entered the path at
     /// `at`.
     pub fn entered(&mut self, place: usize, side: Side, at: Time, segment: &Segment) {
         let Some(seen) = self.seen.get_mut(place) else { return };
@@ -124,7 +125,7 @@ impl Connections {
         }
     }
 
-    /// Called when a segment of connection `place` reached the host on `side` at `at`.
+    /// Records that a segment of connection `place` reached the host on `side` at `at`.
     pub fn reached(&mut self, place: usize, side: Side, at: Time, segment: &Segment) {
         let Some(seen) = self.seen.get_mut(place) else { return };
         seen.last = at;
@@ -145,7 +146,7 @@ impl Connections {
 pub type Counts = [[u64; 2]; 2];
 
 /// Makes the table `connections`: one row for each connection, in the order in which they were
-/// opened. Their flows are called `name.0`, `name.1`, and so on.
+/// seen. The flows of the connections are called `name.0`, `name.1`, and so on.
 pub fn connections_table(name: &str, all: &Connections, counts: &[Counts]) -> Table {
     let nanos = |at: Time| at.as_nanos().cast_signed();
     let optional = |of: &dyn Fn(&SeenConnection) -> Option<Time>| {
@@ -190,7 +191,7 @@ mod tests {
 
     fn packet(from: u16, to: u16, seq: u32, flags: Flags) -> Vec<u8> {
         let segment = Segment { seq, flags, ..Segment::default() };
-        // The listening host is the second.
+        // The second host listens; only its ports are below 1000.
         let address = |port: u16| if port < 1000 { [10, 0, 0, 2] } else { [10, 0, 0, 1] };
         let [source, destination] = [from, to].map(|port| (address(port), port).into());
         let mut octets = Vec::new();

@@ -1,4 +1,4 @@
-//! The kernel's information on connections of other processes (`sock_diag`).
+//! Asks the kernel about the TCP connections of other processes (`sock_diag`).
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -62,16 +62,17 @@ fn request(own: SocketAddr, peer: SocketAddr) -> Vec<u8> {
             IpAddr::V6(address) => octets.extend(address.octets()),
         }
     }
-    // The device zero means any device. A cookie whose bits are all one means no cookie.
+    // Device number 0 means any device. A cookie whose bits are all one means no cookie.
     octets.extend([0; 4]);
     octets.extend([0xff; 8]);
     octets
 }
 
-/// The kind of the attribute that is a `struct tcp_info`.
+/// The kind of the attribute whose value is a `struct tcp_info`.
 const TCP_INFO: u8 = 2;
 
-/// Returns the state of the connection in an answer.
+/// Reads the state of a connection from an answer of the kernel. `None` if the answer does not
+/// contain the complete state.
 fn info(answer: &[u8]) -> Option<TcpInfo> {
     const BY_FAMILY: u16 = 20;
     let kind = answer.get(4..6).map(|kind| u16::from_ne_bytes([kind[0], kind[1]]))?;
@@ -96,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_of_any_octets_is_read_or_ignored() {
+    fn truncated_and_malformed_answers_are_ignored() {
         let mut answer = vec![0; HEADER + ANSWER];
         answer[4] = 20;
         answer.extend([3, 0, 9, 0, 0, 0, 0, 0]);
@@ -113,7 +114,7 @@ mod tests {
         }
     }
 
-    /// An answer of some kind with these attributes.
+    /// Makes an answer of the kind `kind` with these attributes.
     fn answer(kind: u16, attributes: &[(u16, &[u8])]) -> Vec<u8> {
         let mut answer = vec![0; HEADER + ANSWER];
         answer[4..6].copy_from_slice(&kind.to_ne_bytes());
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_names_both_sockets_in_the_order_of_the_network() {
+    fn request_has_both_sockets_in_network_byte_order() {
         let (own, peer) = ("10.0.0.1:4000".parse().unwrap(), "10.0.0.2:80".parse().unwrap());
         let octets = request(own, peer);
         assert_eq!((octets.len(), &octets[..4]), (72, &72_u32.to_ne_bytes()[..]));

@@ -19,7 +19,8 @@ use super::programs::ProgramsOrder;
 use crate::sandbox::end_with;
 use crate::sys::{self, Unshared};
 
-/// The exit status if the program could not be started at all, as in `env` and `timeout`.
+/// The exit status if netspurt failed before it could start the program. The commands `env` and
+/// `timeout` use the same status if they fail themselves.
 const FAILED: i32 = 125;
 const NOT_RUN: i32 = 126;
 const NOT_FOUND: i32 = 127;
@@ -31,7 +32,7 @@ const NEVER: i32 = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// The exit status of the program; 128 plus the signal's number if a signal ended it; 124 if
-    /// the run was over first; 125 to 127 if it never ran.
+    /// the run was over before the program ended; 125 to 127 if it never ran.
     pub status: i32,
     /// Whether the program ran at all.
     pub ran: bool,
@@ -47,7 +48,7 @@ impl Ended {
     }
 }
 
-/// The maximum number of checks, 10 ms apart, until a server listens.
+/// How many times init checks, every 10 ms, whether the server listens.
 const LISTEN_STEPS: u32 = 500;
 
 /// Runs as the holder and never returns.
@@ -103,8 +104,8 @@ fn say(what: &str) {
 fn be_init(order: &ProgramsOrder<'_>, lifeline: &OwnedFd, status_pipe: &OwnedFd) -> ! {
     let bound = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     own_processes();
-    // The terminal's keys have no effect on this process, but they have an effect on the programs
-    // that it starts.
+    // The terminal's keys have no effect on this process. They must have an effect on the programs,
+    // which inherit this setting.
     sys::ignore_terminal_keys(false);
     if bound.is_err() || !waits(lifeline, None) || rustix::io::read(lifeline, &mut [0]) != Ok(1) {
         sys::end(FAILED);

@@ -1,8 +1,8 @@
 //! Programs at the two ends of a path, such as curl, a server or a shell.
 //!
-//! The programs do not notice the path. Each runs in its host's network namespace. All of them run
-//! in one process namespace. This namespace ends with the run, even if one of netspurt's processes
-//! is killed.
+//! The programs need no changes. Each program runs in the network namespace of its host. All
+//! programs run in one process namespace. This namespace ends with the run, even if one of
+//! netspurt's processes is killed.
 
 mod connections;
 mod diag;
@@ -45,13 +45,14 @@ const CONNECTIONS_MAX: usize = 1 << 28;
 const HOSTS_FILE: &str = "hosts";
 
 /// The status that is reported if the end of the run stopped the program. The command `timeout`
-/// reports the same.
+/// reports the same status.
 pub const TIMED_OUT: i32 = 124;
 
 /// The two hosts on which programs run.
 #[derive(Debug)]
 pub struct ProgramHosts {
-    /// The first flow of programs in the network.
+    /// The first flow of programs in the network. Packets that belong to no connection have this
+    /// flow.
     pub first: FlowId,
     /// The hosts.
     pub hosts: [KernelHost; 2],
@@ -70,7 +71,7 @@ impl ProgramHosts {
         ProgramsWatch::new(self.first, CONNECTIONS_MAX, addresses, diags, self.config.tcp.rack)
     }
 
-    /// Creates the hosts of the programs in `network`. `None` if it has no programs.
+    /// Creates the hosts of the programs in `network`. `None` if the network has no programs.
     ///
     /// # Errors
     /// When the kernel refuses to create a host.
@@ -162,7 +163,7 @@ impl Waiting {
     }
 }
 
-/// Running programs, with the fields of [`Waiting`].
+/// Programs that are running. The fields mean the same as in [`Waiting`].
 #[derive(Debug)]
 pub struct Running {
     lifeline: OwnedFd,
@@ -179,7 +180,7 @@ impl Running {
         self.status.try_clone()
     }
 
-    /// Ends all programs and waits until they are gone. Returns how the first one ended.
+    /// Ends all programs and waits until they are gone. Returns how the first program ended.
     pub fn end(self) -> Ended {
         let mut octets = [0; 4];
         let ended = match has_ended(&self.status) {
@@ -209,12 +210,13 @@ const LINGER: Duration = Duration::from_millis(300);
 #[derive(Debug)]
 pub struct ProgramsEnding {
     status: OwnedFd,
-    /// The instant at which the run is over, if the first program has ended.
+    /// The instant at which the run is over. `None` until the first program has ended.
     until: Option<Time>,
 }
 
 impl ProgramsEnding {
-    /// Waits for `status`, the descriptor from [`Running::ended_descriptor`].
+    /// Starts the decision for a run. `status` is the descriptor from
+    /// [`Running::ended_descriptor`].
     pub fn new(status: OwnedFd) -> Self {
         Self { status, until: None }
     }

@@ -15,7 +15,8 @@ use crate::offload::Shape;
 /// The time between two questions to the kernel about connections with recent packets.
 const EVERY: Duration = Duration::from_millis(10);
 
-/// The kernel is asked about a connection for this span after its last packet.
+/// For this span after a connection's last packet, the observer asks the kernel about the
+/// connection.
 const LIVELY: Duration = Duration::from_millis(500);
 
 /// Assigns each packet to its connection, and asks the hosts' kernels about the connections.
@@ -39,8 +40,8 @@ pub struct ProgramsWatch {
 
 impl ProgramsWatch {
     /// Creates an observer of programs whose first flow is `first`, at hosts with these addresses.
-    /// At most `connections_max` connections get flows of their own. A host without a diagnosis
-    /// socket reports nothing about its connections.
+    /// At most `connections_max` connections get flows of their own. If a host has no socket in
+    /// `diags`, it reports nothing about its connections.
     pub fn new(
         first: FlowId,
         connections_max: usize,
@@ -89,8 +90,8 @@ impl ProgramsWatch {
             if out.len() > known {
                 return;
             }
-            // This failure does not count as strange. `other` decides whether the path can carry
-            // the packet.
+            // A packet that is not read as a segment of its connection does not count as strange
+            // yet. `other` decides whether the path can carry it.
             labels.strange = strange;
         }
         let other = labels.other(from, octets);
@@ -110,7 +111,7 @@ impl ProgramsWatch {
         Some(flow.0.checked_sub(self.first.0 + 1)? as usize)
     }
 
-    /// Called when a segment left the path.
+    /// Records that a segment left the path at `at`.
     pub fn delivered(&mut self, at: Time, segment: &Segment) {
         let Some(place) = self.place_of(segment.flow()) else { return };
         self.connections.reached(place, segment.dest.side(), at, segment);
@@ -136,7 +137,7 @@ impl ProgramsWatch {
     }
 }
 
-/// Returns the addresses and ports of a connection, first those of the host on `side`.
+/// Returns the addresses and ports of a connection. The host on `side` comes first.
 fn sockets(addresses: &[IpAddr; 2], ports: [u16; 2], side: Side) -> [SocketAddr; 2] {
     let socket = |place: usize| SocketAddr::new(addresses[place], ports[place]);
     [side, side.peer()].map(|side| socket(side.index()))

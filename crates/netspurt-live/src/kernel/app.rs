@@ -1,4 +1,5 @@
-//! The applications at ends that run the kernel's TCP: one writes, the other reads and may answer.
+//! The applications of connections on the kernel's TCP: one end's application writes, and the other
+//! end's application reads and may answer.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,7 +21,7 @@ use super::socket::clamp;
 use crate::content;
 use crate::wall::WallClock;
 
-/// How often the kernel is asked for the state of connections.
+/// The time between two questions to the kernel about the state of connections.
 const EVERY: Duration = Duration::from_millis(10);
 
 /// The notes of an application about its flow.
@@ -30,8 +31,8 @@ pub struct FlowNotes {
     pub end: EndId,
     /// When the connection was established.
     pub opened: Option<Time>,
-    /// When the application first wrote. For an application without pauses, this is the time at
-    /// which it began to open the connection.
+    /// When the application first wrote. For a task without a pause, this is the time at which the
+    /// application began to open the connection.
     pub wrote: Option<Time>,
     /// When the application had read all octets that it had asked for.
     pub finished: Option<Time>,
@@ -62,16 +63,17 @@ pub struct Apps {
     sources: Vec<ContentSource>,
     sinks: Vec<Sink>,
     shared: Vec<SharedListener>,
-    /// How many sources and how many sinks have ended. Both counts start at the first one and stop
-    /// at the first one that has not ended.
+    /// The number of sources before the first source that has not ended, and the number of sinks
+    /// before the first sink that has not ended.
     ended: [usize; 2],
 }
 
-/// A listening socket of many connections.
+/// A listening socket that accepts many connections.
 #[derive(Debug)]
 struct SharedListener {
     listener: OwnedFd,
-    /// The place of each sink, by the port of the end that opens its connection.
+    /// The index of each sink in `Apps::sinks`. The key is the port of the end that opens the
+    /// sink's connection.
     sinks: HashMap<u16, usize>,
 }
 
@@ -89,7 +91,7 @@ struct ContentSource {
     /// The maximum of the receive window in octets.
     clamp: Option<u32>,
     notes: FlowNotes,
-    /// Whether the kernel is not asked about the connection.
+    /// If this is true, the kernel is not asked about the connection.
     unasked: bool,
     last: Option<TcpInfo>,
 }
@@ -117,7 +119,7 @@ struct Sink {
     /// The maximum of the receive window in octets.
     clamp: Option<u32>,
     notes: FlowNotes,
-    /// Whether the kernel is not asked about the connection.
+    /// If this is true, the kernel is not asked about the connection.
     unasked: bool,
     last: Option<TcpInfo>,
 }
@@ -185,7 +187,7 @@ impl Apps {
         });
     }
 
-    /// Limits the window that `end` advertises to `bytes`.
+    /// Limits the receive window of `end` to `bytes` octets.
     pub fn clamp(&mut self, end: EndId, bytes: u32) {
         let sources = self.sources.iter_mut().filter(|source| source.notes.end == end);
         sources.for_each(|source| source.clamp = Some(bytes));
@@ -255,7 +257,8 @@ impl Apps {
         (sources.chain(sinks).collect(), polls)
     }
 
-    /// Asks the kernel for the state of every existing connection whose end writes.
+    /// Asks the kernel for the state of the open connections, at the ends that write. Ends with
+    /// `unasked` are left out.
     fn ask(&mut self, now: Time, polls: &mut Vec<Poll>) {
         let asked = |source: &&mut ContentSource| source.notes.opened.is_some() && !source.unasked;
         let sources = self.sources.iter_mut().filter(asked);
@@ -292,7 +295,7 @@ impl Apps {
         *sinks == self.sinks.len()
     }
 
-    /// Waits until there is something to do, or `until`.
+    /// Waits until there is something to do, but not longer than until `until`.
     fn wait(&self, clock: WallClock, until: Time) {
         let sources = self.sources.iter().filter_map(ContentSource::due);
         let due = sources.chain(self.sinks.iter().filter_map(Sink::due)).fold(until, Time::min);
@@ -323,7 +326,7 @@ enum Read {
     Failed(io::Error),
 }
 
-/// Reads once and checks the octets. The window stays within `limit`.
+/// Reads once and checks the octets. Before the read, the window is limited to `limit`.
 fn read(
     socket: BorrowedFd<'_>,
     limit: Option<u32>,
@@ -348,7 +351,7 @@ fn read(
 }
 
 /// Writes as many of the `left` octets as the socket accepts. Returns the number of octets that are
-/// still left. `None` stands for an endless stream. `ends` says that nothing follows these octets.
+/// still left. `None` stands for an endless stream. `ends` is true if nothing follows these octets.
 fn write(
     socket: BorrowedFd<'_>,
     written: &mut u64,
@@ -361,7 +364,7 @@ fn write(
         if most == 0 {
             return Ok(left);
         }
-        // The application knows that these octets are the last ones, as in the simulator. So the
+        // The application knows that these octets are the last octets, as in the simulator. So the
         // last segment carries the FIN.
         let last = ends && left == Some(most as u64);
         let flags = if last { SendFlags::MORE } else { SendFlags::empty() };
@@ -387,7 +390,7 @@ impl ContentSource {
         self.stage == AppStage::Done && TcpInfo::is_closed(self.open())
     }
 
-    /// Returns the instant at which the application must act, although nothing happens at its
+    /// Returns the instant at which the application must act, even if nothing happens at its
     /// socket.
     fn due(&self) -> Option<Time> {
         match self.stage {
@@ -526,7 +529,7 @@ impl Sink {
         self.over && TcpInfo::is_closed(self.open())
     }
 
-    /// Returns the instant at which the application must act, although nothing happens at its
+    /// Returns the instant at which the application must act, even if nothing happens at its
     /// socket.
     fn due(&self) -> Option<Time> {
         self.answering.as_ref().filter(|_| self.reply_bytes_left == 0 && !self.over)?.next()

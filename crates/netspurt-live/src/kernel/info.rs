@@ -13,7 +13,7 @@ use crate::sys;
 pub struct TcpInfo {
     /// The congestion state: 0 open, 1 disorder, 2 cwnd reduced (CWR), 3 recovery, 4 loss.
     pub state: u8,
-    /// How often the retransmission timeout was doubled.
+    /// How many times the retransmission timeout was doubled.
     pub backoff: u8,
     /// Whether both sides agreed on SACK.
     pub sack: bool,
@@ -34,7 +34,8 @@ pub struct TcpInfo {
     pub ssthresh: u32,
     /// The congestion window in segments.
     pub cwnd: u32,
-    /// The timeouts so far. Kernels before Linux 6.7 report only those of the current repair.
+    /// The number of timeouts so far. Kernels before Linux 6.7 report only the timeouts of the
+    /// current repair.
     pub timeouts: u32,
 }
 
@@ -59,7 +60,7 @@ impl TcpInfo {
         let smss = u64::from(self.smss);
         CwndState {
             cwnd_bytes: u64::from(self.cwnd) * smss,
-            // A threshold that was never set is 2^31 - 1 segments.
+            // Linux reports 2^31 - 1 segments for a threshold that was never set.
             ssthresh_bytes: u64::from(self.ssthresh) * smss,
             flight_bytes: u64::from(self.unacked) * smss,
             dupacks: 0,
@@ -107,8 +108,8 @@ impl TcpInfo {
         };
         let micros = |at| word(at).map(|us| Duration::from_micros(us.into()));
         const SACK: u8 = 2;
-        // Linux 6.7 and later report all timeouts. Older kernels report those of the current
-        // repair.
+        // Linux 6.7 and later report all timeouts. Older kernels report only the timeouts of the
+        // current repair.
         let total = octets.get(240..242).map(|half| u16::from_ne_bytes([half[0], half[1]]));
         Some(Self {
             state: *octets.get(1)?,
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn information_shorter_than_its_last_field_is_not_read() {
+    fn truncated_information_is_not_read() {
         let octets = [0; 300];
         for length in 0..84 {
             assert_eq!(TcpInfo::read(&octets[..length]), None, "{length} octets");

@@ -17,10 +17,11 @@ pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
         ("tcp_dsack", flag(tcp.sack)),
         ("tcp_timestamps", flag(tcp.timestamps)),
         ("tcp_window_scaling", flag(tcp.window_scaling)),
-        // 1: a sender asks for ECN. 2: it uses ECN only if the peer asks.
+        // With the value 1, a sender asks for ECN. With the value 2, it uses ECN only if the peer
+        // asks.
         ("tcp_ecn", number(if tcp.ecn { 1 } else { 2 })),
         ("tcp_recovery", flag(tcp.rack)),
-        // 3: tail loss probes.
+        // The value 3 switches on tail loss probes.
         ("tcp_early_retrans", number(if tcp.tlp { 3 } else { 0 })),
         ("tcp_frto", number(if tcp.frto { 2 } else { 0 })),
         ("tcp_no_metrics_save", flag(true)),
@@ -35,7 +36,7 @@ pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
         ("tcp_moderate_rcvbuf", flag(tcp.window_scaling && tcp.receive_buffer_bytes.is_none())),
         ("tcp_rmem", receive_memory(tcp)),
         ("tcp_wmem", "4096 16384 4194304".to_owned()),
-        // In microseconds. Older kernels do not have this sysctl.
+        // The value is in microseconds. Older kernels do not have this sysctl.
         ("tcp_rto_min_us", (tcp.rto_min.as_nanos() / 1000).to_string()),
         ("tcp_rto_max_ms", number(120_000)),
     ];

@@ -11,7 +11,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_w
 
 use crate::sys;
 
-/// Limits the window that a socket advertises to `bytes`.
+/// Limits the receive window of a socket to `bytes` octets.
 ///
 /// From the first full segment, Linux computes how much buffer the payload needs, and then changes
 /// the limit. Therefore the limit must be set again after each read.
@@ -68,7 +68,8 @@ pub fn open_for(tcp: &KernelTcp, address: SocketAddr, backlog: Option<i32>) -> i
         .map_err(|error| of_congestion(tcp.congestion, &error.into()))?;
     set_tcp_nodelay(&socket, !tcp.nagle)?;
     if !tcp.window_scaling {
-        // The largest window of 16 bits. The kernel doubles this size, for its own bookkeeping.
+        // This is the largest window that 16 bits can state. The kernel doubles this size, to have
+        // room for its own bookkeeping.
         sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, 65_535)?;
     }
     if let Some(bytes) = tcp.receive_buffer_bytes {

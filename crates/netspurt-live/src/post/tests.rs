@@ -22,7 +22,7 @@ fn segment(number: u64) -> Segment {
     Segment { id, dest: EndId::at(1), size_bytes: 40 + SIZE, ..Segment::default() }
 }
 
-/// A packet with `len` octets of payload, whose values depend on their position.
+/// Makes a packet with `len` octets of payload. The value of each octet depends on its position.
 fn packet(len: u16) -> Vec<u8> {
     let flags = Flags::ACK.with(Flags::PSH);
     let segment = Segment { seq: 1, len, flags, ecn: Ecn::ECT0, ..Segment::default() };
@@ -170,7 +170,7 @@ fn segments_of_two_packets_are_never_joined() {
 }
 
 #[test]
-fn a_mark_stays_on_its_segment_and_ends_the_joined_packet() {
+fn marked_and_unmarked_segments_are_not_joined() {
     let mut bench = Bench::new(true);
     let mut segments = bench.take(5000);
     segments.iter_mut().for_each(|segment| segment.ecn = Ecn::ECT0);
@@ -207,9 +207,10 @@ fn a_fragment_of_a_segment_of_a_large_packet_is_written_and_not_joined() {
 }
 
 #[test]
-fn more_than_a_batch_leaves_in_several_calls() {
+fn pack_prepares_at_most_one_batch() {
     let mut bench = Bench::new(false);
-    // A pair of datagram sockets has room for less than a batch. Refused packets are sent again.
+    // A pair of datagram sockets has room for less than a batch. Therefore this test packs the
+    // segments, but does not send them.
     let segments: Vec<Segment> = (0..BATCH as u64 + 3).map(segment).collect();
     bench.post.pack(&bench.port, &bench.hold, segments.iter().copied(), &mut |segment, out| {
         out.clear();

@@ -33,7 +33,7 @@ impl EchoReply {
 
     /// The round trip by the kernel's timestamps, in nanoseconds. `None` if they cannot be trusted:
     /// a timestamp is missing, they are out of order, the round trip is longer than the program's,
-    /// or the machine's clock was set between them.
+    /// or the machine's clock was set between probe and answer.
     pub(super) fn by_kernel(&self) -> Option<u64> {
         let span = self.kernel_received_ns?.checked_sub(self.kernel_sent_ns?)?;
         // The tolerance covers the steering of the clock, and the time between the readings of two
@@ -43,7 +43,7 @@ impl EchoReply {
         (self.step_ns == 0 && span <= most).then_some(span)
     }
 
-    /// The fields of the answer in its line of the file.
+    /// The fields that the answer has in the data file.
     fn fields(&self) -> ReplyFields {
         let (rtt_ns, by) = match self.by_kernel() {
             Some(span) => (span, StampedBy::Kernel),
@@ -85,11 +85,11 @@ pub(super) trait Keep {
     /// Records a finished echo probe. Returns whether the probing goes on.
     fn row(&mut self, row: &EchoProbeRow<'_>) -> io::Result<bool>;
 
-    /// Records an answer to the finished echo probe `number`. If it is not `late`, it is a
-    /// duplicate.
+    /// Records an answer to the finished echo probe `number`. `late` is true for the first answer
+    /// to a lost echo probe, and false for a duplicate.
     fn stray(&mut self, number: u64, late: bool, answer: &EchoReply) -> io::Result<()>;
 
-    /// Called when the machine's clock was set before the echo probe `number` left.
+    /// Records that the machine's clock was set before the echo probe `number` left.
     fn step(&mut self, number: u64, step_ns: i64) -> io::Result<()>;
 }
 
@@ -124,7 +124,8 @@ pub(super) struct Book {
 }
 
 impl Book {
-    /// Begins the data file at `path` with `header`, to which the part's number is added.
+    /// Begins the data file at `path`, and writes `header` as its first line. The header gets the
+    /// number of the part.
     ///
     /// # Errors
     /// When the file exists or cannot be made.

@@ -22,7 +22,7 @@ const ROOM: i32 = 8 << 20;
 const PACKET: usize = 1 << 16;
 
 /// Captures the packets between this host and `peer` into a new file, until `halt` can be read.
-/// Returns the number of packets. `ready` is called when the capture has begun.
+/// Returns the number of packets. Calls `ready` when the capture has begun.
 ///
 /// # Errors
 /// When packet sockets are not allowed, or writing to the file fails.

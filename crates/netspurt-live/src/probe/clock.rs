@@ -14,8 +14,8 @@ pub struct ClockReading {
 }
 
 /// One clock is read before and after the other clock. This is the maximum time between the first
-/// and the last of these readings, in nanoseconds. If the time is longer, the readings are
-/// repeated.
+/// and the last of these readings, in nanoseconds. If the time is longer, the readings are repeated
+/// up to four times.
 const APART_NS: u64 = 20_000;
 
 /// Reads both clocks.
@@ -73,7 +73,7 @@ mod tests {
     fn a_clock_that_is_set_is_distinguished_from_one_that_is_steered() {
         let at = |raw_ns, unix_ns| ClockReading { raw_ns, unix_ns };
         let start = at(5, 1_000_000_000);
-        // Half a millisecond in a second: steering.
+        // A difference of half a millisecond in a second counts as steering.
         assert_eq!(at(1_000_000_005, 2_000_500_000).step_since(start), 0);
         assert_eq!(at(1_000_000_005, 3_000_000_000).step_since(start), 1_000_000_000);
         assert_eq!(at(1_000_000_005, 1_000_000_000).step_since(start), -1_000_000_000);

@@ -20,7 +20,7 @@ pub enum Service {
     Sink,
 }
 
-/// The octets that are read at a time.
+/// The maximum number of octets that one call reads.
 const ROOM: usize = 1 << 16;
 
 /// The maximum number of connections that are served at a time. Further connections are closed.
@@ -32,9 +32,9 @@ const SILENCE: Duration = Duration::from_secs(600);
 /// The wait before the next attempt, if the machine lacks descriptors or threads.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How many datagrams with the same octets from one address are answered. The next such datagram is
-/// not answered, and the count begins again. This ends a loop in which two echo hosts send a
-/// datagram to each other.
+/// The number of datagrams with the same octets from one address that are answered. The next such
+/// datagram is not answered, and the count begins again. This ends a loop in which two echo hosts
+/// send a datagram to each other.
 const ANSWERS: u32 = 1000;
 
 /// The maximum number of different datagrams that are counted.
@@ -68,7 +68,7 @@ pub fn serve(
     })
 }
 
-/// Serves a connection on a thread of its own, or closes it if too many are served.
+/// Serves a connection on a thread of its own, or closes it if too many connections are served.
 fn serve_apart(service: Service, stream: TcpStream, served: &Arc<()>) {
     if Arc::strong_count(served) > STREAMS {
         return;

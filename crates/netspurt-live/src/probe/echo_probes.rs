@@ -37,7 +37,7 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// The name of the rule, as in orders.
+    /// The name that the rule has in orders.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Immediate => "immediate",
@@ -59,7 +59,7 @@ impl Pace {
 /// The plan of a series of echo probes.
 #[derive(Clone, Copy, Debug)]
 pub struct ProbingPlan {
-    /// The number of echo probes; `None` for as many as there is time for.
+    /// The maximum number of echo probes; `None` for no limit.
     pub count: Option<u64>,
     /// The duration of the series; `None` for no limit.
     pub span: Option<Duration>,
@@ -79,7 +79,7 @@ pub struct ProbingPlan {
 pub enum EndReason {
     /// The whole plan was carried out.
     Complete,
-    /// The process got the order to end.
+    /// The process got the order to end, or nobody reads its output any more.
     Interrupted,
 }
 
@@ -94,7 +94,7 @@ impl EndReason {
 }
 
 /// Carries out `plan`, and writes every echo probe to `book`. The series ends early when `halt` can
-/// be read.
+/// be read, or when `book` ends it.
 ///
 /// # Errors
 /// When the socket or the data file fails.
@@ -304,7 +304,8 @@ impl Probing<'_> {
         self.socket.take().map_err(tried("the probes' socket"))
     }
 
-    /// Reads the clocks. If the machine's clock was set since the last reading, it writes a line.
+    /// Reads the clocks. If the machine's clock was set since the last reading, this function
+    /// writes a line to the book.
     fn clocks(&mut self, number: u64) -> Result<ClockReading, ProbeError> {
         let now = read();
         let step = now.step_since(self.last);
@@ -316,8 +317,8 @@ impl Probing<'_> {
         Ok(now)
     }
 
-    /// Waits until a message arrives, but at most `span`. Returns whether the process got the order
-    /// to end.
+    /// Waits until a message arrives, but at most for `span`. Returns whether the process got the
+    /// order to end.
     fn halted(&self, span: Duration) -> Result<bool, ProbeError> {
         let mut fds = vec![PollFd::new(&*self.socket, PollFlags::IN)];
         if let Some(halt) = &self.halt {

@@ -14,13 +14,13 @@ pub struct EchoCounts {
     pub answered: u64,
     /// The number of first answers that came after their echo probe was given up.
     pub late: u64,
-    /// The number of answers after the first one to an echo probe.
+    /// The number of further answers to echo probes that already had an answer.
     pub duplicates: u64,
     /// How often the machine's clock was set.
     pub steps: u64,
 }
 
-/// The number of finished echo probes that are remembered.
+/// The maximum number of finished echo probes that are remembered.
 const REMEMBERED: usize = 1 << 16;
 
 /// A finished echo probe.
@@ -69,7 +69,7 @@ impl PastProbes {
     }
 
     /// Counts an answer to a finished echo probe. Returns true for the first answer, which is late,
-    /// and false for a further one, which is a duplicate.
+    /// and false for a further answer, which is a duplicate.
     pub fn count_stray(&mut self, key: u64) -> bool {
         let Some(known) = self.known.get_mut(&key) else { return false };
         let late = !known.answered;

@@ -112,7 +112,8 @@ fn echo_probe(
 }
 
 impl HopReply {
-    /// Makes the fields of the answer in its line, from the timestamps of the probe's sending.
+    /// Makes the fields of the answer's line. The probe was sent at `sent_at` by the program's
+    /// clocks, and at `kernel_sent_ns` by the kernel's clock.
     fn seen_from(self, sent_at: ClockReading, kernel_sent_ns: Option<u64>) -> HopAnswer {
         let user_rtt_ns = self.received_at.raw_ns.saturating_sub(sent_at.raw_ns);
         let stamps = self.kernel_received_ns.zip(kernel_sent_ns);

@@ -107,10 +107,10 @@ mod tests {
     }
 
     #[test]
-    fn a_sixth_of_the_memos_probes_have_forty_octets_and_the_mean_is_131() {
+    fn rfc889_rule_gives_a_sixth_of_shortest_probes_and_a_mean_of_131() {
         let all = draws(ProbeLengths::Rfc889, 40, 100_000);
         let shortest = all.iter().filter(|octets| **octets == 40).count();
-        // 41 of 257 values; the mean is (41 * 40 + sum of 41..=256) / 257.
+        // Here 41 of 257 values become 40, so the mean is (41 * 40 + sum of 41..=256) / 257.
         assert!((shortest as f64 / 1e5 - 41.0 / 257.0).abs() < 0.005, "{shortest}");
         let mean = all.iter().map(|octets| f64::from(*octets)).sum::<f64>() / 1e5;
         assert!((mean - 131.19).abs() < 0.8, "{mean}");

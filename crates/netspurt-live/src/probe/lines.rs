@@ -1,5 +1,5 @@
-//! The lines of a data file, and the other lines that the process writes to its standard output.
-//! Each line is an object of JSON.
+//! The lines of a data file, and the other lines that the probing process writes to its standard
+//! output. Each line is an object of JSON.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -97,7 +97,7 @@ pub(super) enum NoiseReport {
     },
 }
 
-/// The number of spans of time, and their quantiles.
+/// The number of measured round-trip times, and their quantiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct SpanCounts {
     pub count: u64,

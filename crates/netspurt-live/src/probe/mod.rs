@@ -1,5 +1,5 @@
-//! RFC 889's measurement: echo probes on a real path, with one in flight. Each echo probe is
-//! stored.
+//! Makes the measurement of RFC 889: it sends echo probes over a real path, at most one at a time,
+//! and stores the outcome of each.
 //!
 //! A probe is an ICMP echo, a datagram to a host that echoes, or the SYN of a TCP connection. An
 //! echo probe has four timestamps: the program and the kernel each stamp the sending and the
@@ -51,7 +51,7 @@ pub enum ProbeError {
     /// A system call failed.
     #[error("{what}: {error}")]
     Failed {
-        /// The thing that failed.
+        /// The step that failed.
         what: String,
         /// The kernel's error.
         error: io::Error,
@@ -61,7 +61,7 @@ pub enum ProbeError {
     Order(String),
 }
 
-/// Makes an error from the thing that failed and the kernel's error.
+/// Makes an error from the step that failed and the kernel's error.
 fn tried(what: impl Into<String>) -> impl FnOnce(io::Error) -> ProbeError {
     let what = what.into();
     move |error| ProbeError::Failed { what, error }

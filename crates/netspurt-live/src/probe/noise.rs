@@ -19,14 +19,14 @@ use crate::lateness::Lateness;
 /// Round-trip times over loopback, where the path itself has almost no delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Noise {
-    /// By the program's timestamps.
+    /// The round-trip times by the program's timestamps.
     pub user: Lateness,
-    /// By the kernel's timestamps.
+    /// The round-trip times by the kernel's timestamps.
     pub kernel: Lateness,
 }
 
 impl Noise {
-    /// The noise as the header of a data file has it.
+    /// Returns the noise in the form in which a data file's header states it.
     pub(super) fn report(&self) -> NoiseReport {
         let [user, kernel] = [&self.user, &self.kernel].map(SpanCounts::from);
         NoiseReport::Measured { place: "loopback", user, kernel }
@@ -65,7 +65,7 @@ impl RoundTrips {
     }
 }
 
-/// Measures the noise with `count` echo probes of `kind` over loopback, in IPv6 if `six`.
+/// Measures the noise with `count` echo probes of `kind` over loopback, in IPv6 if `six` is true.
 ///
 /// # Errors
 /// When the machine has no loopback address, or refuses the socket.

@@ -42,7 +42,8 @@ use crate::sandbox::end_with;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbingOrder {
-    /// The id of the process that started this one. When that process ends, this one ends as well.
+    /// The id of the process that started the probing process. When that process ends, the probing
+    /// process ends too.
     pub parent: u32,
     /// The task.
     pub task: ProbingTask,
@@ -54,9 +55,9 @@ pub struct ProbingOrder {
 pub enum ProbingTask {
     /// Sends echo probes, one after the other.
     EchoProbes(EchoProbesTask),
-    /// Sends echo probes with a hop limit of one, then two, up to the target.
+    /// Sends echo probes whose hop limit is one, then two, and so on, until they reach the target.
     Hops(HopsTask),
-    /// Is a host that echoes or discards data.
+    /// Acts as a host that echoes or discards data.
     Serve(ServeTask),
     /// Captures the packets to and from a peer.
     Capture(CaptureTask),
@@ -82,7 +83,7 @@ pub struct ProbeTarget {
 pub struct EchoProbesTask {
     /// The target of the probes.
     pub target: ProbeTarget,
-    /// The number of echo probes; `None` for as many as there is time for.
+    /// The maximum number of echo probes; `None` for no limit.
     pub count: Option<u64>,
     /// The duration of the series; `None` for no limit.
     pub span_ns: Option<u64>,
@@ -98,9 +99,9 @@ pub struct EchoProbesTask {
     pub calibrate: u64,
     /// The path of the data file; `None` if no file is written.
     pub out: Option<PathBuf>,
-    /// After how many echo probes a new file is begun.
+    /// A new file begins after this number of echo probes; `None` for no limit.
     pub rotate_echo_probes: Option<u64>,
-    /// After how long a new file is begun.
+    /// A new file begins after this time; `None` for no limit.
     pub rotate_ns: Option<u64>,
 }
 
@@ -154,7 +155,7 @@ pub struct CaptureTask {
 /// standard output.
 ///
 /// # Errors
-/// The failure, as a line for the user.
+/// When the order cannot be read or carried out. The error is a line for the user.
 pub fn work() -> Result<(), String> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string())?;

@@ -14,16 +14,17 @@ pub enum ProbeKind {
     Icmp,
     /// A datagram to a host that echoes it (RFC 862).
     Udp,
-    /// The opening of a TCP connection; a SYN-ACK or an RST is the answer.
+    /// The SYN of a TCP connection; a SYN-ACK or an RST is the answer.
     Tcp,
 }
 
-/// The octets of the run's mark and the probe's key, with which the payload of ICMP and UDP probes
-/// begins.
+/// The payload of ICMP and UDP probes begins with the run's mark and the probe's key. This is the
+/// length of both together, in octets.
 const CARRIED: u16 = 12;
 
 impl ProbeKind {
-    /// The octets of the shortest probe: the headers, and the mark and the key if there are any.
+    /// The octets of the shortest probe: its headers, and for ICMP and UDP also the mark and the
+    /// key.
     ///
     /// ```
     /// use netspurt_live::probe::ProbeKind;
@@ -124,8 +125,8 @@ impl Marks {
         }
     }
 
-    /// Returns the key of the probe that an ICMP error quotes. `Ok(None)` if the quotation is too
-    /// short to tell, and an error if it quotes a packet that is not a probe of this run.
+    /// Returns the key of the probe that an ICMP error quotes. `Ok(None)` if the quotation does not
+    /// contain the key. `Err` if the quotation shows that the packet is not a probe of this run.
     pub fn returned(&self, quoted: &[u8], ports: &[u16]) -> Result<Option<u64>, ()> {
         match self.kind {
             ProbeKind::Icmp => {
@@ -157,8 +158,8 @@ impl Marks {
         let mine = from == self.port && ports.contains(&to);
         let answers = flags.has(Flags::ACK) && (flags.has(Flags::SYN) || flags.has(Flags::RST));
         let ack = head.ack();
-        // An RST also acknowledges the octets of payload that the SYN carried. The keys are
-        // further apart than these octets.
+        // An RST also acknowledges the octets of payload that the SYN carried. Two keys differ by
+        // more than the number of these octets.
         (mine && answers).then(|| u64::from(ack.wrapping_sub(1) & !0xffff))
     }
 }
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_ack_and_an_rst_answer_an_opening() {
+    fn syn_ack_and_rst_answer_a_syn() {
         let mine = marks(ProbeKind::Tcp, false);
         let mut answer = built(ProbeKind::Tcp, false, 40);
         assert_eq!(checksum(&[&mine.pseudo_header(20), &answer]), 0);
@@ -279,7 +280,7 @@ mod tests {
             let mut reply = built(ProbeKind::Icmp, six, 100);
             reply[0] = reply_kind;
             assert_eq!(mine.answered(&reply, false, &[]), Some(0x1234_0000));
-            // The type, and each octet of the mark.
+            // These are the places of the type and of the mark's octets.
             for place in [0, 8, 9, 10, 11] {
                 let mut damaged = reply.clone();
                 damaged[place] ^= 1;
@@ -317,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn echoes_are_numbered_in_sixteen_bits_and_openings_by_their_key() {
+    fn icmp_echo_carries_its_number_and_syn_carries_its_key() {
         for (number, counted) in [(0, [0, 0]), (0x1_0203, [2, 3]), (u64::MAX, [255, 255])] {
             let mut out = Vec::new();
             marks(ProbeKind::Icmp, false).build(1, number, 0, 60, &mut out);
@@ -337,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn quoted_openings_are_identified_by_port_and_number() {
+    fn quoted_syn_is_identified_by_port_and_sequence_number() {
         let mine = marks(ProbeKind::Tcp, false);
         let quoted = built(ProbeKind::Tcp, false, 40);
         for (octets, ports, expected) in [

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_end_at_one_that_is_not_whole() {
+    fn reading_ends_at_a_truncated_attribute() {
         let two = [6, 0, 4, 0, 1, 2, 0, 0, 8, 0, 5, 0, 9, 9, 9, 9];
         let all = [(4, &[1, 2][..]), (5, &[9; 4][..])];
         assert_eq!(attributes(&two), all, "values are padded to four octets");

@@ -64,7 +64,7 @@ pub struct ProbeSocket {
 }
 
 /// The number of ports from which SYNs leave. SYNs use the ports in turn. A port is used again only
-/// after 15 other SYNs, when its last SYN is forgotten.
+/// after 15 other SYNs, so that the target can forget the last SYN from this port.
 const PORTS: usize = 16;
 
 impl ProbeSocket {
@@ -145,7 +145,7 @@ impl ProbeSocket {
         Some(u32::from_ne_bytes(value))
     }
 
-    /// Sets the hop limit of probes; `None` for the usual one.
+    /// Sets the hop limit of probes; `None` for the kernel's default.
     ///
     /// # Errors
     /// When the kernel refuses the hop limit.
@@ -160,7 +160,7 @@ impl ProbeSocket {
     pub fn key(&self, number: u64, raw_ns: u64) -> u64 {
         match self.marks.kind {
             // The upper sixteen bits count the SYNs of the run. The lower sixteen bits are zero, so
-            // that the octets of a SYN do not reach the next key.
+            // that the sequence numbers of a SYN's octets never reach the next key.
             ProbeKind::Tcp => (number.wrapping_add(u64::from(self.marks.cookie)) & 0xffff) << 16,
             ProbeKind::Icmp | ProbeKind::Udp => raw_ns,
         }
@@ -208,7 +208,7 @@ impl ProbeSocket {
                 let got = match sys::receive_stamped(&self.fd, &mut self.room, errors) {
                     Ok(Some(message)) => message,
                     Ok(None) => break,
-                    // An error of an earlier probe, which the error queue reports in full.
+                    // This error belongs to an earlier probe. The error queue reports it in full.
                     Err(error) if is_of_a_probe(&error) => continue,
                     Err(error) => return Err(error),
                 };

@@ -22,13 +22,13 @@ use super::lines::{
 use super::packet::ProbeKind;
 use crate::lateness::Lateness;
 
-/// Both clocks, `ms` milliseconds after the start of a test.
+/// The readings of both clocks, `ms` milliseconds after the start of a test.
 fn clocks(ms: u64) -> ClockReading {
     ClockReading { raw_ns: ms * 1_000_000, unix_ns: 1_000_000_000_000 + ms * 1_000_000 }
 }
 
-/// An answer with a round trip of 20 ms by the program's timestamps, and of `kernel_us` by the
-/// kernel's. `None` means that the kernel gave no timestamps.
+/// An answer with a round trip of 20 ms by the program's timestamps, and of `kernel_us`
+/// microseconds by the kernel's timestamps. `None` means that the kernel gave no timestamps.
 fn reply(kernel_us: Option<u64>) -> EchoReply {
     let sent_at = clocks(100).unix_ns;
     EchoReply {
@@ -55,7 +55,7 @@ fn the_kernels_timestamps_are_used_if_they_are_plausible() {
         assert_eq!(answer.by_kernel(), None, "{what}");
     }
     // The two clocks are read one after the other, and one of them is steered. So the kernel's
-    // round trip may be slightly longer.
+    // round trip may be slightly longer than the program's.
     assert_eq!(reply(Some(20_150)).by_kernel(), Some(20_150_000));
 }
 
@@ -291,7 +291,7 @@ fn a_new_part_begins_after_a_number_of_echo_probes() {
     let (mut book, shown) = book(Some(&place.0.join("long.jsonl")), rotation);
     for number in 1..=5 {
         book.row(&row(number, &ProbeOutcome::Lost)).unwrap();
-        // A late answer belongs to the part that is open.
+        // A late answer is written to the part that is open.
         book.stray(number, true, &reply(None)).unwrap();
     }
     let numbers = |name: &str| {

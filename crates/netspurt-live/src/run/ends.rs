@@ -40,7 +40,8 @@ pub(super) fn make_ends(
             hints: RouteHints {
                 initial_window_segs: Some(config.tcp.initial_window_segs),
                 quick_acks: config.tcp.quick_acks,
-                // An option of the socket sets the congestion control, and not the route.
+                // The route does not set the congestion control, because an option of the socket
+                // sets it.
                 congestion: None,
             },
             sysctls: sysctls(&config.tcp),

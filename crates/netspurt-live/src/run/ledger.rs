@@ -30,7 +30,7 @@ impl Ledger {
         Self { octets, ..Self::default() }
     }
 
-    /// Called when the source sent `segment`.
+    /// Records that the source sent `segment`.
     pub fn sent(&mut self, segment: &Segment) {
         let left = self.sent.take(segment).left;
         if segment.flags.has(Flags::FIN) {
@@ -52,7 +52,7 @@ impl Ledger {
         }
     }
 
-    /// Called when `segment` reached the sink.
+    /// Records that `segment` reached the sink.
     pub fn received(&mut self, segment: &Segment) {
         if segment.len == 0 {
             return;
@@ -62,7 +62,7 @@ impl Ledger {
         self.sum.duplicates += u64::from(brought == Brought::Duplicate);
     }
 
-    /// Called when `segment` reached the source at `at`.
+    /// Records that `segment` reached the source at `at`.
     pub fn answered(&mut self, at: Time, segment: &Segment) {
         if !segment.flags.has(Flags::ACK) {
             return;
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fin_behind_the_last_acknowledgment_does_not_make_it_later() {
+    fn fin_sent_after_the_last_ack_does_not_change_the_finish_time() {
         let mut ledger = Ledger::new(None);
         ledger.sent(&data(1, None));
         ledger.answered(Time::from_nanos(5), &ack(101));

@@ -1,4 +1,5 @@
-//! Live runs: carries out a scenario with ends on the kernel's TCP and fills its tables.
+//! Carries out live runs: runs a scenario that has ends on the kernel's TCP, and fills the tables
+//! of the run.
 
 mod ends;
 mod error;
@@ -56,7 +57,7 @@ pub struct Options {
     pub spin: Duration,
     /// The devices that connect the hosts to the driver.
     pub wiring: Wiring,
-    /// A function that is called from time to time with the run's time. The function returns
+    /// A function that the run calls from time to time with the run's time. The function returns
     /// whether the run continues.
     pub progress: Progress,
     /// The programs that run at the ends of the flow with `app = "programs"`.
@@ -153,7 +154,7 @@ fn with_apps<T>(
 }
 
 /// Splits the hosts into two lists: the ports, each with its end, and the namespaces. The caller
-/// must keep the namespaces, because a namespace ends with its value.
+/// must keep the namespaces, because a namespace ends when its value is dropped.
 fn apart(hosts: Vec<(EndId, KernelHost)>) -> (Vec<(EndId, PacketPort)>, Vec<Namespace>) {
     hosts.into_iter().map(|(end, host)| ((end, host.port), host.namespace)).unzip()
 }
@@ -163,7 +164,8 @@ fn counted(reports: Vec<EndReport>, hosts: &[Namespace]) -> Result<Vec<EndReport
     reports.into_iter().zip(hosts).map(|(report, host)| report.counted(host)).collect()
 }
 
-/// Sets the flag when this value is dropped, also after a panic. The flag ends the other thread.
+/// Sets the flag when this value is dropped, also after a panic. The flag ends the thread of the
+/// applications.
 struct SetOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for SetOnDrop<'_> {

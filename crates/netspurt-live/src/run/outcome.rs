@@ -53,9 +53,10 @@ pub(super) struct Outcome {
     pub(super) captured: Capturing,
     /// Whether the driver had real-time priority.
     pub(super) first: bool,
-    /// The programs, and how the first one ended.
+    /// The programs, and how the first program ended.
     pub(super) programs: Option<(Programs, Ended)>,
-    /// The connections of a population, and whether each has a row in the tables.
+    /// The tasks of a population's connections, and whether each connection has a row in the
+    /// tables.
     pub(super) visits: Option<(Vec<Task>, bool)>,
     pub(super) wiring: Wiring,
 }
@@ -131,7 +132,7 @@ impl Outcome {
         Ok(LiveRun { results, report })
     }
 
-    /// The number of flows before those of programs.
+    /// The number of flows that come before the flows of programs.
     fn own_flows(&self, watcher: &Watcher) -> usize {
         watcher.programs.as_ref().map_or(self.names.flows.len(), |programs| programs.first.index())
     }
@@ -168,7 +169,7 @@ impl Outcome {
         FlowSum { verdict, waited, ..sum }
     }
 
-    /// The sums of the connections of a population, if there is one.
+    /// The sums of the connections of a population. `None` if the run has no population.
     fn populations(&self, watcher: &Watcher) -> Option<PopulationSums> {
         let (visits, each) = self.visits.as_ref()?;
         let programs = watcher.programs.as_ref()?;
@@ -221,7 +222,7 @@ impl Outcome {
         }
     }
 
-    /// The table `connections`, if there are programs.
+    /// The table `connections`. `None` if the run has no programs, or has a population.
     fn connections(&self, watcher: &Watcher, sums: &[(EndId, FlowSum)]) -> Option<Table> {
         let programs = watcher.programs.as_ref().filter(|_| self.visits.is_none())?;
         let sum = |end: EndId| {
@@ -240,7 +241,7 @@ impl Outcome {
 
     /// Completes the sums that were computed from a flow's packets. The notes of the applications
     /// say when they wrote and finished, and how much they read. An end in the simulator has sums
-    /// of its own, which replace those from packets.
+    /// of its own, which replace the sums from packets.
     fn joined(&self, source: EndId, seen: FlowSum, [from, to]: [Option<FlowResult>; 2]) -> FlowSum {
         let notes = |end| self.notes_of(end);
         let mut sum = seen;
@@ -323,7 +324,7 @@ fn shims(verdict: Retransmissions) -> u64 {
     u64::from(verdict.sent[Cause::Shim as usize]) + u64::from(verdict.sent[Cause::Sfr as usize])
 }
 
-/// Adds the number of segments that a host's shim retransmitted. The other sums are those of the
+/// Adds the number of segments that a host's shim retransmitted. The other sums come from the
 /// host's packets.
 fn with_shims(seen: FlowSum, verdict: Retransmissions) -> FlowSum {
     let more = shims(verdict);

@@ -1,4 +1,4 @@
-//! The report on a live run besides its tables: the file `live.json`.
+//! The report on a live run. The file `live.json` in the run folder contains it.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::kernel::tcp_counters;
 use crate::lateness::{Lateness, QuantilesNs};
 use crate::sandbox::{HostPlan, Namespace, Wire, Wiring};
 
-/// The whole report. Times are in nanoseconds.
+/// The report on a live run. Times are in nanoseconds.
 #[derive(Clone, Debug, Serialize)]
 pub struct LiveReport {
     /// Whether the run is valid: no delivery was too late, this machine lost or damaged no packet,
@@ -23,7 +23,7 @@ pub struct LiveReport {
     pub valid: bool,
     /// A description of the devices that connected the hosts, as text.
     pub back_end: String,
-    /// The kind of these devices.
+    /// The kind of the devices that connected the hosts.
     pub wire: Wire,
     /// Whether the devices took many segments in one packet.
     pub offload: bool,
@@ -44,7 +44,7 @@ pub struct LiveReport {
     pub ends: Vec<EndReport>,
     /// Connections that ended with an error.
     pub failures: Vec<FlowFailure>,
-    /// The report on programs, if the run had any.
+    /// The report on programs. `None` if the run had no programs.
     pub programs: Option<ProgramsReport>,
     /// The contents of the run folder.
     #[serde(flatten)]
@@ -74,8 +74,8 @@ pub struct Replayed {
     pub drops: usize,
     /// The number of packets that were dropped or lost in the replay.
     pub drops_again: usize,
-    /// Whether the same packets were dropped or lost in both, at the same instants and on the same
-    /// links.
+    /// Whether the live run and the replay dropped or lost the same packets, at the same instants
+    /// and on the same links.
     pub same: bool,
 }
 
@@ -189,7 +189,7 @@ pub struct FlowFailure {
     pub failure: String,
 }
 
-/// The programs of a run, and how the first one ended.
+/// The programs of a run, and how the first program ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProgramsReport {
     /// The program and its arguments.
@@ -197,7 +197,7 @@ pub struct ProgramsReport {
     /// The shell command at the other end.
     pub server: Option<String>,
     /// The exit status of the program; 128 plus the signal's number if a signal ended it; 124 if
-    /// the run was over first; 125 to 127 if it never ran.
+    /// the run was over before the program ended; 125 to 127 if it never ran.
     pub status: i32,
     /// Whether the program ran at all.
     pub ran: bool,

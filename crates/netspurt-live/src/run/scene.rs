@@ -19,8 +19,8 @@ const SENDERS: usize = 4;
 /// The maximum number of queues in a scene.
 const QUEUES: usize = 6;
 
-/// A function that is called from time to time. Its arguments are the run's time, and a function
-/// that makes a scene. It returns whether the run continues.
+/// A function that a live run calls from time to time. Its arguments are the run's time, and a
+/// function that makes a scene. It returns whether the run continues.
 pub type Progress = Box<dyn FnMut(Time, &dyn Fn() -> RunScene) -> bool>;
 
 /// The state of a run at an instant.
@@ -28,9 +28,9 @@ pub type Progress = Box<dyn FnMut(Time, &dyn Fn() -> RunScene) -> bool>;
 pub struct RunScene {
     /// The time since the start of the run \[ms\].
     pub passed_ms: u64,
-    /// The first ends that send data.
+    /// Ends that send data: at most four, in the order of the flows.
     pub senders: Vec<WatchedSender>,
-    /// The first queues that have reported a state, in the order of links.
+    /// Queues that have reported a state: at most six, in the order of the links.
     pub queues: Vec<WatchedQueue>,
 }
 
@@ -51,7 +51,7 @@ pub struct WatchedSender {
     pub rto_ns: u64,
     /// The factor by which timeouts have lengthened `rto_ns`.
     pub backoff: u32,
-    /// Whether losses are being repaired.
+    /// Whether the sender repairs losses at this instant.
     pub in_recovery: bool,
 }
 

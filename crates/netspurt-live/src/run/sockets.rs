@@ -2,6 +2,6 @@
 
 use crate::kernel::FlowSocket;
 
-/// For each end, the socket that is asked about retransmissions, and whether it detects losses by
-/// time. `None` for the simulator's ends.
+/// For each end, the socket that the run asks about retransmissions, and whether the socket's TCP
+/// detects losses by time (RACK). `None` for the simulator's ends.
 pub type Sockets = Vec<Option<(FlowSocket, bool)>>;

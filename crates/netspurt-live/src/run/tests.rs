@@ -68,7 +68,7 @@ fn report(programs: Option<ProgramsReport>) -> LiveReport {
 }
 
 #[test]
-fn a_report_has_the_names_that_readers_know() {
+fn report_has_the_keys_that_its_readers_expect() {
     let json_report = serde_json::to_value(report(None)).unwrap();
     for (key, value) in [
         ("valid", json!(true)),
@@ -215,7 +215,7 @@ fn arrivals_and_deliveries_have_logical_and_real_instants() {
 }
 
 #[test]
-fn shims_have_a_table_if_one_of_them_retransmitted() {
+fn table_of_shims_exists_if_a_shim_retransmitted() {
     assert!(shims_table(&names(), &[]).is_none());
     let id = TransmissionId::of_packet(EndId::at(0), 2);
     let again = Retransmission {

@@ -1,5 +1,5 @@
 //! Computes the round trips that a source on the kernel's TCP can measure. The computation uses
-//! only the source's packets.
+//! only the packets that the source sent and received.
 
 use std::collections::HashSet;
 
@@ -17,13 +17,13 @@ pub(super) struct Trip {
     pub(super) at: Time,
     /// The source.
     pub(super) end: EndId,
-    /// When the source had sent the answered segment.
+    /// When the source sent the segment that was answered.
     pub(super) sent: Time,
 }
 
-/// Returns the round trips of sources as [`OneWay`] measures them, without ambiguous ones.
-/// `arrivals` are the packets that entered the path, and `answers` those that reached sources. Both
-/// are in the order of time.
+/// Returns the round trips of sources as [`OneWay`] measures them, without ambiguous round trips.
+/// `arrivals` are the packets that entered the path, and `answers` are the packets that reached
+/// sources. Both are in the order of time.
 pub(super) fn round_trips(arrivals: &[PacketArrival], answers: &[(Time, Segment)]) -> Vec<Trip> {
     let ends = arrivals.iter().map(|arrival| arrival.segment.source().index() + 2).max();
     let mut ways: Vec<OneWay> = Vec::new();

@@ -52,7 +52,8 @@ pub(super) fn add_visits(
     apps.add_visits(listener, server, all.collect()).map_err(refused)
 }
 
-/// The end that opens the connection numbered `number` in the order of starts.
+/// Returns the end that opens the connection `number`. Connections are numbered in the order in
+/// which they start.
 fn end(names: &Names, population: FlowId, number: u32) -> EndId {
     let flow = names.connection(population, number).expect("a live run has few connections");
     flow.end(Side::From)
@@ -61,7 +62,7 @@ fn end(names: &Names, population: FlowId, number: u32) -> EndId {
 /// Raises the limit of open descriptors to the maximum, because each connection needs two.
 fn allow_many_descriptors() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // If the kernel refuses this, the opening of a socket reports the error.
+    // If the kernel refuses this, the error appears when a socket is opened.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
@@ -72,13 +73,13 @@ pub(super) struct Visited<'a> {
     pub(super) visits: &'a [Task],
     /// The connections, in the order in which they were seen.
     pub(super) connections: &'a Connections,
-    /// The notes of the applications on each end of a connection, in the order of starts.
+    /// The notes of the applications at both ends of each connection.
     pub(super) notes: &'a [FlowNotes],
 }
 
 impl<'a> Visited<'a> {
-    /// Returns the result of each connection that has started, and of its requests. `sum` gives the
-    /// sums of what an end sent.
+    /// Returns the result of each connection that has started, and of its requests. `sum` returns
+    /// the sums of the data that an end sent.
     pub(super) fn sums(
         &self,
         sum: impl Fn(EndId) -> FlowSum,

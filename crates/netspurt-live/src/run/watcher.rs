@@ -38,8 +38,8 @@ pub(super) struct Capture {
 /// Observes a live run and records it.
 pub struct Watcher {
     pub(super) recorder: Recorder,
-    /// For each end, the ledger of what it sends. `None` if both ends of the flow are in the
-    /// simulator, if the end only receives, or if the flow is a population.
+    /// For each end, the ledger of the data that the end sends. `None` if both ends of the flow are
+    /// in the simulator, if the end only receives, or if the flow is a population.
     pub(super) ledgers: Vec<Option<Ledger>>,
     pub(super) captures: Vec<Capture>,
     /// When the run began, in nanoseconds since 1970.
@@ -48,16 +48,16 @@ pub struct Watcher {
     pub(super) sockets: Sockets,
     /// For each flow, the addresses and ports of its two ends.
     pub(super) addresses: Vec<[SocketAddr; 2]>,
-    /// The segments that reached the kernel's sources, and when each was due there.
+    /// The segments that reached the kernel's sources, and when each segment was due there.
     pub(super) answers: Vec<(Time, Segment)>,
     /// The first error in writing a capture.
     pub(super) failure: Option<io::Error>,
-    /// The observer of programs, if there are any.
+    /// The observer of programs. `None` if the run has no programs.
     pub(super) programs: Option<ProgramsWatch>,
-    /// Decides when the run of programs is over, if there are any.
+    /// Decides when a run of programs is over. `None` if the run has no programs.
     pub(super) ends: Option<ProgramsEnding>,
     pub(super) progress: Progress,
-    /// The latest reported state, for scenes.
+    /// The latest reported states, from which scenes are made.
     seen: LatestStates,
     /// The maximum number of rows that may be recorded.
     most_rows: Option<u64>,
@@ -67,7 +67,7 @@ pub struct Watcher {
 /// with fewer octets there would be too many calls.
 const CAPTURED_AT_ONCE: usize = 1 << 16;
 
-/// Creates the recorder of a run of `network`, which writes its captures into `folder`.
+/// Creates the observer of a run of `network`. The observer writes captures into `folder`.
 ///
 /// # Errors
 /// When a capture cannot be made.

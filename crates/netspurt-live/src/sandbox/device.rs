@@ -7,8 +7,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice};
 use super::error::{SandboxError, failed_at};
 use crate::sys;
 
-/// The offloads of a device. With an offload, the device does work of TCP or of the sender of
-/// packets. Each entry has the ethtool command that switches the offload.
+/// The offloads of a device. An offload is work that the device does instead of the host's TCP.
+/// Each entry has the ethtool command that switches the offload.
 const OFFLOADS: [(&str, u32); 6] = [
     ("checksums checked by the device", 0x15),
     ("checksums made by the device", 0x17),
@@ -19,8 +19,8 @@ const OFFLOADS: [(&str, u32); 6] = [
 ];
 
 /// Returns the number of the device `name`. Without `offload`, this function switches off all
-/// offloads of the device. The packets of the device are then those of a real wire. Coalescing is
-/// always switched off.
+/// offloads of the device. Then the device carries packets as a real wire does: segmented, and with
+/// checksums. Coalescing is always switched off.
 pub(super) fn device(name: &str, offload: bool) -> Result<u32, SandboxError> {
     let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
     let socket = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None)

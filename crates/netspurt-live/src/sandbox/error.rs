@@ -1,4 +1,4 @@
-//! Errors in making a sandbox or a host in it.
+//! The errors that can occur when a sandbox, or a host in it, is made.
 
 use std::io;
 
@@ -13,7 +13,7 @@ pub enum SandboxError {
         /// The likeliest reason.
         why: String,
     },
-    /// The process that started this one has ended.
+    /// The process that started this process has ended.
     #[error("the process that started this run has ended")]
     Orphaned,
     /// The kernel refuses a request inside the namespaces.

@@ -16,7 +16,7 @@ use super::port::PacketPort;
 use super::wiring::{Wire, Wiring};
 use crate::sys;
 
-/// The plan of a host of the kernel.
+/// The plan of a host that runs the kernel's TCP.
 #[derive(Clone, Debug, Default)]
 pub struct HostPlan {
     /// The address of the host.
@@ -27,14 +27,14 @@ pub struct HostPlan {
     pub mtu: u16,
     /// The settings for TCP on the route to the peer.
     pub hints: RouteHints,
-    /// Values under `/proc/sys/net/ipv4`.
+    /// The names of settings under `/proc/sys/net/ipv4`, each with its value.
     pub sysctls: Vec<(&'static str, String)>,
     /// The devices that connect the host to the run.
     pub wiring: Wiring,
 }
 
-/// A host of the kernel in a network namespace of its own. The namespace ends when this value is
-/// dropped.
+/// A host that runs the kernel's TCP, in a network namespace of its own. The namespace ends when
+/// this value is dropped.
 #[derive(Debug)]
 pub struct KernelHost {
     /// The namespace of the host.
@@ -48,7 +48,7 @@ pub struct KernelHost {
 pub struct Namespace(pub(super) File);
 
 impl Namespace {
-    /// Calls `act` in the namespace, on a thread of its own.
+    /// Calls `act` in the namespace, on a new thread.
     ///
     /// # Errors
     /// When the namespace cannot be entered.
@@ -72,7 +72,7 @@ impl KernelHost {
         })?
     }
 
-    /// Calls `act` in the host's namespace, on a thread of its own. Sockets stay in the namespace
+    /// Calls `act` in the host's namespace, on a new thread. Sockets stay in the namespace
     /// in which they were made.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl KernelHost {
     }
 }
 
-/// Calls `act` in a network namespace, on a thread of its own.
+/// Calls `act` in a network namespace, on a new thread.
 pub(super) fn within<T: Send>(
     namespace: BorrowedFd<'_>,
     act: impl FnOnce() -> T + Send,
@@ -132,8 +132,8 @@ pub(super) fn configure(plan: &HostPlan) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Makes sure that the host sends no IPv6 packets by itself. IPv6 is switched off, or it neither
-/// solicits routers nor generates addresses.
+/// Makes sure that the host sends no IPv6 packets by itself. If the host has no IPv6 address, IPv6
+/// is switched off. Otherwise the host neither solicits routers nor generates addresses.
 fn be_quiet(with_ipv6: bool) -> Result<(), SandboxError> {
     let wanted: &[(&str, &str)] = if with_ipv6 {
         // With `addr_gen_mode` 1 the kernel generates no addresses.

@@ -2,7 +2,7 @@
 //! run's own namespace has the other side of this device.
 //!
 //! All namespaces and devices belong to one process and have no name outside of it. So the kernel
-//! removes them when that process ends in any way. Nothing here touches an existing network.
+//! removes them when that process ends in any way. This module does not touch any existing network.
 
 mod device;
 mod error;
@@ -39,7 +39,8 @@ pub struct Sandbox {
 
 impl Sandbox {
     /// Moves this process into new namespaces. A process of root gets a network namespace. A
-    /// process of another user also gets a user namespace. The process must have only one thread.
+    /// process of another user also gets a user namespace, and so does a process of root that may
+    /// not create a network namespace alone. The process must have only one thread.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -81,8 +82,8 @@ impl Sandbox {
         Ok(host)
     }
 
-    /// Makes a pair of devices, one here and one in a host's `namespace`. Returns the port on the
-    /// device that is here.
+    /// Makes a pair of devices, one in the run's namespace and one in a host's `namespace`. Returns
+    /// the port on the device in the run's namespace.
     fn pair(
         &mut self,
         plan: &HostPlan,
@@ -102,7 +103,7 @@ impl Sandbox {
     }
 }
 
-/// The text before the reason why there is no TUN device.
+/// An error message begins with this text if no TUN device can be made.
 const NO_TUN: &str = "TUN, /dev/net/tun (veth devices, the default, need no node)";
 
 fn denied() -> io::Error {

@@ -12,14 +12,14 @@ const NEW_ADDRESS: u16 = libc::RTM_NEWADDR;
 const NEW_ROUTE: u16 = libc::RTM_NEWROUTE;
 const CREATE: u16 = (libc::NLM_F_CREATE | libc::NLM_F_EXCL) as u16;
 
-/// A pair of connected devices: one here, and one in another namespace.
+/// A pair of connected devices: one in the run's namespace, and one in a host's namespace.
 #[derive(Clone, Copy, Debug)]
 pub struct VethPair<'a> {
-    /// The name of the device on this side.
+    /// The name of the device in the run's namespace.
     pub device_name: &'a str,
-    /// The name of the device on the other side.
+    /// The name of the device in the host's namespace.
     pub host_device_name: &'a str,
-    /// The namespace of the device on the other side.
+    /// The host's namespace.
     pub namespace: BorrowedFd<'a>,
     /// Octets of the largest packet of both devices.
     pub mtu: u16,
@@ -80,7 +80,7 @@ impl Netlink {
         self.ask(message)
     }
 
-    /// Switches the device numbered `device` on, without resolution of addresses.
+    /// Switches on the device numbered `device`. The device does not resolve addresses with ARP.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -98,7 +98,7 @@ impl Netlink {
         // The kernel need not look for duplicates of the address, because no other host exists.
         const NO_DAD: u8 = libc::IFA_F_NODAD as u8;
         let flags = if address.is_ipv6() { NO_DAD } else { 0 };
-        // Family, length of the prefix, flags, scope.
+        // The octets are the family, the length of the prefix, the flags and the scope.
         let mut head = vec![family, bits, flags, 0];
         head.extend(device.to_ne_bytes());
         let mut message = NetlinkMessage::new(NEW_ADDRESS, CREATE, &head);
@@ -136,7 +136,7 @@ impl Netlink {
         self.ask(message)
     }
 
-    /// Sends a message and waits for the answer.
+    /// Sends a message and waits for the kernel's answer.
     fn ask(&mut self, message: NetlinkMessage) -> io::Result<()> {
         self.sent += 1;
         rustix::net::send(&self.socket, &message.finish(self.sent), SendFlags::empty())?;
@@ -151,7 +151,7 @@ impl Netlink {
     }
 }
 
-/// An address as messages have it.
+/// An address in the form that the messages to the kernel need.
 struct AddressForm {
     family: u8,
     octets: Vec<u8>,
@@ -234,7 +234,7 @@ impl NetlinkMessage {
         self.octets.resize(self.octets.len().next_multiple_of(4), 0);
     }
 
-    /// The message with its length and its number.
+    /// Returns the message after its length and its number have been filled in.
     fn finish(mut self, number: u32) -> Vec<u8> {
         let length = u32::try_from(self.octets.len()).expect("messages are short");
         self.octets[..4].copy_from_slice(&length.to_ne_bytes());
@@ -247,7 +247,7 @@ impl NetlinkMessage {
 mod tests {
     use super::*;
 
-    /// The attributes of a message: kinds, and values without padding.
+    /// Returns the attributes of a message: their kinds, and their values without padding.
     fn attributes(mut rest: &[u8]) -> Vec<(u16, Vec<u8>)> {
         let mut all = Vec::new();
         while let [a, b, c, d, ..] = *rest {
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_within_attributes_count_for_the_outer_length() {
+    fn length_of_an_attribute_includes_nested_attributes() {
         let mut message = NetlinkMessage::new(16, 0, &[]);
         message.nest(18, |message| {
             message.text(1, "veth");
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_sent_with_all_their_bits() {
+    fn prefix_length_is_the_length_of_the_address() {
         for (address, family, octets, bits) in
             [("10.0.0.9", libc::AF_INET, 4, 32), ("fd00::9", libc::AF_INET6, 16, 128)]
         {

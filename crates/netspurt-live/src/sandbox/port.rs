@@ -24,7 +24,7 @@ pub struct PacketPort {
 enum PortEnd {
     /// A packet socket that is bound to a device.
     Socket { socket: OwnedFd, device: u32 },
-    /// The file of a TUN device, and the file with the kernel's counts of it.
+    /// The file of a TUN device, and the file in which the kernel counts the device's packets.
     Tun { file: OwnedFd, counts: File },
 }
 
@@ -35,7 +35,7 @@ const ROOM: i32 = 16 << 20;
 const ETHERNET: usize = 14;
 
 impl PacketPort {
-    /// Opens a port on the device numbered `device`, which is one of a pair.
+    /// Opens a port on the device numbered `device`, which is one of a pair of veth devices.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -98,12 +98,12 @@ impl PacketPort {
         }
     }
 
-    /// The octets of a buffer that holds any packet that may arrive.
+    /// The size, in octets, of a buffer that has room for any packet that may arrive.
     pub fn room_bytes(&self) -> usize {
         if self.wiring.offload { PREFIX_BYTES_MAX + (1 << 16) } else { usize::from(self.mtu) + 64 }
     }
 
-    /// Receives waiting packets into `batch`. Returns whether more may wait.
+    /// Receives waiting packets into `batch`. Returns whether more packets may wait.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -114,15 +114,15 @@ impl PacketPort {
         }
     }
 
-    /// Returns what the kernel left to the device to do with a received packet, and the place of
-    /// its IP header.
+    /// Returns the shape of a received packet, and the place of its IP header. The shape says which
+    /// work on the packet the kernel left to the device.
     pub fn shape(&self, received: &[u8]) -> (Shape, usize) {
         let shape = if self.wiring.offload { Shape::read(received) } else { Shape::WHOLE };
         (shape, self.prefix_bytes().min(received.len()))
     }
 
-    /// Writes the octets before a packet of this `shape` with these `headers` into `prefix`.
-    /// Returns their number.
+    /// Writes into `prefix` the octets that precede a packet of this `shape` with these `headers`.
+    /// Returns the number of these octets.
     pub fn write_prefix(
         &self,
         shape: Shape,
@@ -139,7 +139,7 @@ impl PacketPort {
             let kind: [u8; 2] = if six { [0x86, 0xdd] } else { [8, 0] };
             let ethernet = &mut prefix[VIRTIO_BYTES..];
             ethernet[..6].copy_from_slice(&sys::HOST_STATION);
-            // The sender's address differs only in the last octet.
+            // The source address differs from the host's address only in the last octet.
             ethernet[6..12].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
             ethernet[12..14].copy_from_slice(&kind);
         }
@@ -149,7 +149,7 @@ impl PacketPort {
     /// Sends packets. Returns how many the kernel accepted.
     ///
     /// # Errors
-    /// When the kernel accepted none.
+    /// When the kernel accepted no packet.
     pub fn send(&self, outbox: &mut Outbox, packets: &[OutgoingPacket<'_>]) -> io::Result<usize> {
         match &self.end {
             PortEnd::Socket { socket, device } => outbox.send(socket.as_fd(), *device, packets),
@@ -167,7 +167,7 @@ impl PacketPort {
             PortEnd::Socket { socket, .. } => socket,
             PortEnd::Tun { counts, .. } => return dropped(counts),
         };
-        // `struct tpacket_stats`: packets, drops.
+        // The kernel writes a `struct tpacket_stats`: the numbers of packets and of drops.
         let mut counts = [0; 8];
         let (level, name) = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
         sys::read_option(socket.as_fd(), level, name, &mut counts)?;
@@ -179,7 +179,7 @@ impl PacketPort {
 #[cfg(test)]
 impl PacketPort {
     /// Creates a port whose packets are the datagrams of a socket pair, and returns it with the
-    /// other socket. `table` stands for the kernel's counts of devices.
+    /// other socket. The port reads `table` in place of the kernel's table of devices.
     pub(crate) fn paired(
         wiring: Wiring,
         mtu: u16,
@@ -194,15 +194,15 @@ impl PacketPort {
     }
 }
 
-/// The number of packets that a host's only device dropped because it was full, from the kernel's
-/// table of devices.
+/// Reads from the kernel's table of devices how many packets the host's only device dropped because
+/// it was full.
 fn dropped(counts: &File) -> io::Result<u32> {
     let mut text = [0; 4096];
     let length = counts.read_at(&mut text, 0)?;
     let text = String::from_utf8_lossy(&text[..length]).into_owned();
     let line = text.lines().find_map(|line| line.trim().strip_prefix("eth0:"));
     // The line has eight numbers on received packets, then octets, packets, errors and drops of
-    // sent ones.
+    // sent packets.
     let count = line.and_then(|line| line.split_whitespace().nth(11));
     count.and_then(|count| count.parse().ok()).ok_or_else(|| io::Error::other("no counts of eth0"))
 }
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_that_found_a_device_full_are_read_from_the_table_of_devices() {
+    fn drops_by_a_full_device_are_read_from_the_table_of_devices() {
         const HEAD: &str = "Inter-|   Receive      |  Transmit\n face |bytes    packets\n";
         for (row, missed) in [
             ("  eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n", Some(12)),

@@ -14,7 +14,7 @@ pub enum Wire {
 }
 
 impl Wire {
-    /// The name in options.
+    /// The name of this kind of device in options.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Veth => "veth",
@@ -22,7 +22,7 @@ impl Wire {
         }
     }
 
-    /// The kind of device that options call `name`. `None` if there is none.
+    /// The kind of device that options call `name`. `None` if there is no such kind.
     ///
     /// ```
     /// use netspurt_live::sandbox::Wire;
@@ -37,14 +37,14 @@ impl Wire {
 /// How hosts are connected to the driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wiring {
-    /// The devices.
+    /// The kind of the devices.
     pub wire: Wire,
     /// Whether devices take packets unsegmented and without checksums, as network cards do.
     pub offload: bool,
 }
 
 impl Wiring {
-    /// A description as text.
+    /// Describes the devices in words.
     pub fn description(self) -> String {
         let devices = match self.wire {
             Wire::Veth => "veth + AF_PACKET",

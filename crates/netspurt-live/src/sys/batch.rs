@@ -5,7 +5,7 @@ use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
-/// Packets in a batch.
+/// The maximum number of packets in a batch.
 pub const BATCH: usize = 64;
 
 /// Octets for the control message of a packet: a timestamp with its header.
@@ -20,7 +20,8 @@ struct BatchControl([u8; CONTROL_BYTES]);
 pub struct Batch {
     rooms: Vec<Vec<u8>>,
     controls: Vec<BatchControl>,
-    /// Pointers into `rooms` and `controls`, whose memory does not move.
+    /// `places` points into `rooms`, and `messages` points into `places` and `controls`. The memory
+    /// of all of them does not move.
     places: Vec<libc::iovec>,
     messages: Vec<libc::mmsghdr>,
     /// The length and the timestamp of each received packet.

@@ -1,8 +1,8 @@
 //! System calls without a safe wrapper: the only `unsafe` code of this crate.
 //!
-//! Each function here is safe to call. The types of its arguments guarantee that they are valid.
-//! The memory that the kernel uses exists until the call ends. The result is read only up to the
-//! length that the kernel wrote.
+//! Each function here is safe to call. The types of its arguments guarantee that the arguments are
+//! valid. The memory that the kernel uses exists until the call ends. The result is read only up to
+//! the length that the kernel wrote.
 
 #![expect(unsafe_code, reason = "system calls without a safe wrapper")]
 
@@ -25,11 +25,11 @@ pub use tun::{TUN_NODE, open_tun};
 /// The kinds of new namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unshared {
-    /// Network devices, addresses, routes and sockets.
+    /// A namespace of network devices, addresses, routes and sockets.
     Network,
     /// The namespace of [`Network`](Self::Network), owned by a new user namespace.
     UserAndNetwork,
-    /// Mounts, and the processes that are created afterwards.
+    /// A namespace of mounts, and a namespace of the processes that are created afterwards.
     ProcessesAndMounts,
 }
 
@@ -96,7 +96,7 @@ pub fn end(status: i32) -> ! {
 }
 
 /// Sets whether this process ignores the terminal's keys that interrupt, quit or stop programs.
-/// Processes that it starts inherit the setting.
+/// Processes that this process starts inherit the setting.
 pub fn ignore_terminal_keys(leave: bool) {
     let what = if leave { libc::SIG_IGN } else { libc::SIG_DFL };
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP] {
@@ -109,7 +109,7 @@ pub fn ignore_terminal_keys(leave: bool) {
 /// resolved. TCP accepts no packets to the broadcast address, so the device needs its own address.
 pub const HOST_STATION: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
-/// The address of the other side of a device, for packet sockets.
+/// Makes the address with which packet sockets name a device and the host behind it.
 fn device_address(device: u32, protocol: u16) -> libc::sockaddr_ll {
     let mut sll_addr = [0; 8];
     sll_addr[..6].copy_from_slice(&HOST_STATION);
@@ -149,7 +149,7 @@ fn about(name: &str) -> io::Result<libc::ifreq> {
     Ok(request)
 }
 
-/// Sets the octets of the largest packet of a network device.
+/// Sets the MTU of a network device: the octets of its largest packet.
 ///
 /// # Errors
 /// When the kernel refuses, or the name is too long.
@@ -160,7 +160,7 @@ pub fn set_mtu(fd: BorrowedFd<'_>, device: &str, mtu: u16) -> io::Result<()> {
     checked(unsafe { libc::ioctl(fd.as_raw_fd(), libc::SIOCSIFMTU as _, &raw mut request) })
 }
 
-/// Sets a value of a network device through the old ethtool interface, as `command` names it.
+/// Sets a value of a network device through the old ethtool interface. `command` names the value.
 ///
 /// # Errors
 /// When the kernel refuses, or the name is too long.
@@ -185,7 +185,7 @@ pub fn set_device_value(
 }
 
 /// Gives the calling thread a real-time priority (`SCHED_FIFO`), so that it runs before all threads
-/// without one.
+/// without a real-time priority.
 ///
 /// # Errors
 /// When that is not allowed.
@@ -198,14 +198,15 @@ pub fn set_real_time(priority: i32) -> io::Result<()> {
     }
 }
 
-/// Creates and closes a BPF map, to test whether the calling process may do so.
+/// Creates and closes a BPF map, to test whether the calling process may create BPF maps.
 ///
 /// # Errors
 /// When this is not allowed, or the kernel has no BPF.
 pub fn try_bpf() -> io::Result<()> {
     const MAKE_MAP: libc::c_int = 0;
     const ARRAY: u32 = 2;
-    // Kind, octets of a key and of a value, entries, flags: the beginning of `union bpf_attr`.
+    // The beginning of `union bpf_attr`: the kind of the map, the octets of a key and of a value,
+    // the number of entries, and the flags.
     let asked: [u32; 5] = [ARRAY, 4, 4, 1, 0];
     // SAFETY: `asked` outlives the call, which reads the given number of octets.
     let fd =

@@ -1,4 +1,5 @@
-//! Sends many packets in one call (`sendmmsg`), each from several pieces of memory.
+//! Sends many packets in one call (`sendmmsg`). Each packet may consist of several pieces of
+//! memory.
 
 use std::io;
 use std::mem;
@@ -65,7 +66,7 @@ impl Outbox {
             let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
             message.msg_hdr.msg_name = to.cast_mut().cast();
             message.msg_hdr.msg_namelen = mem::size_of_val(&self.link_addresses[0]) as u32;
-            // The kernel is fastest with one piece.
+            // The kernel is fastest if a packet is in one piece, so empty pieces are left out.
             let (first, count) = match (packet.prefix.is_empty(), packet.body.is_empty()) {
                 (true, true) => (1, 1),
                 (false, true) => (0, 2),
@@ -84,7 +85,8 @@ impl Outbox {
         usize::try_from(count).map_err(|_| io::Error::last_os_error())
     }
 
-    /// Writes packets to a device that accepts one packet per call. Returns how many it accepted.
+    /// Writes packets to a device that accepts one packet per call. Returns how many packets the
+    /// device accepted.
     ///
     /// # Errors
     /// When the kernel accepts no packet.

@@ -1,5 +1,5 @@
-//! Datagrams with kernel timestamps: of their transmission, which the socket's error queue reports,
-//! and of their arrival.
+//! Receives datagrams with the kernel's timestamps. The kernel stamps a datagram when it arrives.
+//! The socket's error queue reports when a datagram left.
 
 use std::io;
 use std::mem;
@@ -15,13 +15,14 @@ const CONTROL_BYTES: usize = 512;
 /// One datagram, or what the error queue reports on a datagram that was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct StampedDatagram<'a> {
-    /// The datagram's octets; only the first ones if it failed.
+    /// The datagram's octets. If the error queue reports that the datagram failed, these are only
+    /// its first octets.
     pub bytes: &'a [u8],
     /// The kernel's timestamp, in nanoseconds since 1970.
     pub unix_ns: Option<u64>,
     /// The hop limit that was left when the datagram arrived.
     pub hops_left: Option<u8>,
-    /// The report of the error queue, if there is one.
+    /// The report of the error queue; `None` for a datagram that was received.
     pub trouble: Option<Trouble>,
 }
 
@@ -45,7 +46,7 @@ pub enum Trouble {
 }
 
 /// Makes the kernel add software timestamps to every datagram that a socket sends or receives, and
-/// number the sent ones from 0.
+/// number the sent datagrams from 0.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -66,8 +67,8 @@ pub fn stamp_datagrams(fd: BorrowedFd<'_>) -> io::Result<()> {
 #[repr(C, align(8))]
 struct StampControl([u8; CONTROL_BYTES]);
 
-/// Receives one waiting datagram, or with `errors` one entry of the error queue. `None` if nothing
-/// waits.
+/// Receives one waiting datagram, or, if `errors` is true, one entry of the error queue. `None` if
+/// nothing waits.
 ///
 /// # Errors
 /// When the kernel refuses, or reports an error of the socket.
@@ -123,7 +124,7 @@ fn control_of(header: &libc::msghdr) -> ErrorReport {
             let data = libc::CMSG_DATA(at);
             let length = (*at).cmsg_len as usize - libc::CMSG_LEN(0) as usize;
             match ((*at).cmsg_level, (*at).cmsg_type) {
-                // The message has three times. The first is the software timestamp.
+                // The message has three timestamps. The first is the software timestamp.
                 (libc::SOL_SOCKET, libc::SO_TIMESTAMPING)
                     if length >= mem::size_of::<libc::timespec>() =>
                 {
@@ -173,14 +174,16 @@ fn address(octets: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// A time in nanoseconds. Zero means that there is none.
+/// Converts a time into nanoseconds. `None` if the time is zero, because the kernel then has no
+/// timestamp.
 fn nanoseconds(time: libc::timespec) -> Option<u64> {
     let seconds = u64::try_from(time.tv_sec).ok()?;
     let nanos = seconds.checked_mul(1_000_000_000)? + u64::try_from(time.tv_nsec).ok()?;
     (nanos > 0).then_some(nanos)
 }
 
-/// Sets an option of IPv4 or of IPv6, by the socket's family.
+/// Sets an option of IPv4, or of IPv6 if `six` is true. `name` has the option's number in IPv4 and
+/// in IPv6.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -195,7 +198,7 @@ pub fn set_ip_option(fd: impl AsFd, six: bool, name: (i32, i32), value: i32) -> 
 /// When the kernel refuses.
 pub fn only_icmp6(fd: impl AsFd, kind: u8) -> io::Result<()> {
     const ICMP6_FILTER: i32 = 1;
-    // One bit for each kind; a set bit blocks the kind.
+    // The filter has one bit for each kind. A set bit blocks the kind.
     let mut filter = [u32::MAX; 8];
     filter[usize::from(kind >> 5)] &= !(1 << (kind & 31));
     let length = mem::size_of_val(&filter) as libc::socklen_t;

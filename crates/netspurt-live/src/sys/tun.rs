@@ -1,5 +1,5 @@
-//! TUN devices. The program reads from a file the packets that the kernel routes to the device. The
-//! kernel receives the packets that the program writes to the file.
+//! Opens TUN devices. The program reads from a file the packets that the kernel routes to the
+//! device. The kernel receives the packets that the program writes to the file.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -13,7 +13,7 @@ pub const TUN_NODE: &str = "/dev/net/tun";
 const QUEUE: libc::c_int = 16_384;
 
 /// Creates a TUN device `name` in the calling thread's network namespace. With `offload`, a
-/// `virtio_net_hdr` precedes each packet, and packets are unsegmented and without checksums.
+/// `virtio_net_hdr` precedes each packet, and packets may be unsegmented and without checksums.
 ///
 /// # Errors
 /// When the device node cannot be opened, or the kernel refuses the device.

@@ -137,7 +137,7 @@ fn conversation(opener: Side) -> Connections {
 }
 
 #[test]
-fn the_instants_of_a_conversation_are_assigned_from_the_end_that_opened_it() {
+fn either_side_may_open_a_connection_and_has_the_same_columns() {
     for opener in Side::BOTH {
         let all = conversation(opener);
         let table = connections_table("web", &all, &[[[2000, 300], [0, 1]]]);

@@ -71,7 +71,8 @@ fn a_gate_without_a_timer_never_retransmits() {
     assert!(gate.retransmissions().is_empty());
 }
 
-/// RFC 6298 §2.2: after the first sample the RTO is three round trips, here of 20 ms.
+/// RFC 6298 §2.2: after the first sample the RTO is three round trips. Here the round trip is 20
+/// ms, so the RTO is 60 ms.
 #[test]
 fn a_timer_at_the_edge_retransmits_unacknowledged_data_when_it_expires() {
     let mut gate = opened("rfc6298:min=1ms");
@@ -128,7 +129,7 @@ fn a_packet_of_the_host_at_the_instant_of_a_timeout_goes_first() {
 }
 
 #[test]
-fn a_timeout_before_the_hosts_next_packet_goes_before_it() {
+fn retransmission_due_before_the_hosts_packet_leaves_before_it() {
     let mut gate = opened("rfc6298:min=1ms");
     gate.enter(ms(30), data(0));
     gate.enter(ms(91), data(1));

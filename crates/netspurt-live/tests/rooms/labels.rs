@@ -15,7 +15,7 @@ use super::common::{packet, packet_between};
 const HERE: EndId = EndId::at(0);
 const THERE: EndId = EndId::at(1);
 
-/// Labels of a connection whose two SYNs had these numbers.
+/// Labels of a connection whose two SYNs had these sequence numbers.
 fn opened(mine: u32, theirs: u32) -> Labels {
     let mut labels = Labels::new();
     let syn = Segment { seq: mine, flags: Flags::SYN, ..Segment::default() };
@@ -350,7 +350,7 @@ fn a_keep_alive_without_octets_is_not_a_retransmission() {
 }
 
 #[test]
-fn octets_are_counted_on_past_the_wrap_of_their_numbers() {
+fn octets_are_counted_past_the_wrap_of_sequence_numbers() {
     let isn = 12_345_u32;
     let mut labels = opened(isn, 1);
     let at = |octet: u64| {

@@ -121,7 +121,7 @@ fn sequence_numbers_go_on_past_their_wrap() {
 }
 
 #[test]
-fn shim_timers_count_only_as_retransmissions() {
+fn retransmissions_of_a_shim_do_not_count_as_timeouts() {
     let mut ledger = Ledger::new(None);
     (0..3).for_each(|number| ledger.sent(&data(number)));
     ledger.sent(&retransmission(0, Cause::Shim));

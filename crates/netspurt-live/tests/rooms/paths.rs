@@ -37,7 +37,7 @@ profile  = "reno-2005"
 
 fn silent(_event: &Event<Segment>) {}
 
-/// The packets that leave a path within 100 s after these packets have entered it.
+/// Lets the packets `arrivals` enter a path. Returns the packets that leave the path within 100 s.
 fn through(path: &mut Path, arrivals: &[(Time, Segment)]) -> Vec<Departure> {
     let mut departures = Vec::new();
     for (at, segment) in arrivals {
@@ -264,7 +264,7 @@ fn a_duplicating_link_delivers_a_packet_twice() {
     assert_eq!(ids[0], ids[1], "the same transmission");
 }
 
-/// A network of one flow between nodes `a` and `b`, with these lines.
+/// A network of one flow between nodes `a` and `b`. `flow` has further lines of the flow's table.
 fn network_of(flow: &str) -> Network {
     let text = format!(
         r#"
@@ -328,7 +328,7 @@ fn packets_of_each_connection_of_programs_leave_with_their_flow() {
 }
 
 #[test]
-fn replays_end_at_their_stop_or_their_last_arrival() {
+fn replay_ends_at_the_later_of_its_stop_and_its_last_arrival() {
     const LINK: &str = r#"queue = "3 packets""#;
     let burst: Vec<PacketArrival> = (0..10)
         .map(|number| PacketArrival { at: ms(50), stamped: ms(1), segment: data(number) })

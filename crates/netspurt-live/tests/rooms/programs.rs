@@ -12,12 +12,12 @@ use netspurt_live::offload::Shape;
 
 use super::common::{ms, packet_between};
 
-/// The first flow of programs, for packets that belong to no connection.
+/// The first flow of programs. Packets that belong to no connection have this flow.
 const FIRST: FlowId = FlowId(3);
 const SYN_ACK: Flags = Flags(Flags::SYN.0 | Flags::ACK.0);
 
-/// An observer of programs with at most `most` connections, and its labels. The kernels report
-/// nothing.
+/// An observer of programs with at most `most` connections, and the labels that it uses. The
+/// kernels report nothing.
 fn watched(most: usize) -> (ProgramsWatch, Labels) {
     let addresses = ["10.0.0.1", "10.0.0.2"].map(|address| address.parse().unwrap());
     let labels = Labels::new().foreign_from(Some(FIRST));
@@ -134,7 +134,7 @@ fn only_flows_behind_the_first_flow_of_programs_are_connections() {
 }
 
 #[test]
-fn a_connection_starts_at_the_reported_time_and_grows_by_deliveries() {
+fn a_delivery_makes_a_connection_recently_active() {
     let mut all = watched(2);
     all.0.advance_clock(ms(40));
     let syn = one(&mut all, Side::From, 4000, with(7, 0, Flags::SYN));
@@ -158,7 +158,7 @@ fn ending() -> (ProgramsEnding, File) {
 }
 
 #[test]
-fn a_run_ends_after_its_first_program_when_packets_have_arrived() {
+fn run_ends_300_ms_after_its_first_program() {
     let (mut ending, mut init) = ending();
     for at in [0, 10, 5000] {
         assert!(!ending.over(ms(at)), "the program runs at {at} ms");

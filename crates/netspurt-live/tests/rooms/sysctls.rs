@@ -6,12 +6,13 @@ use netspurt::plan::{KernelProfile, KernelTcp};
 use netspurt::units::Duration;
 use netspurt_live::kernel::sysctls;
 
-/// The values that this kernel knows, by their names.
+/// Returns the values of the settings that this kernel has. The keys are the names of the settings.
 fn values(tcp: &KernelTcp) -> BTreeMap<&'static str, String> {
     sysctls(tcp).into_iter().collect()
 }
 
-/// Checks values. Values of names that this kernel does not have are left out, as in a run.
+/// Checks that settings have the expected values. Settings that this kernel does not have are not
+/// checked, because a run does not set them either.
 fn check(tcp: &KernelTcp, expected: &[(&str, &str)]) {
     let values = values(tcp);
     for (name, value) in expected {
@@ -92,7 +93,7 @@ fn a_switch_changes_its_value_and_no_other() {
             KernelTcp { window_scaling: false, ..base },
             &["tcp_moderate_rcvbuf", "tcp_window_scaling"],
         ),
-        // These settings are set on routes and sockets, and change no sysctl.
+        // These switches set options of routes and sockets, and change no sysctl.
         (KernelTcp { nagle: false, quick_acks: true, initial_window_segs: 3, ..base }, &[]),
     ] {
         let (before, after) = (values(&base), values(&tcp));

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use netspurt::record::{Table, read_table};
 use serde_json::{Value, json};
 
-/// The program of workers.
+/// The program whose processes carry out live runs.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_netspurt-live");
 
 /// A folder that is removed at the end of the test.
@@ -67,8 +67,9 @@ pub fn order(scenario: &str, folder: &Path) -> Value {
     })
 }
 
-/// Starts a run by an order, as the user numbered `user` if it is given. The file with the order is
-/// in the run's folder. So the argument of the process distinguishes this run from others.
+/// Starts the run that `order` describes. If `user` is given, the process belongs to the user with
+/// this number. The file with the order is in the run's folder. So the argument of the process
+/// distinguishes this run from others.
 pub fn start_by(order: &Value, folder: &Path, user: Option<u32>) -> Child {
     let file = folder.join("order");
     fs::write(&file, order.to_string()).unwrap();
@@ -107,7 +108,7 @@ pub fn start_programs(
 
 /// How late a sleeping thread may wake up on a machine that counts as in time.
 const ALLOWED: Duration = Duration::from_millis(1);
-/// How often a test of real time is tried.
+/// How many times a test of real time is tried.
 const TRIES: usize = 5;
 
 /// Runs a test that is valid only while the machine is in time. During the test, a thread sleeps
@@ -133,7 +134,8 @@ pub fn real_time(test: impl Fn()) {
     eprintln!("SKIPPED: the machine was too late {TRIES} times, by up to {worst:?}");
 }
 
-/// The longest time by which a sleep was too long before `over` was set.
+/// Sleeps again and again until `over` is set. Returns the longest time by which a sleep was too
+/// long.
 #[allow(clippy::disallowed_methods, reason = "the test asks how late the machine is")]
 fn oversleep(over: &AtomicBool) -> Duration {
     let (span, mut worst) = (Duration::from_millis(2), Duration::ZERO);
@@ -145,7 +147,8 @@ fn oversleep(over: &AtomicBool) -> Duration {
     worst
 }
 
-/// Whether a program exists on this machine. If it does not, prints this as the reason of a skip.
+/// Whether a program exists on this machine. If it does not, this function prints that the test is
+/// skipped for this reason.
 pub fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     if !found {
@@ -154,8 +157,8 @@ pub fn has(program: &str) -> bool {
     found
 }
 
-/// Waits for a run. If the machine gives this user no namespaces or no TUN devices, prints this as
-/// the reason of a skip and returns `None`.
+/// Waits for a run. If the machine gives this user no namespaces or no TUN devices, this function
+/// prints that the test is skipped for this reason, and returns `None`.
 pub fn finish(child: Child) -> Option<()> {
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();

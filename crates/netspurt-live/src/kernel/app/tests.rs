@@ -42,7 +42,8 @@ fn pair() -> (OwnedFd, UnixStream) {
     (own.into(), peer)
 }
 
-/// The application of end 0 whose connection is about to be open, and the other end.
+/// Returns the application of end 0, whose connection is about to open, and the other end of its
+/// socket.
 fn source(task: Task) -> (ContentSource, UnixStream) {
     let (own, peer) = pair();
     let socket = FlowSocket::default();
@@ -54,7 +55,8 @@ fn source(task: Task) -> (ContentSource, UnixStream) {
     (source, peer)
 }
 
-/// The application of end 1 with a connection that it has accepted, and the other end.
+/// Returns the application of end 1, which has accepted its connection, and the other end of its
+/// socket.
 fn sink(task: Task) -> (Sink, UnixStream) {
     let ((own, peer), (listener, _)) = (pair(), pair());
     let accepted = FlowSocket::default();

@@ -34,8 +34,8 @@ capture = false
     Scenario::parse("here", text).unwrap()
 }
 
-/// Eight packets of 1000 octets at the same time, later retransmissions of those that the queue
-/// drops, and an ACK of all packets.
+/// Eight packets of 1000 octets at the same time, later retransmissions of the four packets that
+/// the queue drops, and an ACK of all packets.
 fn arrivals() -> Vec<PacketArrival> {
     let arrival = |at: u64, number: u64, seq: u32, cause: Option<Cause>| {
         let id = TransmissionId::of_packet(EndId::at(0), number);
@@ -63,7 +63,8 @@ fn arrivals() -> Vec<PacketArrival> {
     first.chain(again).chain([last]).collect()
 }
 
-/// The outcome of these arrivals. Each delivery comes `late` after it was due.
+/// The outcome of a run with the packets of [`arrivals`]. Each delivery comes `late` after it was
+/// due.
 fn outcome(late: Duration) -> (Outcome, Watcher) {
     let network = scenario().network();
     let (names, wanted, ends) = (network.names.clone(), network.wanted, network.ends.len());
@@ -110,7 +111,7 @@ fn outcome(late: Duration) -> (Outcome, Watcher) {
 
 const BUDGET: Duration = Duration::from_millis(5);
 
-/// Applies `change` to the outcome of these arrivals, and returns the run that has ended.
+/// Applies `change` to the result of [`outcome`], and returns the run that has ended.
 fn ended(late: Duration, change: impl FnOnce(&mut Outcome)) -> LiveRun {
     let (mut outcome, watcher) = outcome(late);
     change(&mut outcome);
@@ -133,7 +134,7 @@ fn the_sums_of_a_transfer_come_from_its_packets_and_its_applications() {
     ] {
         assert_eq!(column(flows, name), [value], "{name}");
     }
-    // 40 octets at 1 Mbit/s, and the delay.
+    // The ACK enters at 900 ms. Its 40 octets take 0.32 ms at 1 Mbit/s, and the delay is 10 ms.
     assert_eq!(column(flows, "finished_ns"), [910_320_000]);
     assert_eq!(run.results.table("drops").unwrap().rows(), 4);
     assert_eq!(run.results.table("arrivals").unwrap().rows(), 13);

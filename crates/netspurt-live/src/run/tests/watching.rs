@@ -23,7 +23,7 @@ use crate::run::watcher::{Watcher, watcher};
 use crate::run::{RunScene, WatchedQueue, WatchedSender};
 
 /// Flow 0 is a transfer of the kernel's TCP, flow 1 has requests of the kernel's TCP, and flow 2 is
-/// the simulator's.
+/// a transfer in the simulator.
 fn network(record: &str) -> Network {
     let text = format!(
         r#"
@@ -76,7 +76,7 @@ impl Drop for Place {
     }
 }
 
-/// An observer. The sockets of the ends `asked` do not exist yet.
+/// Makes an observer that asks the sockets of the ends `asked`. These sockets do not exist yet.
 fn observer(asked: &[usize]) -> Watcher {
     let mut sockets: Sockets = vec![None; 6];
     asked.iter().for_each(|end| sockets[*end] = Some((OnceLock::new().into(), false)));
@@ -84,7 +84,7 @@ fn observer(asked: &[usize]) -> Watcher {
     watcher(&network(NONE), &place.0, sockets, Box::new(|_, _| true)).unwrap()
 }
 
-/// A packet between the sockets of a flow as the kernel sends it.
+/// Makes the octets of a packet that the host on `side` of a flow sends.
 fn packet(watcher: &Watcher, flow: usize, side: Side, segment: Segment) -> Vec<u8> {
     let ends = watcher.addresses[flow];
     let (source, destination) = (ends[side.index()], ends[side.peer().index()]);
@@ -98,7 +98,7 @@ fn with(seq: u32, len: u16, flags: Flags) -> Segment {
     Segment { seq, len, flags, ..Segment::default() }
 }
 
-/// The one table of that name.
+/// Returns the table with this name.
 fn table(watcher: Watcher, name: &str) -> Table {
     watcher.recorder.finish(&[]).into_iter().find(|table| table.name == name).unwrap()
 }
@@ -217,7 +217,7 @@ fn a_timer_has_fired_when_the_kernel_counts_another_timeout_of_that_end() {
         poll(2, 0, info(1, 1, 20)),
         poll(3, 2, info(1, 40, 20)),
         poll(4, 0, info(1, 1, 20)),
-        // If the kernel counts only the timeouts of one repair, the count falls after it.
+        // If the kernel counts only the timeouts of one repair, the count falls after this repair.
         poll(5, 0, info(0, 0, 20)),
         poll(6, 0, info(3, 3, 20)),
     ]);
@@ -235,7 +235,7 @@ fn a_timer_has_fired_when_the_kernel_counts_another_timeout_of_that_end() {
 }
 
 #[test]
-fn packets_of_the_simulators_have_the_addresses_of_their_flow_and_its_octets() {
+fn simulated_packets_have_the_addresses_and_octets_of_their_flow() {
     let mut watcher = observer(&[]);
     for (end, seq, len) in [(4, 1, 900), (5, 501, 100), (4, 0, 0)] {
         let end = EndId::at(end);
@@ -255,7 +255,7 @@ fn packets_of_the_simulators_have_the_addresses_of_their_flow_and_its_octets() {
 }
 
 #[test]
-fn a_capture_is_a_file_of_its_node_that_is_never_written_over() {
+fn capture_has_the_packets_of_its_node_and_is_not_overwritten() {
     let place = Place::new();
     let network = network(CAPTURES);
     let make = || watcher(&network, &place.0, vec![None; 6], Box::new(|_, _| true));
@@ -281,7 +281,7 @@ fn a_capture_is_a_file_of_its_node_that_is_never_written_over() {
 }
 
 #[test]
-fn a_run_continues_until_its_owner_stops_it() {
+fn run_continues_until_progress_returns_false() {
     let place = Place::new();
     let progress = Box::new(|now, _: &dyn Fn() -> RunScene| now < ms(50));
     let mut watcher = watcher(&network(NONE), &place.0, vec![None; 6], progress).unwrap();
