@@ -1,4 +1,4 @@
-"""Causes of retransmissions, and the cause with which a repair began."""
+"""Names the causes of retransmissions, and finds the cause that started a go-back-N."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ WORDS = {
 #: contain the first line with one of these texts.
 SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS = "would have saved", "several timeouts followed each other"
 
-#: Causes that repair the same losses after the same acknowledgments. The sender's configuration
-#: decides between these causes, and a capture does not show the configuration. So these causes have
-#: one confidence.
+#: Causes that look alike in a capture, because the same ACKs lead to the same retransmissions. Only
+#: the sender's configuration decides between these causes, and a capture does not show it. So the
+#: three causes share one confidence.
 SEEN_IN_ACKS = ("fast", "sack-recovery", "rack")
 SEEN = "loss seen in ACKs"
 

@@ -205,7 +205,8 @@ def of_run(run: Run) -> Connections:
     The numbers of packets, retransmissions and timeouts come from the table `flows`. The handshake,
     the longest idle time and the throughput come from the packets at a spied node. This is the node
     that receives the most data, or the first spied node by name if that node was not spied. Without
-    a spied node these values are not known. Later round trips are the sender's samples.
+    a spied node these values are not known. The mean and the longest round trip come from the
+    sender's samples.
 
     Raises
     ------

@@ -37,7 +37,7 @@ class QueueScene:
 class Scene:
     """The state of a live run at an instant: some of its senders and of its queues.
 
-    `passed_ms` is the time since its start.
+    `passed_ms` is the time since the start of the run.
     """
 
     passed_ms: int

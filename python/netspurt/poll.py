@@ -227,7 +227,7 @@ def settled(catalogue: Catalogue) -> list[Site]:
 
 
 class _Fixed(http.client.HTTPConnection):
-    """An HTTP connection to a given address, whatever the name of the host is."""
+    """An HTTP connection to the address of a site; the host's name is not resolved again."""
 
     def __init__(self, site: Site, timeout: float) -> None:
         super().__init__(site.host, site.port, timeout=timeout)

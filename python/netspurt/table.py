@@ -97,8 +97,8 @@ class Table(Mapping[str, NDArray[Any]]):
     If pyarrow is installed, all libraries that read Arrow accept a table: pandas, polars, duckdb
     and others, for example with `pandas.DataFrame.from_arrow(table)`.
     `table["rtt_ns"]` is a column: whole numbers, booleans, or texts. If some values do not exist,
-    such as the end of an endless flow, it is a masked array. Names end in the unit; `seconds`
-    returns a column that ends in `_ns` as floats.
+    such as the end of an endless flow, it is a masked array. The names of columns end in the unit;
+    `seconds` returns a column that ends in `_ns` as floats.
 
     Examples
     --------

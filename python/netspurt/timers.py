@@ -60,8 +60,8 @@ class Algorithm:
     probes, answered, lost, spurious
         The number of probes, and their outcomes.
     lost_before
-        The number of lost probes that left before any delay was known. Their waits are the initial
-        timer.
+        The number of lost probes that left before any delay was known. Each of them waits for the
+        initial timer.
     good, waited, spurious_time
         RFC 889's sums: all delays; the waits for lost probes, except those that `lost_before`
         counts; the delays of the probes that were retransmitted spuriously, counted a second time.
@@ -162,7 +162,7 @@ class Replay:
     algorithms
         The results of each algorithm, in the order given.
     block
-        Probes per block of the resamples for the intervals.
+        The number of probes in a block of the resamples. The resamples give the intervals.
     resamples
         The sums of all algorithms, resampled; `netspurt.analysis.replayed.Tally` reads them.
     seed
@@ -242,7 +242,8 @@ class Replay:
     def front(self) -> list[Algorithm]:
         """Return the Pareto front of spurious retransmissions and mean timers.
 
-        No other estimator is at least as good as one of the front in both, and better in one.
+        An estimator is on the front unless another one is at least as good in both values and
+        better in one of them.
         """
 
         def beaten(algorithm: Algorithm) -> bool:
@@ -313,7 +314,7 @@ class Replay:
 
 @dataclass(frozen=True, eq=False)
 class Versus:
-    """Two algorithms on one recording.
+    """The comparison of two algorithms on one recording.
 
     Attributes
     ----------
@@ -465,7 +466,7 @@ def _replay(
     clock: str,
     told: bool,
 ) -> _core.Replayed:
-    """Replay one estimator. An estimator written in Python is named by its place."""
+    """Replay one estimator. The results name an estimator in Python by its place."""
     if isinstance(estimator, type):
         estimator = estimator()
     made = make_estimator(estimator) if isinstance(estimator, str) else estimator
@@ -483,7 +484,7 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
     told: bool = False,
     progress: Callable[[float, float], None] | None = None,
 ) -> tuple[list[str], int]:
-    """Return the estimators on the front of a grid, and the number of all its estimators.
+    """Return the estimators on the front of a grid, and the number of estimators in the grid.
 
     An estimator is not on the front if another one has at most as many spurious retransmissions and
     at most the same mean timer. In a grid of RFC 889's filter, all estimators run side by side in
