@@ -147,7 +147,7 @@ def _has_packets(path: Path) -> bool:
     return (path / "run.json").is_file() or is_capture(path)
 
 
-#: The characters of a line of a table on half of a page.
+#: The maximum number of characters in a line of a table that has half the width of a page.
 _HALF = 62
 
 
@@ -214,7 +214,7 @@ def _replays(
 
 
 def _with_hint(error: Exception, file: Path) -> Exception:
-    """Return the error of reading a recording, with the fix if `report` has no option for it."""
+    """Return a reading error, with a command that has the option if `report` lacks it."""
     if file.suffix == ".toml":
         return ValueError(
             f"{file}: a scenario has no results to report: `netspurt run {file} --out DIR`, then "

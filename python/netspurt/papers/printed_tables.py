@@ -92,7 +92,7 @@ def nominal_rates(bench: Bench, *, table: str, rows: str) -> Measured:
 
 @registered
 def halving(bench: Bench, *, table: str, rows: str) -> Measured:
-    """Return the factor, a half or one, with which round trips fit known lines.
+    """Return the factor, a half or one, that makes round trips agree with known lines.
 
     A probe crosses a line twice, so delays of whole round trips would show half of the line's
     speed.
@@ -360,7 +360,7 @@ def wait_ratios(bench: Bench, *, table: str, probes: str, aside: str) -> Measure
 
 @registered
 def longest_waits(bench: Bench, *, table: str) -> Measured:
-    """Return the longest mean time of a loss, and of a spurious retransmission, in a run [s]."""
+    """Return two maxima over the runs [s]: the mean wait per loss, and per spurious timeout."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     losses = {row.name: row.lost_s / row.lost for row in rows if row.lost}
     spurious = {row.name: row.spurious_s / row.spurious for row in rows if row.spurious}
@@ -395,7 +395,7 @@ def charged_delays(bench: Bench, *, table: str, probes: str) -> Measured:
 
 @registered
 def suffixes(bench: Bench, *, table: str, hosts: str) -> Measured:
-    """Return the kinds of run names.
+    """Return the suffixes that names of runs have.
 
     The value is `None` unless every host is catalogued, means increase with length, and means of
     busy periods are larger than those of quiet ones.
@@ -485,7 +485,7 @@ def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measure
 
 @registered
 def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Measured:
-    """Return the largest difference of a line's mean at random lengths from a run's mean [%]."""
+    """Return the largest difference between the mean that a line predicts and a run's mean [%]."""
     table, lines, hosts = tables.split(",")
     shown = [("run", "line", "from the line", "printed", "off")]
     max_error = 0.0

@@ -25,7 +25,7 @@ from netspurt.sweep import Cases, Sweep, SweepFolder, Threads, open_sweep, run_s
 #: A function that takes the number of finished cases and the number in all.
 Progress = Callable[[float, float], None]
 
-#: The axis of senders. The other labels are compared with the first.
+#: The axis of senders. Its first label is the base, with which the other labels are compared.
 SENDER = "sender"
 
 

@@ -249,7 +249,7 @@ def _round_trip(mean_ns: float | None, *, beside: bool) -> str:
     return "not seen" if beside or mean_ns == 0 else span(mean_ns / 1e9)
 
 
-#: Where all rows of a capture's tables are.
+#: A sentence that says where all rows of a capture's tables are.
 _ALL = "`netspurt explain --csv` prints all."
 
 _HEAD = ("time", "flow", "first octet", "octets", "cause", "verdict", "evidence", "after")

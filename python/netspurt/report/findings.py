@@ -31,7 +31,7 @@ def finding(found: Explained, lines: Sequence[str]) -> str:
     Parameters
     ----------
     found
-        The capture, or several together.
+        The capture, or several captures that were explained together.
     lines
         The lines that `netspurt explain` prints of it.
     """

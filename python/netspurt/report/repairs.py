@@ -14,7 +14,7 @@ from netspurt.report.parts import MOST_ROWS, Place, Rows
 from netspurt.report.words import instant, span
 from netspurt.table import Table, optional
 
-#: Where all rows of a run's tables are.
+#: A sentence that says where all rows of a run's tables are.
 ALL = "The tables in the run's folder have all."
 
 
