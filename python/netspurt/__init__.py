@@ -1,4 +1,4 @@
-"""Simulates TCP retransmission: when a sender retransmits, and what a wrong decision costs.
+"""Studies TCP retransmission: when a sender retransmits, and what a wrong decision costs.
 
 >>> import netspurt as ns
 >>> run = ns.new_scenario().replace({"stop": "20 s"}).run()

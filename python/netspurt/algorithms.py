@@ -367,7 +367,7 @@ def _read(path: Path) -> _Code:
 
 
 def _code_of(module: ModuleType, where: str) -> _Code:
-    """Return the code of a module from its file. A notebook's module has no file: an error."""
+    """Return the code of a module from its file. Raise an error without a file (notebooks)."""
     path = getattr(module, "__file__", None)
     if path is None or not Path(path).is_file():
         raise PlaceError(f"the code of `{where}` is in no file", "put the class into a file")

@@ -253,7 +253,7 @@ class Delays:
 
     @property
     def notes(self) -> list[str]:
-        """Assumptions and omissions, one sentence each."""
+        """Sentences on what was assumed and what was left out when the file was read."""
         return self._core.notes
 
     def __len__(self) -> int:

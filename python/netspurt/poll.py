@@ -1,4 +1,4 @@
-"""Pages fetched at fixed intervals, with a capture of each fetch and echoes for comparison.
+"""Fetches pages at fixed intervals, with a capture of each fetch and echoes for comparison.
 
 By default each site of a catalogue is fetched once a minute, always at the same address.
 docs/probe.md describes polls.

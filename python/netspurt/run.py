@@ -70,7 +70,7 @@ class UnrecordedTableError(RunError):
     """
 
     def __init__(self, name: str, recorded: str, tables: str) -> None:
-        """Name the table, what to record for it, and the tables of the run."""
+        """Make an error that names the table, what to record for it, and the run's tables."""
         super().__init__(
             f"this run has no table {name!r}, only {tables}: "
             f'add "{recorded}" to `tables` under [record] and run again'

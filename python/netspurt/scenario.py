@@ -262,7 +262,8 @@ class Scenario:
         Parameters
         ----------
         progress
-            Called from time to time with the seconds simulated so far, and the total seconds.
+            A function that is called from time to time with the seconds simulated so far, and the
+            total seconds.
 
         Raises
         ------
@@ -331,7 +332,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 #: The key of a link that names the file that the link follows.
 _FOLLOWS = "follows"
-#: The key, in a file that a link follows, of the outages.
+#: The key under which a file that links follow lists the outages.
 _HANDOVERS = "handovers"
 
 
@@ -411,7 +412,7 @@ def _named(values: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def new_scenario() -> Scenario:
-    """Return the scenario that `netspurt new` writes, for RFC 2416's three buffers."""
+    """Return the scenario that `netspurt new` writes as a starting point."""
     return Scenario.parse(_core.STARTING_POINT, name="starting point")
 
 

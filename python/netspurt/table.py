@@ -232,7 +232,7 @@ class Table(Mapping[str, NDArray[Any]]):
         return self.select(keep)
 
     def select(self, keep: NDArray[np.bool_]) -> Table:
-        """Return the rows for which `keep`, with one value per row, is true."""
+        """Return the rows whose value in `keep` is true. `keep` has a value for each row."""
         return self.take(np.flatnonzero(keep))
 
     def take(self, rows: NDArray[np.intp]) -> Table:

@@ -71,8 +71,8 @@ class Algorithm:
         RFC 889's figures: the mean delay over all probes, the spread of the delays, `good` over all
         three sums.
     bad_share, waited_in_delays
-        Allman and Paxson's figures: the share of bad timeouts, and the mean wait of a good timeout,
-        in delays.
+        Allman and Paxson's figures: the share of bad timeouts, and the mean ratio of the wait for a
+        lost probe to the last delay before it.
     spurious_share, timer
         Spurious retransmissions per answer, and the mean timer of the probes that left after a
         delay was known. Earlier timers do not depend on the path. Each figure has its interval.
@@ -160,7 +160,7 @@ class Replay:
     told
         True if the algorithms learned of their timeouts and backed off.
     algorithms
-        The results of each algorithm, in the order given.
+        The results of each algorithm, in the order in which the algorithms were named.
     block
         The number of probes in a block of the resamples. The resamples give the intervals.
     resamples
@@ -499,7 +499,8 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
     order, clock, told
         As for `replay`.
     progress
-        Called with the number of estimators tried so far, and the number of all.
+        A function that is called with the number of estimators tried so far, and the number of all
+        estimators.
 
     Examples
     --------

@@ -12,9 +12,9 @@ from netspurt.cli.output import complain, named
 if TYPE_CHECKING:
     from netspurt.report import Section
 
-#: Names of compressed captures contain one of these.
+#: The name of a compressed capture contains one of these texts.
 _ENDINGS = (".pcap", ".cap", ".dmp")
-#: Files with one of these names should be captures.
+#: A file whose name has one of these endings should be a capture.
 _NAMED = {".pcap", ".pcapng", ".cap", ".dmp"}
 
 

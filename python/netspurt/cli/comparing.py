@@ -164,7 +164,7 @@ def _all_lines(
 
 
 def _scenario_differences(runs: list[Run | Explained]) -> list[Difference] | None:
-    """Return the differences of the scenarios of two runs; none if one of them is a capture."""
+    """Return the differences of the scenarios of two runs; `None` if one of them is a capture."""
     from netspurt.analysis.settings import differences
 
     scenarios = [run.scenario for run in runs if is_run(run)]

@@ -169,7 +169,7 @@ def _unsure(found: Explained) -> Iterator[str]:
 
 
 def _guesses(again: Table, what: str) -> NDArray[np.bool_]:
-    """Return, for each retransmission, whether its cause or its verdict is a guess."""
+    """Return, for each retransmission, whether its `what` (cause or verdict) is a guess."""
     sure: NDArray[np.float64] = np.ma.filled(
         np.ma.asarray(again[f"{what}_confidence"], dtype=float), 1.0
     )

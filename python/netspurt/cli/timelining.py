@@ -251,7 +251,7 @@ def _draw(
 
 @dataclass(frozen=True)
 class Linked:
-    """A link of a scenario."""
+    """A link of a scenario: the scenario's file, the link's name, and the scenario."""
 
     file: Path
     name: str

@@ -51,7 +51,7 @@ def bounds_km(apogee: float, perigee: float) -> tuple[float, float]:
 
 @registered
 def heights(bench: Bench, *, contact: str) -> Measured:
-    """Return the apogee and the perigee of a contact's orbit, if its delays are possible there."""
+    """Return the apogee and the perigee of a contact's orbit, if the orbit allows its delays."""
     this_contact, curve = _curves(bench)[contact]
     orbit = elements(bench.paper, this_contact.satellite)
     min_km, max_km = bounds_km(orbit["apogee"], orbit["perigee"])

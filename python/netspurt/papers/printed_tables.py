@@ -360,7 +360,11 @@ def wait_ratios(bench: Bench, *, table: str, probes: str, aside: str) -> Measure
 
 @registered
 def longest_waits(bench: Bench, *, table: str) -> Measured:
-    """Return two maxima over the runs [s]: the mean wait per loss, and per spurious timeout."""
+    """Return two maxima over the runs, in seconds.
+
+    The first is the maximum of the mean wait per loss. The second is the maximum of the mean time
+    per spurious retransmission.
+    """
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     losses = {row.name: row.lost_s / row.lost for row in rows if row.lost}
     spurious = {row.name: row.spurious_s / row.spurious for row in rows if row.spurious}

@@ -44,7 +44,7 @@ def _mean_of(values: NDArray[np.float64]) -> Interval:
 
 
 def verdict_of(intervals: list[Interval]) -> str:
-    """Return whether a setting is better or worse, if all intervals agree."""
+    """Return whether a setting is better or worse; `cannot tell` if the intervals disagree."""
     if all(interval.low == interval.high == 0 for interval in intervals):
         return "no difference"
     signs = {interval.sign for interval in intervals}

@@ -119,8 +119,8 @@ def _from_first_data(run: Run | Explained, flow: Flow) -> Flow:
     return replace(flow, zero_s=float(data.seconds().min())) if len(data) else flow
 
 
-#: The first sentences on the same connection answer two questions: which connection it is, and what
-#: was lost. This is the number of these sentences.
+#: If two captures hold the same connection, the first sentences answer two questions: which
+#: connection it is, and what was lost. This is the number of these sentences.
 _ANSWER_SENTENCES = 2
 
 
@@ -226,7 +226,8 @@ def _pairs(first: Run | Explained, second: Run | Explained) -> list[tuple[Way, W
     """Return the directions to compare.
 
     If both are runs, these are the directions with equal names. If one is a capture, or if no names
-    are equal, they are the direction with the most data of each.
+    are equal, the direction with the most data of one is compared with the direction with the most
+    data of the other.
 
     Raises
     ------

@@ -27,7 +27,7 @@ from netspurt.run import Run
 from netspurt.table import optional
 from netspurt.wording import counted, number, plain, rate
 
-#: The pictures of a run.
+#: The kinds of pictures that can be drawn from a run.
 _KINDS = ("time-sequence", "rto", "cwnd", "queue", "throughput")
 
 
