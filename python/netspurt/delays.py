@@ -298,7 +298,10 @@ class Delays:
 
     @property
     def lost_way(self) -> NDArray[np.uint8]:
-        """The direction that lost each probe, shape (n,): 1 forward, 2 reverse, else 0."""
+        """The direction that lost each probe, shape (n,): 1 for forward, 2 for reverse, or 0.
+
+        0 stands for a probe that was not lost, or whose direction of loss is not known.
+        """
         lost = self._core.lost_way()
         return np.zeros(len(self), dtype=np.uint8) if lost is None else lost
 

@@ -210,7 +210,7 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
         A shell command that runs at the flow's `to`. `command` starts when the server listens on a
         port.
     budget, spin, wire, offload
-        As in `run_live`.
+        The parameters of the same names of `run_live`.
 
     Raises
     ------

@@ -449,7 +449,7 @@ def survey(
     echo_probes
         The number of echo probes for each hop.
     on_line
-        As for `run`.
+        The parameter of the same name of `run`.
 
     Raises
     ------

@@ -452,7 +452,7 @@ def figures(
     Raises
     ------
     ReplayError, EstimatorError
-        As for `replay`.
+        In the same cases as in `replay`.
     """
     core = _replay(delays, estimator, order=order, clock=clock, told=told)
     return _algorithm(core, 0, delays, None)
@@ -497,7 +497,7 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
     grid
         An estimator with ranges, such as `mills:g=1.5..3/16`.
     order, clock, told
-        As for `replay`.
+        The parameters of the same names of `replay`.
     progress
         A function that is called with the number of estimators tried so far, and the number of all
         estimators.

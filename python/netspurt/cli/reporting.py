@@ -136,7 +136,7 @@ def _is_sweep(path: Path) -> bool:
 
 
 def _has_recordings(path: Path) -> bool:
-    """Return whether a path is neither a sweep, a run's folder nor a capture."""
+    """Return whether a path may have recordings: it is no sweep, no run's folder and no capture."""
     return not (_is_sweep(path) or _has_packets(path))
 
 
@@ -171,8 +171,9 @@ def _recordings(
 
     If there are several, a section for all of them together comes first.
 
-    The timers are `estimators`, or else those of a replay's folder, or else the usual ones.
-    `beside` is true if the folder has captures. Such a folder may have no recording.
+    The timers are `estimators`. If `estimators` is empty, they are the timers of a replay's folder,
+    or the usual timers for another path. `beside` is true if the folder has captures. Such a folder
+    may have no recording.
 
     Raises
     ------

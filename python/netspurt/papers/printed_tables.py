@@ -150,7 +150,7 @@ def length_ratios(bench: Bench, *, table: str) -> Measured:
 def flat_paths(bench: Bench, *, table: str, rows: str, aside: str, others: str) -> Measured:
     """Return the range of length ratios of some paths.
 
-    The value is `None` unless the ratios of all other paths, except `aside`, exceed `others`.
+    The value is `None` if the ratio of another path that is not in `aside` is at most `others`.
     """
     paths = path_rows(bench.paper, table)
     flat = [paths[name].ratio for name in names_in(rows)]
@@ -401,8 +401,8 @@ def charged_delays(bench: Bench, *, table: str, probes: str) -> Measured:
 def suffixes(bench: Bench, *, table: str, hosts: str) -> Measured:
     """Return the suffixes that names of runs have.
 
-    The value is `None` unless every host is catalogued, means increase with length, and means of
-    busy periods are larger than those of quiet ones.
+    The value is `None` in three cases: if a host is not catalogued, if a mean does not increase
+    with the length, or if the mean of a busy period is not above the mean of the quiet period.
     """
     rows = account_rows(bench.paper, table)
     known = aliases(bench.paper, hosts)
