@@ -98,7 +98,8 @@ def compare(case: tuple[str, str, bool], logs: list[str], rounds: int, seconds: 
     bare_goodputs = [run.get("gbit_per_s", 0.0) for run in figures["bare", "logs"]]
     for variant, runs in figures.items():
         rates = [run["packets_per_cpu_s"] for run in runs]
-        # With offload the bare forwarder counts packets and the driver counts segments.
+        # With offload the bare forwarder counts packets and the driver counts segments, so these
+        # rates are not compared.
         rate_share = [] if case[2] else [a / b for a, b in zip(rates, bare_rates, strict=True)]
         goodputs = [run.get("gbit_per_s", 0.0) for run in runs]
         pairs = zip(goodputs, bare_goodputs, strict=True) if case[0] == "tcp" else ()

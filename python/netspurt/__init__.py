@@ -1,4 +1,4 @@
-"""A laboratory for retransmission: when to send again, and what a wrong decision costs.
+"""Studies TCP retransmission: when a sender retransmits, and what a wrong decision costs.
 
 >>> import netspurt as ns
 >>> run = ns.new_scenario().replace({"stop": "20 s"}).run()
@@ -74,8 +74,8 @@ __all__ = [
     "run_sweep",
 ]
 
-#: These names are imported when they are first used. So neither the shell's completion nor an
-#: interrupt waits for numpy.
+#: These names are imported when they are first used. An import of numpy takes long, and completion
+#: in a shell and Ctrl-C must not wait for it.
 _LATER = {
     "Advice": "advice",
     "AlgorithmError": "algorithms",

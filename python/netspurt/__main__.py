@@ -1,4 +1,4 @@
-"""`python -m netspurt` is the command."""
+"""Runs the command `netspurt` if Python is started with `python -m netspurt`."""
 
 from netspurt.cli import start
 

@@ -30,8 +30,8 @@ GROUPS = {"timer": "netspurt.estimators", "congestion": "netspurt.congestion"}
 #: The number of hexadecimal digits of a fingerprint in a text.
 _DIGITS = 16
 
-#: The parts of a text: a place or a name, and three optional parts: the beginning of the
-#: fingerprint of its code, a class, and constants.
+#: The parts of a text: a place or a name, and three optional parts. These are the beginning of the
+#: code's fingerprint, a class, and constants.
 _TEXT = re.compile(
     rf"(?P<where>[^:=@]+)(?:@(?P<pin>[0-9a-f]{{{_DIGITS}}}))?"
     r"(?::(?P<name>[A-Za-z_]\w*)(?=:|$))?(?::(?P<constants>.*))?",
@@ -64,8 +64,8 @@ class AlgorithmError(ValueError):
         The text that names the class, and the method.
     file, line
         The class's file, and the last line of this file that ran before the error. If the method
-        returned an invalid value, or if no line of the file ran, it is the method's first line.
-        The line is `None` if it is not known.
+        returned an invalid value, or if no line of the file ran, `line` is the method's first line.
+        If this line is not known either, `line` is `None`.
     message, fix
         What is wrong, and what to do.
     """
@@ -82,7 +82,7 @@ class AlgorithmError(ValueError):
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A class with its constants.
+    """A class that implements an algorithm, with the constants for its instances.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class _Code:
         return self.sha256[:_DIGITS]
 
 
-#: The code of files, by the files' names with fingerprints.
+#: The code of each file, by its name ``file.py@fingerprint``.
 _known: dict[str, _Code] = {}
 
 #: The path of each file of code that was read, by the file's SHA-256.
@@ -253,7 +253,7 @@ def has_parameter(method: Callable[..., object], parameter: str) -> bool:
 
 
 def failure(text: str, method: str, instance: object, error: BaseException) -> BaseException:
-    """Return the exception to raise for an error in a method. An interrupt is not replaced."""
+    """Return the exception to raise for an error in a method; an interrupt itself is returned."""
     if not isinstance(error, Exception | SystemExit):
         return error
     made = type(instance)
@@ -367,7 +367,7 @@ def _read(path: Path) -> _Code:
 
 
 def _code_of(module: ModuleType, where: str) -> _Code:
-    """Return the code of a module. The module must have a file; in a notebook it has none."""
+    """Return the code of a module from its file. Raise an error without a file (notebooks)."""
     path = getattr(module, "__file__", None)
     if path is None or not Path(path).is_file():
         raise PlaceError(f"the code of `{where}` is in no file", "put the class into a file")

@@ -34,7 +34,7 @@ class CaptureError(ValueError):
 
 
 class Explained:
-    """An explained capture, with the results.
+    """The results of explaining a capture.
 
     If `explain` was called with `segments`, plots and comparisons accept the capture in place of a
     run. The name of a flow is `c` and the number of the connection. The only node is `capture`.
@@ -129,7 +129,7 @@ class Explained:
 
     @property
     def stop_ns(self) -> int:
-        """The time of the last row of `segments` since the first packet of TCP [ns], or 0."""
+        """The time of the last row of `segments` since the first packet of TCP [ns]; 0 if none."""
         times = self.table("segments")["t_ns"]
         return int(times[-1]) if len(times) else 0
 
@@ -145,7 +145,7 @@ class Explained:
 
     @property
     def segments(self) -> Table:
-        """Every captured segment."""
+        """A row for each captured segment."""
         return self.table("segments")
 
     def table(self, name: str) -> Table:

@@ -1,4 +1,4 @@
-"""Causes of retransmissions, and the cause with which a repair began."""
+"""Names the causes of retransmissions, and finds the cause that started a go-back-N."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ WORDS = {
     "unknown": "unknown",
 }
 
-#: Words in the lines on changes of timers, and in the lines on outages. The findings of a report
-#: contain the first line with one of these texts.
+#: The words that mark lines on changes of timers, and the words that mark lines on outages. The
+#: findings of a report contain the first line with either of the two texts.
 SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS = "would have saved", "several timeouts followed each other"
 
-#: Causes that repair the same losses after the same acknowledgments. The sender's configuration
-#: decides between these causes, and a capture does not show the configuration. So these causes have
-#: one confidence.
+#: Causes that look alike in a capture, because the same ACKs lead to the same retransmissions. Only
+#: the sender's configuration decides between these causes, and a capture does not show it. So the
+#: three causes share one confidence.
 SEEN_IN_ACKS = ("fast", "sack-recovery", "rack")
 SEEN = "loss seen in ACKs"
 
@@ -72,8 +72,8 @@ def begun(causes: Iterable[str]) -> list[str]:
     """Return, for each transmission of a direction, the cause with which its repair began.
 
     Most senders go back to the first outstanding segment only after a timeout. Tahoe also does so
-    after a fast retransmit. So a `go-back-n` began with the last cause before it that can start
-    one, or with a timeout if there is no such cause. Every other cause is returned unchanged.
+    after a fast retransmit. So a `go-back-n` began with the last cause before it that can start a
+    go-back-N, or with a timeout if there is no such cause. Every other cause is returned unchanged.
 
     Parameters
     ----------

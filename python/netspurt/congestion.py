@@ -34,11 +34,11 @@ NAMES = ("reno", "cubic", "bbr", "westwood")
 class CongestionLike(Protocol):
     """The methods that an algorithm must have.
 
-    These methods are optional. The sender calls ``on_open(rtt, window)`` when the handshake is
-    complete, ``on_round_trip(now, rtt)`` for an ACK that must not increase cwnd, ``on_timeout(now,
-    nxt)`` when a timeout begins a repair of all octets up to ``nxt``, and ``on_undo(now, window)``
-    when a cut was spurious. It also calls ``on_recovery_end(now, window)`` and
-    ``on_idle_restart(now, idle)``. ``pacing_rate()`` returns bits per second or `None`. Two
+    The following methods are optional. The sender calls ``on_open(rtt, window)`` when the handshake
+    is complete, ``on_round_trip(now, rtt)`` for an ACK that must not increase cwnd,
+    ``on_timeout(now, nxt)`` when a timeout begins a repair of all octets up to ``nxt``, and
+    ``on_undo(now, window)`` when a cut was spurious. It also calls ``on_recovery_end(now, window)``
+    and ``on_idle_restart(now, idle)``. ``pacing_rate()`` returns bits per second or `None`. Two
     attributes are optional: ``owns_window`` is true if the algorithm also sets cwnd in recovery,
     and ``wants_rate`` is true if it reads ``ack.rate``.
     """
@@ -125,7 +125,7 @@ def _call(made: CongestionLike, name: str, *arguments: object) -> None:
 
 
 class _Sender:
-    """A sender that calls an algorithm with its window as the core's sender does."""
+    """A sender for tests that calls an algorithm's methods as the core's sender does."""
 
     def __init__(self, made: CongestionLike, rtt: float | None = 0.1) -> None:
         self.made, self.window, self.now, self.una = made, Window(10 * _SMSS), 0.0, 0

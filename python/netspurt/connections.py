@@ -189,7 +189,8 @@ def _far_end(far: Table, packets: Packets, samples: Table) -> Row:
         "retransmissions": float(far["retransmissions"][0]),
         "throughput_bps": float(far["throughput_bps"][0]),
     }
-    # A sample contains the reaction time of the end that acknowledges.
+    # Samples of a direction contain the reaction time of the end that acknowledges. So the
+    # direction in which this end reacts later has the longer part of the path.
     near = reaction_s(packets, forward=False) >= reaction_s(packets, forward=True)
     opened = packets.t_s[packets.syn][-1] if packets.syn.any() else -1.0
     own = samples.where(direction="forward" if near else "reverse")
@@ -200,12 +201,13 @@ def _far_end(far: Table, packets: Packets, samples: Table) -> Row:
 
 
 def of_run(run: Run) -> Connections:
-    """Return a row for each flow of a run. Its site is the node that sends the most data.
+    """Return a row for each flow of a run; the site of a flow is the node that sends the most data.
 
     The numbers of packets, retransmissions and timeouts come from the table `flows`. The handshake,
     the longest idle time and the throughput come from the packets at a spied node. This is the node
     that receives the most data, or the first spied node by name if that node was not spied. Without
-    a spied node these values are not known. Later round trips are the sender's samples.
+    a spied node these values are not known. The mean and the longest round trip come from the
+    sender's samples.
 
     Raises
     ------

@@ -38,7 +38,7 @@ class Check:
         return not self.failed
 
     def note(self, rule: str, why: str | None) -> None:
-        """Store that a rule is kept, if `why` is `None`, or the reason why it is broken."""
+        """Store a rule as kept if `why` is `None`, and otherwise as broken for this reason."""
         if why is None:
             self.passed.append(rule)
         else:
@@ -76,7 +76,7 @@ def check(
         A function that returns a new instance.
     rules
         Rules as sentences, each with a function that takes `make` and returns why the rule is
-        broken, or `None`.
+        broken, or `None` if the rule is kept.
     """
     name = subject if isinstance(subject, str) else getattr(subject, "__qualname__", repr(subject))
     found = Check(name)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from netspurt import _core
 
-#: The longest delay, and the longest recording: thirty years.
+#: The maximum of a delay and of a recording's duration: about thirty years.
 _LONGEST_S = 1e9
 
 #: A time between two probes that exceeds this multiple of the median is a pause in sending.
@@ -23,7 +23,8 @@ PAUSE = 5
 
 T = TypeVar("T")
 
-#: When a reply is known: before the next probe leaves (`sequence`), or on arrival (`causal`).
+#: When an estimator learns a reply: before the next probe leaves (`sequence`), or when the reply
+#: arrives (`causal`).
 Order = Literal["sequence", "causal"]
 
 
@@ -252,11 +253,11 @@ class Delays:
 
     @property
     def notes(self) -> list[str]:
-        """Assumptions and omissions, one sentence each."""
+        """Sentences on what was assumed and what was left out when the file was read."""
         return self._core.notes
 
     def __len__(self) -> int:
-        """Return the number of probes that have a row."""
+        """Return the number of probes in the arrays."""
         return len(self._core)
 
     def __repr__(self) -> str:
@@ -297,7 +298,10 @@ class Delays:
 
     @property
     def lost_way(self) -> NDArray[np.uint8]:
-        """The direction that lost each probe, shape (n,): 1 forward, 2 reverse, else 0."""
+        """The direction that lost each probe, shape (n,): 1 for forward, 2 for reverse, or 0.
+
+        0 stands for a probe that was not lost, or whose direction of loss is not known.
+        """
         lost = self._core.lost_way()
         return np.zeros(len(self), dtype=np.uint8) if lost is None else lost
 
@@ -341,7 +345,7 @@ class Delays:
         return first, end - first
 
     def loss_words(self) -> list[str]:
-        """Return a sentence on the lengths of the runs of losses, or no sentence.
+        """Return a list with a sentence on the runs of losses, or an empty list.
 
         Examples
         --------
@@ -364,7 +368,7 @@ class Delays:
         return [f"{summary}{length[longest]:,} probes{self._since(int(first[longest]))}"]
 
     def pause_words(self) -> list[str]:
-        """Return a sentence on the pauses in sending, or no sentence without a pause.
+        """Return a list with a sentence on the pauses in sending, or an empty list.
 
         A pause is a time between two probes that exceeds five times the median.
 

@@ -16,25 +16,27 @@ from netspurt import _core
 _END = r"([\d.]+?(?:/\d+)?)\s*([a-zµ]*)"
 _RANGE = re.compile(rf"^\s*{_END}\s*\.\.\s*{_END}\s*/\s*(\d+)\s*$")
 
-#: The decimals of the values of a range. With nine, times are whole nanoseconds.
+#: The number of decimals of a range's values, by their unit. So times are whole nanoseconds. Values
+#: in seconds and values without a unit have `_MOST_DECIMALS`.
 _DECIMALS = {"ms": 6, "us": 3, "µs": 3, "ns": 0}
 _MOST_DECIMALS = 9
-#: The maximum number of digits of a ratio, and of either number of a fraction.
+#: The maximum number of digits of a ratio. If the ratio is a fraction, the numerator and the
+#: denominator have at most this many digits.
 _DIGITS = 9
 
 
 @dataclass(frozen=True)
 class Axis:
-    """The values of one constant. A value is made when it is needed.
+    """The values of one constant. A value is computed when it is needed.
 
     Attributes
     ----------
     key, unit
         The texts before and after each value.
     low, high
-        The ends.
+        The first and the last value.
     steps
-        The number of steps between them.
+        The number of steps from the first value to the last.
     kind
         The form of the values: `whole` numbers, `ratio` (exact, as a fraction if necessary) or
         `decimal`.
@@ -110,7 +112,7 @@ def is_grid(text: str) -> bool:
 
 
 def two_gain_axes(text: str) -> dict[str, list[float]] | None:
-    """Return the values of `falling`, `rising` and `g` if a grid varies only RFC 889's filter.
+    """Return the values of `falling`, `rising` and `g` if a grid varies only these three.
 
     Examples
     --------

@@ -27,11 +27,11 @@ from netspurt.typed import read
 if TYPE_CHECKING:
     from netspurt.scenario import Scenario
 
-#: The maximum lateness of a delivery in a run that counts, in seconds.
+#: The maximum lateness of a delivery, in seconds. A run with a later delivery does not count.
 BUDGET = 0.005
 
-#: The time before a wake-up in which a driver with real-time priority polls the clock instead of
-#: sleeping, in seconds.
+#: How long before its wake-up a driver stops sleeping and polls the clock, in seconds. Only a
+#: driver with real-time priority polls.
 SPIN = 0.00006
 
 #: The devices of the hosts: pairs of veth devices, or TUN devices.
@@ -43,9 +43,9 @@ Progress = Callable[[float, float], None]
 #: A function that takes the state of a run.
 Watch = Callable[[Scene], None]
 
-#: The program of the process. With arguments, it reads the run's order from an open file and writes
-#: an error to another open file. Programs of the run do not inherit these files. Without arguments,
-#: it uses standard input and standard error.
+#: The Python program of a live run's process. With arguments, it reads the run's order from an open
+#: file and writes an error to another open file. Programs of the run do not inherit these files.
+#: Without arguments, it uses standard input and standard error.
 _PROCESS = """\
 import os, sys
 from netspurt._core import live_work
@@ -84,8 +84,8 @@ class RunOrder:
     code
         The names and texts of the files with algorithms that the scenario names.
     budget_ns, spin_ns
-        The maximum lateness of a delivery, and the time before a wake-up in which the driver polls
-        the clock instead of sleeping.
+        The maximum lateness of a delivery, and how long before its wake-up the driver stops
+        sleeping and polls the clock.
     wire, offload
         The devices of the hosts, and whether they take many segments at a time.
     programs
@@ -147,10 +147,9 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     folder
         The run folder to make.
     budget
-        How late a delivery may be in a run that counts, in seconds.
+        The maximum lateness of a delivery, in seconds. A run with a later delivery does not count.
     spin
-        The time before a wake-up in which the driver polls the clock instead of sleeping, in
-        seconds.
+        How long before its wake-up the driver stops sleeping and polls the clock, in seconds.
     wire
         The devices of the hosts: `"veth"` or `"tun"`.
     offload
@@ -211,7 +210,7 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
         A shell command that runs at the flow's `to`. `command` starts when the server listens on a
         port.
     budget, spin, wire, offload
-        As in `run_live`.
+        The parameters of the same names of `run_live`.
 
     Raises
     ------

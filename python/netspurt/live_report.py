@@ -37,7 +37,7 @@ class QueueScene:
 class Scene:
     """The state of a live run at an instant: some of its senders and of its queues.
 
-    `passed_ms` is the time since its start.
+    `passed_ms` is the time since the start of the run.
     """
 
     passed_ms: int
@@ -137,7 +137,7 @@ class ProgramsReport:
         The program with its arguments at one end, and the shell command at the other end.
     status
         The command's exit status; 128 plus the signal's number if a signal ended it; 124 if the run
-        was over first; 125 to 127 if it never ran.
+        was over before the command ended; 125 to 127 if the command was not started.
     ran
         True if the command was started.
     stopped

@@ -32,7 +32,8 @@ from netspurt.stored import bounded_octets
 #: An instant of UTC: `1999-07-01T00:00:00Z`, `1999-07-01`, or nanoseconds since 1970.
 Instant = str | int
 
-#: The default minimum length of the least and the most variable pass [s].
+#: The default minimum duration of the passes among which the least and the most variable pass are
+#: chosen [s].
 SHORTEST_S = 300.0
 
 #: The default bound of the residual of a fit, as a share of the delay.
@@ -41,8 +42,8 @@ WITHIN = 0.001
 #: The highest degree of a polynomial that is tried.
 _DEGREE_MAX = 20
 
-#: The distance of the points from which facts about a whole span are computed [ns], and the maximum
-#: number of these points. In a long span the distance is larger.
+#: The time between the points from which facts about a whole span are computed [ns], and the
+#: maximum number of these points. In a long span the time is longer.
 _FINE_STEP_NS = 500_000_000
 _FINE_POINTS_MAX = 100_000
 
@@ -372,9 +373,9 @@ class PathDelays:
         """Return bit error rates that follow the length of the path, one for each delay.
 
         The signal falls with the square of the distance. At a given length the signal is D decibels
-        weaker than at the shortest length, with D = 20 log10(length / shortest). There the rate is
-        ``least * 10 ** (per_db * D)``, but at most 1. The length of the whole path counts. So for
-        the radio of one leg, use a path with only this leg.
+        weaker than at the shortest length, with D = 20 log10(length / shortest). The bit error rate
+        is ``least * 10 ** (per_db * D)``, but at most 1. The length of the whole path counts. So
+        for the radio of one leg, use a path with only this leg.
 
         Parameters
         ----------
@@ -472,7 +473,7 @@ class OrbitPath:
         return [Pass(*each) for each in parts]
 
     def delays(self, start: Instant, end: Instant, step: float = 1.0) -> PathDelays:
-        """Return the delay of the path every `step` seconds of a span, and at its end.
+        """Return the delay of the path every `step` seconds of a span and at the span's end.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Pages fetched at fixed intervals, with a capture of each fetch and echoes for comparison.
+"""Fetches pages at fixed intervals, with a capture of each fetch and echoes for comparison.
 
 By default each site of a catalogue is fetched once a minute, always at the same address.
 docs/probe.md describes polls.
@@ -227,7 +227,7 @@ def settled(catalogue: Catalogue) -> list[Site]:
 
 
 class _Fixed(http.client.HTTPConnection):
-    """An HTTP connection to a given address, whatever the name of the host is."""
+    """An HTTP connection to the address of a site; the host's name is not resolved again."""
 
     def __init__(self, site: Site, timeout: float) -> None:
         super().__init__(site.host, site.port, timeout=timeout)

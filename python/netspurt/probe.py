@@ -1,4 +1,4 @@
-"""Echo probes on a real path: RFC 889's instrument with kernel timestamps.
+"""Sends echo probes over a real path, as RFC 889 did, with the kernel's timestamps.
 
 A separate process sends the probes, with one in flight, and stores each in a data file. The
 separate process ends with the process that started it. docs/probe.md describes the probe.
@@ -56,8 +56,8 @@ class Lengths:
     rule
         ``rfc889`` (drawn from 0 to 256, but at least 40), ``uniform``, ``fixed`` or ``bursts``.
     values
-        Both ends of ``uniform``, the length of ``fixed``, or the number of probes of 40 and then of
-        256 octets in a burst.
+        For ``uniform``, the minimum and the maximum. For ``fixed``, the length. For ``bursts``, a
+        number n: n probes of 40 octets, then n probes of 256 octets, and so on.
     """
 
     rule: str
@@ -129,7 +129,7 @@ class Plan:
     count, span
         The number of echo probes, and the duration; `None` for no limit.
     timeout
-        The give-up time; later answers are late.
+        The give-up time. An answer after this time counts as late.
     lengths
         The lengths of the probes.
     pace, gap
@@ -306,7 +306,8 @@ class Shadow:
     spurious, lost
         The number of answers that came after the timer, and the number of lost echo probes.
     good, waited, spurious_time
-        RFC 889's sums, in seconds.
+        The sums of RFC 889's efficiency, in seconds: the delays of answered probes, the waits for
+        lost probes, and the delays of probes that were retransmitted spuriously.
     """
 
     def __init__(self, text: str) -> None:
@@ -332,7 +333,7 @@ class Shadow:
 
     @property
     def efficiency(self) -> float:
-        """RFC 889's efficiency: good time over total time."""
+        """RFC 889's efficiency: `good` divided by the total of the three sums."""
         total = self.good + self.waited + self.spurious_time
         return self.good / total if total else math.nan
 
@@ -448,7 +449,7 @@ def survey(
     echo_probes
         The number of echo probes for each hop.
     on_line
-        As for `run`.
+        The parameter of the same name of `run`.
 
     Raises
     ------
@@ -510,7 +511,7 @@ class Hop:
     sent, answered
         The numbers of echo probes sent and answered.
     least, median
-        Statistics of the round trips; NaN without any.
+        The minimum and the median of the round trips; NaN if no echo probe was answered.
     adds
         The minimum round trip, minus the minimum round trip of the last earlier hop that answered.
     """
@@ -537,7 +538,7 @@ def hops_of(watch: Watch) -> list[Hop]:
     return hops
 
 
-#: A delay is long if it is above this many times the typical delay.
+#: A delay is long if it exceeds the typical delay multiplied by this factor.
 USUAL_TIMES = 3.0
 
 

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class SpanCounts:
-    """The number of some spans of time, and their quantiles in nanoseconds."""
+    """The number of measured times, and quantiles of these times in nanoseconds."""
 
     count: int
     p50_ns: int
@@ -94,13 +94,15 @@ class EchoProbeLine:
     echo_probe, octets
         Its number from 1, and its length.
     raw_ns, user_tx_ns, kernel_tx_ns
-        When it left, by three clocks [ns].
+        When the probe left [ns]: by CLOCK_MONOTONIC_RAW, by the program's timestamp, and by the
+        kernel's timestamp.
     lost, why
         True if no answer came in time; and the ICMP error that came instead, in words.
     rtt_ns, by
         The round trip [ns], and the source of its timestamps: the kernel or the program (`user`).
     user_rtt_ns, user_rx_ns, kernel_rx_ns
-        The round trip by the program's timestamps, and when the answer came by two clocks [ns].
+        The round trip by the program's timestamps [ns]. When the answer came [ns]: by the program's
+        timestamp, and by the kernel's timestamp.
     ttl
         The hop limit in the answer's IP header.
     clock_step_ns
@@ -153,7 +155,7 @@ class _Stray:
 
 @dataclass(frozen=True, kw_only=True)
 class LateLine(_Stray):
-    """The first answer to an echo probe, after the give-up time."""
+    """The first answer to an echo probe, if it came after the give-up time."""
 
     late: int
 

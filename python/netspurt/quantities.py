@@ -80,5 +80,5 @@ def exactly(ns: int, unit: str = "s") -> str:
 
 
 def known(value: float) -> float | None:
-    """Return a value, or `None` for NaN, which JSON does not have."""
+    """Return a value, or `None` for NaN and infinity, which JSON does not have."""
     return float(value) if math.isfinite(value) else None

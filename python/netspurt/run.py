@@ -70,7 +70,7 @@ class UnrecordedTableError(RunError):
     """
 
     def __init__(self, name: str, recorded: str, tables: str) -> None:
-        """Name the table, what to record for it, and the tables of the run."""
+        """Make an error that names the table, what to record for it, and the run's tables."""
         super().__init__(
             f"this run has no table {name!r}, only {tables}: "
             f'add "{recorded}" to `tables` under [record] and run again'
@@ -80,7 +80,7 @@ class UnrecordedTableError(RunError):
 
 @dataclass(frozen=True)
 class Origin:
-    """An algorithm that is not netspurt's.
+    """An algorithm of a run that does not come with netspurt.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Run:
     live
         For a live run: its lateness, whether it counts, and the settings of the kernel.
     algorithms
-        The algorithms that are not netspurt's.
+        The algorithms of the run that do not come with netspurt.
     """
 
     title: str
@@ -268,12 +268,12 @@ class Run:
 
     @property
     def segments(self) -> Table:
-        """Every segment that passed a spied node."""
+        """A row for each segment that passed a spied node."""
         return self.table("segments")
 
     @property
     def sack_blocks(self) -> Table:
-        """The SACK blocks of the segments in `segments`."""
+        """A row for each SACK block of the segments in `segments`."""
         return self.table("sack_blocks")
 
     @property
@@ -283,27 +283,27 @@ class Run:
 
     @property
     def cwnd(self) -> Table:
-        """Congestion state, at every change."""
+        """A row for each change of a sender's congestion state."""
         return self.table("cwnd")
 
     @property
     def rto(self) -> Table:
-        """The retransmission timer's state, at every change."""
+        """A row for each change of a sender's retransmission timer."""
         return self.table("rto")
 
     @property
     def rtt(self) -> Table:
-        """Round-trip samples."""
+        """A row for each round-trip sample of a sender."""
         return self.table("rtt")
 
     @property
     def queue(self) -> Table:
-        """Queue lengths, at every change."""
+        """A row for each change of the length of a queue."""
         return self.table("queue")
 
     @property
     def drops(self) -> Table:
-        """Packets that queues and hosts dropped or links lost."""
+        """A row for each packet that a queue or a host dropped, or that a link lost."""
         return self.table("drops")
 
     def crossings(
@@ -321,7 +321,7 @@ class Run:
         flow, direction
             The flow, by default the first, and its `forward` or `reverse` direction.
         start, end
-            Only crossings from and up to these times [s].
+            The crossings between these times are returned [s]; by default, all crossings.
 
         Raises
         ------

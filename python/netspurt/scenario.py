@@ -1,4 +1,4 @@
-"""Scenarios: read, vary, run."""
+"""Reads, changes and runs scenarios."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Scenario:
     def parse(
         cls, text: str, name: str = "scenario", folder: str | os.PathLike[str] | None = None
     ) -> Scenario:
-        """Read a scenario from text. `name` is its name in errors.
+        """Read a scenario from text. Errors call the scenario `name`.
 
         `folder` has the files that the scenario names: files that links follow, and files with
         algorithms.
@@ -124,7 +124,7 @@ class Scenario:
 
     @property
     def seed(self) -> int:
-        """The seed of its random draws."""
+        """The seed of the run's random draws."""
         return self._core.seed
 
     @property
@@ -219,9 +219,9 @@ class Scenario:
         return self._core.moves(link)
 
     def notes(self) -> list[str]:
-        """Return a sentence for each file that ends before the run, or has outages after it.
+        """Return sentences on files that end before the run, or have outages after its end.
 
-        Links follow these files. After its last change, a file's last values stay in force.
+        Links follow these files. After the last change in its file, a link keeps the last values.
         """
         stop = self.stop
         ended = [
@@ -262,7 +262,8 @@ class Scenario:
         Parameters
         ----------
         progress
-            Called from time to time with the seconds simulated so far, and the total seconds.
+            A function that is called from time to time with the seconds simulated so far, and the
+            total seconds.
 
         Raises
         ------
@@ -331,7 +332,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 #: The key of a link that names the file that the link follows.
 _FOLLOWS = "follows"
-#: The key of such a file that has outages.
+#: The key under which a file that links follow lists the outages.
 _HANDOVERS = "handovers"
 
 
@@ -378,7 +379,7 @@ def followed_names(text: str) -> list[str]:
 
 
 def _names(value: Any) -> Iterator[str]:
-    """Yield the names of files to follow in a value of a scenario, and in the values below it."""
+    """Yield the names of files to follow in a value of a scenario, and in the values inside it."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if _ends(key) and isinstance(inner, str):
@@ -392,7 +393,7 @@ def _names(value: Any) -> Iterator[str]:
 
 
 def _ends(path: Any) -> bool:
-    """Return whether the last key of a path, or of one of several, names a file to follow."""
+    """Return whether a path ends with the key `follows`, or one path of a list does."""
     paths = path if isinstance(path, list) else [path]
     return any(isinstance(each, str) and each.rpartition(".")[2] == _FOLLOWS for each in paths)
 
@@ -411,7 +412,7 @@ def _named(values: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def new_scenario() -> Scenario:
-    """Return the scenario that `netspurt new` writes: four packets into three buffers."""
+    """Return the scenario that `netspurt new` writes as a starting point."""
     return Scenario.parse(_core.STARTING_POINT, name="starting point")
 
 

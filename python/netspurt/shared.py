@@ -29,7 +29,7 @@ class SharedConnection:
     best
         The file and the number of the connection in the capture nearest to its sender.
     others
-        The same for the other captures.
+        The file and the number of the connection in each other capture.
     certain
         True if the captures certainly hold the same connection. Otherwise they hold connections
         between the same ends at the same time, which may be different connections.

@@ -1,7 +1,7 @@
 """Files and folders that appear under their names only when they are complete, and checksums.
 
-A folder is filled under a hidden name, which contains the machine and the process that fill it. If
-a process is killed, its partial folder is removed when the next folder is made beside it.
+A folder is filled under a hidden name, which identifies the machine and the process that fill it.
+If a process is killed, its partial folder is removed when the next folder is made beside it.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def sync_folder(path: Path) -> None:
 
 
 def replace_file(path: Path, content: bytes, partial: Path) -> None:
-    """Write a file under the name `partial`, and rename it to `path` when all is on the disk."""
+    """Write a file under the name `partial`, and rename it to `path` when it is on the disk."""
     try:
         with partial.open("xb") as file:
             file.write(content)

@@ -64,8 +64,9 @@ class Row:
     def surrogate(self, structure: Structure = "glitches", *, seed: int = 1) -> Delays:
         """Return a recording that fits the row, with its delays in the order of a structure.
 
-        Mean and spread agree to the rounding of nanoseconds, and the number of losses exactly. The
-        same row, structure and seed give the same recording on every machine.
+        The mean and the spread agree with the row except for the rounding of nanoseconds. The
+        number of losses agrees exactly. The same row, structure and seed give the same recording on
+        every machine.
 
         Parameters
         ----------

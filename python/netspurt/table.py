@@ -97,8 +97,8 @@ class Table(Mapping[str, NDArray[Any]]):
     If pyarrow is installed, all libraries that read Arrow accept a table: pandas, polars, duckdb
     and others, for example with `pandas.DataFrame.from_arrow(table)`.
     `table["rtt_ns"]` is a column: whole numbers, booleans, or texts. If some values do not exist,
-    such as the end of an endless flow, it is a masked array. Names end in the unit; `seconds`
-    returns a column that ends in `_ns` as floats.
+    such as the end of an endless flow, it is a masked array. The names of columns end in the unit;
+    `seconds` returns a column that ends in `_ns` as floats.
 
     Examples
     --------
@@ -232,7 +232,7 @@ class Table(Mapping[str, NDArray[Any]]):
         return self.select(keep)
 
     def select(self, keep: NDArray[np.bool_]) -> Table:
-        """Return the rows for which `keep`, with one value per row, is true."""
+        """Return the rows whose value in `keep` is true. `keep` has a value for each row."""
         return self.take(np.flatnonzero(keep))
 
     def take(self, rows: NDArray[np.intp]) -> Table:

@@ -60,8 +60,8 @@ class Algorithm:
     probes, answered, lost, spurious
         The number of probes, and their outcomes.
     lost_before
-        The number of lost probes that left before any delay was known. Their waits are the initial
-        timer.
+        The number of lost probes that left before any delay was known. Each of them waits for the
+        initial timer.
     good, waited, spurious_time
         RFC 889's sums: all delays; the waits for lost probes, except those that `lost_before`
         counts; the delays of the probes that were retransmitted spuriously, counted a second time.
@@ -71,8 +71,8 @@ class Algorithm:
         RFC 889's figures: the mean delay over all probes, the spread of the delays, `good` over all
         three sums.
     bad_share, waited_in_delays
-        Allman and Paxson's figures: the share of bad timeouts, and the mean wait of a good timeout,
-        in delays.
+        Allman and Paxson's figures: the share of bad timeouts, and the mean ratio of the wait for a
+        lost probe to the last delay before it.
     spurious_share, timer
         Spurious retransmissions per answer, and the mean timer of the probes that left after a
         delay was known. Earlier timers do not depend on the path. Each figure has its interval.
@@ -160,9 +160,9 @@ class Replay:
     told
         True if the algorithms learned of their timeouts and backed off.
     algorithms
-        The results of each algorithm, in the order given.
+        The results of each algorithm, in the order in which the algorithms were named.
     block
-        Probes per block of the resamples for the intervals.
+        The number of probes in a block of the resamples. The resamples give the intervals.
     resamples
         The sums of all algorithms, resampled; `netspurt.analysis.replayed.Tally` reads them.
     seed
@@ -242,7 +242,8 @@ class Replay:
     def front(self) -> list[Algorithm]:
         """Return the Pareto front of spurious retransmissions and mean timers.
 
-        No other estimator is at least as good as one of the front in both, and better in one.
+        An estimator is on the front unless another one is at least as good in both values and
+        better in one of them.
         """
 
         def beaten(algorithm: Algorithm) -> bool:
@@ -313,7 +314,7 @@ class Replay:
 
 @dataclass(frozen=True, eq=False)
 class Versus:
-    """Two algorithms on one recording.
+    """The comparison of two algorithms on one recording.
 
     Attributes
     ----------
@@ -451,7 +452,7 @@ def figures(
     Raises
     ------
     ReplayError, EstimatorError
-        As for `replay`.
+        In the same cases as in `replay`.
     """
     core = _replay(delays, estimator, order=order, clock=clock, told=told)
     return _algorithm(core, 0, delays, None)
@@ -465,7 +466,7 @@ def _replay(
     clock: str,
     told: bool,
 ) -> _core.Replayed:
-    """Replay one estimator. An estimator written in Python is named by its place."""
+    """Replay one estimator. The results name an estimator in Python by its place."""
     if isinstance(estimator, type):
         estimator = estimator()
     made = make_estimator(estimator) if isinstance(estimator, str) else estimator
@@ -483,7 +484,7 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
     told: bool = False,
     progress: Callable[[float, float], None] | None = None,
 ) -> tuple[list[str], int]:
-    """Return the estimators on the front of a grid, and the number of all its estimators.
+    """Return the estimators on the front of a grid, and the number of estimators in the grid.
 
     An estimator is not on the front if another one has at most as many spurious retransmissions and
     at most the same mean timer. In a grid of RFC 889's filter, all estimators run side by side in
@@ -496,9 +497,10 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
     grid
         An estimator with ranges, such as `mills:g=1.5..3/16`.
     order, clock, told
-        As for `replay`.
+        The parameters of the same names of `replay`.
     progress
-        Called with the number of estimators tried so far, and the number of all.
+        A function that is called with the number of estimators tried so far, and the number of all
+        estimators.
 
     Examples
     --------

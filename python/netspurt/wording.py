@@ -15,7 +15,7 @@ _Units = Sequence[tuple[float, str]]
 
 _RATES: _Units = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
 _SIZES: _Units = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
-#: From this share of a unit on, three digits round to the whole unit.
+#: A value of at least this share of a unit is a whole unit when it is rounded to three digits.
 _WHOLE = 0.9995
 
 #: The sentence for a capture without TCP.

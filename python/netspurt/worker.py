@@ -116,7 +116,7 @@ def worker(task: Task) -> Iterator[subprocess.Popen[str]]:
             stdout=subprocess.PIPE,
             stderr=complaints,
             text=True,
-            # A keyboard interrupt reaches only this process, which then closes the other's input.
+            # A keyboard interrupt reaches only the parent, which then closes the worker's input.
             process_group=0,
         )
         try:

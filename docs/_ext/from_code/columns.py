@@ -34,7 +34,7 @@ def columns() -> str:
 
 
 def shown(name: str) -> str:
-    """Return the name of a table as the code has it."""
+    """Return the name that the code uses for a table."""
     return name.partition("_of_")[0]
 
 

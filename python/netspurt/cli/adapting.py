@@ -1,4 +1,4 @@
-"""How many samples timers need to follow changes of the packets' length."""
+"""Prints how many samples a timer needs to follow a change of the packets' length."""
 
 from __future__ import annotations
 

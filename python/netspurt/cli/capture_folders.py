@@ -12,14 +12,14 @@ from netspurt.cli.output import complain, named
 if TYPE_CHECKING:
     from netspurt.report import Section
 
-#: Names of compressed captures contain one of these.
+#: The name of a compressed capture contains one of these texts.
 _ENDINGS = (".pcap", ".cap", ".dmp")
-#: Files with one of these names should be captures.
+#: A file whose name has one of these endings should be a capture.
 _NAMED = {".pcap", ".pcapng", ".cap", ".dmp"}
 
 
 def captures_of(folder: Path) -> list[str]:
-    """Return the captures of a folder and of the folders in it; none for a file.
+    """Return the captures of a folder and of the folders in it; an empty list for a file.
 
     A warning names each file that has the name of a capture but is not a capture.
     """
@@ -50,7 +50,7 @@ def capture_folder(folder: Path, captures: Sequence[str], room: int) -> Iterator
     folder, captures
         The folder and its captures.
     room
-        The most marks to draw.
+        The maximum number of marks to draw.
     """
     from netspurt.captures import explain, explain_pooled
     from netspurt.cli.explained import pooled

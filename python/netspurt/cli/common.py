@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from netspurt.captures import Explained
     from netspurt.shared import SharedConnection
 
-#: The most files, and the most pairs of files, that are named.
+#: The maximum number of files, and of pairs of files, that the lines name.
 _NAMED = 3
 
 

@@ -68,8 +68,8 @@ def compared_directions(
 ) -> list[ComparedDirection]:
     """Return the compared part of each run.
 
-    If no direction is given, it is the direction with more data. The second of two runs has the
-    direction of the first; two captures may have different directions.
+    By default, the direction is the one with more data. The second of two runs gets the direction
+    of the first run. Two captures may have different directions.
     """
     from netspurt.pictures import busier
 

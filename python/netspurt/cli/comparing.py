@@ -1,4 +1,4 @@
-"""`netspurt compare`: two runs of one flow, segment by segment."""
+"""`netspurt compare` compares two runs of a flow, segment by segment."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _chosen(
     directions: list[ComparedDirection],
     names: list[str],
 ) -> list[str]:
-    """Return lines on the connections that were chosen for the user."""
+    """Return lines on connections that the command chose because the user named none."""
     lines = []
     for run, flow, way, name in zip(runs, flows, directions, names, strict=True):
         connections = set(run.flows["flow"]) if is_explained(run) else set()
@@ -164,7 +164,7 @@ def _all_lines(
 
 
 def _scenario_differences(runs: list[Run | Explained]) -> list[Difference] | None:
-    """Return the differences of the scenarios of two runs; none if one of them is a capture."""
+    """Return the differences of the scenarios of two runs; `None` if one of them is a capture."""
     from netspurt.analysis.settings import differences
 
     scenarios = [run.scenario for run in runs if is_run(run)]
@@ -222,7 +222,8 @@ class _Events:
     span_s
         The span [s].
     ends_s
-        When each run ends, from its first data [s]. Empty if a span is given.
+        For each run, the time from its first data to its end [s]. The list is empty if a span is
+        given.
     """
 
     compared: list[list[Seen]]

@@ -72,7 +72,7 @@ def _manifest(ctx: typer.Context, argument: str, name: str) -> dict[str, Any]:
     """Return the manifest of the folder that is an argument of the command.
 
     The result is empty if there is no manifest, because the shell shows no errors. If the last
-    option has no value yet, the arguments are in `args`.
+    option has no value yet, the command line's arguments are in `ctx.args`.
     """
     folder = ctx.params.get(argument) or next(iter(ctx.args), "")
     try:

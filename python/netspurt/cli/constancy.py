@@ -116,7 +116,7 @@ def series_of(recording: Delays, every: float | None) -> tuple[Any, Any, str]:
     Raises
     ------
     ValueError
-        If there are intervals but no times of sending.
+        If `every` is given, but the recording has no times of sending.
     """
     import numpy as np
 

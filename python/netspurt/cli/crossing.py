@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 #: The name of the table, which is computed from `rto`, `rtt` and `segments`.
 NAME = "crossings"
 COLUMNS = ("t_ns", "rto_ns", "timeout", "retransmitted_ns", "packet", "spurious")
-#: The largest number of crossings that get a sentence each.
+#: The maximum number of crossings that get their own sentence.
 _SHOWN = 5
 
 

@@ -146,7 +146,7 @@ def _describe(readings: dict[str, Recordings | Exception]) -> None:
 
 
 def _counts_table(summaries: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the table of counts as lines. If it is too wide, `read as` gets separate lines."""
+    """Yield the table of counts as lines. If it is too wide, `read as` moves to separate lines."""
     if not summaries:
         return
     rows = [list(COUNTS_HEADER), *map(_counts_row, summaries)]

@@ -19,7 +19,7 @@ _EXTRAS = {
     "polars": "tables as data frames: pip install 'netspurt[polars]'",
 }
 
-#: Other programs that tests and benchmarks compare with.
+#: Other programs with which tests and benchmarks compare netspurt.
 _PEERS = {
     "ns": "ns-2, to make authorities and timings again (Debian: ns2)",
     "tshark": "to check captures (Debian: tshark)",

@@ -112,7 +112,7 @@ def _files(paths: Sequence[Path]) -> Iterator[str]:
 
 
 def _of_a_run(folder: Path) -> str:
-    """Return how to make a run keep captures, if the folder is that of a run."""
+    """Return how a run can keep captures, if the folder belongs to a run; otherwise, no text."""
     if not (folder / "run.json").exists():
         return ""
     tables = """--set 'record.tables=["segments", "drops"]'"""

@@ -99,7 +99,7 @@ def lines(
     room
         The width that tables should have.
     own_room
-        The width that the tables of single connections should have, if that differs.
+        The width that the tables of single connections should have; by default `room`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Groups of commands with a default command. It runs if the first word is not a command."""
+"""Groups of commands that run a default command if the first word is not a command."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ def _carry_out(words: list[str]) -> int | None:
     from netspurt.cli.plain_words import explain_words
 
     if words == ["--version"]:
-        # Typer would need the options of all commands.
+        # For `--version`, typer would load the options of all commands first, which takes long.
         print_version()
         return None
     if words[:1] == ["explain"] and (given := explain_words(words[1:])):

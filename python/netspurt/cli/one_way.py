@@ -1,4 +1,4 @@
-"""The scale of RFC 889: its delays and timers are half of the round trip, one-way (§2.1)."""
+"""Converts times to RFC 889's scale: its delays and timers are half the round trip (§2.1)."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def busiest(opened: Run | Explained, flow: str | None = None) -> tuple[str, str]
     """Return the flow and the direction of a capture with the most octets of data.
 
     If a flow is named, only the direction is chosen. The result is None for a capture without data.
-    It is also None for a run, because the flows of a run have an order.
+    It is also None for a run, because commands take the first flow of a run by default.
     """
     if not is_explained(opened):
         return None

@@ -286,7 +286,7 @@ Column = Annotated[
 
 
 def columns_of(texts: Sequence[str] | None) -> dict[str, str]:
-    """Return the columns that the texts name."""
+    """Return the texts `WHAT=NAME` of `--column` as a dictionary."""
     found = {}
     for text in texts or ():
         what, equals, name = text.partition("=")

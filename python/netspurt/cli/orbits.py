@@ -348,7 +348,7 @@ def _ms(seconds: float) -> str:
 
 
 def _rows(orbit_pass: Pass, fit: Fit) -> list[tuple[str, str]]:
-    """Return the properties of a pass as rows of a word and a text."""
+    """Return the properties of a pass as rows, each with a label and a text."""
     low, high = (number(round(km)) for km in orbit_pass.km)
     off = f"{fit.residual * 1e3:.3g} ms, {fit.share * 100:.2g} % of the delay"
     powers = ("", " t", *(f" t^{n}" for n in range(2, fit.degree + 1)))[: fit.degree + 1]

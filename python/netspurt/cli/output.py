@@ -73,7 +73,7 @@ def paint(text: str, style: str, stream: Any = None) -> str:
     return f"\x1b[{codes}m{text}\x1b[0m"
 
 
-#: The styles of `paint`, which are kept, and the other control characters of a terminal.
+#: Matches a style of `paint`, which is kept, or another control character of a terminal.
 _STEERING = re.compile(rf"(?P<style>\x1b\[(?:0|[12]|3[1-4])(?:;(?:[12]|3[1-4]))*m)|{STEERING}")
 
 
@@ -139,7 +139,7 @@ def harmless_output() -> Iterator[None]:
 
 
 def raw(stream: TextIO) -> TextIO:
-    """Return the stream below a harmless one, for pictures that move the cursor."""
+    """Return the stream to which a harmless stream writes. Moving pictures need it."""
     return stream.raw if isinstance(stream, HarmlessStream) else stream
 
 
@@ -226,7 +226,7 @@ def _at_words(text: str, most: int, indent: str = "") -> Iterator[str]:
 
 
 def width(most: int | None = None) -> int:
-    """Return the width of a line: that of the terminal, or 100 without one, but at least 60."""
+    """Return the width of a line: the terminal's, or 100 without a terminal, but at least 60."""
     import shutil
 
     there = max(60, shutil.get_terminal_size((100, 24)).columns)

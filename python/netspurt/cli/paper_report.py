@@ -80,7 +80,7 @@ def check_for_programs(papers: list[Paper], form: Form, study: Path | None = Non
 
 
 def check_in_brief(paper: Paper, study: Path | None = None) -> None:
-    """Judge a paper. Print the number of claims with each verdict, and those not reproduced."""
+    """Judge a paper. Print how many claims have each verdict, and the claims not reproduced."""
     _, verdicts = _judge(paper, study)
     for line in _brief(paper, verdicts):
         typer.echo(line)
@@ -212,14 +212,14 @@ _SIGNS = {"at least": "≥ ", "at most": "≤ ", "below": "< ", "far below": "�
 
 
 def _printed(claim: Claim) -> str:
-    """Return the printed value, if it is short, with its relation."""
+    """Return the printed value with its relation, such as ≥, or `as said` for a long list."""
     if isinstance(claim.printed, list) and len(claim.printed) > _FEW:
         return "as said"
     return _bound(claim)
 
 
 def _bound(claim: Claim) -> str:
-    """Return the printed value with its relation. Phrases are unchanged."""
+    """Return the printed value with its relation, such as ≥, if it has one of `_SIGNS`."""
     sign = "" if claim.threshold is not None else _SIGNS.get(claim.compare, "")
     return sign + _shown(claim.printed, claim.unit)
 
@@ -290,7 +290,7 @@ def explain(
 
 
 def _find(papers: list[Paper], claim_id: str) -> tuple[Paper, Claim]:
-    """Return the claim of that name, with or without the prefix of its paper."""
+    """Return the claim of that name and its paper. The name may lack the paper's prefix."""
     named = [(p, c) for p in papers for c in p.claims]
     fitting = [(p, c) for p, c in named if claim_id in (c.id, c.id.removeprefix(f"{p.key}."))]
     if len(fitting) == 1:

@@ -134,12 +134,12 @@ def bars(histogram: Histogram, most: int = 20, across: int | None = None) -> Ite
     """Yield a histogram as lines. If there are many bins, neighbours are merged.
 
     `most` is the maximum number of lines, and `across` their length, by default the terminal's.
-    Empty neighbours have one line.
+    Empty bins that are neighbours share one line.
     """
     spans = histogram.spans()
     if not spans:
         return
-    # With few answers many bins would be mostly empty.
+    # If there are few answers, most of many bins would be empty.
     most = min(most, 2 + 2 * math.isqrt(sum(n for _, _, n in spans)))
     step = math.ceil(len(spans) / most)
     merged = [

@@ -185,7 +185,7 @@ def bursts(
 
 
 def _rows_of(key: str) -> Callable[[Any], Iterable[Row]]:
-    """Return a function from a recording's data to its rows for CSV, from the list `key`."""
+    """Return a function that makes rows for CSV from the list `key` of a recording's data."""
     return lambda data: ({"recording": data["name"], **row} for row in data[key])
 
 

@@ -1,4 +1,4 @@
-"""`netspurt plot`: draw a run."""
+"""`netspurt plot` draws a run or a capture."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OF_RUNS = ("cwnd", "queue", "path")
 _OF_CAPTURES = tuple(kind for kind in _KINDS if kind not in _OF_RUNS)
 _ALL = "all"
 
-#: The kind of picture that shows what a word names.
+#: For each word that users may write instead of a kind: the kind that shows its values.
 _SHOWN_BY = {
     **dict.fromkeys(("rtt", "rtts", "delay", "delays", "timer", "timers"), "rto"),
     **dict.fromkeys(("window", "ssthresh"), "cwnd"),

@@ -181,7 +181,7 @@ def match(
 
 
 def _names(first: Path, second: Path) -> list[str]:
-    """Return a different name for each capture: the file's name, or else the path."""
+    """Return a name for each capture: the file's name, or the path if both names are equal."""
     files = (first, second)
     equal = first.name == second.name
     return [named(str(file) if equal else file.name) for file in files]

@@ -75,8 +75,8 @@ def _taken_at(found: Explained) -> str | None:
     """Return a sentence on where a capture was taken, if all its connections agree.
 
     The connections with data agree in three cases: all were captured beside the same host, all were
-    captured on the path between their ends, or the place is unknown for all. Several files never
-    agree.
+    captured on the path between their ends, or the place is unknown for all. For several files the
+    result is None.
     """
     connections, where = found.table("connections"), vantages(found.tables)
     sent, ends = Counter[str](), set[tuple[str, ...]]()
@@ -169,7 +169,7 @@ def _unsure(found: Explained) -> Iterator[str]:
 
 
 def _guesses(again: Table, what: str) -> NDArray[np.bool_]:
-    """Return, for each retransmission, whether its cause or its verdict is a guess."""
+    """Return, for each retransmission, whether its `what` (cause or verdict) is a guess."""
     sure: NDArray[np.float64] = np.ma.filled(
         np.ma.asarray(again[f"{what}_confidence"], dtype=float), 1.0
     )
@@ -195,7 +195,7 @@ def _unsure_beside(found: Explained) -> Iterator[str]:
 
 
 def _two_waits(found: Explained) -> Iterator[str]:
-    """Yield why waits of timers are longer than the silences before the timers, if this is so."""
+    """Yield why timers waited longer than the silences before them, if they waited much longer."""
     waited = float(found.table("waits").seconds("waited_ns").sum())
     silent = float(found.table("spent").seconds("timeout_ns").sum())
     if waited > _DIFFER * silent:
@@ -209,7 +209,7 @@ def _two_waits(found: Explained) -> Iterator[str]:
 _DIFFER = 1.05
 
 
-#: The meanings of the names of causes that look the same.
+#: The sentence that explains why some causes look the same in a capture.
 ALIKE = (
     "Fast retransmit, SACK recovery and RACK look alike in a capture: which of them a sender uses "
     "depends on its configuration (on Linux: RACK, unless it is switched off)."
@@ -282,7 +282,7 @@ def lost_before(found: Explained, connection: int | None = None) -> Iterator[str
 
 
 def reordering_lines(found: Explained, connection: int | None = None) -> Iterator[str]:
-    """Yield lines on the connections whose packets the path reordered, and what it cost."""
+    """Yield lines on the connections whose packets the path reordered, and what reordering cost."""
     from netspurt.analysis.reordered import reorderings
 
     chosen = [one for one in reorderings(found.tables) if connection in {None, one.connection}]

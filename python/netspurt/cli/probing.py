@@ -232,7 +232,7 @@ def _outcome(line: EchoProbeLine) -> str:
     return f"{head}  {span(line.rtt_ns):>9}{ttl}{more}"
 
 
-#: The most echo probes of a screen, and the most lines of its histogram.
+#: The maximum number of echo probes on the screen, and of lines of the histogram.
 _TRACED, _BARS = 12, 14
 #: If the screen has fewer lines than this, the path and the noise floor are left out.
 _TALL = 23

@@ -38,7 +38,7 @@ class Form:
 
     @property
     def for_people(self) -> bool:
-        """Whether neither JSON nor CSV is requested."""
+        """True if the output is for people: neither JSON nor CSV is requested."""
         return not (self.as_json or self.as_csv)
 
     def print(self, document: Any, rows: Iterable[Row], names: Sequence[str] = ()) -> None:

@@ -23,7 +23,7 @@ _PICTURES = {*ENDINGS, ".jpg", ".jpeg", ".html"}
 REPLAYED = "replay.parquet"
 
 
-#: The most files of a folder whose errors are printed.
+#: The maximum number of files of a folder whose errors are printed.
 _TOLD = 5
 
 

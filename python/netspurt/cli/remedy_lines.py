@@ -27,7 +27,8 @@ def remedy_lines(
 
     If no change would have saved time, the line says why. Changes that would have saved little of
     the time of the transfers are left out, and a line says so. `tables` has `waits`, `floors`,
-    `habits` and `spent`; `whole` has the tables of the whole capture, if `tables` do not.
+    `habits` and `spent`. If `tables` has only one connection, `whole` has the tables of the whole
+    capture.
     """
     from netspurt.analysis.remedies import far_above, judged, outages, remedies, silences
 

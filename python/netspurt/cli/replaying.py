@@ -213,7 +213,7 @@ def _tell(replays: list[Replay], show: _Show) -> None:
 
 
 def _rows(told: list[dict[str, Any]], key: str) -> Iterator[Row]:
-    """Yield the rows of a list of each recording's data, with the recording's name."""
+    """Yield the rows of the list `key` of each recording, with the recording's name."""
     return ({"recording": one["recording"], **row} for one in told for row in one[key])
 
 
@@ -288,7 +288,7 @@ def _left_out(file: Path, malformed: list[Malformed]) -> Iterator[str]:
 
 
 def algorithms_of(delays: list[Delays], named: Iterable[str], how: Replaying) -> list[str]:
-    """Return the estimators to show. For a grid this is its front, and a note is printed."""
+    """Return the estimators to show. The front replaces a grid, and a note is printed."""
     from netspurt.grids import is_grid
     from netspurt.timers import grid_front
 

@@ -136,7 +136,7 @@ def _is_sweep(path: Path) -> bool:
 
 
 def _has_recordings(path: Path) -> bool:
-    """Return whether a path is neither a sweep, a run's folder nor a capture."""
+    """Return whether a path may have recordings: it is no sweep, no run's folder and no capture."""
     return not (_is_sweep(path) or _has_packets(path))
 
 
@@ -147,7 +147,7 @@ def _has_packets(path: Path) -> bool:
     return (path / "run.json").is_file() or is_capture(path)
 
 
-#: The characters of a line of a table on half of a page.
+#: The maximum number of characters in a line of a table that has half the width of a page.
 _HALF = 62
 
 
@@ -171,8 +171,9 @@ def _recordings(
 
     If there are several, a section for all of them together comes first.
 
-    The timers are `estimators`, or else those of a replay's folder, or else the usual ones.
-    `beside` is true if the folder has captures. Such a folder may have no recording.
+    The timers are `estimators`. If `estimators` is empty, they are the timers of a replay's folder,
+    or the usual timers for another path. `beside` is true if the folder has captures. Such a folder
+    may have no recording.
 
     Raises
     ------
@@ -214,7 +215,7 @@ def _replays(
 
 
 def _with_hint(error: Exception, file: Path) -> Exception:
-    """Return the error of reading a recording, with the fix if `report` has no option for it."""
+    """Return a reading error, with a command that has the option if `report` lacks it."""
     if file.suffix == ".toml":
         return ValueError(
             f"{file}: a scenario has no results to report: `netspurt run {file} --out DIR`, then "

@@ -38,7 +38,7 @@ def is_screen(stream: TextIO) -> bool:
 
 @contextmanager
 def screen(stream: TextIO) -> Iterator[Draw | None]:
-    """Draw lines in place on a terminal and remove them at the end. `None` without a terminal.
+    """Draw lines in place on a terminal and remove them at the end; without one, yield `None`.
 
     Yields
     ------
@@ -177,7 +177,7 @@ def _named(sender: SenderScene) -> str:
 
 @contextmanager
 def live_screen(name: str, stop: float) -> Iterator[Callable[[Any], None] | None]:
-    """Show a live run on the terminal of standard error. `None` without a terminal."""
+    """Show a live run on the terminal of standard error; without a terminal, yield `None`."""
     with screen(sys.stderr) as draw:
         if draw is None:
             yield None

@@ -1,4 +1,4 @@
-"""`netspurt script`: tests of a connection, packet by packet."""
+"""`netspurt script` plays tests of a connection, packet by packet."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ _ENDS = {"ok": "passed", "failed": "failed", "unproved": "unproved", "refused": 
 
 
 def _sum(results: list[Result]) -> str:
-    """Return the number of scripts for each outcome; unproved ones only if there are any."""
+    """Return the number of scripts for each outcome; a zero of `unproved` is left out."""
     counts = Counter(one.verdict for one in results)
     told = [
         f"{number(counts[verdict])} {word}"

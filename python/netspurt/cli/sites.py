@@ -166,7 +166,7 @@ def _spread(values: Any) -> dict[str, Any]:
 
 
 def _steady(t: Any, values: Any) -> dict[str, Any] | None:
-    """Return the change-free periods by both methods of 2001; `None` with too few values."""
+    """Return the change-free periods by Zhang et al.'s two tests; `None` with too few values."""
     import numpy as np
 
     from netspurt.analysis.changes import LEAST, find_changes

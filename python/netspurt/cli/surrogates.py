@@ -184,7 +184,7 @@ def _told(made: Delays, fitted: Row) -> dict[str, Any]:
 
 
 def _printed_mean(made: Delays, printed: AccountRow | None) -> list[list[str]]:
-    """Return a row for RFC 889's mean, for which lost probes have no delay but are counted."""
+    """Return a row for RFC 889's mean: the sum of delays divided by all probes, lost ones too."""
     if printed is None:
         return []
     mean = float(made.rtt_ns.compressed().sum()) / made.sent

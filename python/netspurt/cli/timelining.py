@@ -187,7 +187,7 @@ def _read(file: Path, format_: str | None, direction: str | None) -> Timeline:
 
 
 def _delivered(file: Path, direction: str | None) -> Timeline:
-    """Return the opportunities that the packets of the busiest connection of a capture used."""
+    """Return a timeline with an opportunity for each packet of a capture's busiest connection."""
     from netspurt.cli.opening import busiest, open_tables
     from netspurt.timelines import delivered
 
@@ -251,7 +251,7 @@ def _draw(
 
 @dataclass(frozen=True)
 class Linked:
-    """A link of a scenario."""
+    """A link of a scenario: the scenario's file, the link's name, and the scenario."""
 
     file: Path
     name: str
@@ -259,7 +259,7 @@ class Linked:
 
 
 def _write_link(link: Linked, wanted: Wanted) -> None:
-    """Write the timeline of a scenario's link, and draw it, as far as this is requested."""
+    """Write the timeline of a scenario's link, its trace and its picture, if requested."""
     from netspurt.timelines import printable, read_followed
 
     moves = link.scenario.moves(link.name)

@@ -57,7 +57,7 @@ class Command(TyperCommand):
             _name(one)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments. An option whose word is `[=WORD]` may have no value."""
+        """Read the arguments. An option with the placeholder `[=WORD]` may lack a value."""
         alone = {
             name for one in self.params if str(one.metavar).startswith("[=") for name in one.opts
         }

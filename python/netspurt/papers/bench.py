@@ -138,7 +138,7 @@ class Bench:
         return self.keep(name, make)
 
     def swept(self, name: str) -> Swept:
-        """Return a sweep's cases: all of them if the whole study was run, or else quick ones."""
+        """Return a sweep's cases: all if the whole study was run, or else the quick sweep's."""
         sweeps, folder = Sweeps.of(self.paper), self.study
 
         def make() -> Swept:

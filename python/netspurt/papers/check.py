@@ -54,7 +54,8 @@ class Judged:
     table
         Rows that show how the measured value was found; the first row is the heading.
     bands
-        The range of each measured number that was computed from rounded or random numbers.
+        The range of each measured number, if the number was computed from rounded or random
+        numbers.
     """
 
     claim: Claim

@@ -1,4 +1,4 @@
-"""A sweep over the choices that a paper leaves open: which contacts have early timeouts."""
+"""Sweeps over choices that a paper leaves open, to find contacts with early timeouts."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 EARTH_KM = 6378.137
 SYNCHRONOUS_KM = 42164.17
 
-#: The time from the last point of the old path to a handoff [ns].
+#: The time from the last point of one path to the first point of the next path at a handoff [ns].
 _STEP_NS = 1
 
 
@@ -45,8 +45,8 @@ class Contact:
     band
         The printed kind of orbit.
     variability
-        The pass of the day that is used: the `least` variable, the `most` variable or the `only`
-        pass. For a contact with handoffs: `handoff`.
+        Which pass of the day is used: the `least` variable, the `most` variable or the `only` pass.
+        For a contact with handoffs: `handoff`.
     paths
         The stations of the path. With handoffs there are several paths, in the order of time.
     start, lasts

@@ -79,7 +79,7 @@ class Claim:
 
     @property
     def yardstick(self) -> Value:
-        """The value that the measured value must match: our threshold, or else the printed one."""
+        """The value that `measured` must match: `threshold` if it is given, otherwise `printed`."""
         return self.printed if self.threshold is None else self.threshold
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def crossing(bench: Bench, *, echo: str, split: str, path: str, mss: int) -> Figure:
-    """Draw the queue, with and without ACKs in it, over the window's share of the round trip."""
+    """Draw the length of the queue over `fill`, for transfers with and without ACKs in it."""
     from netspurt.plots.series import draw_series
 
     def of(grid: str) -> list[Filled]:

@@ -55,7 +55,7 @@ def _times(curve: Curve) -> Floats:
 
 
 def round_trips(bench: Bench, *, contact: str = "") -> Figure:
-    """Draw unloaded round trips: of one contact, or of all with one relay, with their fits."""
+    """Draw the unloaded round trips of one contact, or of all contacts with one relay, and fits."""
     from netspurt.plots.ranges import draw_panels
 
     panels = []

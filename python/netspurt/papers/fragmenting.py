@@ -48,7 +48,7 @@ def fragments_of(_bench: Bench, *, mss: str, limit: str, unit: str) -> Measured:
 def limit_of(_bench: Bench, *, mss: str, fragments: str, most: str) -> Measured:
     """Return the size limit of datagrams for which a segment has these fragments.
 
-    The value is `None` unless there is exactly one such limit up to `most`.
+    If no limit or several limits up to `most` give these fragments, the value is `None`.
     """
     wanted = tuple(_sizes(fragments))
     limits = [

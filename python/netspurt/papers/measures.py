@@ -251,7 +251,10 @@ def sending_time(bench: Bench, *, run: str, link: str, packets: str) -> Measured
 
 @registered
 def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measured:
-    """Return the lead of the early trace: the shift minus the time of the shifted packets."""
+    """Return the lead of the early trace over the late trace.
+
+    The lead is the shift in time minus the transmission time of the shift in packets.
+    """
     packets, seconds, _ = _best_shift(bench.run(late), bench.run(early))
     packet_s = packet_time(bench.run(early), link)
     ahead = seconds - packets * packet_s

@@ -28,7 +28,7 @@ _TOLERANCE_KM = 20.0
 
 
 def _curves(bench: Bench, *, handoffs: bool = False) -> dict[str, tuple[Contact, Curve]]:
-    """Return the contacts with their stored delays; those with handoffs only if `handoffs`."""
+    """Return contacts with their stored delays; `handoffs` includes contacts with handoffs."""
     return {
         name: (contact, stored(bench.paper, contact))
         for name, contact in contacts(bench.paper).items()
@@ -51,7 +51,7 @@ def bounds_km(apogee: float, perigee: float) -> tuple[float, float]:
 
 @registered
 def heights(bench: Bench, *, contact: str) -> Measured:
-    """Return the apogee and the perigee of a contact's orbit, if its delays are possible there."""
+    """Return the apogee and the perigee of a contact's orbit, if the orbit allows its delays."""
     this_contact, curve = _curves(bench)[contact]
     orbit = elements(bench.paper, this_contact.satellite)
     min_km, max_km = bounds_km(orbit["apogee"], orbit["perigee"])
@@ -198,7 +198,8 @@ def perfect_handoffs(bench: Bench, *, run: str, link: str) -> Measured:
     arrivals = finished.segments.where(node=str(finished.flows["to"][0]), way="in", kind="data")
     duplicates = float(len(arrivals) - len(set(arrivals["packet"].tolist())))
     longest_trip = finished.rtt.seconds("rtt_ns").max()
-    # Each packet answers the packet before it. So without dead time no gap exceeds a round trip.
+    # In stop-and-wait, a packet leaves when the packet before it is acknowledged. So without dead
+    # time no gap exceeds a round trip.
     longest_gap = float(np.diff(arrivals.seconds()).max())
     dead = max(0.0, longest_gap - longest_trip)
     rows = [

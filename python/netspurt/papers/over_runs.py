@@ -167,7 +167,7 @@ def ends_at(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def clocks_ratio(bench: Bench, *, runs: str) -> Measured:
-    """Return the ratio of two runs' ends since the contact's rise, and of their durations."""
+    """Return two ratios of two runs: of their ends since the contact's rise, and of durations."""
     fine, coarse = (bench.run(name) for name in runs.split(","))
     durations = [_end(run) - _start(run) for run in (fine, coarse)]
     rows = [("run", "end", "duration")]

@@ -150,7 +150,7 @@ def _spreads(bench: Bench, name: str) -> list[float]:
 
 @registered
 def long_vary_more(bench: Bench) -> Measured:
-    """Return the number of contacts whose longest transfers vary no less than the shortest."""
+    """Return how many contacts have longest transfers that vary as much as the shortest or more."""
     rows = [("contact", *(f"{size} segments" for size in bench.of_study.sizes))]
     count = 0
     for name in single_relay(bench):

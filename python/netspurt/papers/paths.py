@@ -1,9 +1,9 @@
 """Makes scenarios of simulated paths from the rows of a printed table.
 
 A row has one or two straight lines of delay against length. The probes on its simulated path give
-almost the same delays at the ends of these lines. A row with one straight line becomes a serial
-line. A row with two straight lines becomes a net that fragments long datagrams. The net has a
-slower access line, on which fragments follow each other. The frames of its backbone have an
+almost the same delays at the ends of these lines. A row with one straight line becomes a path with
+one serial line. A row with two straight lines becomes a net that fragments long datagrams. The net
+has a slower access line, on which fragments follow each other. The frames of its backbone have an
 overhead, so each further fragment costs time. Every datagram above 125 octets waits, as in a net
 that reserves buffers for messages of several packets. Rates, overhead, wait and delay are chosen so
 that the largest relative error of the four line ends is as small as possible. No other value is
@@ -43,7 +43,7 @@ class Path:
     delay
         The propagation delay.
     access
-        The delay per octet on the access line at the sender's side; zero with one line.
+        The delay per octet on the access line at the sender's side; zero if the path has one line.
     backbone
         The delay per octet on the line that both kinds of paths have.
     frame
@@ -51,7 +51,7 @@ class Path:
     wait
         The additional delay of a datagram above 125 octets.
     mtu
-        The largest packet of the access line; `None` with one line.
+        The largest packet of the access line; `None` if the path has one line.
     error
         The largest expected relative error of a line end, without the effect of random lengths.
     """

@@ -92,7 +92,7 @@ def nominal_rates(bench: Bench, *, table: str, rows: str) -> Measured:
 
 @registered
 def halving(bench: Bench, *, table: str, rows: str) -> Measured:
-    """Return the factor, a half or one, with which round trips fit known lines.
+    """Return the factor, a half or one, that makes round trips agree with known lines.
 
     A probe crosses a line twice, so delays of whole round trips would show half of the line's
     speed.
@@ -150,7 +150,7 @@ def length_ratios(bench: Bench, *, table: str) -> Measured:
 def flat_paths(bench: Bench, *, table: str, rows: str, aside: str, others: str) -> Measured:
     """Return the range of length ratios of some paths.
 
-    The value is `None` unless the ratios of all other paths, except `aside`, exceed `others`.
+    The value is `None` if the ratio of another path that is not in `aside` is at most `others`.
     """
     paths = path_rows(bench.paper, table)
     flat = [paths[name].ratio for name in names_in(rows)]
@@ -360,7 +360,11 @@ def wait_ratios(bench: Bench, *, table: str, probes: str, aside: str) -> Measure
 
 @registered
 def longest_waits(bench: Bench, *, table: str) -> Measured:
-    """Return the longest mean time of a loss, and of a spurious retransmission, in a run [s]."""
+    """Return two maxima over the runs, in seconds.
+
+    The first is the maximum of the mean wait per loss. The second is the maximum of the mean time
+    per spurious retransmission.
+    """
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     losses = {row.name: row.lost_s / row.lost for row in rows if row.lost}
     spurious = {row.name: row.spurious_s / row.spurious for row in rows if row.spurious}
@@ -395,10 +399,10 @@ def charged_delays(bench: Bench, *, table: str, probes: str) -> Measured:
 
 @registered
 def suffixes(bench: Bench, *, table: str, hosts: str) -> Measured:
-    """Return the kinds of run names.
+    """Return the suffixes that names of runs have.
 
-    The value is `None` unless every host is catalogued, means increase with length, and means of
-    busy periods are larger than those of quiet ones.
+    The value is `None` in three cases: if a host is not catalogued, if a mean does not increase
+    with the length, or if the mean of a busy period is not above the mean of the quiet period.
     """
     rows = account_rows(bench.paper, table)
     known = aliases(bench.paper, hosts)
@@ -485,7 +489,7 @@ def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measure
 
 @registered
 def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Measured:
-    """Return the largest difference of a line's mean at random lengths from a run's mean [%]."""
+    """Return the largest difference between the mean that a line predicts and a run's mean [%]."""
     table, lines, hosts = tables.split(",")
     shown = [("run", "line", "from the line", "printed", "off")]
     max_error = 0.0

@@ -24,7 +24,7 @@ class Measured:
     Attributes
     ----------
     value
-        `None` if the event that is looked for does not occur.
+        The value. It is `None` if the claimed event does not occur.
     table
         Rows that show how the value was found; the first row is the heading.
     bands

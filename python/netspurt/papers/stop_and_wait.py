@@ -42,7 +42,7 @@ def scenario(study: Study, contact: Contact) -> Scenario:
 
 
 def waited(bench: Bench, contact: str, clock: str) -> Waited:
-    """Return the sums of stop-and-wait over a contact by a clock."""
+    """Return the numbers of segments of stop-and-wait over a contact, for a clock."""
     study = bench.of_study
 
     def make() -> dict[str, Waited]:

@@ -24,7 +24,7 @@ from netspurt.scenario import Scenario, load, read_text
 from netspurt.sweep import Cases, Sweep, Threads, open_sweep, run_sweep
 from netspurt.sweep.folder import SCENARIO
 
-#: A function that takes the number of finished transfers and the number in all.
+#: A function that takes the number of finished transfers and the number of all transfers.
 Progress = Callable[[float, float], None]
 
 Floats = NDArray[np.float64]
@@ -265,7 +265,8 @@ class Study:
         out
             The folder. Its unfinished sweeps are continued, and its finished sweeps stay unchanged.
         progress
-            Called with the number of finished transfers and the number in all.
+            A function that is called with the number of finished transfers and the number of all
+            transfers.
         threads
             The number of threads; 0 for one per core.
 

@@ -118,7 +118,7 @@ def run_lost(run: Run) -> int:
 def sfr_repairs(bench: Bench, *, grid: str) -> Measured:
     """Return how often SFR retransmitted a segment that was lost twice.
 
-    The value is `None` unless a timeout then retransmitted the segment.
+    The value is `None` if no timeout retransmitted the segment afterwards.
     """
     (case,) = bench.grid(grid)
     sent = at_sender(case.run).where(way="out", kind="retransmission")

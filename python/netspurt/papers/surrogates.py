@@ -44,7 +44,7 @@ def _mean_of(values: NDArray[np.float64]) -> Interval:
 
 
 def verdict_of(intervals: list[Interval]) -> str:
-    """Return whether a setting is better or worse, if all intervals agree."""
+    """Return whether a setting is better or worse; `cannot tell` if the intervals disagree."""
     if all(interval.low == interval.high == 0 for interval in intervals):
         return "no difference"
     signs = {interval.sign for interval in intervals}
@@ -97,7 +97,7 @@ def points_ahead(bench: Bench, *, rows: str, setting: str, against: str, over: s
 
 @registered
 def efficiency_of(bench: Bench, *, rows: str, setting: str) -> Measured:
-    """Return the mean efficiency for each variant, and the range of a single run."""
+    """Return the mean efficiency of each row for each variant; the table has the range of a run."""
     recordings = _recordings(bench)
     names = _rows(recordings, rows)
     table = [("run", "variant", "printed", "mean", "19 of 20 runs")]
@@ -361,7 +361,11 @@ def spurious_ones(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # 
 
 @registered
 def time_constants(bench: Bench, *, algorithm: str) -> Measured:  # noqa: ARG001
-    """Return the samples that a timer needs to follow a step up and a step down, to within 1/e."""
+    """Return two time constants of a timer in samples: after a step up, and after a step down.
+
+    A time constant is the number of samples in which the timer's distance from its final value
+    falls to 1/e.
+    """
     _, waits = _waits(algorithm, "1x200,2x200,1x200")
     constants = []
     for start, end in ((201, 4.0), (401, 2.0)):

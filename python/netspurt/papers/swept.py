@@ -22,10 +22,10 @@ from netspurt.papers.data import Paper, PaperError
 from netspurt.scenario import load
 from netspurt.sweep import Cases, Sweep, SweepFolder, Threads, open_sweep, run_sweep
 
-#: A function that takes the number of finished cases and the number in all.
+#: A function that takes the number of finished cases and the number of all cases.
 Progress = Callable[[float, float], None]
 
-#: The axis of senders. The other labels are compared with the first.
+#: The axis of senders. Its first label is the base, with which the other labels are compared.
 SENDER = "sender"
 
 
@@ -120,7 +120,7 @@ class Sweeps:
         out
             The folder. Its unfinished sweeps are continued, and its finished sweeps stay unchanged.
         progress
-            Called with the number of finished cases and the number in all.
+            A function that is called with the number of finished cases and the number of all cases.
         threads
             The number of threads; 0 for one per core.
 

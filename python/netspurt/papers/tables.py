@@ -107,7 +107,7 @@ class AccountRow:
 
     @property
     def key(self) -> str:
-        """The name, with the measuring host if it is not the usual one."""
+        """The name of the run, after the measuring host if this host is not `USUAL`."""
         return self.account.name if self.source == USUAL else f"{self.source}:{self.account.name}"
 
     def mean_answered_ms(self, probes: int) -> float:

@@ -35,7 +35,7 @@ def ack_times(run: Run) -> NDArray[np.float64]:
 
 
 def first_retransmission(run: Run) -> float:
-    """Return the time of the sender's first retransmission, in seconds; infinite without any."""
+    """Return the time of the sender's first retransmission, in seconds, or infinity."""
     times = at_sender(run).where(kind="retransmission").seconds()
     return float(times[0]) if len(times) else float("inf")
 

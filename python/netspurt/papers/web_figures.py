@@ -29,7 +29,7 @@ _VALUES: dict[str, tuple[str, str, Callable[[Connections], Any]]] = {
         lambda connections: handshake_ratio(connections).longest,
     ),
 }
-#: A later round trip is unusual if it is longer than the handshake's by more than this factor.
+#: A later round trip is unusual if it exceeds the handshake's round trip multiplied by this factor.
 _UNUSUAL_FACTOR = 3.0
 #: An idle time longer than this counts as a timeout if nothing else explains it [s].
 _TIMEOUT_S = 0.5

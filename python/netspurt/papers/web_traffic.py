@@ -19,7 +19,7 @@ from netspurt.quantities import quantity
 from netspurt.run import Run
 from netspurt.sweep import Sweep
 
-#: The measure that decides, and the measures that tables show beside it.
+#: The measure that decides claims, and the measures that tables show beside it.
 MEAN = "connection_ns_mean"
 QUANTILES = ("connection_ns_p50", "connection_ns_p90", "connection_ns_p99")
 _HEADS = ("mean", "median", "90 %", "99 %")
@@ -130,7 +130,7 @@ def best_sender(bench: Bench, *, sweep: str) -> Measured:
 def near_with_fewer(bench: Bench, *, sweep: str, first: str, second: str) -> Measured:
     """Return the difference of two senders' mean durations [%], and their SFR retransmissions.
 
-    The second number is the first sender's retransmissions by SFR, as a share of the second's.
+    The second number is the first sender's SFR retransmissions divided by the second sender's.
     """
     swept = bench.swept(sweep)
     spans = [swept.mean(MEAN, sender).value for sender in (first, second)]
@@ -283,8 +283,8 @@ def idle_against_throughput(bench: Bench, *, run: str, site: str) -> Measured:
 def timeouts_told_by_idle(bench: Bench, *, run: str, threshold: str) -> Measured:
     """Return the share of connections with the right label, timeout or no timeout [%].
 
-    A connection is labelled if its longest idle time exceeds a threshold [ms] and nothing else
-    explains that time.
+    A connection is labelled as one with a timeout if its longest idle time exceeds a threshold [ms]
+    and nothing else explains that time.
     """
     labels = label_timeouts(of_run(bench.run(run)), threshold_s=float(threshold) / 1e3)
     low, high = (100 * end for end in labels.right.between)

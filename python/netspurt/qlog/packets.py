@@ -44,7 +44,7 @@ _ACK = 16
 
 
 def packet_events(tables: HasTables, vantage: Vantage, form: Form) -> Iterator[Events]:
-    """Yield the packets of a connection that a node sent and received, and the lost ones."""
+    """Yield events: the packets that a node sent, those that it received, and lost packets."""
     seen = segments_of(tables).where(flow=vantage.flow, node=vantage.node)
     is_sent = seen["direction"] == vantage.sends
     blocks = tables.table("sack_blocks").where(flow=vantage.flow, node=vantage.node)

@@ -44,7 +44,7 @@ def member(name: str, values: Texts, present: NDArray[np.bool_] | None = None) -
 
 
 def pairs(first: NDArray[Any], second: NDArray[Any]) -> Texts:
-    """Return arrays of two numbers."""
+    """Return JSON arrays of two numbers each."""
     with_first = np.strings.add(np.strings.add("[", texts(first)), ",")
     return np.strings.add(np.strings.add(with_first, texts(second)), "]")
 

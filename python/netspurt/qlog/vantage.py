@@ -52,7 +52,7 @@ def vantages(
     direction: str | None = None,
     ends: bool = True,
 ) -> list[Vantage]:
-    """Return each connection at each node that saw it, or only those of one flow or node.
+    """Return each connection at each node that saw it; `flow` and `node` limit the result.
 
     Parameters
     ----------

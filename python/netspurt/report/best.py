@@ -73,7 +73,7 @@ class Axis:
         return [name for name in self.folder.names if name != self.axis]
 
     def summary(self, by: Sequence[str]) -> list[Summary]:
-        """Return the means of groups."""
+        """Return the mean of the measure for each group that the axes `by` form."""
         return summarise(self.cases, self.measure, by, self.folder.labels, exact=self.exact)
 
     def compared(self, baseline: str, by: Sequence[str]) -> list[Comparison]:

@@ -25,7 +25,7 @@ from netspurt.wording import counted, number, plain, rate
 #: The kinds of pictures that can be drawn from a capture.
 _KINDS = ("time-sequence", "rto", "outstanding", "throughput")
 
-#: The headings of its pictures. No capture shows the sender's own timer.
+#: The headings of a capture's pictures. No capture shows the sender's own timer.
 _TITLES = TITLES | {"rto": "Round trip, and the RTO that Linux would compute from it"}
 
 
@@ -204,7 +204,7 @@ def _waited_by_direction(found: Explained) -> dict[tuple[int, str], str]:
 
 
 def _of_busiest(found: Explained, lost: Mapping[str, float]) -> dict[tuple[int, str], str]:
-    """Return the time of waiting of connections that are not known to have retransmitted."""
+    """Return the waits of connections without known retransmissions, by the busiest direction."""
     again = set(found.table("retransmissions")["connection"].tolist())
     return {
         (connection, direction): span(lost_s)
@@ -249,7 +249,7 @@ def _round_trip(mean_ns: float | None, *, beside: bool) -> str:
     return "not seen" if beside or mean_ns == 0 else span(mean_ns / 1e9)
 
 
-#: Where all rows of a capture's tables are.
+#: A sentence that says where all rows of a capture's tables are.
 _ALL = "`netspurt explain --csv` prints all."
 
 _HEAD = ("time", "flow", "first octet", "octets", "cause", "verdict", "evidence", "after")

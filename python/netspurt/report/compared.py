@@ -97,7 +97,7 @@ def _directions(both: Sequence[Rows], names: Sequence[str], what: str) -> list[R
 
 
 def _place(row: Sequence[str], table: Rows) -> int:
-    """Return the index of the row with these names in a table; without one, the table's length."""
+    """Return the place of a row's names in a table, or the table's length if it lacks them."""
     names = [tuple(own[:2]) for own in table.rows]
     return names.index(tuple(row[:2])) if tuple(row[:2]) in names else len(names)
 
@@ -119,8 +119,8 @@ def _from_first_data(run: Run | Explained, flow: Flow) -> Flow:
     return replace(flow, zero_s=float(data.seconds().min())) if len(data) else flow
 
 
-#: The first sentences on the same connection answer two questions: which connection it is, and what
-#: was lost. This is the number of these sentences.
+#: If two captures hold the same connection, the first sentences answer two questions: which
+#: connection it is, and what was lost. This is the number of these sentences.
 _ANSWER_SENTENCES = 2
 
 
@@ -226,7 +226,8 @@ def _pairs(first: Run | Explained, second: Run | Explained) -> list[tuple[Way, W
     """Return the directions to compare.
 
     If both are runs, these are the directions with equal names. If one is a capture, or if no names
-    are equal, they are the direction with the most data of each.
+    are equal, the direction with the most data of one is compared with the direction with the most
+    data of the other.
 
     Raises
     ------
@@ -313,8 +314,8 @@ def _seen(run: Run | Explained, way: Way) -> list[Seen]:
     seen = events(segments, way.flow, _node(run, way))
     if not isinstance(run, Explained) or way.direction == "forward":
         return seen
-    # In a capture, `out` and `in` are the initiator's in both directions. Here they must be the
-    # sender's.
+    # In a capture, `out` and `in` are from the initiator's view in both directions. Here they must
+    # be from the sender's view.
     other = {"out": "in", "in": "out"}
     return [replace(one, key=(other[one.key[0]], *one.key[1:])) for one in seen]
 

@@ -121,7 +121,8 @@ def _mark(mark: Mark, payload: Payload, share: float) -> dict[str, Any]:
         if value.ndim > 1:
             told["shape"], value = list(value.shape), value.reshape(-1)
         column = value if kept is None else value[kept]
-        # The upper ends of bars are stored as differences from the lower ends, which are near.
+        # The upper ends of bars are stored as differences from the lower ends, because these
+        # differences are small.
         told[one.name] = payload.add(column, near if one.name == "high" else None)
         near = told[one.name] if one.name == "low" else near
     if hasattr(mark, "x"):
@@ -133,7 +134,7 @@ def _mark(mark: Mark, payload: Payload, share: float) -> dict[str, Any]:
 
 
 def _places(mark: Mark, share: float) -> NDArray[np.intp] | None:
-    """Return the indices of the points to draw, in the order of x; None to draw all as they are."""
+    """Return the indices of the points to draw, in the order of x; None if all stay as they are."""
     heights = _heights(mark)
     if heights is None or not hasattr(mark, "x"):
         return None

@@ -31,7 +31,7 @@ def finding(found: Explained, lines: Sequence[str]) -> str:
     Parameters
     ----------
     found
-        The capture, or several together.
+        The capture, or several captures that were explained together.
     lines
         The lines that `netspurt explain` prints of it.
     """
@@ -139,7 +139,7 @@ def _is_beside_receiver(found: Explained) -> bool:
 
 
 def _is_window_unknown(found: Explained) -> bool:
-    """Return whether the capture does not show if senders filled their receivers' windows.
+    """Return true if the capture cannot show whether senders filled their receivers' windows.
 
     To show this, a capture must contain the scale of windows, which is in both SYNs, and the round
     trip to the sender. Time stamps show this round trip even if a queue makes it longer.

@@ -162,7 +162,7 @@ def _full_names(every: Sequence[Way]) -> dict[str, str]:
     }
 
 
-#: Which directions are drawn, if not all are.
+#: The words that say which directions are drawn if there is no room for all.
 _BY_DATA = (
     "the one with the most data, then those with the most timeouts, then those with the most "
     "retransmissions"

@@ -1,7 +1,7 @@
 """The sections of a folder of captures or recordings: one on all files, then one on each file.
 
-Captures are sorted by the time that they waited for timers and repair. The first ones have
-pictures.
+Captures are sorted by the time that they waited for timers and repair. The first captures in this
+order have pictures.
 """
 
 from __future__ import annotations

@@ -68,5 +68,5 @@ def connections(run: Run) -> Rows | None:
 
 
 def _received(opened_by_to: bool) -> tuple[str, str]:
-    """Return the columns with the octets that the asked end received, and the opener received."""
+    """Return two columns of received octets: the asked end's, and that of the end that opened."""
     return ("from_bytes", "to_bytes") if opened_by_to else ("to_bytes", "from_bytes")

@@ -14,7 +14,7 @@ from netspurt.report.parts import MOST_ROWS, Place, Rows
 from netspurt.report.words import instant, span
 from netspurt.table import Table, optional
 
-#: Where all rows of a run's tables are.
+#: A sentence that says where all rows of a run's tables are.
 ALL = "The tables in the run's folder have all."
 
 
@@ -157,7 +157,7 @@ def _sender(run: Tables, way: Way) -> str:
 
 
 def _seen(run: Tables, way: Way) -> Table | None:
-    """Return a direction's segments as seen at the sender, or else at the first node."""
+    """Return a direction's segments as its sender saw them, or as the first spied node did."""
     segments = optional(run, "segments")
     if segments is None:
         return None

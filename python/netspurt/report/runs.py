@@ -27,7 +27,7 @@ from netspurt.run import Run
 from netspurt.table import optional
 from netspurt.wording import counted, number, plain, rate
 
-#: The pictures of a run.
+#: The kinds of pictures that can be drawn from a run.
 _KINDS = ("time-sequence", "rto", "cwnd", "queue", "throughput")
 
 
@@ -131,7 +131,7 @@ def _to_the_ms(seconds: float) -> str:
 
 
 def _costs(run: Run) -> Iterator[str]:
-    """Yield a sentence on the time in silence and in repair, as far as it is known."""
+    """Yield a sentence on the times in silence and in repair, if they are known."""
     flows = run.flows
     if not flows["retransmissions"].any():
         yield "Nothing was sent again."

@@ -43,7 +43,7 @@ MEASURES = (
 )
 _MOST_MEASURES = 6
 
-#: The maximum number of labels of the second name in a picture with lines.
+#: The maximum number of labels of the second axis in a picture with lines.
 _LINES = 8
 
 #: The labels of an axis are compared if there are at most this many.
@@ -318,7 +318,7 @@ def _groups(sweep: _Sweep) -> Iterator[Group]:
 
 
 def _best_first(figures: Figures, measure: str) -> list[str]:
-    """Return the first labels of figures, the best first by this measure.
+    """Return the labels of the first axis of figures. The best label by this measure is first.
 
     All pictures of an axis have the order of the first picture, so that labels are easy to find.
     """

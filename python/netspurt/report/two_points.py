@@ -23,7 +23,8 @@ def same_connection(
 ) -> tuple[int, int] | None:
     """Return the indices of two captures. The capture nearer to the sender of most data is first.
 
-    The result is `None` unless the connections with these `numbers` are certainly the same.
+    The result is `None` if it is not certain that the connections with these `numbers` are the
+    same.
     """
     places = [(one.path, own) for one, own in zip(captures, numbers, strict=True)]
     if places[0][0] == places[1][0]:

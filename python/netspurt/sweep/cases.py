@@ -25,7 +25,7 @@ _SHOWN_MAX = 10
 
 
 class Cases(Mapping[str, NDArray[Any]]):
-    """The cases of a sweep: a row for each case, with its values, its end and its measures.
+    """The cases of a sweep: a row for each case, with its values, how it ended, and its measures.
 
     Columns are numpy arrays. If a case does not have a measure, the value is masked. `about` is the
     sweep's folder.

@@ -16,8 +16,8 @@ from netspurt.table import Table
 #: A function that takes the number of finished cases and the number of all cases.
 Progress = Callable[[float, float], None]
 
-#: A chunk should have about this many wake-ups, which take a quarter of a second on a machine of
-#: 2024. An interrupt then loses little work, and there are few files.
+#: A chunk should have about this many wake-ups of the simulator, which take a quarter of a second
+#: on a machine of 2024. An interrupt then loses little work, and there are few files.
 _CHUNK_EVENTS = 1_000_000
 
 #: The cost of reading and building a case, in wake-ups, and the maximum number of wake-ups that are
@@ -69,7 +69,7 @@ def run_sweep(
         True if the sweep stops at the first case with an error. An error of a case that the folder
         already has also stops it.
     progress
-        Called with the number of finished cases and the number of all cases.
+        A function that is called with the number of finished cases and the number of all cases.
 
     Returns
     -------
@@ -88,7 +88,8 @@ def run_sweep(
     """
     with held(out):
         folder = prepare(out, sweep, lambda: chunk or guess_chunk(sweep))
-        # The tally reads all stored chunks, so a damaged chunk is an error and not a finished one.
+        # The tally reads all stored chunks, so a damaged chunk raises an error and does not count
+        # as finished.
         failed = folder.tally().first_error
         if strict and failed is not None:
             raise SweepFailedError(_strict_message(failed))

@@ -34,7 +34,7 @@ class Live:
     sweep
         The sweep whose cases are run.
     budget
-        The maximum lateness of a delivery in a run that counts, in seconds.
+        The maximum lateness of a delivery, in seconds. A run with a later delivery does not count.
 
     Raises
     ------
@@ -168,7 +168,10 @@ class Live:
         late: str | None = None,
         error: str | None = None,
     ) -> _core.Outcome:
-        """Return the outcome of a chunk of one case. Without any result, the case was cut."""
+        """Return the outcome of a chunk of one case.
+
+        If `counts`, `late` and `error` are all `None`, the case was cut.
+        """
         return self._sweep._core.live_chunk(
             case,
             time.monotonic_ns() - started_ns,

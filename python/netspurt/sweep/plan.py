@@ -102,8 +102,8 @@ class Sweep:
         Parameters
         ----------
         cases
-            Labels by name, and a scenario made by `Scenario.replace`. All cases have the same
-            names.
+            For each case, its labels by name, and a scenario made by `Scenario.replace`. All cases
+            have the same names.
         seeds, paired
             The number of runs of each scenario. If `paired` is true and several scenarios have the
             same `seed`, their n-th runs also have the same seed.

@@ -37,7 +37,7 @@ class Store(Protocol):
 
 
 class SweepError(ValueError):
-    """A folder cannot be used as requested: it has no sweep, another one, or an unfinished one."""
+    """A folder cannot be used as requested: no sweep, another sweep, or an unfinished sweep."""
 
 
 class BusyError(Exception):

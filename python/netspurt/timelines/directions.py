@@ -14,7 +14,8 @@ from netspurt.delays import Delays
 Floats = NDArray[np.float64]
 Places = NDArray[np.bool_]
 
-#: The numbers in `lost_way` of the direction that lost a probe; 0 if that is not known.
+#: The numbers that `lost_way` has for probes that were lost forward or in reverse. It has 0 if the
+#: direction is not known.
 FORWARD, REVERSE = 1, 2
 
 #: The comment in a file that is made from round trips.
@@ -60,7 +61,10 @@ class Directions:
         return forward, float(np.mean(directions == REVERSE)) / max(1 - forward, 1e-9)
 
     def all_lost(self, run: tuple[int, int], direction: int) -> bool:
-        """Return whether a direction lost all probes of a run (first place, place after it)."""
+        """Return whether a direction lost all probes of a run.
+
+        The run is given by the index of its first probe and the index after its last probe.
+        """
         return bool(np.all(self.lost_way[slice(*run)] == direction))
 
 

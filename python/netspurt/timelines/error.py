@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 #: The number of characters of a long line that an error shows, and how many of them may stand
-#: before the place.
+#: before the place of the mistake.
 _SHOWN_MAX, _BEFORE_MAX = 100, 40
 
 

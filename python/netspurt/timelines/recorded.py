@@ -11,7 +11,8 @@ from netspurt.delays import Delays
 from netspurt.timelines.directions import FORWARD, REVERSE, per_direction, split
 from netspurt.timelines.timeline import POINTS_MAX, Outage, Timeline, Way
 
-#: This many consecutive losses become an outage of the link. Fewer count as single losses.
+#: This many consecutive losses become an outage of the link. Fewer consecutive losses count as
+#: single losses.
 OUTAGE = 2
 
 #: An answer was overtaken if it came more than this time [s] after the answer to a later probe.
@@ -87,7 +88,8 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
             outages=_reverse(crossing, at, reverse_runs),
         )
         timeline = replace(timeline, reverse=reverse, measured=directions.measured)
-    # A round trip passes both directions, and a one-way delay only one.
+    # A round trip crosses both directions, so the probability is divided between them. A one-way
+    # delay crosses only one direction.
     timeline = replace(timeline, duplicates=per_direction(duplicates, len(timeline.ways)))
     counts = f"Points of the delay: {len(timeline.forward.delay):,}. Outages: {len(outages):,}."
     return replace(timeline, remarks=[counts, *directions.remarks])

@@ -83,7 +83,7 @@ def _rows(lines: Sequence[Line], unit: int, width: int) -> Iterator[Row]:
 
 
 def _since_first_row(rows: list[Row]) -> tuple[list[Row], list[str]]:
-    """Return the rows and notes. If the instants are dates, they then count from the first row."""
+    """Return the rows and notes. If the instants are dates, make them count from the first row."""
     first_ns = rows[0].at_ns
     if first_ns < _YEAR_NS:
         return rows, []

@@ -25,7 +25,7 @@ class Outage:
     Attributes
     ----------
     at_ns
-        When it begins [ns].
+        When the outage begins [ns].
     dead_ns
         The length of the outage [ns]. If it is zero, another path takes over immediately.
     arrivals
@@ -77,11 +77,11 @@ class Timeline:
         The values of the forward direction. Without `reverse` they are the values of both
         directions.
     reverse
-        The values of the reverse direction, if they differ.
+        The values of the reverse direction; `None` if both directions have the same values.
     between
         How delays, probabilities and error rates change between two points: `step` or `linear`.
     order
-        `fifo`, or `overtaking` if packets may arrive before earlier ones.
+        `fifo`, or `overtaking` if a packet may arrive before packets that were sent earlier.
     duplicates
         The probability that a direction delivers a packet twice.
     measured

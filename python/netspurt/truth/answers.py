@@ -98,8 +98,9 @@ def match(
 ) -> Matched:
     """Match the answers about a capture with its truth, by the timestamps of packets.
 
-    Among packets with the same timestamp, those with the same first octet are matched first. Equal
-    octets are not required, because a capture without the SYN does not show the first number.
+    Among packets with the same timestamp, those with the same first octet are matched first. An
+    equal first octet is not required, because a capture without the SYN does not show the initial
+    sequence number.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def check_collection(
     return score
 
 
-#: The most cases that an error names.
+#: The maximum number of cases that an error names.
 _NAMED = 5
 
 

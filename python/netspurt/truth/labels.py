@@ -33,9 +33,9 @@ class Label:
     t_ns, unix_ns
         When the packet was captured [ns], since the file's first packet and since 1970.
     flow, direction
-        As in the tables of runs.
+        The flow and the direction of the packet, as in the tables of runs.
     source, destination
-        Addresses and ports.
+        The address and the port of the end that sent the packet, and those of the other end.
     seq, len_bytes
         The first octet, counted from the number of the SYN, and the number of octets of payload.
     cause

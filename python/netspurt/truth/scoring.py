@@ -142,7 +142,7 @@ class Score:
         self._confidence: dict[str, list[tuple[float, bool]]] = {"cause": [], "verdict": []}
 
     def add(self, capture: str, matched: Matched, *, options_cut: bool = False) -> None:
-        """Count a capture."""
+        """Count the answers about a capture."""
         self.captures += 1
         for label, answer in matched.pairs:
             side = self._side(label.side, options_cut)

@@ -24,7 +24,7 @@ class View:
     Attributes
     ----------
     name
-        Empty for the whole capture.
+        The name of the view, which is part of file names. It is empty for the whole capture.
     lost
         The share of packets that the capture misses.
     burst
