@@ -19,7 +19,7 @@ LISTED = ROOT / "authorities" / "tcptrace" / "differences.csv"
 TRACES = ROOT.parent / "shared" / "traces"
 HEADING = ("file", "connection", "column", "tcptrace", "netspurt", "reason")
 
-#: The reason for a column's differences, by the beginning of the column's name. The file `README.md`
+#: The reason for the differences of a column, by the beginning of the column's name. `README.md`
 #: beside `differences.csv` explains each reason.
 REASONS = {
     "RTT_full_sz": "full-size",

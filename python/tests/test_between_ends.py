@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_capture_between_the_ends_gives_the_whole_round_trip_of_a_window(
     folder: Path,
 ) -> None:
-    """From the node of the capture, the round trip is 40 ms to the sender, 10 ms to the receiver."""
+    """From the node `m`, the round trip is 40 ms to the sender, and 10 ms to the receiver."""
     (beside,) = window_limits(explain(folder / "a.pcapng").tables)
     (between,) = window_limits(explain(folder / "m.pcapng").tables)
     assert between.trip.mean_s == pytest.approx(beside.trip.mean_s, rel=0.02)

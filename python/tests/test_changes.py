@@ -75,7 +75,7 @@ def test_correlated_neighbours_cause_more_false_changes() -> None:
 def test_planted_steps_are_found_at_their_places_and_no_other_steps(
     method: Method, noise: str
 ) -> None:
-    """Steps of 2.5 and 5 standard deviations are both found in 18 of 20 series, within 6 values."""
+    """Two steps, of 2.5 and 5 standard deviations, are found within 6 values in 18 of 20 series."""
     if method == "pelt":
         peer()
     right = 0

@@ -207,7 +207,7 @@ def test_an_unknown_name_is_told_with_the_first_known_names() -> None:
     ("character", "shown"),
     [("\x00", r"\x00"), ("\x7f", r"\x7f"), ("\x9b", r"\x9b"), ("\u2066", r"\u2066")],
 )
-def test_a_character_that_steers_a_page_is_shown_by_its_code(character: str, shown: str) -> None:
+def test_a_control_character_is_shown_by_its_code(character: str, shown: str) -> None:
     assert wording.plain(f"a{character}b") == f"a{shown}b"
     assert wording.plain("a\tb\nc é") == "a\tb\nc é"
 

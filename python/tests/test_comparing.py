@@ -179,7 +179,7 @@ def test_events_begin_with_the_first_data_and_each_has_a_key_of_its_own(
 def test_opening_returns_the_time_from_a_senders_last_ack_to_its_first_data(
     both: tuple[ns.Run, ns.Run],
 ) -> None:
-    """The server replies 300 ms after a request, but acknowledges the request before that."""
+    """The server replies 300 ms after a request, and acknowledges the request before it replies."""
     assert opening(both[0].segments, "transfer", "source") is None, (
         "opening must return None for a sender whose data leaves before any ACK"
     )

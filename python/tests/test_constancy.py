@@ -1,4 +1,4 @@
-"""Tests constancy in its three senses, throughput levels, and `netspurt delays constancy`."""
+"""Tests the three kinds of constancy, throughput levels, and `netspurt delays constancy`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from conftest import ROOT, Command, refused
 
 @pytest.fixture
 def stepped(tmp_path: Path) -> Path:
-    """Write an hour of pings, one a second: 40 ms or more, 46 ms or more from minute 20 to 50."""
+    """Write an hour of pings of at least 40 ms; they take at least 46 ms from minute 20 to 50."""
     rng = np.random.default_rng(11)
     rtt = 0.040 + rng.exponential(0.002, 3600)
     rtt[1200:3000] += 0.006
@@ -38,7 +38,7 @@ def stepped(tmp_path: Path) -> Path:
     return ns.Delays.of(rtt, every=1.0, name="stepped").save(tmp_path / "stepped.csv")
 
 
-def test_a_steady_series_is_one_period_and_steps_start_new_ones(
+def test_a_steady_series_is_one_period_and_each_step_begins_a_new_period(
     netspurt: Command, stepped: Path, tmp_path: Path
 ) -> None:
     (data,) = json.loads(netspurt("delays", "constancy", stepped, "--json").stdout)
@@ -181,7 +181,7 @@ def test_the_correlation_of_neighbours_leaves_the_steps_out() -> None:
 
 
 def test_planted_levels_and_their_number_are_found() -> None:
-    """At least 7 of 8 sets show all eleven levels, which are five standard deviations apart.
+    """At least 7 of 8 invented series show all eleven levels, five standard deviations apart.
 
     The paper of 2005 also has eleven levels.
     """

@@ -157,7 +157,7 @@ def test_connections_are_counted_from_zero() -> None:
 
 
 def chosen(**given: Any) -> _Show:
-    """Return the options of a replay's output, none of them given but these."""
+    """Return the options of a replay's output: these, and the defaults of all other options."""
     flags = dict.fromkeys(("tune", "pool", "every", "rfc889", "adaptation"), False)
     return _Show(**{"price": Price(), "versus": None, "form": Form(), **flags, **given})
 
