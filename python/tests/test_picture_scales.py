@@ -27,7 +27,7 @@ S = 1_000_000_000
 @pytest.mark.parametrize(
     ("series", "ends", "log", "zero"),
     [
-        # A time 20 times the median is on a linear axis, and a longer one is not.
+        # A time of up to 20 times the median leaves the axis linear. A longer time does not.
         ([[1.0, 1.0, 20.0]], (0.0, 21.0), False, None),
         ([[1.0, 1.0, 20.1]], (0.8, 26.13), True, None),
         # The smallest median counts, and not the smallest value.
@@ -58,7 +58,7 @@ def test_an_axis_of_times_is_logarithmic_if_they_lie_far_apart(
         ([4], {}, (3.8, 4.2)),
         ([-4], {}, (-4.2, -3.8)),
         ([0], {}, (-0.05, 0.05)),
-        # The margin does not reach below the start of the data, but the data may.
+        # The margin does not reach below the start, unless a value lies below the start.
         ([2, 4], {"start": 2.0}, (2.0, 4.1)),
         ([2, 4], {"start": 0.0}, (1.9, 4.1)),
         ([2, 4], {"start": 3.0}, (1.9, 4.1)),

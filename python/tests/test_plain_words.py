@@ -28,7 +28,7 @@ DEFAULTS = {
 
 
 def by_typer(words: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any] | None:
-    """Return the arguments that typer passes to `explain_files`, or None if it does not call it."""
+    """Return the arguments that typer passes to `explain_files`, or None without a call."""
     passed: list[dict[str, Any]] = []
 
     def note(files: list[Path], **options: Any) -> int:
@@ -127,7 +127,7 @@ def test_rows_of_a_capture_need_neither_typer_nor_numpy() -> None:
     assert not {"typer", "pydantic", "numpy", "rich"} & set(imported)
 
 
-def test_a_fault_in_plain_words_ends_the_command_like_any_other(netspurt: Command) -> None:
+def test_an_error_in_plain_words_ends_the_command_like_any_other_error(netspurt: Command) -> None:
     result = netspurt("explain", "--csv", "--json", "one.pcap")
     assert result.returncode == 2
     assert result.stderr.startswith("error: --csv and --json all say how to give results")

@@ -45,7 +45,7 @@ def test_the_url_of_a_site_says_its_host_port_and_page(
 
 
 class Clock:
-    """A clock on which only sleeping takes time, and a fetch as long as the test says."""
+    """Imitates time, which passes only in sleeps and fetches; a test says how long a fetch is."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -169,7 +169,8 @@ def test_an_echo_that_cannot_be_sent_is_a_row_and_not_an_error(
     row = fetch_one(site, 7, tmp_path, catalogue, captures=False)
     assert row["ping_failed"] == "no right to raw sockets"
     (plan,) = plans
-    # The length of a SYN with options; and an echo is given up sooner than a page.
+    # An echo probe is as long as a SYN with options. Its give-up time is shorter than that of a
+    # page.
     assert (plan.host, plan.count, plan.timeout) == ("192.0.2.9", 3, 2.0)
     assert plan.lengths.order() == {"rule": "fixed", "octets": 60}
     assert fetch_one(site, 7, tmp_path, replace(catalogue, timeout=0.5), captures=False)
@@ -257,7 +258,7 @@ def test_times_of_a_poll_may_be_missing_or_negative(seconds: float | None, text:
 
 
 def moved(packets: list[MadeUp], out_s: float, back_s: float, clock_s: float = 0.0) -> list[MadeUp]:
-    """Return the packets as another point sees them: later from the client, earlier to it."""
+    """Return the packets nearer to the server: the client's come later, the server's earlier."""
     delays = {0: clock_s + out_s, 1: clock_s - back_s}
     return sorted((at + delays[end], end, *rest) for at, end, *rest in packets)  # type: ignore[misc]
 

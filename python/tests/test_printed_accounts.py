@@ -112,7 +112,7 @@ def test_the_mean_and_the_efficiency_follow_from_the_times_of_a_row(tmp_path: Pa
     paper = accounts(tmp_path, run(), FACC)
     found = measured(paper, "account", table="accounts.csv", row="FACC", probes="512")
     assert found.value == [267.0, 0.3715]
-    # The parts may be a tenth longer each, and the total up to a second.
+    # The paper cuts off digits: each part may be up to 0.1 s longer, and the total up to 1 s.
     assert found.bands == [
         (math.floor(1000 * 136.5 / 512), pytest.approx(1000 * 137.7 / 512)),
         (0.37, 0.37),
@@ -262,7 +262,7 @@ def test_spurious_times_below_the_mean_need_no_spread(tmp_path: Path) -> None:
 
 
 def test_lost_probes_have_no_delay_in_the_spread(tmp_path: Path) -> None:
-    """With half of the probes lost, the others have twice the mean and half of the number."""
+    """With half of the 512 probes lost, the 256 answered probes have twice the printed mean."""
     values = {"lost": 256, "mean_ms": 500, "cov": 0.5, "spurious": 8}
     for each_s, possible in ((1 + 0.51 * 32**0.5 - 0.01, 1), (1 + 0.51 * 32**0.5 + 0.01, 0)):
         row = run("A", **values, spurious_s=8 * each_s)
