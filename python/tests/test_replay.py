@@ -259,7 +259,7 @@ def test_a_replay_that_cannot_be_saved_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_the_three_hour_log_gives_the_results_of_the_earlier_study() -> None:
-    """10,851 probes went to a cloud host; 188 were lost, and 74 are spurious without a floor."""
+    """Of 10,851 probes, 188 were lost; a timer without a floor retransmits 74 spuriously."""
     file = SHARED / "yencarnacion__ping_output.txt"
     if not file.is_file():
         pytest.skip(f"{file.name} lies outside the repository, and is not there")

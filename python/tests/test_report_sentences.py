@@ -23,7 +23,7 @@ NAN = float("nan")
 
 # Two points of one path.
 
-#: The clock of the far point is 100 s ahead, and data takes 30 ms at least.
+#: The clock of the far point is 100 s ahead. Data takes at least 30 ms to it, ACKs 20 ms back.
 AHEAD_S, THERE_S, BACK_S = 100.0, 0.03, 0.02
 
 
@@ -278,7 +278,7 @@ def test_links_that_carried_and_dropped_nothing_are_left_out() -> None:
     )
     run = made_run(links=links)
     run.stop_ns = 4_000_000_000
-    # 40,000 bits in 4 s.
+    # Link `a` carried 40,000 bits in 4 s.
     assert list(_links(run).rows) == [
         ("a", "forward", "5", "10 kbit/s", "0", "1", "3"),
         ("c", "forward", "0", "0 bit/s", "2", "0", "9"),
