@@ -1,4 +1,4 @@
-"""Tests that the page of a capture begins with the finding and lists the worst connections first."""
+"""Tests that the page of a capture begins with the finding and with the worst connections."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_throughput_grows_only_if_each_step_of_size_raises_it(large: float, coun
 
 
 def varied(short: float, long: float) -> Transfers:
-    """Return transfers whose range is a share of their mean; the long ones are twice as fast."""
+    """Return transfers with these ranges, as shares of the mean; long transfers are faster."""
     return transfers(
         {
             (size, COARSE): [mean * (1 - share / 2), mean, mean * (1 + share / 2)]
@@ -255,7 +255,7 @@ def test_the_delay_of_a_contact_is_joined_by_lines_and_jumps_within_a_nanosecond
 def test_the_distance_to_a_relay_is_least_overhead_and_most_at_the_horizon() -> None:
     low, high = bounds_km(apogee=600, perigee=400)
     assert low == pytest.approx(SYNCHRONOUS_KM - EARTH_KM - 600)
-    # Two right angles at the point where the line touches the Earth.
+    # The line of sight touches the Earth. There it makes right angles with the radius of the Earth.
     assert high == pytest.approx(
         SYNCHRONOUS_KM * np.sin(np.arccos(EARTH_KM / SYNCHRONOUS_KM))
         + (EARTH_KM + 600) * np.sin(np.arccos(EARTH_KM / (EARTH_KM + 600)))
