@@ -204,7 +204,7 @@ def test_counts_could_be_chance_if_mcnemars_exact_test_says_so() -> None:
 
 
 def test_a_line_through_four_points_equals_the_one_computed_by_hand() -> None:
-    """By hand: slope 0.6, intercept 0.1, residuals -0.1, 0.3, -0.3, 0.1, White's error √0.18 / 5."""
+    """By hand: slope 0.6, intercept 0.1, residuals of ±0.1 and ±0.3, White's error √0.18 / 5."""
     (line,) = fit_lengths([0, 1, 2, 3], [0.0, 1.0, 1.0, 2.0], break_at=None).lines
     assert (line.slope_s, line.intercept_s) == pytest.approx((0.6, 0.1))
     assert line.residual_s == pytest.approx(math.sqrt(0.05))

@@ -277,7 +277,7 @@ def test_saved_round_trips_are_the_maximum_over_lengths() -> None:
 
 
 def test_lateness_counts_at_the_last_packet_that_both_runs_acknowledged() -> None:
-    """In the first module four packets are later only in the middle; in the second at the end."""
+    """With `reno`, a start with four packets is later in the middle; with `sack`, at the end."""
     cases = [
         case("1 segment", [1.0, 2.0, 3.0, 4.0], recovery="reno"),
         case("4 segments", [1.0, 2.5, 2.75], recovery="reno"),
@@ -359,7 +359,7 @@ def test_two_clocks_are_compared_by_their_ends_and_by_their_durations() -> None:
 
 
 def test_the_use_of_a_line_after_a_step_is_its_lowest_share() -> None:
-    """Before the step ten packets arrive in each second, and at worst four after it."""
+    """Before the step ten packets arrive in each second; after the step at least four do."""
     counts = [10, 10, 10, 10, 4, 7, 10, 10, 10, 10, 10, 10, 10]
     arrivals = [7 + n + k / 20 for n, count in enumerate(counts) for k in range(count)]
     run = transfer(SIMPLE, [(t, "in", 1) for t in arrivals])
