@@ -51,7 +51,7 @@ def test_a_level_of_fewer_than_six_values_is_no_level(count: int, changes: int) 
 
 
 @pytest.mark.parametrize("extent", [0.6, 1.0, 1.747, 2.5])
-def test_the_range_of_a_brownian_bridge_has_the_distribution_of_fellers_series(extent: float) -> None:
+def test_the_range_of_a_bridge_has_the_distribution_of_fellers_series(extent: float) -> None:
     # Feller (1951) gives the distribution function of the range of a Brownian bridge as a sum over
     # reflected images.
     k = np.arange(-200, 201)
