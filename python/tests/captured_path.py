@@ -60,9 +60,10 @@ def captured(folder: Path, **words: Any) -> Path:
 def captured_between(
     folder: Path, near: str, far: str, *, send: str = "1 MB", more: str = "", record: str = ""
 ) -> Path:
-    """Run a transfer over two links with these keys; return its folder.
+    """Run a transfer over two links, and return the folder of this run.
 
-    The folder has a capture of the sender `a`, of the receiver `b`, and of `m` between the links.
+    `near` and `far` are the keys of the links. The folder has captures at the sender `a`, at the
+    receiver `b`, and at `m` between the links.
     """
     text = PATH_OF_TWO.format(near=near, far=far, send=send, more=more, record=record)
     Scenario.parse(text, name="path").run().save(folder / "run")

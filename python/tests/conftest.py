@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 NETSPURT = Path(sys.executable).with_name("netspurt")
 
 # If a script starts make in the background, make and all its children ignore SIGINT. Tests send
-# SIGINT to the programs that they start, so the default handler is set again here.
+# SIGINT to the programs that they start, so this file sets the default handler again.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -48,7 +48,7 @@ print(worst)
 class Lateness:
     """Measures how late this machine was while a `with` block ran."""
 
-    #: The longest delay with which the sleeper woke, in seconds.
+    #: The largest time by which the sleeper woke too late, in seconds.
     worst_s = 0.0
     #: The share of the processors' time that a hypervisor gave to others.
     stolen = 0.0

@@ -66,7 +66,7 @@ def compare(rate: int, connections: int) -> Iterator[Compared]:
         seed += 1
         table = scenario.replace({"seed": seed}).run().connections
         for column, values in pooled.items():
-            # Unknown durations are left out.
+            # The quantiles leave out unknown durations.
             own_values: Any = np.ma.masked_invalid(np.ma.asarray(table[column], dtype=float))
             values.append(own_values.compressed())
     for quantity, column, unit, shares in QUANTITIES:

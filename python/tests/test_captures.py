@@ -366,7 +366,7 @@ def test_an_outage_and_not_the_timer_is_named_for_waits_of_several_timeouts() ->
 
 
 def test_a_sender_is_not_told_to_set_the_minimum_that_it_has() -> None:
-    """A Linux sender has its default of 200 ms: its timer is srtt plus 200 ms, and fires late."""
+    """The sender is a Linux host: its timer is srtt plus its default of 200 ms, and fires late."""
     from netspurt.analysis.remedies import remedies
     from netspurt.cli.remedy_lines import remedy_lines
 

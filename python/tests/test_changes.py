@@ -92,7 +92,7 @@ def test_planted_steps_are_found_at_their_places_and_no_other_steps(
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_rise_and_a_fall_back_are_two_changes(method: Method) -> None:
-    """The mean before the rise and after the fall is the same; a single test would miss both."""
+    """The mean after the fall equals the mean before the rise, so one test could miss both."""
     if method == "pelt":
         peer()
     rng = np.random.default_rng(4)

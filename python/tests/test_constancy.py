@@ -123,7 +123,7 @@ def test_lengths_count_each_period_once_or_by_its_time() -> None:
     assert [period.length_s for period in periods] == [6, 1, 2]
     lengths = lengths_of(periods)
     assert (lengths.longest_s, lengths.quantile(0.5)) == (6, 2)
-    # Six of the nine seconds lie in the period of six.
+    # Six of the nine seconds lie in the period of six seconds.
     assert lengths.at_an_instant(0.5) == 6
     assert lengths.share_of_time(2) == pytest.approx(8 / 9)
     assert np.isnan(lengths_of([]).longest_s)
@@ -146,7 +146,7 @@ def test_predictions_match_hand_computation_and_a_constant_has_no_error() -> Non
     by_name = {prediction.name: prediction for prediction in predictions([10.0, 20.0, 10.0, 20.0])}
     assert by_name["last value"].error == pytest.approx(np.log(2))
     assert by_name["mean of 2"].error == pytest.approx(np.mean(np.log([2, 1.5, 20 / 15])))
-    # EWMA 1/2: 10, then 15, then 12.5.
+    # With a gain of 1/2 the moving average is 10, then 15, then 12.5.
     half = np.abs(np.log(np.array([10, 15, 12.5]) / [20, 10, 20]))
     assert by_name["EWMA 1/2"].error == pytest.approx(half.mean())
     assert {prediction.count for prediction in by_name.values()} == {3}

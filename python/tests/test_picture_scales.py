@@ -27,7 +27,7 @@ S = 1_000_000_000
 @pytest.mark.parametrize(
     ("series", "ends", "log", "zero"),
     [
-        # A time of up to 20 times the median leaves the axis linear. A longer time does not.
+        # Times of up to 20 times the median have a linear axis, longer times a logarithmic one.
         ([[1.0, 1.0, 20.0]], (0.0, 21.0), False, None),
         ([[1.0, 1.0, 20.1]], (0.8, 26.13), True, None),
         # The smallest median counts, and not the smallest value.

@@ -45,7 +45,7 @@ def test_the_url_of_a_site_says_its_host_port_and_page(
 
 
 class Clock:
-    """Imitates time, which passes only in sleeps and fetches; a test says how long a fetch is."""
+    """Imitates time, which passes only in sleeps and fetches; tests say how long a fetch takes."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -84,7 +84,7 @@ def test_sites_are_staggered_over_the_interval(
     rows: list[dict[str, Any]] = []
     count = run(Catalogue(SITES, every=30), tmp_path / "p", rounds=2, on_row=rows.append)
     assert count == 6
-    # Every site is fetched each 30 s, 10 s after the one before it.
+    # Every site is fetched each 30 s, 10 s after the site before it.
     assert clock.started == [
         *[("a", 1, 0), ("b", 1, 10), ("c", 1, 20)],
         *[("a", 2, 30), ("b", 2, 40), ("c", 2, 50)],
@@ -258,7 +258,7 @@ def test_times_of_a_poll_may_be_missing_or_negative(seconds: float | None, text:
 
 
 def moved(packets: list[MadeUp], out_s: float, back_s: float, clock_s: float = 0.0) -> list[MadeUp]:
-    """Return the packets nearer to the server: the client's come later, the server's earlier."""
+    """Return the packets nearer to the server: the client's pass later, the server's earlier."""
     delays = {0: clock_s + out_s, 1: clock_s - back_s}
     return sorted((at + delays[end], end, *rest) for at, end, *rest in packets)  # type: ignore[misc]
 

@@ -124,7 +124,8 @@ def test_an_estimator_in_python_is_replayed_together_with_the_others(
     result = netspurt("replay", str(DATA / "irtt.json"), *words, "--json")
     python_timer, core_timer = json.loads(result.stdout)[0]["estimators"]
     assert python_timer["estimator"] == "double.py:Double"
-    # With falling=0 and rising=0 the filter forgets at once: its timer is twice the last delay.
+    # With falling=0 and rising=0 the filter keeps only the last delay, and its timer is twice this
+    # delay.
     assert (python_timer["spurious"], python_timer["waited_s"]) == (
         core_timer["spurious"],
         core_timer["waited_s"],

@@ -23,14 +23,16 @@ NAN = float("nan")
 
 # Two points of one path.
 
-#: The clock of the far point is 100 s ahead. Data takes at least 30 ms to it, ACKs 20 ms back.
+#: The clock of the far point is 100 s ahead of the near point's. Data takes at least 30 ms to the
+#: far point, and ACKs take at least 20 ms back.
 AHEAD_S, THERE_S, BACK_S = 100.0, 0.03, 0.02
 
 
 def segment(at_s: float | None, wait_s: float | None = 0.0, octets: int = 1000) -> Any:
     """Return a segment that passed the near point at an instant and waited on its way.
 
-    An instant of `None` means that the near point missed it, a wait of `None` that it was lost.
+    If the instant is `None`, the near point missed the segment. If the wait is `None`, the segment
+    was lost.
     """
     near = -1 if at_s is None else round(1e9 * at_s)
     far = -1 if wait_s is None else round(1e9 * ((at_s or 0) + AHEAD_S + THERE_S + wait_s))

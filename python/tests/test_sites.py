@@ -216,7 +216,7 @@ def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
         seen.site, idle_s=seen.idle_s, idle_for=seen.idle_for, timeouts=order.timeouts
     )
     assert label_timeouts(blind).right.value >= 0.99
-    # Without the cause, waiting for the application looks like a timeout.
+    # Without the causes of idle times, a wait for the application looks like a timeout.
     slow = ns.load("sites").replace({"flows.near.app.serve": "700 ms"}).run()
     near = of_run(slow).at("near")
     assert label_timeouts(near).invented == 0

@@ -186,7 +186,7 @@ def test_the_shift_of_two_traces_is_that_with_which_most_events_agree(
     result = measure("shift")(bench_with(runs), part="packets", **both)
     assert (result.value, result.table[1][2]) == (packets, "13")
     assert value("shift", runs, part="seconds", **both) == pytest.approx(seconds)
-    # Each shifted packet takes 1 s on the modem.
+    # A shift by one packet is 1 s on the modem.
     ahead = seconds - packets
     assert value("gain", runs, link="modem", unit="seconds", **both) == pytest.approx(ahead)
     assert value("gain", runs, link="modem", unit="packets", **both) == pytest.approx(ahead)

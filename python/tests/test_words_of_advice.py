@@ -240,7 +240,8 @@ def test_a_recording_without_answers_has_only_the_times_of_its_losses() -> None:
 def test_the_part_of_the_day_with_most_losses_is_wider_in_longer_recordings(
     lasts: int, words: str
 ) -> None:
-    # Losses after 70 and 80 s are in one minute. A day later it is the same hour of the day.
+    # The losses after 70 and 80 s are in one minute. The third loss is at the end. After a day
+    # the end has the same hour as the other losses.
     sent = [0.0, 70.0, 80.0, float(lasts)]
     losses = _words(sent, [0.1, math.nan, math.nan, math.nan])[1].partition(";")[0]
     assert losses == f"losses: {words}"
