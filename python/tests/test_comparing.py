@@ -395,7 +395,7 @@ def test_the_retransmissions_of_each_end_are_counted_separately(
     assert sum(data["retransmissions_of_others"][0]["in"].values()) == counts[0]
 
 
-def test_run_and_compare_tell_the_same_median_reply(netspurt: Command, tmp_path: Path) -> None:
+def test_run_and_compare_print_the_same_median_reply(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "both.toml").write_text(BOTH_WAYS)
     report = netspurt("run", "both.toml", "--out", "a").stdout
     requests = ns.open_run(tmp_path / "a").table("requests")

@@ -49,7 +49,7 @@ def writer(rtt_s: Callable[[float], float], segments: int = 8000, together: int 
 
 
 @pytest.mark.parametrize(("rate", "send"), [("8 Mbit/s", "8 MB"), ("50 Mbit/s", "30 MB")])
-def test_a_step_of_the_delay_behind_the_slowest_link_is_no_full_link(
+def test_a_step_of_the_delay_behind_the_slowest_link_is_not_reported_as_a_full_link(
     tmp_path: Path, netspurt: Command, rate: str, send: str
 ) -> None:
     # The capture is behind the first link, so the data comes to it at a constant rate.

@@ -54,12 +54,12 @@ def test_a_run_that_does_not_count_gives_every_reason(told: LiveReport, why: str
     assert last == f"Linux 6, : {f'INVALID: {why}' if why else 'valid'}"
 
 
-def test_a_delivery_as_late_as_the_budget_is_no_reason() -> None:
+def test_a_delivery_as_late_as_the_budget_is_no_failure() -> None:
     told = failing(lateness=replace(report(late_ms=1).lateness, max_ns=5 * MS))
     assert told.why_not() == ""
 
 
-def test_lateness_and_drops_are_told_with_units() -> None:
+def test_lateness_and_drops_are_printed_with_units() -> None:
     told = failing(
         lateness=replace(
             report(late_ms=1).lateness,
@@ -156,7 +156,7 @@ DIFFERS = "linux-default differs from this machine's settings: "
         (end("a", "from", "reno-2005", socket={"TCP_CONGESTION": "reno"}), None),
     ],
 )
-def test_settings_of_linux_default_that_the_machine_does_not_have_are_told(
+def test_settings_of_linux_default_that_the_machine_does_not_have_are_reported(
     one: EndReport, says: str | None
 ) -> None:
     assert differences(one) == ([] if says is None else [says])

@@ -41,7 +41,7 @@ def _runs(pattern: str) -> list[int]:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.text("x.", max_size=9), max_size=4))
-def test_consecutive_losses_are_one_event_and_recordings_do_not_join(patterns: list[str]) -> None:
+def test_consecutive_losses_of_a_recording_are_one_event(patterns: list[str]) -> None:
     # With fewer than ten losses in a recording, only consecutive losses belong together.
     found = loss_share([_lost(pattern) for pattern in patterns])
     runs = [run for pattern in patterns for run in _runs(pattern)]

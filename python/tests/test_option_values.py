@@ -239,5 +239,5 @@ def test_timers_in_one_option_are_repeated_one_by_one(text: str, repeated: str) 
         ((536, 552, 552, 552, 20), "536 + 3 x 552 + 20"),
     ],
 )
-def test_many_equal_fragments_are_told_as_a_product(cut: tuple[int, ...], text: str) -> None:
+def test_many_equal_fragments_are_printed_as_a_product(cut: tuple[int, ...], text: str) -> None:
     assert _parts(cut) == text

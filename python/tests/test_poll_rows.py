@@ -216,7 +216,7 @@ def test_the_handshake_of_a_fetch_is_found_by_its_local_port(tmp_path: Path) -> 
         ({"tcp_rtt_s": None}, "200  20,000 B  1.234 s  TCP -"),
     ],
 )
-def test_a_fetch_is_told_in_a_line(row: dict[str, Any], says: str) -> None:
+def test_each_fetch_is_printed_in_one_line(row: dict[str, Any], says: str) -> None:
     page = {"status": 200, "octets": 20_000, "total_s": 1.2341, "tcp_rtt_s": 0.03}
     assert _line({"site": "here", "number": 12} | page | row) == f"here            12  {says}"
 
@@ -322,7 +322,7 @@ def test_captures_of_one_name_are_named_by_their_paths() -> None:
     assert line.split() == ["c:1", "s:80", "5", "3", "1", "1", "20", "ms", "-"]
 
 
-def test_captures_that_share_no_connection_are_told_by_the_status(
+def test_match_exits_with_1_if_captures_share_no_connection(
     netspurt: Command, tmp_path: Path
 ) -> None:
     written(tmp_path / "a.pcap", EXCHANGE)

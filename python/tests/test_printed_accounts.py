@@ -292,7 +292,7 @@ NAMED = [
         ({"A *": {"mean_ms": 20}}, None),
     ],
 )
-def test_kinds_of_names_are_accepted_if_means_rise_with_length_and_load(
+def test_kinds_of_runs_are_read_from_names_if_means_rise_with_length_and_load(
     tmp_path: Path, changes: dict[str, dict[str, float]], value: str | None
 ) -> None:
     rows = [row | changes.get(str(row["name"]), {}) for row in NAMED]

@@ -88,11 +88,11 @@ def after(*lines: Line, estimators: tuple[str, ...] = ()) -> Watch:
         (header(file="probe-002.jsonl"), "probe-002.jsonl"),
     ],
 )
-def test_a_line_of_a_data_file_is_told_in_words(line: Line, told: str) -> None:
+def test_a_line_of_a_data_file_is_printed_in_words(line: Line, told: str) -> None:
     assert _shown_line(line) == [told]
 
 
-def test_hops_and_the_end_are_told_only_in_the_summary() -> None:
+def test_hops_and_the_end_are_printed_only_in_the_summary() -> None:
     end = read_line('{"end": "complete", "echo_probes": 3}')
     assert _shown_line(end) == _shown_line(HopLine(1, 1, 60, 0)) == []
     assert _shown_line(header(file=None)) == []
@@ -114,7 +114,7 @@ def test_the_heading_names_the_host_the_path_and_the_noise_of_the_machine() -> N
     ]
 
 
-def test_the_heading_tells_names_gateways_ports_and_a_floor_that_is_not_known() -> None:
+def test_the_heading_has_names_gateways_ports_and_an_unknown_noise_floor() -> None:
     path = replace(header().path, device=None, gateway="10.89.0.254", mtu=1280)
     about = header(
         host="far.example",

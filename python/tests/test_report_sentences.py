@@ -49,7 +49,7 @@ def between(*pairs: Any) -> str:
     return " ".join(_between(pairs, "a:1", ["near", "far"]))
 
 
-def test_segments_that_all_came_need_no_share() -> None:
+def test_no_share_is_reported_if_all_segments_came() -> None:
     words = between(segment(1), segment(2), segment(3))
     assert words.startswith("All 3 segments with data that passed near came to far. ")
 
@@ -80,7 +80,7 @@ def test_the_round_trip_between_two_points_does_not_depend_on_their_clocks() -> 
     assert "A round trip between the two points takes at least 50 ms, whatever" in words
 
 
-def test_a_negative_round_trip_is_not_told() -> None:
+def test_a_negative_round_trip_is_not_reported() -> None:
     """A clock was set between the segments and their ACKs."""
     early = ("b:2", "a:1", 0, 0, False, 1, round(1e9 * (AHEAD_S + 1)))
     assert "round trip" not in between(segment(1), segment(2), early)
@@ -124,7 +124,7 @@ def with_programs(connected: Any = None, **values: Any) -> Any:
         ),
     ],
 )
-def test_programs_are_told_with_their_end(values: dict[str, Any], words: list[str]) -> None:
+def test_programs_are_reported_with_their_end(values: dict[str, Any], words: list[str]) -> None:
     assert list(told_programs(with_programs(**values))) == words
 
 
@@ -253,7 +253,7 @@ def test_a_direction_that_took_no_time_has_no_goodput() -> None:
     assert _goodput(ended(start_s=[3.0, 0.0]), 0) == "-"
 
 
-def test_causes_of_a_direction_are_told_with_their_spurious_retransmissions() -> None:
+def test_causes_of_a_direction_are_reported_with_their_spurious_retransmissions() -> None:
     again = {
         "flow": ["x", "x", "y"],
         "direction": ["forward", "forward", "reverse"],

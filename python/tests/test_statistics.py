@@ -84,7 +84,7 @@ def test_a_block_length_depends_on_no_unit_and_no_level() -> None:
 
 
 @pytest.mark.parametrize("series", [[], [1.0], [2.0] * 50, [math.nan] * 50, [1.0, 2.0, 1.0]])
-def test_a_series_without_measurable_memory_has_blocks_of_one(series: list[float]) -> None:
+def test_a_series_without_measurable_memory_has_blocks_of_one_value(series: list[float]) -> None:
     assert block_length(series) == 1
 
 

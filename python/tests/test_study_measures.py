@@ -104,7 +104,7 @@ def varied(short: float, long: float) -> Transfers:
     )
 
 
-def test_contacts_are_counted_whose_long_transfers_vary_no_less() -> None:
+def test_contacts_whose_long_transfers_vary_at_least_as_much_are_counted() -> None:
     contacts = {"A": varied(0.5, 0.25), "B": varied(0.25, 0.5), "C": varied(0.5, 0.5)}
     assert value("long_vary_more", contacts) == 2
 
@@ -168,7 +168,7 @@ def test_spurious_retransmissions_count_for_the_named_clock_and_sizes() -> None:
 
 
 @pytest.mark.parametrize(("limited", "window"), [([0, 0], 64), ([0, 1], None)])
-def test_a_window_that_limited_a_transfer_is_not_told(
+def test_the_window_has_a_value_only_if_it_limited_no_transfer(
     limited: list[int], window: float | None
 ) -> None:
     own = transfers({(10, FINE): [1.0, 1.0]}, window_limited=np.array(limited))
@@ -179,7 +179,7 @@ def test_a_window_that_limited_a_transfer_is_not_told(
     assert measure("never_limited")(bench, run="r").value == window
 
 
-def test_contacts_are_ordered_with_equal_ones_marked() -> None:
+def test_contacts_are_ordered_and_equal_contacts_are_marked() -> None:
     rates = {(10, FINE): [1.0, 1.0], (20, FINE): [1.0, 1.0]}
     counts = {"A": [1, 0, 1, 1], "B": [0, 0, 0, 0], "C": [9, 0, 0, 0], "D": [0, 0, 0, 2]}
     contacts = {

@@ -205,7 +205,7 @@ def test_a_sweep_without_all_its_cases_is_refused(status: list[str], says: str) 
         ("ms", 0, "1 ms (-1 .. 12)"),
     ],
 )
-def test_a_figure_is_told_with_its_interval(unit: str, places: int, text: str) -> None:
+def test_a_figure_is_printed_with_its_interval(unit: str, places: int, text: str) -> None:
     assert interval_text(Interval(1.25, -0.6, 12, 0.95, 1), unit, places) == text
 
 

@@ -110,7 +110,7 @@ def test_the_first_ack_that_covers_a_packet_is_its_ack() -> None:
     assert first_retransmission(transfer(SIMPLE[:5])) == math.inf
 
 
-def test_the_first_drop_is_told_with_eight_drops_at_most() -> None:
+def test_the_first_drop_is_reported_with_a_table_of_at_most_eight_drops() -> None:
     drops = table(t_s=[3.0 + n for n in range(9)], link=["modem"] * 9, packet=list(range(7, 16)))
     result = measure("first_drop")(bench_with({"r": made_run(drops=drops)}), run="r")
     assert (result.value, len(result.table)) == (7, 9)
@@ -203,7 +203,7 @@ def test_events_after_the_first_retransmission_do_not_change_the_shift() -> None
     assert value("shift", runs, part="packets", late="late", early="early") == 3
 
 
-def test_of_equally_good_shifts_the_smallest_counts() -> None:
+def test_the_smallest_of_equally_good_shifts_counts() -> None:
     runs = {
         "early": transfer([(0.0, "data", 1)]),
         "late": transfer([(3.0 * n, "data", n) for n in (1, 2)]),
@@ -226,7 +226,7 @@ def test_a_link_is_busy_while_its_queue_has_packets() -> None:
     assert busy_time(run, "modem", 0.5) == 0
 
 
-def test_an_idle_link_and_a_dally_of_the_receiver_are_told_apart() -> None:
+def test_an_idle_link_and_a_delay_of_the_receiver_are_distinguished() -> None:
     """Until the retransmission after 4 s, the modem is idle for 1 s of 3 s, or for half a second.
 
     The receiver of `slow` delays the ACK of packet 2 by 0.4 s. Its later delay does not count.

@@ -76,7 +76,7 @@ def test_a_share_of_losses_outside_its_range_is_refused(share: float) -> None:
         Price(loss=share)
 
 
-def test_a_price_of_zero_is_a_price_and_without_one_it_is_five_median_delays() -> None:
+def test_a_price_may_be_zero_and_is_five_median_delays_by_default() -> None:
     path = ns.Delays.of([0.1, None, 0.3, 0.2, None])
     assert Price(0.0, loss=0.0).of(path) == 0.0
     assert Price(1e6, loss=1.0).of(path) == 1e6
