@@ -244,7 +244,7 @@ def test_a_comparison_says_which_part_of_captures_it_compares_and_counts_all_ret
     assert "in which both last" not in span
 
 
-def test_a_list_of_retransmissions_gives_causes_that_look_alike_one_name(
+def test_a_list_of_retransmissions_has_one_name_for_causes_that_look_alike(
     tmp_path: Path, netspurt: Command
 ) -> None:
     folder = captured(tmp_path, loss=0.01)

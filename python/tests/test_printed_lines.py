@@ -290,7 +290,7 @@ def test_a_catalogue_is_counted_in_all_and_by_group(tmp_path: Path) -> None:
         ("percent_of", {"count": "3", "each": "2", "of": "24,12"}, 25),
     ],
 )
-def test_arithmetic_on_printed_numbers(
+def test_arithmetic_on_printed_numbers_has_the_expected_value(
     tmp_path: Path, name: str, arguments: dict[str, str], value: object
 ) -> None:
     assert measured(paper_with(tmp_path), name, **arguments).value == pytest.approx(value)
