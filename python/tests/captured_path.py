@@ -28,7 +28,7 @@ tcp.congestion = "{congestion}"
 spy     = ["a", "b"]
 capture = true
 """
-#: Two links, with a capture between them.
+#: A scenario with two links. The node between them and both ends have captures.
 PATH_OF_TWO = """
 stop = "60 s"
 seed = 3
@@ -49,7 +49,7 @@ capture = true
 
 
 def captured(folder: Path, **words: Any) -> Path:
-    """Run the transfer with these values. Return its folder, which has a capture of each end."""
+    """Run a transfer with these values. Return the run's folder, with a capture of each end."""
     known = {"seed": 3, "rate": "50 Mbit/s", "queue": 2000, "loss": 0, "congestion": "cubic"}
     known |= {"more": "", "link": "", "send": "2 MB", "stop": "120 s"}
     run = Scenario.parse(PATH.format(**{**known, **words}), name="path").run()
@@ -60,9 +60,10 @@ def captured(folder: Path, **words: Any) -> Path:
 def captured_between(
     folder: Path, near: str, far: str, *, send: str = "1 MB", more: str = "", record: str = ""
 ) -> Path:
-    """Run a transfer over two links with these keys; return its folder.
+    """Run a transfer over two links, and return the folder of this run.
 
-    The folder has a capture of the sender `a`, of the receiver `b`, and of `m` between the links.
+    `near` and `far` are the keys of the links. The folder has captures at the sender `a`, at the
+    receiver `b`, and at `m` between the links.
     """
     text = PATH_OF_TWO.format(near=near, far=far, send=send, more=more, record=record)
     Scenario.parse(text, name="path").run().save(folder / "run")

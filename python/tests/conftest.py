@@ -22,11 +22,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 ROOT = Path(__file__).parents[2]
 
-#: The command that is installed beside the Python that runs the tests.
+#: The command `netspurt` in the folder of the Python that runs the tests.
 NETSPURT = Path(sys.executable).with_name("netspurt")
 
 # If a script starts make in the background, make and all its children ignore SIGINT. Tests send
-# SIGINT to the programs that they start, so the default handler is set again here.
+# SIGINT to the programs that they start, so this file sets the default handler again.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -57,7 +57,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def process(tmp_path: Path) -> Command:
-    """Run the command in a separate process, in an empty folder.
+    """Run `netspurt` in a separate process, in an empty folder.
 
     Tests need a process if they test signals, limits, the output of other programs, or the order
     of standard output and standard error.
@@ -81,7 +81,7 @@ def process(tmp_path: Path) -> Command:
 def netspurt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
-    """Run the command in this process, in an empty folder, in 1 % of the time of `process`."""
+    """Run `netspurt` in this process, in an empty folder; it takes 1 % of the time of `process`."""
     from netspurt.cli.main import main
 
     monkeypatch.chdir(tmp_path)

@@ -3,9 +3,10 @@
 A test that waits for real packets needs a machine on which timers fire on time. If other programs
 take the processor, timers fire late and packets wait. So a second process, the sleeper, runs
 beside such a test: it only sleeps, and measures how late it wakes. If the test fails and the
-sleeper woke late, the failure proves nothing, and the test is repeated. The same holds if a
-hypervisor gave processor time to other machines. If this happens in each attempt, the test is
-skipped, and the reason says how late the machine was. If the machine was on time, the test fails.
+sleeper woke late, the failure proves nothing, and the test is repeated. A failed test is also
+repeated if a hypervisor gave processor time to other machines. If the machine was late in each
+attempt, the test is skipped, and the reason says how late the machine was. If the machine was on
+time, the test fails.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ print(worst)
 class Lateness:
     """Measures how late this machine was while a `with` block ran."""
 
-    #: The longest delay with which the sleeper woke, in seconds.
+    #: The largest time by which the sleeper woke too late, in seconds.
     worst_s = 0.0
     #: The share of the processors' time that a hypervisor gave to others.
     stolen = 0.0

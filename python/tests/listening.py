@@ -1,4 +1,4 @@
-"""Print the addresses on which a Ray cluster of the engine listens."""
+"""Print the addresses on which the processes of a sweep's Ray cluster listen."""
 
 from __future__ import annotations
 

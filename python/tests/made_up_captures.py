@@ -17,7 +17,7 @@ SYN, SYN_ACK, ACK = 0x02, 0x12, 0x10
 
 
 def made_up(packets: Sequence[MadeUp]) -> bytes:
-    """Return a capture of packets of TCP."""
+    """Return a pcap file of these TCP packets."""
     capture = bytearray(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, _RAW_IP))
     for at, end, seq, ack, flags, window, length in packets:
         ports = (4000, 80) if end == 0 else (80, 4000)
@@ -42,15 +42,16 @@ class Transfer:
     Attributes
     ----------
     pace_s
-        The time that the sender takes for a segment [s].
+        The time between two segments of the sender [s].
     cwnd
         The maximum number of octets that the sender has outstanding.
     reads_s
         The time between two reads of the receiver's application [s]. The receiver acknowledges all
-        data after each read. If the time is 0, the application reads at once. Then the receiver
-        acknowledges each second segment, and each segment that no other segment follows.
+        data after each read. If the time is 0, the application reads at once. In this case the
+        receiver acknowledges each second segment, and each segment after which no other segment
+        is on its way.
     read
-        The octets of a read.
+        The maximum number of octets that the application takes in one read.
     beside
         The end beside which the capture was taken.
     buffer

@@ -43,10 +43,11 @@ def line(
     nominal: object = "",
     group: str = "near",
 ) -> dict[str, object]:
-    """Return a row of delay [ms] against length, with the rate of its last line [bit/s].
+    """Return a host's delays at 40 and 256 octets [ms], and a rate [bit/s], as a row of a table.
 
-    `short` makes a second line: the delay at 125 octets on the line of short probes, the rate of
-    that line, and the delay at 125 octets on the line of long probes.
+    `rate` is the rate of the line of delay against length that ends at 256 octets. `short` adds a
+    line of short probes: its delay at 125 octets, its rate, and the delay at 125 octets on the
+    line of long probes.
     """
     at_125, short_rate, at_125_long = short or ("", "", "")
     return {
@@ -80,7 +81,11 @@ def host(name: str, aliases: str = "", group: str = "near") -> dict[str, object]
 
 
 def table(**columns: Any) -> Table:
-    """Return a table. Lists of texts become texts, and names in `_s` nanoseconds named `_ns`."""
+    """Return a table of these columns.
+
+    A column `NAME_s` in seconds becomes the column `NAME_ns` in nanoseconds, in which NaN becomes
+    a missing value. A list of texts becomes a column of texts.
+    """
     made: dict[str, Any] = {}
     for name, values in columns.items():
         if name == "t_s" or name.endswith("_s"):
@@ -107,5 +112,5 @@ def made_run(scenario: str = "", title: str = "made up", **tables: Table) -> Any
 
 
 def bench_with(runs: Mapping[str, Any], **more: Any) -> Any:
-    """Return a bench with these runs, and with other attributes."""
+    """Return a bench with these runs, and with the attributes in `more`."""
     return SimpleNamespace(run=lambda name: runs[name], announce=lambda _: None, **more)

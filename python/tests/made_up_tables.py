@@ -11,7 +11,7 @@ from netspurt.table import Table
 
 
 class Made:
-    """A made-up table of the core. Masked values are missing."""
+    """Imitates a table of the Rust core. Masked values are missing."""
 
     def __init__(self, columns: Mapping[str, Any], name: str = "made") -> None:
         self.name = name
@@ -31,9 +31,10 @@ class Made:
 
 
 def rows(name: str, every: list[dict[str, Any]], defaults: Mapping[str, Any]) -> Table:
-    """Return a table with a row for each dictionary. Other columns have their default values.
+    """Return a table with a row for each dictionary. A missing key has its default value.
 
-    Texts become columns of texts. `None` is a value that does not exist.
+    A column with a text becomes a column of texts. If the default is `None`, the column has whole
+    numbers, and `None` is a missing value.
     """
     columns: dict[str, Any] = {}
     for key, default in defaults.items():
@@ -53,7 +54,7 @@ def rows(name: str, every: list[dict[str, Any]], defaults: Mapping[str, Any]) ->
 
 
 class Tables:
-    """A run that has a title, an end, and the tables that it was given."""
+    """Imitates a run with a title, an end, and the tables that a test gives."""
 
     def __init__(self, *tables: Table, stop_s: float = 10.0, title: str = "made up") -> None:
         self._tables = {table.name: table for table in tables}
@@ -89,7 +90,7 @@ SEGMENT: dict[str, Any] = {
 
 
 def segments(*every: dict[str, Any], **defaults: Any) -> Table:
-    """Return a table of segments; values that are not given are those of `SEGMENT`.
+    """Return a table of segments; missing values come from `defaults`, then from `SEGMENT`.
 
     Each segment has an id of its own.
     """
@@ -111,7 +112,7 @@ def ack(t_ns: int, octet: int, **more: Any) -> dict[str, Any]:
     }
 
 
-#: The columns of tables of a direction of a flow.
+#: The columns that each table about one direction of a flow has.
 _OF_FLOW: dict[str, Any] = {"t_ns": 0, "flow": "f", "direction": "forward"}
 
 MS = 1_000_000
@@ -130,13 +131,16 @@ def rtt(*samples: tuple[int, int]) -> Table:
 
 
 def rto(*every: dict[str, Any]) -> Table:
-    """Return a table of the states of a timer, which has no samples and a value of 1 s."""
+    """Return a table of a timer's states. By default, it has no samples and an RTO of 1 s."""
     default = {"fired": False, "srtt_ns": None, "rttvar_ns": None, "backoff": np.uint32(1)}
     return rows("rto", list(every), {**_OF_FLOW, **default, "rto_ns": 1000 * MS})
 
 
 def cwnd(*every: tuple[int, int, int, bool], flight: int = 0) -> Table:
-    """Return states: the instant [ms], cwnd, ssthresh, and whether the sender is in recovery."""
+    """Return a table of the sender's states.
+
+    Each state has the instant [ms], cwnd, ssthresh, and whether the sender is in recovery.
+    """
     names = ("cwnd_bytes", "ssthresh_bytes", "in_recovery")
     states = [{"t_ns": t * MS, **dict(zip(names, row, strict=True))} for t, *row in every]
     default = {"cwnd_bytes": 0, "ssthresh_bytes": 0, "flight_bytes": flight, "in_recovery": False}
@@ -144,6 +148,6 @@ def cwnd(*every: tuple[int, int, int, bool], flight: int = 0) -> Table:
 
 
 def flows(*every: dict[str, Any]) -> Table:
-    """Return a table of flows from `a` to `b`, which have not finished."""
+    """Return a table of flows. By default, a flow goes from `a` to `b` and has not finished."""
     default = {"flow": "f", "direction": "forward", "from": "a", "to": "b", "acked_bytes": 0}
     return rows("flows", list(every) or [{}], {**default, "finished_ns": None})

@@ -1,4 +1,4 @@
-"""Finds instants with two events, which ns-2 may order differently because ns-2 rounds."""
+"""Finds instants with two events that ns-2 may order differently because ns-2 rounds times."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def coincidences(case: dict[str, object]) -> Times:
 
 
 def reach_ns(case: dict[str, object]) -> int:
-    """Return the longest time from the cause of a difference until the sender sees it."""
+    """Return the longest time from a tie to the first event of the sender that the tie changes."""
     settings: dict[str, Any] = {**drive.CASE, **case}
     links = [link.split(",") for link in settings["links"].split()]
     steps = [float(step.split(",")[3]) for step in settings["delays"].split()]

@@ -1,7 +1,7 @@
 """Compares quantiles of our web traffic, from pooled runs, with the spread of ns-2's runs.
 
 `python python/tests/packmime_agreement.py` pools at least 500,000 connections at each rate, which
-takes a minute; the suite pools fewer.
+takes a minute; the test pools fewer connections.
 """
 
 import csv
@@ -16,7 +16,7 @@ from netspurt.scenario import load
 
 NS2 = Path(__file__).parents[2] / "authorities" / "packmime"
 
-#: New connections a second, for about a quarter, a half and three quarters of the link.
+#: New connections per second; they use about a quarter, a half and three quarters of the link.
 RATES = (18, 36, 54)
 
 #: The compared quantities: ns-2's name, our column, our units in a unit of ns-2, and quantiles.
@@ -52,7 +52,7 @@ def ns2_spread(rate: int, quantity: str, share: float) -> tuple[float, float, fl
 
 
 def compare(rate: int, connections: int) -> Iterator[Compared]:
-    """Yield each quantile of at least this many connections, with the seeds 1, 2, and so on."""
+    """Run the seeds 1, 2, ... until there are enough connections; yield each quantile of them."""
     scenario = load(NS2 / "web.toml").replace(
         {
             "populations.web.arrivals": f"packmime:rate={rate}/s",
@@ -66,7 +66,7 @@ def compare(rate: int, connections: int) -> Iterator[Compared]:
         seed += 1
         table = scenario.replace({"seed": seed}).run().connections
         for column, values in pooled.items():
-            # Unknown durations are left out.
+            # The quantiles leave out unknown durations.
             own_values: Any = np.ma.masked_invalid(np.ma.asarray(table[column], dtype=float))
             values.append(own_values.compressed())
     for quantity, column, unit, shares in QUANTITIES:

@@ -19,7 +19,8 @@ LISTED = ROOT / "authorities" / "tcptrace" / "differences.csv"
 TRACES = ROOT.parent / "shared" / "traces"
 HEADING = ("file", "connection", "column", "tcptrace", "netspurt", "reason")
 
-#: The reason for a column's differences, by the beginning of its name; `README.md` explains each.
+#: The reason for the differences of a column, by the beginning of the column's name. `README.md`
+#: beside `differences.csv` explains each reason.
 REASONS = {
     "RTT_full_sz": "full-size",
     "RTT full_sz": "full-size",
@@ -49,7 +50,7 @@ REASONS = {
 }
 #: Reasons that do not follow from a column's name.
 OTHER_REASONS = {"segment-end", "nothing-outstanding", "idle", "captured-twice"}
-#: Captures in which tcptrace counts other connections than we do.
+#: Captures in which tcptrace counts a different number of connections, with the reason.
 FILES = {"fack034.pcap": "idle"}
 #: Directions whose packets the capture holds twice.
 TWICE = {("tcptrace__discard.solaris.dmp", "5", "a2b")}

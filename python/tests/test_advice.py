@@ -51,9 +51,10 @@ FIXED = ["fixed:rto=100ms,max=60s", "fixed:rto=300ms,max=60s"]
 
 
 def test_the_cost_is_the_waiting_plus_a_price_for_each_spurious_retransmission() -> None:
-    """Computes the cost by hand: 2 of 10 probes are lost, and 1 of 8 answers comes after 300 ms.
+    """Computes the cost by hand: 2 of 10 probes are lost, and 1 of 8 answers takes over 300 ms.
 
-    Half a loss is added to the losses and to the probes. Each loss costs 300 ms of waiting.
+    The share of losses counts half a loss more, among the losses and among the probes. Each loss
+    costs 300 ms of waiting.
     """
     rtt = [0.1, 0.1, 0.5, None, 0.1, 0.1, None, 0.1, 0.1, 0.1]
     replay = ns.replay(path_of(rtt), ["fixed:rto=300ms,max=60s"])
@@ -91,7 +92,7 @@ def test_costs_of_several_recordings_are_weighted_by_their_numbers_of_probes() -
 
 
 def test_at_least_54_of_60_intervals_of_95_percent_cover_the_true_cost() -> None:
-    """One probe of a hundred on average has a spike, at random, so the true cost is known."""
+    """On average, one random probe in a hundred has a spike, so the true cost is known."""
     price, covered = Price(0.25, loss=0.02), 0
     true = 0.02 * 0.1 + 0.98 * 0.25 * 0.01
     for seed in range(60):
@@ -122,7 +123,7 @@ def test_the_price_decides_which_of_two_timers_costs_less() -> None:
 
 
 def test_rare_long_delays_that_were_not_seen_count_only_against_the_shorter_timer() -> None:
-    """Neither timer fires too early here; the longer one never would without the shorter one."""
+    """No delay exceeds a timer here. A delay above the longer timer also exceeds the shorter."""
     replay = ns.replay(rare(spikes=0), FIXED)
     longer = Weighing([replay], Price(1.0)).difference(1, 0)
     assert longer.high == pytest.approx(longer.value, rel=1e-6), (
@@ -323,7 +324,7 @@ def test_a_headline_says_when_to_set_a_cheaper_rto_min_and_why_it_is_not_taken()
     assert "With QUIC" not in told
     why = f"The {floor} ms are not taken, because they were computed from this recording."
     assert re.search(rf"Take quic: [^.]*\.[^.]*{re.escape(why)}$", told) or told.endswith(why), told
-    # The reason is not given for a named rto_min, or if a timer of Linux is recommended.
+    # The headline gives no reason if the user named the rto_min, or if `linux` is recommended.
     named, _ = headline(["linux", "linux:rto_min=60ms", "quic"])
     assert "Linux delays them by 40 ms, others by up to 200 ms." in named
     assert "not taken" not in named
@@ -420,7 +421,7 @@ def test_constants_computed_on_one_half_do_not_depend_on_the_other_half() -> Non
     )
 
 
-def test_one_timer_is_chosen_for_all_recordings_and_again_for_all_but_each_one() -> None:
+def test_a_timer_is_chosen_on_all_recordings_and_on_all_but_one_in_turn() -> None:
     paths = [rare(1000, 10, 20, seed) for seed in range(4)]
     advice = advise([ns.replay(path, FIXED) for path in paths], Price(5.0))
     assert advice.pick == FIXED[1]
@@ -429,7 +430,7 @@ def test_one_timer_is_chosen_for_all_recordings_and_again_for_all_but_each_one()
     assert len(advice.replays) == 4
 
 
-# Every figure is possible.
+# Ranges of figures.
 
 
 def recordings() -> st.SearchStrategy[ns.Delays]:

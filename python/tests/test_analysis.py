@@ -65,7 +65,7 @@ def test_a_path_without_fragmentation_has_one_line_and_one_rate() -> None:
     assert both.octets == (40, 125, 125, 256)
 
 
-def test_probes_without_a_line_are_refused_with_the_reason() -> None:
+def test_probes_that_give_no_line_are_refused_with_the_reason() -> None:
     same = np.full(50, 40)
     with pytest.raises(ValueError, match="all lengths: 1 of them in 50 probes"):
         fit_lengths(same, np.ones(50), break_at=None)
@@ -128,7 +128,7 @@ def test_planted_glitches_are_found_and_none_in_a_clean_recording() -> None:
         assert find_glitches(glitchy(seed, [])) == []
 
 
-def test_neither_a_lasting_level_nor_losses_are_a_glitch() -> None:
+def test_a_lasting_rise_of_the_delay_and_losses_are_not_glitches() -> None:
     delay = glitchy(1, [])
     delay[400:] *= 5
     assert find_glitches(delay) == []
@@ -197,7 +197,7 @@ def test_intervals_from_blocks_cover_the_truth_more_often_than_intervals_from_si
     assert held["single"] <= 42, held
 
 
-def test_a_paired_difference_shows_what_separate_means_cannot() -> None:
+def test_a_paired_difference_shows_a_gain_that_separate_means_do_not_show() -> None:
     rng = np.random.default_rng(7)
     path = np.exp(correlated(rng))
     better, same = path * 0.97, path + rng.normal(0, 1e-3, len(path))

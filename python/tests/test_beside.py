@@ -1,4 +1,4 @@
-"""Compares the profile `linux-6` with a kernel's stored runs and with this machine's kernel."""
+"""Compares the profile `linux-6` and this machine's kernel with stored runs of a Linux kernel."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_at_least_18_conversations_agree_with_a_run_of_the_kernel() -> None:
     assert sum(beside.agree > 0 for beside in comparisons) >= 18
 
 
-def test_validation_names_each_case_with_other_retransmissions() -> None:
+def test_validation_names_each_case_with_different_retransmissions() -> None:
     explained = (ROOT / "VALIDATION.md").read_text()
     for row in FILED:
         assert row["equal"] == "True" or f"`{row['case']}`" in explained, row

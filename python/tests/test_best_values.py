@@ -29,7 +29,8 @@ def swept(
 ) -> Axis:
     """Return the axis `timer` of a sweep over `timer` and `queue`, paired by seeds.
 
-    The keys are a timer and a queue, the values those of successive seeds; NaN if a case was cut.
+    Each key is a timer and a queue. Its values are the figures of successive seeds; NaN is the
+    figure of a case that was cut.
     """
     rows = [(*key, n, value) for key, runs in values.items() for n, value in enumerate(runs)]
     timers, queues, repeats, figures = (list(column) for column in zip(*rows, strict=True))
@@ -47,7 +48,7 @@ def swept(
 
 
 def of_one(values: Mapping[str, Sequence[float]], **how: Any) -> Best:
-    """Return what is said about timers over one queue; times are in ms."""
+    """Return the best of these timers, swept over one queue; times are in ms."""
     factor = 1e6 if how.get("measure", TIME) == TIME else 1
     scaled = {(timer, "9"): [factor * v for v in runs] for timer, runs in values.items()}
     found = best_of(swept(scaled, **how))
@@ -117,8 +118,8 @@ def test_an_axis_with_one_known_value_has_no_best_value() -> None:
     assert best_of(swept({("a", "9"): [1, 2]})) is None
 
 
-def test_cut_cases_of_a_value_do_not_make_it_the_best() -> None:
-    """`a` lacks the two slow runs. In the two runs that both have, `b` is faster."""
+def test_a_value_is_not_best_because_its_slow_cases_were_cut() -> None:
+    """`a` lacks the two slow runs. In the three runs that both have, `b` is faster."""
     nan, ms = float("nan"), 1e6
     a, b = [11 * ms, 12 * ms, 13 * ms, nan, nan], [10 * ms, 11 * ms, 12 * ms, 60 * ms, 60 * ms]
     found = best_of(swept({("a", "9"): a, ("b", "9"): b}))
@@ -155,7 +156,7 @@ def test_one_combination_in_which_another_value_is_better_is_named() -> None:
     assert (found.decided, found.compared) == (True, 3)
 
 
-def test_of_several_such_combinations_the_first_is_the_example() -> None:
+def test_the_first_of_several_combinations_with_a_better_value_is_the_example() -> None:
     found = over_queues({"3": 9, "6": 8, "9": 400, "12": 400})
     assert found.words.endswith(
         "But in 2 of 4 combinations another value is better. For example, with queue = 3, b is "
@@ -169,7 +170,7 @@ def test_equal_times_over_one_queue_are_no_exception() -> None:
 
 @pytest.mark.parametrize(("better", "told"), [(1, False), (2, True)])
 def test_exceptions_are_named_only_if_chance_gives_fewer(better: int, told: bool) -> None:
-    """Of 20 comparisons of random cases at 95 %, chance calls one wrong."""
+    """By chance, one of 20 comparisons of random cases at 95 % has a wrong result."""
     values: dict[tuple[str, str], list[float]] = {}
     for n in range(20):
         values["a", str(n)] = [10e6, 11e6, 12e6]

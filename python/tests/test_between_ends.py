@@ -23,10 +23,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return captured_between(folder, NEAR, FAR, send="5 MB", more=SMALL)
 
 
-def test_between_the_ends_a_window_allows_what_it_allows_in_the_whole_round_trip(
+def test_a_capture_between_the_ends_gives_the_whole_round_trip_of_a_window(
     folder: Path,
 ) -> None:
-    """From the capture, the round trip to the sender is 40 ms, and to the receiver 10 ms."""
+    """From the node `m`, the round trip is 40 ms to the sender, and 10 ms to the receiver."""
     (beside,) = window_limits(explain(folder / "a.pcapng").tables)
     (between,) = window_limits(explain(folder / "m.pcapng").tables)
     assert between.trip.mean_s == pytest.approx(beside.trip.mean_s, rel=0.02)
@@ -45,7 +45,7 @@ def test_windows_whose_scale_was_cut_off_are_no_limit(tmp_path: Path) -> None:
 
 
 def without_first(capture: bytes, packets: int) -> bytes:
-    """Return a pcapng file without its first packets."""
+    """Return a pcapng file without its first `packets` packets."""
     kept, place = bytearray(), 0
     while place < len(capture):
         kind, length = struct.unpack_from("<II", capture, place)

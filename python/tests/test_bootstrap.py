@@ -1,4 +1,4 @@
-"""Compares intervals from blocks with the theory for known series."""
+"""Compares confidence intervals from the block bootstrap with the theory of known series."""
 
 import numpy as np
 import pytest

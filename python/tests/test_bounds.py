@@ -1,4 +1,4 @@
-"""Tests that a run or a file that reaches a limit of resources is refused with the limit."""
+"""Tests that a run or a file above a limit of resources gets an error that names the limit."""
 
 from __future__ import annotations
 

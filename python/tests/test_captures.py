@@ -202,11 +202,11 @@ def waits_of(
     rttvar_s: float | None = None,
     answer_s: float = 0.1,
 ) -> dict[str, Table]:
-    """Return tables with waits: a connection, seconds waited, and the smoothed round trip [s].
+    """Return tables with waits. A row is a connection, the time waited [s], and srtt [s].
 
-    Without `rttvar_s`, the variation of round trips is a quarter of the smoothed round trip. The
-    first `probes` waits ended with a probe. Each connection also sent data for `sending_s`, and its
-    applications paused for an hour.
+    Without `rttvar_s`, the variation of round trips is a quarter of srtt. The first `probes` waits
+    ended with a probe. Each connection also sent data for `sending_s`, and its applications paused
+    for an hour.
     """
     connections, waited, srtt = zip(*rows, strict=True)
     answers = np.ma.array(np.full(len(rows), round(1e9 * answer_s)), mask=not answered)
@@ -255,7 +255,7 @@ _200_MS = "a minimum of 200 ms above srtt (Linux: rto_min 200ms)"
 
 
 def test_no_remedy_saves_more_than_was_waited() -> None:
-    """One connection of many waited for long, so resamples of sums would exceed the waits."""
+    """One of the connections waited long, so a resampled sum can exceed the sum of all waits."""
     from netspurt.analysis.remedies import remedies
 
     rows = [(0, 1.0, 0.05)] * 20 + [(n, 0.3, 0.05) for n in range(1, 6)]
@@ -282,9 +282,9 @@ def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> Non
     assert "At 1 wait the sender's timer was 64 round trips (64 s), but RFC 6298" in words
 
 
-#: Two outages of 1.5 s and 3 s on an emulated path, as tcpdump captured them beside a Linux sender:
-#: the waits, srtt at the first wait, and the end of the outage, all in seconds. The ends count from
-#: the last progress; the emulator recorded them.
+#: Two outages, of 1.5 s and 3 s, on an emulated path. Each row has the sender's waits, srtt at the
+#: first wait, and the time from the last progress to the end of the outage, all in seconds. tcpdump
+#: captured the waits beside a Linux sender; the emulator recorded when the outages ended.
 OUTAGES = [
     ((0.300044, 0.543984, 1.087989), 0.065001952, 1.26886),
     ((0.36426, 0.735756, 1.472011, 3.039987), 0.131336008, 2.73689),
@@ -292,7 +292,7 @@ OUTAGES = [
 
 
 def _in_outages(cases: Sequence[tuple[Sequence[float], float, float]]) -> dict[str, Table]:
-    """Return the tables of outages, each of a connection of its own, with a steady round trip."""
+    """Return tables with one connection for each outage; the round trips are steady."""
     rows = [(n, wait, srtt) for n, (waits, srtt, _) in enumerate(cases) for wait in waits]
     backoffs = [backoff for waits, _, _ in cases for backoff in range(len(waits))]
     return waits_of(rows, backoffs=backoffs, rttvar_s=1e-4)
@@ -314,7 +314,7 @@ def _copies(timer: float, end: float) -> list[float]:
     return waits
 
 
-def test_what_an_outage_leaves_open_has_bounds_that_contain_the_truth() -> None:
+def test_the_time_that_a_lower_floor_saves_in_outages_has_bounds_that_contain_the_truth() -> None:
     from netspurt.analysis.remedies import outages, remedies, silences
 
     tables = _in_outages(OUTAGES)
@@ -323,7 +323,7 @@ def test_what_an_outage_leaves_open_has_bounds_that_contain_the_truth() -> None:
     truth = sum(_saved_in_truth(*case) for case in OUTAGES)
     assert truth == pytest.approx(0.658, abs=0.001)
     assert found.least_s < truth <= found.most_s + 1e-9
-    # In these tables the two outages overlap, and time in both counts once.
+    # In these tables the two outages overlap. Time that belongs to both outages counts once.
     assert found.failed_s == pytest.approx(2.572027)
     assert found.waited_s == pytest.approx(1.932017 + 5.612014)
     assert remedies(tables) == [], "what cannot be known must not be ranked"
@@ -366,7 +366,7 @@ def test_an_outage_and_not_the_timer_is_named_for_waits_of_several_timeouts() ->
 
 
 def test_a_sender_is_not_told_to_set_the_minimum_that_it_has() -> None:
-    """A Linux sender has its default of 200 ms: its timer is srtt plus 200 ms, and fires late."""
+    """The sender is a Linux host: its timer is srtt plus its default of 200 ms, and fires late."""
     from netspurt.analysis.remedies import remedies
     from netspurt.cli.remedy_lines import remedy_lines
 
@@ -430,7 +430,7 @@ def test_an_answer_that_came_too_soon_was_to_a_copy_that_the_path_had_delayed() 
         assert "delayed an earlier copy" not in " ".join(remedy_lines(timely))
 
 
-def test_a_host_that_waited_less_elsewhere_has_no_longer_minimum() -> None:
+def test_the_minimum_of_a_host_follows_from_the_shortest_wait_of_all_its_connections() -> None:
     from netspurt.analysis.remedies import silences
 
     rows = [(0, 0.288, 0.078), (1, 0.9, 0.05), (2, 0.8, 0.05)]

@@ -75,7 +75,7 @@ def test_correlated_neighbours_cause_more_false_changes() -> None:
 def test_planted_steps_are_found_at_their_places_and_no_other_steps(
     method: Method, noise: str
 ) -> None:
-    """Steps of 2.5 and 5 standard deviations are both found in 18 of 20 series, within 6 values."""
+    """Two steps, of 2.5 and 5 standard deviations, are found within 6 values in 18 of 20 series."""
     if method == "pelt":
         peer()
     right = 0
@@ -92,7 +92,7 @@ def test_planted_steps_are_found_at_their_places_and_no_other_steps(
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_rise_and_a_fall_back_are_two_changes(method: Method) -> None:
-    """The mean before the rise and after the fall is the same; a single test would miss both."""
+    """The mean after the fall equals the mean before the rise, so one test could miss both."""
     if method == "pelt":
         peer()
     rng = np.random.default_rng(4)

@@ -110,7 +110,7 @@ def test_a_folder_that_cannot_be_used_gets_one_clear_error(
     failed(netspurt("run", tmp_path), str(tmp_path))
 
 
-def test_an_unreadable_file_is_named(netspurt: Command, tmp_path: Path) -> None:
+def test_the_error_for_an_unreadable_file_names_the_file(netspurt: Command, tmp_path: Path) -> None:
     netspurt("new", "mine.toml")
     if os.geteuid() == 0:
         # The superuser may read every file, but reading this one fails for everyone.
@@ -256,7 +256,7 @@ def test_an_interrupt_at_any_moment_prints_no_traceback(netspurt: Command, tmp_p
         assert process.returncode in {130, -signal.SIGINT}
 
 
-#: A program whose command fails with an error in a class that it defines.
+#: A program whose command raises an error while Python defines a class.
 NAMING = """
 from netspurt.cli import main, start
 
@@ -347,7 +347,7 @@ def test_every_shipped_scenario_runs(netspurt: Command) -> None:
     files = sorted((ROOT / "scenarios").glob("*.toml"))
     # Other tests run the scenarios that have a sweep.
     for path in (file for file in files if "[sweep" not in file.read_text()):
-        # A scenario that starts a flow once a minute needs its whole hour.
+        # A scenario that starts a flow every 60 s starts too few flows in 5 s: it runs to its end.
         minutes = re.search(r'^every += "60 s"', path.read_text(), re.MULTILINE)
         shorter = () if minutes else ("--set", "stop=5 s")
         result = netspurt("run", path, *shorter)
@@ -433,7 +433,7 @@ def test_several_kinds_are_drawn_and_a_replaced_picture_is_noted(netspurt: Comma
     )
 
 
-def test_a_plot_of_one_of_several_flows_names_it(netspurt: Command) -> None:
+def test_a_plot_that_draws_one_of_several_flows_names_this_flow(netspurt: Command) -> None:
     netspurt("run", "slow-download", "--out", "slow")
     output = netspurt("plot", "slow").stderr
     assert output == "note: drawn: flow lossy of 4; --flow chooses another\n"
@@ -470,7 +470,7 @@ def test_a_reader_that_closes_the_pipe_causes_no_error(tmp_path: Path) -> None:
     assert (result.stdout, result.stderr) == ("{\n", "")
 
 
-def test_an_impossible_folder_is_reported_under_the_name_given(netspurt: Command) -> None:
+def test_the_error_for_an_impossible_folder_has_its_given_name(netspurt: Command) -> None:
     netspurt("new", "mine.toml")
     output = netspurt("run", "mine.toml", "--out", "/proc/run").stderr
     assert "/proc/run" in output

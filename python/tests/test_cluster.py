@@ -24,7 +24,7 @@ from test_sweep import LOSSY
 
 T = TypeVar("T")
 
-#: Ray's messages when a start has taken 30 s. Ray has no setting for this limit.
+#: Ray gives up with one of these messages if a start takes 30 s. Ray has no setting for this limit.
 GAVE_UP = ("The current node timed out during startup", "Timed out while waiting for nodes to join")
 
 # Other programs get this setting from the engine, before the engine imports Ray. This file imports
@@ -115,8 +115,8 @@ def workers_of(node: Any) -> list[int]:
 def sweep_while(place: Path, act: Callable[[], bool]) -> Path:
     """Run the sweep on Ray, call `act` once there are cases, and return the sweep's folder.
 
-    `act` is called until it returns True. On a busy machine the sweep may end earlier. Then the
-    sweep runs again. The test is skipped if `TRIES` sweeps end too early.
+    `act` is called again until it returns True. If the sweep ends before that, because the machine
+    is busy, the sweep runs again. The test is skipped if `TRIES` sweeps end too early.
     """
     for attempt in range(TRIES):
         out = place / f"s{attempt}"

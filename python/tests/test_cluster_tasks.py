@@ -1,4 +1,4 @@
-"""Tests how chunks become tasks of a cluster, with a stand-in for Ray that runs tasks at once."""
+"""Tests how chunks become tasks of a cluster, with an imitation of Ray in this process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from netspurt.sweep.cluster import Ray, _check_answers, run_chunks
 
 
 class StandIn:
-    """Has the functions of Ray that the engine calls. Tasks run when they are waited for."""
+    """Imitates the functions of Ray that the engine calls. `get` runs a task."""
 
     def __init__(self, cpus: float = 4, *, joined: bool = True, listens: str = "127.0.0.1") -> None:
         self.cpus, self.joined = cpus, joined
@@ -73,7 +73,7 @@ class StandIn:
 
 @pytest.fixture
 def start(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[StandIn, Ray]]:
-    """Start an engine on a stand-in. A case takes a quarter of a second."""
+    """Return a function that starts an engine on a `StandIn`; a case counts as 0.25 s."""
     others = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     monkeypatch.setattr(os, "environ", others)
     monkeypatch.setattr(cluster, "seconds_per_case", lambda _: 0.25)
@@ -141,7 +141,7 @@ def test_an_idle_worker_gets_a_task_with_too_few_chunks(start: Start) -> None:
     assert sorted(done) == list(range(6))
 
 
-def test_cancelled_tasks_are_forgotten_and_a_joined_cluster_is_left(start: Start) -> None:
+def test_cancelled_tasks_are_forgotten_and_the_started_cluster_is_shut_down(start: Start) -> None:
     stand_in, engine = start(StandIn(joined=False))
     engine.prepare(2)
     for n in (0, 2, 4, 6, 8):

@@ -188,14 +188,14 @@ def test_a_quantity_has_the_largest_unit_that_it_reaches(told: str, text: str) -
 
 @given(st.floats(1e-3, 1e13))
 @settings(max_examples=60, deadline=None)
-def test_a_rate_is_told_within_half_a_unit_of_its_third_digit(bps: float) -> None:
+def test_a_rate_is_printed_within_half_a_unit_of_its_third_digit(bps: float) -> None:
     scales = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}
     figure, unit = wording.rate(bps).split()
     told = float(figure.replace(",", "")) * scales[unit]
     assert told == pytest.approx(bps, rel=0.0051)
 
 
-def test_an_unknown_name_is_told_with_the_first_known_names() -> None:
+def test_the_error_for_an_unknown_name_lists_the_first_known_names() -> None:
     known = [f"f{n}" for n in range(3)]
     assert wording.unknown_name("flow", "x", known, most=3) == (
         "no flow is called 'x'; the flows are f0, f1, f2"
@@ -207,7 +207,7 @@ def test_an_unknown_name_is_told_with_the_first_known_names() -> None:
     ("character", "shown"),
     [("\x00", r"\x00"), ("\x7f", r"\x7f"), ("\x9b", r"\x9b"), ("\u2066", r"\u2066")],
 )
-def test_a_character_that_steers_a_page_is_shown_by_its_code(character: str, shown: str) -> None:
+def test_a_control_character_is_shown_by_its_code(character: str, shown: str) -> None:
     assert wording.plain(f"a{character}b") == f"a{shown}b"
     assert wording.plain("a\tb\nc é") == "a\tb\nc é"
 

@@ -179,7 +179,7 @@ def test_events_begin_with_the_first_data_and_each_has_a_key_of_its_own(
 def test_opening_returns_the_time_from_a_senders_last_ack_to_its_first_data(
     both: tuple[ns.Run, ns.Run],
 ) -> None:
-    """The server replies 300 ms after a request, but acknowledges the request before that."""
+    """The server replies 300 ms after a request, and acknowledges the request before it replies."""
     assert opening(both[0].segments, "transfer", "source") is None, (
         "opening must return None for a sender whose data leaves before any ACK"
     )
@@ -395,7 +395,7 @@ def test_the_retransmissions_of_each_end_are_counted_separately(
     assert sum(data["retransmissions_of_others"][0]["in"].values()) == counts[0]
 
 
-def test_run_and_compare_tell_the_same_median_reply(netspurt: Command, tmp_path: Path) -> None:
+def test_run_and_compare_print_the_same_median_reply(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "both.toml").write_text(BOTH_WAYS)
     report = netspurt("run", "both.toml", "--out", "a").stdout
     requests = ns.open_run(tmp_path / "a").table("requests")

@@ -1,4 +1,4 @@
-"""Tests constancy in its three senses, throughput levels, and `netspurt delays constancy`."""
+"""Tests the three kinds of constancy, throughput levels, and `netspurt delays constancy`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from conftest import ROOT, Command, refused
 
 @pytest.fixture
 def stepped(tmp_path: Path) -> Path:
-    """Write an hour of pings, one a second: 40 ms or more, 46 ms or more from minute 20 to 50."""
+    """Write an hour of pings of at least 40 ms; they take at least 46 ms from minute 20 to 50."""
     rng = np.random.default_rng(11)
     rtt = 0.040 + rng.exponential(0.002, 3600)
     rtt[1200:3000] += 0.006
@@ -38,7 +38,7 @@ def stepped(tmp_path: Path) -> Path:
     return ns.Delays.of(rtt, every=1.0, name="stepped").save(tmp_path / "stepped.csv")
 
 
-def test_a_steady_series_is_one_period_and_steps_start_new_ones(
+def test_a_steady_series_is_one_period_and_each_step_begins_a_new_period(
     netspurt: Command, stepped: Path, tmp_path: Path
 ) -> None:
     (data,) = json.loads(netspurt("delays", "constancy", stepped, "--json").stdout)
@@ -123,7 +123,7 @@ def test_lengths_count_each_period_once_or_by_its_time() -> None:
     assert [period.length_s for period in periods] == [6, 1, 2]
     lengths = lengths_of(periods)
     assert (lengths.longest_s, lengths.quantile(0.5)) == (6, 2)
-    # Six of the nine seconds lie in the period of six.
+    # Six of the nine seconds lie in the period of six seconds.
     assert lengths.at_an_instant(0.5) == 6
     assert lengths.share_of_time(2) == pytest.approx(8 / 9)
     assert np.isnan(lengths_of([]).longest_s)
@@ -146,7 +146,7 @@ def test_predictions_match_hand_computation_and_a_constant_has_no_error() -> Non
     by_name = {prediction.name: prediction for prediction in predictions([10.0, 20.0, 10.0, 20.0])}
     assert by_name["last value"].error == pytest.approx(np.log(2))
     assert by_name["mean of 2"].error == pytest.approx(np.mean(np.log([2, 1.5, 20 / 15])))
-    # EWMA 1/2: 10, then 15, then 12.5.
+    # With a gain of 1/2 the moving average is 10, then 15, then 12.5.
     half = np.abs(np.log(np.array([10, 15, 12.5]) / [20, 10, 20]))
     assert by_name["EWMA 1/2"].error == pytest.approx(half.mean())
     assert {prediction.count for prediction in by_name.values()} == {3}
@@ -181,7 +181,7 @@ def test_the_correlation_of_neighbours_leaves_the_steps_out() -> None:
 
 
 def test_planted_levels_and_their_number_are_found() -> None:
-    """At least 7 of 8 sets show all eleven levels, which are five standard deviations apart.
+    """At least 7 of 8 invented series show all eleven levels, five standard deviations apart.
 
     The paper of 2005 also has eleven levels.
     """

@@ -31,7 +31,7 @@ class Rows(dict[str, "np.ndarray"]):
 
 
 def test_a_sample_crosses_at_the_first_instant_at_which_its_age_exceeds_the_timer() -> None:
-    """The segment is sent at 1 s, its ACK comes at 3.5 s; the RTO is 2 s, and 1.2 s from 2 s on."""
+    """A segment leaves at 1 s and is acknowledged at 3.5 s; at 2 s the RTO falls to 1.2 s."""
     rto = Rows(
         t_ns=np.array([0.0, 2.0, 4.0]),
         rto_ns=np.array([2.0, 1.2, 3.0]),

@@ -49,7 +49,7 @@ def writer(rtt_s: Callable[[float], float], segments: int = 8000, together: int 
 
 
 @pytest.mark.parametrize(("rate", "send"), [("8 Mbit/s", "8 MB"), ("50 Mbit/s", "30 MB")])
-def test_behind_a_link_a_step_of_its_delay_is_no_full_link(
+def test_a_step_of_the_delay_behind_the_slowest_link_is_not_reported_as_a_full_link(
     tmp_path: Path, netspurt: Command, rate: str, send: str
 ) -> None:
     # The capture is behind the first link, so the data comes to it at a constant rate.
@@ -128,7 +128,7 @@ def test_a_growing_delay_is_no_queue_if_the_receive_window_limits_the_sender(
         assert f"A larger receive buffer at {limit.receiver} helps." in words
 
 
-def test_a_receive_window_that_fills_a_queue_is_said_to_do_so(
+def test_the_text_says_that_a_large_receive_window_filled_a_queue(
     tmp_path: Path, netspurt: Command
 ) -> None:
     large = 'tcp.receive.counts_memory = false\ntcp.receive_buffer = "300000 B"\n'

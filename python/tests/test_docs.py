@@ -32,12 +32,12 @@ def steps(block: str) -> Iterator[tuple[str, str]]:
 
 
 def matches(expected: str, printed: str) -> bool:
-    """Return True if `printed` matches the document; runs of dots stand for any text."""
+    """Return True if `printed` matches the document; three or more dots stand for any text."""
     pattern = re.sub(r"(?:\\\.){3,}", ".*", re.escape(expected.strip()))
     return re.fullmatch(pattern, printed.strip(), re.DOTALL) is not None
 
 
-#: Commands that the tests run in their own process, because they start no other program.
+#: Commands that run in the process of the tests, because they start no other program.
 ALONE = {
     "compare",
     "delays",
@@ -78,7 +78,7 @@ def printed(command: str, netspurt: Command, folder: Path) -> str:
 #: Commands that send packets in real time: through the kernel's TCP, or as echo probes.
 IN_REAL_TIME = ("live", "probe")
 
-#: Documents with such commands.
+#: Documents with commands in real time.
 LIVE = [
     path
     for path in DOCUMENTS
@@ -108,7 +108,7 @@ def test_commands_in_real_time_print_what_is_shown(
 
 
 def check_consoles(path: Path, netspurt: Command, tmp_path: Path) -> None:
-    """Check that a document's commands print what it shows.
+    """Check that the commands of a document print what the document shows.
 
     A late machine excuses only commands in real time and commands that read their results.
     """

@@ -122,7 +122,7 @@ def test_the_times_of_a_path_are_in_the_unit_that_fits(
 def test_opportunities_are_a_mean_rate_and_the_trace_repeats() -> None:
     trace = Timeline("t", Way(opportunities=[n * MS for n in range(1, 101)]))
     (axes,) = draw_timeline(trace, end_s=1.0).axes
-    # One opportunity in each millisecond is 12 Mbit/s. Each span has five of the 1000.
+    # One opportunity in each millisecond is 12 Mbit/s. Each span of 5 ms has five opportunities.
     assert axes.get_ylabel() == "mean rate in 0.005 s [Mbit/s]"
     (line,) = axes.lines
     assert len(x_of(line)) == 202
@@ -219,7 +219,7 @@ def test_a_line_on_a_path_has_a_gap_in_each_outage() -> None:
         (Scale("x", ELAPSED), (3600.0, 4199.0), "x [s]", ["3600", "3700"]),
         (Scale("x", whole=True), (0.0, 3.0), "x", ["0", "1", "2", "3"]),
         (Scale("x", ticks=((1.0, "one"), (2.0, "two"))), (0.0, 3.0), "x", ["one", "two"]),
-        # Numbers near the place of zeros are left out.
+        # The axis has no numbers near the place of zeros.
         (Scale("x", "s", log=True, zero=0.01), (0.008, 100.0), "x", ["0", "20 ms", "50 ms"]),
         (Scale("x", "s", log=True, zero=0.01), (0.008, 9e6), "x", ["0", "50 ms", "100 ms"]),
     ],

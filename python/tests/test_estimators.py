@@ -41,7 +41,8 @@ def drive(estimator: object, *steps: float) -> list[float]:
     return list(_core.drive(estimator, np.array(steps)))
 
 
-# RFC 6298 §2.2 and §2.3 by hand [ms]: 100 + 4 · 50, then 110 + 4 · 57.5; a timeout doubles that.
+# The RTO of RFC 6298 §2.2 and §2.3 by hand [ms]: 100 + 4 · 50, then 110 + 4 · 57.5. A timeout
+# doubles the RTO.
 def test_an_algorithm_of_the_core_is_made_from_its_text() -> None:
     timer = ns.estimator("rfc6298:min=0s,max=1 h")
     assert isinstance(timer, ns.Estimator)

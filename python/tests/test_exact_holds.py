@@ -25,14 +25,14 @@ PHASE = 0.555880716
 
 
 def held(case: dict[str, Any]) -> dict[str, Any]:
-    """Return a case with holds of 0.2 s at rates that `SLOWER` makes exact."""
+    """Return a case with holds of 0.2 s, and rates whose octets take whole ns if it is slower."""
     links = [link.split(",") for link in case["links"].split()]
     links = [[str(FAST.get(rate, SLOW)), *rest] for rate, *rest in links]
     return {**drive.CASE, **case, "links": _joined(links), "delayed_ack": 0.2}
 
 
 def slower(case: dict[str, Any], times: int) -> dict[str, Any]:
-    """Return a case in which everything takes `times` as long."""
+    """Return a case in which everything takes `times` times as long."""
     links = [link.split(",") for link in case["links"].split()]
     links = [
         [str(int(rate) // times), repr(float(delay) * times), limit] for rate, delay, limit in links
@@ -47,7 +47,7 @@ def slower(case: dict[str, Any], times: int) -> dict[str, Any]:
 
 
 def rows(case: dict[str, Any], times: int) -> list[Row]:
-    """Return the rows of a run that is `times` as slow, with their instants divided by `times`."""
+    """Return the rows of a run that is `times` times as slow, with instants divided by `times`."""
     tick_ns = round(case["tick"] * 1e9)
     scenario = scenario_of(slower(case, times)).replace(
         {

@@ -82,7 +82,7 @@ Read = Callable[..., tuple[Any, list[dict[str, str]]]]
 
 @pytest.fixture
 def both(netspurt: Command) -> Read:
-    """Return what a command prints as JSON, and its rows as CSV."""
+    """Return a function that runs a command and returns its JSON document and its rows of CSV."""
 
     def read(*words: object) -> tuple[Any, list[dict[str, str]]]:
         documents, table = (netspurt(*words, how) for how in ("--json", "--csv"))

@@ -1,4 +1,4 @@
-"""Tests recordings of other people, which are outside the repository, against their table."""
+"""Compares recordings of other people, outside the repository, with a table of their counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ FOLDER = Path(os.environ.get("NETSPURT_DELAYS", ROOT.parent / "shared" / "delays
 
 
 def rows() -> dict[str, tuple[int, ...] | None]:
-    """Return runs, probes, received, lost and duplicates of each file; `None` for a dash."""
+    """Return the counts of recordings, probes, replies, losses and duplicates of each file.
+
+    A file has `None` if the table has a dash instead of one of its counts.
+    """
     table = FOLDER / "README.md"
     if not table.is_file():
         return {}

@@ -40,7 +40,7 @@ print(json.dumps(told))
 
 
 def by_the_kernel(limit: int, lengths: list[int]) -> list[list[int]]:
-    """Return the sizes of the packets in which Linux sends datagrams with these octets of data.
+    """Return the sizes of the fragments of datagrams with these octets of data, sent by Linux.
 
     Protocol 253 is reserved for experiments (RFC 3692), so no program answers.
     """

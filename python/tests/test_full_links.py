@@ -33,7 +33,7 @@ def told(netspurt: Command, file: Path) -> str:
 
 @pytest.fixture(scope="module")
 def overflowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a transfer of CUBIC whose queue overflowed."""
+    """Return the folder of a transfer with CUBIC that made a queue overflow."""
     return captured(tmp_path_factory.mktemp("full"), **FULL)
 
 

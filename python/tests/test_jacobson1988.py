@@ -55,7 +55,7 @@ def test_each_of_the_31_claims_has_its_verdict(judged: dict[str, Judged]) -> Non
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
-def test_the_mails_about_30_percent_is_relative_to_the_larger_value(
+def test_the_30_percent_of_the_mail_are_relative_to_the_larger_value(
     judged: dict[str, Judged], name: str
 ) -> None:
     assert judged[name].measured == pytest.approx(CONTRADICTIONS[name], abs=0.01)

@@ -18,7 +18,8 @@ from lateness import real_time
 #: A frame takes 84.5 ms. As in RFC 2416, there are three buffers: one is for the frame being sent.
 RATE_BPS, FRAME, BUFFERS = 96_000, 1014, 3
 
-#: The same frames are dropped if frames are sent up to half of this too early or too late.
+#: A link drops the same frames even if each frame is sent too early or too late by up to half of
+#: this time [s].
 MARGIN_S = 0.012
 
 #: Seeds of instants whose drops do not depend on a few milliseconds: 3 of the first 60.
@@ -79,7 +80,7 @@ def is_clear(times: list[float], seed: int) -> bool:
 
 
 def unavailable() -> str:
-    """Return why the kernel's queue cannot be used here; empty if it can."""
+    """Return why the kernel's queue cannot be used here, or an empty text if it can be used."""
     missing = [name for name in ("unshare", "ip", "tc") if shutil.which(name) is None]
     if missing:
         return f"no command {', '.join(missing)}"

@@ -24,7 +24,7 @@ def on_a_machine(late_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lateness, "_processor_times", lambda: (0, 0))
 
 
-def test_a_test_that_fails_on_a_machine_in_time_is_not_repeated(
+def test_a_test_that_fails_on_a_machine_without_delays_is_not_repeated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     on_a_machine(0.0, monkeypatch)

@@ -13,7 +13,7 @@ from netspurt.report.findings import finding
 from captured_path import captured
 from conftest import Command
 
-#: A client that waits before each request but the first; the server waits before each reply.
+#: The client waits before each request except the first; the server waits before each reply.
 TALK = 'app = {{ reply = "20 kB", requests = 20, think = "{think}", serve = "{serve}" }}'
 
 

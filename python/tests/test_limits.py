@@ -25,7 +25,7 @@ tcp.receive_buffer = "14480 B"
 
 
 def share(found: Explained, part: str) -> float:
-    """Return which share of its time the only connection spent on a part."""
+    """Return the share of its time that the only connection spent on this part."""
     (spent,) = found.table("spent").records()
     whole = sum(value for name, value in spent.items() if name.endswith("_ns"))
     return float(spent[f"{part}_ns"] / whole)
@@ -218,7 +218,7 @@ def test_if_a_receiver_closes_its_window_the_advice_is_to_read_faster(
     assert share(explain(file), "application") == 0
 
 
-def test_a_caution_says_that_data_was_lost_before_a_capture_on_the_way(
+def test_a_caution_says_that_data_was_lost_before_a_capture_on_the_path(
     tmp_path: Path, netspurt: Command
 ) -> None:
     link = 'rate = "50 Mbit/s", delay = "10 ms"'
@@ -244,7 +244,7 @@ def test_a_comparison_says_which_part_of_captures_it_compares_and_counts_all_ret
     assert "in which both last" not in span
 
 
-def test_a_list_of_retransmissions_gives_causes_that_look_alike_one_name(
+def test_a_list_of_retransmissions_has_one_name_for_causes_that_look_alike(
     tmp_path: Path, netspurt: Command
 ) -> None:
     folder = captured(tmp_path, loss=0.01)

@@ -15,7 +15,8 @@ import pytest
 from lateness import real_time
 
 AUTHORITY = Path(__file__).parents[2] / "authorities" / "linux"
-#: One and a half jiffies of 4 ms, plus the error of a short sleep on a busy machine.
+#: Times may differ by one and a half jiffies of 4 ms, and by the error of a short sleep on a busy
+#: machine [µs].
 TOLERANCE_US = 6_000 + 4_000
 #: The share of the numbers that must agree; a busy machine may disturb some runs.
 SHARE = 0.97

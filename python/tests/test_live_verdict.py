@@ -1,4 +1,4 @@
-"""Tests what is said after a live run: whether it counts, and the settings of its ends."""
+"""Tests the lines after a live run: whether the run is valid, and the settings of its ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def end(flow: str, side: str, profile: str = "linux-default", **more: Any) -> En
 
 
 def failing(**changes: Any) -> LiveReport:
-    """Return the report of a run whose latest delivery was 2 ms late, within the budget."""
+    """Return the report of an invalid run whose largest lateness, 2 ms, is within the budget."""
     return replace(report(late_ms=2), valid=False, **changes)
 
 
@@ -54,12 +54,12 @@ def test_a_run_that_does_not_count_gives_every_reason(told: LiveReport, why: str
     assert last == f"Linux 6, : {f'INVALID: {why}' if why else 'valid'}"
 
 
-def test_a_delivery_as_late_as_the_budget_is_no_reason() -> None:
+def test_a_delivery_as_late_as_the_budget_is_no_failure() -> None:
     told = failing(lateness=replace(report(late_ms=1).lateness, max_ns=5 * MS))
     assert told.why_not() == ""
 
 
-def test_lateness_and_drops_are_told_with_units() -> None:
+def test_lateness_and_drops_are_printed_with_units() -> None:
     told = failing(
         lateness=replace(
             report(late_ms=1).lateness,
@@ -100,7 +100,7 @@ def test_ends_with_equal_settings_share_a_line(monkeypatch: pytest.MonkeyPatch) 
         end("b", "from", "reno-2005", **same, device={"mtu": 1500}),
     ]
     told = replace(report(late_ms=1), ends=ends)
-    # A value that is not set is left out.
+    # The lines leave out values that the run did not set.
     assert verdict(told)[2:-1] == [
         "a.from and a.to, reno-2005: net.ipv4.tcp_sack=1, route rto_min=200ms",
         "b.from, reno-2005: net.ipv4.tcp_sack=1, mtu=1500",
@@ -121,7 +121,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def differences(*ends: EndReport) -> list[str]:
-    """Return the lines on settings that the machine does not have, each as one line."""
+    """Return the printed differences from the machine's settings, each as one line."""
     told = verdict(replace(report(late_ms=1), ends=[*ends]), ends=False)
     assert all(len(part) <= 110 for line in told for part in line.splitlines())
     return [" ".join(line.split()) for line in told if DIFFERS in line]
@@ -139,7 +139,7 @@ DIFFERS = "linux-default differs from this machine's settings: "
             end("a", "from", socket={"TCP_CONGESTION": "reno"}),
             f"a.from: {DIFFERS}net.ipv4.tcp_congestion_control=reno (here cubic)",
         ),
-        # Programs have no socket of ours, so the route has the algorithm.
+        # Programs open their own sockets, so the route sets their algorithm.
         (
             end("a", "to", route={"congctl": "bbr"}),
             f"a.to: {DIFFERS}net.ipv4.tcp_congestion_control=bbr (here cubic)",
@@ -152,11 +152,11 @@ DIFFERS = "linux-default differs from this machine's settings: "
         # This machine does not have the sysctl, or the run did not set it.
         (end("a", "from", sysctls={"net.ipv4.tcp_frto": "2"}), None),
         (end("a", "from", sysctls={"net.ipv4.tcp_rmem": None}), None),
-        # Nobody takes another profile for the machine's settings.
+        # Only the profile `linux-default` is compared with the machine's settings.
         (end("a", "from", "reno-2005", socket={"TCP_CONGESTION": "reno"}), None),
     ],
 )
-def test_settings_of_linux_default_that_the_machine_does_not_have_are_told(
+def test_settings_of_linux_default_that_the_machine_does_not_have_are_reported(
     one: EndReport, says: str | None
 ) -> None:
     assert differences(one) == ([] if says is None else [says])

@@ -41,7 +41,7 @@ def _runs(pattern: str) -> list[int]:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.text("x.", max_size=9), max_size=4))
-def test_consecutive_losses_are_one_event_and_recordings_do_not_join(patterns: list[str]) -> None:
+def test_consecutive_losses_of_a_recording_are_one_event(patterns: list[str]) -> None:
     # With fewer than ten losses in a recording, only consecutive losses belong together.
     found = loss_share([_lost(pattern) for pattern in patterns])
     runs = [run for pattern in patterns for run in _runs(pattern)]
@@ -56,7 +56,8 @@ def test_consecutive_losses_are_one_event_and_recordings_do_not_join(patterns: l
 
 def test_the_interval_of_events_of_several_sizes_is_that_of_fay_and_feuer() -> None:
     found = loss_share([_lost("x...." * 3 + "xxx" + "." * 482)])
-    # Weights 1, 1, 1 and 3 over 500 probes: eq. 2 and 4, with a further event of weight 3.
+    # These are equations 2 and 4 of Fay and Feuer, with the weights 1, 1, 1 and 3 over 500 probes.
+    # The upper limit has a further event of weight 3.
     y, v, largest = 6 / 500, 12 / 500**2, 3 / 500
     low = gamma.ppf(0.025, y**2 / v, scale=v / y)
     upper_y, upper_v = y + largest, v + largest**2
@@ -140,7 +141,7 @@ def test_mcnemars_test_agrees_with_the_binomial_test_for_all_small_counts() -> N
     ("given_ends", "ends"),
     [((-0.1, 0.4), (0.0, 0.4)), ((0.1, 1.4), (0.1, 1.0)), ((0.3, 0.4), (0.2, 0.4))],
 )
-def test_an_interval_keeps_its_value_and_loses_what_is_impossible(
+def test_an_interval_contains_its_value_and_no_impossible_values(
     given_ends: tuple[float, float], ends: tuple[float, float]
 ) -> None:
     found = bounded(Interval(0.2, *given_ends, 0.9, 7), 0.0, 1.0)
@@ -240,7 +241,7 @@ def test_unseen_events_have_the_upper_ends_of_garwood_and_of_clopper_and_pearson
         ("lost/sent", [0, 0], [0, 0], 2),
     ],
 )
-def test_there_is_no_bound_if_events_were_seen_or_could_not_be(
+def test_there_is_no_bound_if_events_were_seen_or_could_not_be_seen(
     measure: str, top: list[float], bottom: list[float], repeats: int
 ) -> None:
     assert math.isnan(most_unseen(measure, np.array(top), np.array(bottom), repeats))

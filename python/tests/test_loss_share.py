@@ -23,7 +23,7 @@ from conftest import Command
 def bunched(
     rng: np.random.Generator, probes: int, begins: float, ends: float, lost: float
 ) -> NDArray[np.bool_]:
-    """Return losses of the Gilbert-Elliott model: the share `lost` is lost in bad periods only."""
+    """Return losses of the Gilbert-Elliott model: bad periods lose the share `lost` of probes."""
     drawn, state = rng.random((2, probes)), False
     found = np.zeros(probes, bool)
     for n in range(probes):

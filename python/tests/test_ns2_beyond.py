@@ -1,6 +1,6 @@
 """With `bugfix` off, a third duplicate ACK makes ns-2 send a packet beyond the data.
 
-This happens if all data is acknowledged. The packet is a full one.
+This happens if all data is acknowledged. The packet has the size of a full packet.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NEWRENO = {
 #: `RENO`, but the packet beyond the data is lost. It is the 18th packet that the sender sends.
 LOST = {**RENO, "drops": "1,2,18"}
 
-#: The end of ns-2.35's answer to `RENO`.
+#: The last events of ns-2.35 in the case `RENO`.
 ANSWER = [
     Row(2515608, "dupack", 9, 11),
     Row(2523608, "dupack", 9, 11),

@@ -132,7 +132,7 @@ def test_a_key_that_is_set_cannot_be_removed_as_well(
         assert options.settings([f"{path}=1"], [removed]) == {path: "1"}
 
 
-def test_the_last_value_of_a_key_holds() -> None:
+def test_the_last_value_of_a_key_is_used() -> None:
     assert options.settings(["seed=1", "stop=5 s", "seed=2"], None) == {"seed": "2", "stop": "5 s"}
     assert options.settings(None, ["seed"]) == {}
 
@@ -157,7 +157,7 @@ def test_connections_are_counted_from_zero() -> None:
 
 
 def chosen(**given: Any) -> _Show:
-    """Return the options of a replay's output, none of them given but these."""
+    """Return the options of a replay's output: these, and the defaults of all other options."""
     flags = dict.fromkeys(("tune", "pool", "every", "rfc889", "adaptation"), False)
     return _Show(**{"price": Price(), "versus": None, "form": Form(), **flags, **given})
 
@@ -239,5 +239,5 @@ def test_timers_in_one_option_are_repeated_one_by_one(text: str, repeated: str) 
         ((536, 552, 552, 552, 20), "536 + 3 x 552 + 20"),
     ],
 )
-def test_many_equal_fragments_are_told_as_a_product(cut: tuple[int, ...], text: str) -> None:
+def test_many_equal_fragments_are_printed_as_a_product(cut: tuple[int, ...], text: str) -> None:
     assert _parts(cut) == text

@@ -108,8 +108,8 @@ def test_contacts_agree_with_another_program(row: dict[str, str]) -> None:
     chosen = extreme_passes(passes)
     assert chosen is not None
     for which, one in zip(("least", "most"), chosen, strict=True):
-        # The authority computes one position per second. So its contacts begin up to a second too
-        # late and end up to a second too early, and its range of delays is a little smaller.
+        # The other program computes one position per second. So its contacts begin up to a second
+        # too late and end up to a second too early, and its range of delays is a little smaller.
         start = (one.rise_ns - _core.utc(START)) / 1e9
         assert 0 <= float(row[f"{which}_start_s"]) - start <= 1
         assert 0 <= one.duration - float(row[f"{which}_duration_s"]) <= 2

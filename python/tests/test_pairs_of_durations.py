@@ -1,4 +1,4 @@
-"""Tests the figures of connections that two runs have: slower ones, and quantiles."""
+"""Tests figures of the connections that two runs share: how many are slower, and quantiles."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_durations_within_one_percent_of_the_first_are_equal() -> None:
         (101, (51, 91, 100)),
     ],
 )
-def test_a_quantile_is_the_duration_of_its_rank_if_one_is_longer(
+def test_a_quantile_is_the_duration_of_its_rank_if_a_longer_duration_exists(
     count: int, expected: tuple[float, float, float]
 ) -> None:
     ranked = [float(rank) for rank in range(count, 0, -1)]

@@ -213,11 +213,11 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     assert claim_ids == listed_ids
 
 
-def test_explain_shows_the_printed_words_and_calls_our_threshold_ours(netspurt: Command) -> None:
+def test_explain_shows_the_printed_words_and_marks_our_own_threshold(netspurt: Command) -> None:
     output = netspurt("papers", "check", "--explain", "harmless").stdout
     assert "printed      no harm\n" in output
     assert "at most 0.834 s: our threshold" in output
-    # Contrary results are shown, and the text does not point back to this command.
+    # The text shows the results that contradict the claim, and does not name this option again.
     assert "200 of 264" in output.replace("\n", " ").partition("  module  tick")[0]
     assert "--explain" not in output
 

@@ -23,7 +23,7 @@ receive_buffer = "2 MB" }
 """
 
 
-def test_the_next_hole_after_a_partial_ack_waits_for_the_rate_reduction() -> None:
+def test_the_next_lost_segment_after_a_partial_ack_waits_for_the_rate_reduction() -> None:
     """Linux 6.18.44 sends nothing on the first partial ACK, and packet 31 on the next ACK."""
     run = ns.Scenario.parse(SCENARIO).run()
     seen = run.segments

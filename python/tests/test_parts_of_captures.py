@@ -26,7 +26,7 @@ MS = 1_000_000
 
 
 def _table(**columns: list[Any]) -> Table:
-    """Return a table with these columns. `None` is a value that does not exist."""
+    """Return a table with these columns. `None` becomes a missing value."""
     every = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     kinds = {name: type(own[0]) if own else int for name, own in columns.items()}
     defaults = {name: None if None in own else kinds[name]() for name, own in columns.items()}
@@ -34,7 +34,7 @@ def _table(**columns: list[Any]) -> Table:
 
 
 def _spent(**ms: list[int]) -> Table:
-    """Return rows of `spent`, in milliseconds; parts that are not given are zero."""
+    """Return rows of `spent` from times in milliseconds; missing parts are zero."""
     count = len(next(iter(ms.values())))
     columns = {f"{name}_ns": [MS * n for n in ms.get(name, [0] * count)] for name in WORDS}
     return _table(connection=[*range(1, count + 1)], **columns)
@@ -81,7 +81,7 @@ def test_parts_of_all_connections_together_are_in_descending_order() -> None:
 
 
 @pytest.mark.parametrize("spent", [_spent(repair=[]), _spent(repair=[0, 0])])
-def test_no_time_has_no_parts(spent: Table) -> None:
+def test_connections_without_time_have_no_parts(spent: Table) -> None:
     assert parts(spent) == ([], 0.0)
 
 
@@ -104,7 +104,7 @@ def test_a_capture_is_beside_the_host_whose_half_of_the_handshake_is_8_times_sho
     assert found.get((1, "reverse")) == reverse
 
 
-def test_packets_tell_the_vantage_better_than_a_handshake_does() -> None:
+def test_the_vantage_that_packets_show_replaces_that_of_the_handshake() -> None:
     habits = _habits(
         (1, "forward", "receiver"), (1, "reverse", "unknown"), (2, "forward", "sender")
     )
@@ -134,7 +134,8 @@ def test_data_waited_in_a_queue_if_the_mean_is_a_quarter_longer(mean_s: float, q
 
 
 def test_a_round_trip_of_data_adds_the_half_from_the_capture_to_the_sender() -> None:
-    # The reverse direction's handshake leads from the capture to the forward direction's sender.
+    # In the reverse direction, the handshake measures the path from the capture to the sender of
+    # the forward direction.
     found = round_trip(_row(), _handshakes((50, 7)), beside=False)
     assert found is not None
     assert (found.mean_s, found.min_s) == pytest.approx((0.067, 0.057))
@@ -163,7 +164,7 @@ def test_without_round_trips_of_data_both_halves_of_the_handshake_count(
     ("syns", "most", "expected"),
     [([1, 1], 65_535, 65_535), ([0, 1], 9, None), ([1, 0], 9, None), ([2, 1], None, None)],
 )
-def test_the_receive_window_is_the_other_ends_and_needs_both_syns(
+def test_the_receive_window_is_that_of_the_other_end_and_needs_both_syns(
     syns: list[int], most: int | None, expected: int | None
 ) -> None:
     connections = _table(

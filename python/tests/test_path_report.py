@@ -40,7 +40,7 @@ def test_a_time_has_the_largest_unit_that_it_reaches(nanos: float, text: str) ->
     assert span(nanos) == text
 
 
-def test_a_round_trip_is_told_with_its_half_and_a_one_way_delay_alone() -> None:
+def test_a_round_trip_is_printed_with_its_half_and_a_one_way_delay_alone() -> None:
     delay = {"p1_ms": 10.0, "median_ms": 25.0, "p99_ms": 1500.0, "one_way_median_ms": 12.5}
     assert delay_line({"delay": delay}, "round-trip") == (
         "round trip 25 ms median, 10 ms - 1.5 s (1-99 %); half the median, RFC 889's one-way "
@@ -57,7 +57,7 @@ def test_a_probe_crosses_a_line_twice_in_a_round_trip() -> None:
     assert each_way(line, "one-way") == "28 kbit/s each way (25 kbit/s to 32 kbit/s)"
     flat = {"rate_bps": 28e3, "rate_bps_between": [25e3, None]}
     assert each_way(flat, "round-trip") == "50 kbit/s or more each way"
-    # A slope of zero has no rate, but its interval may have a least one.
+    # A slope of zero has no rate, but its interval may have a lowest rate.
     level = {"rate_bps": None, "rate_bps_between": [25e3, None]}
     assert each_way(level, "one-way") == "25 kbit/s or more each way"
     assert each_way({"rate_bps": None, "rate_bps_between": [None, None]}, "one-way") == (
@@ -116,7 +116,8 @@ def test_a_path_without_answers_has_no_delay_and_no_line() -> None:
 
 
 def test_the_data_of_a_path_recover_the_line_that_made_its_delays() -> None:
-    # 40 ms, and 0.1 ms for an octet: a round trip over a line of 160 kbit/s, 80 kbit/s as it seems.
+    # A round trip takes 40 ms and 0.1 ms for each octet. An octet crosses the line of 160 kbit/s
+    # twice, so the slope gives a rate of 80 kbit/s.
     octets = np.tile(np.arange(40, 257), 3)
     noise = np.random.default_rng(5).normal(0, 1e-4, len(octets))
     recording = Delays.of(0.04 + 1e-4 * octets + noise, wire_bytes=octets)

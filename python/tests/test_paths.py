@@ -22,7 +22,11 @@ from conftest import ROOT, Command, refused
 
 @pytest.fixture
 def two_lines(tmp_path: Path) -> Path:
-    """Save delays of 20 ms at 9600 bit/s below 126 octets, and of 60 ms at 19,200 bit/s above."""
+    """Save round trips that lie on two lines of delay against length.
+
+    In each direction, a probe of less than 126 octets takes 20 ms at 9600 bit/s, and a longer probe
+    takes 60 ms at 19,200 bit/s.
+    """
     rng = np.random.default_rng(7)
     octets = rng.integers(40, 257, 2000)
     one_way = np.where(octets < 126, 0.020 + octets / 1200, 0.060 + octets / 2400)
@@ -215,7 +219,7 @@ def test_a_surrogate_needs_a_row_or_a_mean_and_a_spread(netspurt: Command, tmp_p
 def test_adaptation_counts_the_samples_that_each_timer_needs(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """`mills` needs 2 samples, `mills-single` 4, and a timer by length 2 and then 0.
+    """`mills` needs 2 samples at each change, `mills-single` 4, `by_length` 2 only at the first.
 
     test_surrogate.py has the computation by hand.
     """

@@ -27,7 +27,7 @@ S = 1_000_000_000
 @pytest.mark.parametrize(
     ("series", "ends", "log", "zero"),
     [
-        # A time 20 times the median is on a linear axis, and a longer one is not.
+        # Times of up to 20 times the median have a linear axis, longer times a logarithmic one.
         ([[1.0, 1.0, 20.0]], (0.0, 21.0), False, None),
         ([[1.0, 1.0, 20.1]], (0.8, 26.13), True, None),
         # The smallest median counts, and not the smallest value.
@@ -58,7 +58,7 @@ def test_an_axis_of_times_is_logarithmic_if_they_lie_far_apart(
         ([4], {}, (3.8, 4.2)),
         ([-4], {}, (-4.2, -3.8)),
         ([0], {}, (-0.05, 0.05)),
-        # The margin does not reach below the start of the data, but the data may.
+        # The margin does not reach below the start, unless a value lies below the start.
         ([2, 4], {"start": 2.0}, (2.0, 4.1)),
         ([2, 4], {"start": 0.0}, (1.9, 4.1)),
         ([2, 4], {"start": 3.0}, (1.9, 4.1)),
@@ -110,7 +110,7 @@ def test_blocks_stand_on_zero_and_a_lone_point_of_a_line_is_a_dot() -> None:
         ("packets", 1e12, "packets"),
     ],
 )
-def test_a_unit_fits_if_the_largest_value_is_at_least_two_of_it(
+def test_a_unit_fits_if_the_largest_value_is_at_least_two_units(
     unit: str, most: float, name: str
 ) -> None:
     assert fitting_unit(unit, most)[1] == name
@@ -205,7 +205,7 @@ def columns(values: NDArray[np.float64]) -> list[int]:
 
 @pytest.mark.usefixtures("few_columns")
 @pytest.mark.parametrize("seed", range(5))
-def test_a_column_keeps_the_range_of_its_bars_and_one_of_its_points(seed: int) -> None:
+def test_a_column_keeps_the_range_of_its_bars_and_one_point(seed: int) -> None:
     rng = np.random.default_rng(seed)
     t, low = rng.uniform(0, 7, 200), rng.uniform(0, 5, 200)
     bars = np.column_stack([t, low, low + rng.uniform(0, 5, 200)])

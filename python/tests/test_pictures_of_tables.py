@@ -59,7 +59,7 @@ def test_a_span_has_the_state_of_each_of_its_instants(
         assert since[0] >= start
 
 
-def test_a_name_is_the_first_one_or_must_exist() -> None:
+def test_the_first_name_is_the_default_and_a_given_name_must_exist() -> None:
     table = queue({"link": "b"}, {"link": "a"})
     assert (pick(table, "link", None, "link"), pick(table, "link", "a", "link")) == ("b", "a")
     with pytest.raises(ValueError, match="no link in queue is called 'c'; the links are b, a"):
@@ -93,7 +93,7 @@ def test_a_direction_ends_with_its_last_acknowledgment_or_the_capture_of_its_con
 
 
 def lengths(link: str, *packets: int, direction: str = "forward") -> list[dict[str, Any]]:
-    """Return a change of a queue after each second."""
+    """Return changes of the length of a queue, one after each second."""
     return [
         {"t_ns": 1000 * MS * n, "link": link, "direction": direction, "queue_packets": count}
         for n, count in enumerate(packets, 1)
@@ -109,7 +109,7 @@ def lengths(link: str, *packets: int, direction: str = "forward") -> list[dict[s
         ((1, 1), True, ["l forward"]),
     ],
 )
-def test_queues_are_shown_that_dropped_or_held_many_or_some_packets(
+def test_queues_with_drops_or_many_packets_are_shown_or_else_all_with_waiting_packets(
     longest: tuple[int, int], dropped: bool, names: list[str]
 ) -> None:
     states = queue(*lengths("l", longest[0], 0), *lengths("m", 0, longest[1], 0))
@@ -143,7 +143,7 @@ def test_queues_without_waiting_packets_are_nothing_to_draw() -> None:
 
 
 def states_of(*more: Table, high: int = 0) -> Tables:
-    """Return a run with cwnd of 1000 to 2000 octets, of which ssthresh bounds the second half."""
+    """Return a run with cwnd of 1000 to 2000 octets; ssthresh falls to 900 octets at 2 s."""
     ssthresh = high or 3600
     states = cwnd((0, 1000, ssthresh, False), (1000, 2000, ssthresh, True), (2000, 1500, 900, True),
                   (3000, 1500, 900, False), (4000, 1000, 900, True), flight=700)  # fmt: skip
@@ -166,7 +166,8 @@ def test_cwnd_has_marks_where_a_recovery_begins_and_where_a_timer_fired() -> Non
 
 
 @pytest.mark.parametrize(
-    # The top of the picture is 1.15 times the greatest cwnd, 2300. 1.6 times the top is 3680.
+    # The top of the picture is 1.15 times the greatest cwnd: 2300. An ssthresh above 1.6 times the
+    # top, 3680, does not raise the top.
     ("ssthresh", "high"),
     [(3680, 4048), (3681, 2300), (2**60, 2300)],
 )
@@ -260,7 +261,7 @@ def test_density_is_the_inverse_of_the_smoothed_gaps() -> None:
     run = Tables(segments(*paced(15), *(ack(n * MS, 1) for n in range(10))), flows())
     lines = marked(picture(run, "density"), Line)
     assert list(lines) == ["data"], "ten ACKs have too few gaps"
-    # Fifteen packets have five runs of ten gaps; each is at the sixth packet of its run.
+    # Fifteen packets have five runs of ten gaps. Each density is at the sixth packet of its run.
     assert lines["data"].x.tolist() == pytest.approx([0.05, 0.06, 0.07, 0.08, 0.09])
     assert lines["data"].y.tolist() == pytest.approx([100.0] * 5)
 
@@ -335,7 +336,10 @@ def test_a_window_is_scaled_if_both_syns_offer_it(
 
 @pytest.mark.parametrize(("edge", "shown"), [(2241, True), (2242, False)])
 def test_a_window_far_above_the_data_is_not_shown(edge: int, shown: bool) -> None:
-    """The data has octets 1 to 1401. With a margin of 5 % and half of that, the bound is 2241."""
+    """The data has octets 1 to 1401, so with margins of 5 % the axis goes from -69 to 1471.
+
+    The bound is half of this span, 770 octets, above the end of the axis: 2241.
+    """
     data = [{"t_ns": n * MS, "seq": 1 + 100 * n} for n in range(14)]
     found = marked(time_sequence(*data, ack(6 * MS, 101, window=edge - 101)), Line)
     assert ("receive window" in found) == shown

@@ -119,7 +119,7 @@ def test_every_plot_that_returns_a_figure_takes_an_axes_and_a_size() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_plot_is_drawn_into_an_axes_of_the_callers(start_run: ns.Run, kind: str) -> None:
+def test_a_plot_is_drawn_into_an_axes_of_the_caller(start_run: ns.Run, kind: str) -> None:
     figure = Figure(figsize=(4, 3))
     left, right = figure.subplots(1, 2)
     assert draw(start_run, kind, ax=right) is figure

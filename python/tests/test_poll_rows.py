@@ -45,7 +45,7 @@ def test_the_url_of_a_site_says_its_host_port_and_page(
 
 
 class Clock:
-    """A clock on which only sleeping takes time, and a fetch as long as the test says."""
+    """Imitates time, which passes only in sleeps and fetches; tests say how long a fetch takes."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -84,7 +84,7 @@ def test_sites_are_staggered_over_the_interval(
     rows: list[dict[str, Any]] = []
     count = run(Catalogue(SITES, every=30), tmp_path / "p", rounds=2, on_row=rows.append)
     assert count == 6
-    # Every site is fetched each 30 s, 10 s after the one before it.
+    # Every site is fetched each 30 s, 10 s after the site before it.
     assert clock.started == [
         *[("a", 1, 0), ("b", 1, 10), ("c", 1, 20)],
         *[("a", 2, 30), ("b", 2, 40), ("c", 2, 50)],
@@ -169,7 +169,8 @@ def test_an_echo_that_cannot_be_sent_is_a_row_and_not_an_error(
     row = fetch_one(site, 7, tmp_path, catalogue, captures=False)
     assert row["ping_failed"] == "no right to raw sockets"
     (plan,) = plans
-    # The length of a SYN with options; and an echo is given up sooner than a page.
+    # An echo probe is as long as a SYN with options. Its give-up time is shorter than that of a
+    # page.
     assert (plan.host, plan.count, plan.timeout) == ("192.0.2.9", 3, 2.0)
     assert plan.lengths.order() == {"rule": "fixed", "octets": 60}
     assert fetch_one(site, 7, tmp_path, replace(catalogue, timeout=0.5), captures=False)
@@ -215,7 +216,7 @@ def test_the_handshake_of_a_fetch_is_found_by_its_local_port(tmp_path: Path) -> 
         ({"tcp_rtt_s": None}, "200  20,000 B  1.234 s  TCP -"),
     ],
 )
-def test_a_fetch_is_told_in_a_line(row: dict[str, Any], says: str) -> None:
+def test_each_fetch_is_printed_in_one_line(row: dict[str, Any], says: str) -> None:
     page = {"status": 200, "octets": 20_000, "total_s": 1.2341, "tcp_rtt_s": 0.03}
     assert _line({"site": "here", "number": 12} | page | row) == f"here            12  {says}"
 
@@ -257,7 +258,7 @@ def test_times_of_a_poll_may_be_missing_or_negative(seconds: float | None, text:
 
 
 def moved(packets: list[MadeUp], out_s: float, back_s: float, clock_s: float = 0.0) -> list[MadeUp]:
-    """Return the packets as another point sees them: later from the client, earlier to it."""
+    """Return the packets nearer to the server: the client's pass later, the server's earlier."""
     delays = {0: clock_s + out_s, 1: clock_s - back_s}
     return sorted((at + delays[end], end, *rest) for at, end, *rest in packets)  # type: ignore[misc]
 
@@ -321,7 +322,7 @@ def test_captures_of_one_name_are_named_by_their_paths() -> None:
     assert line.split() == ["c:1", "s:80", "5", "3", "1", "1", "20", "ms", "-"]
 
 
-def test_captures_that_share_no_connection_are_told_by_the_status(
+def test_match_exits_with_1_if_captures_share_no_connection(
     netspurt: Command, tmp_path: Path
 ) -> None:
     written(tmp_path / "a.pcap", EXCHANGE)

@@ -82,7 +82,8 @@ def test_rows_that_follow_from_true_times_satisfy_every_equation(tmp_path: Path,
     [
         ({"efficiency": 0.38}, {"efficiency"}),
         ({"efficiency": 0.36}, {"efficiency"}),
-        # 512 probes of 269 ms take 137.7 s. A total of less than 369 s allows no more.
+        # A total below 369 s allows a good time up to 369 - 222.1 - 9.2 = 137.7 s. This is the
+        # time of 512 probes of 269 ms.
         ({"mean_ms": 268}, set()),
         ({"mean_ms": 270}, {"total", "mean"}),
         ({"lost_s": 232.1}, {"total", "mean", "efficiency"}),
@@ -112,7 +113,7 @@ def test_the_mean_and_the_efficiency_follow_from_the_times_of_a_row(tmp_path: Pa
     paper = accounts(tmp_path, run(), FACC)
     found = measured(paper, "account", table="accounts.csv", row="FACC", probes="512")
     assert found.value == [267.0, 0.3715]
-    # The parts may be a tenth longer each, and the total up to a second.
+    # The paper cuts off digits: each part may be up to 0.1 s longer, and the total up to 1 s.
     assert found.bands == [
         (math.floor(1000 * 136.5 / 512), pytest.approx(1000 * 137.7 / 512)),
         (0.37, 0.37),
@@ -140,11 +141,12 @@ def test_the_efficiency_of_a_row_is_cut_off_and_not_rounded(
 
 
 @pytest.mark.parametrize(
-    # A total of 10 s may be any time below 11 s. Of 11 s, 10.5 s are a share of 0.9545.
+    # A printed total of 10 s may be any time below 11 s. Without the 0.5 s of the lost probe,
+    # 10.5 s of 11 s are good: a share of 0.9545.
     ("efficiency", "agrees"),
     [(0.93, 0), (0.94, 1), (0.95, 1), (0.96, 0)],
 )
-def test_the_efficiency_may_be_that_of_any_total_that_is_cut_off_to_the_printed_one(
+def test_the_efficiency_may_follow_from_any_total_that_is_cut_off_to_the_printed_total(
     tmp_path: Path, efficiency: float, agrees: int
 ) -> None:
     row = run("A", total_s=10, lost=1, lost_s=0.5, mean_ms=19, efficiency=efficiency)
@@ -161,7 +163,7 @@ def test_the_efficiency_may_be_that_of_any_total_that_is_cut_off_to_the_printed_
 # Columns.
 
 
-def test_extremes_ranks_and_bounds_of_a_column(tmp_path: Path) -> None:
+def test_a_column_has_extremes_ranks_and_bounds(tmp_path: Path) -> None:
     means = {"A": 30, "B": 10, "C": 20, "D": 10, "E": 40}
     paper = accounts(tmp_path, *(run(name, mean_ms=mean) for name, mean in means.items()))
     of = {"table": "accounts.csv", "column": "mean_ms"}
@@ -262,7 +264,7 @@ def test_spurious_times_below_the_mean_need_no_spread(tmp_path: Path) -> None:
 
 
 def test_lost_probes_have_no_delay_in_the_spread(tmp_path: Path) -> None:
-    """With half of the probes lost, the others have twice the mean and half of the number."""
+    """With half of the 512 probes lost, the 256 answered probes have twice the printed mean."""
     values = {"lost": 256, "mean_ms": 500, "cov": 0.5, "spurious": 8}
     for each_s, possible in ((1 + 0.51 * 32**0.5 - 0.01, 1), (1 + 0.51 * 32**0.5 + 0.01, 0)):
         row = run("A", **values, spurious_s=8 * each_s)
@@ -290,7 +292,7 @@ NAMED = [
         ({"A *": {"mean_ms": 20}}, None),
     ],
 )
-def test_kinds_of_names_are_accepted_if_means_rise_with_length_and_load(
+def test_kinds_of_runs_are_read_from_names_if_means_rise_with_length_and_load(
     tmp_path: Path, changes: dict[str, dict[str, float]], value: str | None
 ) -> None:
     rows = [row | changes.get(str(row["name"]), {}) for row in NAMED]

@@ -16,7 +16,7 @@ from made_up_papers import host, line, measured, paper_with, run
 
 #: From 40 to 256 octets there are 1,728 bits. In 216 ms these make 8,000 bit/s.
 PLAIN = line("PLAIN", 10, 226, 8000)
-#: 680 bits in 68 ms, and 1,048 bits in 131 ms.
+#: Short probes take 68 ms for 680 more bits, and long probes take 131 ms for 1,048 more bits.
 BENT = line("BENT", 100, 331, 8000, short=(168, 10_000, 200))
 
 
@@ -78,7 +78,7 @@ def test_the_speed_of_a_line_is_compared_with_the_rate_of_long_probes(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    # With the last rates, the mean error would be smaller for round trips, because of the outlier.
+    # With 6912 bit/s, the mean error would be smaller for round trips, because of the outlier.
     ("rates", "half"),
     [((9600, 4800), 0.5), ((4800, 2400), 1.0), ((5000, 2500), 1.0), ((6912, 3456), 0.5)],
 )
@@ -140,11 +140,12 @@ def test_paths_are_flat_only_if_all_other_ratios_exceed_the_bound(
 
 
 @pytest.mark.parametrize(
-    # With length the quiet delay grows by 2; under load the delay of long probes changes.
+    # The quiet delay of long probes is twice that of short probes. Under load, the delay of long
+    # probes changes from 200 ms to `busy_256`.
     ("busy_256", "named"),
     [(399, "X"), (400, ""), (101, "X"), (100, ""), (50, "")],
 )
-def test_length_beats_load_if_the_quiet_ratio_exceeds_the_change_under_load_either_way(
+def test_length_matters_more_than_load_if_the_ratio_of_lengths_exceeds_that_of_loads(
     tmp_path: Path, busy_256: float, named: str
 ) -> None:
     rows = [line("X-L", 100, 200, 8000), line("X-H", 100, busy_256, 8000)]
@@ -197,9 +198,9 @@ def test_a_busy_run_has_the_busy_row_of_its_host_and_a_quiet_run_the_quiet_row(
 
 
 def mean_delay(shortest: int) -> float:
-    """Return the mean of `PLAIN` over lengths from `shortest` to 256, raised to 40 [ms].
+    """Return the mean delay [ms] of `PLAIN` over the lengths from `shortest` to 256 octets.
 
-    An octet takes 1 ms on this path, and 40 octets take 10 ms.
+    Lengths below 40 octets count as 40. An octet takes 1 ms on this path, and 40 octets take 10 ms.
     """
     return float(np.mean([max(octets, 40) - 30 for octets in range(shortest, 257)]))
 
@@ -214,7 +215,7 @@ TABLES = "accounts.csv,delays.csv,hosts.csv"
 
 
 @pytest.mark.parametrize(("shortest", "rule"), [(0, [0, 256, 40]), (40, [40, 256, 40])])
-def test_the_rule_of_random_lengths_is_that_which_predicts_the_mean(
+def test_the_rule_of_random_lengths_is_the_one_that_predicts_the_mean(
     tmp_path: Path, shortest: int, rule: list[float]
 ) -> None:
     # A printed mean is cut off to a whole millisecond.
@@ -229,7 +230,7 @@ def test_the_rule_of_random_lengths_is_that_which_predicts_the_mean(
 def test_the_mean_of_a_run_is_predicted_from_its_line_within_the_largest_error(
     tmp_path: Path, aside: str, largest: float
 ) -> None:
-    # Half a millisecond is added to the printed mean, which was cut off.
+    # The measure adds half a millisecond to the printed mean, because the paper cuts off digits.
     paper = comparable(tmp_path, mean_delay(0) / 1.1 - 0.5)
     found = measured(paper, "predicted_means", tables=TABLES, aside=aside, probes="512")
     assert found.value == pytest.approx(largest)
@@ -289,7 +290,7 @@ def test_a_catalogue_is_counted_in_all_and_by_group(tmp_path: Path) -> None:
         ("percent_of", {"count": "3", "each": "2", "of": "24,12"}, 25),
     ],
 )
-def test_arithmetic_on_printed_numbers(
+def test_arithmetic_on_printed_numbers_has_the_expected_value(
     tmp_path: Path, name: str, arguments: dict[str, str], value: object
 ) -> None:
     assert measured(paper_with(tmp_path), name, **arguments).value == pytest.approx(value)

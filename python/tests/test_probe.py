@@ -404,7 +404,7 @@ sleep 1
 
 @namespaces
 @real_time
-def test_a_survey_of_ipv6_names_every_hop_and_the_header_of_echo_probes_has_the_path(
+def test_a_survey_of_ipv6_names_every_hop_and_the_header_of_the_data_names_the_path(
     tmp_path: Path,
 ) -> None:
     script = f"""{CHAIN}{CHAIN6}

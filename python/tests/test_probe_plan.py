@@ -1,4 +1,4 @@
-"""Tests the plan of a probe: how its options are read, and the task that the process gets."""
+"""Tests the plan of a probe: how its options are read, and the task of the probing process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from netspurt.worker import ProbeError
 
 from conftest import Command, refused
 
-#: The words that every command below an emulated line begins with.
+#: The first words of each command that runs at an end of an emulated line.
 SELF = [sys.executable, "-P", "-c", "from netspurt.cli import start; start()"]
 
 
@@ -140,7 +140,7 @@ def test_the_task_of_a_plan_is_in_nanoseconds() -> None:
     ("kind", "port", "wanted"),
     [("icmp", None, 0), ("udp", None, 7), ("tcp", None, 80), ("udp", 9, 9), ("tcp", 443, 443)],
 )
-def test_the_port_is_the_usual_one_of_the_kind_unless_it_is_given(
+def test_the_default_port_depends_on_the_kind_of_the_probes(
     kind: str, port: int | None, wanted: int
 ) -> None:
     target = Plan("127.0.0.1", kind=kind, port=port).task().target
@@ -289,7 +289,7 @@ def test_contradicting_options_are_refused_before_anything_is_sent(
         (("--timeout", "2s"), 2.0),
     ],
 )
-def test_a_survey_of_hops_waits_for_a_shorter_time_unless_it_is_given(
+def test_a_survey_of_hops_has_a_shorter_default_give_up_time(
     netspurt: Command, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], timeout: float
 ) -> None:
     plans: list[Plan] = []

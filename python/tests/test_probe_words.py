@@ -1,4 +1,4 @@
-"""Tests how a probe is told: its lines as they come, the hops of a survey, and what they mean."""
+"""Tests the texts of a probe: its lines, its state, the hops of a survey, and conclusions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def header(**changes: Any) -> HeaderLine:
 
 
 def echo_probe(number: int, rtt_ns: int | None, **more: Any) -> EchoProbeLine:
-    """Return an echo probe of 64 octets that left at its number in seconds."""
+    """Return an echo probe of 64 octets that left after `number` seconds."""
     lost = rtt_ns is None
     return EchoProbeLine(number, 64, number * 10**9, 0, lost=lost, rtt_ns=rtt_ns or 0, **more)
 
@@ -88,11 +88,11 @@ def after(*lines: Line, estimators: tuple[str, ...] = ()) -> Watch:
         (header(file="probe-002.jsonl"), "probe-002.jsonl"),
     ],
 )
-def test_a_line_of_a_data_file_is_told_in_words(line: Line, told: str) -> None:
+def test_a_line_of_a_data_file_is_printed_in_words(line: Line, told: str) -> None:
     assert _shown_line(line) == [told]
 
 
-def test_hops_and_the_end_are_told_only_in_the_summary() -> None:
+def test_hops_and_the_end_are_printed_only_in_the_summary() -> None:
     end = read_line('{"end": "complete", "echo_probes": 3}')
     assert _shown_line(end) == _shown_line(HopLine(1, 1, 60, 0)) == []
     assert _shown_line(header(file=None)) == []
@@ -114,7 +114,7 @@ def test_the_heading_names_the_host_the_path_and_the_noise_of_the_machine() -> N
     ]
 
 
-def test_the_heading_tells_names_gateways_ports_and_a_floor_that_is_not_known() -> None:
+def test_the_heading_has_names_gateways_ports_and_an_unknown_noise_floor() -> None:
     path = replace(header().path, device=None, gateway="10.89.0.254", mtu=1280)
     about = header(
         host="far.example",
@@ -252,7 +252,7 @@ def test_the_table_of_hops_names_the_hop_that_adds_most() -> None:
         Hop(1, ("a", "b"), 5, 5, 0.002, 0.003, 0.002),
         Hop(2, (), 5, 0, math.nan, math.nan, math.nan),
         Hop(3, ("c",), 5, 4, 0.010, 0.011, 0.008),
-        # A router may answer slower than the host behind it.
+        # A router may answer more slowly than the host behind it.
         Hop(4, ("d",), 5, 5, 0.0095, 0.0095, -0.0005),
     ]
     _, head, *rows = _hop_table(found)
@@ -263,7 +263,7 @@ def test_the_table_of_hops_names_the_hop_that_adds_most() -> None:
     ]
     assert [cell.strip() for cell in cells[1] if cell] == ["2", "no answer", "0/5", *"---"]
     assert rows[3].endswith("0 ns"), "a hop cannot add less than nothing"
-    # 8 ms of the least round trip to the host, 9.5 ms.
+    # Hop 3 adds 8 ms to the least round trip to the host, which is 9.5 ms.
     assert rows[4] == "hop 3 adds most of the delay, 84 %"
 
 
@@ -288,7 +288,7 @@ def test_a_survey_exits_with_1_if_no_hop_answered(
     lines: list[Line] = [header(), *hop(1, 2.0 if answered else None)]
 
     def survey(plan: Plan, *, echo_probes: int, on_line: Callable[[Line, Watch], None]) -> Watch:
-        # A survey gives up after 2 s and sends 5 probes to each hop, if nothing else is asked for.
+        # By default, a survey gives up after 2 s and sends 5 probes to each hop.
         assert (plan.timeout, echo_probes) == (2.0, 5)
         watch = after(*lines)
         for line in lines:
@@ -326,7 +326,7 @@ def test_the_mean_wait_for_a_lost_probe_names_the_shortest_and_the_longest() -> 
     )
 
 
-def test_a_path_without_losses_and_early_timers_is_told_as_such() -> None:
+def test_a_path_without_losses_and_without_early_timers_has_two_sentences() -> None:
     assert list(_meaning(after(header()), [about("a"), about("b")])) == [
         "None of the timers in the table would have sent anything again too early.",
         "No probe was lost, so no timer had to wait for a loss.",

@@ -66,7 +66,7 @@ def named(events: list[Event], name: str) -> list[Any]:
 
 
 class Schema:
-    """Holds the CDDL of the drafts and of netspurt; members that it does not name are invalid."""
+    """Holds the CDDL of the drafts and of netspurt; members that the CDDL lacks are invalid."""
 
     def __init__(self) -> None:
         self.library = pytest.importorskip("pycddl", reason="pycddl and cbor2 check CDDL")
@@ -134,7 +134,7 @@ def test_a_file_of_records_has_what_the_draft_requires(run: Run, tmp_path: Path)
     head, events = written(run, tmp_path)
     assert head["file_schema"] == "urn:ietf:params:qlog:file:sequential"
     assert head["serialization_format"] == "application/qlog+json-seq"
-    # Tools look for both in the first 256 octets (main-schema-14 §3).
+    # Tools look for both texts in the first 256 octets (main-schema-14 §3).
     assert "application/qlog+json-seq" in (tmp_path / "one.sqlog").read_text()[:256]
     trace = head["trace"]
     assert trace["vantage_point"] == {"name": "source", "type": "client"}
@@ -220,7 +220,7 @@ def test_metrics_are_written_only_when_they_change(run: Run, tmp_path: Path) -> 
     assert last == run.cwnd.where(direction="forward")["cwnd_bytes"][-1]
 
 
-def test_each_retransmission_but_probes_reports_an_earlier_transmission_as_lost(
+def test_each_retransmission_except_probes_reports_an_earlier_transmission_as_lost(
     run: Run, tmp_path: Path
 ) -> None:
     _, events = written(run, tmp_path, node="source")

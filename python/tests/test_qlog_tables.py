@@ -195,12 +195,12 @@ def test_a_node_that_does_not_know_the_sender_has_only_packets(tmp_path: Path) -
 
 
 #: Packets of a node in order. Each has its kind, and the octet after its data or the number that it
-#: acknowledges. The first two packets have the same instant, and so has each further pair.
+#: acknowledges. Packets 0 and 1 have the same instant, packets 2 and 3 have the next, and so on.
 Story = list[tuple[str, int]]
 
 
 def acknowledged(story: Story) -> dict[int, list[int]]:
-    """Return the packets that each ACK acknowledges first, as a loop over the story finds them."""
+    """Return for each ACK the packets that no earlier ACK acknowledged."""
     found: dict[int, list[int]] = {}
     open_packets: dict[int, int] = {}
     highest = 0

@@ -192,7 +192,7 @@ def test_a_grid_of_times_has_the_ends_it_names_and_values_the_core_reads(
     assert times == pytest.approx(even, abs=1e-9)
 
 
-def test_a_grid_may_fall_and_a_constant_beside_it_stays_as_written() -> None:
+def test_a_range_may_fall_and_a_constant_beside_a_range_stays_as_written() -> None:
     assert list(expand("mills:g=2..1/3")) == ["mills:g=2", "mills:g=1.5", "mills:g=1"]
     assert list(expand("mills:falling=7/8,g=1..2/2")) == [
         "mills:falling=7/8,g=1",

@@ -124,7 +124,8 @@ def test_an_estimator_in_python_is_replayed_together_with_the_others(
     result = netspurt("replay", str(DATA / "irtt.json"), *words, "--json")
     python_timer, core_timer = json.loads(result.stdout)[0]["estimators"]
     assert python_timer["estimator"] == "double.py:Double"
-    # With falling=0 and rising=0 the filter forgets at once: its timer is twice the last delay.
+    # With falling=0 and rising=0 the filter keeps only the last delay, and its timer is twice this
+    # delay.
     assert (python_timer["spurious"], python_timer["waited_s"]) == (
         core_timer["spurious"],
         core_timer["waited_s"],
@@ -259,7 +260,7 @@ def test_a_replay_that_cannot_be_saved_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_the_three_hour_log_gives_the_results_of_the_earlier_study() -> None:
-    """10,851 probes went to a cloud host; 188 were lost, and 74 are spurious without a floor."""
+    """Of 10,851 probes, 188 were lost; a timer without a floor retransmits 74 spuriously."""
     file = SHARED / "yencarnacion__ping_output.txt"
     if not file.is_file():
         pytest.skip(f"{file.name} lies outside the repository, and is not there")

@@ -1,4 +1,4 @@
-"""The page of a capture begins with the finding, and the worst connections are first."""
+"""Tests that the page of a capture begins with the finding and with the worst connections."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ capture = true
 
 @dataclass(frozen=True)
 class Captured:
-    """A capture and its section."""
+    """Holds an explained capture and its section of the page."""
 
     found: Explained
     section: Section

@@ -63,7 +63,7 @@ def test_directions_share_the_picture_of_their_run_and_its_marks_count_once() ->
     pictures = {id(panel.picture): panel.picture for one in flows.flows for panel in one.panels}
     enough = numbers(pictures.values())
     assert len(flows_of(run, kinds, Room(marks=enough)).flows) == 40
-    # Half of these marks are too few for all 40 directions.
+    # With room for half of these marks, not all 40 directions are drawn.
     assert len(flows_of(run, kinds, Room(marks=enough // 2)).flows) < 40
 
 

@@ -582,7 +582,7 @@ def test_a_printed_page_is_white_and_has_its_pictures(browser: Any, page_of_one:
 def test_nothing_is_cut_on_paper(browser: Any, page_of_two: Path, netspurt: Command) -> None:
     timers = [word for g in ("1.5", "1.75") for word in ("-e", f"mills:g={g},min=50ms,max=60s")]
     netspurt("report", ROOT / "data" / "ping.txt", *timers, "-e", "quic", "--out", "ping.html")
-    # The width of A4 without its margins.
+    # A sheet of A4 without its margins is 718 pixels wide.
     for file in (page_of_two, Path("ping.html").resolve()):
         opened(browser, file, 718)
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
@@ -608,7 +608,7 @@ def test_wide_tables_of_a_summary_have_smaller_type_on_paper(tmp_path: Path) -> 
 
 
 def test_names_are_whole_in_a_narrow_window(browser: Any, tmp_path: Path) -> None:
-    """A long name of a timer takes several lines; a short one is not broken at its hyphen."""
+    """A long name of a timer takes several lines; a short name is not broken at its hyphen."""
     file = tmp_path / "page.html"
     long = "mills:min=43ms,max=60s,karn=true"
     lines = [f"{'':32}  spurious  cost", f"{long:32}         0  1.2 s", f"{'quic':32}  0  1 s"]

@@ -23,14 +23,16 @@ NAN = float("nan")
 
 # Two points of one path.
 
-#: The clock of the far point is 100 s ahead, and data takes 30 ms at least.
+#: The clock of the far point is 100 s ahead of the near point's. Data takes at least 30 ms to the
+#: far point, and ACKs take at least 20 ms back.
 AHEAD_S, THERE_S, BACK_S = 100.0, 0.03, 0.02
 
 
 def segment(at_s: float | None, wait_s: float | None = 0.0, octets: int = 1000) -> Any:
     """Return a segment that passed the near point at an instant and waited on its way.
 
-    An instant of `None` means that the near point missed it, a wait of `None` that it was lost.
+    If the instant is `None`, the near point missed the segment. If the wait is `None`, the segment
+    was lost.
     """
     near = -1 if at_s is None else round(1e9 * at_s)
     far = -1 if wait_s is None else round(1e9 * ((at_s or 0) + AHEAD_S + THERE_S + wait_s))
@@ -47,7 +49,7 @@ def between(*pairs: Any) -> str:
     return " ".join(_between(pairs, "a:1", ["near", "far"]))
 
 
-def test_segments_that_all_came_need_no_share() -> None:
+def test_no_share_is_reported_if_all_segments_came() -> None:
     words = between(segment(1), segment(2), segment(3))
     assert words.startswith("All 3 segments with data that passed near came to far. ")
 
@@ -78,7 +80,7 @@ def test_the_round_trip_between_two_points_does_not_depend_on_their_clocks() -> 
     assert "A round trip between the two points takes at least 50 ms, whatever" in words
 
 
-def test_a_negative_round_trip_is_not_told() -> None:
+def test_a_negative_round_trip_is_not_reported() -> None:
     """A clock was set between the segments and their ACKs."""
     early = ("b:2", "a:1", 0, 0, False, 1, round(1e9 * (AHEAD_S + 1)))
     assert "round trip" not in between(segment(1), segment(2), early)
@@ -122,7 +124,7 @@ def with_programs(connected: Any = None, **values: Any) -> Any:
         ),
     ],
 )
-def test_programs_are_told_with_their_end(values: dict[str, Any], words: list[str]) -> None:
+def test_programs_are_reported_with_their_end(values: dict[str, Any], words: list[str]) -> None:
     assert list(told_programs(with_programs(**values))) == words
 
 
@@ -251,7 +253,7 @@ def test_a_direction_that_took_no_time_has_no_goodput() -> None:
     assert _goodput(ended(start_s=[3.0, 0.0]), 0) == "-"
 
 
-def test_causes_of_a_direction_are_told_with_their_spurious_retransmissions() -> None:
+def test_causes_of_a_direction_are_reported_with_their_spurious_retransmissions() -> None:
     again = {
         "flow": ["x", "x", "y"],
         "direction": ["forward", "forward", "reverse"],
@@ -278,7 +280,7 @@ def test_links_that_carried_and_dropped_nothing_are_left_out() -> None:
     )
     run = made_run(links=links)
     run.stop_ns = 4_000_000_000
-    # 40,000 bits in 4 s.
+    # Link `a` carried 40,000 bits in 4 s.
     assert list(_links(run).rows) == [
         ("a", "forward", "5", "10 kbit/s", "0", "1", "3"),
         ("c", "forward", "0", "0 bit/s", "2", "0", "9"),

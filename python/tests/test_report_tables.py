@@ -90,7 +90,7 @@ FIRST, SECOND = (1.0, 1, 1000, ""), (1.5, 1001, 1000, "")
     ],
 )
 def test_a_loss_is_listed_if_a_timer_began_its_repair(causes: list[str], waits: bool) -> None:
-    """All causes but the last belong to another segment, which is sent again before."""
+    """All causes except the last belong to another segment, which is retransmitted earlier."""
     other = [(2.0, 1001, 1000, cause) for cause in causes[:-1]]
     run = run_of([FIRST, SECOND, *other, (3.1, 1, 1000, causes[-1])], [0])
     rows = missed(run)
@@ -320,7 +320,7 @@ def test_sections_within_a_folder_lead_back_to_it_and_are_not_in_the_title() -> 
     assert re.findall(r'<li><a href="#(part-\d)">', text) == ["part-0", "part-2"]
 
 
-def test_a_text_that_looks_like_a_place_of_the_frame_is_not_replaced() -> None:
+def test_a_text_that_looks_like_a_placeholder_of_the_page_is_not_replaced() -> None:
     text = page([Section("{{style}} {{nothing}}", [Part("p", words=["{{script}}"])])], "/o/p.html")
     assert "<p>{{script}}</p>" in text
     with pytest.raises(ValueError, match="a report needs something to show"):

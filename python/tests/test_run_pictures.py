@@ -426,7 +426,7 @@ def test_a_thousand_labels_are_thinned_or_refused() -> None:
             draw_cases(kind, square, ["a", "b"], "sent")
 
 
-def test_sweeps_are_drawn_into_an_axes_of_the_callers() -> None:
+def test_sweeps_are_drawn_into_an_axes_of_the_caller() -> None:
     figures: Figures = {(a, b): interval(1.0) for a in "xy" for b in "pq"}
     for kind in ("bar", "line", "heat-map"):
         axes = Figure().add_subplot()
@@ -434,7 +434,7 @@ def test_sweeps_are_drawn_into_an_axes_of_the_callers() -> None:
         assert axes.has_data()
 
 
-def test_two_runs_are_drawn_into_two_axes_of_the_callers(start_run: ns.Run) -> None:
+def test_two_runs_are_drawn_into_two_axes_of_the_caller(start_run: ns.Run) -> None:
     view = View(flow="transfer", node="source")
     sides = (Side(start_run, "one", 0.0, view), Side(start_run, "two", 0.0, view))
     both = Figure().subplots(1, 2)

@@ -31,7 +31,7 @@ SHIPPED = [
     if path.name != "paper.toml" and "stop" in tomllib.loads(path.read_text())
 ]
 
-# Checking the schema itself takes 200 times as long as checking a scenario, so it is done once.
+# A check of the schema takes 200 times as long as a check of a scenario, so the tests make one.
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(_core.schema()))
 
 
@@ -357,7 +357,7 @@ def test_a_fresh_process_gets_the_same_digest(start: ns.Scenario) -> None:
     assert there.stdout.strip() == here
 
 
-def test_debug_and_release_get_the_same_digest(start: ns.Scenario) -> None:
+def test_debug_and_release_builds_get_the_same_digest(start: ns.Scenario) -> None:
     file = ROOT / "papers" / "rfc2416" / "start.toml"
     result = subprocess.run(
         [example("simulate"), file, "links.modem.loss.probability=0.03"],

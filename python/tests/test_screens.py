@@ -101,7 +101,7 @@ def test_curves_bars_and_names_are_made_to_fit_the_given_width() -> None:
 
 
 def watched() -> Watch:
-    """Return the state after the probes of a file, without its last line."""
+    """Return the state of a probe after all lines of data/probe.jsonl except the last."""
     watch = Watch([])
     for text in (ROOT / "data" / "probe.jsonl").read_text().splitlines()[:-1]:
         watch.take(read_line(text))

@@ -19,7 +19,7 @@ from netspurt.sweep import SweepError
 from conftest import ROOT
 
 CONTRADICTIONS = {"sfr.factor3": 6, "sfr.halve": 0.504, "r1.8pct": 9.764, "max39": [39, 25]}
-#: The quick sweeps do not reproduce these claims; VALIDATION.md has the whole study's list.
+#: The quick sweeps do not reproduce these claims; VALIDATION.md has the list of the whole study.
 NOT_REPRODUCED = {
     "delay10.39",
     "delay60.8",

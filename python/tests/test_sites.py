@@ -61,7 +61,7 @@ capture = true
 
 @pytest.fixture(scope="session")
 def polled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a folder like those of `netspurt poll`, from simulated pages and with poll's reader."""
+    """Make a folder of simulated fetches like the folders that `netspurt poll` writes."""
     from netspurt.poll import handshake
 
     folder = tmp_path_factory.mktemp("poll")
@@ -200,7 +200,7 @@ def test_packets_must_be_in_order_with_columns_of_equal_length() -> None:
 def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
     pages: ns.Run, pages_folder: Path
 ) -> None:
-    """Few timeouts are missed: those of lost SYN-ACKs come before the first packet that is seen."""
+    """Few timeouts are missed: timeouts for lost SYN-ACKs come before the first packet seen."""
     connections = of_run(pages)
     labelled = label_timeouts(connections, threshold_s=0.5)
     assert labelled.right.count == 240
@@ -216,7 +216,7 @@ def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
         seen.site, idle_s=seen.idle_s, idle_for=seen.idle_for, timeouts=order.timeouts
     )
     assert label_timeouts(blind).right.value >= 0.99
-    # Without the cause, waiting for the application looks like a timeout.
+    # Without the causes of idle times, a wait for the application looks like a timeout.
     slow = ns.load("sites").replace({"flows.near.app.serve": "700 ms"}).run()
     near = of_run(slow).at("near")
     assert label_timeouts(near).invented == 0
@@ -225,7 +225,7 @@ def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
 
 
 def test_longer_idle_times_go_with_lower_throughput_on_a_lossy_path(pages: ns.Run) -> None:
-    """sfr2005 §4.2; the claim is a rank correlation below -0.5."""
+    """The claim of sfr2005 §4.2 is a rank correlation below -0.5."""
     lossy = of_run(pages).at("lossy").in_order()
     correlation = rank_correlation(lossy.idle_s, lossy.throughput_bps)
     assert correlation.value < -0.5
@@ -310,7 +310,7 @@ def test_a_run_and_its_folder_give_the_same_figures(pages: ns.Run, pages_folder:
     for name in ("throughput_bps", "handshake_s", "idle_s", "retransmissions"):
         np.testing.assert_array_equal(getattr(first, name), getattr(other, name))
     far = first.at("far")
-    # Two packets of 44 octets at 5 Mbit/s, and 120 ms.
+    # The handshake takes 120 ms on the path, and the time of two packets of 44 octets at 5 Mbit/s.
     assert far.handshake_s[0] == pytest.approx(0.12 + 8 * 88 / 5e6, abs=1e-4)
     assert np.ptp(far.throughput_bps) == 0, (
         "equal pages must have equal throughputs to the last bit"

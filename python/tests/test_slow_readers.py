@@ -17,7 +17,8 @@ from made_up_captures import Transfer
 
 #: The rate of an application that reads 12,500 octets in 25 ms [bit/s].
 READ_BPS = 8 * 12_500 / 0.025
-#: The times that senders take for a segment [s]: about as long as the reader, or much less.
+#: The times between two segments of a sender [s]: a little less than the reader needs for a
+#: segment, or much less.
 PACES = {"paced": 0.95e-3, "burst": 0.1e-3}
 
 
@@ -90,10 +91,10 @@ def test_a_small_buffer_that_is_read_at_once_is_no_slow_reader(
     assert "reads faster" not in words
 
 
-def test_a_reader_that_keeps_most_of_its_window_open_may_leave_a_larger_buffer_no_use(
+def test_if_the_window_of_a_slow_reader_is_mostly_open_a_larger_buffer_may_not_help(
     tmp_path: Path, netspurt: Command
 ) -> None:
-    """The application reads 18,000 octets in 20 ms; the window allows more in its round trips."""
+    """The application reads 18,000 octets in 20 ms; the window allows a higher rate."""
     file = tmp_path / "most.pcap"
     file.write_bytes(Transfer(pace_s=0.1e-3, reads_s=0.02, read=18_000).capture(3000))
     (limit,) = window_limits(explain(file).tables)

@@ -84,7 +84,7 @@ def test_a_block_length_depends_on_no_unit_and_no_level() -> None:
 
 
 @pytest.mark.parametrize("series", [[], [1.0], [2.0] * 50, [math.nan] * 50, [1.0, 2.0, 1.0]])
-def test_a_series_without_measurable_memory_has_blocks_of_one(series: list[float]) -> None:
+def test_a_series_without_measurable_memory_has_blocks_of_one_value(series: list[float]) -> None:
     assert block_length(series) == 1
 
 
@@ -97,7 +97,8 @@ def test_every_resample_has_as_many_probes_as_the_series_and_the_spread_of_its_b
     drawn = Resamples(series, length=length)
     assert drawn.resampled.shape == (2, RESAMPLES)
     assert (drawn.resampled[1] == n).all()
-    # The exact variance of the circular bootstrap is the sum for all whole blocks and the rest.
+    # The exact variance of the circular bootstrap is the sum of the variances of all whole blocks
+    # and of the last block, which is shorter.
     whole, rest = divmod(n, length)
     twice = np.concatenate([series, series])
     blocks = [float(np.var([twice[i : i + k].sum() for i in range(n)])) for k in (length, rest)]
@@ -176,7 +177,7 @@ def test_an_interval_has_a_sign_only_if_it_excludes_zero(
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 17, 60])
 @pytest.mark.parametrize("level", [0.8, 0.95])
-def test_each_end_of_garwoods_interval_leaves_out_half_of_the_rest(
+def test_each_end_of_garwoods_interval_leaves_out_half_of_the_remaining_chance(
     count: int, level: float
 ) -> None:
     low, high = poisson_interval(count, level)
@@ -203,7 +204,7 @@ def test_counts_could_be_chance_if_mcnemars_exact_test_says_so() -> None:
 
 
 def test_a_line_through_four_points_equals_the_one_computed_by_hand() -> None:
-    """Slope 0.6, intercept 0.1; residuals -0.1, 0.3, -0.3, 0.1; White's error √0.18 / 5."""
+    """By hand: slope 0.6, intercept 0.1, residuals of ±0.1 and ±0.3, White's error √0.18 / 5."""
     (line,) = fit_lengths([0, 1, 2, 3], [0.0, 1.0, 1.0, 2.0], break_at=None).lines
     assert (line.slope_s, line.intercept_s) == pytest.approx((0.6, 0.1))
     assert line.residual_s == pytest.approx(math.sqrt(0.05))

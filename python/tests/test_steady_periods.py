@@ -133,7 +133,7 @@ def test_a_category_goes_on_over_missing_values() -> None:
 
 
 def test_a_random_instant_is_more_often_in_a_long_period() -> None:
-    # Periods of 1, 1, 2 and 6 s: 60 % of the time is in the longest, and half of them are 1 s long.
+    # 60 % of the time is in the longest period, and half of the periods are 1 s long.
     lengths = lengths_of(map(_period, (6.0, 1.0, 2.0, 1.0)))
     assert lengths.length_s.tolist() == [1.0, 1.0, 2.0, 6.0]
     assert lengths.longest_s == 6.0

@@ -95,7 +95,7 @@ def test_throughput_grows_only_if_each_step_of_size_raises_it(large: float, coun
 
 
 def varied(short: float, long: float) -> Transfers:
-    """Return transfers whose range is a share of their mean; the long ones are twice as fast."""
+    """Return transfers with these ranges, as shares of the mean; long transfers are faster."""
     return transfers(
         {
             (size, COARSE): [mean * (1 - share / 2), mean, mean * (1 + share / 2)]
@@ -104,7 +104,7 @@ def varied(short: float, long: float) -> Transfers:
     )
 
 
-def test_contacts_are_counted_whose_long_transfers_vary_no_less() -> None:
+def test_contacts_whose_long_transfers_vary_at_least_as_much_are_counted() -> None:
     contacts = {"A": varied(0.5, 0.25), "B": varied(0.25, 0.5), "C": varied(0.5, 0.5)}
     assert value("long_vary_more", contacts) == 2
 
@@ -168,7 +168,7 @@ def test_spurious_retransmissions_count_for_the_named_clock_and_sizes() -> None:
 
 
 @pytest.mark.parametrize(("limited", "window"), [([0, 0], 64), ([0, 1], None)])
-def test_a_window_that_limited_a_transfer_is_not_told(
+def test_the_window_has_a_value_only_if_it_limited_no_transfer(
     limited: list[int], window: float | None
 ) -> None:
     own = transfers({(10, FINE): [1.0, 1.0]}, window_limited=np.array(limited))
@@ -179,7 +179,7 @@ def test_a_window_that_limited_a_transfer_is_not_told(
     assert measure("never_limited")(bench, run="r").value == window
 
 
-def test_contacts_are_ordered_with_equal_ones_marked() -> None:
+def test_contacts_are_ordered_and_equal_contacts_are_marked() -> None:
     rates = {(10, FINE): [1.0, 1.0], (20, FINE): [1.0, 1.0]}
     counts = {"A": [1, 0, 1, 1], "B": [0, 0, 0, 0], "C": [9, 0, 0, 0], "D": [0, 0, 0, 2]}
     contacts = {
@@ -255,7 +255,7 @@ def test_the_delay_of_a_contact_is_joined_by_lines_and_jumps_within_a_nanosecond
 def test_the_distance_to_a_relay_is_least_overhead_and_most_at_the_horizon() -> None:
     low, high = bounds_km(apogee=600, perigee=400)
     assert low == pytest.approx(SYNCHRONOUS_KM - EARTH_KM - 600)
-    # Two right angles at the point where the line touches the Earth.
+    # The line of sight touches the Earth. There it makes right angles with the radius of the Earth.
     assert high == pytest.approx(
         SYNCHRONOUS_KM * np.sin(np.arccos(EARTH_KM / SYNCHRONOUS_KM))
         + (EARTH_KM + 600) * np.sin(np.arccos(EARTH_KM / (EARTH_KM + 600)))

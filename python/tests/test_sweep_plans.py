@@ -163,7 +163,8 @@ def test_only_files_with_the_name_of_a_chunk_are_finished_chunks() -> None:
 @pytest.mark.parametrize(
     ("cases", "cost", "chunk"),
     [
-        # A chunk has about a million wake-ups, a file at most 5,000 cases, a sweep 32 files.
+        # A chunk has about a million wake-ups and at most 5,000 cases; a sweep has about 32 chunks
+        # or more.
         (10**6, 20_000, 50),
         (10**6, 20_001, 49),
         (10**6, 100, 5000),
@@ -198,7 +199,7 @@ def test_the_costs_of_a_few_cases_over_the_whole_sweep_are_averaged(
 
 
 class Recorded:
-    """An engine that runs nothing, finishes its last chunk first, and counts its chunks."""
+    """An engine that runs its newest chunk first, in this thread, and counts its chunks."""
 
     room = 3
 
@@ -252,7 +253,8 @@ def test_a_strict_sweep_says_which_case_failed_and_ends_its_engine(tmp_path: Pat
     text = SMALL.replace("delay =", 'queue = "1500 B"\ndelay =')
     text = text.replace("tcp.initial_window", "tcp.packet_size").replace("1 segment", "900 B")
     wrong = small(text.replace("2 segments", "2000 B"))
-    # The engine finishes its third chunk (900 B), gets the fourth (2000 B), and finishes that next.
+    # The engine finishes its third chunk (900 B), gets the fourth chunk (2000 B), and runs the
+    # fourth chunk next.
     with pytest.raises(SweepFailedError, match=r"^case 9 failed: .*; without --strict the error"):
         run_sweep(wrong, tmp_path / "s", chunk=3, engine=Recorded, strict=True)
     assert engines.pop().ended

@@ -143,7 +143,8 @@ def test_a_gain_falls_if_each_step_is_above_zero_and_the_best_is_first(
     ("change", "best"),
     [
         ({}, 2.0),
-        # A sender that equals the best within chance leaves no best one; the base does not count.
+        # If another sender cannot be told apart from the best, no sender is the best. The base
+        # does not count.
         ({("low", "3"): shorter(18, 21, 20, 20)}, None),
         ({("low", "reno"): shorter(18, 21, 20, 20)}, 2.0),
     ],
@@ -155,7 +156,7 @@ def test_the_best_sender_is_faster_than_every_other_beyond_chance(
 
 
 def test_two_senders_are_compared_by_their_means_and_their_retransmissions() -> None:
-    """One axis is enough: a cell has only the sender."""
+    """The sweep has only one axis, so the name of a cell is the sender."""
     both = swept({("low", "2"): BASE, ("low", "3"): [1.25 * ms for ms in BASE]}, {"2": 3, "3": 12})
     only = Swept(both.cases, {"sender": both.order["sender"]})
     found = value("near_with_fewer", only, first="2", second="3")
@@ -178,7 +179,7 @@ def test_the_cases_of_the_base_are_those_of_its_label_in_each_cell() -> None:
 def test_the_use_of_a_link_is_that_of_its_busier_direction() -> None:
     links = table(link=["up", "up", "lan"], carried_bytes=[1000, 4000, 9000])
     run = made_run('stop = "8 s"', links=links)
-    # 32,000 bits in 8 s, at 16 kbit/s.
+    # The busier direction carried 32,000 bits in 8 s, at 16 kbit/s.
     assert _used(run, "up", 16_000) == 0.25
 
 
@@ -204,7 +205,7 @@ def test_a_sweep_without_all_its_cases_is_refused(status: list[str], says: str) 
         ("ms", 0, "1 ms (-1 .. 12)"),
     ],
 )
-def test_a_figure_is_told_with_its_interval(unit: str, places: int, text: str) -> None:
+def test_a_figure_is_printed_with_its_interval(unit: str, places: int, text: str) -> None:
     assert interval_text(Interval(1.25, -0.6, 12, 0.95, 1), unit, places) == text
 
 

@@ -33,10 +33,10 @@ def test_a_second_syn_ack_that_answers_a_repeated_syn_waited_for_no_timer(
     assert [(wait["timer"], wait["direction"]) for wait in waits] == [("syn", "forward")]
 
 
-def test_beside_a_host_the_wait_of_a_syn_is_not_also_that_of_the_syn_ack_that_answers_it(
+def test_beside_a_host_the_wait_of_a_syn_does_not_count_again_for_its_syn_ack(
     lost_syn_ack: Path, netspurt: Command
 ) -> None:
-    """Beside the host the SYN arrives, and is answered, at the same instant."""
+    """Beside the host, the repeated SYN arrives and is answered at one instant."""
     file = lost_syn_ack / "b.pcapng"
     waited_s = explain(file).table("waits").seconds("waited_ns").sum()
     assert waited_s == pytest.approx(2.03, abs=0.01), "the timers of a SYN and of a SYN-ACK"

@@ -54,7 +54,7 @@ Show = Callable[..., list[dict[str, str]]]
 
 @pytest.fixture
 def rows(netspurt: Command, saved: Path) -> Show:
-    """Return the rows that the command prints as CSV."""
+    """Return a function that runs `netspurt table` and returns its rows of CSV."""
 
     def run(*words: object) -> list[dict[str, str]]:
         result = netspurt("table", saved, *words, "--csv")

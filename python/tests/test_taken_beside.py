@@ -29,7 +29,7 @@ def test_a_capture_near_a_host_is_not_said_to_be_on_it(
         assert f"The capture was taken {told}" in words, node
 
 
-def test_an_original_that_its_copy_overtook_is_not_said_to_have_never_come(tmp_path: Path) -> None:
+def test_an_original_that_comes_after_its_copy_is_not_reported_as_missing(tmp_path: Path) -> None:
     reorder = 'order = "overtaking", reorder = { probability = 0.01, by = "120 ms" }'
     near = f'rate = "1 Gbit/s", delay = "5 ms", {reorder}'
     found = explain(captured_between(tmp_path, near, FAR) / "m.pcapng")

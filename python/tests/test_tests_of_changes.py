@@ -45,20 +45,21 @@ def test_no_or_equal_values_have_no_change(method: str, values: list[float]) -> 
 
 
 @pytest.mark.parametrize(("count", "changes"), [(5, 0), (6, 1)])
-def test_a_level_of_fewer_than_six_values_is_no_level(count: int, changes: int) -> None:
+def test_fewer_than_six_values_are_not_found_as_a_level(count: int, changes: int) -> None:
     found = find_changes([1.0] * 30 + [9.0] * count, alpha=0.5)
     assert sum(one.at == 30 for one in found) == changes
 
 
 @pytest.mark.parametrize("extent", [0.6, 1.0, 1.747, 2.5])
-def test_the_range_of_a_bridge_agrees_with_the_other_series_for_it(extent: float) -> None:
-    # The distribution function as a sum over the reflected images of the bridge (Feller 1951).
+def test_the_range_of_a_bridge_has_the_distribution_of_fellers_series(extent: float) -> None:
+    # Feller (1951) gives the distribution function of the range of a Brownian bridge as a sum over
+    # reflected images.
     k = np.arange(-200, 201)
     images = (1 - 4 * k**2 * extent**2) * np.exp(-2 * k**2 * extent**2)
     assert kuiper(extent) == pytest.approx(1 - images.sum(), abs=1e-9)
 
 
-def test_a_small_range_of_a_bridge_is_certain() -> None:
+def test_a_small_range_of_a_bridge_is_exceeded_with_a_chance_of_one() -> None:
     assert kuiper(0.0) == kuiper(0.39) == 1.0
     assert kuiper(0.41) == pytest.approx(1.0, abs=1e-6)
     assert kuiper(9.0) < 1e-60

@@ -143,7 +143,7 @@ def test_a_mistake_in_a_file_is_refused_with_the_fix(tmp_path: Path, text: str, 
     assert says in str(error.value)
 
 
-def test_rows_at_one_instant_make_no_outage_and_each_kind_of_outage_has_its_own(
+def test_rows_at_one_instant_make_no_outage_and_a_rate_of_zero_makes_packets_wait(
     tmp_path: Path,
 ) -> None:
     text = "t_s,rate_bps,outage\n0,5,0\n1,5,1\n1,5,0\n2,0,0\n3,0,TRUE\n5,5,No\n"
@@ -153,7 +153,7 @@ def test_rows_at_one_instant_make_no_outage_and_each_kind_of_outage_has_its_own(
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r", "\n\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_every_end_of_line_and_a_mark_of_the_order_of_octets_is_read(
+def test_every_end_of_line_and_a_byte_order_mark_are_read(
     tmp_path: Path, ends: str, mark: str
 ) -> None:
     assert sheet(tmp_path, f"{mark}t_s,loss{ends}1,0.5{ends}").forward.loss == [(S, 0.5)]
@@ -281,7 +281,7 @@ def test_outages_of_both_directions_are_in_the_order_of_time_and_the_last_ends_t
     assert Timeline("x", Way(opportunities=[4, 8])).end_ns == 8
 
 
-def test_a_share_of_both_directions_is_lost_in_one_or_the_other() -> None:
+def test_the_loss_of_a_round_trip_is_divided_between_both_directions() -> None:
     # A tenth in each direction loses 1 - 0.9² of all packets.
     assert per_direction(0.19, 2) == pytest.approx(0.1)
     assert per_direction(0.3, 1) == pytest.approx(0.3)
@@ -355,7 +355,7 @@ def test_delays_of_one_direction_have_no_reverse(tmp_path: Path) -> None:
         follow(smoothed)
 
 
-def test_a_timeline_has_at_most_so_many_points(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_timeline_with_too_many_points_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("netspurt.timelines.recorded.POINTS_MAX", 3)
     monkeypatch.setattr("netspurt.timelines.traces.POINTS_MAX", 3)
     assert len(follow(ns.Delays.of([0.1, 0.2, 0.3, None], every=1.0)).forward.delay) == 3

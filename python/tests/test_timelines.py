@@ -278,7 +278,7 @@ def test_duplicates_in_a_recording_give_the_link_a_probability_of_duplicates(
 
 
 def _crossed(moves: timelines.Timeline, sent: list[float], folder: Path) -> ns.Table:
-    """Send one echo probe at each instant over a link that follows the moves."""
+    """Send one echo probe at each instant of `sent` over a link that follows `moves`."""
     Path(folder, "moves.toml").write_text(moves.to_toml(), encoding="utf-8")
     probes = "".join(
         f'[echo_probes.p{n:04d}]\nfrom = "a"\nto = "b"\nlengths = ["40 B"]\ncount = 1\n'

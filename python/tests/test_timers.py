@@ -17,7 +17,7 @@ from netspurt.timers import Algorithm, Replay, canonical, grid_front, save_recor
 
 from conftest import Command, refused
 
-#: Five probes, one lost, ten seconds apart.
+#: The round trips of five probes [s]; the third probe is lost.
 FIVE = [0.5, 1.5, None, 0.9, 2.0]
 
 
@@ -53,8 +53,8 @@ def test_a_fixed_timer_gives_the_sums_computed_by_hand_on_five_probes() -> None:
     )
     answered = np.array([0.5, 1.5, 0.9, 2.0])
     assert algorithm.cov == pytest.approx(answered.std() / answered.mean())
-    # Two of the three timeouts were bad. The third one waited 1 s, two thirds of the last known
-    # delay (1.5 s).
+    # Two of the three timeouts were spurious. The timeout of the lost probe came after 1 s, which
+    # is two thirds of the last known delay (1.5 s).
     assert algorithm.bad_share == pytest.approx(2 / 3)
     assert algorithm.waited_in_delays == pytest.approx(1.0 / 1.5, abs=1e-6)
     assert algorithm.waited_per_loss == 1.0
@@ -111,9 +111,9 @@ def test_a_timer_that_sees_its_timeouts_doubles_until_the_next_answer(
 def test_a_late_reply_is_a_sample_only_for_a_sender_with_timestamps(
     told: bool, waits: list[float]
 ) -> None:
-    """By Karn's rule (RFC 6298 §3), the 9 s are no sample if the probe was retransmitted.
+    """By Karn's rule (RFC 6298 §3), a delay of 9 s is no sample if the probe was retransmitted.
 
-    If the 9 s are a sample, rttvar becomes 2.253125 s and srtt 1.2125 s.
+    If the 9 s are a sample, rttvar becomes 2.253125 s and srtt becomes 1.2125 s.
     """
     path = ns.Delays.of([0.1, 9.0, 0.1, 0.1], every=5.0)
     found = algorithm_of(path, "rfc6298:min=0s", told=told).waits

@@ -110,7 +110,7 @@ def test_the_first_ack_that_covers_a_packet_is_its_ack() -> None:
     assert first_retransmission(transfer(SIMPLE[:5])) == math.inf
 
 
-def test_the_first_drop_is_told_with_eight_drops_at_most() -> None:
+def test_the_first_drop_is_reported_with_a_table_of_at_most_eight_drops() -> None:
     drops = table(t_s=[3.0 + n for n in range(9)], link=["modem"] * 9, packet=list(range(7, 16)))
     result = measure("first_drop")(bench_with({"r": made_run(drops=drops)}), run="r")
     assert (result.value, len(result.table)) == (7, 9)
@@ -186,7 +186,7 @@ def test_the_shift_of_two_traces_is_that_with_which_most_events_agree(
     result = measure("shift")(bench_with(runs), part="packets", **both)
     assert (result.value, result.table[1][2]) == (packets, "13")
     assert value("shift", runs, part="seconds", **both) == pytest.approx(seconds)
-    # Each shifted packet takes 1 s on the modem.
+    # A shift by one packet is 1 s on the modem.
     ahead = seconds - packets
     assert value("gain", runs, link="modem", unit="seconds", **both) == pytest.approx(ahead)
     assert value("gain", runs, link="modem", unit="packets", **both) == pytest.approx(ahead)
@@ -203,7 +203,7 @@ def test_events_after_the_first_retransmission_do_not_change_the_shift() -> None
     assert value("shift", runs, part="packets", late="late", early="early") == 3
 
 
-def test_of_equally_good_shifts_the_smallest_counts() -> None:
+def test_the_smallest_of_equally_good_shifts_counts() -> None:
     runs = {
         "early": transfer([(0.0, "data", 1)]),
         "late": transfer([(3.0 * n, "data", n) for n in (1, 2)]),
@@ -226,7 +226,7 @@ def test_a_link_is_busy_while_its_queue_has_packets() -> None:
     assert busy_time(run, "modem", 0.5) == 0
 
 
-def test_an_idle_link_and_a_dally_of_the_receiver_are_told_apart() -> None:
+def test_an_idle_link_and_a_delay_of_the_receiver_are_distinguished() -> None:
     """Until the retransmission after 4 s, the modem is idle for 1 s of 3 s, or for half a second.
 
     The receiver of `slow` delays the ACK of packet 2 by 0.4 s. Its later delay does not count.
@@ -277,7 +277,7 @@ def test_saved_round_trips_are_the_maximum_over_lengths() -> None:
 
 
 def test_lateness_counts_at_the_last_packet_that_both_runs_acknowledged() -> None:
-    """In the first module four packets are later only in the middle; in the second at the end."""
+    """With `reno`, a start with four packets is later in the middle; with `sack`, at the end."""
     cases = [
         case("1 segment", [1.0, 2.0, 3.0, 4.0], recovery="reno"),
         case("4 segments", [1.0, 2.5, 2.75], recovery="reno"),
@@ -359,7 +359,7 @@ def test_two_clocks_are_compared_by_their_ends_and_by_their_durations() -> None:
 
 
 def test_the_use_of_a_line_after_a_step_is_its_lowest_share() -> None:
-    """Before the step ten packets arrive in each second, and at worst four after it."""
+    """Before the step ten packets arrive in each second; after the step at least four do."""
     counts = [10, 10, 10, 10, 4, 7, 10, 10, 10, 10, 10, 10, 10]
     arrivals = [7 + n + k / 20 for n, count in enumerate(counts) for k in range(count)]
     run = transfer(SIMPLE, [(t, "in", 1) for t in arrivals])

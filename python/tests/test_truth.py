@@ -127,7 +127,7 @@ def check_labels(case: Path) -> None:
             assert packet.unix_ns == row.unix_ns == packets[0].unix_ns + row.t_ns
             _, _, seq = tcp_of(packet.octets)
             firsts.setdefault(row.source, set()).add((seq - row.seq) % 2**32)
-        # The initial number of a connection's end is the same in each of its packets.
+        # All packets of one end of a connection imply the same initial sequence number.
         assert all(len(initial) == 1 for initial in firsts.values())
 
 
@@ -168,7 +168,7 @@ def test_the_same_seed_makes_the_same_captures(tmp_path: Path) -> None:
         assert filecmp.cmpfiles(*pair, names, shallow=False) == (names, [], [])
 
 
-def test_the_ledger_names_the_octets_that_the_path_lost(tmp_path: Path) -> None:
+def test_the_truth_of_a_case_has_the_octets_that_the_path_lost(tmp_path: Path) -> None:
     case = Case("listed-losses", 0, "plain", {"flows.transfer.profile": "plain"}, False, False, 1)
     make_collection(tmp_path / "made", [case])
     (drop,) = truth_of(tmp_path / "made" / case.name)["drops"]
@@ -244,8 +244,8 @@ def wrong_sums(causes: dict[str, list[str]], counters: dict[str, dict[str, int]]
     return [str(total) for total in sums(live_run(causes, counters)) if not total.agrees]
 
 
-#: A kernel's counters for the retransmissions of a SYN, by a timeout, by go-back-N (two), by a fast
-#: retransmit and by a tail loss probe.
+#: A kernel's counters after six retransmissions: a SYN, one after a timeout, two of go-back-N, a
+#: fast retransmit and a tail loss probe.
 COUNTED = {
     "TcpRetransSegs": 6,
     "TcpExtTCPSynRetrans": 1,

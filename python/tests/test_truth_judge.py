@@ -44,7 +44,7 @@ class Explained:
 
 
 def explainer(change: Callable[[Label, Answer], Iterator[Answer]]) -> Explainer:
-    """Return an explainer that knows the truth and answers as `change` alters it."""
+    """Return an explainer that gives the right answers, altered by `change`."""
 
     def explain(file: Path) -> Explained:
         labels = read_labels(file.parent / "truth.csv")

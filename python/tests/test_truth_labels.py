@@ -33,7 +33,7 @@ def node_rows(*every: dict[str, Any]) -> NodeRows:
 
 
 def packets_of(count: int, size: int = 140) -> list[Packet]:
-    """Return packets that follow each other after a microsecond each."""
+    """Return packets that are a microsecond apart."""
     return [Packet(BEGAN + 1000 * n, size, bytes(size)) for n in range(count)]
 
 
@@ -271,7 +271,7 @@ def test_a_case_without_retransmissions_is_kept_with_an_empty_truth(tmp_path: Pa
     assert read_labels(tmp_path / "c" / case.name / "truth.csv") == []
 
 
-def test_more_cases_begin_with_the_fewer_ones_and_a_new_seed_follows_the_last_combination() -> None:
+def test_a_longer_list_of_cases_begins_with_a_shorter_list_and_seeds_rise() -> None:
     many = cases(60, live=False, only="tails", stacks="plain")
     assert cases(7, live=False, only="tails", stacks="plain") == many[:7]
     seeds = [case.seed for case in many]

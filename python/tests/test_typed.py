@@ -47,7 +47,7 @@ class Outer:
 GOOD: dict[str, Any] = {"name": "a", "share": 1, "on": False, "inner": {"count": 3, "from": "b"}}
 
 
-def test_a_value_of_each_type_is_read_and_defaults_may_be_missing() -> None:
+def test_a_value_of_each_type_is_read_and_keys_with_defaults_may_be_missing() -> None:
     parsed = read(Outer, GOOD | {"parts": [{"count": 1}], "rows": {"x": 2}, "anything": [None]})
     assert parsed.inner == Inner(3, "b")
     assert (parsed.share, parsed.parts, parsed.rows) == (1, [Inner(1)], {"x": 2})

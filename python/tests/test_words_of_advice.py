@@ -76,7 +76,7 @@ def test_a_share_of_losses_outside_its_range_is_refused(share: float) -> None:
         Price(loss=share)
 
 
-def test_a_price_of_zero_is_a_price_and_without_one_it_is_five_median_delays() -> None:
+def test_a_price_may_be_zero_and_is_five_median_delays_by_default() -> None:
     path = ns.Delays.of([0.1, None, 0.3, 0.2, None])
     assert Price(0.0, loss=0.0).of(path) == 0.0
     assert Price(1e6, loss=1.0).of(path) == 1e6
@@ -240,7 +240,8 @@ def test_a_recording_without_answers_has_only_the_times_of_its_losses() -> None:
 def test_the_part_of_the_day_with_most_losses_is_wider_in_longer_recordings(
     lasts: int, words: str
 ) -> None:
-    # Losses after 70 and 80 s are in one minute. A day later it is the same hour of the day.
+    # The losses after 70 and 80 s are in one minute. The third loss is at the end. After a day
+    # the end has the same hour as the other losses.
     sent = [0.0, 70.0, 80.0, float(lasts)]
     losses = _words(sent, [0.1, math.nan, math.nan, math.nan])[1].partition(";")[0]
     assert losses == f"losses: {words}"
