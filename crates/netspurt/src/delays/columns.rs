@@ -256,8 +256,7 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let sent = find(columns.sent.as_ref(), if date.is_some() { CLOCK } else { SENT })?;
     let mut received = find(columns.received.as_ref(), RECEIVED)?;
     if let (None, Some(_), None) = (rtt, sent, received) {
-        // If there is no column of delays, `received` is an instant. Beside a column of delays, it
-        // is a truth value.
+        // Without a column of delays, `received` is an instant and not a truth value.
         received = find(None, &["received"])?;
     }
     let answered = find(None, answered_names(&split_names))?;

@@ -23,8 +23,7 @@ pub(super) struct Talk {
     stamps: bool,
     /// The sender's next IP identification.
     id: u16,
-    /// The flow labels of the packets. With labels the packets are IPv6 packets, without labels
-    /// IPv4 packets.
+    /// The flow labels of IPv6 packets. Without labels the packets are IPv4 packets.
     labels: Option<Vec<u32>>,
 }
 
@@ -225,8 +224,7 @@ fn a_hole_repaired_a_while_after_the_last_sack_is_found_by_rack() {
     assert_eq!(talk.causes(), [Some(Cause::Rack)]);
 }
 
-/// RFC 6298 §5.4, §5.5; RFC 5681 §3.1: after a timeout the sender sends all outstanding octets
-/// again in order.
+/// RFC 6298 §5.4, RFC 5681 §3.1: after a timeout all outstanding octets are sent again in order.
 #[test]
 fn silence_means_a_timeout_and_what_follows_in_order_goes_back() {
     let mut talk = Talk::opened(false, false);
