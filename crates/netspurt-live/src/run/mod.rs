@@ -71,7 +71,7 @@ pub struct Options {
 /// When the scenario has no flow for the kernel, namespaces are not available, or the kernel
 /// refuses something in them.
 pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<LiveRun, LiveError> {
-    suits(scenario, &options)?;
+    check_options(scenario, &options)?;
     let network = scenario.network();
     let mut sandbox = Sandbox::enter()?;
     let mut made = make_ends(&mut sandbox, &network, options.wiring)?;
@@ -176,7 +176,7 @@ impl Drop for SetOnDrop<'_> {
 
 /// Checks that the scenario has a flow for the kernel's TCP, and that there are programs if and
 /// only if a flow needs them.
-fn suits(scenario: &Scenario, options: &Options) -> Result<(), LiveError> {
+fn check_options(scenario: &Scenario, options: &Options) -> Result<(), LiveError> {
     if scenario.kernel_flow().is_none() {
         return Err(LiveError::NothingReal(scenario.first_endpoint()));
     }

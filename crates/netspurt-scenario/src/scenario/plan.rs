@@ -22,7 +22,7 @@ use super::flow_plan::{planned_end, start, task};
 use super::flow_spec::{Family, FlowSpec};
 use super::kernel::shims;
 use super::names;
-use super::number::Whole;
+use super::number::BoundedInteger;
 use super::population_plan::{kernel_tasks, plan_populations};
 use super::population_spec::PopulationSpec;
 use super::programs_plan::plan_programs;
@@ -230,7 +230,8 @@ fn plan_group(
                 net.check_uncut(name, (from, to), full)?;
             }
         }
-        let name = if group.count == Whole(1) { name.to_owned() } else { format!("{name}.{i}") };
+        let name =
+            if group.count == BoundedInteger(1) { name.to_owned() } else { format!("{name}.{i}") };
         flows.push(PlannedFlow { name, from, to, ipv6, start, traffic: traffic.clone() });
     }
     Ok(())
