@@ -23,7 +23,7 @@ const PROFILES: [fn() -> RfcConfig; 4] =
 const STEPS_MAX: u32 = 200_000;
 
 fuzz_target!(|octets: &[u8]| {
-    let Some(([mood, profile, octets_wanted], rest)) = octets.split_first_chunk() else { return };
+    let Some(([mode, profile, octets_wanted], rest)) = octets.split_first_chunk() else { return };
     let mut config = PROFILES[usize::from(profile % 4)]();
     config.mss = 1000;
     config.iss = u32::MAX - 20_000;
@@ -31,7 +31,7 @@ fuzz_target!(|octets: &[u8]| {
     config.syn_retries = 100_000;
     config.ecn = profile & 64 != 0 && config.ecn;
     let mut transfer = Transfer::new(&config, u64::from(*octets_wanted) * 400 + 1);
-    let forges = mood & 1 != 0;
+    let forges = mode & 1 != 0;
     for action in rest.as_chunks::<8>().0 {
         transfer.act(*action, forges);
         if !forges {
@@ -39,7 +39,7 @@ fuzz_target!(|octets: &[u8]| {
         }
     }
     if !forges {
-        transfer.relent();
+        transfer.finish_without_harm();
     }
 });
 
@@ -145,7 +145,7 @@ impl Transfer {
     }
 
     /// From now on the network delivers everything at once and in order.
-    fn relent(&mut self) {
+    fn finish_without_harm(&mut self) {
         let mut steps = 0;
         let over = |end: &Connection| matches!(end.state(), TcpState::Closed | TcpState::TimeWait);
         while !self.ends.iter().all(over) {

@@ -297,12 +297,12 @@ class Delays:
         return np.where(forward == np.iinfo(np.int64).min, np.nan, forward / 1e9)
 
     @property
-    def lost_way(self) -> NDArray[np.uint8]:
+    def lost_direction(self) -> NDArray[np.uint8]:
         """The direction that lost each probe, shape (n,): 1 for forward, 2 for reverse, or 0.
 
         0 stands for a probe that was not lost, or whose direction of loss is not known.
         """
-        lost = self._core.lost_way()
+        lost = self._core.lost_direction()
         return np.zeros(len(self), dtype=np.uint8) if lost is None else lost
 
     @property

@@ -377,7 +377,8 @@ class Run:
         except _core.ScenarioError:
             # A scenario with a flow of real programs cannot be read without these programs.
             return {}
-        return {name: read_followed(scenario.moves(name), name) for name in scenario.moving()}
+        names = scenario.changing_links()
+        return {name: read_followed(scenario.link_changes(name), name) for name in names}
 
     @property
     def plot(self) -> RunPlots:

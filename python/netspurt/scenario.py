@@ -216,7 +216,7 @@ class Scenario:
         ScenarioError
             If there is no such link, or the link does not change.
         """
-        return self._core.moves(link)
+        return self._core.link_changes(link)
 
     def notes(self) -> list[str]:
         """Return sentences on files that end before the run, or have outages after its end.

@@ -86,7 +86,7 @@ def test_data_has_the_sequence_numbers_that_its_packet_numbers_imply(
         assert len(set(ids)) == len(ids), "each identification must be unique"
 
 
-def test_an_ack_with_sack_blocks_has_a_comment_with_the_octets_that_the_run_charged(
+def test_an_ack_with_sack_blocks_has_a_comment_with_the_octets_that_the_links_counted(
     captures: dict[str, Path],
 ) -> None:
     fields = ["-T", "fields", "-e", "ip.len", "-e", "tcp.options.sack.count", "-e", "frame.comment"]
@@ -98,7 +98,7 @@ def test_an_ack_with_sack_blocks_has_a_comment_with_the_octets_that_the_run_char
     assert with_blocks
     for length, count, comment in with_blocks:
         assert int(length) == 44 + 8 * int(count)
-        assert f"charged {40 + 8 * int(count)} octets" in comment
+        assert f"counted {40 + 8 * int(count)} octets" in comment
     assert all(len(row) < 3 or not row[2] for row in rows if row not in with_blocks)
 
 

@@ -184,7 +184,7 @@ def test_a_file_that_is_no_text_is_named_without_its_octets(tmp_path: Path) -> N
     result = CliRunner().invoke(application(), ["delays", str(tmp_path / "noise.bin")])
     error = " ".join(result.output.split())
     assert "noise.bin: not a known format" in error
-    assert "it is no text" in error
+    assert "it is not a text file" in error
     assert "`netspurt delays FILE --help` lists the formats" in error
     assert error.isascii()
     assert len(error) < 250 + len(str(tmp_path))

@@ -223,7 +223,8 @@ def test_a_killed_run_keeps_every_echo_probe_up_to_the_last(who: str, tmp_path: 
     assert recording.received >= line_count > 40
     assert recording.order == "sequence"
     # After its command was killed, the worker may still write that it was interrupted.
-    ends = {"no line of its end: killed, or not over yet", "interrupted before its end"}
+    killed = "the last line is missing: the run was killed, or it is not over yet"
+    ends = {killed, "interrupted before its end"}
     assert set(recording.notes) <= ends
     assert who == "the command" or "interrupted before its end" not in recording.notes
     size = (tmp_path / "killed.jsonl").stat().st_size

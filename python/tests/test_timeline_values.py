@@ -292,7 +292,7 @@ NAN = float("nan")
 
 
 @pytest.mark.parametrize(
-    ("lost_way", "one_way", "expected"),
+    ("lost_direction", "one_way", "expected"),
     [
         # Of 10 probes one was lost forward, and 3 of the other 9 in reverse.
         ([FORWARD, REVERSE, REVERSE, REVERSE], False, (0.1, 3 / 9)),
@@ -301,10 +301,10 @@ NAN = float("nan")
     ],
 )
 def test_losses_count_for_the_direction_that_lost_them(
-    lost_way: list[int], one_way: bool, expected: tuple[float, float]
+    lost_direction: list[int], one_way: bool, expected: tuple[float, float]
 ) -> None:
     forward = np.array([NAN] * 4 + [0.1] * 6)
-    ways_of = np.array(lost_way + [0] * 6, dtype=np.uint8)
+    ways_of = np.array(lost_direction + [0] * 6, dtype=np.uint8)
     directions = Directions(forward, None if one_way else forward, ways_of)
     assert directions.losses(np.ones(10, dtype=bool)) == pytest.approx(expected)
     assert directions.losses(np.zeros(10, dtype=bool)) == (0.0, 0.0)
@@ -313,7 +313,7 @@ def test_losses_count_for_the_direction_that_lost_them(
 
 def recording(rtt: list[float], forward: list[float], measure: str = "round-trip") -> ns.Delays:
     known = {"rtt_s": np.array(rtt), "forward_s": np.array(forward), "measure": measure}
-    return cast(ns.Delays, SimpleNamespace(**known, lost_way=np.zeros(len(rtt), np.uint8)))
+    return cast(ns.Delays, SimpleNamespace(**known, lost_direction=np.zeros(len(rtt), np.uint8)))
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ use crate::world::DrillWorld;
 const LONGEST: Duration = Duration::from_secs(3600);
 /// How many times one thread checks whether the other thread is ready, and the real time between
 /// two checks.
-const GLANCES: u32 = 2000;
-const GLANCE: RealSpan = RealSpan::from_micros(500);
+const CHECKS_MAX: u32 = 2000;
+const CHECK_INTERVAL: RealSpan = RealSpan::from_micros(500);
 
 /// A world that several threads use, one at a time.
 ///
@@ -195,12 +195,12 @@ impl DrillMachine {
         waiting.outcome = outcome;
         let state = waiting.state.clone();
         self.changed.notify_all();
-        for _ in 0..GLANCES {
+        for _ in 0..CHECKS_MAX {
             let is_back = shared.returned.is_none() && shared.blocked.is_none();
             if is_back && state.as_deref().is_none_or(sleeps) {
                 break;
             }
-            let waited = self.changed.wait_timeout(shared, GLANCE);
+            let waited = self.changed.wait_timeout(shared, CHECK_INTERVAL);
             shared = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         shared

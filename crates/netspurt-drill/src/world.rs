@@ -153,7 +153,7 @@ impl DrillWorld {
         self.idle =
             if (self.clock.host_time(), self.sent.len()) == before { self.idle + 1 } else { 0 };
         if self.idle > STEPS_MAX {
-            self.refuse("the host is stuck: something stays due");
+            self.refuse("the host makes no progress: an event stays due");
             return false;
         }
         true

@@ -201,7 +201,7 @@ fn bpf() -> Capability {
                 set => format!("{error}; sysctl kernel.unprivileged_bpf_disabled is {set}"),
             },
         },
-        purpose: "nothing here needs it: the kernel's TCP is watched through TCP_INFO",
+        purpose: "not needed: netspurt observes the kernel's TCP through TCP_INFO",
     }
 }
 

@@ -25,7 +25,8 @@ pub fn order_named(name: &str) -> PyResult<ProbeOrder> {
         "sequence" => Ok(ProbeOrder::Sequence),
         "causal" => Ok(ProbeOrder::Causal),
         _ => Err(PyValueError::new_err(format!(
-            "order = {name:?}: it is `sequence`, one probe in flight, or `causal`, as replies came"
+            "order = {name:?}: write `sequence` (one probe in flight) or `causal` (each delay is \
+             known when its reply arrives)"
         ))),
     }
 }
@@ -167,7 +168,7 @@ impl PyDelays {
 
     /// The direction that lost each probe: 1 for forward, 2 for reverse, 0 for neither or unknown.
     /// `None` if the file has no directions.
-    fn lost_way<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn lost_direction<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.half_delays(py, |half_delays| match half_delays {
             HalfDelays::RequestLost => 1_u8,
             HalfDelays::ReplyLost => 2,

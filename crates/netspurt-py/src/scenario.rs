@@ -119,14 +119,14 @@ impl PyScenario {
     }
 
     /// The names of the links that change during a run.
-    fn moving(&self) -> Vec<String> {
-        self.0.moving()
+    fn changing_links(&self) -> Vec<String> {
+        self.0.changing_links()
     }
 
     /// The changes of the link called `name` over time, as the text of a file that links can
     /// follow.
-    fn moves(&self, py: Python<'_>, name: &str) -> PyResult<String> {
-        self.0.moves(name).map_err(|e| scenario_error(py, &e))
+    fn link_changes(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        self.0.link_changes(name).map_err(|e| scenario_error(py, &e))
     }
 
     /// The files that links follow and that end before the run: link, file and end in nanoseconds.

@@ -76,7 +76,7 @@ def sentences(
         f"{end_of(sender, 'destination')}, captured at two points; {told[0]} is nearer to the "
         "sender. So neither is faster: the differences show the path between the two points.",
         *_between(own, end_of(sender, "source"), told),
-        f"The causes of retransmissions are surer beside the sender: `netspurt explain "
+        f"The causes of retransmissions are more certain beside the sender: `netspurt explain "
         f"{plain(shlex.quote(str(files[0])))}`. All segments are matched by `netspurt match "
         f"{' '.join(plain(shlex.quote(str(file))) for file in files)}`.",
     ]

@@ -14,8 +14,8 @@ from netspurt.delays import Delays
 Floats = NDArray[np.float64]
 Places = NDArray[np.bool_]
 
-#: The numbers that `lost_way` has for probes that were lost forward or in reverse. It has 0 if the
-#: direction is not known.
+#: The numbers that `lost_direction` has for probes that were lost forward or in reverse. It has 0
+#: if the direction is not known.
 FORWARD, REVERSE = 1, 2
 
 #: The comment in a file that is made from round trips.
@@ -38,7 +38,7 @@ class Directions:
 
     forward: Floats
     reverse: Floats | None
-    lost_way: NDArray[np.uint8]
+    lost_direction: NDArray[np.uint8]
     measured: bool = False
     remarks: Sequence[str] = ()
     notes: Sequence[str] = ()
@@ -48,7 +48,7 @@ class Directions:
         if not outside.any():
             return 0.0, 0.0
         lost = np.isnan(self.forward[outside])
-        directions = self.lost_way[outside]
+        directions = self.lost_direction[outside]
         share = float(lost.mean())
         if self.reverse is None:
             return share, 0.0
@@ -65,7 +65,7 @@ class Directions:
 
         The run is given by the index of its first probe and the index after its last probe.
         """
-        return bool(np.all(self.lost_way[slice(*run)] == direction))
+        return bool(np.all(self.lost_direction[slice(*run)] == direction))
 
 
 def per_direction(share: float, directions: int) -> float:
@@ -76,14 +76,14 @@ def per_direction(share: float, directions: int) -> float:
 def split(recording: Delays) -> Directions:
     """Return the directions of a recording: their own delays, or half of the round trip each."""
     rtt = recording.rtt_s
-    lost_way = recording.lost_way
+    lost_direction = recording.lost_direction
     if recording.measure != "round-trip":
-        return Directions(rtt, None, lost_way)
+        return Directions(rtt, None, lost_direction)
     forward = np.where(np.isnan(rtt), np.nan, recording.forward_s)
     reverse = rtt - forward
     answered = ~np.isnan(rtt)
     if np.isnan(forward[answered]).any():
-        return Directions(rtt / 2, rtt / 2, lost_way, remarks=_HALVES)
+        return Directions(rtt / 2, rtt / 2, lost_direction, remarks=_HALVES)
     minima = float(np.min(forward[answered])), float(np.min(reverse[answered]))
     if min(minima) > 0:
         note = (
@@ -91,16 +91,16 @@ def split(recording: Delays) -> Directions:
             f"{1e3 * minima[0]:.3g} ms forward and {1e3 * minima[1]:.3g} ms in reverse; if these "
             "clocks differ, one delay is too long and the other too short by the same time"
         )
-        return Directions(forward, reverse, lost_way, True, _MEASURED, [note])
+        return Directions(forward, reverse, lost_direction, True, _MEASURED, [note])
     shift = (minima[1] - minima[0]) / 2
     if min(np.min(forward[answered]) + shift, np.min(reverse[answered]) - shift) <= 0:
         note = (
             "the difference between the clocks of both ends changes, so the delays of the "
             "directions are not known: each direction has half of the round trip"
         )
-        return Directions(rtt / 2, rtt / 2, lost_way, False, _HALVES, [note])
+        return Directions(rtt / 2, rtt / 2, lost_direction, False, _HALVES, [note])
     note = (
         f"the clocks of both ends differ by about {1e3 * abs(shift):.3g} ms: the file assumes that "
         "the minimum delays of both directions are equal, but those of the path may differ"
     )
-    return Directions(forward + shift, reverse - shift, lost_way, True, _MEASURED, [note])
+    return Directions(forward + shift, reverse - shift, lost_direction, True, _MEASURED, [note])

@@ -82,18 +82,18 @@ fn notice_octets(machine: &DrillMachine, notice: &SocketNotice) -> Vec<u8> {
         stamps.resize(3 * stamps.len(), 0);
         octets = one(libc::SOL_SOCKET, SCM_TIMESTAMPING, &stamps);
     }
-    let mut told = told_octets(&notice.kind);
+    let mut error = error_octets(&notice.kind);
     let (level, kind, address) = match is_ipv6 {
         true => (libc::IPPROTO_IPV6, libc::IPV6_RECVERR, ADDRESS_BYTES.1),
         false => (libc::IPPROTO_IP, libc::IP_RECVERR, ADDRESS_BYTES.0),
     };
-    told.resize(told.len() + address, 0);
-    octets.extend(one(level, kind, &told));
+    error.resize(error.len() + address, 0);
+    octets.extend(one(level, kind, &error));
     octets
 }
 
 /// Returns the octets of `struct sock_extended_err` for a notice.
-fn told_octets(kind: &NoticeKind) -> Vec<u8> {
+fn error_octets(kind: &NoticeKind) -> Vec<u8> {
     let (errno, origin, code, info, data) = match *kind {
         NoticeKind::Completed { first, last, copied } => {
             let code = if copied { NoticeKind::CODE_COPIED } else { 0 };
@@ -121,8 +121,8 @@ mod tests {
         let mut expected = libc::ENOMSG.to_ne_bytes().to_vec();
         expected.extend([4, 0, 0, 0]);
         expected.extend([2_u32, 7].map(u32::to_ne_bytes).concat());
-        assert_eq!(told_octets(&kind), expected);
-        let completed = told_octets(&NoticeKind::Completed { first: 1, last: 3, copied: true });
+        assert_eq!(error_octets(&kind), expected);
+        let completed = error_octets(&NoticeKind::Completed { first: 1, last: 3, copied: true });
         assert_eq!((completed[4], completed[6], completed.len()), (5, 1, 16));
     }
 

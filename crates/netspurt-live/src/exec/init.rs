@@ -26,7 +26,7 @@ const NOT_RUN: i32 = 126;
 const NOT_FOUND: i32 = 127;
 
 /// This flag is added to the reported status if the program never ran.
-const NEVER: i32 = 1 << 16;
+const NEVER_RAN: i32 = 1 << 16;
 
 /// How the first program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +43,8 @@ pub struct Ended {
 impl Ended {
     /// Converts the code that init reported. `None` means that init is gone.
     pub(super) fn of_code(code: Option<i32>) -> Self {
-        let code = code.unwrap_or(FAILED | NEVER);
-        Self { status: code & !NEVER, ran: code & NEVER == 0, stopped: false }
+        let code = code.unwrap_or(FAILED | NEVER_RAN);
+        Self { status: code & !NEVER_RAN, ran: code & NEVER_RAN == 0, stopped: false }
     }
 }
 
@@ -75,7 +75,7 @@ pub(super) fn hold(
         Ok(None) => be_init(order, &lifeline, &status_pipe),
         Err(error) => {
             say(&format!("no namespaces for programs: {error}"));
-            let _ = rustix::io::write(&status_pipe, &(FAILED | NEVER).to_ne_bytes());
+            let _ = rustix::io::write(&status_pipe, &(FAILED | NEVER_RAN).to_ne_bytes());
             sys::end(0)
         }
     }
@@ -114,7 +114,7 @@ fn be_init(order: &ProgramsOrder<'_>, lifeline: &OwnedFd, status_pipe: &OwnedFd)
     let mut status = match server {
         Some(Err(error)) => {
             say(&format!("the server does not run: {error}"));
-            Some(FAILED | NEVER)
+            Some(FAILED | NEVER_RAN)
         }
         _ => None,
     };
@@ -158,7 +158,7 @@ fn start(order: &ProgramsOrder<'_>) -> Result<Child, i32> {
     let started = order.hosts[0].within(begin).unwrap_or_else(|error| Err(io::Error::other(error)));
     started.map_err(|error| {
         say(&format!("{name}: {error}"));
-        NEVER | if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN }
+        NEVER_RAN | if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN }
     })
 }
 
@@ -216,9 +216,9 @@ mod tests {
             ("it succeeded", Some(0), 0, true),
             ("it failed", Some(3), 3, true),
             ("a signal ended it", Some(128 + 9), 137, true),
-            ("nothing of that name", Some(NEVER | NOT_FOUND), 127, false),
-            ("nothing that may run", Some(NEVER | NOT_RUN), 126, false),
-            ("no namespaces", Some(NEVER | FAILED), 125, false),
+            ("nothing of that name", Some(NEVER_RAN | NOT_FOUND), 127, false),
+            ("nothing that may run", Some(NEVER_RAN | NOT_RUN), 126, false),
+            ("no namespaces", Some(NEVER_RAN | FAILED), 125, false),
             ("init is gone", None, 125, false),
         ] {
             assert_eq!(Ended::of_code(code), Ended { status, ran, stopped: false }, "{what}");

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use netspurt::app::{Answering, Asking, Exchange, Task};
+use netspurt::app::{ClientRequests, Exchange, ServerReplies, Task};
 use netspurt::ids::EndId;
 use netspurt::units::{Duration, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -85,7 +85,7 @@ struct ContentSource {
     socket: FlowSocket,
     to: SocketAddr,
     task: Task,
-    asking: Option<Asking>,
+    requests: Option<ClientRequests>,
     stage: AppStage,
     written: u64,
     /// The maximum of the receive window in octets.
@@ -111,7 +111,7 @@ struct Sink {
     /// The listening socket. `None` if a shared listener accepts the connection.
     listener: Option<OwnedFd>,
     accepted: FlowSocket,
-    answering: Option<Answering>,
+    replies: Option<ServerReplies>,
     /// The octets of replies that are not written yet.
     reply_bytes_left: u64,
     written: u64,
@@ -126,19 +126,20 @@ struct Sink {
 
 impl Apps {
     /// Adds the applications of several connections that all come to the socket `listener`. For
-    /// each connection, `visits` has the end that opens it, this end's socket and the task. Each of
-    /// these sockets is bound to a different port. The kernel is not asked about these connections.
+    /// each connection, `connections` has the end that opens it, this end's socket and the task.
+    /// Each of these sockets is bound to a different port. The kernel is not asked about these
+    /// connections.
     ///
     /// # Errors
     /// When the kernel does not report the port of a socket.
-    pub fn add_visits(
+    pub fn add_connections(
         &mut self,
         listener: OwnedFd,
         to: SocketAddr,
-        visits: Vec<(EndId, OwnedFd, Task)>,
+        connections: Vec<(EndId, OwnedFd, Task)>,
     ) -> io::Result<()> {
         let mut sinks = HashMap::new();
-        for (end, socket, task) in visits {
+        for (end, socket, task) in connections {
             let address = SocketAddr::try_from(rustix::net::getsockname(&socket)?)?;
             sinks.insert(address.port(), self.sinks.len());
             let shared = FlowSocket::default();
@@ -168,16 +169,16 @@ impl Apps {
     /// Adds the application of `end` that opens its connection to `to`.
     pub fn add_source(&mut self, end: EndId, socket: FlowSocket, to: SocketAddr, task: Task) {
         let notes = FlowNotes { end, ..FlowNotes::default() };
-        let asking = match task {
+        let requests = match task {
             Task::Bulk(_) => None,
-            Task::Requests(ref plan) => Some(Asking::new(plan.clone())),
+            Task::Requests(ref plan) => Some(ClientRequests::new(plan.clone())),
         };
         let (stage, written, last) = (AppStage::Waits, 0, None);
         self.sources.push(ContentSource {
             socket,
             to,
             task,
-            asking,
+            requests,
             stage,
             written,
             clamp: None,
@@ -210,14 +211,14 @@ impl Apps {
         task: Task,
     ) {
         let notes = FlowNotes { end, ..FlowNotes::default() };
-        let answering = match task {
+        let replies = match task {
             Task::Bulk(_) => None,
-            Task::Requests(plan) => Some(Answering::new(plan)),
+            Task::Requests(plan) => Some(ServerReplies::new(plan)),
         };
         self.sinks.push(Sink {
             listener,
             accepted,
-            answering,
+            replies,
             reply_bytes_left: 0,
             written: 0,
             over: false,
@@ -263,7 +264,7 @@ impl Apps {
         let asked = |source: &&mut ContentSource| source.notes.opened.is_some() && !source.unasked;
         let sources = self.sources.iter_mut().filter(asked);
         let sources = sources.map(|source| (&source.socket, source.notes.end, &mut source.last));
-        let sinks = self.sinks.iter_mut().filter(|sink| sink.answering.is_some() && !sink.unasked);
+        let sinks = self.sinks.iter_mut().filter(|sink| sink.replies.is_some() && !sink.unasked);
         let sinks = sinks.map(|sink| (&sink.accepted, sink.notes.end, &mut sink.last));
         for (socket, end, last) in sources.chain(sinks) {
             let Some(Ok(info)) = socket.get().map(|socket| TcpInfo::of(socket.as_fd())) else {
@@ -437,8 +438,8 @@ impl ContentSource {
         if self.task.pause().is_zero() {
             // The data waits until the connection is open, as in the simulator.
             self.notes.wrote = Some(now);
-            if let Some(asking) = &mut self.asking {
-                asking.begin(now);
+            if let Some(requests) = &mut self.requests {
+                requests.begin(now);
             }
         }
         match connect(self.open(), &self.to) {
@@ -462,9 +463,9 @@ impl ContentSource {
 
     /// Begins to write.
     fn begin(&mut self, now: Time) -> AppStage {
-        let asked = self.asking.as_mut().map(|asking| {
-            let at = asking.next().unwrap_or(now).min(now);
-            (at, asking.ask(at))
+        let asked = self.requests.as_mut().map(|requests| {
+            let at = requests.next().unwrap_or(now).min(now);
+            (at, requests.ask(at))
         });
         self.notes.wrote.get_or_insert(asked.map_or(now, |(at, _)| at));
         AppStage::Writes(asked.map_or(self.task.octets()[0], |(_, octets)| Some(octets)))
@@ -472,8 +473,8 @@ impl ContentSource {
 
     fn write(&mut self, left: Option<u64>) -> AppStage {
         let socket = self.socket.get().expect("an end that opens has a socket");
-        match write(socket.as_fd(), &mut self.written, left, self.asking.is_none()) {
-            Ok(Some(0)) if self.asking.is_some() => AppStage::Reads,
+        match write(socket.as_fd(), &mut self.written, left, self.requests.is_none()) {
+            Ok(Some(0)) if self.requests.is_some() => AppStage::Reads,
             Ok(Some(0)) => self.close(),
             Ok(left) => AppStage::Writes(left),
             Err(error) => self.fail(error),
@@ -489,12 +490,12 @@ impl ContentSource {
                 Read::End => return self.fail("closed before the reply was complete"),
                 Read::Failed(error) => return self.fail(error),
             }
-            let Some(asking) = &mut self.asking else { return AppStage::Done };
-            if asking.got(now, self.notes.read_bytes) {
+            let Some(requests) = &mut self.requests else { return AppStage::Done };
+            if requests.got(now, self.notes.read_bytes) {
                 self.notes.finished = Some(now);
                 return self.close();
             }
-            if let Some(next) = asking.next() {
+            if let Some(next) = requests.next() {
                 return AppStage::Pauses(next);
             }
         }
@@ -507,13 +508,14 @@ impl ContentSource {
     }
 
     fn into_notes(mut self) -> FlowNotes {
-        if let (Some(asking), true) = (&mut self.asking, self.notes.opened.is_none()) {
+        if let (Some(requests), true) = (&mut self.requests, self.notes.opened.is_none()) {
             // The first request waited for a connection that was never established.
-            if let Some(at) = asking.next() {
-                asking.ask(at);
+            if let Some(at) = requests.next() {
+                requests.ask(at);
             }
         }
-        let exchanges = self.asking.map(|asking| asking.exchanges().to_vec()).unwrap_or_default();
+        let exchanges =
+            self.requests.map(|requests| requests.exchanges().to_vec()).unwrap_or_default();
         FlowNotes { exchanges, ..self.notes }
     }
 }
@@ -532,7 +534,7 @@ impl Sink {
     /// Returns the instant at which the application must act, even if nothing happens at its
     /// socket.
     fn due(&self) -> Option<Time> {
-        self.answering.as_ref().filter(|_| self.reply_bytes_left == 0 && !self.over)?.next()
+        self.replies.as_ref().filter(|_| self.reply_bytes_left == 0 && !self.over)?.next()
     }
 
     fn waits_for(&self) -> Option<PollFd<'_>> {
@@ -563,14 +565,14 @@ impl Sink {
 
     /// Writes the replies that are due.
     fn answer(&mut self, now: Time) -> io::Result<()> {
-        let (Some(socket), Some(answering)) = (self.accepted.get(), &mut self.answering) else {
+        let (Some(socket), Some(replies)) = (self.accepted.get(), &mut self.replies) else {
             return Ok(());
         };
         loop {
-            answering.got(now, self.notes.read_bytes);
-            if self.reply_bytes_left == 0 && answering.next().is_some_and(|next| next <= now) {
+            replies.got(now, self.notes.read_bytes);
+            if self.reply_bytes_left == 0 && replies.next().is_some_and(|next| next <= now) {
                 self.notes.wrote.get_or_insert(now);
-                self.reply_bytes_left = answering.answer();
+                self.reply_bytes_left = replies.answer();
             }
             if self.over || self.reply_bytes_left == 0 {
                 return Ok(());

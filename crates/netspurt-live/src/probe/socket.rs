@@ -318,7 +318,7 @@ fn hold_ports(source: IpAddr) -> Result<(Vec<OwnedFd>, Vec<u16>), ProbeError> {
         Ok((fd, port))
     };
     let all: io::Result<Vec<_>> = (0..PORTS).map(|_| one()).collect();
-    Ok(all.map_err(tried("ports of one's own"))?.into_iter().unzip())
+    Ok(all.map_err(tried("reserving ports for the TCP probes"))?.into_iter().unzip())
 }
 
 /// Returns a port of this host at which no program listens while the returned socket exists.

@@ -5,6 +5,7 @@ mod ends;
 mod error;
 mod ledger;
 mod outcome;
+mod population;
 mod report;
 mod scene;
 mod sockets;
@@ -12,7 +13,6 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod trips;
-mod visits;
 mod watcher;
 
 use std::path::Path as FilePath;
@@ -38,7 +38,7 @@ pub use watcher::{Watcher, watcher};
 
 use ends::{applications, make_ends};
 use outcome::Outcome;
-use visits::add_visits;
+use population::add_connections;
 
 use crate::drive::Driver;
 use crate::exec::{ProgramHosts, Programs, ProgramsEnding, Waiting};
@@ -71,7 +71,7 @@ pub struct Options {
 /// When the scenario has no flow for the kernel, namespaces are not available, or the kernel
 /// refuses something in them.
 pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<LiveRun, LiveError> {
-    suits(scenario, &options)?;
+    check_options(scenario, &options)?;
     let network = scenario.network();
     let mut sandbox = Sandbox::enter()?;
     let mut made = make_ends(&mut sandbox, &network, options.wiring)?;
@@ -83,14 +83,14 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let first = sys::set_real_time(DRIVER_PRIORITY).is_ok();
     let spin = if first { options.spin } else { Duration::ZERO };
     let (mut apps, sockets) = applications(&mut made, &network.names);
-    pair.iter().try_for_each(|pair| add_visits(&mut apps, pair, &network))?;
+    pair.iter().try_for_each(|pair| add_connections(&mut apps, pair, &network))?;
     let mut watcher = watcher(&network, folder, sockets, options.progress)?;
     watcher.programs = pair.as_ref().map(|pair| pair.watch(&network));
     let clock = WallClock::start();
     let (stop, keeps) = (network.stop, keeps_packets(&network));
     let (wanted, names) = (network.wanted, network.names.clone());
     let (shadows, captured) = (network.shadows.clone(), network.captured.clone());
-    let visits = network.visits.clone().map(|visits| (visits, network.connections));
+    let kernel_tasks = network.kernel_tasks.clone().map(|tasks| (tasks, network.connections));
     let mut reports: Vec<_> = made.iter().map(|made| EndReport::of_kernel(&names, made)).collect();
     let mut hosts: Vec<_> = made.into_iter().map(|made| (made.end, made.host)).collect();
     let running = waiting.map(Waiting::go).transpose()?;
@@ -136,7 +136,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
         first,
         wiring: options.wiring,
         programs,
-        visits,
+        kernel_tasks,
     };
     outcome.finish(scenario, watcher, options.budget)
 }
@@ -176,7 +176,7 @@ impl Drop for SetOnDrop<'_> {
 
 /// Checks that the scenario has a flow for the kernel's TCP, and that there are programs if and
 /// only if a flow needs them.
-fn suits(scenario: &Scenario, options: &Options) -> Result<(), LiveError> {
+fn check_options(scenario: &Scenario, options: &Options) -> Result<(), LiveError> {
     if scenario.kernel_flow().is_none() {
         return Err(LiveError::NothingReal(scenario.first_endpoint()));
     }

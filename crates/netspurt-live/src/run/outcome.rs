@@ -17,11 +17,11 @@ use netspurt_scenario::scenario::Scenario;
 
 use super::error::LiveError;
 use super::ledger::Ledger;
+use super::population::EndedPopulation;
 use super::report::{
     EndReport, FlowFailure, LatenessReport, LiveReport, PacketCounts, ProgramsReport, Replayed,
 };
 use super::tables::{log_tables, shims_table};
-use super::visits::Visited;
 use super::watcher::{Capture, Watcher};
 use crate::drive::{Log, PacketArrival, simultaneous};
 use crate::exec::{Counts, Ended, Programs, connections_table};
@@ -57,7 +57,7 @@ pub(super) struct Outcome {
     pub(super) programs: Option<(Programs, Ended)>,
     /// The tasks of a population's connections, and whether each connection has a row in the
     /// tables.
-    pub(super) visits: Option<(Vec<Task>, bool)>,
+    pub(super) kernel_tasks: Option<(Vec<Task>, bool)>,
     pub(super) wiring: Wiring,
 }
 
@@ -149,7 +149,7 @@ impl Outcome {
     /// The sums of each sender that has a row in the tables: TCP's senders, and both ends of
     /// programs' connections.
     fn sums(&self, watcher: &Watcher) -> Vec<(EndId, FlowSum)> {
-        let of_programs = Self::flows_of_programs(watcher).filter(|_| self.visits.is_none());
+        let of_programs = Self::flows_of_programs(watcher).filter(|_| self.kernel_tasks.is_none());
         let of_programs = of_programs.flat_map(|flow| Side::BOTH.map(|side| flow.end(side)));
         let ends = self.names.senders().chain(of_programs);
         ends.map(|end| (end, self.sum(watcher, end))).collect()
@@ -171,17 +171,17 @@ impl Outcome {
 
     /// The sums of the connections of a population. `None` if the run has no population.
     fn populations(&self, watcher: &Watcher) -> Option<PopulationSums> {
-        let (visits, each) = self.visits.as_ref()?;
+        let (tasks, each) = self.kernel_tasks.as_ref()?;
         let programs = watcher.programs.as_ref()?;
-        let visited = Visited {
+        let population = EndedPopulation {
             names: &self.names,
             population: programs.first,
-            visits,
+            tasks,
             connections: &programs.connections,
             notes: &self.notes,
         };
         let mut sums = PopulationSums::new(self.names.clone(), *each);
-        for (one, exchanges) in visited.sums(|end| self.sum(watcher, end)) {
+        for (one, exchanges) in population.sums(|end| self.sum(watcher, end)) {
             sums.add(&one, exchanges);
         }
         Some(sums)
@@ -224,7 +224,7 @@ impl Outcome {
 
     /// The table `connections`. `None` if the run has no programs, or has a population.
     fn connections(&self, watcher: &Watcher, sums: &[(EndId, FlowSum)]) -> Option<Table> {
-        let programs = watcher.programs.as_ref().filter(|_| self.visits.is_none())?;
+        let programs = watcher.programs.as_ref().filter(|_| self.kernel_tasks.is_none())?;
         let sum = |end: EndId| {
             let own = sums.iter().find(|(sender, _)| *sender == end);
             own.map_or_else(FlowSum::default, |(_, sum)| *sum)

@@ -114,7 +114,7 @@ fn hosts_device(plan: &HostPlan) -> Result<u32, SandboxError> {
 pub(super) fn configure(plan: &HostPlan) -> Result<(), SandboxError> {
     const LOOPBACK: u32 = 1;
     let device = hosts_device(plan)?;
-    be_quiet(plan.address.is_some_and(|address| address.is_ipv6()))?;
+    prevent_ipv6_packets(plan.address.is_some_and(|address| address.is_ipv6()))?;
     for (name, value) in &plan.sysctls {
         let into_error = failed_at(format!("net.ipv4.{name} = {value}"));
         fs::write(format!("/proc/sys/net/ipv4/{name}"), value).map_err(into_error)?;
@@ -134,7 +134,7 @@ pub(super) fn configure(plan: &HostPlan) -> Result<(), SandboxError> {
 
 /// Makes sure that the host sends no IPv6 packets by itself. If the host has no IPv6 address, IPv6
 /// is switched off. Otherwise the host neither solicits routers nor generates addresses.
-fn be_quiet(with_ipv6: bool) -> Result<(), SandboxError> {
+fn prevent_ipv6_packets(with_ipv6: bool) -> Result<(), SandboxError> {
     let wanted: &[(&str, &str)] = if with_ipv6 {
         // With `addr_gen_mode` 1 the kernel generates no addresses.
         &[("addr_gen_mode", "1"), ("accept_ra", "0"), ("router_solicitations", "0")]

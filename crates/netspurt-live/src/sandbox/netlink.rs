@@ -146,7 +146,7 @@ impl Netlink {
         match code.map(|code| i32::from_ne_bytes(*code)) {
             Some(0) => Ok(()),
             Some(code) => Err(io::Error::from_raw_os_error(-code)),
-            None => Err(io::Error::other("the kernel's answer is no answer")),
+            None => Err(io::Error::other("the kernel's answer is too short")),
         }
     }
 }

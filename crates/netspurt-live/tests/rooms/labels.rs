@@ -126,7 +126,7 @@ fn incomplete_segments_are_counted_and_have_no_id() {
     };
     for (what, bytes) in [
         ("nothing", Vec::new()),
-        ("an address family that is none", changed(0, 0x55)),
+        ("an unknown IP version", changed(0, 0x55)),
         ("a header shorter than any", changed(0, 0x44)),
         ("a header longer than the packet", changed(0, 0x4f)),
         ("a fragment", changed(6, 0x20)),

@@ -45,7 +45,7 @@ impl From<&Value> for Label {
 }
 
 /// The columns of every sweep's table. An axis cannot have one of these names.
-pub const TAKEN: [&str; 72] = [
+pub const RESERVED_COLUMNS: [&str; 72] = [
     "case",
     "scenario",
     "seed",
@@ -158,7 +158,7 @@ impl Axis {
             let problem = Problem::at(home, message).of_the_key();
             return Err(problem.fix("write letters, digits and signs"));
         }
-        if TAKEN.contains(&name) {
+        if RESERVED_COLUMNS.contains(&name) {
             let problem = Problem::at(home, format!("every sweep has a column `{name}`"));
             return Err(problem.of_the_key().fix("choose another name"));
         }

@@ -8,7 +8,7 @@ use super::document::Document;
 use super::error::{Problem, ScenarioError};
 use super::flow_spec::EndpointWord;
 use super::form;
-use super::number::Whole;
+use super::number::BoundedInteger;
 use super::plan::plan;
 use super::spec::Spec;
 
@@ -45,7 +45,7 @@ impl Combination {
     /// # Errors
     /// When the combination is inconsistent.
     pub fn simulate(&mut self, seed: u64) -> Result<Simulation, ScenarioError> {
-        self.spec.seed = Whole(seed);
+        self.spec.seed = BoundedInteger(seed);
         if let Some(problem) = not_simulated(&self.spec) {
             return Err(Document::new("", "").blame(&problem));
         }
@@ -94,7 +94,7 @@ fn text_without_links(spec: &mut Spec) -> String {
 /// Removes the parts of a scenario that do not change the results of a case.
 fn remove_what_changes_no_result(spec: &mut Spec) {
     spec.sweep = None;
-    spec.seed = Whole(0);
+    spec.seed = BoundedInteger(0);
     spec.record.tables.clear();
     spec.record.shadows.clear();
     spec.record.capture = Some(false);

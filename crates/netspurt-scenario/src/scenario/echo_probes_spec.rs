@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use netspurt::units::{ByteCount, Duration};
 
-use super::number::Whole;
+use super::number::BoundedInteger;
 use super::quantity::{ListOr, above_zero};
 
 /// The number of requests in a series of echo probes. It is bounded because the outcomes are kept
 /// in memory.
-pub type Requests = Whole<1, 1_000_000>;
+pub type Requests = BoundedInteger<1, 1_000_000>;
 
 /// Requests to an echo host, one after the other. A request leaves after the previous request was
 /// answered or counts as lost.

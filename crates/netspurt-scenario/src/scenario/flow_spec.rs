@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use netspurt::units::{ByteCount, Duration, SegmentCount};
 use netspurt::wire::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES};
 
-use super::number::{Number, Whole};
+use super::number::{BoundedInteger, Number};
 use super::profile::Profile;
 use super::quantity::{Amount, BothWays, WordOr};
 use super::switch::TcpSpec;
@@ -151,7 +151,7 @@ fn unlimited() -> SendSpec {
 }
 
 fn one() -> Number {
-    Whole(1)
+    BoundedInteger(1)
 }
 
 /// The amount that an application sends.

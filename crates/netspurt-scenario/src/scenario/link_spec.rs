@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use netspurt::units::{BitRate, ByteCount, Duration};
 
-use super::number::{Ordinal, Probability, Whole};
+use super::number::{BoundedInteger, Ordinal, Probability};
 use super::quantity::{Amount, BothWays, WordOr};
 use super::queue_spec::{QueueSpec, QueueTable};
 use super::slots_spec::SlotsTable;
@@ -253,11 +253,11 @@ pub struct FramingTable {
     pub overhead: ByteCount,
     /// Bits on the line for each octet.
     #[serde(default = "eight")]
-    pub bits_per_octet: Whole<1, 64>,
+    pub bits_per_octet: BoundedInteger<1, 64>,
 }
 
-fn eight() -> Whole<1, 64> {
-    Whole(8)
+fn eight() -> BoundedInteger<1, 64> {
+    BoundedInteger(8)
 }
 
 /// Whether packets may overtake each other.

@@ -17,10 +17,10 @@ mod followed;
 mod form;
 mod grid;
 mod kernel;
+mod link_changes;
 mod link_place;
 mod link_plan;
 mod link_spec;
-mod moves;
 mod names;
 mod number;
 mod origins;
@@ -54,7 +54,7 @@ mod whole;
 
 use schemars::schema_for;
 
-pub use axis::{Axis, Label, Point, TAKEN};
+pub use axis::{Axis, Label, Point, RESERVED_COLUMNS};
 pub use combination::Combination;
 pub use ends::FollowedEnd;
 pub use error::ScenarioError;

@@ -1,7 +1,7 @@
 //! Checks the names of nodes, links, flows and echo probes.
 
 use super::error::Problem;
-use super::number::Whole;
+use super::number::BoundedInteger;
 use super::spec::Spec;
 use super::tree::entry;
 
@@ -64,7 +64,7 @@ fn check_characters(what: &str, name: &str, path: &[&str]) -> Result<(), Problem
 
 /// Checks that no group contains a flow with the name of the single flow `name`.
 fn alone(spec: &Spec, name: &str) -> Result<(), Problem> {
-    if spec.flows[name].count != Whole(1) {
+    if spec.flows[name].count != BoundedInteger(1) {
         return Ok(());
     }
     let Some((group, number)) = name.rsplit_once('.') else { return Ok(()) };

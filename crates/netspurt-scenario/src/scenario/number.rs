@@ -12,18 +12,18 @@ pub(super) const MOST: u64 = i64::MAX as u64;
 
 /// A whole number from `MIN` to `MAX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Whole<const MIN: u64, const MAX: u64>(pub u64);
+pub struct BoundedInteger<const MIN: u64, const MAX: u64>(pub u64);
 
 /// The seed of random draws.
-pub type Seed = Whole<0, MOST>;
+pub type Seed = BoundedInteger<0, MOST>;
 
 /// A number of hosts, of flows in a group, or of requests.
-pub type Number = Whole<1, 100_000>;
+pub type Number = BoundedInteger<1, 100_000>;
 
 /// A position counted from 1.
-pub type Ordinal = Whole<1, MOST>;
+pub type Ordinal = BoundedInteger<1, MOST>;
 
-impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
+impl<const MIN: u64, const MAX: u64> BoundedInteger<MIN, MAX> {
     /// The number as a `u32`, for a type whose bound is below 2^32.
     pub(super) fn small(self) -> u32 {
         u32::try_from(self.0).unwrap_or(u32::MAX)
@@ -56,7 +56,7 @@ impl From<LoadShare> for f64 {
     }
 }
 
-impl<const MIN: u64, const MAX: u64> Visitor<'_> for Whole<MIN, MAX> {
+impl<const MIN: u64, const MAX: u64> Visitor<'_> for BoundedInteger<MIN, MAX> {
     type Value = Self;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -77,25 +77,25 @@ impl<const MIN: u64, const MAX: u64> Visitor<'_> for Whole<MIN, MAX> {
     }
 }
 
-impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Whole<MIN, MAX> {
+impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for BoundedInteger<MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Self(MIN))
     }
 }
 
-impl<const MIN: u64, const MAX: u64> Serialize for Whole<MIN, MAX> {
+impl<const MIN: u64, const MAX: u64> Serialize for BoundedInteger<MIN, MAX> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(self.0)
     }
 }
 
-impl<const MIN: u64, const MAX: u64> JsonSchema for Whole<MIN, MAX> {
+impl<const MIN: u64, const MAX: u64> JsonSchema for BoundedInteger<MIN, MAX> {
     fn inline_schema() -> bool {
         true
     }
 
     fn schema_name() -> Cow<'static, str> {
-        format!("Whole_{MIN}_{MAX}").into()
+        format!("BoundedInteger_{MIN}_{MAX}").into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {

@@ -22,8 +22,8 @@ use super::flow_plan::{planned_end, start, task};
 use super::flow_spec::{Family, FlowSpec};
 use super::kernel::shims;
 use super::names;
-use super::number::Whole;
-use super::population_plan::{plan_populations, visits};
+use super::number::BoundedInteger;
+use super::population_plan::{kernel_tasks, plan_populations};
 use super::population_spec::PopulationSpec;
 use super::programs_plan::plan_programs;
 use super::quantity::WordOr;
@@ -80,7 +80,7 @@ pub(super) fn plan(spec: &Spec) -> Result<Plan, Problem> {
     plan_echo_probes(spec, &net, &mut flows)?;
     plan_programs(spec, &net, &mut flows)?;
     let populations = plan_populations(spec, &net)?;
-    let visits = plan_visits(&populations, &mut flows)?;
+    let kernel_tasks = plan_kernel_tasks(&populations, &mut flows)?;
     give_message_lengths(&mut links, &flows);
     if spec.reassembly.timer.is_zero() {
         let message = "hosts need some time to wait for the rest of a datagram";
@@ -97,7 +97,7 @@ pub(super) fn plan(spec: &Spec) -> Result<Plan, Problem> {
         links: links.into_iter().map(|placed| placed.link).collect(),
         flows,
         populations,
-        visits,
+        kernel_tasks,
         fragments,
         reassembly: spec.reassembly.timer,
         wanted: wanted(&spec.record.tables),
@@ -123,7 +123,7 @@ fn give_message_lengths(links: &mut [PlacedLink], flows: &[PlannedFlow]) {
     };
     let messages: Messages = flows.iter().flat_map(to_ends).collect();
     for effects in links.iter_mut().filter_map(|placed| placed.link.config.effects.as_mut()) {
-        effects.know_messages(&messages);
+        effects.set_message_lengths(&messages);
     }
 }
 
@@ -230,7 +230,8 @@ fn plan_group(
                 net.check_uncut(name, (from, to), full)?;
             }
         }
-        let name = if group.count == Whole(1) { name.to_owned() } else { format!("{name}.{i}") };
+        let name =
+            if group.count == BoundedInteger(1) { name.to_owned() } else { format!("{name}.{i}") };
         flows.push(PlannedFlow { name, from, to, ipv6, start, traffic: traffic.clone() });
     }
     Ok(())
@@ -238,7 +239,7 @@ fn plan_group(
 
 /// Plans the connections of a population that uses the kernel's TCP. Its hosts are planned like the
 /// hosts of programs.
-fn plan_visits(
+fn plan_kernel_tasks(
     populations: &[Arc<PlannedPopulation>],
     flows: &mut Vec<PlannedFlow>,
 ) -> Result<Option<Vec<Task>>, Problem> {
@@ -249,7 +250,7 @@ fn plan_visits(
         let traffic = Arc::new(Traffic::Programs { tcp, shims: population.shims });
         let start = Time::ZERO;
         flows.push(PlannedFlow { name, from, to, ipv6: false, start, traffic });
-        return visits(population).map(Some);
+        return kernel_tasks(population).map(Some);
     }
     Ok(None)
 }

@@ -70,13 +70,13 @@ fn check_real(spec: &Spec, all: &[Arc<PlannedPopulation>]) -> Result<(), Problem
 }
 
 /// The tasks of the population's connections that arrive in a run, in the order of arrival.
-pub(super) fn visits(population: &Arc<PlannedPopulation>) -> Result<Vec<Task>, Problem> {
+pub(super) fn kernel_tasks(population: &Arc<PlannedPopulation>) -> Result<Vec<Task>, Problem> {
     let mut arrivals = ArrivingConnections::new(population.clone());
     let mut all = Vec::new();
     while arrivals.next() < Time::NEVER {
         all.push(arrivals.take().1);
-        if all.len() > VISITS_MAX {
-            let message = format!("a live run has at most {VISITS_MAX} connections");
+        if all.len() > CONNECTIONS_MAX {
+            let message = format!("a live run has at most {CONNECTIONS_MAX} connections");
             return Err(Problem::at(["populations", &population.name, "arrivals"], message)
                 .also(["stop"])
                 .fix("write a lower rate, a lower `most`, or a shorter run"));
@@ -86,7 +86,7 @@ pub(super) fn visits(population: &Arc<PlannedPopulation>) -> Result<Vec<Task>, P
 }
 
 /// The maximum number of connections of a live run. Their sockets are made before the run begins.
-const VISITS_MAX: usize = 4000;
+const CONNECTIONS_MAX: usize = 4000;
 
 fn plan_population(
     name: &str,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use netspurt::units::Duration;
 
 use super::flow_spec::{EndpointWord, Family, FlowSpec};
-use super::number::{LoadShare, Ordinal, Whole};
+use super::number::{BoundedInteger, LoadShare, Ordinal};
 use super::profile::Profile;
 use super::quantity::{Amount, BothWays, WordOr};
 use super::switch::TcpSpec;
@@ -98,7 +98,7 @@ impl PopulationSpec {
             start: self.start,
             spread: Duration::ZERO,
             pause: Duration::ZERO,
-            count: Whole(1),
+            count: BoundedInteger(1),
             every: Duration::ZERO,
         }
     }

@@ -11,7 +11,7 @@ use super::error::Problem;
 use super::expand::node;
 use super::flow_spec::{EndpointWord, Family};
 use super::kernel::{KernelRole, kernel_tcp, shims};
-use super::number::Whole;
+use super::number::BoundedInteger;
 use super::reach::Reach;
 use super::spec::Spec;
 
@@ -36,7 +36,7 @@ pub(super) fn plan_programs(
             .also(["flows", name, "app"])
             .fix("write `endpoint = \"kernel\"`"));
     }
-    if flow.count != Whole(1) {
+    if flow.count != BoundedInteger(1) {
         return Err(
             slip("count", "only one pair of hosts can run programs").fix("leave `count` out")
         );

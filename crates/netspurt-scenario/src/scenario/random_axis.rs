@@ -4,7 +4,7 @@ use netspurt::rng::Stream;
 
 use super::axis::{Axis, AxisRange, AxisSetting, Label, Point};
 use super::error::Problem;
-use super::number::Whole;
+use super::number::BoundedInteger;
 use super::sweep_spec::AxisSpec;
 
 /// An axis with `draw = true`. Each run draws a value, so the values form no combinations.
@@ -35,7 +35,7 @@ impl RandomAxis {
             }
             _ => None,
         };
-        let count = spec.from.is_some().then_some(Whole(2));
+        let count = spec.from.is_some().then_some(BoundedInteger(2));
         let axis = Axis::new(name, &AxisSpec { count, ..spec.clone() })?;
         let settings = axis.points.iter().flat_map(|point| &point.settings);
         let mut paths: Vec<&str> = settings.map(|setting| &*setting.path).collect();

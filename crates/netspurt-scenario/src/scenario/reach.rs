@@ -31,7 +31,7 @@ impl Reach<'_> {
         if from == to {
             let message = "the flow starts and ends at the same node";
             let problem = Problem::at([section, name, "to"], message);
-            return Err(problem.fix("another node than `from`"));
+            return Err(problem.fix("write another node than in `from`"));
         }
         let path = |a: u32, b: u32, key| {
             let path = self.routes.path(self.graph, a, b);
@@ -62,7 +62,8 @@ impl Reach<'_> {
                     let message =
                         format!("link `{cuts}` fragments packets, which IPv6 does not allow");
                     let place = Problem::at(["flows", name, "family"], message);
-                    return Err(place.fix("`too_big = \"drop\"` on the link, or a smaller packet"));
+                    let fix = "write `too_big = \"drop\"` for the link, or a smaller packet";
+                    return Err(place.fix(fix));
                 }
             }
         }
@@ -78,11 +79,11 @@ impl Reach<'_> {
             let PlannedLink { config, direction, .. } = link;
             size = config.largest_part(size);
             if !config.has_room_for(size) {
-                let message = format!("a queue that has no room for a packet of {size} B");
+                let message = format!("the queue has no room for a packet of {size} B");
                 let mut problem = Problem::at([], message);
                 let way = entry(direction.index());
                 problem.path = [&place[..], &["queue".to_owned(), way]].concat();
-                return Err(problem.fix(format!("at least `{size} B`")));
+                return Err(problem.fix(format!("write at least `{size} B`")));
             }
             time = time + config.least_time(size);
         }
@@ -96,7 +97,9 @@ impl Reach<'_> {
         Problem::at(place, message).fix(match error {
             _ if !self.graph.joins(a, b) => "no chain of links joins them".to_owned(),
             RouteError::DeadEnd { .. } => format!("the routes end at `{}`", called(at)),
-            RouteError::Circle { .. } => format!("the routes circle through `{}`", called(at)),
+            RouteError::Circle { .. } => {
+                format!("the routes form a circle through `{}`", called(at))
+            }
         })
     }
 }

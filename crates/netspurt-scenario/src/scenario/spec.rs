@@ -15,7 +15,7 @@ use netspurt::units::{ByteCount, Duration};
 use super::echo_probes_spec::EchoProbesSpec;
 use super::flow_spec::FlowSpec;
 use super::link_spec::LinkSpec;
-use super::number::{Number, Seed, Whole};
+use super::number::{BoundedInteger, Number, Seed};
 use super::population_spec::PopulationSpec;
 use super::quantity::above_zero;
 use super::sweep_spec::SweepSpec;
@@ -67,7 +67,7 @@ pub struct Spec {
 }
 
 fn one() -> Seed {
-    Whole(1)
+    BoundedInteger(1)
 }
 
 /// A chain of nodes.

@@ -7,14 +7,14 @@ use toml::Value;
 
 use netspurt::units::Duration;
 
-use super::number::{Ordinal, Whole};
+use super::number::{BoundedInteger, Ordinal};
 use super::quantity::above_zero;
 
 /// The number of runs of each combination.
-pub type Seeds = Whole<1, 1_000_000>;
+pub type Seeds = BoundedInteger<1, 1_000_000>;
 
 /// The number of values of a range.
-pub type Steps = Whole<2, 100_000>;
+pub type Steps = BoundedInteger<2, 100_000>;
 
 /// Runs the scenario many times with different values and different random draws.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -41,7 +41,7 @@ pub struct SweepSpec {
 }
 
 fn once() -> Seeds {
-    Whole(1)
+    BoundedInteger(1)
 }
 
 fn yes() -> bool {

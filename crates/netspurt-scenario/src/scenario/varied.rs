@@ -130,8 +130,8 @@ impl Varied {
         let mut table = Value::Table(self.table.clone());
         for setting in settings {
             let keys = path_keys(setting);
-            let odd = names_a_file(setting, &keys) || self.names_a_new_part(&keys);
-            if keys.is_empty() || odd {
+            let cannot_be_set = names_a_file(setting, &keys) || self.names_a_new_part(&keys);
+            if keys.is_empty() || cannot_be_set {
                 return None;
             }
             set(&mut table, &keys, setting.value.clone())?;

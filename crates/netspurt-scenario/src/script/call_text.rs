@@ -185,7 +185,7 @@ fn open(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
     let content = path.text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     let path = content.ok_or_else(|| path.wrong("a path in quotes", form))?.to_owned();
     if mode.text != "O_RDONLY" {
-        return Err(mode.wrong("`O_RDONLY`", "files are only sent from"));
+        return Err(mode.wrong("`O_RDONLY`", "a script can only read files"));
     }
     Ok(Call::Open { path, number: None })
 }
@@ -198,7 +198,8 @@ fn send_file(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
     let content = offset.text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
     let number = content.and_then(|text| text.trim().parse().ok());
     if number.is_none() && offset.text != "NULL" {
-        return Err(offset.wrong("an offset", "write `[0]`, or `NULL` to go on"));
+        let fix = "write `[0]`, or `NULL` to continue where the last call ended";
+        return Err(offset.wrong("an offset", fix));
     }
     let (fd, bytes) = (arguments.fd()?, arguments.number(3)?);
     Ok(Call::SendFile { fd, file, offset: number, bytes })

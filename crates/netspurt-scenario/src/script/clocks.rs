@@ -148,7 +148,7 @@ impl HostClocks {
     }
 
     /// Sets the fields of `info` that these clocks determine.
-    pub(super) fn tell(&self, info: &mut Info, now: Time, clock: Clock) {
+    pub(super) fn fill_info(&self, info: &mut Info, now: Time, clock: Clock) {
         let millis = |at: Time| micros(clock.jiffies_between(at, now)) / 1000;
         let since = clock.jiffies_between(self.until, now);
         let with = |limit: Limit, sum: Duration| {

@@ -506,7 +506,7 @@ impl Subject for SocketHost {
         if self.hides_time_wait && self.connection.state() == TcpState::TimeWait {
             info.set(Field::State, state_number(TcpState::Closed));
         }
-        self.clocks.tell(&mut info, now, self.config.timer_clock);
+        self.clocks.fill_info(&mut info, now, self.config.timer_clock);
         if self.keep_alive.unanswered() > 0 {
             info.set(Field::Probes, self.keep_alive.unanswered().into());
         }

@@ -202,7 +202,7 @@ fn event(
     progress.least = earliest;
     cursor.skip(Blank::Line)?;
     let action = action(cursor, dialect, progress, files)?;
-    fit(time, &action, span)?;
+    check_time(time, &action, span)?;
     cursor.skip(Blank::Line)?;
     if !matches!(cursor.peek(), None | Some('\n')) {
         let message = format!("expected the end of the line, found {}", cursor.shown());
@@ -259,7 +259,7 @@ fn later_changes(found: Vec<Change>, span: Range<usize>) -> Result<Vec<HostChang
 }
 
 /// Checks that an event with this action may have this kind of time.
-fn fit(time: EventTime, action: &ScriptAction, span: Range<usize>) -> Result<(), Mistake> {
+fn check_time(time: EventTime, action: &ScriptAction, span: Range<usize>) -> Result<(), Mistake> {
     let wrong = |message: &str, fix: &str| Err(Mistake::new(span, message).fix(fix));
     match (time, action) {
         (EventTime::At(_) | EventTime::After(_), _) => Ok(()),

@@ -166,7 +166,7 @@ impl<'a> Runner<'a> {
             self.now = self.now.max(at);
             idle = if self.drain()? || later { 0 } else { idle + 1 };
             if idle > STEPS_MAX {
-                let actual = format!("something stays due at {}", InSeconds(at));
+                let actual = format!("an event stays due at {}", InSeconds(at));
                 return Err(self.fail(FailureKind::Stuck, "progress".to_owned(), actual));
             }
         }
@@ -179,7 +179,7 @@ impl<'a> Runner<'a> {
         let mut count = 0;
         while let Some((at, segment)) = self.subject.poll(self.now) {
             let packet = self.numbers.show(&segment);
-            self.note(at, format!("> {}", Quiet(&packet)));
+            self.note(at, format!("> {}", WithoutNoEcn(&packet)));
             self.waiting.push_back((at, packet));
             count += 1;
             if count > STEPS_MAX {
@@ -344,7 +344,7 @@ impl<'a> Runner<'a> {
         }
         let (at, mut sent) = self.take_packet(wanted, tolerance)?;
         self.pair_stamps(wanted, &mut sent);
-        let actual = format!("{} > {}", InSeconds(at), Quiet(&sent));
+        let actual = format!("{} > {}", InSeconds(at), WithoutNoEcn(&sent));
         let off = differences(wanted, &sent, self.stamp_ticks());
         if !off.is_empty() {
             return Err(self.fail(FailureKind::Packet(off), expected, actual));
@@ -427,7 +427,7 @@ impl<'a> Runner<'a> {
             return Ok(());
         };
         let expected = format!("no further packet before the script ends at {}", InSeconds(end));
-        let actual = format!("{} > {}", InSeconds(at), Quiet(&packet));
+        let actual = format!("{} > {}", InSeconds(at), WithoutNoEcn(&packet));
         Err(self.fail(FailureKind::Unexpected, expected, actual))
     }
 }
@@ -449,9 +449,9 @@ fn judge(assertion: &Assertion, scope: Scope<'_>) -> Result<(), String> {
 }
 
 /// Displays a packet that was sent, without `[noecn]`.
-struct Quiet<'a>(&'a ScriptPacket);
+struct WithoutNoEcn<'a>(&'a ScriptPacket);
 
-impl core::fmt::Display for Quiet<'_> {
+impl core::fmt::Display for WithoutNoEcn<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let ecn = self.0.ecn.filter(|mark| *mark != EcnMark::NotCapable);
         write!(f, "{}", ScriptPacket { ecn, ..self.0.clone() })

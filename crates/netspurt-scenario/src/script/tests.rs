@@ -331,8 +331,8 @@ fn psh_is_compared_only_if_the_script_writes_it_and_every_other_flag_always() {
 
 #[test]
 fn an_implementation_that_makes_no_progress_is_detected() {
-    struct Mule;
-    impl Subject for Mule {
+    struct StuckSubject;
+    impl Subject for StuckSubject {
         fn call(&mut self, _: Time, _: &Call) -> CallResult {
             CallResult::Blocks
         }
@@ -350,7 +350,7 @@ fn an_implementation_that_makes_no_progress_is_detected() {
             Info::default()
         }
     }
-    let failure = run(&parse("1 close(3) = 0"), &mut Mule).unwrap_err();
+    let failure = run(&parse("1 close(3) = 0"), &mut StuckSubject).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Stuck);
 }
 

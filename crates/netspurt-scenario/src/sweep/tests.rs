@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use netspurt::record::{Data, Table, digest, read_table_bytes, write_table};
 use netspurt::units::Duration;
 
-use crate::scenario::{Scenario, Sweep, TAKEN};
+use crate::scenario::{RESERVED_COLUMNS, Scenario, Sweep};
 
 use super::*;
 
@@ -188,7 +188,7 @@ fn a_case_with_contradictory_values_is_recorded_as_an_error_and_the_others_run()
     assert_eq!((counts.done, counts.errors), (30, 30));
     let (case, error) = counts.first_error.unwrap();
     assert_eq!(case, 0);
-    assert!(error.contains("a queue that has no room for a packet of 1000 B"), "{error}");
+    assert!(error.contains("the queue has no room for a packet of 1000 B"), "{error}");
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn the_same_rows_have_the_same_digest() {
     let columns: Vec<&str> = whole.columns.iter().map(|column| &*column.name).collect();
     let own: Vec<&str> =
         columns.iter().copied().filter(|name| !["window", "rate"].contains(name)).collect();
-    assert_eq!(own, TAKEN);
+    assert_eq!(own, RESERVED_COLUMNS);
 }
 
 /// A flow of requests counts as one flow. Its reverse direction is not another flow, and does not

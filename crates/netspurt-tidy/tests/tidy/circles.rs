@@ -12,7 +12,7 @@ use crate::source::{CRATES, Facts, module, module_of, root, sources};
 type Module = Vec<String>;
 
 /// How often a name may be re-exported before it counts as unknown.
-const MOST_HANDS: usize = 8;
+const REEXPORTS_MAX: usize = 8;
 
 /// The files of a crate, each with its module.
 struct Crate {
@@ -33,7 +33,7 @@ struct Search<'a> {
     rest: &'a [&'a str],
     /// Whether the path has entered the crate, so that `here` must know the next name.
     inside: bool,
-    hands: usize,
+    reexports_left: usize,
 }
 
 impl Crate {
@@ -74,7 +74,7 @@ impl Crate {
     }
 
     /// The thing that `path` names in the module `from`; `None` if it is outside of the crate.
-    fn find(&self, from: &[String], path: &str, hands: usize) -> Option<Named> {
+    fn find(&self, from: &[String], path: &str, reexports_left: usize) -> Option<Named> {
         let mut parts = path.split("::").peekable();
         let (mut here, mut inside) = (from.to_vec(), false);
         if parts.next_if_eq(&"crate").is_some() {
@@ -87,40 +87,55 @@ impl Crate {
             inside = true;
         }
         let rest: Vec<&str> = parts.collect();
-        self.follow(Search { here, rest: &rest, inside, hands })
+        self.follow(Search { here, rest: &rest, inside, reexports_left })
     }
 
     fn follow(&self, search: Search<'_>) -> Option<Named> {
-        let Search { here, rest, inside, hands } = search;
+        let Search { here, rest, inside, reexports_left } = search;
         let Some((&name, rest)) = rest.split_first() else { return Some(Named::Module(here)) };
         let child = [&here[..], &[name.to_owned()]].concat();
         if self.is_module(&child) {
-            return self.follow(Search { here: child, rest, inside: true, hands });
+            return self.follow(Search { here: child, rest, inside: true, reexports_left });
         }
-        if let Some(named) = self.imported(&here, name, hands) {
+        if let Some(named) = self.imported(&here, name, reexports_left) {
             return match named {
-                Named::Module(here) => self.follow(Search { here, rest, inside: true, hands }),
+                Named::Module(here) => {
+                    self.follow(Search { here, rest, inside: true, reexports_left })
+                }
                 named => Some(named),
             };
         }
         let facts = &self.files[&self.file(&here)];
         let defined = facts.defined.iter().any(|(other, module)| other == name && *module == here);
-        let known = || self.imported_with_all(&here, name, hands);
+        let known = || self.imported_with_all(&here, name, reexports_left);
         if defined { Some(Named::In(here)) } else { known().or(inside.then_some(Named::In(here))) }
     }
 
     /// The thing that `name` means in `here` because a `use` there imports this name.
-    fn imported(&self, here: &[String], name: &str, hands: usize) -> Option<Named> {
-        self.imports(here, name, hands).find_map(|path| self.find(here, path, hands - 1))
+    fn imported(&self, here: &[String], name: &str, reexports_left: usize) -> Option<Named> {
+        self.imports(here, name, reexports_left)
+            .find_map(|path| self.find(here, path, reexports_left - 1))
     }
 
     /// The thing that `name` means in `here` because a `use` there imports a whole module.
-    fn imported_with_all(&self, here: &[String], name: &str, hands: usize) -> Option<Named> {
-        let mut modules = self.imports(here, "*", hands);
+    fn imported_with_all(
+        &self,
+        here: &[String],
+        name: &str,
+        reexports_left: usize,
+    ) -> Option<Named> {
+        let mut modules = self.imports(here, "*", reexports_left);
         modules.find_map(|path| {
             let path = path.trim_end_matches("::*");
-            let Some(Named::Module(here)) = self.find(here, path, hands - 1) else { return None };
-            self.follow(Search { here, rest: &[name], inside: false, hands: hands - 1 })
+            let Some(Named::Module(here)) = self.find(here, path, reexports_left - 1) else {
+                return None;
+            };
+            self.follow(Search {
+                here,
+                rest: &[name],
+                inside: false,
+                reexports_left: reexports_left - 1,
+            })
         })
     }
 
@@ -130,7 +145,7 @@ impl Crate {
         &'a self,
         here: &[String],
         name: &str,
-        hands: usize,
+        reexports_left: usize,
     ) -> impl Iterator<Item = &'a str> {
         let facts = &self.files[&self.file(here)];
         let brings = move |written: &&crate::source::Written| {
@@ -138,7 +153,7 @@ impl Crate {
         };
         let found: Vec<&str> =
             facts.paths.iter().filter(brings).map(|written| written.path.as_str()).collect();
-        found.into_iter().filter(move |_| hands > 0)
+        found.into_iter().filter(move |_| reexports_left > 0)
     }
 
     /// The imports between files: the importing file, the imported file, and the path in the code.
@@ -157,7 +172,7 @@ impl Crate {
             let written: BTreeSet<_> = paths.chain(words).collect();
             for (path, module) in written {
                 let bare = path.trim_end_matches("::*").trim_end_matches('!');
-                let named = self.find(module, bare, MOST_HANDS);
+                let named = self.find(module, bare, REEXPORTS_MAX);
                 let Some(Named::Module(target) | Named::In(target)) = named else { continue };
                 let target = self.file(&target);
                 if target != *file {

@@ -16,13 +16,13 @@ const CRATES: &[(&str, &str)] = &[
 ];
 
 /// The text after the opening of the table of floors called `name`.
-fn behind<'a>(text: &'a str, name: &str) -> &'a str {
+fn table_of_floors<'a>(text: &'a str, name: &str) -> &'a str {
     text.split_once(&format!("```floors {name}\n")).expect("the table").1
 }
 
 /// The floor of each room, from the table called `name` in ARCHITECTURE.md.
 fn floors(text: &str, name: &str) -> Floors {
-    let (table, _) = behind(text, name).split_once("```").expect("its end");
+    let (table, _) = table_of_floors(text, name).split_once("```").expect("its end");
     let mut floors = Floors::new();
     for line in table.lines() {
         let mut words = line.split_whitespace();
@@ -34,9 +34,13 @@ fn floors(text: &str, name: &str) -> Floors {
 
 /// The rooms that the table after the floors called `name` describes.
 fn described(text: &str, name: &str) -> BTreeSet<String> {
-    let (_, rest) = behind(text, name).split_once("```").expect("its end");
+    let (_, rest) = table_of_floors(text, name).split_once("```").expect("its end");
     let mut rows = rest.lines().skip_while(|line| !line.starts_with('|'));
-    assert_eq!(rows.next(), Some("| room | what it is |"), "no descriptions behind `{name}`");
+    assert_eq!(
+        rows.next(),
+        Some("| room | what it is |"),
+        "no descriptions table_of_floors `{name}`"
+    );
     let rows = rows.skip(1).take_while(|line| line.starts_with('|'));
     let rooms = |line: &str| {
         let (first, what) = line[1..].split_once('|').expect("two columns");

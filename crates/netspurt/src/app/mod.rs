@@ -14,7 +14,9 @@ pub use bulk::{Bulk, Endpoint};
 pub use echo::Echo;
 pub use echo_probes::{EchoProbe, EchoProbePlan, EchoProbes};
 pub use program::Program;
-pub use requests::{Answering, Asking, Client, Exchange, PlannedRequest, RequestPlan, Server};
+pub use requests::{
+    Client, ClientRequests, Exchange, PlannedRequest, RequestPlan, Server, ServerReplies,
+};
 pub use result::FlowResult;
 
 /// The plan of the applications at the two ends of a flow.

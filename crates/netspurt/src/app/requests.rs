@@ -76,7 +76,7 @@ pub struct Exchange {
 
 /// The state of a client: its requests so far, and when it writes the next.
 #[derive(Clone, Debug)]
-pub struct Asking {
+pub struct ClientRequests {
     plan: RequestPlan,
     exchanges: Vec<Exchange>,
     /// The octets of all replies before the reply to the last request.
@@ -86,7 +86,7 @@ pub struct Asking {
     next: Option<Time>,
 }
 
-impl Asking {
+impl ClientRequests {
     /// Makes the state of a client with this plan, before its first request.
     pub fn new(plan: RequestPlan) -> Self {
         Self { plan, exchanges: Vec::new(), before: 0, next: None }
@@ -146,7 +146,7 @@ impl Asking {
 
 /// The state of a server: how many requests it has answered, and when it answers the next.
 #[derive(Clone, Debug)]
-pub struct Answering {
+pub struct ServerReplies {
     plan: RequestPlan,
     /// The number of requests that were answered.
     answered: u32,
@@ -156,7 +156,7 @@ pub struct Answering {
     next: Option<Time>,
 }
 
-impl Answering {
+impl ServerReplies {
     /// Makes the state of a server with this plan, before its first request.
     pub fn new(plan: RequestPlan) -> Self {
         Self { plan, answered: 0, before: 0, next: None }
@@ -212,7 +212,7 @@ impl Answering {
 #[derive(Debug)]
 pub struct Client {
     connection: Connection,
-    book: Asking,
+    requests: ClientRequests,
     step: ClientStep,
     finished: Option<Time>,
 }
@@ -231,29 +231,34 @@ enum ClientStep {
 impl Client {
     /// Makes the client that sends requests over `connection`.
     pub fn new(connection: Connection, plan: RequestPlan) -> Self {
-        Self { connection, book: Asking::new(plan), step: ClientStep::Waits, finished: None }
+        Self {
+            connection,
+            requests: ClientRequests::new(plan),
+            step: ClientStep::Waits,
+            finished: None,
+        }
     }
 
     /// The requests of the client so far, in order.
     pub fn exchanges(&self) -> &[Exchange] {
-        self.book.exchanges()
+        self.requests.exchanges()
     }
 
     /// The plan of the client.
     pub fn plan(&self) -> &RequestPlan {
-        &self.book.plan
+        &self.requests.plan
     }
 
     /// The results of the client so far.
     pub fn result(&self) -> FlowResult {
-        let wrote = self.book.exchanges.first().map(|first| first.asked);
+        let wrote = self.requests.exchanges.first().map(|first| first.asked);
         FlowResult::of(&self.connection, wrote, self.finished)
     }
 
     /// Reduces the memory until the next event. [`Host::rest`](crate::stage::Host::rest) calls this
     /// method.
     pub fn rest(&mut self) {
-        self.book.exchanges.shrink_to_fit();
+        self.requests.exchanges.shrink_to_fit();
         self.connection.rest();
     }
 
@@ -261,19 +266,19 @@ impl Client {
     fn pause_if_open(&mut self, now: Time) {
         if self.step == ClientStep::Opens && self.connection.state() == TcpState::Established {
             self.step = ClientStep::Asks;
-            self.book.begin(now + self.book.plan.pause);
+            self.requests.begin(now + self.requests.plan.pause);
         }
     }
 
     /// When the client will open the connection; `None` after that.
     fn opens(&self) -> Option<Time> {
-        (self.step == ClientStep::Waits).then_some(self.book.plan.start)
+        (self.step == ClientStep::Waits).then_some(self.requests.plan.start)
     }
 
     fn open(&mut self, at: Time, events: &mut Events<Segment>) {
-        if self.book.plan.pause.is_zero() {
+        if self.requests.plan.pause.is_zero() {
             self.step = ClientStep::Asks;
-            self.book.begin(at);
+            self.requests.begin(at);
         } else {
             self.step = ClientStep::Opens;
             self.connection.open(at, events);
@@ -286,7 +291,7 @@ impl Stage<Segment> for Client {
     fn push(&mut self, now: Time, port: Port, segment: Segment, events: &mut Events<Segment>) {
         self.connection.push(now, port, segment, events);
         self.pause_if_open(now);
-        if self.book.got(now, self.connection.received().delivered_bytes) {
+        if self.requests.got(now, self.connection.received().delivered_bytes) {
             self.finished = Some(now);
             self.connection.close(now, events);
         }
@@ -296,7 +301,7 @@ impl Stage<Segment> for Client {
         if self.finished.is_some() && self.connection.only_in_time_wait() {
             return None;
         }
-        let own = self.opens().or(self.book.next());
+        let own = self.opens().or(self.requests.next());
         own.into_iter().chain(self.connection.next_wakeup()).min()
     }
 
@@ -304,8 +309,8 @@ impl Stage<Segment> for Client {
         if let Some(at) = self.opens().filter(|at| *at <= now) {
             self.open(at, events);
         }
-        if let Some(at) = self.book.next().filter(|at| *at <= now) {
-            self.connection.write(at, self.book.ask(at), events);
+        if let Some(at) = self.requests.next().filter(|at| *at <= now) {
+            self.connection.write(at, self.requests.ask(at), events);
         }
         self.connection.pop(now, events)
     }
@@ -332,7 +337,7 @@ impl Stage<Segment> for Client {
 #[derive(Debug)]
 pub struct Server {
     connection: Connection,
-    book: Answering,
+    replies: ServerReplies,
     wrote: Option<Time>,
     finished: Option<Time>,
     closed: bool,
@@ -342,8 +347,8 @@ impl Server {
     /// Makes the server that sends replies over `connection`.
     pub fn new(mut connection: Connection, plan: RequestPlan) -> Self {
         connection.listen();
-        let book = Answering::new(plan);
-        Self { connection, book, wrote: None, finished: None, closed: false }
+        let replies = ServerReplies::new(plan);
+        Self { connection, replies, wrote: None, finished: None, closed: false }
     }
 
     /// The results of the server so far.
@@ -361,25 +366,25 @@ impl Server {
 impl Stage<Segment> for Server {
     fn push(&mut self, now: Time, port: Port, segment: Segment, events: &mut Events<Segment>) {
         self.connection.push(now, port, segment, events);
-        self.book.got(now, self.connection.received().delivered_bytes);
-        if self.book.is_over() && self.connection.unacknowledged() == 0 {
+        self.replies.got(now, self.connection.received().delivered_bytes);
+        if self.replies.is_over() && self.connection.unacknowledged() == 0 {
             self.finished.get_or_insert(now);
         }
-        if !self.closed && self.connection.peer_closed() && self.book.next().is_none() {
+        if !self.closed && self.connection.peer_closed() && self.replies.next().is_none() {
             self.closed = true;
             self.connection.close(now, events);
         }
     }
 
     fn next_wakeup(&self) -> Option<Time> {
-        self.book.next().into_iter().chain(self.connection.next_wakeup()).min()
+        self.replies.next().into_iter().chain(self.connection.next_wakeup()).min()
     }
 
     fn pop(&mut self, now: Time, events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
-        if let Some(at) = self.book.next().filter(|at| *at <= now) {
+        if let Some(at) = self.replies.next().filter(|at| *at <= now) {
             self.wrote.get_or_insert(at);
-            self.connection.write(at, self.book.answer(), events);
-            self.book.got(at, self.connection.received().delivered_bytes);
+            self.connection.write(at, self.replies.answer(), events);
+            self.replies.got(at, self.connection.received().delivered_bytes);
         }
         self.connection.pop(now, events)
     }

@@ -119,7 +119,7 @@ impl CongestionControl for Westwood {
 mod tests {
     use super::*;
 
-    fn fed(delivered_bytes: u64, rtt: Duration) -> Westwood {
+    fn after_acks(delivered_bytes: u64, rtt: Duration) -> Westwood {
         let mut algorithm = Westwood::new(WestwoodConfig::default());
         let mut window = Window { cwnd: 100_000, ssthresh: 50_000 };
         for n in 0..60 {
@@ -141,13 +141,13 @@ mod tests {
     /// queue.
     #[test]
     fn a_loss_at_a_full_queue_cuts_the_window_by_the_octets_in_the_queue() {
-        let mut algorithm = fed(80_000, Duration::from_millis(100));
+        let mut algorithm = after_acks(80_000, Duration::from_millis(100));
         assert_eq!(cut(&mut algorithm, 80_000), 40_000);
     }
 
     #[test]
     fn on_a_path_that_is_not_full_a_loss_does_not_shrink_the_window() {
-        let mut algorithm = fed(20_000, Duration::from_millis(50));
+        let mut algorithm = after_acks(20_000, Duration::from_millis(50));
         assert_eq!(cut(&mut algorithm, 20_000), 20_000);
     }
 
@@ -155,7 +155,7 @@ mod tests {
     fn before_any_estimate_a_loss_halves_cwnd_and_at_least_two_segments_are_left() {
         let mut algorithm = Westwood::new(WestwoodConfig::default());
         assert_eq!(cut(&mut algorithm, 20_000), 10_000);
-        let mut slow = fed(10, Duration::from_millis(50));
+        let mut slow = after_acks(10, Duration::from_millis(50));
         assert_eq!(cut(&mut slow, 20_000), 2000);
     }
 }

@@ -100,7 +100,8 @@ fn remark(delays: &mut Delays, stats: &serde_json::Value) {
         let first = received.saturating_sub(delays.duplicates);
         if (sent, first) != read {
             delays.notes.push(format!(
-                "irtt counts {sent} sent and {first} received, its round trips say {} and {}",
+                "irtt's statistics count {sent} sent and {first} received, but its list of round \
+                 trips has {} and {}",
                 read.0, read.1
             ));
         }

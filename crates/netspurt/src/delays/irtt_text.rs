@@ -199,7 +199,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     match run.counts {
         Some((_, received)) if received.saturating_sub(tally.duplicates()) != read => {
             delays.notes.push(format!(
-                "irtt counts {received} received, its lines say {read}: the text is not complete"
+                "irtt's statistics count {received} received, but the text has {read} lines of \
+                 answers: the text is incomplete"
             ));
         }
         Some(_) => {}

@@ -74,8 +74,8 @@ impl Trips {
         );
         if retransmissions > 0 {
             delays.notes.push(format!(
-                "segments sent again: {retransmissions}; acknowledgments without a sample for \
-                 that (Karn): {}",
+                "retransmitted segments: {retransmissions}; acknowledgments that give no sample \
+                 because they cover such a segment (Karn): {}",
                 self.ambiguous
             ));
         }

@@ -90,7 +90,7 @@ fn clocks(header: &Value) -> Option<(i64, i64)> {
 impl ProbeRun {
     /// Processes a line.
     fn row(&mut self, row: &Value) -> Result<(), &'static str> {
-        const NONE: &str = "no line of a probe's";
+        const NONE: &str = "not a line of `netspurt probe`";
         if row.get("end").is_some() {
             self.end = Some(label(&row["end"]));
         } else if row.get("echo_probe").is_some() {
@@ -185,7 +185,9 @@ impl ProbeRun {
             Some("complete" | "continued") => {}
             Some("interrupted") => notes.push("interrupted before its end".to_owned()),
             Some(cut) => notes.push(cut.to_owned()),
-            None => notes.push("no line of its end: killed, or not over yet".to_owned()),
+            None => notes.push(
+                "the last line is missing: the run was killed, or it is not over yet".to_owned(),
+            ),
         }
         let mut count = |many: u64, what: &str| {
             if many > 0 {

@@ -145,7 +145,7 @@ fn bounded(bytes: &[u8]) -> Result<(), RecordingError> {
         return Ok(());
     }
     Err(RecordingError::new(
-        format!("the text has more than {LINES_MAX} lines, the most that netspurt reads of it"),
+        format!("the text has more than {LINES_MAX} lines, and netspurt reads no more than that"),
         "split it into several files",
     ))
 }
@@ -189,17 +189,20 @@ fn unknown_format(content: &str) -> RecordingError {
         |one: char| one == '\t' || !one.is_control() && one != char::REPLACEMENT_CHARACTER;
     if !content.chars().take(DETECTION_CHARS).all(|one| is_text(one) || matches!(one, '\n' | '\r'))
     {
-        return RecordingError::new(format!("{UNKNOWN_FORMAT}; it is no text"), Format::hint());
+        return RecordingError::new(
+            format!("{UNKNOWN_FORMAT}; it is not a text file"),
+            Format::hint(),
+        );
     }
     let shown: String = first.chars().take(30).collect();
     if let Some(names) = table::names(content) {
         let (names, count) = (names.join(", "), names.len());
         return RecordingError::new(
-            format!("{UNKNOWN_FORMAT}; as a table its columns would be {names}"),
+            format!("{UNKNOWN_FORMAT}; if it is a table, its columns are {names}"),
             format!(
-                "`--column rtt=NAME` tells which of them has the delays; instead of a name a number \
-                 from 1 to {count} will do; if the delays are in seconds and not milliseconds, add \
-                 `--column unit=s`"
+                "`--column rtt=NAME` tells which of them has the delays; NAME may also be the \
+                 column's number, from 1 to {count}; if the delays are in seconds and not \
+                 milliseconds, add `--column unit=s`"
             ),
         )
         .at(line);

@@ -269,7 +269,7 @@ impl TablePlan {
             sent = Some(match whole_date(date, self.dates) {
                 Some(midnight) if of_day.abs() <= DAY => midnight.saturating_add(of_day),
                 Some(_) => of_day,
-                None => written(date, self.dates).ok_or("no date")?,
+                None => written(date, self.dates).ok_or("not a date")?,
             });
         }
         let stamps = [date, clock];
@@ -517,12 +517,12 @@ fn delay(text: &str, column: SourceColumn) -> Result<Option<Duration>, &'static 
         return Err("a bound, which is neither a delay nor a loss");
     }
     let unit = column.unit.unwrap_or(MILLISECOND);
-    let (_, rest) = decimal(text, unit).ok_or("no delay")?;
+    let (_, rest) = decimal(text, unit).ok_or("not a delay")?;
     let unit = match rest.trim() {
         "" => unit,
-        word => unit_of(word).ok_or("no delay")?,
+        word => unit_of(word).ok_or("not a delay")?,
     };
-    let (ns, _) = decimal(text, unit).ok_or("no delay")?;
+    let (ns, _) = decimal(text, unit).ok_or("not a delay")?;
     // A larger number without a unit is an instant.
     if column.unit.is_none() && ns > DAY {
         return Err("a delay of more than a day");

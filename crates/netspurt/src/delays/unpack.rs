@@ -43,7 +43,7 @@ pub(super) fn unpack(bytes: &[u8], octets_max: u64) -> Result<Option<Vec<u8>>, R
 /// Returns the error for a text or for contents that are longer than the limit.
 pub(super) fn too_long(content: &str, octets_max: u64, fix: &str) -> RecordingError {
     RecordingError::new(
-        format!("{content} more than {octets_max} octets, the most that netspurt reads of it"),
+        format!("{content} more than {octets_max} octets, and netspurt reads no more than that"),
         fix,
     )
 }

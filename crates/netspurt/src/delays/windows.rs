@@ -344,7 +344,7 @@ impl WindowsRun {
 }
 
 /// Whether a line may continue the statistics.
-fn goes_on(line: &str) -> bool {
+fn continues_statistics(line: &str) -> bool {
     let text = line.trim();
     let count = equals(text).count() == 1 && text.contains('%');
     count || text.ends_with("),") && !text.contains('(') && text.split(' ').count() == 1
@@ -391,7 +391,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                 run.title = Some((number, line.to_owned()));
             }
             // The statistics continue: `Persi = 1 (50% persi),`, or `perda),` after `(50% de`.
-            WindowsLine::Unknown if run.statistics.is_some() && !run.titled && goes_on(line) => {}
+            WindowsLine::Unknown
+                if run.statistics.is_some() && !run.titled && continues_statistics(line) => {}
             WindowsLine::Broken => {
                 let why = "the line ends within the reply";
                 reading.malformed.push(Malformed::new(number, line, why));

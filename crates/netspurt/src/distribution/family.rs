@@ -88,7 +88,7 @@ impl Distribution {
         }
         let within = least..=DistributionUnit::MOST;
         if let Some(value) = values.iter().find(|value| !within.contains(*value)) {
-            let message = format!("`{value}` is none of the {} that can be drawn", unit.what());
+            let message = format!("`{value}` is not among the {} that can be drawn", unit.what());
             let fix = format!("give values from {least} to {}", DistributionUnit::MOST);
             return refuse(&value.to_string(), &message, fix);
         }

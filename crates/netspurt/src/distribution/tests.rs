@@ -188,11 +188,11 @@ fn empirical_values_are_drawn_equally_often() {
         (vec![], "empirical: there are no values: give at least one"),
         (
             vec![3.0, f64::NAN],
-            "empirical: `NaN` is none of the sizes that can be drawn: give values from 1 to 9000000000000000",
+            "empirical: `NaN` is not among the sizes that can be drawn: give values from 1 to 9000000000000000",
         ),
         (
             vec![0.0],
-            "empirical: `0` is none of the sizes that can be drawn: give values from 1 to 9000000000000000",
+            "empirical: `0` is not among the sizes that can be drawn: give values from 1 to 9000000000000000",
         ),
     ] {
         assert_eq!(Distribution::empirical(values, Octets).unwrap_err().to_string(), message);

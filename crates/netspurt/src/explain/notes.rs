@@ -107,8 +107,8 @@ impl CaptureNotes {
         }
         if self.untimed > 0 {
             lines.push(format!(
-                "no time of their own, or one beyond 64 bits of nanoseconds: {}, each of which \
-                 counts with the time of the packet before it",
+                "{} without a time, or with a time that 64 bits of nanoseconds cannot hold; each \
+                 gets the time of the packet before it",
                 counted(self.untimed)
             ));
         }
@@ -117,26 +117,26 @@ impl CaptureNotes {
         }
         if self.back > 0 {
             lines.push(format!(
-                "times up to {} ms before that of the packet in front: {}; times across these are \
-                 not measured",
-                self.back_ns_max as f64 / 1e6,
-                counted(self.back)
+                "{} with a time up to {} ms earlier than the time of the packet before; round \
+                 trips across such a step are not measured",
+                counted(self.back),
+                self.back_ns_max as f64 / 1e6
             ));
         }
         if self.disorder.packets > 1 && self.disorder.packets >= self.tcp / Self::SHARE_LATE {
             lines.push(format!(
-                "the capture is out of order, as after several queues or captures that were joined: \
-                 {} came up to {:.3} ms after packets that passed later; they count in the order in \
-                 which they passed",
+                "the capture is out of order, as if packets came through several queues or \
+                 captures were joined: {} came up to {:.3} ms after packets that passed later; \
+                 they count in the order in which they passed",
                 counted(self.disorder.packets),
                 self.disorder.late_max.as_nanos() as f64 / 1e6
             ));
         }
         if self.copies > 0 && self.copies >= self.tcp / Self::SHARE_OF_COPIES {
             lines.push(format!(
-                "the capture holds packets at several points: {} of {} are copies of earlier ones, \
-                 up to {:.3} ms later, and count once; explain what was captured at one point alone, \
-                 as causes beside the sender are surer",
+                "the capture has packets from several points of the path: {} of {} are copies of \
+                 earlier packets, up to {:.3} ms later; each packet counts once; explain a capture \
+                 from one point alone: causes beside the sender are more certain",
                 counted(self.copies),
                 self.tcp,
                 self.copies_ns_max as f64 / 1e6

@@ -325,7 +325,7 @@ mod statistics {
 
     /// A closed connection is packed into octets after a second, and unpacked for a late packet.
     #[test]
-    fn what_rests_is_what_it_was() {
+    fn statistics_of_a_resting_connection_are_unpacked_unchanged() {
         let fin = |segment| Segment { flags: FIN_ACK, ..segment };
         let mut segments = shake([Some(1), Some(2)]).to_vec();
         segments.extend([

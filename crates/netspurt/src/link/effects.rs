@@ -233,7 +233,7 @@ pub(super) struct Fate {
 
 impl Effects {
     /// Sets the message lengths of flows, for effects that select packets by number.
-    pub fn know_messages(&mut self, messages: &Messages) {
+    pub fn set_message_lengths(&mut self, messages: &Messages) {
         let Self { loss_at_entry, loss, duplicate, reorder, long: _ } = self;
         let spans = [duplicate, reorder].into_iter().flatten().map(|(pick, _)| pick);
         for pick in loss_at_entry.iter_mut().chain(loss).chain(spans) {

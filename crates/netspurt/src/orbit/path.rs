@@ -50,11 +50,12 @@ impl OrbitPath {
     /// itself, a number is out of its range, or the margin reaches a relay.
     pub fn new(stations: Vec<Station>, margin_km: f64) -> Result<Self, OrbitError> {
         if stations.len() < 2 {
-            return Err(OrbitError::new("a path needs two stations", "as a site and a satellite"));
+            let fix = "write two or more stations, such as a site and a satellite";
+            return Err(OrbitError::new("a path needs two stations", fix));
         }
         if !(0.0..=1000.0).contains(&margin_km) {
             let message = format!("the atmosphere's height of {margin_km} km is out of range");
-            return Err(OrbitError::new(message, "from 0 to 1000 km"));
+            return Err(OrbitError::new(message, "write a height from 0 to 1000 km"));
         }
         if stations.windows(2).any(|leg| leg[0].is_ground() && leg[1].is_ground()) {
             let fix = "put a relay or a satellite between them";

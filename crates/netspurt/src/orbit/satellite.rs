@@ -81,7 +81,8 @@ impl Satellite {
         position.ok_or_else(|| {
             let (name, epoch) = (&self.elements.name, self.elements.epoch);
             let message = format!("{name} has decayed by {at}, by its elements of {epoch}");
-            OrbitError::new(message, "end the span earlier, or take elements nearer to it")
+            let fix = "end the span earlier, or use elements whose epoch is nearer to its end";
+            OrbitError::new(message, fix)
         })
     }
 
@@ -111,7 +112,8 @@ impl Satellite {
             // With an error of a quarter of the orbit, a satellite may be on the other side of the
             // Earth.
             let lost = days * KM_A_DAY[1] > around / 4.0;
-            let end = "; take elements nearer to it: passes may be at quite other times";
+            let end = "; passes may be at quite different times: use elements whose epoch is \
+                       nearer to the span";
             notes.push(format!(
                 "{name}: the span reaches {days:.1} days from the epoch {epoch} of its elements; \
                  errors in low orbits grow by 1 to 3 km a day, here to {:.0} to {:.0} km{}",

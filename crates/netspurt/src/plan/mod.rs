@@ -56,7 +56,7 @@ pub struct Plan {
     pub populations: Vec<Arc<PlannedPopulation>>,
     /// The tasks of the connections of a population that uses the kernel's TCP, by start time;
     /// `None` without such a population.
-    pub visits: Option<Vec<Task>>,
+    pub kernel_tasks: Option<Vec<Task>>,
     /// Whether links may fragment packets.
     pub fragments: bool,
     /// How long hosts wait for the rest of a datagram.

@@ -65,7 +65,7 @@ pub struct Network {
     /// The tasks of the connections of a population that uses the kernel's TCP, by start time;
     /// `None` without such a population. The hosts of these connections are like the hosts of
     /// programs.
-    pub visits: Option<Vec<Task>>,
+    pub kernel_tasks: Option<Vec<Task>>,
     /// Whether each connection of a population has a row in the tables.
     pub connections: bool,
     /// How long hosts wait for the rest of a datagram.
@@ -94,7 +94,7 @@ impl Network {
             routes: plan.routes,
             links: plan.links.into_iter().map(|link| link.config).collect(),
             ends: (0..).zip(&plan.flows).flat_map(|(i, flow)| live_ends(FlowId(i), flow)).collect(),
-            visits: plan.visits,
+            kernel_tasks: plan.kernel_tasks,
             connections: plan.connections,
             reassembly: plan.reassembly,
             spied: plan.spied,

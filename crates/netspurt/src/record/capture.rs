@@ -148,14 +148,17 @@ pub fn write_capture<W: Write>(
     Ok(file.finish()?)
 }
 
-fn comment(charged: usize, written: usize, blocks: usize) -> Option<String> {
-    let counts = if blocks > 0 {
-        format!(", as ns-2 counts {blocks} SACK block(s); with a valid TCP option it has {written}")
+fn comment(counted: usize, written: usize, blocks: usize) -> Option<String> {
+    let why = if blocks > 0 {
+        format!(", as ns-2 counts {blocks} SACK block(s); with a valid TCP option")
     } else {
-        format!("; with valid headers it has {written}")
+        "; with valid headers".to_owned()
     };
-    let tell = || format!("The links were charged {charged} octets for this packet{counts}.");
-    (charged != written).then(tell)
+    let tell = || {
+        let links = format!("The links counted {counted} octets for this packet");
+        format!("{links}{why} the packet has {written} octets.")
+    };
+    (counted != written).then(tell)
 }
 
 impl<'a> Rows<'a> {
@@ -180,7 +183,7 @@ impl<'a> Rows<'a> {
         })
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "the upper bits are no flags of ours")]
+    #[expect(clippy::cast_possible_truncation, reason = "netspurt uses only the lower eight bits")]
     fn flags(&self, row: usize) -> Flags {
         Flags(self.flags[row] as u8)
     }

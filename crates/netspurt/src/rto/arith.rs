@@ -24,7 +24,7 @@ pub struct Ratio {
 
 /// The error of a text that is not a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("write a ratio, as in `7/8` or `0.875`, of numbers below a thousand million")]
+#[error("write a ratio, as in `7/8` or `0.875`, of two numbers below 1000000000")]
 pub struct RatioError;
 
 /// The numerator of a ratio that is read from text is below this number, and the denominator is at

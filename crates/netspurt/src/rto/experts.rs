@@ -6,7 +6,9 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
-use super::keys::{Constant, Contradiction, Keys, above_zero, checked, ordered, part, some};
+use super::keys::{
+    Constant, Contradiction, Keys, above_zero, checked, count_above_zero, ordered, part,
+};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Experts`].
@@ -79,7 +81,7 @@ impl Keys for ExpertsConfig {
     }
 
     fn check(&self) -> Result<(), Contradiction> {
-        some("experts", self.experts)?;
+        count_above_zero("experts", self.experts)?;
         if self.experts > EXPERTS_MAX {
             let message = format!("{} is too many", self.experts);
             let fix = format!("write a number up to {EXPERTS_MAX}");

@@ -145,11 +145,15 @@ pub(super) fn above_zero(key: &'static str, span: Duration) -> Result<(), Contra
 }
 
 /// Checks that a number is above zero.
-pub(super) fn some(key: &'static str, number: u32) -> Result<(), Contradiction> {
+pub(super) fn count_above_zero(key: &'static str, number: u32) -> Result<(), Contradiction> {
     if number > 0 {
         return Ok(());
     }
-    Err(Contradiction { key, message: "it is zero".into(), fix: "write a number from 1".into() })
+    Err(Contradiction {
+        key,
+        message: "the value is zero".into(),
+        fix: "write a number from 1".into(),
+    })
 }
 
 /// Checks that the lower bound is not above the upper one.
@@ -209,7 +213,7 @@ impl Constant<'_> {
                 **deviations = match text {
                     "2" => Deviations::Two,
                     "4" => Deviations::Four,
-                    _ => return Err("write `2`, as in 1988, or `4`".into()),
+                    _ => return Err("write `2`, as in the paper of 1988, or `4`".into()),
                 }
             }
         }

@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
-use super::keys::{Constant, Contradiction, Keys, checked, ordered, part, some};
+use super::keys::{Constant, Contradiction, Keys, checked, count_above_zero, ordered, part};
 use super::mean::samples_in_flight;
 use super::{RtoEstimator, TimeoutKind};
 
@@ -53,7 +53,7 @@ impl Keys for PeakHopperConfig {
     }
 
     fn check(&self) -> Result<(), Contradiction> {
-        some("f", self.f)?;
+        count_above_zero("f", self.f)?;
         part("b_max", self.b_max)?;
         ordered(("min", self.min), ("max", self.max))
     }

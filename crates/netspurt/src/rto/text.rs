@@ -372,7 +372,7 @@ mod tests {
             ("fixed:rto=1s,rto=2s", "fixed: `rto` is given twice: leave one out"),
             (
                 "mills:g=-2",
-                "mills: `g` cannot be `-2`: write a ratio, as in `7/8` or `0.875`, of numbers below a thousand million",
+                "mills: `g` cannot be `-2`: write a ratio, as in `7/8` or `0.875`, of two numbers below 1000000000",
             ),
             ("mills:karn=yes", "mills: `karn` cannot be `yes`: write `true` or `false`"),
             (

@@ -22,7 +22,7 @@ pub(super) struct FlowEnd<E> {
     /// The number of entries of this end in the event queue, including stale ones.
     entries: u32,
     /// Whether the flow is removed when it is over.
-    pub(super) mortal: bool,
+    pub(super) is_removed_when_over: bool,
     /// The instant of the end's valid entry in the event queue; [`Time::NEVER`] without an entry.
     pub(super) entered: Time,
     /// The next wake-up of the host, and when that was scheduled.
@@ -36,7 +36,7 @@ impl<E> FlowEnd<E> {
     /// Makes an end of `flow` without an entry in the event queue. Frames of its host leave by the
     /// link `exit` for the node `peer_home`.
     fn new(
-        (flow, mortal): (FlowId, bool),
+        (flow, is_removed_when_over): (FlowId, bool),
         (host, home): (E, u32),
         (exit, peer_home): (Option<u32>, u32),
     ) -> Self {
@@ -47,7 +47,7 @@ impl<E> FlowEnd<E> {
             peer_home,
             exit,
             entries: 0,
-            mortal,
+            is_removed_when_over,
             entered: Time::NEVER,
             appointed: (Time::NEVER, Time::ZERO),
         }
@@ -89,7 +89,7 @@ impl<E> Ends<E> {
     /// node for another node.
     pub(super) fn admit(
         &mut self,
-        (flow, mortal): (FlowId, bool),
+        (flow, is_removed_when_over): (FlowId, bool),
         ends: FlowEnds<E>,
         exit: impl Fn(u32, u32) -> Option<u32>,
     ) -> [usize; 2] {
@@ -98,8 +98,8 @@ impl<E> Ends<E> {
         let [from, to] = ends.each_ref().map(|end| end.1);
         let [first, second] = ends;
         let ends = [
-            FlowEnd::new((flow, mortal), first, (exit(from, to), to)),
-            FlowEnd::new((flow, mortal), second, (exit(to, from), from)),
+            FlowEnd::new((flow, is_removed_when_over), first, (exit(from, to), to)),
+            FlowEnd::new((flow, is_removed_when_over), second, (exit(to, from), from)),
         ];
         if places[0] == self.ends.len() {
             self.ends.extend(ends);

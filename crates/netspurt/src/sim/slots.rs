@@ -40,7 +40,7 @@ impl FlowSlots {
         if self.slots.len() <= flow.index() {
             self.slots.resize(flow.index() + 1, NONE);
         }
-        debug_assert_eq!(self.slots[flow.index()], NONE, "{flow:?} has a slot");
+        debug_assert_eq!(self.slots[flow.index()], NONE, "{flow:?} already has a slot");
         self.slots[flow.index()] = slot;
         slot
     }

@@ -105,21 +105,21 @@ fn advance_returns_full_if_time_does_not_advance() {
 /// A population of flows. It has the instants of their starts, the last one first, and it records
 /// its calls.
 #[derive(Debug, Default)]
-struct Visitors {
+struct RecordedPopulation {
     waiting: Vec<(Time, FlowId, FlowEnds<Echo>)>,
     departed: Vec<(Time, FlowId)>,
     reached: Vec<(Time, FlowId)>,
     retired: Vec<FlowId>,
 }
 
-impl Visitors {
+impl RecordedPopulation {
     fn new(mut waiting: Vec<(Time, FlowId, FlowEnds<Echo>)>) -> Self {
         waiting.reverse();
         Self { waiting, ..Self::default() }
     }
 }
 
-impl Population<Segment, Echo> for Visitors {
+impl Population<Segment, Echo> for RecordedPopulation {
     fn next_start(&self) -> Time {
         self.waiting.last().map_or(Time::NEVER, |(start, ..)| *start)
     }
@@ -146,8 +146,9 @@ impl Population<Segment, Echo> for Visitors {
 #[test]
 fn a_flow_is_retired_when_no_frame_is_in_flight_and_neither_end_has_a_wake_up() {
     let (one, two) = (FlowId(0), FlowId(1));
-    let visitors = Visitors::new(vec![(at(0), one, ends(one, 3)), (at(5), two, ends(two, 1))]);
-    let mut world = world(Duration::from_millis(10), Vec::new(), visitors);
+    let population =
+        RecordedPopulation::new(vec![(at(0), one, ends(one, 3)), (at(5), two, ends(two, 1))]);
+    let mut world = world(Duration::from_millis(10), Vec::new(), population);
     assert_eq!(world.next_wakeup(), Some(at(0)));
     world.advance_to(at(15));
     assert_eq!(world.population().retired, [two]);
@@ -174,9 +175,12 @@ fn a_flow_is_retired_only_after_its_last_wake_up() {
     first[0].0.rests = vec![at(40)];
     let (two, second) = flow(1, 1);
     let (three, third) = flow(2, 1);
-    let visitors =
-        Visitors::new(vec![(at(0), one, first), (at(20), two, second), (at(45), three, third)]);
-    let mut world = world(Duration::from_millis(10), Vec::new(), visitors);
+    let population = RecordedPopulation::new(vec![
+        (at(0), one, first),
+        (at(20), two, second),
+        (at(45), three, third),
+    ]);
+    let mut world = world(Duration::from_millis(10), Vec::new(), population);
     world.advance_to(at(35));
     assert_eq!(world.population().retired, [two], "the first flow still has a wake-up");
     world.advance_to(at(100));
@@ -188,8 +192,9 @@ fn a_flow_is_retired_only_after_its_last_wake_up() {
 #[test]
 fn a_flow_starts_before_the_other_events_of_its_instant() {
     let (one, two) = (FlowId(0), FlowId(1));
-    let visitors = Visitors::new(vec![(at(0), one, ends(one, 2)), (at(10), two, ends(two, 1))]);
-    let mut world = world(Duration::from_millis(10), Vec::new(), visitors);
+    let population =
+        RecordedPopulation::new(vec![(at(0), one, ends(one, 2)), (at(10), two, ends(two, 1))]);
+    let mut world = world(Duration::from_millis(10), Vec::new(), population);
     world.advance_to(at(10));
     // The first flow's frame also arrives at 10 ms, and its host sends it back.
     assert_eq!(world.population().departed, [(at(0), one), (at(10), two), (at(10), one)]);
@@ -198,16 +203,16 @@ fn a_flow_starts_before_the_other_events_of_its_instant() {
 /// Stopping the world does not change its events or its counts.
 #[test]
 fn flows_start_and_end_at_the_same_times_in_one_step_and_in_many() {
-    let visitors = || {
+    let population = || {
         let flows = (0..50_u32).map(|n| {
             let flow = FlowId(n);
             (at(u64::from(n) * 3), flow, ends(flow, n % 7 + 1))
         });
-        Visitors::new(flows.collect())
+        RecordedPopulation::new(flows.collect())
     };
-    let mut once = world(Duration::from_millis(10), Vec::new(), visitors());
+    let mut once = world(Duration::from_millis(10), Vec::new(), population());
     once.advance_to(at(400));
-    let mut often = world(Duration::from_millis(10), Vec::new(), visitors());
+    let mut often = world(Duration::from_millis(10), Vec::new(), population());
     for ms in 0..=400 {
         while often.advance_within(at(ms), 2) == Advance::Full {}
     }

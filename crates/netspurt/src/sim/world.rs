@@ -91,7 +91,7 @@ struct RoutedLink {
     leads_on: bool,
     /// The instant of the last arrival ahead of time, and when the first arrival at this instant
     /// was scheduled.
-    passed: (Time, Time),
+    early_arrival: (Time, Time),
 }
 
 /// The node at the end of a link.
@@ -142,7 +142,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
                     onwards: config.routes.onwards(node),
                 },
                 leads_on: false,
-                passed: (Time::NEVER, Time::NEVER),
+                early_arrival: (Time::NEVER, Time::NEVER),
             }
         };
         let routed_links: Vec<RoutedLink> = (0..).zip(config.links).map(routed).collect();
@@ -194,8 +194,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     /// both ends wait for a long time, packs their state.
     #[inline(always)]
     fn retire_if_over(&mut self, place: usize) {
-        let FlowEnd { flow, mortal, .. } = self.ends[place];
-        if mortal && self.transit.in_flight(flow) == 0 {
+        let FlowEnd { flow, is_removed_when_over, .. } = self.ends[place];
+        if is_removed_when_over && self.transit.in_flight(flow) == 0 {
             self.retire_or_rest(flow);
         }
     }
@@ -473,11 +473,11 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
                 if routed.link.is_clear() && self.feeders[next as usize] == Feeder::Link(number) {
                     // The frame arrives ahead of time. All arrivals at one instant count as one
                     // wake-up.
-                    if routed.passed.0 != at {
-                        routed.passed = (at, since);
+                    if routed.early_arrival.0 != at {
+                        routed.early_arrival = (at, since);
                         self.served += 1;
                     }
-                    when = Appointment { at, since, by: routed.passed };
+                    when = Appointment { at, since, by: routed.early_arrival };
                     number = next;
                     continue;
                 }

@@ -54,7 +54,7 @@ use super::transmit::SendCount;
 #[derive(Debug)]
 pub struct Connection {
     end: EndId,
-    flavour: Flavour,
+    kind: ConnectionKind,
     outbox: VecDeque<Segment>,
     /// When the segments in the outbox were put there.
     ready: Time,
@@ -78,12 +78,12 @@ pub struct ConnectionTotals {
 }
 
 #[derive(Debug)]
-enum Flavour {
+enum ConnectionKind {
     Ns(Box<NsPair>),
     Rfc(RfcEnd),
 }
 
-impl Flavour {
+impl ConnectionKind {
     /// The earliest instant at which a timer is due.
     fn next_deadline(&self) -> Time {
         match self {
@@ -113,11 +113,13 @@ struct NsPair {
 impl Connection {
     /// Makes the connection at `end` of its flow.
     pub fn new(end: EndId, config: &TcpConfig) -> Self {
-        let flavour = match config {
-            TcpConfig::Ns(config) => Flavour::Ns(Box::new(NsPair::new(config))),
-            TcpConfig::Rfc(config) => Flavour::Rfc(RfcEnd::Awake(Box::new(Tcb::new(config)))),
+        let kind = match config {
+            TcpConfig::Ns(config) => ConnectionKind::Ns(Box::new(NsPair::new(config))),
+            TcpConfig::Rfc(config) => {
+                ConnectionKind::Rfc(RfcEnd::Awake(Box::new(Tcb::new(config))))
+            }
         };
-        Self { end, flavour, outbox: VecDeque::new(), ready: Time::ZERO, due: Time::NEVER }
+        Self { end, kind, outbox: VecDeque::new(), ready: Time::ZERO, due: Time::NEVER }
     }
 
     /// Opens the connection actively (RFC 9293 §3.10.1).
@@ -127,7 +129,7 @@ impl Connection {
 
     /// Waits until a peer opens the connection.
     pub fn listen(&mut self) {
-        if let Flavour::Rfc(end) = &mut self.flavour {
+        if let ConnectionKind::Rfc(end) = &mut self.kind {
             end.awake().listen();
         }
     }
@@ -135,9 +137,9 @@ impl Connection {
     /// Accepts `octets` more octets to send. They are sent when cwnd and the peer's window allow
     /// it. Opens the connection if it is not open.
     pub fn write(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
-        self.step(now, events, |flavour, cx| match flavour {
-            Flavour::Ns(pair) => pair.sender.on_write(octets, cx),
-            Flavour::Rfc(end) => end.awake().write(&WrittenPart::whole(octets), cx),
+        self.step(now, events, |kind, cx| match kind {
+            ConnectionKind::Ns(pair) => pair.sender.on_write(octets, cx),
+            ConnectionKind::Rfc(end) => end.awake().write(&WrittenPart::whole(octets), cx),
         });
     }
 
@@ -149,7 +151,7 @@ impl Connection {
     /// Ends a record with the octets written so far. No segment has both octets of this record and
     /// later octets (Linux's MSG_EOR).
     pub fn end_record(&mut self) {
-        if let Flavour::Rfc(end) = &mut self.flavour {
+        if let ConnectionKind::Rfc(end) = &mut self.kind {
             end.awake().end_record();
         }
     }
@@ -162,7 +164,7 @@ impl Connection {
 
     /// Sets whether an application has accepted the connection. The default is yes.
     pub fn set_accepted(&mut self, accepted: bool) {
-        if let Flavour::Rfc(end) = &mut self.flavour {
+        if let ConnectionKind::Rfc(end) = &mut self.kind {
             control::set_accepted(end.awake(), accepted);
         }
     }
@@ -170,14 +172,14 @@ impl Connection {
     /// Sets the receive buffer to `octets` octets of memory, as an application does. The buffer
     /// then keeps this size. The call has no effect if the configuration does not count memory.
     pub fn set_receive_memory(&mut self, octets: u64) {
-        if let Flavour::Rfc(end) = &mut self.flavour {
+        if let ConnectionKind::Rfc(end) = &mut self.kind {
             control::set_receive_memory(end.awake(), octets);
         }
     }
 
     /// From now on, arrived data fills the receive window until [`read`](Self::read) is called.
     pub fn read_by_hand(&mut self) {
-        if let Flavour::Rfc(end) = &mut self.flavour {
+        if let ConnectionKind::Rfc(end) = &mut self.kind {
             end.awake().set_reads_at_once(false);
         }
     }
@@ -185,7 +187,7 @@ impl Connection {
     /// Starts to sample the rate of delivery, even if the congestion control algorithm does not
     /// need it.
     pub fn sample_delivery(&mut self) {
-        if let Flavour::Rfc(end) = &mut self.flavour {
+        if let ConnectionKind::Rfc(end) = &mut self.kind {
             control::sample_delivery(end.awake());
         }
     }
@@ -216,15 +218,15 @@ impl Connection {
     /// Changes switches of an open connection. Switches that are only read when a connection is
     /// made have no effect.
     pub fn adjust(&mut self, now: Time, change: impl FnOnce(&mut RfcConfig)) {
-        if let Flavour::Rfc(end) = &mut self.flavour {
+        if let ConnectionKind::Rfc(end) = &mut self.kind {
             control::adjust(end.awake(), change);
         }
-        (self.ready, self.due) = (now.max(self.ready), self.flavour.next_deadline());
+        (self.ready, self.due) = (now.max(self.ready), self.kind.next_deadline());
     }
 
     /// Continues with another congestion control algorithm, from the present window.
     pub fn set_congestion(&mut self, config: &CongestionConfig) {
-        if let Flavour::Rfc(end) = &mut self.flavour {
+        if let ConnectionKind::Rfc(end) = &mut self.kind {
             control::set_congestion(end.awake(), config);
         }
     }
@@ -232,9 +234,9 @@ impl Connection {
     /// Returns the initial sequence number of a new connection if `segment` may open one in place
     /// of this connection, which is in TIME-WAIT (RFC 9293 §3.6.1, RFC 6191 §2).
     pub fn successor(&self, segment: &Segment) -> Option<u32> {
-        match &self.flavour {
-            Flavour::Ns(_) => None,
-            Flavour::Rfc(end) => end.view(|tcb| control::successor(tcb, segment)),
+        match &self.kind {
+            ConnectionKind::Ns(_) => None,
+            ConnectionKind::Rfc(end) => end.view(|tcb| control::successor(tcb, segment)),
         }
     }
 
@@ -250,21 +252,21 @@ impl Connection {
     }
 
     fn fail(&mut self, now: Time, failure: Failure) {
-        if let Flavour::Rfc(end) = &mut self.flavour {
+        if let ConnectionKind::Rfc(end) = &mut self.kind {
             end.awake().fail(failure);
         }
-        (self.ready, self.due) = (now, self.flavour.next_deadline());
+        (self.ready, self.due) = (now, self.kind.next_deadline());
     }
 
     /// Sends a held ACK if its hold (the wait of a delayed ACK) ends just before an arrival at
     /// `now` that was scheduled at `since`; see [`Host::act_before`](crate::stage::Host::act_before).
     #[inline]
     pub fn act_before(&mut self, now: Time, since: Time, events: &mut Events<Segment>) {
-        if let Flavour::Ns(pair) = &self.flavour
+        if let ConnectionKind::Ns(pair) = &self.kind
             && pair.receiver.ends_before(now, since)
         {
-            self.step(now, events, |flavour, cx| {
-                if let Flavour::Ns(pair) = flavour {
+            self.step(now, events, |kind, cx| {
+                if let ConnectionKind::Ns(pair) = kind {
                     pair.end_hold(cx);
                 }
             });
@@ -297,9 +299,9 @@ impl Connection {
 
     /// The state of RFC 9293 §3.3.2. A connection of ns-2's kind is always established.
     pub fn state(&self) -> TcpState {
-        match &self.flavour {
-            Flavour::Ns(_) => TcpState::Established,
-            Flavour::Rfc(end) => end.view(|tcb| tcb.life().state()),
+        match &self.kind {
+            ConnectionKind::Ns(_) => TcpState::Established,
+            ConnectionKind::Rfc(end) => end.view(|tcb| tcb.life().state()),
         }
     }
 
@@ -307,99 +309,101 @@ impl Connection {
     /// need not be woken at the end of TIME-WAIT, because it treats any later segment as a closed
     /// connection does.
     pub fn only_in_time_wait(&self) -> bool {
-        match &self.flavour {
-            Flavour::Ns(_) => false,
-            Flavour::Rfc(end) => self.outbox.is_empty() && end.view(Tcb::only_in_time_wait),
+        match &self.kind {
+            ConnectionKind::Ns(_) => false,
+            ConnectionKind::Rfc(end) => self.outbox.is_empty() && end.view(Tcb::only_in_time_wait),
         }
     }
 
     /// The reason for which the connection failed; `None` if it has not failed.
     pub fn failure(&self) -> Option<Failure> {
-        match &self.flavour {
-            Flavour::Ns(_) => None,
-            Flavour::Rfc(end) => end.view(|tcb| tcb.life().failure()),
+        match &self.kind {
+            ConnectionKind::Ns(_) => None,
+            ConnectionKind::Rfc(end) => end.view(|tcb| tcb.life().failure()),
         }
     }
 
     /// The state of the connection; `None` for ns-2's kind.
     pub fn info(&self) -> Option<ConnectionInfo> {
-        match &self.flavour {
-            Flavour::Ns(_) => None,
-            Flavour::Rfc(end) => Some(end.view(Tcb::info)),
+        match &self.kind {
+            ConnectionKind::Ns(_) => None,
+            ConnectionKind::Rfc(end) => Some(end.view(Tcb::info)),
         }
     }
 
     /// Whether the peer has closed, and all octets that it sent were delivered.
     #[inline]
     pub fn peer_closed(&self) -> bool {
-        match &self.flavour {
-            Flavour::Ns(_) => false,
-            Flavour::Rfc(end) => end.view(|tcb| tcb.receiver().is_closed()),
+        match &self.kind {
+            ConnectionKind::Ns(_) => false,
+            ConnectionKind::Rfc(end) => end.view(|tcb| tcb.receiver().is_closed()),
         }
     }
 
     /// Whether a segment is accepted: it lies in the window and is not an old duplicate. A segment
     /// that comes before the connection is open is always accepted.
     pub fn accepts(&self, segment: &Segment, now: Time) -> bool {
-        match &self.flavour {
-            Flavour::Ns(_) => true,
-            Flavour::Rfc(end) => end.view(|tcb| control::accepts(tcb, segment, now)),
+        match &self.kind {
+            ConnectionKind::Ns(_) => true,
+            ConnectionKind::Rfc(end) => end.view(|tcb| control::accepts(tcb, segment, now)),
         }
     }
 
     /// Whether a segment ends beyond the octets that have arrived in order.
     pub fn expects(&self, segment: &Segment) -> bool {
-        match &self.flavour {
-            Flavour::Ns(_) => false,
-            Flavour::Rfc(end) => end.view(|tcb| tcb.receiver().expects(segment)),
+        match &self.kind {
+            ConnectionKind::Ns(_) => false,
+            ConnectionKind::Rfc(end) => end.view(|tcb| tcb.receiver().expects(segment)),
         }
     }
 
     /// Whether the octet with the number `seq` on the wire is outstanding, or is the next octet to
     /// be sent.
     pub fn has_out(&self, seq: u32) -> bool {
-        match &self.flavour {
-            Flavour::Ns(_) => false,
-            Flavour::Rfc(end) => end.view(|tcb| tcb.sender().window.has_out(seq)),
+        match &self.kind {
+            ConnectionKind::Ns(_) => false,
+            ConnectionKind::Rfc(end) => end.view(|tcb| tcb.sender().window.has_out(seq)),
         }
     }
 
     /// The number of octets that were written before the octet with the number `seq` on the wire.
     pub fn written_before(&self, seq: u32) -> u64 {
-        match &self.flavour {
-            Flavour::Ns(_) => 0,
-            Flavour::Rfc(end) => end.view(|tcb| tcb.sender().window.octet(seq).saturating_sub(1)),
+        match &self.kind {
+            ConnectionKind::Ns(_) => 0,
+            ConnectionKind::Rfc(end) => {
+                end.view(|tcb| tcb.sender().window.octet(seq).saturating_sub(1))
+            }
         }
     }
 
     /// Octets that arrived in order and were not read.
     pub fn unread(&self) -> u64 {
-        match &self.flavour {
-            Flavour::Ns(_) => 0,
-            Flavour::Rfc(end) => end.view(|tcb| tcb.receiver().unread()),
+        match &self.kind {
+            ConnectionKind::Ns(_) => 0,
+            ConnectionKind::Rfc(end) => end.view(|tcb| tcb.receiver().unread()),
         }
     }
 
     /// Octets written and not yet acknowledged.
     #[inline]
     pub fn unacknowledged(&self) -> u64 {
-        match &self.flavour {
-            Flavour::Ns(pair) => pair.sender.tx.unacknowledged(),
-            Flavour::Rfc(end) => end.view(|tcb| tcb.sender().window.unacknowledged()),
+        match &self.kind {
+            ConnectionKind::Ns(pair) => pair.sender.tx.unacknowledged(),
+            ConnectionKind::Rfc(end) => end.view(|tcb| tcb.sender().window.unacknowledged()),
         }
     }
 
     /// The results so far.
     pub fn totals(&self) -> ConnectionTotals {
-        match &self.flavour {
-            Flavour::Ns(pair) => ConnectionTotals {
+        match &self.kind {
+            ConnectionKind::Ns(pair) => ConnectionTotals {
                 acked_bytes: pair.sender.tx.acknowledged(),
                 sent: pair.sender.tx.count,
                 times: None,
                 received: pair.receiver.count,
                 failure: None,
             },
-            Flavour::Rfc(end) => end.view(|tcb| ConnectionTotals {
+            ConnectionKind::Rfc(end) => end.view(|tcb| ConnectionTotals {
                 acked_bytes: tcb.sender().window.acknowledged(),
                 sent: tcb.sender().count,
                 times: Some(tcb.sender().times()),
@@ -411,9 +415,9 @@ impl Connection {
 
     /// The counts of the receiving half.
     pub fn received(&self) -> ReceiveCount {
-        match &self.flavour {
-            Flavour::Ns(pair) => pair.receiver.count,
-            Flavour::Rfc(end) => end.view(|tcb| tcb.receiver().count),
+        match &self.kind {
+            ConnectionKind::Ns(pair) => pair.receiver.count,
+            ConnectionKind::Rfc(end) => end.view(|tcb| tcb.receiver().count),
         }
     }
 
@@ -422,7 +426,7 @@ impl Connection {
     pub fn rest(&mut self) {
         if self.outbox.is_empty() {
             self.outbox = VecDeque::new();
-            if let Flavour::Rfc(end) = &mut self.flavour {
+            if let ConnectionKind::Rfc(end) = &mut self.kind {
                 end.rest();
             }
         }
@@ -431,10 +435,10 @@ impl Connection {
     /// Performs the action that is due at the next deadline.
     #[inline(never)]
     fn meet_deadline(&mut self, events: &mut Events<Segment>) {
-        let at = self.flavour.time_of(self.due);
-        self.step(at, events, |flavour, cx| match flavour {
-            Flavour::Ns(pair) => pair.on_deadline(cx),
-            Flavour::Rfc(end) => end.awake().on_deadline(cx),
+        let at = self.kind.time_of(self.due);
+        self.step(at, events, |kind, cx| match kind {
+            ConnectionKind::Ns(pair) => pair.on_deadline(cx),
+            ConnectionKind::Rfc(end) => end.awake().on_deadline(cx),
         });
     }
 
@@ -443,12 +447,12 @@ impl Connection {
         &mut self,
         now: Time,
         events: &mut Events<Segment>,
-        act: impl FnOnce(&mut Flavour, &mut Context<'_>),
+        act: impl FnOnce(&mut ConnectionKind, &mut Context<'_>),
     ) {
         self.ready = now;
         let mut cx = Context { now, end: self.end, events, outbox: &mut self.outbox };
-        act(&mut self.flavour, &mut cx);
-        self.due = self.flavour.next_deadline();
+        act(&mut self.kind, &mut cx);
+        self.due = self.kind.next_deadline();
     }
 
     /// Runs one step of an action that ns-2's kind does not have.
@@ -458,8 +462,8 @@ impl Connection {
         events: &mut Events<Segment>,
         act: impl FnOnce(&mut Tcb, &mut Context<'_>),
     ) {
-        self.step(now, events, |flavour, cx| {
-            if let Flavour::Rfc(end) = flavour {
+        self.step(now, events, |kind, cx| {
+            if let ConnectionKind::Rfc(end) = kind {
                 act(end.awake(), cx);
             }
         });
@@ -470,7 +474,7 @@ impl Connection {
 impl Connection {
     /// Wakes the connection without another effect.
     pub(super) fn wake(&mut self) {
-        if let Flavour::Rfc(end) = &mut self.flavour {
+        if let ConnectionKind::Rfc(end) = &mut self.kind {
             end.awake();
         }
     }
@@ -532,9 +536,9 @@ impl NsPair {
 impl Stage<Segment> for Connection {
     #[inline(always)]
     fn push(&mut self, now: Time, _port: Port, segment: Segment, events: &mut Events<Segment>) {
-        self.step(now, events, |flavour, cx| match flavour {
-            Flavour::Ns(pair) => pair.on_segment(&segment, cx),
-            Flavour::Rfc(end) => merged::on_segment(end.awake(), &segment, cx),
+        self.step(now, events, |kind, cx| match kind {
+            ConnectionKind::Ns(pair) => pair.on_segment(&segment, cx),
+            ConnectionKind::Rfc(end) => merged::on_segment(end.awake(), &segment, cx),
         });
     }
 

@@ -27,7 +27,7 @@ packed_value!(CwndState { cwnd_bytes, ssthresh_bytes, flight_bytes, dupacks, in_
 
 impl CwndReport {
     /// Reports the state if it changed.
-    pub(super) fn tell(&mut self, state: CwndState, cx: &mut Context<'_>) {
+    pub(super) fn report(&mut self, state: CwndState, cx: &mut Context<'_>) {
         if self.last != Some(state) {
             self.last = Some(state);
             cx.events.report(cx.now, What::Cwnd { end: cx.end, state });

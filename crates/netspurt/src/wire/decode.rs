@@ -51,7 +51,7 @@ pub enum Fault {
     NotTcp(u8),
     /// An IPv6 routing header has segments left, and is of an unknown kind. The last destination,
     /// which the checksum uses (RFC 8200 §8.1), therefore cannot be found.
-    #[error("a routing header with stops ahead")]
+    #[error("an IPv6 routing header of an unknown kind has segments left")]
     Routed,
 }
 

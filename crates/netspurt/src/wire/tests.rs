@@ -245,7 +245,7 @@ proptest! {
     }
 
     #[test]
-    fn a_packet_cut_anywhere_is_refused_and_a_captured_one_in_its_headers(
+    fn a_cut_packet_is_refused_unless_it_was_captured_and_its_headers_are_whole(
         segment in segments(), six: bool
     ) {
         let bytes = bytes_of(&packet(if six { IPV6 } else { IPV4 }, segment));
@@ -623,7 +623,7 @@ fn encoding_a_packet_with_addresses_of_two_families_panics() {
 
 #[test]
 #[should_panic(expected = "length")]
-fn a_payload_has_the_length_in_its_segment() {
+fn encoding_a_payload_of_another_length_panics() {
     let payload = Some(&[1, 2][..]);
     bytes_of(&Packet { payload, ..packet(IPV4, Segment { len: 3, ..Segment::default() }) });
 }

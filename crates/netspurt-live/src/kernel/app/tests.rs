@@ -153,7 +153,7 @@ fn an_application_waits_for_its_start_and_reports_why_it_failed() {
 #[test]
 fn requests_follow_replies_after_the_think_time_and_the_last_reply_closes() {
     let (mut source, mut peer) = source(requests(0));
-    source.asking.as_mut().unwrap().begin(ms(5));
+    source.requests.as_mut().unwrap().begin(ms(5));
     source.step(ms(20), &mut [0; ROOM]);
     assert_eq!(arrived(&mut peer), content::octets(0, 30));
     assert_eq!(source.stage, AppStage::Reads);

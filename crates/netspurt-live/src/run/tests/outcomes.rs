@@ -103,7 +103,7 @@ fn outcome(late: Duration) -> (Outcome, Watcher) {
         captured: Capturing::default(),
         first: false,
         programs: None,
-        visits: None,
+        kernel_tasks: None,
         wiring: Wiring::default(),
     };
     (outcome, watcher)

@@ -47,24 +47,26 @@ impl TcpSpec {
 
 /// What a key of the table `tcp`, or of a table in `tcp`, refers to.
 #[derive(Clone, Copy)]
-enum Lead {
+enum KeyTarget {
     Switch(usize, &'static Switch),
     Table(&'static str),
 }
 
 /// The keys in a table of `tcp`, or in `tcp` itself, and what they refer to.
-fn leads(table: Option<&str>) -> Vec<(&'static str, Lead)> {
-    let mut leads: Vec<(&'static str, Lead)> = Vec::new();
+fn key_targets(table: Option<&str>) -> Vec<(&'static str, KeyTarget)> {
+    let mut targets: Vec<(&'static str, KeyTarget)> = Vec::new();
     for (place, switch) in all().enumerate() {
         match switch.place() {
-            (above, key) if above == table => leads.push((key, Lead::Switch(place, switch))),
-            (Some(above), _) if table.is_none() && !leads.iter().any(|(key, _)| *key == above) => {
-                leads.push((above, Lead::Table(above)));
+            (above, key) if above == table => targets.push((key, KeyTarget::Switch(place, switch))),
+            (Some(above), _)
+                if table.is_none() && !targets.iter().any(|(key, _)| *key == above) =>
+            {
+                targets.push((above, KeyTarget::Table(above)));
             }
             _ => {}
         }
     }
-    leads
+    targets
 }
 
 /// Reads a table of `tcp`, or `tcp` itself, into a spec.
@@ -89,14 +91,14 @@ impl<'de> Visitor<'de> for Level<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let leads = leads(self.table);
-        let keys: Vec<&'static str> = leads.iter().map(|(key, _)| *key).collect();
+        let targets = key_targets(self.table);
+        let keys: Vec<&'static str> = targets.iter().map(|(key, _)| *key).collect();
         while let Some(at) = map.next_key_seed(KnownKey(&keys))? {
-            match leads[at].1 {
-                Lead::Switch(place, switch) => {
+            match targets[at].1 {
+                KeyTarget::Switch(place, switch) => {
                     self.spec.0.insert(place, map.next_value_seed(&switch.kind)?);
                 }
-                Lead::Table(table) => {
+                KeyTarget::Table(table) => {
                     map.next_value_seed(Level { spec: &mut *self.spec, table: Some(table) })?;
                 }
             }
@@ -128,14 +130,14 @@ impl Shown<'_> {
 impl Serialize for Shown<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for (key, lead) in leads(self.table) {
-            match lead {
-                Lead::Switch(place, switch) => {
+        for (key, target) in key_targets(self.table) {
+            match target {
+                KeyTarget::Switch(place, switch) => {
                     if let Some(value) = self.spec.0.get(&place) {
                         map.serialize_entry(key, &Written(&switch.kind, value))?;
                     }
                 }
-                Lead::Table(table) => {
+                KeyTarget::Table(table) => {
                     let shown = Shown { spec: self.spec, table: Some(table) };
                     if shown.has_any() {
                         map.serialize_entry(key, &shown)?;
@@ -168,9 +170,9 @@ impl JsonSchema for TcpSpec {
 
 fn table_schema(table: Option<&str>, generator: &mut SchemaGenerator) -> Schema {
     let mut properties = serde_json::Map::new();
-    for (key, lead) in leads(table) {
-        let schema = match lead {
-            Lead::Switch(_, switch) => {
+    for (key, target) in key_targets(table) {
+        let schema = match target {
+            KeyTarget::Switch(_, switch) => {
                 let mut schema = switch.kind.schema(generator);
                 // A reference to another schema is wrapped. Otherwise the description of the switch
                 // would replace the description of that schema.
@@ -180,7 +182,7 @@ fn table_schema(table: Option<&str>, generator: &mut SchemaGenerator) -> Schema 
                 schema.insert("description".to_owned(), switch.doc.into());
                 schema
             }
-            Lead::Table(table) => table_schema(Some(table), generator),
+            KeyTarget::Table(table) => table_schema(Some(table), generator),
         };
         properties.insert(key.to_owned(), schema.to_value());
     }

@@ -2,10 +2,10 @@
 
 mod foreign;
 mod kernel;
+mod mistakes;
 mod moves;
 mod populations;
 mod requests;
-mod slips;
 mod slots;
 mod sweeps;
 mod switches;
@@ -27,7 +27,7 @@ send = "20 segments"
 tcp  = { recovery = "reno" }
 "#;
 
-fn slip(from: &str, to: &str) -> ScenarioError {
+fn error_of(from: &str, to: &str) -> ScenarioError {
     assert!(CHAIN.contains(from), "{from}");
     Scenario::parse("x.toml", &CHAIN.replace(from, to)).expect_err(to)
 }

@@ -4,11 +4,11 @@ use netspurt::units::Duration;
 
 use crate::scenario::FollowedEnd;
 
-use super::slips::Slip;
+use super::mistakes::MistakeCase;
 use super::*;
 
 /// Mistakes in opportunities, in losses that change with time, and in handovers.
-pub(super) const SLIPS: &[Slip] = &[
+pub(super) const MISTAKES: &[MistakeCase] = &[
     ["\"9600 bit/s\"", "{ opportunities = [] }", "a last instant above zero", "as in [\"1 ms\""],
     [
         "\"9600 bit/s\"",

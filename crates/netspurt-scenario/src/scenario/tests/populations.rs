@@ -313,10 +313,11 @@ fn a_population_of_the_kernel_has_the_same_connections_as_a_simulated_population
     assert_eq!(scenario.kernel_flow(), Some("web"));
     let network = scenario.network();
     assert_eq!(network.names.flows.len(), 1);
-    let visits = network.visits.unwrap();
-    let starts: Vec<i64> = visits.iter().map(|task| task.start().as_nanos() as i64).collect();
+    let kernel_tasks = network.kernel_tasks.unwrap();
+    let starts: Vec<i64> = kernel_tasks.iter().map(|task| task.start().as_nanos() as i64).collect();
     assert_eq!(starts, connections(&simulated, "opened_ns"));
-    let octets: Vec<i64> = visits.iter().map(|task| task.octets()[1].unwrap() as i64).collect();
+    let octets: Vec<i64> =
+        kernel_tasks.iter().map(|task| task.octets()[1].unwrap() as i64).collect();
     assert_eq!(octets, connections(&simulated, "reverse_bytes"));
     for (key, value, message) in [
         ("populations.web.arrivals", "poisson:rate=200/s", "at most 4000 connections"),

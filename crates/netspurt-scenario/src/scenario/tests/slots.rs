@@ -5,11 +5,11 @@ use toml::Value;
 use netspurt::record::Data;
 use netspurt::units::Duration;
 
-use super::slips::Slip;
+use super::mistakes::MistakeCase;
 use super::*;
 
 /// Mistakes in slots.
-pub(super) const SLIPS: &[Slip] = &[
+pub(super) const MISTAKES: &[MistakeCase] = &[
     [
         "\"3 packets\"",
         "\"3 packets\", slots = { period = \"0 s\" }",
@@ -58,7 +58,7 @@ fn path(slots: &str) -> String {
 
 /// The points of the link's delay in one direction: the instant and the delay, in milliseconds.
 fn delays(scenario: &Scenario) -> Vec<(f64, f64)> {
-    let table: toml::Table = scenario.moves("sky").unwrap().parse().unwrap();
+    let table: toml::Table = scenario.link_changes("sky").unwrap().parse().unwrap();
     let points = table["delay"][0]["timeline"].as_array().unwrap().clone();
     let millis = |value: &Value| {
         let span: Duration = value.as_str().unwrap().parse().unwrap();
@@ -107,7 +107,7 @@ fn a_link_with_slots_behaves_as_a_link_that_follows_the_file_made_from_the_slots
          gap = { probability = 0.5, dead = \"20 ms\" }, outages = { every = \"9 s\", dead = \"2 s\" } }",
     );
     let slots = Scenario::parse("x", &text).unwrap();
-    let file = slots.moves("sky").unwrap();
+    let file = slots.link_changes("sky").unwrap();
     assert!(file.lines().all(|line| line.len() < 60), "one point per line");
     let start = text.find("rate = ").unwrap();
     let end = text.find(" }\n[flows").unwrap();
@@ -127,9 +127,9 @@ fn a_link_with_slots_behaves_as_a_link_that_follows_the_file_made_from_the_slots
 #[test]
 fn only_links_with_changing_values_can_be_written_to_a_file() {
     let still = Scenario::parse("x", STARTING_POINT).unwrap();
-    let error = still.moves("modem").unwrap_err();
+    let error = still.link_changes("modem").unwrap_err();
     assert!(error.message.contains("its delay and rate do not change in a run"), "{error}");
-    let error = still.moves("mdoem").unwrap_err();
+    let error = still.link_changes("mdoem").unwrap_err();
     assert!(error.fix.contains("modem"), "{error}");
 }
 

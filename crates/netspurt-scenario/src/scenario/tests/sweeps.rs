@@ -217,7 +217,7 @@ fn listed_scenarios_with_the_same_labels_are_repeats_of_each_other() {
 }
 
 /// The text of `[sweep]`, the place of the error, and its message and fix.
-const SLIPS: &[[&str; 4]] = &[
+const MISTAKES: &[[&str; 4]] = &[
     [
         "over.r = { path = \"links.modme.rate\", values = [\"1 kbit/s\"] }",
         "sweep.over.r.path",
@@ -338,7 +338,7 @@ const SLIPS: &[[&str; 4]] = &[
 
 #[test]
 fn a_mistake_is_reported_with_its_place_and_the_fix() {
-    for [text, key, message, fix] in SLIPS {
+    for [text, key, message, fix] in MISTAKES {
         let error = sweep(text).expect_err(text);
         assert_eq!(error.key, *key, "{error}");
         assert!(error.message.contains(message), "{message}: {error}");

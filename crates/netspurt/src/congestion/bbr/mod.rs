@@ -254,7 +254,7 @@ impl Bbr {
     }
 
     /// The pacing rate for a bandwidth: `gain` times the bandwidth, less the margin.
-    fn share_of(&self, bandwidth: u64, gain: (u32, u32)) -> u64 {
+    fn pacing_rate_for(&self, bandwidth: u64, gain: (u32, u32)) -> u64 {
         let margin = (100 - self.config.pacing_margin_percent.min(99), 100);
         share(share(bandwidth, gain), margin)
     }
@@ -263,7 +263,7 @@ impl Bbr {
     /// Before the first round trip there is no pacing, even if an ACK shows a delivery rate: the
     /// rate of a single octet would delay the next octets for a minute.
     fn set_pacing_rate(&mut self, gain: (u32, u32), bandwidth: u64) {
-        let rate = self.share_of(bandwidth, gain);
+        let rate = self.pacing_rate_for(bandwidth, gain);
         if self.pacing_rate > 0 && (self.filled_pipe || rate > self.pacing_rate) {
             self.pacing_rate = rate;
         }
@@ -276,7 +276,7 @@ impl Bbr {
         if self.pacing_rate == 0 && rtt > 0 {
             let rate = u128::from(cwnd) * 8_000_000_000 / u128::from(rtt);
             let rate = u64::try_from(rate).unwrap_or(u64::MAX);
-            self.pacing_rate = self.share_of(rate, self.config.high_gain);
+            self.pacing_rate = self.pacing_rate_for(rate, self.config.high_gain);
         }
     }
 

@@ -383,7 +383,7 @@ fn recovery_conserves_packets_for_a_round_and_restores_the_window() {
         AckInfo { pipe: 6 * SMSS, in_recovery: true, ..round(&bbr, 910, 8_000_000) };
     same_round.rate.as_mut().unwrap().prior_delivered_bytes = bbr.model.delivered - 1;
     bbr.on_ack(&same_round, &mut window);
-    assert_eq!(window.cwnd, 8 * SMSS, "as much is sent as left the network");
+    assert_eq!(window.cwnd, 8 * SMSS, "the sender sends as many octets as have left the network");
     let next_round = AckInfo { pipe: 6 * SMSS, in_recovery: true, ..round(&bbr, 1000, 8_000_000) };
     bbr.on_ack(&next_round, &mut window);
     assert_eq!(window.cwnd, 9 * SMSS, "after a round the window grows again");

@@ -69,10 +69,10 @@ packed_value!(WholeState { w_max, stage, count, computed, credit, min_rtt, last_
 pub(in crate::congestion) struct WholeCubic {
     config: CubicConfig,
     slow_start: SlowStart,
-    memory: WholeState,
+    state: WholeState,
 }
 
-packed!(WholeCubic { slow_start, memory } keeps { config });
+packed!(WholeCubic { slow_start, state } keeps { config });
 
 /// The cube root as Linux approximates it (`cubic_root`): one step of Newton's method, with
 /// 341/1024 for a third. The start value follows from the leading bits. The error of the root is up
@@ -103,7 +103,7 @@ impl WholeCubic {
     /// Makes the algorithm for the start of a connection.
     pub(in crate::congestion) fn new(config: CubicConfig) -> Self {
         let slow_start = SlowStart::new(config.abc_limit_segs, config.slow_start_exit);
-        Self { config, slow_start, memory: WholeState::default() }
+        Self { config, slow_start, state: WholeState::default() }
     }
 
     /// The share of the window that a cut leaves, in 1024ths, rounded.
@@ -120,16 +120,16 @@ impl WholeCubic {
 
     /// Updates the minimum round trip. Round trips soon after the start of a stage are ignored.
     fn measure(&mut self, now: u64, rtt: Duration) {
-        let early = self.memory.stage.is_some_and(|stage| now - stage.began < REPAIR_JIFFIES);
+        let early = self.state.stage.is_some_and(|stage| now - stage.began < REPAIR_JIFFIES);
         if !early {
-            let min_rtt = self.memory.min_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt));
-            self.memory.min_rtt = Some(min_rtt);
+            let min_rtt = self.state.min_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt));
+            self.state.min_rtt = Some(min_rtt);
         }
     }
 
     /// Begins a stage with `acked` segments acknowledged and a window of `cwnd`.
     fn begin(&self, now: u64, cwnd: u64, acked: u64) -> WholeStage {
-        let gap = self.memory.w_max.saturating_sub(cwnd);
+        let gap = self.state.w_max.saturating_sub(cwnd);
         let cube = (u128::from(gap) << 40) / u128::from(self.steepness());
         let k = u64::try_from(cube).map_or_else(|_| cube_root(cube), rough_cube_root);
         WholeStage { began: now, k, plateau: cwnd + gap, reno: cwnd, acked }
@@ -138,7 +138,7 @@ impl WholeCubic {
     /// Returns the `count` of the curve: the number of acknowledged segments for which cwnd opens
     /// by one segment.
     fn count_by_curve(&self, stage: &WholeStage, now: u64, cwnd: u64) -> u64 {
-        let rtt = self.memory.min_rtt.unwrap_or_default().as_nanos().div_ceil(JIFFY.as_nanos());
+        let rtt = self.state.min_rtt.unwrap_or_default().as_nanos().div_ceil(JIFFY.as_nanos());
         let t = (now - stage.began + rtt) * JIFFY.as_nanos() * UNITS / 1_000_000_000;
         let off = u128::from(t.abs_diff(stage.k));
         let segs = (u128::from(self.steepness()) * off * off * off) >> 40;
@@ -150,7 +150,7 @@ impl WholeCubic {
         };
         let count = if target > cwnd { cwnd / (target - cwnd) } else { COUNT_BELOW * cwnd };
         match self.config.initial_segs_per_increase_max {
-            Some(most) if self.memory.w_max == 0 => count.min(most.into()),
+            Some(most) if self.state.w_max == 0 => count.min(most.into()),
             _ => count,
         }
     }
@@ -158,18 +158,18 @@ impl WholeCubic {
     /// Returns the `count` after an ACK of `acked` segments: the smaller of the curve's count and
     /// the count of Reno's window, but at least `COUNT_MIN`.
     fn count(&mut self, now: u64, cwnd: u64, acked: u64) -> u64 {
-        let began = self.memory.stage.is_none();
-        let mut stage = self.memory.stage.unwrap_or_else(|| self.begin(now, cwnd, 0));
+        let began = self.state.stage.is_none();
+        let mut stage = self.state.stage.unwrap_or_else(|| self.begin(now, cwnd, 0));
         stage.acked += acked;
         let fresh =
-            self.memory.computed.is_some_and(|(at, of)| of == cwnd && now - at <= COUNT_JIFFIES);
+            self.state.computed.is_some_and(|(at, of)| of == cwnd && now - at <= COUNT_JIFFIES);
         if fresh && !began {
-            self.memory.stage = Some(stage);
-            return self.memory.count;
+            self.state.stage = Some(stage);
+            return self.state.count;
         }
-        if began || self.memory.computed.is_none_or(|(at, _)| at != now) {
-            self.memory.computed = Some((now, cwnd));
-            self.memory.count = self.count_by_curve(&stage, now, cwnd);
+        if began || self.state.computed.is_none_or(|(at, _)| at != now) {
+            self.state.computed = Some((now, cwnd));
+            self.state.count = self.count_by_curve(&stage, now, cwnd);
         }
         let beta = self.beta().min(UNITS - 1);
         let step = (cwnd * (8 * (UNITS + beta) / 3 / (UNITS - beta)) / 8).max(1);
@@ -178,24 +178,24 @@ impl WholeCubic {
             stage.reno += 1;
         }
         if stage.reno > cwnd {
-            self.memory.count = self.memory.count.min(cwnd / (stage.reno - cwnd));
+            self.state.count = self.state.count.min(cwnd / (stage.reno - cwnd));
         }
-        self.memory.stage = Some(stage);
-        self.memory.count = self.memory.count.max(COUNT_MIN);
-        self.memory.count
+        self.state.stage = Some(stage);
+        self.state.count = self.state.count.max(COUNT_MIN);
+        self.state.count
     }
 
     /// Opens cwnd for `acked` acknowledged segments: by one segment for each `count` acknowledged
     /// segments (`tcp_cong_avoid_ai`).
     fn grow(&mut self, count: u64, acked: u64, smss: u64, window: &mut Window) {
-        if self.memory.credit >= count {
+        if self.state.credit >= count {
             // This credit was collected while `count` was larger.
-            self.memory.credit = 0;
+            self.state.credit = 0;
             window.cwnd += smss;
         }
-        self.memory.credit += acked;
-        window.cwnd += self.memory.credit / count * smss;
-        self.memory.credit %= count;
+        self.state.credit += acked;
+        window.cwnd += self.state.credit / count * smss;
+        self.state.credit %= count;
     }
 }
 
@@ -207,7 +207,7 @@ impl CongestionControl for WholeCubic {
         }
         let smss = ack.smss.max(1);
         let mut acked = ack.acked_bytes / smss;
-        self.memory.last_ack_jiffies = now;
+        self.state.last_ack_jiffies = now;
         if window.in_slow_start() {
             let before = window.cwnd;
             self.slow_start.on_ack(ack, window);
@@ -234,14 +234,14 @@ impl CongestionControl for WholeCubic {
         window: &Window,
     ) -> u64 {
         let cwnd = window.cwnd / smss.max(1);
-        let below = self.config.fast_convergence && cwnd < self.memory.w_max;
-        self.memory.w_max = if below { cwnd * (UNITS + self.beta()) / (2 * UNITS) } else { cwnd };
-        (self.memory.stage, self.memory.credit) = (None, 0);
+        let below = self.config.fast_convergence && cwnd < self.state.w_max;
+        self.state.w_max = if below { cwnd * (UNITS + self.beta()) / (2 * UNITS) } else { cwnd };
+        (self.state.stage, self.state.credit) = (None, 0);
         (cwnd * self.beta() / UNITS).max(2) * smss
     }
 
     fn on_timeout(&mut self, now: Time, nxt: u64) {
-        self.memory = WholeState::default();
+        self.state = WholeState::default();
         self.slow_start.on_timeout(now, nxt);
     }
 
@@ -249,9 +249,9 @@ impl CongestionControl for WholeCubic {
 
     fn on_idle_restart(&mut self, now: Time, idle: Duration) {
         let (now, idle) = (jiffies(now), idle.whole_units(JIFFY));
-        let Some(stage) = &mut self.memory.stage else { return };
+        let Some(stage) = &mut self.state.stage else { return };
         let idle =
-            if self.config.idle_from_sending { idle } else { now - self.memory.last_ack_jiffies };
+            if self.config.idle_from_sending { idle } else { now - self.state.last_ack_jiffies };
         stage.began = (stage.began + idle).min(now);
     }
 }
@@ -313,7 +313,7 @@ mod tests {
         cubic.on_round_trip(Time::ZERO, Duration::from_millis(124));
         cubic.on_ack(&ack(300, 1), &mut window);
         cubic.on_round_trip(Time::ZERO + Duration::from_millis(400), Duration::from_millis(90));
-        assert_eq!(cubic.memory.min_rtt, Some(Duration::from_millis(100)));
+        assert_eq!(cubic.state.min_rtt, Some(Duration::from_millis(100)));
     }
 
     /// Measured on Linux 6.18: cwnd was cut from 24 to 16 segments. 42 jiffies later cwnd was 17,

@@ -93,7 +93,8 @@ fn an_acknowledgment_is_a_sample_of_the_oldest_segment_unless_it_covers_a_retran
     assert!(delays.notes[0].contains("the oldest segment"));
     assert_eq!(
         delays.notes[1],
-        "segments sent again: 1; acknowledgments without a sample for that (Karn): 1"
+        "retransmitted segments: 1; acknowledgments that give no sample because they cover such a \
+         segment (Karn): 1"
     );
     assert_eq!(delays.name, "x: 10.0.0.1:80 to 10.0.0.2:80");
 }

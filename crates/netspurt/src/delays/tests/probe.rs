@@ -35,7 +35,7 @@ fn a_file_that_is_cut_off_is_read_up_to_the_cut_with_a_note() {
         assert_eq!(delays.sent(), [0, 0, 1, 2, 2, 3, 3, 3][lines], "{:?}", &complete[..cut]);
         let note = &delays.notes[0];
         let is_expected =
-            note.starts_with("cut off in the middle") || note.starts_with("no line of its");
+            note.starts_with("cut off in the middle") || note.starts_with("the last line is");
         assert!(is_expected || ends[6] <= cut, "{note}");
     }
 }
@@ -71,6 +71,9 @@ fn a_line_that_is_not_an_echo_probe_is_reported_with_its_number() {
     let reading = reading(&format!("{HEADER}{{\"echo_probe\":1}}\n{{\"x\":1}}\n{ROWS}{END}"));
     let malformed: Vec<_> =
         reading.malformed.iter().map(|one| (one.line, one.why.as_str())).collect();
-    assert_eq!(malformed, [(2, "neither `rtt_ns` nor `lost`"), (3, "no line of a probe's")]);
+    assert_eq!(
+        malformed,
+        [(2, "neither `rtt_ns` nor `lost`"), (3, "not a line of `netspurt probe`")]
+    );
     assert!(read("x", HEADER.as_bytes()).is_err(), "a header without rows holds no echo probe");
 }

@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_course_that_rests_is_what_it_was() {
+    fn a_packed_course_is_unpacked_unchanged() {
         let (course, mut octets) = (course(|ms| (ms, 30)), Vec::new());
         course.pack(&mut octets);
         let mut copy = Course::from(Time::ZERO, Duration::ZERO);

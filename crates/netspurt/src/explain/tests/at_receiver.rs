@@ -6,7 +6,7 @@ use super::super::{EndedDirection, Verdict};
 use super::causes::at_receiver;
 
 #[test]
-fn what_follows_a_timeout_at_the_receiver_goes_back_although_all_of_it_had_arrived() {
+fn at_the_receiver_segments_after_a_timeout_are_go_back_n_even_if_they_had_arrived() {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 10).ack(1000.01, 10_000);
     for n in 0..3 {

@@ -226,7 +226,7 @@ fn a_hole_repaired_a_while_after_the_last_sack_is_found_by_rack() {
 
 /// RFC 6298 §5.4, RFC 5681 §3.1: after a timeout all outstanding octets are sent again in order.
 #[test]
-fn silence_means_a_timeout_and_what_follows_in_order_goes_back() {
+fn a_segment_after_a_silence_is_a_timeout_and_the_next_segments_are_go_back_n() {
     let mut talk = Talk::opened(false, false);
     talk.flight(101.0, 0, 4).data(401.0, 0).data(1001.0, 0);
     talk.ack(1101.1, 1000).data(1101.2, 1000).data(1101.2, 2000);
@@ -308,7 +308,7 @@ fn a_wait_much_more_than_twice_the_first_follows_a_probe() {
 /// RFC 8985 §7.4.2: the acknowledgment of a probe does not show which copy arrived. So the sender
 /// sends no other probe until later octets are acknowledged.
 #[test]
-fn no_probe_follows_one_whose_outcome_is_open() {
+fn a_sender_sends_no_second_probe_while_the_outcome_of_the_first_is_open() {
     let mut talk = Talk::opened(true, false);
     talk.data(101.0, 0).data(401.0, 0).ack(501.0, 1000);
     talk.data(502.0, 1000).data(802.0, 1000).ack(902.0, 2000);
@@ -341,7 +341,7 @@ fn the_window_after_a_lone_segment_tells_a_probe_from_a_timeout() {
 
 /// A new segment that is sent after a silence may be a probe (RFC 8985 §7.3).
 #[test]
-fn a_timeout_behind_new_octets_does_not_tell_that_probes_are_off() {
+fn a_timeout_after_a_probe_with_new_octets_does_not_count_as_without_probe() {
     for (probed, count) in [(false, 1), (true, 0)] {
         let mut talk = Talk::opened(true, false);
         talk.flight(101.0, 0, 4);
@@ -393,7 +393,7 @@ fn a_flow_label_that_changes_tells_a_timeout_and_one_that_stays_a_probe() {
 
 /// At the receiver the changed flow label shows that a timeout sent the segment.
 #[test]
-fn behind_a_label_that_changes_the_rest_goes_back() {
+fn a_changed_flow_label_shows_a_timeout_at_the_receiver() {
     let mut talk = Talk { packets: Vec::new(), isn: 0, stamps: false, id: 100, labels: None };
     talk.handshake(true, 0.1, 100.0);
     // The first of five segments was lost before the capture.
@@ -407,7 +407,7 @@ fn behind_a_label_that_changes_the_rest_goes_back() {
 
 /// If a sender with SACK sends the head a second time, and nothing else, its timer fired.
 #[test]
-fn a_head_that_leaves_twice_in_a_repair_without_proof_was_sent_by_the_timer() {
+fn a_second_retransmission_of_the_head_without_new_reports_is_a_timeout() {
     let mut talk = first_of_ten_lost(true);
     talk.sack(250.0, 0, &[(1000, 9000)]).sack(290.0, 0, &[(1000, 10_000)]).data(600.0, 0);
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery), Some(Cause::Rto)]);

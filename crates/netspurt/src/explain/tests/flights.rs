@@ -136,7 +136,7 @@ fn capture(packets: &[(u64, Side, u16, Segment)], six: bool) -> Vec<u8> {
 proptest! {
     /// The explanation must not depend on the transcript, either.
     #[test]
-    fn flights_taken_together_tell_what_their_segments_tell_one_by_one(
+    fn flights_taken_together_give_the_same_explanation_as_one_by_one(
         steps in prop::collection::vec((any::<bool>(), step()), 0..60),
         begin: u32, stamped: bool, six: bool, pace in prop::sample::select(vec![9_000, 109_000_u64]),
     ) {

@@ -83,7 +83,7 @@ proptest! {
 
     /// The packets are too far apart to be out of order, unless the clock steps back.
     #[test]
-    fn segments_taken_together_tell_what_they_tell_one_by_one(
+    fn segments_taken_together_give_the_same_explanation_as_one_by_one(
         mut packets in prop::collection::vec(any::<[u8; 12]>(), 0..400), close: bool
     ) {
         // Segments far apart are not kept together.

@@ -53,7 +53,7 @@ fn a_capture_of_each_packet_twice_tells_the_same_causes_as_one_of_each_packet_on
         assert_eq!(once.causes(), [Some(Cause::Fast), Some(Cause::Fast), Some(Cause::Rto)]);
         assert_eq!(copied.causes(), once.causes(), "{later:?}, IPv6: {v6}");
         let noted = copied.explained().notes.lines();
-        assert!(noted[0].starts_with("the capture holds packets at several points"), "{noted:?}");
+        assert!(noted[0].starts_with("the capture has packets from several points"), "{noted:?}");
         assert_eq!(once.explained().notes.lines(), [""; 0]);
         let habits = [&once, &copied].map(|talk| talk.direction().habits.unwrap());
         assert_eq!(habits[0].vantage.0, habits[1].vantage.0);

@@ -397,7 +397,7 @@ impl NsSender {
             dupacks: self.dupacks,
             in_recovery,
         };
-        self.reported.tell(state, cx);
+        self.reported.report(state, cx);
     }
 }
 

@@ -169,9 +169,9 @@ impl RfcSender {
     /// Updates the scoreboard. Returns what the ACK newly covers, in order and by its SACK blocks.
     fn take_news(&mut self, ack: &AckSegment<'_>, now: Time) -> News {
         let acked = ack.ack.saturating_sub(self.window.una);
-        let stood_for = if self.recovery.loss.uses_sack { 0 } else { self.recovery.loss.dup_bytes };
+        let dup_bytes = if self.recovery.loss.uses_sack { 0 } else { self.recovery.loss.dup_bytes };
         let mut news =
-            News { acked, delivered: acked, echo: ack.echo, stood_for, ..News::default() };
+            News { acked, delivered: acked, echo: ack.echo, dup_bytes, ..News::default() };
         let fack = self.recovery.loss.rack.fack;
         self.meter.begin_ack();
         self.delivery.begin_ack();

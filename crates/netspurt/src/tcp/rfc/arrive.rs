@@ -184,7 +184,7 @@ impl Tcb {
                 self.rx.forget_duplicate();
             }
             if patient {
-                let at = self.tx.moment(cx.now);
+                let at = self.tx.arrival_state(cx.now);
                 self.rx.let_fin_wait(&at, &self.config);
             }
             self.move_to(
@@ -283,7 +283,7 @@ impl Tcb {
     }
 
     fn take_data(&mut self, segment: &Segment, now: Time) {
-        let at = self.tx.moment(now);
+        let at = self.tx.arrival_state(now);
         self.rx.on_data(segment, &at, &self.config);
     }
 
@@ -344,6 +344,6 @@ impl Tcb {
             reset.ack = segment.seq.wrapping_add(segment.seq_len());
             reset.flags = Flags::RST.with(Flags::ACK);
         }
-        self.header.weigh(reset);
+        self.header.set_wire_size(reset);
     }
 }

@@ -29,7 +29,7 @@ pub(in crate::tcp) fn probe_peer(tcb: &mut Tcb, cx: &mut Context<'_>) {
     let segment = tcb.header.begin(tcb.tx.window.on_wire(tcb.tx.window.nxt), cx);
     tcb.rx.acknowledge(segment, 0, &tcb.header);
     segment.seq = segment.seq.wrapping_sub(1);
-    tcb.header.weigh(segment);
+    tcb.header.set_wire_size(segment);
 }
 
 /// Lets the connection sample the rate of delivery from now on.

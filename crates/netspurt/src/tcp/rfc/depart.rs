@@ -92,7 +92,7 @@ impl Tcb {
             }
         }
         self.rx.acknowledge(segment, self.header.sack_room_in(spare), &self.header);
-        let size_bytes = self.header.weigh(segment);
+        let size_bytes = self.header.set_wire_size(segment);
         if len > 0 {
             self.rx.ack_delay.on_data_sent(now);
         }
@@ -110,7 +110,7 @@ impl Tcb {
     pub(super) fn send_ack(&mut self, cx: &mut Context<'_>) {
         let segment = self.begin(cx);
         self.rx.acknowledge(segment, self.header.sack_room(), &self.header);
-        self.header.weigh(segment);
+        self.header.set_wire_size(segment);
     }
 
     /// Sends one octet beyond a closed window, to learn whether the window opened (RFC 9293
@@ -125,14 +125,14 @@ impl Tcb {
             segment.len = 1;
             self.tx.count.data_segments += 1;
         }
-        self.header.weigh(segment);
+        self.header.set_wire_size(segment);
     }
 
     pub(super) fn send_reset(&mut self, cx: &mut Context<'_>) {
         let segment = self.begin(cx);
         segment.flags = Flags::RST.with(Flags::ACK);
         segment.ack = self.rx.next_on_wire();
-        self.header.weigh(segment);
+        self.header.set_wire_size(segment);
     }
 
     /// Sends our SYN or SYN-ACK. `cause` is `None` for the first transmission.
@@ -163,7 +163,7 @@ impl Tcb {
         } else if config.ecn && !(config.syn_rules.again_without_ecn && cause.is_some()) {
             segment.flags = segment.flags.with(Flags::ECE.with(Flags::CWR));
         }
-        self.header.weigh(segment);
+        self.header.set_wire_size(segment);
     }
 
     /// Retransmits the SYN.

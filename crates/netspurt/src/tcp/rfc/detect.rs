@@ -237,7 +237,7 @@ impl LossDetector {
     }
 
     /// What RACK needs for its judgement. `None` before the first round trip.
-    fn circumstances(&self, scene: &LossContext<'_>, repairing: bool) -> Option<RackInputs> {
+    fn rack_inputs(&self, scene: &LossContext<'_>, repairing: bool) -> Option<RackInputs> {
         let min_rtt = scene.meter.min_rtt?;
         let srtt = scene.meter.srtt.unwrap_or(min_rtt);
         let eager = repairing || self.scoreboard.sacked_segs() >= u64::from(self.dup_thresh(scene));
@@ -253,7 +253,7 @@ impl LossDetector {
             // All outstanding segments were sent after the segments that have arrived.
             return None;
         }
-        let with = self.circumstances(scene, repairing)?;
+        let with = self.rack_inputs(scene, repairing)?;
         self.rack.detect(&mut self.scoreboard, &with)
     }
 
@@ -270,7 +270,7 @@ impl LossDetector {
         }
         let all = reneged && scene.config.timer_rules.reneging_hurries;
         let by_time = self.uses_sack && scene.config.recovery == Recovery::Rack && !all;
-        match self.circumstances(scene, false).filter(|_| by_time) {
+        match self.rack_inputs(scene, false).filter(|_| by_time) {
             Some(with) => self.lose_late(self.rack.late(&with), scene.now),
             None => self.scoreboard.mark_all_lost(Cause::GoBackN),
         }

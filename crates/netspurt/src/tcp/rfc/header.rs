@@ -210,7 +210,7 @@ impl HeaderState {
 
     /// Sets and returns the octets that a segment has on the wire, after its options were set.
     #[inline]
-    pub(super) fn weigh(&self, segment: &mut Segment) -> u16 {
+    pub(super) fn set_wire_size(&self, segment: &mut Segment) -> u16 {
         let header = self.ip_bytes + TCP_HEADER_BYTES + option_bytes(segment);
         segment.size_bytes = header + segment.len;
         segment.size_bytes

@@ -102,7 +102,7 @@ mod tests {
     fn in_data_the_first_mark_and_non_ecn_segments_are_acknowledged_immediately() {
         let mut marks = marks(true);
         let segment = |ecn| Segment { ecn, len: 1000, ..Segment::default() };
-        assert!(!marks.on_new_data(&segment(Ecn::NOT_ECT)), "nothing could be marked yet");
+        assert!(!marks.on_new_data(&segment(Ecn::NOT_ECT)), "no earlier segment was ECN-capable");
         assert!(!marks.on_new_data(&segment(Ecn::ECT0)) && marks.is_seen);
         assert!(marks.on_new_data(&segment(Ecn::CE)) && marks.is_echoed);
         assert!(!marks.on_new_data(&segment(Ecn::CE)) && marks.on_new_data(&segment(Ecn::NOT_ECT)));

@@ -458,7 +458,11 @@ mod tests {
         };
         assert_eq!(trip(Sampling::EachAck, &[], Some(41)), Some(at(40)));
         assert_eq!(trip(Sampling::EachAck, &[], None), None);
-        assert_eq!(trip(Sampling::EachAck, &[10], Some(41)), None, "one sample is enough");
+        assert_eq!(
+            trip(Sampling::EachAck, &[10], Some(41)),
+            None,
+            "the ACK has already given a sample"
+        );
         assert_eq!(trip(Sampling::Timestamps, &[], Some(41)), None);
         assert_eq!(trip(Sampling::EachAckOrEcho, &[], Some(41)), None);
     }

@@ -38,7 +38,7 @@ pub(super) struct News {
     /// Segments newly known to have arrived.
     pub(super) delivered_segs: u64,
     /// Octets whose arrival duplicate ACKs had indicated before this ACK.
-    pub(super) stood_for: u64,
+    pub(super) dup_bytes: u64,
     /// The sending time of the oldest segment that the ACK newly reports by SACK. Only segments
     /// that were sent once count.
     pub(super) sacked_oldest: Option<Time>,

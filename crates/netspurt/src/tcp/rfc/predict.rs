@@ -35,7 +35,7 @@ impl Tcb {
         self.header.take_stamp(segment, self.rx.nxt, self.rx.last_ack, cx.now);
         self.tx.update_peer_window(self.rx.nxt, ack, self.header.peer_window(segment));
         if len > 0 {
-            let at = self.tx.moment(cx.now);
+            let at = self.tx.arrival_state(cx.now);
             self.rx.on_next(segment, &at, &self.config);
         } else {
             self.tx.on_calm_ack(ack, self.header.echo(segment), cx);
@@ -71,11 +71,11 @@ mod tests {
     use crate::tcp::RfcConfig;
     use crate::units::{Duration, Time};
 
-    /// Two connections with the same history. The connection `short` uses the fast path, and the
-    /// connection `long` does not.
+    /// Two connections with the same history. The connection `fast` uses the fast path, and the
+    /// connection `general` does not.
     struct Twins {
-        short: [Tcb; 2],
-        long: [Tcb; 2],
+        fast: [Tcb; 2],
+        general: [Tcb; 2],
         predicted: u64,
         flying: BTreeMap<(Time, u64), (usize, Segment)>,
         count: u64,
@@ -89,18 +89,18 @@ mod tests {
             now: Time,
             end: usize,
             dice: &mut Stream,
-            short: impl FnOnce(&mut Tcb, &mut Context<'_>) -> bool,
-            long: impl FnOnce(&mut Tcb, &mut Context<'_>),
+            fast: impl FnOnce(&mut Tcb, &mut Context<'_>) -> bool,
+            general: impl FnOnce(&mut Tcb, &mut Context<'_>),
         ) {
             let mut events = Events::new(Wanted::default());
             let id = EndId::at(u32::try_from(end).unwrap());
             let [mut out, mut other] = [VecDeque::new(), VecDeque::new()];
             let mut cx = Context { now, end: id, events: &mut events, outbox: &mut out };
-            self.predicted += u64::from(short(&mut self.short[end], &mut cx));
+            self.predicted += u64::from(fast(&mut self.fast[end], &mut cx));
             let mut cx = Context { now, end: id, events: &mut events, outbox: &mut other };
-            long(&mut self.long[end], &mut cx);
+            general(&mut self.general[end], &mut cx);
             let state = |tcb: &Tcb| format!("{tcb:?}");
-            assert_eq!(state(&self.short[end]), state(&self.long[end]), "at {now:?}");
+            assert_eq!(state(&self.fast[end]), state(&self.general[end]), "at {now:?}");
             assert_eq!(out, other, "at {now:?}");
             for mut segment in out {
                 if segment.ecn == Ecn::ECT0 && dice.chance(0.1) {
@@ -121,7 +121,7 @@ mod tests {
 
         fn next(&self) -> Option<Time> {
             let flying = self.flying.first_key_value().map(|(key, _)| key.0);
-            let due = self.short.iter().map(Tcb::next_deadline).min();
+            let due = self.fast.iter().map(Tcb::next_deadline).min();
             flying.into_iter().chain(due).min().filter(|at| *at < Time::NEVER)
         }
     }
@@ -134,11 +134,11 @@ mod tests {
         config.timestamps = dice.chance(0.5);
         let config = Arc::new(config);
         let pair = || [Tcb::new(&config), Tcb::new(&config)];
-        let (short, long) = (pair(), pair());
+        let (fast, general) = (pair(), pair());
         let flying = BTreeMap::new();
-        let mut twins = Twins { short, long, predicted: 0, flying, count: 0 };
-        twins.short[1].listen();
-        twins.long[1].listen();
+        let mut twins = Twins { fast, general, predicted: 0, flying, count: 0 };
+        twins.fast[1].listen();
+        twins.general[1].listen();
         let both = dice.chance(0.5);
         for end in 0..=usize::from(both) {
             let octets = 1 + dice.bits() % 200_000;
@@ -155,7 +155,7 @@ mod tests {
         while let Some(at) = twins.next().filter(|at| *at < Time::from_nanos(120_000_000_000)) {
             if let Some(entry) = twins.flying.first_entry().filter(|entry| entry.key().0 == at) {
                 let (end, segment) = entry.remove();
-                let short = |tcb: &mut Tcb, cx: &mut Context<'_>| {
+                let fast = |tcb: &mut Tcb, cx: &mut Context<'_>| {
                     tcb.account_for(at);
                     let predicted = tcb.take_predicted(&segment, cx);
                     if !predicted {
@@ -164,19 +164,19 @@ mod tests {
                     tcb.answer(cx);
                     predicted
                 };
-                let long = |tcb: &mut Tcb, cx: &mut Context<'_>| {
+                let general = |tcb: &mut Tcb, cx: &mut Context<'_>| {
                     tcb.account_for(at);
                     tcb.take(&segment, cx);
                     tcb.answer(cx);
                 };
-                twins.act(at, end, &mut dice, short, long);
+                twins.act(at, end, &mut dice, fast, general);
             } else {
-                let end = usize::from(twins.short[1].next_deadline() == at);
-                let short = |tcb: &mut Tcb, cx: &mut Context<'_>| {
+                let end = usize::from(twins.fast[1].next_deadline() == at);
+                let fast = |tcb: &mut Tcb, cx: &mut Context<'_>| {
                     tcb.on_deadline(cx);
                     false
                 };
-                twins.act(at, end, &mut dice, short, |tcb, cx| tcb.on_deadline(cx));
+                twins.act(at, end, &mut dice, fast, |tcb, cx| tcb.on_deadline(cx));
             }
         }
         twins.predicted

@@ -119,7 +119,7 @@ pub(super) struct ReceiveMemory {
     room: u64,
     /// Memory of the last arrival, if the application reads data as it arrives. The application
     /// reads it after the acknowledgment.
-    pub(super) in_hand: u64,
+    pub(super) last_arrival_memory: u64,
     /// Memory of octets that arrived beyond a hole.
     beyond: u64,
     tuning: BufferTuning,
@@ -140,7 +140,7 @@ packed_value!(ReceiveMemory {
     unread,
     unread_memory,
     room,
-    in_hand,
+    last_arrival_memory,
     beyond,
     tuning
 });
@@ -171,7 +171,7 @@ impl ReceiveMemory {
             unread: VecDeque::new(),
             unread_memory: 0,
             room: 0,
-            in_hand: 0,
+            last_arrival_memory: 0,
             beyond: 0,
             tuning: BufferTuning::default(),
         })
@@ -189,7 +189,7 @@ impl ReceiveMemory {
 
     /// Returns the free octets of the receive window.
     fn free(&self) -> u64 {
-        self.window_of(self.size.saturating_sub(self.used() + self.in_hand))
+        self.window_of(self.size.saturating_sub(self.used() + self.last_arrival_memory))
     }
 
     /// The window of a SYN, before it is rounded.
@@ -425,7 +425,7 @@ impl ReceiveMemory {
     /// departs: Linux - where only data beyond a hole fills the buffer, a full segment may still
     /// come, lest the hole stay; Linux drops some of that data (`tcp_prune_ofo_queue`).
     fn least_window(&self, full: u64) -> u64 {
-        let blocked = self.beyond + self.in_hand > 0 && self.unread.is_empty();
+        let blocked = self.beyond + self.last_arrival_memory > 0 && self.unread.is_empty();
         if blocked { full.next_multiple_of(1 << self.shift) } else { 0 }
     }
 

@@ -128,7 +128,7 @@ impl RfcReceiver {
         let end = self.octet(segment.seq) + load.len;
         let Some(memory) = &mut self.memory else { return };
         if self.reads_at_once {
-            memory.in_hand = load.memory;
+            memory.last_arrival_memory = load.memory;
         } else {
             memory.keep(end, &load);
         }

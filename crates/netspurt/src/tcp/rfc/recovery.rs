@@ -417,10 +417,10 @@ impl LossRecovery {
             return self.cwnd.take_ack(&info);
         }
         let smss = scene.window.smss;
-        if news.acked > 0 && news.stood_for > 0 {
+        if news.acked > 0 && news.dup_bytes > 0 {
             // DeliveredData of RFC 6937: the octets whose arrival duplicate ACKs indicated have
             // already been counted, except for one segment.
-            let delivered_rest = info.delivered_bytes.saturating_sub(news.stood_for);
+            let delivered_rest = info.delivered_bytes.saturating_sub(news.dup_bytes);
             info.delivered_bytes = delivered_rest.max(smss.min(info.delivered_bytes));
         }
         let reducing = self.repair.phase.is_reducing();

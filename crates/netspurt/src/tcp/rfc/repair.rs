@@ -210,7 +210,7 @@ mod tests {
         assert!(repair.is_complete(5001, true));
         assert_eq!((repair.leave(Phase::Open), repair.phase), (Phase::Cwr, Phase::Open));
         repair.note_disorder(true);
-        assert!(!complete_at(&repair, 9000), "disorder lasts as long as duplicates do");
+        assert!(!complete_at(&repair, 9000), "Disorder lasts while duplicate ACKs arrive");
     }
 
     #[test]

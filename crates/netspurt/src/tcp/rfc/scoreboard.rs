@@ -574,14 +574,14 @@ mod tests {
             scoreboard
         };
         for ack in 0..=50 {
-            let (mut short, mut long) = (full(), full());
-            let (mut told_short, mut told_long) = (Vec::new(), Vec::new());
-            short.ack_quiet(ack, |sent| told_short.push(sent.seq));
-            long.ack(ack, |sent, _| told_long.push(sent.seq));
+            let (mut fast, mut slow) = (full(), full());
+            let (mut covered_fast, mut covered_slow) = (Vec::new(), Vec::new());
+            fast.ack_quiet(ack, |sent| covered_fast.push(sent.seq));
+            slow.ack(ack, |sent, _| covered_slow.push(sent.seq));
             let rest = |scoreboard: &Scoreboard| {
                 scoreboard.iter().map(|s| (s.seq, s.len())).collect::<Vec<_>>()
             };
-            assert_eq!((told_short, rest(&short)), (told_long, rest(&long)), "{ack}");
+            assert_eq!((covered_fast, rest(&fast)), (covered_slow, rest(&slow)), "{ack}");
         }
     }
 }

@@ -164,7 +164,7 @@ impl RfcSender {
 
     /// What the receiving half needs to know when a segment arrives.
     #[inline]
-    pub(super) fn moment(&self, now: Time) -> ArrivalState {
+    pub(super) fn arrival_state(&self, now: Time) -> ArrivalState {
         ArrivalState { now, srtt: self.meter.srtt, rto: self.timers.retransmission.rto() }
     }
 

@@ -69,7 +69,7 @@ mod tests {
 
     /// Judges a probe that ended at 5000 by an ACK up to `ack`. Returns whether the probe repaired
     /// a loss, and whether it is still not judged.
-    fn says(is_retransmission: bool, ack: u64, news: &News) -> (bool, bool) {
+    fn judge(is_retransmission: bool, ack: u64, news: &News) -> (bool, bool) {
         let mut probe = TailProbe::sent(5000, is_retransmission);
         let segment = Segment::default();
         let (seq, window, echo) = (1, 0, None);
@@ -82,11 +82,11 @@ mod tests {
     #[test]
     fn a_probe_that_repaired_a_loss_is_acknowledged_beyond_its_end() {
         let moved = News { acked: 1000, ..News::default() };
-        assert_eq!(says(true, 4999, &moved), (false, true));
-        assert_eq!(says(true, 5000, &moved), (false, true), "the ACK may answer the original");
-        assert_eq!(says(true, 6000, &moved), (true, false));
+        assert_eq!(judge(true, 4999, &moved), (false, true));
+        assert_eq!(judge(true, 5000, &moved), (false, true), "the ACK may answer the original");
+        assert_eq!(judge(true, 6000, &moved), (true, false));
         assert_eq!(
-            says(false, 5000, &moved),
+            judge(false, 5000, &moved),
             (false, false),
             "a probe of new data repairs no loss"
         );
@@ -95,8 +95,8 @@ mod tests {
     #[test]
     fn a_probe_reported_as_a_duplicate_was_spurious() {
         let reported = News { acked: 1000, dsack: Some((4000, 5000)), ..News::default() };
-        assert_eq!(says(true, 5000, &reported), (false, false));
-        assert_eq!(says(true, 5000, &News::default()), (false, false), "a duplicate ACK");
+        assert_eq!(judge(true, 5000, &reported), (false, false));
+        assert_eq!(judge(true, 5000, &News::default()), (false, false), "a duplicate ACK");
     }
 
     /// RFC 8985 §7.2: two round trips, plus the delay of an ACK for a lone segment.

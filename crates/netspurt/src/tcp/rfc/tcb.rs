@@ -215,7 +215,7 @@ impl Tcb {
     #[inline]
     pub(super) fn report(&mut self, cx: &mut Context<'_>) {
         if cx.events.wanted().cwnd && self.life.state().is_synchronised() {
-            self.reported.tell(self.tx.cwnd_state(), cx);
+            self.reported.report(self.tx.cwnd_state(), cx);
         }
     }
 

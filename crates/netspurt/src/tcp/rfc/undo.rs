@@ -253,7 +253,7 @@ mod tests {
         watch
     }
 
-    fn circumstances(uses_sack: bool) -> FrtoInputs {
+    fn frto_inputs(uses_sack: bool) -> FrtoInputs {
         FrtoInputs { is_over: false, uses_sack, at_once: false, has_new_data: true }
     }
 
@@ -299,7 +299,7 @@ mod tests {
     fn without_sack_two_acks_in_a_row_prove_the_timeout_spurious() {
         let moves = News { acked: 1000, ..News::default() };
         let duplicate = News { duplicate: true, ..News::default() };
-        let (mut watch, with) = (after_cut(&[2000]), circumstances(false));
+        let (mut watch, with) = (after_cut(&[2000]), frto_inputs(false));
         watch.on_timeout(true);
         assert!(!watch.is_proved_by_frto(&moves, &with) && watch.wants_new_data());
         assert!(watch.is_proved_by_frto(&moves, &with) && watch.is_frto_off());
@@ -313,17 +313,17 @@ mod tests {
         let original = News { acked: 1000, covers_original: true, ..News::default() };
         let mut watch = after_cut(&[2000]);
         watch.on_timeout(true);
-        assert!(!watch.is_proved_by_frto(&original, &circumstances(true)));
-        assert!(watch.is_proved_by_frto(&original, &circumstances(true)));
+        assert!(!watch.is_proved_by_frto(&original, &frto_inputs(true)));
+        assert!(watch.is_proved_by_frto(&original, &frto_inputs(true)));
         watch.on_timeout(true);
-        let at_once = FrtoInputs { at_once: true, ..circumstances(true) };
+        let at_once = FrtoInputs { at_once: true, ..frto_inputs(true) };
         assert!(watch.is_proved_by_frto(&original, &at_once));
     }
 
     #[test]
     fn if_one_ack_covers_all_octets_only_linux_takes_it_as_proof() {
         let original = News { acked: 1000, covers_original: true, ..News::default() };
-        let over = FrtoInputs { is_over: true, ..circumstances(true) };
+        let over = FrtoInputs { is_over: true, ..frto_inputs(true) };
         let proves = |at_once, news: &News| {
             let mut watch = after_cut(&[2000]);
             watch.on_timeout(true);
@@ -336,8 +336,8 @@ mod tests {
     #[test]
     fn frto_decides_nothing_if_one_ack_covers_all_octets_or_no_new_data_can_be_sent() {
         let moves = News { acked: 1000, ..News::default() };
-        let over = FrtoInputs { is_over: true, ..circumstances(false) };
-        let empty = FrtoInputs { has_new_data: false, ..circumstances(false) };
+        let over = FrtoInputs { is_over: true, ..frto_inputs(false) };
+        let empty = FrtoInputs { has_new_data: false, ..frto_inputs(false) };
         for with in [over, empty] {
             let mut watch = after_cut(&[2000]);
             watch.on_timeout(true);

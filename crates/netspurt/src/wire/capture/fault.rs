@@ -23,7 +23,7 @@ pub enum CaptureTrouble {
     #[error("the capture ends within {0}")]
     Cut(&'static str),
     /// The file says that a packet has a length that no packet can have.
-    #[error("a packet of {0} captured octets, more than any packet has")]
+    #[error("a packet has {0} captured octets, more than any packet can have")]
     Length(u32),
     /// The lengths or the numbers of a block contradict each other.
     #[error("malformed block: {0}")]

@@ -186,7 +186,7 @@ fn a_fault_is_reported_with_its_octet_and_its_packet() {
     long[24 + 16 + 10] = 17;
     assert_eq!(
         all(&long[..]).1.unwrap().to_string(),
-        "a packet of 1114112 captured octets, more than any packet has, at octet 40, before \
+        "a packet has 1114112 captured octets, more than any packet can have, at octet 40, before \
          packet 2"
     );
     long[4] = 9;
@@ -371,7 +371,7 @@ fn the_upper_16_bits_of_a_link_type_are_ignored() {
 }
 
 #[test]
-fn a_packet_was_never_shorter_than_its_captured_octets() {
+fn the_original_length_is_at_least_the_captured_length() {
     let mut file = pcap(false, false, &[&[0x45; 20]]);
     file[36] = 3;
     assert_eq!(told(&file)[0].5, 20);

@@ -39,7 +39,7 @@ impl Scenario {
     ///
     /// # Panics
     /// Never: the links were already expanded when the scenario was read.
-    pub fn moves(&self, name: &str) -> Result<String, ScenarioError> {
+    pub fn link_changes(&self, name: &str) -> Result<String, ScenarioError> {
         let blamed = |problem: Problem| self.document.blame(&problem);
         let expanded = expand_links(&self.spec).expect(EXPANDED);
         let Some(link) = expanded.iter().find(|link| link.name == name) else {
@@ -51,25 +51,29 @@ impl Scenario {
         let place =
             LinkPlace { path: &link.path, name: &link.name, seed: self.spec.seed.0, way: 0 };
         let link = with_drawn_slots(link.spec, &place, self.spec.stop).map_err(blamed)?;
-        let moves = LinkChanges::of(&link);
-        if moves.is_empty() {
+        let changes = LinkChanges::of(&link);
+        if changes.is_empty() {
             let message = format!(
                 "link `{name}` has no handovers, and its delay and rate do not change in a run"
             );
             let fix = "name a link with `slots`, `handovers`, or a `delay` or `rate` that changes";
             return Err(blamed(Problem::at([], message).fix(fix)));
         }
-        Ok(one_point_per_line(&form::write(&moves)))
+        Ok(one_point_per_line(&form::write(&changes)))
     }
 
     /// The names of the links that change during a run, in the order of the scenario.
     ///
     /// # Panics
     /// Never: the links were already expanded when the scenario was read.
-    pub fn moving(&self) -> Vec<String> {
+    pub fn changing_links(&self) -> Vec<String> {
         let expanded = expand_links(&self.spec).expect(EXPANDED);
-        let moves = |spec: &LinkSpec| spec.slots.is_some() || !LinkChanges::of(spec).is_empty();
-        expanded.iter().filter(|link| moves(link.spec)).map(|link| link.name.to_string()).collect()
+        let changes = |spec: &LinkSpec| spec.slots.is_some() || !LinkChanges::of(spec).is_empty();
+        expanded
+            .iter()
+            .filter(|link| changes(link.spec))
+            .map(|link| link.name.to_string())
+            .collect()
     }
 }
 
@@ -89,8 +93,8 @@ fn one_point_per_line(text: &str) -> String {
 
 impl LinkChanges {
     fn of(link: &LinkSpec) -> Self {
-        let moves = |delay: &&WordOr<_, _>| matches!(delay, WordOr::Table(_));
-        let delay = link.delay.each().iter().any(moves).then(|| link.delay.clone());
+        let changes = |delay: &&WordOr<_, _>| matches!(delay, WordOr::Table(_));
+        let delay = link.delay.each().iter().any(changes).then(|| link.delay.clone());
         let changes = |rate: &&WordOr<_, _>| matches!(rate, WordOr::Table(_));
         let rate = link.rate.each().iter().any(changes).then(|| link.rate.clone());
         Self { delay, rate, handovers: link.handovers.clone() }

@@ -27,29 +27,28 @@ const LISTENING_PORT: u16 = 80;
 ///
 /// # Errors
 /// When the kernel refuses something.
-pub(super) fn add_visits(
+pub(super) fn add_connections(
     apps: &mut Apps,
     pair: &ProgramHosts,
     network: &Network,
 ) -> Result<(), LiveError> {
-    let Some(visits) = &network.visits else { return Ok(()) };
+    let Some(tasks) = &network.kernel_tasks else { return Ok(()) };
     let name = || network.names.name(pair.first);
     let refused = |error: std::io::Error| LiveError::Socket { flow: name(), error };
     allow_many_descriptors();
     let [from, to] = addresses(&network.names, pair.first);
     let server = SocketAddr::new(to, LISTENING_PORT);
     let tcp = &pair.config.tcp;
-    let backlog = i32::try_from(visits.len()).unwrap_or(i32::MAX);
+    let backlog = i32::try_from(tasks.len()).unwrap_or(i32::MAX);
     let listener = pair.hosts[1].within(|| open_for(tcp, server, Some(backlog)))?;
     let listener = listener.map_err(refused)?;
     let open_one = |port| open(tcp, SocketAddr::new(from, port), false);
-    let open_all = || (FIRST_PORT..).take(visits.len()).map(open_one).collect();
+    let open_all = || (FIRST_PORT..).take(tasks.len()).map(open_one).collect();
     let sockets: std::io::Result<Vec<OwnedFd>> = pair.hosts[0].within(open_all)?;
     let sockets = sockets.map_err(refused)?;
     let ends = (0..).map(|number| end(&network.names, pair.first, number));
-    let all =
-        ends.zip(sockets).zip(visits).map(|((end, socket), task)| (end, socket, task.clone()));
-    apps.add_visits(listener, server, all.collect()).map_err(refused)
+    let all = ends.zip(sockets).zip(tasks).map(|((end, socket), task)| (end, socket, task.clone()));
+    apps.add_connections(listener, server, all.collect()).map_err(refused)
 }
 
 /// Returns the end that opens the connection `number`. Connections are numbered in the order in
@@ -67,17 +66,17 @@ fn allow_many_descriptors() {
 }
 
 /// The data on the connections of a population, after the run has ended.
-pub(super) struct Visited<'a> {
+pub(super) struct EndedPopulation<'a> {
     pub(super) names: &'a Names,
     pub(super) population: FlowId,
-    pub(super) visits: &'a [Task],
+    pub(super) tasks: &'a [Task],
     /// The connections, in the order in which they were seen.
     pub(super) connections: &'a Connections,
     /// The notes of the applications at both ends of each connection.
     pub(super) notes: &'a [FlowNotes],
 }
 
-impl<'a> Visited<'a> {
+impl<'a> EndedPopulation<'a> {
     /// Returns the result of each connection that has started, and of its requests. `sum` returns
     /// the sums of the data that an end sent.
     pub(super) fn sums(
@@ -96,10 +95,10 @@ impl<'a> Visited<'a> {
             let port = u16::try_from(u32::from(FIRST_PORT) + number).ok()?;
             let flow = self.names.connection(self.population, *seen.get(&port)?)?;
             let ends = Side::BOTH.map(|side| sum(flow.end(side)));
-            let one = visited(flow, task, (start, opener.finished), ends);
+            let one = connection_sum(flow, task, (start, opener.finished), ends);
             Some((one, &*opener.exchanges))
         };
-        (0..).zip(self.visits).filter_map(one).collect()
+        (0..).zip(self.tasks).filter_map(one).collect()
     }
 
     fn port(&self, place: usize) -> u16 {
@@ -108,7 +107,7 @@ impl<'a> Visited<'a> {
 }
 
 /// Returns the result of a connection whose opener began and finished at these instants.
-fn visited(
+fn connection_sum(
     flow: FlowId,
     task: &Task,
     (start, finished): (Time, Option<Time>),

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn the_error_for_an_unknown_key_shows_its_place_and_the_nearest_known_key() {
-    let error = slip("recovery =", "recovry =");
+    let error = error_of("recovery =", "recovry =");
     assert_eq!(
         error.to_string(),
         "unknown key `recovry`\n    --> x.toml:10:10\n 10 | tcp  = { recovry = \"reno\" }\
@@ -15,9 +15,9 @@ fn the_error_for_an_unknown_key_shows_its_place_and_the_nearest_known_key() {
 
 /// A mistake: the text that is replaced, the wrong text in its place, and parts of the error's
 /// message and fix.
-pub(super) type Slip = [&'static str; 4];
+pub(super) type MistakeCase = [&'static str; 4];
 
-const SLIPS: &[Slip] = &[
+const MISTAKES: &[MistakeCase] = &[
     ["\"9600 bit/s\"", "9600", "`9600` has no unit", "write `9600 bit/s`"],
     ["\"9600 bit/s\"", "\"9600 bps\"", "not a bit rate", "write `9600 bit/s`"],
     ["\"9600 bit/s\"", "\"0 bit/s\"", "not a bit rate", "a rate above zero, or `unlimited`"],
@@ -64,8 +64,8 @@ const SLIPS: &[Slip] = &[
     ["tcp  = {", "record = { spy = [\"a\"] }\ntcp  = {", "unknown key `record`", "known here"],
 ];
 
-/// Mistakes in managed queues, in the form of `SLIPS`.
-const SLIPS_OF_ALGORITHMS: &[Slip] = &[
+/// Mistakes in managed queues, in the form of `MISTAKES`.
+const MISTAKES_OF_ALGORITHMS: &[MistakeCase] = &[
     ["\"3 packets\"", "{ codle = {} }", "unknown key `codle`", "did you mean `codel`?"],
     ["\"3 packets\"", "{}", "exactly one AQM", "`fq-codel`"],
     ["\"3 packets\"", "{ red = {}, pie = {} }", "exactly one AQM", "one of"],
@@ -90,7 +90,7 @@ const SLIPS_OF_ALGORITHMS: &[Slip] = &[
     ["\"3 packets\"", "{ pie = { t_update = \"0 s\" } }", "this time cannot be zero", "above zero"],
 ];
 
-const SLIPS_OF_SIZE: &[Slip] = &[
+const MISTAKES_OF_SIZE: &[MistakeCase] = &[
     ["delay = \"150 ms\"", "delay = { timeline = [] }", "at least one point", "as in [["],
     ["\"9600 bit/s\"", "{ timeline = [] }", "at least one point", "as in [["],
     [
@@ -124,8 +124,8 @@ const SLIPS_OF_SIZE: &[Slip] = &[
     ["[links]", "[dumbbell]\npairs = 4294967295\n[links]", "out of range", "to 100000"],
 ];
 
-/// Mistakes in links with an MTU and in reassembly, in the form of `SLIPS`.
-const SLIPS_OF_MTU: &[Slip] = &[
+/// Mistakes in links with an MTU and in reassembly, in the form of `MISTAKES`.
+const MISTAKES_OF_MTU: &[MistakeCase] = &[
     [
         "queue = \"3 packets\"",
         "mtu = \"67 B\"",
@@ -152,16 +152,16 @@ const SLIPS_OF_MTU: &[Slip] = &[
 #[test]
 fn the_error_for_each_mistake_names_the_key_the_value_and_the_fix() {
     for [from, to, message, fix] in [
-        SLIPS,
-        SLIPS_OF_SIZE,
-        SLIPS_OF_ALGORITHMS,
-        SLIPS_OF_MTU,
-        super::moves::SLIPS,
-        super::slots::SLIPS,
+        MISTAKES,
+        MISTAKES_OF_SIZE,
+        MISTAKES_OF_ALGORITHMS,
+        MISTAKES_OF_MTU,
+        super::moves::MISTAKES,
+        super::slots::MISTAKES,
     ]
     .concat()
     {
-        let error = slip(from, to);
+        let error = error_of(from, to);
         assert!(error.message.contains(message), "{to}: {error}");
         assert!(error.fix.contains(fix), "{to}: {error}");
         assert!(error.place.is_some() && !error.key.is_empty() || to.is_empty(), "{to}: {error}");
@@ -193,7 +193,7 @@ fn a_route_that_takes_no_time_is_refused() {
 
 #[test]
 fn a_network_in_two_parts_has_no_route() {
-    let error = slip("between = [\"b\", \"c\"]", "between = [\"d\", \"c\"]");
+    let error = error_of("between = [\"b\", \"c\"]", "between = [\"d\", \"c\"]");
     assert_eq!(error.message, "no route from `a` to `c`");
     assert_eq!(error.fix, "no chain of links joins them");
 }
@@ -303,7 +303,7 @@ fn the_error_for_a_text_without_quotes_asks_for_quotes() {
         ("\"9600 bit/s\"", "9600 bit/s", "write `\"9600 bit/s\"`"),
         ("stop = \"10 s\"", "stop = 10 s # long", "write `\"10 s\"`"),
     ] {
-        let error = slip(from, to);
+        let error = error_of(from, to);
         assert_eq!(error.message, "not TOML: a text without quotes", "{to}: {error}");
         assert_eq!(error.fix, fix);
         assert!(error.place.is_some());
@@ -507,7 +507,7 @@ fn empty_names_names_with_line_breaks_and_names_of_two_flows_are_refused() {
         ("lan  ", "\"\"", "a link without a name"),
         ("[\"b\", \"c\"]", "[\"b\", \"\"]", "a node without a name"),
     ] {
-        let error = slip(from, to);
+        let error = error_of(from, to);
         assert!(error.message.starts_with(says) && error.place.is_some(), "{error}");
     }
 }
