@@ -259,7 +259,7 @@ def test_a_line_has_its_own_host_and_at_most_two_directions(host: str | None, co
 @pytest.mark.parametrize("text", ["", "56 kbit/s", "56 kbit/s,", "56 kbit/s, 20 ms, 9 packets, 1"])
 def test_a_line_has_a_rate_a_delay_and_perhaps_a_queue(text: str) -> None:
     with pytest.raises(ValueError, match="write rate and delay, such as '56 kbit/s, 20 ms'") as no:
-        over_line(["true"], there=text)
+        over_line(["true"], forward=text)
     assert repr(text) in str(no.value)
 
 
