@@ -426,7 +426,7 @@ def test_a_timer_is_chosen_on_all_recordings_and_on_all_but_one_in_turn() -> Non
     advice = advise([ns.replay(path, FIXED) for path in paths], Price(5.0))
     assert advice.pick == FIXED[1]
     assert [lesson.part for lesson in advice.lessons] == [0, 1, 2, 3]
-    assert "tested on the remaining recording. Chosen: fixed:rto=300ms,max=60s each" in str(advice)
+    assert "tried on the remaining recording. Chosen: fixed:rto=300ms,max=60s each" in str(advice)
     assert len(advice.replays) == 4
 
 

@@ -183,7 +183,7 @@ def _tried(advice: Advice) -> list[str]:
     chosen = [f"{name} {_times(count)}" for name, count in times.most_common()]
     each = f"{advice.lessons[0].choice} each time" if len(times) == 1 else listed(chosen)
     how = f"Check: a timer{_among(advice)} was chosen on all recordings but one{_computed(advice)}"
-    sentence = f"{how}, and tested on the remaining recording. Chosen: {each}"
+    sentence = f"{how}, and tried on the remaining recording. Chosen: {each}"
     cost, least = (sum(getattr(one, name) for one in lessons) for name in ("cost", "least"))
     if cost > 1.0005 * least:
         sentence += (
