@@ -275,11 +275,13 @@ def _paces_or_not(make: Maker) -> str | None:
 _RULES: dict[str, Callable[[Maker], str | None]] = {
     "it has on_ack and on_congestion": _has_its_methods,
     "the same input has the same output": _answers_the_same,
-    "a new one is not changed by another": _stands_alone,
-    "an ACK leaves a segment of window at least": _keeps_a_segment,
-    "without congestion its window opens": _opens_at_first,
-    "its threshold after congestion is octets, a segment at least": _answers_congestion,
-    "after a timeout its window opens again": _grows_again,
-    "it survives round trips unknown, of a microsecond and of a day": _survives_extremes,
+    "an instance does not change another instance": _stands_alone,
+    "after an ACK, cwnd is at least one segment": _keeps_a_segment,
+    "without congestion, cwnd grows": _opens_at_first,
+    "after congestion, ssthresh is at least one segment, in octets": _answers_congestion,
+    "after a timeout, cwnd grows again": _grows_again,
+    "it works with unknown round trips, and with round trips of a microsecond and of a day": (
+        _survives_extremes
+    ),
     "its pacing rate is bits per second, or None": _paces_or_not,
 }

@@ -218,11 +218,11 @@ _RULES: dict[str, Callable[[Maker], str | None]] = {
     # This rule is checked before the rule with round trips of a day, because such long samples
     # would hide state that instances share.
     "the same input has the same output": _answers_the_same,
-    "a new one is not changed by another": _stands_alone,
+    "an instance does not change another instance": _stands_alone,
     "two calls of rto in a row return the same": _keeps_its_word,
     "its timer stays above zero and finite": _keeps_a_timer,
     "its timer stays within its bounds": _keeps_its_bounds,
     "it survives the shortest and the longest round trips": _survives_extremes,
     "no timeout shortens its timer": _never_falls_on_a_timeout,
-    "it settles on equal samples, not below them": _settles,
+    "with equal samples, its timer becomes constant, at or above the samples": _settles,
 }

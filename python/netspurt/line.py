@@ -39,8 +39,8 @@ def over_line(
     near: Sequence[str],
     far: Sequence[str] = (),
     *,
-    there: str,
-    back: str | None = None,
+    forward: str,
+    reverse: str | None = None,
 ) -> int:
     """Run a command on a host that an emulated line connects with a second host.
 
@@ -50,9 +50,9 @@ def over_line(
         The command; its host is `NEAR`.
     far
         A command on the other host, `FAR`. `near` starts when this command listens on a port.
-    there, back
-        The two directions of the line, such as ``"56 kbit/s, 20 ms, 50 packets"``. Without `back`,
-        both directions are the same. The queue may be left out.
+    forward, reverse
+        The two directions of the line, such as ``"56 kbit/s, 20 ms, 50 packets"``. Without
+        `reverse`, both directions are the same. The queue may be left out.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def over_line(
     LiveError
         If the machine does not allow namespaces.
     """
-    directions = [_direction(there), _direction(back or there)]
+    directions = [_direction(forward), _direction(reverse or forward)]
     values = {
         f"links.line.{key}": json.dumps([direction[place] for direction in directions])
         for place, key in enumerate(("rate", "delay", "queue"))

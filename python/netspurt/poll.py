@@ -318,7 +318,7 @@ def capturing(peer: str, port: int, path: Path) -> Iterator[Capture]:
                 capture.packets = read_as(CapturedLine, line).packets
 
 
-def one(
+def fetch_and_measure(
     site: Site, number: int, folder: Path, catalogue: Catalogue, *, captures: bool
 ) -> dict[str, Any]:
     """Fetch a page with its capture and echoes; return the row of the fetch.
@@ -429,7 +429,7 @@ def poll(
             for place, site in enumerate(sites):
                 due = started + catalogue.every * (number - 1 + place / len(sites))
                 time.sleep(max(0.0, due - time.monotonic()))
-                row = one(site, number, folder, catalogue, captures=captures)
+                row = fetch_and_measure(site, number, folder, catalogue, captures=captures)
                 rows.write(json.dumps(row) + "\n")
                 rows.flush()
                 count += 1

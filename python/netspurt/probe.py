@@ -318,7 +318,7 @@ class Shadow:
         self.spurious = self.lost = 0
         self.good = self.waited = self.spurious_time = 0.0
 
-    def over(self, rtt: float | None, sent: float, octets: int) -> None:
+    def add(self, rtt: float | None, sent: float, octets: int) -> None:
         """Add an echo probe sent at `sent`: its delay in seconds, or `None` if it was lost."""
         if rtt is None:
             self.lost += 1
@@ -388,7 +388,7 @@ class Watch:
             self.answered += 1
             self.histogram.add(rtt)
         for shadow in self.shadows:
-            shadow.over(rtt, line.raw_ns / 1e9, line.octets)
+            shadow.add(rtt, line.raw_ns / 1e9, line.octets)
 
     def recording(self) -> Delays | None:
         """Return the recording of the run with all parts joined, or `None` without echo probes."""

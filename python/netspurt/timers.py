@@ -267,7 +267,7 @@ class Replay:
 
     __repr__ = __str__
 
-    def again(self, estimators: Iterable[str]) -> Replay:
+    def with_estimators(self, estimators: Iterable[str]) -> Replay:
         """Return a replay on the same probes that also has these estimators."""
         core = {algorithm.estimator: algorithm._core for algorithm in self.algorithms}
         for estimator in estimators:

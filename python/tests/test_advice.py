@@ -155,7 +155,7 @@ def test_a_suitable_timer_is_recommended_beside_unsuitable_ones() -> None:
     advice = advice_on(path_of(rtt), ["rfc6298:min=0s", "linux", "fixed:rto=60ms,max=60s"])
     assert advice.suits
     assert advice.pick == "linux"
-    assert "None of these suits" not in str(advice)
+    assert "None of these timers is good enough" not in str(advice)
 
 
 def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
@@ -166,7 +166,7 @@ def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
         rtt = scale * np.where(slow, 2.0, 0.05) * rng.uniform(0.99, 1.01, 1200)
         advice = advice_on(path_of(rtt, every=10.0), FIXED)
         assert not advice.suits
-        assert str(advice).startswith("None of these suits: even ")
+        assert str(advice).startswith("None of these timers is good enough: even ")
         assert advice.pick in {*advice.tuned, *advice.alike}
         picked = ns.replay(advice.replays[0].delays, [advice.pick]).algorithms[0]
         assert picked.spurious <= 0.01 * picked.answered
@@ -426,7 +426,7 @@ def test_a_timer_is_chosen_on_all_recordings_and_on_all_but_one_in_turn() -> Non
     advice = advise([ns.replay(path, FIXED) for path in paths], Price(5.0))
     assert advice.pick == FIXED[1]
     assert [lesson.part for lesson in advice.lessons] == [0, 1, 2, 3]
-    assert "tried on that one. Chosen: fixed:rto=300ms,max=60s each time" in str(advice)
+    assert "tried on the remaining recording. Chosen: fixed:rto=300ms,max=60s each" in str(advice)
     assert len(advice.replays) == 4
 
 

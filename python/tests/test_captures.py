@@ -356,10 +356,7 @@ def test_an_outage_and_not_the_timer_is_named_for_waits_of_several_timeouts() ->
     from netspurt.cli.remedy_lines import remedy_lines
 
     words = " ".join(remedy_lines(_in_outages(OUTAGES)))
-    assert (
-        "Not the timer made these waits of 7.54 s, but an outage, or a queue that stayed full"
-        in words
-    )
+    assert "The cause of these waits of 7.54 s was an outage, or a queue that stayed full" in words
     assert "all copies were lost for at least 2.57 s" in words
     assert "between 6.51 s longer and 658 ms shorter" in words
     assert "would have saved" not in words

@@ -17,7 +17,7 @@ from netspurt.sweep import Chunk, Sweep, cluster, run_sweep
 from netspurt.sweep.cluster import Ray, _check_answers, run_chunks
 
 
-class StandIn:
+class FakeRay:
     """Imitates the functions of Ray that the engine calls. `get` runs a task."""
 
     def __init__(self, cpus: float = 4, *, joined: bool = True, listens: str = "127.0.0.1") -> None:
@@ -72,21 +72,21 @@ class StandIn:
 
 
 @pytest.fixture
-def start(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[StandIn, Ray]]:
-    """Return a function that starts an engine on a `StandIn`; a case counts as 0.25 s."""
+def start(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[FakeRay, Ray]]:
+    """Return a function that starts an engine on a `FakeRay`; a case counts as 0.25 s."""
     others = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     monkeypatch.setattr(os, "environ", others)
     monkeypatch.setattr(cluster, "seconds_per_case", lambda _: 0.25)
     monkeypatch.setattr(cluster, "_last_sweep", {})
 
-    def started(stand_in: StandIn, **options: Any) -> tuple[StandIn, Ray]:
-        monkeypatch.setitem(sys.modules, "ray", stand_in)
-        return stand_in, Ray(small(), **options)
+    def started(fake_ray: FakeRay, **options: Any) -> tuple[FakeRay, Ray]:
+        monkeypatch.setitem(sys.modules, "ray", fake_ray)
+        return fake_ray, Ray(small(), **options)
 
     return started
 
 
-Start = Callable[..., tuple[StandIn, Ray]]
+Start = Callable[..., tuple[FakeRay, Ray]]
 
 
 @pytest.mark.parametrize(
@@ -97,14 +97,14 @@ Start = Callable[..., tuple[StandIn, Ray]]
 def test_a_task_has_chunks_for_about_its_minimum_time(
     start: Start, task_s: float, chunk: int, chunks_per_task: int
 ) -> None:
-    stand_in, engine = start(StandIn(cpus=3), task_s=task_s)
+    fake_ray, engine = start(FakeRay(cpus=3), task_s=task_s)
     engine.prepare(chunk)
     assert engine.room == 2 * 3 * chunks_per_task
     for n in range(chunks_per_task - 1):
         engine.submit(Chunk(n * chunk, chunk))
-    assert stand_in.tasks == []
+    assert fake_ray.tasks == []
     engine.submit(Chunk(99, chunk))
-    assert [len(chunks) for chunks in stand_in.tasks] == [chunks_per_task]
+    assert [len(chunks) for chunks in fake_ray.tasks] == [chunks_per_task]
 
 
 @pytest.mark.parametrize(
@@ -113,69 +113,69 @@ def test_a_task_has_chunks_for_about_its_minimum_time(
 def test_there_is_a_worker_for_each_processor_or_as_many_as_asked_for(
     start: Start, cpus: float, workers: int, used: int
 ) -> None:
-    _, engine = start(StandIn(cpus), workers=workers)
+    _, engine = start(FakeRay(cpus), workers=workers)
     assert engine.workers == used
 
 
 def test_a_sweep_on_tasks_has_the_cases_of_threads(start: Start, tmp_path: Path) -> None:
-    stand_in = StandIn(cpus=2)
-    start(stand_in)
+    fake_ray = FakeRay(cpus=2)
+    start(fake_ray)
     near, _ = run_sweep(small(), tmp_path / "near", chunk=1)
     far, tally = run_sweep(small(), tmp_path / "far", chunk=1, engine=Ray)
     assert far.read().digest() == near.read().digest()
     assert tally.done == 12
     # Twelve cases are three tasks of four.
-    assert sorted(map(len, stand_in.tasks)) == [4, 4, 4]
-    assert stand_in.ended == 0, "a cluster that others started must not be stopped"
+    assert sorted(map(len, fake_ray.tasks)) == [4, 4, 4]
+    assert fake_ray.ended == 0, "a cluster that others started must not be stopped"
 
 
 def test_an_idle_worker_gets_a_task_with_too_few_chunks(start: Start) -> None:
-    stand_in, engine = start(StandIn(cpus=2))
+    fake_ray, engine = start(FakeRay(cpus=2))
     engine.prepare(1)
     for n in range(6):
         engine.submit(Chunk(n, 1))
-    assert [len(chunks) for chunks in stand_in.tasks] == [4]
+    assert [len(chunks) for chunks in fake_ray.tasks] == [4]
     done = [chunk.first for chunk, _ in engine.as_completed()]
-    assert [len(chunks) for chunks in stand_in.tasks] == [4, 2]
-    assert stand_in.waited == [2, 1], "both workers must be busy"
+    assert [len(chunks) for chunks in fake_ray.tasks] == [4, 2]
+    assert fake_ray.waited == [2, 1], "both workers must be busy"
     assert sorted(done) == list(range(6))
 
 
 def test_cancelled_tasks_are_forgotten_and_the_started_cluster_is_shut_down(start: Start) -> None:
-    stand_in, engine = start(StandIn(joined=False))
+    fake_ray, engine = start(FakeRay(joined=False))
     engine.prepare(2)
     for n in (0, 2, 4, 6, 8):
         engine.submit(Chunk(n, 2))
     engine.cancel()
-    assert (stand_in.cancelled, stand_in.ended) == ([0, 1], 1)
+    assert (fake_ray.cancelled, fake_ray.ended) == ([0, 1], 1)
     assert list(engine.as_completed()) == []
 
 
 def test_a_cluster_is_started_for_loopback_only_or_joined_at_its_address(start: Start) -> None:
-    stand_in, _ = start(StandIn(joined=False), workers=3)
-    assert stand_in.started["num_cpus"] == 3
-    assert "address" not in stand_in.started
+    fake_ray, _ = start(FakeRay(joined=False), workers=3)
+    assert fake_ray.started["num_cpus"] == 3
+    assert "address" not in fake_ray.started
     assert os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] == "0"
     del os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"]
-    stand_in, _ = start(StandIn(joined=False, listens="192.0.2.7"), address="auto")
-    assert stand_in.started["address"] == "auto"
-    assert "num_cpus" not in stand_in.started
+    fake_ray, _ = start(FakeRay(joined=False, listens="192.0.2.7"), address="auto")
+    assert fake_ray.started["address"] == "auto"
+    assert "num_cpus" not in fake_ray.started
     assert "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER" not in os.environ
     with pytest.raises(ConnectionError, match=r"Ray listened at 192\.0\.2\.7"):
-        start(StandIn(joined=False, listens="192.0.2.7"))
+        start(FakeRay(joined=False, listens="192.0.2.7"))
 
 
 def test_a_worker_reads_a_sweep_once_and_keeps_only_the_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    stand_in, read = StandIn(), list[Sweep]()
+    fake_ray, read = FakeRay(), list[Sweep]()
 
     def get(plan: Sweep) -> Sweep:
         read.append(plan)
         return plan
 
-    monkeypatch.setattr(stand_in, "get", get)
-    monkeypatch.setitem(sys.modules, "ray", stand_in)
+    monkeypatch.setattr(fake_ray, "get", get)
+    monkeypatch.setitem(sys.modules, "ray", fake_ray)
     monkeypatch.setattr(cluster, "_last_sweep", {})
     sweep = small()
     outcomes = [run_chunks(key, [sweep], [Chunk(3, 2), Chunk(0, 1)]) for key in ("a", "a", "b")]

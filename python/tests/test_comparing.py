@@ -105,7 +105,7 @@ def test_a_retransmission_of_only_one_run_is_named_by_its_cause() -> None:
     waits = [*START, ack(1.5, 2)]
     repeated = [*START, data(1.4, 2, 2, "rto")]
     reason = why(compare(waits, repeated), waits, repeated)
-    assert reason == "a retransmission (timeout) that the other run does not make here"
+    assert reason == "a retransmission (timeout) that the other run does not have at this point"
 
 
 def test_a_first_difference_at_an_ack_has_no_known_reason() -> None:

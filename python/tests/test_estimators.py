@@ -147,7 +147,7 @@ SHARED: list[float] = [0.1]
             },
             "the same input",
         ),
-        ({"on_sample": lambda self, _: setattr(self, "last", self.last + 1)}, "it settles"),
+        ({"on_sample": lambda self, _: setattr(self, "last", self.last + 1)}, "with equal samples"),
     ],
 )
 def test_the_error_names_the_rule_that_a_class_breaks(

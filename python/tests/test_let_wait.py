@@ -38,7 +38,9 @@ def test_the_end_whose_application_let_the_other_wait_is_named(
     assert f"{end} ended {one.waited_s:.3g} s of it by sending data" in words
     # In a capture beside the other end, lost or late data looks like such a wait.
     own = end.startswith({"a": "10.0.0.1", "b": "10.0.0.2"}[beside])
-    told = "Look there first." if own else "Only a capture beside this end shows which"
+    told = (
+        "Look at this application first." if own else "Only a capture beside this end shows which"
+    )
     assert words.index(told) < words.index("No retransmission waited")
     assert one.is_seen == own
     assert end in finding(found, [])

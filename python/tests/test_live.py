@@ -110,7 +110,7 @@ def test_a_run_ends_when_its_flows_have_ended(netspurt: Command, tmp_path: Path)
     run = ns.open_run(tmp_path / "r")
     assert run.flows["acked_bytes"][0] == 200_000
     assert run.flows.seconds("finished_ns")[0] < run.stop_ns / 1e9 < 5
-    assert "and with them the run; `stop` is 300 s" in result.stdout
+    assert "because all flows had ended; `stop` is 300 s" in result.stdout
 
 
 @namespaces

@@ -81,7 +81,7 @@ def test_lateness_and_drops_are_printed_with_units() -> None:
 @pytest.mark.parametrize(
     ("ended_s", "says"),
     [
-        (12.3456, ["all flows ended by 12.3 s, and with them the run; `stop` is 60 s"]),
+        (12.3456, ["the run ended at 12.3 s, because all flows had ended; `stop` is 60 s"]),
         (60.0, []),
         (60.5, []),
     ],

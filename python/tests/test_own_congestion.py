@@ -99,10 +99,13 @@ def test_classes_keep_the_contract() -> None:
 @pytest.mark.parametrize(
     ("code", "rule"),
     [
-        ("self.shared.append(1); window.cwnd += len(self.shared)", "a new one is not changed"),
-        ("window.cwnd = 10", "an ACK leaves a segment"),
-        ("pass", "without congestion its window opens"),
-        ("window.cwnd += ack.rtt * 0", "it survives round trips unknown"),
+        (
+            "self.shared.append(1); window.cwnd += len(self.shared)",
+            "an instance does not change another",
+        ),
+        ("window.cwnd = 10", "after an ACK, cwnd is at least"),
+        ("pass", "without congestion, cwnd grows"),
+        ("window.cwnd += ack.rtt * 0", "it works with unknown round trips"),
         ("window.cwnd = float('nan')", "the same input has the same output"),
     ],
 )

@@ -80,8 +80,8 @@ def test_bursts_are_named_by_the_numbers_of_their_first_and_last_probes() -> Non
     assert (told[0]["first"], told[0]["last"]) == (first + 3, first + 6)
     assert list(burst_lines(told)) == [
         f"a burst of long delays, probes {first + 3} to {first + 6}: up to 1.5 s, 30.0 times the "
-        "usual",
-        f"a burst of long delays, probe {first + 9}: up to 200 ms, 4.0 times the usual",
+        "typical delay",
+        f"a burst of long delays, probe {first + 9}: up to 200 ms, 4.0 times the typical delay",
     ]
     assert list(burst_lines(told * 3, most=2))[-1] == (
         "4 more bursts: `netspurt delays report` lists all"

@@ -69,7 +69,7 @@ while Path({str(stop)!r}).exists(): time.sleep(0.05)
 raise SystemExit(status)
 """
     far = [sys.executable, "-c", SERVER, str(second), str(stop)]
-    assert over_line([sys.executable, "-c", near], far, there="10 Mbit/s, 15 ms") == 0
+    assert over_line([sys.executable, "-c", near], far, forward="10 Mbit/s, 15 ms") == 0
     rows = [
         json.loads(line) for line in (tmp_path / "p" / "fetches.jsonl").read_text().splitlines()
     ]
@@ -225,7 +225,7 @@ with capturing("10.0.0.1", 0, Path({str(tmp_path / f"{what}-far.pcapng")!r})):
         status = over_line(
             [sys.executable, "-c", near],
             [sys.executable, "-c", far],
-            there="1 Mbit/s, 20 ms, 8 packets",
+            forward="1 Mbit/s, 20 ms, 8 packets",
         )
         assert status == 0
         answers[what] = json.loads((tmp_path / f"{what}.json").read_text())

@@ -16,8 +16,16 @@ import pytest
 import netspurt as ns
 from netspurt import poll as polling
 from netspurt.cli.polling import _line, _matches, _names, _span, _summary, _swapped
-from netspurt.poll import Catalogue, CutCapture, Matched, Site, cut_off, handshake, match
-from netspurt.poll import one as fetch_one
+from netspurt.poll import (
+    Catalogue,
+    CutCapture,
+    Matched,
+    Site,
+    cut_off,
+    fetch_and_measure,
+    handshake,
+    match,
+)
 from netspurt.poll import poll as run
 from netspurt.worker import ProbeError
 
@@ -80,7 +88,7 @@ SITES = tuple(Site(name, f"http://{name}.example/", "192.0.2.1") for name in "ab
 def test_sites_are_staggered_over_the_interval(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(polling, "one", clock.fetching(lambda *_: 1.0))
+    monkeypatch.setattr(polling, "fetch_and_measure", clock.fetching(lambda *_: 1.0))
     rows: list[dict[str, Any]] = []
     count = run(Catalogue(SITES, every=30), tmp_path / "p", rounds=2, on_row=rows.append)
     assert count == 6
@@ -97,7 +105,7 @@ def test_a_slow_fetch_delays_the_next_one_and_not_the_schedule(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     slow = clock.fetching(lambda name, number: 25.0 if (name, number) == ("a", 1) else 1.0)
-    monkeypatch.setattr(polling, "one", slow)
+    monkeypatch.setattr(polling, "fetch_and_measure", slow)
     run(Catalogue(SITES, every=30), tmp_path / "p", rounds=2)
     assert [at for _, _, at in clock.started] == [0, 25, 26, 30, 40, 50]
 
@@ -119,7 +127,7 @@ def test_a_poll_without_rounds_ends_at_an_interrupt_and_keeps_its_rows(
             raise KeyboardInterrupt
         return own(site, number) | {"failed": "TimeoutError: timed out", "tcp_rtt_s": None}
 
-    monkeypatch.setattr(polling, "one", one)
+    monkeypatch.setattr(polling, "fetch_and_measure", one)
     result = netspurt("poll", "s.toml", "--every", "2 s", "--out", "p", "--json")
     # No fetch was successful.
     assert result.returncode == 1
@@ -142,13 +150,13 @@ def test_the_ratio_is_the_handshake_over_the_echoes(
     site = Site("a", "http://a/", "192.0.2.1", "192.0.2.1")
     fetched(monkeypatch, min_rtt_s=0.03)
     monkeypatch.setattr(polling, "_pings", lambda *_: {"ping_rtt_s": 0.02})
-    row = fetch_one(site, 7, tmp_path, Catalogue((site,)), captures=False)
+    row = fetch_and_measure(site, 7, tmp_path, Catalogue((site,)), captures=False)
     assert (row["number"], row["tcp_rtt_s"]) == (7, 0.03)
     assert row["ratio"] == pytest.approx(1.5)
     without = Catalogue((site,), pings=0)
-    assert "ratio" not in fetch_one(site, 7, tmp_path, without, captures=False)
+    assert "ratio" not in fetch_and_measure(site, 7, tmp_path, without, captures=False)
     fetched(monkeypatch, failed="TimeoutError: timed out")
-    row = fetch_one(site, 7, tmp_path, Catalogue((site,)), captures=False)
+    row = fetch_and_measure(site, 7, tmp_path, Catalogue((site,)), captures=False)
     assert row["tcp_rtt_s"] is None
     assert "ratio" not in row
 
@@ -166,14 +174,14 @@ def test_an_echo_that_cannot_be_sent_is_a_row_and_not_an_error(
     fetched(monkeypatch, min_rtt_s=0.03)
     monkeypatch.setattr(polling, "run", forbidden)
     catalogue = Catalogue((site,), timeout=30.0, pings=3)
-    row = fetch_one(site, 7, tmp_path, catalogue, captures=False)
+    row = fetch_and_measure(site, 7, tmp_path, catalogue, captures=False)
     assert row["ping_failed"] == "no right to raw sockets"
     (plan,) = plans
     # An echo probe is as long as a SYN with options. Its give-up time is shorter than that of a
     # page.
     assert (plan.host, plan.count, plan.timeout) == ("192.0.2.9", 3, 2.0)
     assert plan.lengths.order() == {"rule": "fixed", "octets": 60}
-    assert fetch_one(site, 7, tmp_path, replace(catalogue, timeout=0.5), captures=False)
+    assert fetch_and_measure(site, 7, tmp_path, replace(catalogue, timeout=0.5), captures=False)
     assert plans[1].timeout == 0.5
 
 

@@ -357,7 +357,7 @@ with subprocess.Popen({[*words, "--out", str(out)]!r}, stdout=subprocess.PIPE) a
     os.kill(int(worker), signal.SIGCONT)
     probe.stdout.read()
 """
-    assert over_line([sys.executable, "-c", script], there="10 Mbit/s, 100 ms") == 0
+    assert over_line([sys.executable, "-c", script], forward="10 Mbit/s, 100 ms") == 0
     echo_probes = [row for row in lines(out) if "echo_probe" in row]
     held = echo_probes[1]
     assert held["by"] == "kernel"
@@ -531,7 +531,7 @@ with capturing("10.0.0.2", 0, Path({str(tmp_path / "c.pcapng")!r})):
 assert watch.answered == 10, watch
 """
     far = [*SELF, "serve", "echo", "--address", "10.0.0.2"] if kind == "udp" else []
-    assert over_line([sys.executable, "-c", near], far, there="10 Mbit/s, 5 ms") == 0
+    assert over_line([sys.executable, "-c", near], far, forward="10 Mbit/s, 5 ms") == 0
     tcpdump = need("tshark") if kind == "udp" else None
     capture = tmp_path / "c.pcapng"
     if kind == "icmp":

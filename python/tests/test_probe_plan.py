@@ -217,8 +217,8 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """Keep the commands of emulated lines instead of running them."""
     kept: list[tuple[Any, ...]] = []
 
-    def keep(near: list[str], far: list[str], *, there: str, back: str) -> int:
-        kept.append((near, far, there, back))
+    def keep(near: list[str], far: list[str], *, forward: str, reverse: str) -> int:
+        kept.append((near, far, forward, reverse))
         return 3
 
     monkeypatch.setattr(lines, "over_line", keep)
@@ -230,10 +230,10 @@ def test_the_command_behind_a_line_has_all_words_but_the_line(
 ) -> None:
     words = ["--line", "1 Mbit/s, 2 ms", "-n", "9", "--line=2 Mbit/s, 3 ms", "--json"]
     assert netspurt("probe", *words).returncode == 3
-    near, far, there, back = ran[0]
+    near, far, forward, reverse = ran[0]
     assert near == [*SELF, "probe", "10.0.0.2", "-n", "9", "--json"]
     assert far == [], "the kernel answers ICMP echoes"
-    assert (there, back) == ("1 Mbit/s, 2 ms", "2 Mbit/s, 3 ms")
+    assert (forward, reverse) == ("1 Mbit/s, 2 ms", "2 Mbit/s, 3 ms")
 
 
 @pytest.mark.parametrize(
@@ -244,10 +244,10 @@ def test_the_host_behind_a_line_echoes_at_the_port_that_is_probed(
     netspurt: Command, ran: list[tuple[Any, ...]], words: tuple[str, ...], port: str
 ) -> None:
     assert netspurt("probe", "--kind", "udp", "--line", "1 Mbit/s, 2 ms", *words).returncode == 3
-    near, far, there, back = ran[0]
+    near, far, forward, reverse = ran[0]
     assert near == [*SELF, "probe", "10.0.0.2", "--kind", "udp", *words]
     assert far == [*SELF, "serve", "echo", "--port", port, "--address", "10.0.0.2"]
-    assert there == back == "1 Mbit/s, 2 ms"
+    assert forward == reverse == "1 Mbit/s, 2 ms"
 
 
 @pytest.mark.parametrize(("host", "count"), [("127.0.0.1", 1), (None, 3)])
@@ -259,7 +259,7 @@ def test_a_line_has_its_own_host_and_at_most_two_directions(host: str | None, co
 @pytest.mark.parametrize("text", ["", "56 kbit/s", "56 kbit/s,", "56 kbit/s, 20 ms, 9 packets, 1"])
 def test_a_line_has_a_rate_a_delay_and_perhaps_a_queue(text: str) -> None:
     with pytest.raises(ValueError, match="write rate and delay, such as '56 kbit/s, 20 ms'") as no:
-        over_line(["true"], there=text)
+        over_line(["true"], forward=text)
     assert repr(text) in str(no.value)
 
 

@@ -71,8 +71,8 @@ def test_the_summary_says_in_words_what_timers_would_have_done() -> None:
     assert calm.spurious == 0
     assert early.spurious
     told = f"rfc6298:min=0s {early.spurious}; rfc6298: never."
-    assert f"So often a timer would have sent again although the reply came: {told}" in text
-    assert text.index("So often") < text.index("round trip"), "words must come before tables"
+    assert f"retransmitted although the reply came, and how often: {told}" in text
+    assert text.index("Timers that would") < text.index("round trip"), "words come before tables"
     assert "is this machine" not in text
 
 

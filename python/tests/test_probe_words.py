@@ -318,7 +318,8 @@ def test_the_mean_wait_for_a_lost_probe_names_the_shortest_and_the_longest() -> 
     algorithms = [about("a", 0, 2, 4.0), about("b", 3, 4, 2.0), about("c", 1000, 4, 2.4)]
     early, wait = _meaning(after(header()), algorithms)
     assert early == (
-        "So often a timer would have sent again although the reply came: b 3, c 1,000; a: never."
+        "Timers that would have retransmitted although the reply came, and how often: b 3, "
+        "c 1,000; a: never."
     )
     assert wait == (
         "For a lost probe b would have waited 500 ms on average, the shortest, and a 2 s, the "
@@ -328,7 +329,7 @@ def test_the_mean_wait_for_a_lost_probe_names_the_shortest_and_the_longest() -> 
 
 def test_a_path_without_losses_and_without_early_timers_has_two_sentences() -> None:
     assert list(_meaning(after(header()), [about("a"), about("b")])) == [
-        "None of the timers in the table would have sent anything again too early.",
+        "No timer in the table would have retransmitted spuriously.",
         "No probe was lost, so no timer had to wait for a loss.",
     ]
     assert list(_meaning(after(header()), [])) == []

@@ -189,7 +189,7 @@ def test_a_timer_has_an_event_when_it_fires_and_when_its_value_changes(
 
 
 def test_a_node_that_does_not_know_the_sender_has_only_packets(tmp_path: Path) -> None:
-    between = Vantage("f", "a", "network", "forward", knows=False)
+    between = Vantage("f", "a", "network", "forward", has_sender_tables=False)
     told = events(tmp_path, segments({}, **OPTIONS), rto({}), rtt((0, MS)), seen=between)
     assert [name for _, name, _ in told] == ["packet_sent"]
 
@@ -252,13 +252,15 @@ def test_each_node_sees_a_flow_from_its_place() -> None:
         {"node": "b", "flow": "echo", "kind": "request"},
     )
     seen = vantages(Tables(every), direction="reverse")
-    assert {(one.node, one.kind, one.sends, one.knows) for one in seen} == {
+    assert {(one.node, one.kind, one.sends, one.has_sender_tables) for one in seen} == {
         ("a", "client", "forward", True),
         ("b", "network", "reverse", False),
         ("c", "server", "reverse", True),
     }
     capture = vantages(Tables(every), ends=False)
-    assert {(one.kind, one.sends, one.knows) for one in capture} == {("network", "forward", True)}
+    assert {(one.kind, one.sends, one.has_sender_tables) for one in capture} == {
+        ("network", "forward", True)
+    }
     assert [one.node for one in vantages(Tables(every), node="c")] == ["c"]
 
 

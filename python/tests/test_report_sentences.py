@@ -195,16 +195,19 @@ def ended(stop_s: float = 10.0, **columns: Any) -> Any:
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({}, "2 of 2 directions with data finished, the last at 4.000 s. Nothing was sent again."),
+        (
+            {},
+            "2 of 2 directions with data finished, the last at 4.000 s. Nothing was retransmitted.",
+        ),
         (
             {"finished_s": [3723.5, NAN]},
             "1 of 2 directions with data finished, the last at 3,723.500 s (1 h 2 min). Nothing "
-            "was sent again.",
+            "was retransmitted.",
         ),
         (
             {"finished_s": [NAN, NAN]},
             "The run stopped after 10 s, before any of its 2 directions with data finished. "
-            "Nothing was sent again.",
+            "Nothing was retransmitted.",
         ),
         (
             {"retransmissions": [3, 0], "waited_s": [0.25, 0.5], "repairing_s": [0, 0]},
@@ -246,7 +249,7 @@ def test_the_answer_on_one_direction_counts_from_its_start(
     one = {"start_s": [1.0], "finished_s": [3.0], "acked_bytes": [1000], "retransmissions": [0]}
     run = made_run(flows=table(**one | columns))
     run.stop_ns, run.live = 10_000_000_000, None
-    assert _answer(run) == f"{words} Nothing was sent again."
+    assert _answer(run) == f"{words} Nothing was retransmitted."
 
 
 def test_a_direction_that_took_no_time_has_no_goodput() -> None:

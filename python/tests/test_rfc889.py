@@ -280,8 +280,8 @@ def test_a_timer_by_length_is_worse_on_the_multiplexer_only_because_it_is_shorte
             replayed = _core.replay(path._core, name, order="sequence")
             timer = replayed.wait_ns().mean() / 1e9
             sums[place] += [replayed.account()["spurious"], timer]
-    (plain, timer), (heeding, shorter), (level, equal) = (sums / 5).tolist()
-    assert heeding > plain
+    (plain, timer), (with_length, shorter), (level, equal) = (sums / 5).tolist()
+    assert with_length > plain
     assert shorter / timer == pytest.approx(0.977, abs=0.004)
     assert equal / timer == pytest.approx(1, abs=0.003)
     assert level == pytest.approx(plain, rel=0.04)

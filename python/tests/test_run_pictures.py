@@ -482,8 +482,8 @@ def test_the_time_axis_says_that_marks_were_joined(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("netspurt.pictures.thinning.MOST", 10)
     monkeypatch.setattr("netspurt.pictures.thinning.COLUMNS", 5)
     thinned = run.plot.time_sequence().axes[0]
-    assert "marks at one instant" in thinned.get_xlabel()
-    assert "marks at one instant" not in whole.get_xlabel()
+    assert "marks in one column of dots" in thinned.get_xlabel()
+    assert "marks in one column of dots" not in whole.get_xlabel()
     assert thinned.get_ylim() == pytest.approx(whole.get_ylim(), rel=0.05)
 
 

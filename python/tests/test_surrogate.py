@@ -123,11 +123,11 @@ def test_mills_with_by_length_is_no_worse_if_the_delays_depend_on_the_length() -
     row = Row(mean=1.0, cov=0.48, lost=5, lengths=(40, 256), line=STEEP, probes=2000)
     for structure in STRUCTURES:
         made = row.surrogate(structure, seed=2)
-        plain, heeding = (
+        plain, with_length = (
             sums_of(made, algorithm) for algorithm in ("mills", "mills:by_length=true")
         )
-        assert heeding["spurious"] <= plain["spurious"], structure
-        assert heeding["efficiency"] >= plain["efficiency"], structure
+        assert with_length["spurious"] <= plain["spurious"], structure
+        assert with_length["efficiency"] >= plain["efficiency"], structure
 
 
 def test_the_saved_table_of_a_replay_gives_the_same_sums(tmp_path: Path) -> None:

@@ -221,7 +221,7 @@ def test_the_recommendation_follows_from_the_replay() -> None:
     path = mixed(4000)
     assert recommended(path, ["mills"]) == "", "a single timer must not be compared"
     none = recommended(path, ["fixed:rto=51ms,max=60s", "fixed:rto=52ms,max=60s"])
-    assert "None of these suits: even fixed:rto=52ms,max=60s, the cheapest, retransmits" in none
+    assert "None of these timers is good enough: even fixed:rto=52ms,max=60s, the cheapest" in none
     cheap = recommended(path, ["fixed:rto=150ms,max=60s", "fixed:rto=900ms,max=60s"], 0.05)
     assert "Take fixed:rto=150ms,max=60s: it costs " in cheap
     told = cheap.split("The cost is")[0]

@@ -184,7 +184,7 @@ def _advice(
     incomplete = [text for text in asked if text not in complete and can_be_completed(text)]
     made_complete = [completed(lessons, every, text) for text in incomplete]
     extra = [*made_complete, linux]
-    weighing = Weighing([replay.again(extra) for replay in answered], price)
+    weighing = Weighing([replay.with_estimators(extra) for replay in answered], price)
     candidates = _Candidates([*complete, *made_complete], first=complete, compared=[linux])
     pick, alike = _choice(weighing, candidates)
     if pick in made_complete:
@@ -196,7 +196,9 @@ def _advice(
     tuned: list[str] = []
     if tune or not (suits or len(asked) < 2):
         tuned = constants(lessons, every)
-        weighing = Weighing([replay.again([*extra, *tuned]) for replay in answered], price)
+        weighing = Weighing(
+            [replay.with_estimators([*extra, *tuned]) for replay in answered], price
+        )
         candidates = _Candidates(list(dict.fromkeys([*complete, *made_complete, *tuned])))
         pick, alike = _choice(weighing, candidates)
 

@@ -48,8 +48,8 @@ def losses_behind_choice(advice: Advice) -> Iterator[str]:
     yield f"The share of losses may be {percents(losses)} (95 %)."
     if losses.has_large_event and not outages:
         yield (
-            "Where many probes in a row are lost, retransmissions are also lost, so a short timer "
-            "saves less than its cost shows."
+            "If many probes in a row are lost, retransmissions are lost, too. So a short timer "
+            "saves less time than its cost suggests."
         )
     yield from _elsewhere(advice, losses)
 

@@ -51,15 +51,16 @@ def paragraphs(advice: Advice) -> list[str]:
 
 def _choice(advice: Advice) -> list[str]:
     if not advice.pick:
-        return ["None of these has bounds and backoff, so none can be recommended as it is."]
+        return ["None of these timers has bounds and backoff, so netspurt recommends none of them."]
     if advice.suits:
         taken = f"Take {advice.pick}: {_cost_and_spurious(advice, advice.pick)}."
         return [taken, *_not_named(advice)]
     is_asked = advice.pick in advice.asked
     computed = "" if is_asked else ", with constants computed from these delays"
     return [
-        f"None of these suits: even {advice.least}, the cheapest, retransmits spuriously for "
-        f"{_share(advice, advice.least)} of the answers. Try {advice.pick}{computed}: "
+        f"None of these timers is good enough: even {advice.least}, the cheapest, retransmits "
+        f"spuriously for {_share(advice, advice.least)} of the answers. "
+        f"Try {advice.pick}{computed}: "
         f"{_cost_and_spurious(advice, advice.pick)}."
     ]
 
@@ -182,7 +183,7 @@ def _tried(advice: Advice) -> list[str]:
     chosen = [f"{name} {_times(count)}" for name, count in times.most_common()]
     each = f"{advice.lessons[0].choice} each time" if len(times) == 1 else listed(chosen)
     how = f"Check: a timer{_among(advice)} was chosen on all recordings but one{_computed(advice)}"
-    sentence = f"{how}, and tried on that one. Chosen: {each}"
+    sentence = f"{how}, and tried on the remaining recording. Chosen: {each}"
     cost, least = (sum(getattr(one, name) for one in lessons) for name in ("cost", "least"))
     if cost > 1.0005 * least:
         sentence += (

@@ -141,8 +141,8 @@ def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
         or row.mean_ms * probes / 1000 > good_max
     ):
         sentences["total"] = (
-            f"{row.name}: total {row.total_s:g} s, a mean of {row.mean_ms:g} ms over {probes} "
-            f"probes, lost and spurious time make "
+            f"{row.name}: total {row.total_s:g} s, but the mean of {row.mean_ms:g} ms times "
+            f"{probes} probes, plus lost and spurious time, is "
             f"{row.mean_ms * probes / 1000 + row.lost_s + row.spurious_s:.1f} s"
         )
     if (

@@ -207,7 +207,7 @@ def why(comparison: Comparison, first: list[Seen], second: list[Seen]) -> str:
                 return LIMITED_TRANSMIT
         if seen.cause:
             told = f"a retransmission ({in_words(seen.cause)})"
-            return f"{told} that the other run does not make here"
+            return f"{told} that the other run does not have at this point"
     return ""
 
 

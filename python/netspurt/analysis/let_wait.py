@@ -49,7 +49,7 @@ class LetWait:
         if self.is_seen:
             return (
                 f"For {self.share:.0%} of the time of {who} neither end had data to send. {ended}, "
-                "so its application made the other end wait. Look there first."
+                "so its application made the other end wait. Look at this application first."
             )
         return (
             f"For {self.share:.0%} of the time of {who} neither end had data to send, as far as "

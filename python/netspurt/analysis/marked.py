@@ -17,7 +17,7 @@ _TIMES_MIN = 4
 #: make cwnd smaller, too, and have no echo.
 _ECHOES_MIN = 0.5
 #: What helps a connection that fills a link.
-ADVICE = "Only a faster link, or less other traffic on it, makes this faster."
+ADVICE = "Only a faster link, or less other traffic on this link, makes the connection faster."
 
 
 @dataclass(frozen=True)

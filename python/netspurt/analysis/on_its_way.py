@@ -17,7 +17,7 @@ _PART = "congestion_window"
 #: The part of the time in which data was on its way, in words that say what the data waited for.
 _LOSSES = "data on its way (the congestion window, which losses kept small)"
 _LINK = "data on its way (most likely the slowest link was full)"
-_UNTOLD = (
+_SENDER = (
     "data on its way (the application, the pacing, the congestion window or the send buffer of the "
     "sender)"
 )
@@ -43,8 +43,8 @@ def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[st
     # Beside a receiver, it is not certain that losses limited the rate.
     surely = [one.connection for one in loss_limits(tables) if one.rtt_seen]
     full = [one.connection for one in full_links(tables)]
-    untold = [one.connection for one in paced(tables)]
-    for limited, told in ((full, _LINK), (surely, _LOSSES), (untold, _UNTOLD)):
+    at_sender = [one.connection for one in paced(tables)]
+    for limited, told in ((full, _LINK), (surely, _LOSSES), (at_sender, _SENDER)):
         own = np.isin(spent["connection"], limited)
         if limited and 2 * float(part[own].sum()) > float(part.sum()):
             return {**WORDS, _PART: told}

@@ -60,8 +60,8 @@ class Overflow:
             f"{duration(self.rtt_s_losses)} on average, but {duration(self.rtt_s)} over all its "
             f"time; the shortest took {duration(self.rtt_s_min)}. So most likely it sent more "
             "until the queue of the slowest link was full, and this queue dropped the data. Its "
-            f"rate was {rate(self.rate_bps)}. A faster link, or less other traffic on it, makes "
-            "this faster; if the queue is short, a longer one does, too."
+            f"rate was {rate(self.rate_bps)}. A faster link, or less other traffic on this "
+            "link, makes the connection faster. If the queue is short, a longer queue helps, too."
         )
 
 

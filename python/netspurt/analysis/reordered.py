@@ -63,7 +63,7 @@ class Reordering:
         if self.again:
             return "These were not lost, and no retransmission is known to be spurious."
         return (
-            "No retransmission was seen, so it cost only that data which had arrived waited for "
+            "No retransmission was seen. The only cost was that data which had arrived waited for "
             "the late packets."
         )
 

@@ -206,7 +206,9 @@ def _early(run: Run, stop_s: float) -> list[str]:
     ended_s = run.stop_ns / 1e9
     if ended_s >= stop_s:
         return []
-    return [f"all flows ended by {ended_s:.3g} s, and with them the run; `stop` is {stop_s:g} s"]
+    return [
+        f"the run ended at {ended_s:.3g} s, because all flows had ended; `stop` is {stop_s:g} s"
+    ]
 
 
 def verdict(live: LiveReport, *, ends: bool = True) -> list[str]:

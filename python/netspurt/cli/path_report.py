@@ -114,7 +114,7 @@ def burst_lines(bursts: list[dict[str, Any]], most: int | None = None) -> Iterat
         )
         yield (
             f"a burst of long delays, {probes}: up to {ms(one['peak_ms'])}, {one['times']:.1f} "
-            "times the usual"
+            "times the typical delay"
         )
     if most is not None and len(bursts) > most:
         yield f"{len(bursts) - most} more bursts: `netspurt delays report` lists all"

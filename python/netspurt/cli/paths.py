@@ -207,7 +207,7 @@ def _untimed(recording: Delays) -> bool:
 
 
 def _burst_table(found: list[dict[str, Any]]) -> Iterator[str]:
-    rows = [["at", "first probe", "last", "up to", "times the usual"]]
+    rows = [["at", "first probe", "last", "up to", "times the typical delay"]]
     rows += [
         [
             "-" if one["start_s"] is None else f"{one['start_s']:.3f} s",

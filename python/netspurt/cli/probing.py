@@ -126,7 +126,7 @@ def _over_a_line(host: str | None, line: list[str], kind: str, port: int | None)
     command = [sys.executable, "-P", "-c", "from netspurt.cli import start; start()"]
     service = ["serve", "echo", "--port", str(port or PORTS["udp"]), "--address", FAR]
     far = [*command, *service] if kind == "udp" else []
-    return over_line([*command, "probe", FAR, *words], far, there=line[0], back=line[-1])
+    return over_line([*command, "probe", FAR, *words], far, forward=line[0], reverse=line[-1])
 
 
 def _echo_probes(
@@ -369,11 +369,14 @@ def _meaning(watch: Watch, algorithms: list[dict[str, Any]]) -> Iterator[str]:
     early = [one for one in algorithms if one["spurious"]]
     calm = [str(one["estimator"]) for one in algorithms if not one["spurious"]]
     if not early:
-        yield "None of the timers in the table would have sent anything again too early."
+        yield "No timer in the table would have retransmitted spuriously."
     else:
         told = ", ".join(f"{one['estimator']} {number(one['spurious'])}" for one in early)
         others = f"; {', '.join(calm)}: never" if calm else ""
-        yield f"So often a timer would have sent again although the reply came: {told}{others}."
+        yield (
+            "Timers that would have retransmitted although the reply came, and how often: "
+            f"{told}{others}."
+        )
     lost = [one for one in algorithms if one["lost"]]
     if not lost:
         yield "No probe was lost, so no timer had to wait for a loss."

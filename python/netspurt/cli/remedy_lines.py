@@ -131,10 +131,10 @@ def _failed(of: Outages) -> Iterator[str]:
         else (f"{of.silences:,} silences", "these waits", "each outage")
     )
     yield (
-        f"In {where} {SEVERAL_TIMEOUTS_WORDS}. Not the timer made {these} of "
-        f"{duration(of.waited_s)}, but an outage, or a queue that stayed full: all copies were "
-        f"lost for at least {duration(of.failed_s)}, until the last unanswered one left. The timer "
-        f"only decides how soon after {outages} the next copy leaves."
+        f"In {where} {SEVERAL_TIMEOUTS_WORDS}. The cause of {these} of "
+        f"{duration(of.waited_s)} was an outage, or a queue that stayed full, and not the timer: "
+        f"all copies were lost for at least {duration(of.failed_s)}, until the last unanswered one "
+        f"left. The timer only decides how soon after {outages} the next copy leaves."
     )
     if of.floor_s is not None:
         yield (

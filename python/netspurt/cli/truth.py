@@ -137,7 +137,7 @@ def _side(name: str, side: SideScore) -> Iterator[str]:
         yield (
             f"originals not in the capture: {number(side.unseen_not_found)} not found, "
             f"{number(side.unseen_unknown)} of unknown cause, "
-            f"{number(side.loss_not_told)} not told"
+            f"{number(side.loss_not_told)} not reported as missing"
         )
     if side.confusion:
         yield from _confusion(side)

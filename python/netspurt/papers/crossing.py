@@ -112,16 +112,16 @@ def acks_that_meet(bench: Bench, *, grid: str, beside: str) -> Measured:
     ]
     pairs = zip(filled(bench, grid), filled(bench, beside), strict=True)
     max_share = 0.0
-    for together, separate in pairs:
-        max_share = max(max_share, together.met)
+    for of_grid, of_beside in pairs:
+        max_share = max(max_share, of_grid.met)
         cells = (
-            together.path,
-            str(together.mss),
-            f"{together.fill:.2f}",
-            str(together.longest),
-            f"{together.mean:.1f}",
+            of_grid.path,
+            str(of_grid.mss),
+            f"{of_grid.fill:.2f}",
+            str(of_grid.longest),
+            f"{of_grid.mean:.1f}",
         )
-        rows.append((*cells, str(separate.longest), f"{separate.mean:.1f}"))
+        rows.append((*cells, str(of_beside.longest), f"{of_beside.mean:.1f}"))
     return Measured(max_share, rows)
 
 

@@ -128,7 +128,7 @@ def lengths_of_periods(
     if mark is not None:
         at = np.array([mark[0] / size])
         marks.append(Rules(label=mark[1], ink="red", x=at, width=1, dashed=True))
-    y_scale = Scale("share of the time in such or longer ones", low=0.0, high=1.02)
+    y_scale = Scale("share of the time in periods at least this long", low=0.0, high=1.02)
     return Picture(
         tuple(marks), y_scale, Scale(f"length of a change-free period [{named}]", log=True)
     )

@@ -320,7 +320,7 @@ def pareto(replay: Judged, first: str = "") -> Picture:
     xs = np.array([max(algorithm.spurious_share.value, least) for algorithm in front])
     ys = np.array([algorithm.timer.value for algorithm in front])
     marks.append(Line(label="front", ink="grey", x=xs, y=ys, steps=True, width=1.0))
-    marks.append(_of_legend("filled: no other one beats it", "dot"))
+    marks.append(_of_legend("filled: no other timer is as good in both measures", "dot"))
     if others := len(replay.algorithms) - len(named):
         marks.append(_of_legend(f"{others} others", "square"))
     y = Scale("mean timer", "s", log=True)

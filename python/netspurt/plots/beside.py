@@ -102,7 +102,7 @@ def _from_data(axes: Axes, start_s: float, span_s: float) -> None:
 def _part(axes: Axes, at_s: float) -> None:
     axes.axvline(at_s, color=GREY, linestyle=":", linewidth=1.4, zorder=1)
     axes.annotate(
-        "they part",
+        "first difference",
         (at_s, 1.0),
         (4, -4),
         xycoords=("data", "axes fraction"),

@@ -48,7 +48,7 @@ def draw_picture(axes: Axes, picture: Picture) -> None:
     draw_scale(axes, picture.x, across, "x")
     draw_scale(axes, picture.y, up)
     if any(len(getattr(mark, "x", ())) > MOST for mark in picture.marks):
-        told = f"{axes.get_xlabel()}; marks at one instant of the picture are one"
+        told = f"{axes.get_xlabel()}; marks in one column of dots are merged"
         axes.set_xlabel(told, size=9)
     if picture.packet_bytes is not None:
         _packet_axis(axes, picture.packet_bytes)

@@ -73,7 +73,7 @@ def write_qlog(
 def _events(tables: HasTables, vantage: Vantage, form: Form) -> list[str]:
     """Return the events of a trace in the order of time, each as JSON."""
     kinds = [*packet_events(tables, vantage, form)]
-    if vantage.knows:
+    if vantage.has_sender_tables:
         kinds += recovery_events(tables, vantage, form)
     events: list[str] = in_order(kinds, form).tolist()
     return events

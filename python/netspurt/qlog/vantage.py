@@ -25,7 +25,7 @@ class Vantage:
         `client` at the initiator, `server` at the other end, `network` between them.
     sends
         The direction of the packets that count as sent.
-    knows
+    has_sender_tables
         True if the tables `rtt`, `rto` and `cwnd` of that direction describe this node, because the
         node is an end of a run, or the values are inferred from a capture.
     """
@@ -34,7 +34,7 @@ class Vantage:
     node: str
     kind: str
     sends: str
-    knows: bool = True
+    has_sender_tables: bool = True
 
     def told(self) -> dict[str, str]:
         """Return the vantage point in qlog's form (draft-ietf-quic-qlog-main-schema-14 §6)."""
@@ -80,7 +80,7 @@ def vantages(
             seen[of_flow, at_node] = Vantage(of_flow, at_node, kind, sent_direction)
         elif known is None:
             seen[of_flow, at_node] = Vantage(
-                of_flow, at_node, "network", direction or _DIRECTIONS[0], knows=not ends
+                of_flow, at_node, "network", direction or _DIRECTIONS[0], has_sender_tables=not ends
             )
     _check("flow", flow, [of_flow for of_flow, _ in seen])
     _check("spied node", node, [at for of_flow, at in seen if flow in (None, of_flow)])

@@ -272,7 +272,7 @@ def _missed(found: Explained, drawn: Drawn) -> Rows:
     late = _by_timer(again)
     needed = late & (again["verdict"] != "spurious")
     none = "No loss is known to have waited for a timeout. A capture does not show what was lost "
-    none += "and never sent again."
+    none += "and never retransmitted."
     if late.any() and not needed.any():
         none = "All retransmissions that a timer began are known to be spurious: they stand above."
     told = ("Losses that waited for a timeout", none)

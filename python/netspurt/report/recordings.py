@@ -43,7 +43,7 @@ def replay_section(
     pick
         The timer that is recommended. It is replayed, too, if `replay` does not have it.
     """
-    replay = replay.again([pick] if pick else [])
+    replay = replay.with_estimators([pick] if pick else [])
     part = Part(
         name=name,
         answer=plain(_answer(lines)),

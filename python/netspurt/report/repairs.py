@@ -123,8 +123,8 @@ def missed_rows(run: Tables, every: list[Way], drawn: Drawn) -> Rows | None:
     return _rows(
         "Losses that waited for a timeout or were never repaired",
         (
-            *("gone at", "flow", "packet", "first octet", "octets", "by"),
-            *("sent again", "cause", "waited"),
+            *("lost at", "flow", "packet", "first octet", "octets", "reason"),
+            *("retransmitted at", "cause", "waited"),
         ),
         cells,
         (0, 2, 3, 4, 6, 8),

@@ -134,7 +134,7 @@ def _costs(run: Run) -> Iterator[str]:
     """Yield a sentence on the times in silence and in repair, if they are known."""
     flows = run.flows
     if not flows["retransmissions"].any():
-        yield "Nothing was sent again."
+        yield "Nothing was retransmitted."
         return
     spent = []
     for name, what in (("waited_ns", "in silence before timers"), ("repairing_ns", "in repair")):

@@ -208,7 +208,7 @@ class Panel {
     if (this.picture.kind !== "time-sequence") return;
     pen.fillStyle = this.look.colours.strong;
     pen.textAlign = "left";
-    pen.fillText("they part", px + 4 * this.map.dot, this.map.top + 10 * this.map.dot);
+    pen.fillText("first difference", px + 4 * this.map.dot, this.map.top + 10 * this.map.dot);
   }
 
   // The axes, the grid and the numbers.
