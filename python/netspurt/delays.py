@@ -23,8 +23,7 @@ PAUSE = 5
 
 T = TypeVar("T")
 
-#: When an estimator learns a reply: before the next probe leaves (`sequence`), or when the reply
-#: arrives (`causal`).
+#: An estimator learns a reply before the next probe leaves, or when the reply arrives.
 Order = Literal["sequence", "causal"]
 
 
@@ -298,10 +297,7 @@ class Delays:
 
     @property
     def lost_direction(self) -> NDArray[np.uint8]:
-        """The direction that lost each probe, shape (n,): 1 for forward, 2 for reverse, or 0.
-
-        0 stands for a probe that was not lost, or whose direction of loss is not known.
-        """
+        """Where each probe was lost, shape (n,): 1 forward, 2 reverse, 0 nowhere or unknown."""
         lost = self._core.lost_direction()
         return np.zeros(len(self), dtype=np.uint8) if lost is None else lost
 
