@@ -68,10 +68,11 @@ impl Rates {
             let after = self.steps[place(&self.steps, to, 0)].1;
             let end = self.steps.partition_point(|(at, _)| *at <= to);
             let first = self.steps.partition_point(|(at, _)| *at < from);
+            let before = self.steps[0].1;
             self.steps.splice(first..end, [(from, 0), (to, after)]);
             if first == 0 {
                 // Before this silence, the first rate holds, as it did without the silence.
-                self.steps.insert(0, (Time::ZERO, after));
+                self.steps.insert(0, (Time::ZERO, before));
             }
         }
         self
@@ -172,6 +173,14 @@ mod tests {
         let overlapping = [(at(0), Duration::from_millis(4)), (at(2), Duration::from_millis(4))];
         let mut late = rates(&[(0, 1_000_000)]).silent(&overlapping);
         assert_eq!(late.transmit(from(0), 1000).at, at(7));
+    }
+
+    #[test]
+    fn the_first_rate_holds_before_a_silence_that_covers_its_step() {
+        let silence = (at(2), Duration::from_millis(6));
+        let mut stepped = rates(&[(5, 1_000_000), (7, 2_000_000)]).silent(&[silence]);
+        assert_eq!(stepped.transmit(from(0), 1000).at, at(1));
+        assert_eq!(stepped.transmit(from(8), 2000).at, at(9));
     }
 
     #[test]
