@@ -23,8 +23,11 @@ receive_buffer = "2 MB" }
 """
 
 
-def test_the_next_lost_segment_after_a_partial_ack_waits_for_the_rate_reduction() -> None:
-    """Linux 6.18.44 sends nothing on the first partial ACK, and packet 31 on the next ACK."""
+def test_the_next_lost_segment_is_retransmitted_one_ack_after_the_partial_ack() -> None:
+    """Linux 6.18.44 sends nothing on the first partial ACK, and packet 31 on the next ACK.
+
+    The reason is proportional rate reduction (RFC 9937).
+    """
     run = ns.Scenario.parse(SCENARIO).run()
     seen = run.segments
     own = seen["node"] == "a"

@@ -88,7 +88,8 @@ impl PyDelays {
         }
     }
 
-    /// The order in which the probes followed each other: `sequence` or `causal`.
+    /// When a delay is known: before the next probe leaves (`sequence`), or when the reply arrives
+    /// (`causal`).
     #[getter]
     fn order(&self) -> &'static str {
         order_name(self.0.order)

@@ -42,7 +42,7 @@ def scenario(study: Study, contact: Contact) -> Scenario:
 
 
 def waited(bench: Bench, contact: str, clock: str) -> Waited:
-    """Return the numbers of segments of stop-and-wait over a contact, for a clock."""
+    """Return the numbers of segments of stop-and-wait over a contact, with a given clock tick."""
     study = bench.of_study
 
     def make() -> dict[str, Waited]:
@@ -75,7 +75,7 @@ def stop_and_wait(bench: Bench, *, contact: str, clock: str) -> Measured:
 
 @registered
 def stop_and_wait_near(bench: Bench, *, contact: str, clock: str, way: str) -> Measured:
-    """Return the spurious retransmissions in the 10 s after a delay step, and the step's time [s].
+    """Return the number of spurious retransmissions in the 10 s after a delay step.
 
     `way` says whether the delay steps up or down.
     """
@@ -83,10 +83,10 @@ def stop_and_wait_near(bench: Bench, *, contact: str, clock: str, way: str) -> M
     of_contact, tick = study.contacts[contact], _tick(bench, clock)
 
     def make() -> Run:
-        bench.announce(f"stop-and-wait over {contact}, recorded")
+        bench.announce(f"stop-and-wait over {contact}, with its segments")
         return scenario(study, of_contact).replace({f"{FLOW}.tcp.clock.tick": tick}).run()
 
-    run = bench.keep(f"stop-and-wait over {contact} by {tick}, recorded", make)
+    run = bench.keep(f"stop-and-wait over {contact} by {tick}, with its segments", make)
     (at,) = (t for t, by in stored(bench.paper, of_contact).jumps() if (by > 0) == (way == "up"))
     retransmissions = run.segments.where(way="out", kind="retransmission")
     near = (retransmissions.seconds() >= at) & (retransmissions.seconds() <= at + _NEAR_S)

@@ -55,16 +55,14 @@ def replay_section(
 
 
 def _answer(lines: Sequence[str]) -> str:
-    """Return which setting and which timer the lines on a recording recommend, with conditions."""
+    """Return the sentences of `lines` that recommend a setting for Linux, and a timer."""
     starts = ("On a Linux server: ",), ("Take ", "None of these ")
     linux, take = (next((line for line in lines if line.startswith(s)), "") for s in starts)
     linux = linux.partition(" With QUIC")[0]
     told = [linux, re.split(r"(?<=[\w)]\.) ", take, maxsplit=1)[0]]
     computed = re.search(r"The (\S+ ms) were computed from these delays", linux)
     if computed and take.startswith("Take ") and not re.search(r"[Ii]ts constants? w", told[1]):
-        told.append(
-            f"The {computed[1]} are not taken, because they were computed from this recording."
-        )
+        told.append(f"The {computed[1]} are not recommended, because this recording gave them.")
     return " ".join(filter(None, told))
 
 
@@ -86,7 +84,7 @@ def _group(panel: Panel, name: str, x: str) -> Group:
 def _timers_with_tables(replay: Replay, pick: str) -> list[Algorithm]:
     """Return the timers that have tables: the recommended one, and up to three of the front.
 
-    The timers of the front have spurious retransmissions. The recommended timer may have none.
+    A timer of the front has a table only if it has spurious retransmissions.
     """
     best = [one for one in replay.front() if one.spurious and one.estimator != pick]
     return [*([replay[pick]] if pick else []), *best[:3]]
@@ -113,5 +111,5 @@ def _spurious(replay: Replay, one: Algorithm, pick: str) -> Rows:
         places,
         len(early) - len(rows),
         f"{told}, retransmits no probe spuriously.",
-        elsewhere="`netspurt replay --out FOLDER` writes all.",
+        elsewhere="`netspurt replay --out FOLDER` writes all rows.",
     )

@@ -1,4 +1,4 @@
-"""Numbers of a page as text, in SI units."""
+"""Format durations and instants as text for the page of a report."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from netspurt.pictures.measures import LONG, in_unit
 
 
 def is_long(seconds: float) -> bool:
-    """Return whether a duration is in minutes or hours."""
+    """Return whether a duration is long enough to be written in minutes or hours."""
     return seconds >= LONG[-1][0]
 
 
 def span(seconds: float) -> str:
-    """Return a duration with the prefix that suits it.
+    """Return a duration in the unit that suits it.
 
     Examples
     --------

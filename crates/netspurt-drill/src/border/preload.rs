@@ -103,8 +103,8 @@ pub extern "C" fn mlockall(_: c_int) -> c_int {
     0
 }
 
-/// Returns a larger number at each call with null. packetdrill waits for a new number before it
-/// starts, so it does not have to wait for a tick of the machine.
+/// Returns a larger number at each call with null. Before it starts, packetdrill calls the function
+/// until the number changes. So it does not wait for a tick of the machine's clock.
 ///
 /// # Safety
 /// The caller must follow the rules of the C library's function of the same name.

@@ -1,4 +1,5 @@
-//! The connections of a population at the kernel's ends: their sockets and their results.
+//! Opens the sockets of a population's connections at the kernel's TCP, and computes the results of
+//! the connections.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -54,7 +55,8 @@ pub(super) fn add_connections(
 /// Returns the end that opens the connection `number`. Connections are numbered in the order in
 /// which they start.
 fn end(names: &Names, population: FlowId, number: u32) -> EndId {
-    let flow = names.connection(population, number).expect("a live run has few connections");
+    let flow =
+        names.connection(population, number).expect("the ids of a live run's connections fit");
     flow.end(Side::From)
 }
 

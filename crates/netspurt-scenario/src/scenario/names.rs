@@ -5,8 +5,8 @@ use super::number::BoundedInteger;
 use super::spec::Spec;
 use super::tree::entry;
 
-/// Checks that every name is valid: not empty, without control characters, and different from the
-/// names of other flows.
+/// Checks that each name is not empty and has no control characters. Also checks that no two flows
+/// have the same name, and that no population shares a name with flows or echo probes.
 pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
     for (name, link) in &spec.links {
         check_characters("link", name, &["links", name]).map_err(Problem::of_the_key)?;
@@ -59,10 +59,11 @@ fn check_characters(what: &str, name: &str, path: &[&str]) -> Result<(), Problem
     };
     let mut problem = Problem::at([], message);
     problem.path = path.iter().map(|step| (*step).to_owned()).collect();
-    Err(problem.fix("write letters, digits and signs"))
+    Err(problem.fix("write at least one character, and no control characters"))
 }
 
-/// Checks that no group contains a flow with the name of the single flow `name`.
+/// A flow with `count` above 1 is a group. Its flows are called `group.0`, `group.1` and so on. Checks
+/// that a flow `name` with a `count` of 1 does not have the name of a flow in a group.
 fn alone(spec: &Spec, name: &str) -> Result<(), Problem> {
     if spec.flows[name].count != BoundedInteger(1) {
         return Ok(());

@@ -34,7 +34,7 @@ impl<const MIN: u64, const MAX: u64> BoundedInteger<MIN, MAX> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probability(pub f64);
 
-/// A share of a link's rate, above 0. It is above 1 if more arrives than the link carries.
+/// A share of a link's rate, above 0 and at most 100. It is above 1 if more arrives than the link carries.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct LoadShare(pub f64);
@@ -46,7 +46,9 @@ impl TryFrom<f64> for LoadShare {
         if share > 0.0 && share <= 100.0 {
             return Ok(Self(share));
         }
-        Err(format!("{share} is not a load: write a share of the link's rate above 0, as in `0.5`"))
+        Err(format!(
+            "{share} is not a load: write a share of the link's rate above 0 and at most 100, as in `0.5`"
+        ))
     }
 }
 

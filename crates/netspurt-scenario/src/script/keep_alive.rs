@@ -119,12 +119,12 @@ impl KeepAlive {
         (self.due, self.unanswered) = (None, 0);
     }
 
-    /// Starts the timer, if keep-alive is on.
+    /// Starts the timer if keep-alive is on; otherwise stops it.
     pub(super) fn start(&mut self, now: Time, clock: Clock) {
         self.due = self.is_on.then(|| clock.expiry(now, self.idle));
     }
 
-    /// Sets the timer for a new idle time. The last segment of the peer arrived at `since`.
+    /// Sets the timer to the end of the idle time. The last segment of the peer arrived at `since`.
     pub(super) fn restart(&mut self, now: Time, since: Time, clock: Clock) {
         let rest = (since + self.idle).saturating_since(now);
         self.due = self.is_on.then(|| clock.expiry(now, rest));

@@ -35,8 +35,8 @@ impl Orphan {
         if self.own == 0 { i64::try_from(of_all).unwrap_or(i64::MAX) } else { self.own }
     }
 
-    /// Starts, continues or cancels the wait. `waits` says whether a connection without a socket is
-    /// in FIN-WAIT-2. Returns true if the connection ends immediately.
+    /// Starts, continues or cancels the wait. `waits` is true if the socket of the connection
+    /// is closed and the connection is in FIN-WAIT-2. Returns true if the connection ends immediately.
     pub(super) fn watch(&mut self, waits: bool, rto: Duration, now: Time, clock: Clock) -> bool {
         if !waits {
             self.until = None;
@@ -64,7 +64,7 @@ mod tests {
 
     /// Linux's `tcp_fin_time` is at least three and a half RTOs.
     #[test]
-    fn an_orphan_waits_for_its_own_or_the_hosts_time_but_at_least_three_and_a_half_rtos() {
+    fn an_orphan_waits_for_tcp_linger2_or_tcp_fin_timeout_but_at_least_three_and_a_half_rtos() {
         let (second, now) = (Duration::from_secs(1), Time::ZERO);
         let mut orphan = Orphan { time: Some(second * 60), ..Orphan::default() };
         assert!(!orphan.watch(true, second, now, Clock::EXACT));

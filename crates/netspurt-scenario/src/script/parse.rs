@@ -19,7 +19,8 @@ use super::refused::refuse_mechanisms;
 use super::statement_text;
 use super::unreachable::unreachable;
 
-/// Sysctls that scripts for Linux set, and the equivalent option lines.
+/// Sysctls and attributes of routes that scripts for Linux set, each with an example of the option
+/// line that replaces it.
 const SYSCTLS: [(&str, &str); 16] = [
     ("tcp_sack", "--set=sack=false"),
     ("tcp_dsack", "--set=dsack=false"),
@@ -122,7 +123,7 @@ fn fill(script: &mut Script, source: &str, files: &mut NamedFiles<'_>) -> Result
     }
     if script.events.is_empty() {
         let mistake = Mistake::new(0..0, "the script has no event");
-        return Err(mistake.fix("write it as in `0 < S 0:0(0) win 65535 <mss 1460>`"));
+        return Err(mistake.fix("write one, as in `0 < S 0:0(0) win 65535 <mss 1460>`"));
     }
     Ok(())
 }
@@ -142,7 +143,7 @@ fn bare_commands(
     }
     if !found.is_empty() {
         let mistake = Mistake::new(start..cursor.at(), "this command after an event has no time");
-        return Err(mistake.fix("write one before it, as in `+0`, or move it to the top"));
+        return Err(mistake.fix("write a time before it, as in `+0`, or move it to the top"));
     }
     Ok(())
 }
@@ -268,6 +269,9 @@ fn check_time(time: EventTime, action: &ScriptAction, span: Range<usize>) -> Res
             wrong("only a call has a start and an end", "write one time")
         }
         (_, ScriptAction::Outbound(_)) => Ok(()),
-        _ => wrong("only a packet sent may have a range or `*`", "write one time, as in `+0.1`"),
+        _ => wrong(
+            "only an expected packet (`>`) may have a range of times or `*`",
+            "write one time, as in `+0.1`",
+        ),
     }
 }

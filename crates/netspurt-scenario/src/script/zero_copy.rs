@@ -1,10 +1,10 @@
 //! Calls with `MSG_ZEROCOPY`: their numbers, and when their buffers are free again.
 //!
-//! Linux numbers the calls of a socket from 0. A call is completed together with the previous call
-//! if the last chunk has octets of the previous call and is not sent when the call begins
-//! (`msg_zerocopy_realloc`). The buffers are free when all chunks with octets of these calls are
-//! acknowledged. The last chunk may also have octets of other writes. Offsets count written octets
-//! from 0.
+//! Linux numbers the calls of a socket from 0. A *chunk* is one buffer of the send queue, in Linux an
+//! skb. When a call begins, the last chunk may be unsent and end with octets of the previous call.
+//! Then both calls are completed together (`msg_zerocopy_realloc`). The buffers of calls are free
+//! when all chunks with octets of these calls are acknowledged. The last chunk may also have octets
+//! of other writes. Offsets count written octets from 0.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ pub(super) struct OpenCalls {
     /// The numbers of the first and the last call.
     pub(super) first: u32,
     pub(super) last: u32,
-    /// Whether some octets of the calls were copied, because these octets reached the device.
+    /// Whether the device copied octets of the calls. A device of scripts copies all that it sends.
     pub(super) copied: bool,
     /// The number of octets that these calls asked to send.
     bytes: u64,
@@ -58,8 +58,8 @@ impl ZeroCopyCalls {
     }
 
     /// Called when the octets from `from` up to `to` were written. `starts` says whether the octets
-    /// start a new chunk; otherwise they join the last chunk. If the octets were not copied,
-    /// `call` has the lengths of the call's buffers.
+    /// start a new chunk; otherwise they join the last chunk. `call` is `None` if the write copied
+    /// the octets. Otherwise it has the number of these octets in each buffer of the call.
     pub(super) fn on_part(&mut self, (from, to): (u64, u64), starts: bool, call: Option<&[u64]>) {
         if let Some(open) = self.open.back_mut()
             && open.end == from
@@ -86,8 +86,9 @@ impl ZeroCopyCalls {
         FRAGMENTS_MAX.saturating_sub(if starts { 0 } else { self.fragments })
     }
 
-    /// Whether the last chunk has its maximum number of fragments and accepts nothing more. Copied
-    /// octets may still join a last fragment of copied octets.
+    /// Whether the last chunk accepts no more octets, because it has its maximum number of
+    /// fragments. Octets that the write copies still join a last fragment of copied octets.
+    /// `zero_copy` says that the next octets are not copied.
     pub(super) fn is_chunk_full(&self, zero_copy: bool) -> bool {
         self.fragments >= FRAGMENTS_MAX && (zero_copy || !self.ends_copied)
     }
@@ -119,9 +120,9 @@ impl ZeroCopyCalls {
     }
 }
 
-/// Returns the lengths of the next octets of `pieces` after the first `done` octets, one length for
-/// each piece. The function takes as many as possible, but at most `octets` octets in at most
-/// `fragments` fragments.
+/// Returns how many octets to take next from each buffer. `pieces` has the lengths of the buffers,
+/// and their first `done` octets are already taken. The function takes as many as possible, but at
+/// most `octets` octets in at most `fragments` fragments. It leaves out buffers that give no octets.
 pub(super) fn part_of(pieces: &[u32], done: u64, octets: u64, fragments: u64) -> Vec<u64> {
     let (mut skipped, mut octets, mut fragments) = (done, octets, fragments);
     let mut part = Vec::new();
@@ -162,7 +163,11 @@ mod tests {
         calls.on_packet(0, 600);
         assert_eq!(calls.first_end(), Some(500));
         assert_eq!(calls.take_first().as_ref().map(numbers), Some((0, 0, true)));
-        assert_eq!(calls.first_end(), Some(1200), "the chunk waits for its copied octets");
+        assert_eq!(
+            calls.first_end(),
+            Some(1200),
+            "the copied octets in the chunk must be acknowledged, too"
+        );
         assert_eq!(calls.take_first().as_ref().map(numbers), Some((1, 2, true)));
         assert_eq!(calls.take_first(), None);
     }

@@ -31,7 +31,8 @@ enum Named {
 struct Search<'a> {
     here: Module,
     rest: &'a [&'a str],
-    /// Whether the path has entered the crate, so that `here` must know the next name.
+    /// Whether the path surely names something in this crate. Then a name that is not found counts
+    /// as defined in `here`.
     inside: bool,
     reexports_left: usize,
 }
@@ -228,7 +229,8 @@ fn made(files: &[(&str, &str)]) -> Crate {
     Crate::of(files.iter().map(facts).collect())
 }
 
-/// Returns the circles of a crate whose module `a` has the text `face` and these files.
+/// Returns the circles of a crate that consists of the module `a`, with the text `face`, and of
+/// `files`.
 fn of_room(face: &str, files: &[(&str, &str)]) -> Vec<String> {
     made(&[&[("", "mod a;"), ("a", face)], files].concat()).circles()
 }

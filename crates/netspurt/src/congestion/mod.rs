@@ -2,8 +2,8 @@
 //!
 //! An algorithm does not know how losses are found or repaired. The sender reports the octets that
 //! an ACK acknowledged, and each window of data that met congestion. One trait serves two kinds of
-//! algorithms. Most algorithms only increase cwnd, and decide how far congestion cuts it. During
-//! loss recovery the sender sets cwnd (RFC 9937). An algorithm that [owns
+//! algorithms. Most algorithms compute how much cwnd grows, and to what value congestion reduces
+//! it. During loss recovery the sender sets cwnd (RFC 9937). An algorithm that [owns
 //! cwnd](CongestionControl::owns_window), as BBR does, gets all events and decides alone.
 
 mod bbr;

@@ -25,7 +25,7 @@ pub enum CauseRule {
     /// earlier retransmission was lost, or acknowledgments showed this too long ago to be the
     /// trigger. So the head was sent after a timeout.
     HeadAgain,
-    /// The head was sent once more after a timeout.
+    /// The head was sent after a timeout, and the timer fired again.
     Backoff,
     /// The segment follows a timeout that marked everything outstanding as lost.
     AfterTimeout,
@@ -51,9 +51,9 @@ pub enum CauseRule {
     InOrder,
     /// The segment followed an acknowledgment that does not explain it.
     Guess,
-    /// SACK blocks had already reported these octets, or later octets of the same repair. A sender
-    /// that uses SACK would not have sent reported octets. So this sender sends everything again
-    /// from the first missing octet.
+    /// In this segment, or later in the same repair, the sender sent octets that SACK blocks had
+    /// already reported. A sender that uses SACK does not do this. So this sender sends everything
+    /// again from the first missing octet.
     ReportedBefore,
 }
 

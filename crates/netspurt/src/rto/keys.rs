@@ -96,7 +96,8 @@ pub(super) trait Keys {
     /// Checks that the constants do not contradict each other.
     ///
     /// # Errors
-    /// The key with the wrong value, and a correct value.
+    /// When constants contradict each other. The error names the key with the wrong value, and a
+    /// correct value.
     fn check(&self) -> Result<(), Contradiction>;
 }
 
@@ -135,12 +136,12 @@ pub(super) fn part(key: &'static str, ratio: Ratio) -> Result<(), Contradiction>
     Err(Contradiction { key, message, fix: "write a ratio from 0 to 1".into() })
 }
 
-/// Checks that a unit of time is above zero.
+/// Checks that a time is above zero.
 pub(super) fn above_zero(key: &'static str, span: Duration) -> Result<(), Contradiction> {
     if !span.is_zero() {
         return Ok(());
     }
-    let message = "the unit is zero".into();
+    let message = "the time is zero".into();
     Err(Contradiction { key, message, fix: "write a time above zero".into() })
 }
 
@@ -152,7 +153,7 @@ pub(super) fn count_above_zero(key: &'static str, number: u32) -> Result<(), Con
     Err(Contradiction {
         key,
         message: "the value is zero".into(),
-        fix: "write a number from 1".into(),
+        fix: "write a number of at least 1".into(),
     })
 }
 
@@ -172,7 +173,7 @@ impl Constant<'_> {
     /// Reads the constant from text.
     ///
     /// # Errors
-    /// The valid form of the text.
+    /// When the text is malformed. The error says which form is valid.
     pub(super) fn read(&mut self, text: &str) -> Result<(), String> {
         match self {
             Self::Span(span) => **span = text.parse().map_err(|e| format!("{e}"))?,
@@ -213,7 +214,7 @@ impl Constant<'_> {
                 **deviations = match text {
                     "2" => Deviations::Two,
                     "4" => Deviations::Four,
-                    _ => return Err("write `2`, as in the paper of 1988, or `4`".into()),
+                    _ => return Err("write `2` (Jacobson 1988) or `4` (later BSD)".into()),
                 }
             }
         }

@@ -9,7 +9,7 @@ use super::arith::{Ratio, Smooth};
 /// The number of mean deviations between the mean and the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deviations {
-    /// Two, as in the paper of 1988.
+    /// Two, as in Jacobson 1988.
     Two,
     /// Four, as in the paper's revision of 1990 and in BSD.
     Four,

@@ -398,7 +398,7 @@ mod tests {
                 "rfc6298: `min`: 2 s is above `max`, 1 s: write at most 1 s, or raise `max`",
             ),
             ("mills:rising=5/4", "mills: `rising`: 5/4 is above 1: write a ratio from 0 to 1"),
-            ("ns2:tick=0 s", "ns2: `tick`: the unit is zero: write a time above zero"),
+            ("ns2:tick=0 s", "ns2: `tick`: the time is zero: write a time above zero"),
             (
                 "ns2:tick=2h",
                 "ns2: `tick`: the RTO is at least 2 ticks, which is above `max`, 60 s: write at \

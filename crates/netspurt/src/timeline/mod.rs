@@ -1,8 +1,8 @@
 //! Timelines: values that change during a run. A timeline has values at instants, and a rule for
 //! the time between them.
 //!
-//! Delays, rates and probabilities of loss follow timelines. Links read them; orbits and recordings
-//! write them.
+//! Delays, rates and probabilities of loss follow timelines. Links read timelines. Scenarios give
+//! them, or they are computed from orbits and recordings.
 
 mod opportunities;
 mod rates;
@@ -185,7 +185,11 @@ mod tests {
         let mut fade =
             Timeline::new(vec![(at(0), 0.2), (at(10), 0.0)], Interpolation::Linear).unwrap();
         let read = [0, 5, 10, 20, 5, 0].map(|s| fade.value(at(s)));
-        assert_eq!(read, [0.2, 0.1, 0.0, 0.0, 0.1, 0.2], "back in time, too");
+        assert_eq!(
+            read,
+            [0.2, 0.1, 0.0, 0.0, 0.1, 0.2],
+            "the last two instants lie before the one that was read last"
+        );
     }
 
     /// The curve has one point each second. The test reads values between the points.

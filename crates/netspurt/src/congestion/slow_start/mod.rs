@@ -71,7 +71,8 @@ impl Packed for Exit {
 /// Slow start of one connection.
 #[derive(Debug)]
 pub(super) struct SlowStart {
-    /// *L* of RFC 3465 §2.2. A value of 1 has the effect of counting ACKs (RFC 5681, equation 2).
+    /// *L* of RFC 3465 §2.2: an ACK increases cwnd by at most so many segments. With a value of 1
+    /// this is equation 2 of RFC 5681.
     limit_segs: u32,
     exit: Exit,
 }

@@ -66,16 +66,16 @@ struct IntervalOctets {
     squares: f64,
 }
 
-/// A long part of a direction in which its rate was steady.
+/// A long period in which the rate of a direction was steady.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SteadyCourse {
-    /// When the part began.
+    /// When the period began.
     pub from: Time,
-    /// How long the part lasted.
+    /// How long the period lasted.
     pub lasted: Duration,
-    /// The octets that were delivered in this part.
+    /// The octets that were delivered in this period.
     pub bytes: u64,
-    /// The mean round trip in this part, in nanoseconds.
+    /// The mean round trip in this period, in nanoseconds.
     pub rtt_ns_mean: f64,
     /// How much the new octets that are sent in an interval vary. For each span this is their
     /// standard deviation divided by their mean; the value is the median of the spans. `None` if

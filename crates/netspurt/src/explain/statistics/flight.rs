@@ -18,8 +18,9 @@ pub struct FlightSize {
     pub sum: u64,
     /// The sum of outstanding octets times nanoseconds, up to `since`.
     area: u128,
+    /// When `now` changed last.
     since: Time,
-    /// The octets that have been outstanding since `since`.
+    /// The number of octets that are outstanding now.
     now: u64,
 }
 

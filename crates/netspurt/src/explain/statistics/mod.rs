@@ -54,9 +54,9 @@ pub struct Statistics {
     pub windows: Windows,
     /// The outstanding octets.
     pub flight: FlightSize,
-    /// Round trips, measured by the acknowledgments of this direction.
+    /// Round trips, measured by the acknowledgments of this direction's data.
     pub round_trips: RoundTripStatistics,
-    /// Duplicate acknowledgments of this direction.
+    /// Duplicate acknowledgments of this direction's data.
     pub duplicate_acks: DuplicateAcks,
     /// Statistics of segments that were sent more than once. `None` without such segments.
     pub repairs: Option<Box<Repairs>>,
@@ -64,7 +64,7 @@ pub struct Statistics {
     pub times: PacketTimes,
     /// Copies of packets that the network or the capturing host made.
     pub copies: Copies,
-    /// The rate and the round trips over the time. `None` unless much data was acknowledged.
+    /// The rate and the round trips over time. `None` unless much data was acknowledged.
     pub course: Option<Box<Course>>,
     /// The sequence number of the SYN, unwrapped.
     syn: Option<u64>,
@@ -114,7 +114,7 @@ impl Statistics {
         }
     }
 
-    /// Takes a packet with sequence numbers, and returns its kind.
+    /// Takes a packet that occupies sequence numbers, and returns its kind.
     #[inline]
     fn place(
         &mut self,
@@ -137,7 +137,7 @@ impl Statistics {
         self.kind(packet, new_octets, 1)
     }
 
-    /// Takes `many` packets with sequence numbers, and returns their kind.
+    /// Takes `many` packets that occupy sequence numbers, and returns their kind.
     #[inline]
     fn kind(&mut self, packet: &impl CapturedTcp, new_octets: NewOctets, many: u64) -> SegmentKind {
         let kind = self.data.place(packet, new_octets, self.duplicate_acks.closed, many);
@@ -154,8 +154,7 @@ impl Statistics {
     }
 
     /// Like [`sent`](Self::sent), for a segment of new octets that continues the segment before it.
-    /// Afterwards the caller gives the common part of these segments to
-    /// [`continued`](Self::continued).
+    /// After a series of such segments the caller calls [`continued`](Self::continued) once.
     #[inline]
     pub fn continuing(
         &mut self,
@@ -174,8 +173,8 @@ impl Statistics {
         }
     }
 
-    /// Takes the common part of `many` segments that [`continuing`](Self::continuing) has taken.
-    /// `packet` is one of them.
+    /// Takes the fields that are equal in a series of `many` segments, such as flags and window.
+    /// [`continuing`](Self::continuing) has taken each of them, and `packet` is one of them.
     #[inline]
     pub fn continued(&mut self, packet: &impl CapturedTcp, shift: Option<u8>, many: u32) {
         self.packets.take(packet, many);
@@ -197,7 +196,7 @@ impl Statistics {
     }
 
     /// Takes an acknowledgment of all octets below `ack`, captured at `at`. Afterwards the caller
-    /// gives each segment that the acknowledgment covers to [`covered`](Self::covered).
+    /// calls [`covered`](Self::covered) for each segment that the acknowledgment covers.
     #[inline]
     pub fn acknowledging(&mut self, at: Time, ack: u64) {
         let Self { seen, round_trips, .. } = self;
@@ -234,8 +233,8 @@ impl Statistics {
         }
     }
 
-    /// Takes an acknowledgment of all octets below `ack` that was added to `octets`. `raised` says
-    /// whether it acknowledges new octets.
+    /// Takes an acknowledgment, which the caller has added to `octets`. It acknowledges all octets
+    /// below `ack`. `raised` says whether some of them were not acknowledged before.
     #[inline]
     pub fn answered(
         &mut self,
