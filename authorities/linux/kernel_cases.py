@@ -14,14 +14,15 @@ from kernel_peer import ACK, FULL, JIFFY_NS, PSH, SYN, Flow, Packet
 class Answers:
     """The results of one run of a case."""
 
-    jiffies_offset: int  # the count of jiffies in ns, less CLOCK_MONOTONIC
+    jiffies_offset: int  # how far the jiffies are ahead of CLOCK_MONOTONIC [ns]
     values: dict[str, int] = field(default_factory=dict)
     timers: list[tuple[str, int, int, int]] = field(default_factory=list)
 
     def timer(self, name: str, nominal_us: int, armed: int, fired: int) -> None:
-        """Store a timer's nominal and measured length, and the jiffy count when it was armed.
+        """Store a timer's nominal and measured length [us], and when it was armed [ns].
 
-        `armed` and `fired` are instants of CLOCK_MONOTONIC in ns.
+        `armed` and `fired` are instants of CLOCK_MONOTONIC [ns]. The stored instant counts from the
+        last jiffy whose number is a multiple of 4096.
         """
         count = (armed + self.jiffies_offset) % (4096 * JIFFY_NS)
         self.timers.append((name, nominal_us, count, (fired - armed) // 1000))
@@ -84,7 +85,7 @@ async def quick_active(flow: Flow, out: Answers) -> None:
 
 
 async def quick_small_buffer(flow: Flow, out: Answers) -> None:
-    """Limit the number of quick ACKs by a small receive window: window / (2 * segment)."""
+    """Count the quick ACKs with a small receive window: about window / (2 * segment)."""
     syn_ack = await flow.accept(receive_buffer=12_000)
     out.values["window"] = syn_ack.window
     await quick(flow, out)
@@ -172,8 +173,9 @@ async def inflating(flow: Flow, out: Answers) -> None:
 async def interactive(flow: Flow, out: Answers) -> None:
     """Send requests to a server that answers the first two and no later ones.
 
-    The first request's ACK leaves before the answer. Later ACKs wait for an answer that carries
-    them, until the delayed-ACK timer fires before an answer.
+    The first request's ACK leaves before the answer. The second answer carries its ACK. The ACK of
+    the first unanswered request waits until the delayed-ACK timer fires. The next one is sent at
+    once.
     """
     await flow.accept()
     answers = [True, True, False, False]
@@ -269,7 +271,7 @@ async def syn_ack(flow: Flow, out: Answers) -> None:
 
 
 async def after_handshake(flow: Flow, out: Answers) -> None:
-    """Answer nothing after a handshake of 400 ms: the first timer is three times this time."""
+    """Answer nothing after a handshake of 400 ms: the first RTO is three times 400 ms."""
     await flow.connect(rtt=0.4)
     info = flow.info()
     out.values["rto_us"], out.values["cwnd"] = info["rto"], info["snd_cwnd"]
@@ -301,7 +303,7 @@ def late_syn_ack(rtt: float, drops: int, echo: bool) -> Case:
 
 
 async def zero_window(flow: Flow, out: Answers) -> None:
-    """Close the receive window, and measure when window probes come and how long they are."""
+    """Close the receive window, and measure the times and octets of the window probes."""
     await flow.connect()
     flow.send(window=0)
     rto = flow.info()["rto"]

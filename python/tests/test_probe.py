@@ -331,7 +331,7 @@ def test_the_error_without_a_right_to_raw_sockets_gives_the_fix(tmp_path: Path) 
     if "setpriv" in result.stderr:
         pytest.skip(f"no setpriv: {result.stderr}")
     assert result.returncode == 2
-    assert "take another kind, or run it as root" in result.stderr
+    assert "use another kind, or run netspurt as root" in result.stderr
 
 
 @namespaces

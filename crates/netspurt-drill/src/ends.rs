@@ -101,7 +101,8 @@ impl WireEnds {
     /// message about this connection.
     ///
     /// # Errors
-    /// For the same reasons as [`segment`](Self::segment), and for any other ICMP message.
+    /// For the same reasons as [`segment`](Self::segment). Also when an ICMP message is of another
+    /// type, has an unknown code, or quotes no packet.
     pub fn arrival(&mut self, packet: &[u8]) -> Result<Option<Incoming>, String> {
         match icmp(packet) {
             Some(message) => message_of(message).map(Incoming::Unreachable).map(Some),
@@ -109,12 +110,13 @@ impl WireEnds {
         }
     }
 
-    /// Decodes the segment in a packet that arrives. If no call has named the ends, the first
-    /// packet names them. Returns `None` for a packet to an IPv6 address, because it is not for
-    /// this host. With mapped addresses, packetdrill sends such a packet at the end of a script.
+    /// Decodes the segment in a packet that arrives. If no call has named the peer, the sender of
+    /// the first packet is the peer. The destination of each packet becomes our own address.
+    /// Returns `None` for a packet of IPv6, because it is not for this host. With mapped addresses,
+    /// packetdrill sends such a packet at the end of a script.
     ///
     /// # Errors
-    /// When the packet is not a whole TCP segment, or belongs to another connection.
+    /// When the packet is not a whole TCP segment, or another peer sent it.
     pub fn segment(&mut self, packet: &[u8]) -> Result<Option<Segment>, String> {
         let Decoded { source, destination, segment, .. } =
             decode(packet, Checks::Whole).map_err(|error| format!("a packet: {error}"))?;

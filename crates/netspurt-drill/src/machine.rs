@@ -59,7 +59,8 @@ impl DrillMachine {
     }
 
     fn lock(&self) -> Guard<'_> {
-        // If a thread panicked while it held the lock, the rest of the script is refused.
+        // If a thread panics while it holds the lock, `border::guard` refuses the rest of the
+        // script.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

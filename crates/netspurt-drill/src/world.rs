@@ -59,8 +59,8 @@ impl DrillWorld {
         &mut self.ends
     }
 
-    /// Refuses the script. `what` is the reason why it cannot be played. From then on every call
-    /// fails.
+    /// Refuses the script. `what` is the reason why it cannot be played. From then on callers must
+    /// check [`is_refused`](Self::is_refused) and make no more calls.
     pub fn refuse(&mut self, what: impl Into<String>) {
         self.host = None;
         let what = self.refused.get_or_insert(what.into());
@@ -183,7 +183,7 @@ impl DrillWorld {
         self.host.as_ref().map(|host| host.info(now)).unwrap_or_default()
     }
 
-    /// Stores the data that `epoll_wait` must return for a socket.
+    /// Stores the data that `epoll_wait` must return for a socket, or removes them.
     pub fn mark(&mut self, epoll: Fd, socket: Fd, operation: EpollOperation, data: u64) {
         match operation {
             EpollOperation::Remove => self.marks.remove(&(epoll, socket)),

@@ -74,7 +74,8 @@ pub struct Log {
     /// The number of packets that could not be read: packets of programs that are not complete IPv4
     /// packets, and packets of the kernel's ends that are not correct TCP segments.
     pub strange: u64,
-    /// The number of packets from real hosts whose payload differs from what the application wrote.
+    /// The number of packets from the kernel's ends whose payload differs from what the application
+    /// wrote. Packets of programs are not checked.
     pub damaged: u64,
 }
 
@@ -195,7 +196,7 @@ impl Driver {
     /// path and the log of the run.
     ///
     /// # Errors
-    /// When a port fails.
+    /// When a port fails, or the kernel refuses an exact sleep of this thread (timer slack).
     pub fn run(mut self, stop: Time, watch: &mut dyn Watch) -> io::Result<(Path, Log)> {
         set_current_timer_slack(NonZeroU64::new(1))?;
         self.ports.iter().try_for_each(|(_, port)| port.stamp())?;

@@ -1,7 +1,7 @@
 //! Keeps the octets of packets that are on the path.
 //!
-//! Packets of an end have consecutive numbers, so they are found by their index. Short packets are
-//! copied; long packets stay in the buffer in which they were received.
+//! The segments of an end have increasing numbers, so the packet of a segment is found by an index.
+//! Short packets are copied; long packets stay in the buffer in which they were received.
 
 use std::collections::VecDeque;
 
@@ -44,7 +44,7 @@ pub struct Handle {
 /// The handles of one end's segments, in the order of the segments' numbers.
 #[derive(Debug, Default)]
 struct HandleRing {
-    /// The packet number of the first handle.
+    /// The number of the segment to which the first handle belongs.
     first: u64,
     handles: VecDeque<Option<Handle>>,
 }

@@ -25,7 +25,7 @@ struct LabelledEnd {
     timeouts: u32,
 }
 
-/// Labels packets.
+/// Gives each segment of a real host its id, its counted sequence numbers and its cause.
 #[derive(Debug, Default)]
 pub struct Labels {
     /// The ends of flows that have sent something, by index.
@@ -150,8 +150,8 @@ impl Labels {
     }
 }
 
-/// Whether a packet has all its octets. A packet that a device would cut into segments has all its
-/// octets only if netspurt can cut it too.
+/// Whether netspurt can read the whole packet. The packet must have all its octets. If a device was
+/// to cut it into segments, its headers must be complete, and it must be a packet of TCP.
 fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
     let all = read.payload.len() == usize::from(read.segment.len);
     let cut = shape.segment_bytes == 0

@@ -9,14 +9,16 @@ use std::ops::Range;
 use netspurt::segment::{Ecn, Flags};
 use netspurt::wire::{IpHead, TCP, TcpHead, set_ecn, sum};
 
-/// Octets of a `virtio_net_hdr`. Its fields are flags, kind, length of the headers, size of a
-/// segment, the place where the checksum begins, and the place of the checksum itself.
+/// Octets of a `virtio_net_hdr`. Its fields are flags, kind of segmentation, length of the headers,
+/// size of a segment, the place from which the checksum is computed, and the offset of the checksum
+/// from that place.
 pub const VIRTIO_BYTES: usize = 10;
 
 /// The maximum number of octets before an IP header.
 pub const PREFIX_BYTES_MAX: usize = 24;
 
-/// The maximum number of octets of IP and TCP headers.
+/// The maximum number of octets of IP and TCP headers that netspurt can cut and join: an IPv6
+/// header and the longest TCP header.
 pub const HEADERS_BYTES_MAX: usize = 40 + 60;
 
 /// The work on a packet that the kernel left to the device.
@@ -95,8 +97,8 @@ fn summed(packet: &[u8]) -> Option<Summed> {
     whole.then_some(Summed { protocol: UDP, at, field: 6 })
 }
 
-/// Octets of a packet's IP and TCP headers. `None` if they are not complete, or if TCP does not
-/// follow the IP header.
+/// Octets of a packet's IP and TCP headers. `None` if they are not complete, if they are longer
+/// than [`HEADERS_BYTES_MAX`], or if TCP does not follow the IP header.
 pub fn header_bytes(packet: &[u8]) -> Option<usize> {
     let (at, head) = TcpHead::behind_ip(packet)?;
     let own = head.own_bytes();

@@ -61,11 +61,11 @@ pub struct RunOrder {
 /// Carries out the order in `file`, or the order on the standard input if there is no file. After
 /// that, the run folder is complete, with its manifest.
 ///
-/// During the run, a [`RunScene`] is printed to the standard output four times a second. Runs of
-/// programs print no scenes, because the programs use the standard output themselves.
+/// During the run, a [`RunScene`] is printed to the standard output up to four times a second. Runs
+/// of programs print no scenes, because the programs use the standard output themselves.
 ///
 /// # Errors
-/// One line of text that says what went wrong.
+/// When the order cannot be read or carried out. The error is one line of text.
 pub fn work(file: Option<&Path>) -> Result<(), String> {
     let order = match file {
         Some(file) => fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display())),
@@ -82,7 +82,7 @@ impl RunOrder {
     /// Reads an order.
     ///
     /// # Errors
-    /// The mistake in the order, with its key, line and column.
+    /// When the text is not an order. The error names the key, the line and the column.
     pub fn read(text: &str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| format!("the order of a live run: {error}"))
     }
@@ -135,8 +135,9 @@ const EVERY: Duration = Duration::from_millis(250);
 /// The number of octets that a pipe accepts in one piece, if it has room (`PIPE_BUF`).
 const PIPE_WRITE_BYTES_MAX: usize = 4096;
 
-/// Prints scenes. If the pipe has no room for a scene, the scene is not printed. So packets never
-/// wait for the output.
+/// Returns a function that prints scenes, and says whether the run continues. A scene is not
+/// printed if the pipe has no room for it, or if it is longer than [`PIPE_WRITE_BYTES_MAX`]. So
+/// packets never wait for the output.
 fn print_scenes() -> impl FnMut(Time, &dyn Fn() -> RunScene) -> bool {
     let mut next = Time::ZERO + EVERY;
     move |now, scene| {

@@ -17,7 +17,7 @@ use crate::sample::{instant, span};
 /// The maximum window in Python, in octets. It is far more than TCP can have outstanding.
 const CWND_MAX: u64 = Window::NO_THRESHOLD;
 
-/// Reads a number of octets, which must be at least one.
+/// Reads a number of octets, which must be at least one. A fraction is cut off.
 fn octets(what: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     let whole = value.extract::<u64>().ok();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within range")]
@@ -373,6 +373,7 @@ pub struct CongestionAdapter {
     /// The window object that the methods get. Only one method is called at a time, so one object
     /// is enough.
     shown: Py<PyWindow>,
+    /// The pacing rate that `pacing_rate` returned last.
     rate: Option<BitRate>,
     /// The sender's maximum segment size; 0 before the first ACK.
     smss: u64,
@@ -422,7 +423,7 @@ impl CongestionAdapter {
         Ok(adapter)
     }
 
-    /// Asks for the pacing rate, which must be bits per second above zero, or `None`.
+    /// Asks for the pacing rate: `None`, or bits per second from 1 and below 10^15.
     fn query_pacing_rate(&self, py: Python<'_>) -> PyResult<Option<BitRate>> {
         let Some(hook) = &self.pacing_rate else { return Ok(None) };
         let answer = hook.call0(py)?;
@@ -435,7 +436,8 @@ impl CongestionAdapter {
         rate.and_then(|rate| BitRate::new(rate as u64)).map(Some).ok_or_else(wrong)
     }
 
-    /// Calls a method with the window, returns its answer, and then asks for the pacing rate.
+    /// Calls a method with the window, asks for the pacing rate, and returns the method's answer.
+    /// An exception ends the run. A window that was reduced to less than a segment also ends it.
     fn call<T>(
         &mut self,
         name: &'static str,

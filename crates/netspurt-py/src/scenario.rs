@@ -42,7 +42,8 @@ impl PyScenario {
     }
 
     /// Reads the text of a scenario for programs at two of its nodes. First removes the keys at the
-    /// paths `unset`, and then sets the `values`.
+    /// paths `unset`, and then sets the `values`. `ends` names the nodes of the programs. In
+    /// place of `None`, the function takes a node that has only one link.
     #[staticmethod]
     fn for_programs(
         py: Python<'_>,
@@ -152,12 +153,14 @@ impl PyScenario {
         self.0.algorithms().into_iter().map(parts).collect()
     }
 
-    /// The path of the endpoint of the first flow or population.
+    /// The path of the key `endpoint` of the first flow or population, for the advice in an error
+    /// message.
     fn first_endpoint(&self) -> String {
         self.0.first_endpoint()
     }
 
-    /// The name of the first flow with an end on the kernel's TCP; `None` if there is no such flow.
+    /// The name of the first flow or population with an end on the kernel's TCP; `None` if no end
+    /// uses it.
     fn kernel_flow(&self) -> Option<&str> {
         self.0.kernel_flow()
     }

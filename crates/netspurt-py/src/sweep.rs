@@ -132,7 +132,7 @@ impl PySweep {
         self.0.scenario(case).map(PyScenario::of).map_err(|e| scenario_error(py, &e))
     }
 
-    /// The names of the axes whose values every run draws.
+    /// The names of the axes from which every run draws a random value.
     #[getter]
     fn drawn(&self) -> Vec<String> {
         self.0.drawn().iter().map(|axis| axis.name().to_owned()).collect()
@@ -149,7 +149,8 @@ impl PySweep {
         self.0.kernel().is_some()
     }
 
-    /// The budget of a case: wake-ups, and nanoseconds of wall-clock time.
+    /// The budget of a case: wake-ups of the simulator, and nanoseconds of wall-clock time. `None`
+    /// stands for no limit.
     #[getter]
     fn budget(&self) -> (Option<u64>, Option<u64>) {
         let Budget { events, time } = self.0.budget();

@@ -1,7 +1,7 @@
 //! Reads and writes the memory to which packetdrill's pointers lead.
 //!
-//! Each function takes pointers from packetdrill, and states what must be true of them. The
-//! functions themselves check for null pointers.
+//! Each unsafe function takes pointers from packetdrill, and states what the caller must guarantee.
+//! A null pointer is allowed: the functions check for it.
 
 use std::ffi::{c_int, c_void};
 use std::mem;
@@ -14,7 +14,7 @@ use super::guard::{BorderResult, Errno};
 /// The octets at `place`.
 ///
 /// # Safety
-/// If `place` is not null, `length` octets there can be read until the call returns.
+/// If `place` is not null, `length` octets there can be read as long as the result is used.
 pub(super) unsafe fn octets<'a>(place: *const c_void, length: usize) -> BorderResult<&'a [u8]> {
     if place.is_null() {
         return Err(Errno(libc::EFAULT));

@@ -104,8 +104,8 @@ fn say(what: &str) {
 fn be_init(order: &ProgramsOrder<'_>, lifeline: &OwnedFd, status_pipe: &OwnedFd) -> ! {
     let bound = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     own_processes();
-    // The terminal's keys have no effect on this process. They must have an effect on the programs,
-    // which inherit this setting.
+    // The programs inherit this setting, so the terminal's keys can end them. The keys cannot end
+    // this process: the kernel protects the first process of a namespace from such signals.
     sys::ignore_terminal_keys(false);
     if bound.is_err() || !waits(lifeline, None) || rustix::io::read(lifeline, &mut [0]) != Ok(1) {
         sys::end(FAILED);

@@ -129,7 +129,7 @@ impl Waiting {
     /// Creates the processes. The calling process must have only one thread.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// When the file of names cannot be written, or the kernel refuses a pipe or a process.
     pub fn make(
         programs: &Programs,
         pair: &ProgramHosts,

@@ -365,8 +365,8 @@ fn write(
         if most == 0 {
             return Ok(left);
         }
-        // The application knows that these octets are the last octets, as in the simulator. So the
-        // last segment carries the FIN.
+        // With `MORE`, the kernel holds the last segment until this side is closed. So the last
+        // segment carries the FIN, as in the simulator.
         let last = ends && left == Some(most as u64);
         let flags = if last { SendFlags::MORE } else { SendFlags::empty() };
         match send(socket, content::octets(*written, most), flags) {

@@ -36,8 +36,8 @@ impl EchoReply {
     /// or the machine's clock was set between probe and answer.
     pub(super) fn by_kernel(&self) -> Option<u64> {
         let span = self.kernel_received_ns?.checked_sub(self.kernel_sent_ns?)?;
-        // The tolerance covers the steering of the clock, and the time between the readings of two
-        // clocks.
+        // The tolerance covers the frequency corrections of the kernel's clock (NTP), and the time
+        // between the readings of two clocks.
         const APART_NS: u64 = 200_000;
         let most = self.by_user() + self.by_user() / 1000 + APART_NS;
         (self.step_ns == 0 && span <= most).then_some(span)
@@ -66,11 +66,11 @@ impl EchoReply {
 pub(super) enum ProbeOutcome {
     Answered(EchoReply),
     Lost,
-    /// The reason for which the probe was returned or could not be sent.
+    /// The probe caused an ICMP error or could not be sent. The text says why.
     Failed(String),
 }
 
-/// A finished echo probe: it was answered, lost or returned, or could not be sent.
+/// A finished echo probe: it was answered, was lost, caused an ICMP error, or could not be sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EchoProbeRow<'a> {
     pub number: u64,

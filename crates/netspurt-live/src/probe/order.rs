@@ -1,5 +1,6 @@
 //! The probing process. Another process starts it and writes one order, a line of JSON, to its
-//! standard input. The probing process ends when its input ends, or when the other process ends.
+//! standard input. The probing process ends when its task is done, or when the other process ends.
+//! Probes and captures also end when the standard input ends.
 
 use std::io::{self, BufRead, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -109,7 +110,7 @@ pub struct EchoProbesTask {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HopsTask {
-    /// The target of the path.
+    /// The target, to which the surveyed path leads.
     pub target: ProbeTarget,
     /// The maximum number of hops.
     pub most: u8,

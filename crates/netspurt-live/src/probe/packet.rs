@@ -308,7 +308,11 @@ mod tests {
             packet.extend(&reply);
             assert_eq!(mine.answered(&packet, true, &[]), Some(0x1234_0000), "{words} words");
             packet[0] = 0x40 | (words - 1);
-            assert_eq!(mine.answered(&packet, true, &[]), None, "{words} words, said less");
+            assert_eq!(
+                mine.answered(&packet, true, &[]),
+                None,
+                "{words} words, the header says one less"
+            );
         }
         assert_eq!(
             mine.answered(&[0x4f; 59], true, &[]),

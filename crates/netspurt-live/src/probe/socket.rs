@@ -208,7 +208,7 @@ impl ProbeSocket {
                 let got = match sys::receive_stamped(&self.fd, &mut self.room, errors) {
                     Ok(Some(message)) => message,
                     Ok(None) => break,
-                    // This error belongs to an earlier probe. The error queue reports it in full.
+                    // If the error belongs to an earlier probe, the error queue reports it in full.
                     Err(error) if is_of_a_probe(&error) => continue,
                     Err(error) => return Err(error),
                 };
@@ -252,7 +252,8 @@ fn meant(
     }
 }
 
-/// Whether an error of the socket only repeats an error of a probe that is in the error queue.
+/// Whether an error of the socket does not concern the socket itself. It repeats an error of a
+/// probe that is in the error queue, or a signal interrupted the call.
 fn is_of_a_probe(error: &io::Error) -> bool {
     let known = [
         Errno::CONNREFUSED,
@@ -284,7 +285,7 @@ fn open(kind: ProbeKind, family: AddressFamily, six: bool) -> Result<(OwnedFd, b
                 ProbeError::Forbidden {
                     what: "an ICMP socket, raw or by datagrams,",
                     error,
-                    fix: "take `--kind udp`, or run it as root, or let your group have one with \
+                    fix: "use `--kind udp`, run netspurt as root, or allow your group with \
                           `sysctl net.ipv4.ping_group_range=\"0 2147483647\"`",
                 }
             }),
@@ -297,7 +298,7 @@ fn open(kind: ProbeKind, family: AddressFamily, six: bool) -> Result<(OwnedFd, b
                 ProbeError::Forbidden {
                     what: "a raw socket, which `--kind tcp` needs,",
                     error,
-                    fix: "take another kind, or run it as root",
+                    fix: "use another kind, or run netspurt as root",
                 }
             })
         }

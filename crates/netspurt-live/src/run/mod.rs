@@ -68,8 +68,9 @@ pub struct Options {
 /// namespaces and does not leave them again. Captures are written to `folder` during the run.
 ///
 /// # Errors
-/// When the scenario has no flow for the kernel, namespaces are not available, or the kernel
-/// refuses something in them.
+/// When the scenario has no flow for the kernel's TCP; when programs are missing, or given without
+/// a flow for them; when namespaces are not available, or the kernel refuses something in them;
+/// when a file cannot be written; or when the tables have more rows than the scenario allows.
 pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<LiveRun, LiveError> {
     check_options(scenario, &options)?;
     let network = scenario.network();
@@ -192,7 +193,7 @@ fn check_options(scenario: &Scenario, options: &Options) -> Result<(), LiveError
 /// real-time priority.
 const DRIVER_PRIORITY: i32 = 1;
 
-/// Whether a packet may leave the path more than once.
+/// Whether a packet may leave the path more than once, as a copy or in fragments.
 fn keeps_packets(network: &Network) -> bool {
     let copies = |effects: &netspurt::link::Effects| effects.duplicate.is_some();
     let link = |link: &netspurt::link::LinkConfig| {

@@ -93,7 +93,8 @@ pub struct PacketCounts {
     /// The number of packets that could not be read: packets of programs that are not complete IPv4
     /// packets, and packets of the kernel's ends that are not correct TCP segments.
     pub strange: u64,
-    /// The number of packets whose payload differs from what the application wrote.
+    /// The number of packets of the kernel's ends whose payload differs from what the application
+    /// wrote, plus the number of reads in which an application found such octets.
     pub damaged: u64,
     /// The number of packets that were lost before the driver read them, because a buffer was full.
     pub missed: u64,
@@ -113,7 +114,8 @@ impl PacketCounts {
         }
     }
 
-    /// Whether this machine carried every packet unchanged.
+    /// Whether this machine carried every packet that it could read, and changed none of them.
+    /// Strange packets do not count.
     pub fn all_carried(&self) -> bool {
         self.missed == 0 && self.refused == 0 && self.damaged == 0
     }
@@ -146,7 +148,7 @@ pub struct EndReport {
 pub struct RouteReport {
     /// The initial window in segments.
     pub initcwnd: Option<u32>,
-    /// Whether every segment is acknowledged immediately.
+    /// 1 if every segment is acknowledged immediately, otherwise 0.
     pub quickack: u8,
     /// The congestion control, for hosts of programs. For the kernel's ends, the field `socket` has
     /// it.
@@ -169,7 +171,7 @@ pub struct SocketReport {
     /// The congestion control.
     #[serde(rename = "TCP_CONGESTION", skip_serializing_if = "Option::is_none")]
     pub congestion: Option<&'static str>,
-    /// Whether short segments are sent immediately.
+    /// 1 if short segments are sent immediately, otherwise 0.
     #[serde(rename = "TCP_NODELAY", skip_serializing_if = "Option::is_none")]
     pub nodelay: Option<u8>,
     /// The octets of the receive buffer.

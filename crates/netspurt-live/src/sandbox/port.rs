@@ -28,7 +28,7 @@ enum PortEnd {
     Tun { file: OwnedFd, counts: File },
 }
 
-/// The maximum number of octets that may wait at a port.
+/// The size in octets of each buffer of a packet socket: received packets, and packets to be sent.
 const ROOM: i32 = 16 << 20;
 
 /// Octets of an Ethernet header.

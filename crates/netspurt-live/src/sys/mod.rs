@@ -1,8 +1,8 @@
 //! System calls without a safe wrapper: the only `unsafe` code of this crate.
 //!
 //! Each function here is safe to call. The types of its arguments guarantee that the arguments are
-//! valid. The memory that the kernel uses exists until the call ends. The result is read only up to
-//! the length that the kernel wrote.
+//! valid; only [`fork`] also requires a process with one thread. The memory that the kernel uses
+//! exists until the call ends. The result is read only up to the length that the kernel wrote.
 
 #![expect(unsafe_code, reason = "system calls without a safe wrapper")]
 
@@ -27,7 +27,7 @@ pub use tun::{TUN_NODE, open_tun};
 pub enum Unshared {
     /// A namespace of network devices, addresses, routes and sockets.
     Network,
-    /// The namespace of [`Network`](Self::Network), owned by a new user namespace.
+    /// A namespace as for [`Network`](Self::Network), and a new user namespace that owns it.
     UserAndNetwork,
     /// A namespace of mounts, and a namespace of the processes that are created afterwards.
     ProcessesAndMounts,
@@ -77,7 +77,7 @@ pub fn read_option(fd: BorrowedFd<'_>, level: i32, name: i32, out: &mut [u8]) ->
 }
 
 /// Makes a copy of this process, which must have only one thread. Returns `None` in the copy, and
-/// the number of the copy in the original.
+/// the process id of the copy in the original.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -95,8 +95,9 @@ pub fn end(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
-/// Sets whether this process ignores the terminal's keys that interrupt, quit or stop programs.
-/// Processes that this process starts inherit the setting.
+/// If `leave` is true, this process ignores the terminal's keys that interrupt, quit or stop
+/// programs. Otherwise the keys have their usual effect. Processes that this process starts inherit
+/// the setting.
 pub fn ignore_terminal_keys(leave: bool) {
     let what = if leave { libc::SIG_IGN } else { libc::SIG_DFL };
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP] {

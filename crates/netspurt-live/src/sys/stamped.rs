@@ -16,9 +16,10 @@ const CONTROL_BYTES: usize = 512;
 #[derive(Clone, Copy, Debug)]
 pub struct StampedDatagram<'a> {
     /// The datagram's octets. If the error queue reports that the datagram failed, these are only
-    /// its first octets.
+    /// its first octets. If the error queue reports that the datagram was sent, there are none.
     pub bytes: &'a [u8],
-    /// The kernel's timestamp, in nanoseconds since 1970.
+    /// When the datagram or the ICMP error arrived, or when the datagram was sent: the kernel's
+    /// timestamp, in nanoseconds since 1970.
     pub unix_ns: Option<u64>,
     /// The hop limit that was left when the datagram arrived.
     pub hops_left: Option<u8>,

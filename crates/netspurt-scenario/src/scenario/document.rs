@@ -323,7 +323,8 @@ fn no_path(text: &str) -> Problem {
     let mut problem = Problem::at([], format!("`{text}` is not a path of keys joined by dots"));
     problem.path = vec![text.to_owned()];
     problem.fix(
-        "write it as in `links.modem.rate`, a key with other signs in quotes: `links.\"a b\".rate`",
+        "write a path as in `links.modem.rate`; put quotes around a key that contains signs other \
+         than letters, digits, `-` and `_`, as in `links.\"a b\".rate`",
     )
 }
 

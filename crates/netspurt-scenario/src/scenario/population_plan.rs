@@ -248,7 +248,7 @@ fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Prob
         return Ok(format!("{arrivals}:rate={per_second}/s"));
     }
     let message =
-        format!("`{arrivals}` has a rate, but `load` already determines the rate of arrivals");
+        format!("`{arrivals}` cannot be used with `load`, which determines the rate of arrivals");
     Err(Problem::at(["populations", name, "arrivals"], message)
         .also(["populations", name, "load"])
         .fix("write `\"poisson\"` or `\"packmime\"`, without a rate"))

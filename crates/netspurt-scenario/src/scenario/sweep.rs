@@ -126,7 +126,7 @@ impl Sweep {
         self.kernel.as_deref()
     }
 
-    /// The axes whose values every run draws.
+    /// The axes from which every run draws a random value.
     pub fn drawn(&self) -> &[RandomAxis] {
         match &self.source {
             Source::Grid(grid) => &grid.drawn,
@@ -149,7 +149,8 @@ impl Sweep {
         &self.names
     }
 
-    /// The number of combinations of values.
+    /// The number of combinations of values. For listed scenarios, this is the number of scenarios,
+    /// even if some of them have the same labels.
     pub fn combinations(&self) -> u64 {
         match &self.source {
             Source::Grid(grid) => grid.axes.iter().map(|axis| axis.points.len() as u64).product(),

@@ -7,8 +7,8 @@ use super::names::name_in;
 use super::notice::SocketNotice;
 use super::readiness::Readiness;
 
-/// The number of a socket. A script may name the number. Otherwise a new socket gets the lowest
-/// free number from 3 on.
+/// The number of a socket, an epoll or a file. A script may name the number. Otherwise a new one
+/// gets the lowest free number from 3 on.
 pub type Fd = i32;
 
 /// A socket call.
@@ -367,7 +367,7 @@ impl SocketOption {
     }
 }
 
-/// The value of a socket option.
+/// A value that a call reads or writes, for example the value of a socket option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionValue {
     /// `[1]`.
@@ -392,11 +392,11 @@ pub enum OptionValue {
 /// The result of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallOutcome {
-    /// The returned value: a number of bytes, a socket, 0 or -1.
+    /// The value that the call returns in C, for example a number of bytes; -1 if it fails.
     pub value: i64,
     /// The name of the error, as in `EAGAIN`.
     pub errno: Option<&'static str>,
-    /// The value that `getsockopt` or `ioctl` wrote.
+    /// The value that the call wrote: `getsockopt`, `ioctl`, `poll`, `epoll_wait` or `recvmsg`.
     pub out: Option<OptionValue>,
 }
 
@@ -421,7 +421,7 @@ pub struct Expected {
     pub errno: Option<&'static str>,
     /// Whether any error is accepted, because the script names no error.
     pub any_errno: bool,
-    /// The value that `getsockopt` or `ioctl` must write.
+    /// The value that the call must write; `None` if the script does not say.
     pub out: Option<OptionValue>,
 }
 

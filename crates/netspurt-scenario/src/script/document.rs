@@ -25,12 +25,12 @@ pub struct ScriptOptions {
     pub dialect: ScriptDialect,
     /// How much an instant may differ from the script.
     pub tolerance: Tolerance,
-    /// The segment size of the connection under test.
+    /// The segment size (MSS) of the connection under test, in octets.
     pub mss: Option<u16>,
-    /// The payload of each segment that was merged into an arriving packet (GRO): packetdrill's
-    /// `--mss`.
+    /// The octets of payload of each segment that was merged into an arriving packet (GRO):
+    /// packetdrill's `--mss`.
     pub merged_mss: Option<u16>,
-    /// Whether the values of the connection's timestamps are compared.
+    /// Whether the values of the connection's timestamps (RFC 7323) must be those of the script.
     pub compares_stamps: bool,
     /// Whether each line stands for one segment: packetdrill's `--strict_segments`.
     pub strict_segments: bool,

@@ -26,8 +26,8 @@ use super::tcp_info::{linux_info, state_number};
 use super::unreachable::Unreachable;
 use super::zero_files::ZeroFiles;
 
-/// Our initial sequence number. The sequence numbers soon wrap, so every script that sends data
-/// also tests the wrap.
+/// Our initial sequence number. Our sequence numbers wrap after 2047 octets of data, so every
+/// script in which we send more octets also tests the wrap.
 const ISS: u32 = 0xffff_f800;
 
 /// A host with sockets and one connection, in virtual time.
@@ -89,7 +89,7 @@ struct BlockedCall {
     until: Time,
 }
 
-/// The settings that limit how many unsent bytes a new connection may hold.
+/// The settings of the send buffer of a new connection. All numbers are bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SendSettings {
     /// The initial and the maximum size of the buffer; `None` if it has no limit.
@@ -103,7 +103,8 @@ pub(super) struct SendSettings {
 }
 
 /// The time from the start of a jiffy to the start of a script in packetdrill's dialect. With
-/// packetdrill on Linux 6.18, timers of 7 jiffies fire 31.0 ms after most events.
+/// packetdrill on Linux 6.18, a timer of 7 jiffies (28 ms) fires 31.0 ms after most events. This is
+/// 1 ms less than 8 jiffies, so these events happen 1 ms after the start of a jiffy.
 const INTO_JIFFY: Duration = Duration::from_millis(1);
 
 impl SendSettings {
@@ -155,7 +156,7 @@ impl Role {
         matches!(self, Self::Listening { .. })
     }
 
-    /// True if the socket never was the end of a connection.
+    /// True if the socket has not been used since it was made.
     pub(super) fn is_fresh(self) -> bool {
         self == Self::Fresh
     }
@@ -349,7 +350,7 @@ impl SocketHost {
         Some((at, segment))
     }
 
-    /// Whether the host has or had a connection.
+    /// Whether a socket of the host is in use, or the connection is not closed.
     pub(super) fn is_taken(&self) -> bool {
         self.sockets.values().any(|socket| !socket.role.is_unused())
             || self.connection.state() != TcpState::Closed
@@ -373,7 +374,7 @@ impl SocketHost {
         self.errors.take(self.connection.failure().filter(|_| !listens))
     }
 
-    /// Whether the handshake was completed.
+    /// Whether the handshake was completed and the connection is not closed yet.
     pub(super) fn was_established(&self) -> bool {
         !matches!(
             self.connection.state(),

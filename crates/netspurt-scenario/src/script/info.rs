@@ -1,11 +1,12 @@
-//! The fields of Linux's `tcp_info`, which hold the state of a connection.
+//! The fields of Linux's `tcp_info` and `SK_MEMINFO`. They hold the state of a connection and of
+//! the memory of its socket.
 
 use super::names::{name_in, named};
 
 macro_rules! fields {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// A field of `tcp_info`, in Linux's units. A field that names segments, bytes or timeouts
-        /// is their number.
+        /// A field of `tcp_info` or `SK_MEMINFO`, in Linux's units. A field that names segments,
+        /// bytes or timeouts is their number.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Field { $($(#[$doc])* $variant,)* }
 
@@ -132,11 +133,11 @@ fields! {
     LastDataRecv = "tcpi_last_data_recv",
     /// Milliseconds since an ACK arrived.
     LastAckRecv = "tcpi_last_ack_recv",
-    /// The size of the receive buffer.
+    /// The size of the receive buffer in octets.
     ReceiveBufferSize = "SK_MEMINFO_RCVBUF",
     /// The octets in the receive buffer, with bookkeeping.
     ReceiveBufferUsed = "SK_MEMINFO_RMEM_ALLOC",
-    /// The size of the send buffer.
+    /// The size of the send buffer in octets.
     SendBufferSize = "SK_MEMINFO_SNDBUF",
     /// The octets in the send buffer, with bookkeeping.
     SendBufferQueued = "SK_MEMINFO_WMEM_QUEUED",

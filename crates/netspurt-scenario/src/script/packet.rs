@@ -111,7 +111,8 @@ pub struct ScriptPacket {
     /// The acknowledgment number; `None` without the flag `.`. It is 0 if the script writes `.`
     /// without a number.
     pub ack: Option<u32>,
-    /// The unscaled receive window; `None` if the script does not write one.
+    /// The window field of the TCP header, before window scaling; `None` if the script does not
+    /// write one.
     pub window: Option<u16>,
     /// The options; `None` stands for `<...>`, which matches any options.
     pub options: Option<PacketOptions>,

@@ -30,7 +30,8 @@ const STEPS_MAX: u32 = 10_000;
 /// Plays `script` against `subject` and returns what happened.
 ///
 /// # Errors
-/// When the connection differs from the script. The error describes the first difference.
+/// When the connection differs from the script, does not support something in the script, or makes
+/// no progress. The error describes the first such fault.
 pub fn run(
     script: &Script,
     subject: &mut dyn Subject,
@@ -60,6 +61,7 @@ struct Blocked<'a> {
     line: usize,
     call: &'a Call,
     expected: &'a Expected,
+    /// When the call must return.
     end: Time,
     /// How much the instant of the return may differ from `end`.
     tolerance: Duration,

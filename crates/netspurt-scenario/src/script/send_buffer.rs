@@ -41,7 +41,7 @@ pub(super) struct SendProgress {
     pub(super) packets: u64,
 }
 
-/// A part of the written data, up to the offset `end`.
+/// A chunk of the written data: the bytes from the offset `start` up to the offset `end`.
 #[derive(Clone, Copy, Debug)]
 struct SendChunk {
     start: u64,
@@ -54,7 +54,7 @@ struct SendChunk {
     pushed: bool,
 }
 
-/// The effect of a part that the buffer accepted.
+/// What happened when the buffer accepted one part of a call's data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PartTaken {
     /// Whether the part started a chunk.

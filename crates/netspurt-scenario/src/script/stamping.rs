@@ -50,7 +50,8 @@ impl Stamping {
         self.0 & bit.0 != 0
     }
 
-    /// Whether a key counts octets from the octet at which the option was set.
+    /// Whether each notice has a key: the number of its octet, counted from the octet at which the
+    /// option was set.
     pub(super) fn counts(self) -> bool {
         self.has(Self::OPT_ID)
     }
@@ -91,8 +92,9 @@ pub(super) struct StampRequests {
 }
 
 impl StampRequests {
-    /// Called when a write ended at offset `end`. `chunk` is the first octet of the last chunk that
-    /// was unsent before the write. `came_late` says whether all octets of the write have left.
+    /// Called when a write ended at offset `end`. `chunk` is the offset at which the last chunk, or
+    /// its part that was unsent before the write, begins. `came_late` says whether all octets of
+    /// the write have left.
     pub(super) fn ask(&mut self, end: u64, chunk: u64, wanted: Stamping, came_late: bool) {
         let Some(octet) = end.checked_sub(1) else { return };
         let kinds = Stamping::TX_SCHED.0 | Stamping::TX_SOFTWARE.0 | Stamping::TX_ACK.0;
@@ -140,7 +142,7 @@ impl StampRequests {
         Some(taken)
     }
 
-    /// The number of the octet in a notice.
+    /// The key of a notice: the number of its octet, counted from `key_from`.
     #[expect(clippy::cast_possible_truncation, reason = "a key counts modulo 2^32, as in Linux")]
     pub(super) fn key(&self, octet: u64) -> u32 {
         octet.wrapping_sub(self.key_from) as u32

@@ -330,7 +330,7 @@ impl KindVisitor<'_> {
         let fault = if !fits {
             Some("is out of range")
         } else if (steps - steps_rounded).abs() > 1e-9 * steps_rounded.max(1.0) {
-            Some("has too many digits")
+            Some("is between two steps")
         } else {
             None
         };

@@ -263,7 +263,7 @@ fn the_error_for_a_value_of_another_type_lists_the_possible_values() {
         ["{ clock = { tick = \"0 s\" } }", "`0 s` is out of range", "at least `1 ns`"],
         ["{ rto = \"linux\" }", "wrong type: string \"linux\"", "a table of switches"],
         ["{ rto = { mni = \"1 s\" } }", "unknown key `mni`", "did you mean `min`?"],
-        ["{ sfr = { factor = 2.25 } }", "2.25 has too many digits", "in steps of 0.5"],
+        ["{ sfr = { factor = 2.25 } }", "2.25 is between two steps", "in steps of 0.5"],
         ["{ sfr = { factor = 1e300 } }", "1e300 is out of range", "from 0.5 to 1000"],
         ["{ cwnd = { idel_decay = true } }", "unknown key `idel_decay`", "`idle_decay`"],
     ] {
