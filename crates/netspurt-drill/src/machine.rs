@@ -35,8 +35,8 @@ pub struct DrillMachine {
 struct Shared {
     world: DrillWorld,
     blocked: Option<BlockedThread>,
-    /// The thread whose blocking call has returned, with the time of the return. `None` as soon as
-    /// this thread has read the clock.
+    /// The thread whose blocking call has returned, with the time of the return in microseconds
+    /// since 1970. `None` as soon as this thread has read the clock.
     returned: Option<(ThreadId, i64)>,
 }
 
@@ -165,8 +165,8 @@ impl DrillMachine {
         drop(self.release(shared));
     }
 
-    /// Advances the clock until a packet leaves. Returns the packet with the microsecond of its
-    /// departure. Returns `None` if no packet will leave.
+    /// Advances the clock until a packet leaves. Returns the packet with the time of its departure
+    /// in microseconds since 1970. Returns `None` if no packet will leave.
     pub fn receive(&self) -> Option<(i64, Vec<u8>)> {
         let mut shared = self.lock();
         let until = shared.world.after(LONGEST);

@@ -132,8 +132,8 @@ impl DrillWorld {
         result.map_err(|what| self.refuse(what)).is_ok()
     }
 
-    /// Takes the oldest packet that left and was not taken yet. Returns it with the microsecond of
-    /// its departure.
+    /// Takes the oldest packet that left and was not taken yet. Returns it with the time of its
+    /// departure in microseconds since 1970.
     pub fn take_packet(&mut self) -> Option<(i64, Vec<u8>)> {
         let (at, segment) = self.sent.pop_front()?;
         Some((self.clock.host_us(at), self.ends.packet(segment)))

@@ -25,7 +25,8 @@ struct LabelledEnd {
     timeouts: u32,
 }
 
-/// Gives each segment of a real host its id, its counted sequence numbers and its cause.
+/// Gives the segments of real hosts their ids, their causes, and sequence numbers that count from
+/// the initial ones.
 #[derive(Debug, Default)]
 pub struct Labels {
     /// The ends of flows that have sent something, by index.

@@ -42,8 +42,8 @@ fn programs(ends: &[(NetworkEnd, u32)]) -> Option<[(ProgramsEnd, u32); 2]> {
 #[derive(Debug)]
 pub struct Path {
     world: World<Segment, LiveHost, Judge>,
-    /// The gates to which packets may come: the ends on the kernel's TCP, and both ends of each
-    /// flow of programs in which a packet was sent.
+    /// The gates at which packets may leave the path: the ends on the kernel's TCP, and both ends
+    /// of each flow of programs in which a packet was sent.
     gates: Vec<EndId>,
     /// For each end, whether it is in `gates`.
     listed: Vec<bool>,
@@ -98,7 +98,8 @@ impl Path {
         self.world.now()
     }
 
-    /// The earliest instant at which something happens on the path without a new packet.
+    /// The earliest instant at which something happens on the path without a new packet. `None` if
+    /// nothing will happen.
     pub fn next_wakeup(&self) -> Option<Time> {
         self.world.next_wakeup()
     }
@@ -194,7 +195,7 @@ impl Path {
         }
     }
 
-    /// Ends the work of the path, and reports the events of the queues until now to `watch`.
+    /// Reports to `watch` the departures from queues up to now. Must be called at the end of a run.
     pub fn settle(&mut self, watch: &mut dyn FnMut(&Event<Segment>)) {
         self.world.settle();
         self.world.events().drain().for_each(|event| watch(&event));

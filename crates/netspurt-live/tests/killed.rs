@@ -167,7 +167,7 @@ fn killing_any_process_of_a_run_of_programs_ends_all_the_others() {
             Some(pid) => drop(rustix::process::kill_process(pid, rustix::process::Signal::KILL)),
             None => child.kill().unwrap(),
         }
-        // A killed program ends the run only if it is the first program.
+        // A killed program ends the run only if it is the command.
         sleep(Duration::from_millis(50));
         let first = folder.0.join("live.json").exists() || child.try_wait().unwrap().is_some();
         if !first {

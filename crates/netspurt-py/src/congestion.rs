@@ -423,7 +423,7 @@ impl CongestionAdapter {
         Ok(adapter)
     }
 
-    /// Asks for the pacing rate: `None`, or bits per second from 1 and below 10^15.
+    /// Asks for the pacing rate: `None`, or at least 1 and less than 10^15 bits per second.
     fn query_pacing_rate(&self, py: Python<'_>) -> PyResult<Option<BitRate>> {
         let Some(hook) = &self.pacing_rate else { return Ok(None) };
         let answer = hook.call0(py)?;

@@ -59,7 +59,8 @@ impl PyExplanation {
         tables.into_iter().map(PyTable::of).collect()
     }
 
-    /// The connections of all captures, numbered one after the other.
+    /// Joins the explanations of several captures. The connections are numbered one after the
+    /// other. If several captures have a fault, the first fault is kept.
     #[staticmethod]
     fn pooled(captures: Vec<PyRef<'_, Self>>) -> Self {
         let all = captures.iter().map(|capture| &capture.explanation);
@@ -206,7 +207,7 @@ impl PyExplaining {
         self.explainer.span().as_nanos()
     }
 
-    /// Where and why the reading ended early; `None` if the whole capture was read.
+    /// Where and why the reading ended early; `None` if it has not ended early so far.
     #[getter]
     fn fault(&self) -> Option<String> {
         fault_of(&self.names, self.captures.faults())

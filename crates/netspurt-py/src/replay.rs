@@ -157,14 +157,15 @@ pub fn replay_records(py: Python<'_>, replays: Vec<PyRef<'_, PyReplayed>>) -> Py
     py.detach(|| PyTable::of(replay_table(&algorithms)))
 }
 
-/// A setting: the weights F1 and F2, the factor G, the number of spurious retransmissions, and
-/// three sums in nanoseconds. The sums are of the delays of the probes that were retransmitted
-/// spuriously, of the waits for lost probes, and of all timers.
+/// A setting: the weights F1 (falling) and F2 (rising), the factor G, the number of spurious
+/// retransmissions, and three sums in nanoseconds. The sums are of the delays of the probes that
+/// were retransmitted spuriously, of the waits for lost probes, and of all timers.
 type GridRow = (f64, f64, f64, u64, f64, f64, f64);
 
-/// Replays RFC 889's two-gain filter with every combination of weights and factors. Returns the
-/// best settings and the number of all settings. A setting is among the best if no other setting is
-/// at least as good in both the spurious retransmissions and the sum of the timers.
+/// Replays RFC 889's two-gain filter with every combination of the weights `falling` (F1) and
+/// `rising` (F2) and the factors `g`. Returns the best settings and the number of all settings. A
+/// setting is among the best if no other setting is at least as good in both the spurious
+/// retransmissions and the sum of the timers.
 #[pyfunction]
 #[pyo3(signature = (delays, falling, rising, g, *, order=None))]
 pub fn two_gain_front(

@@ -15,6 +15,7 @@ struct SeenConnection {
     ports: [u16; 2],
     /// The side that opened the connection.
     opener: Side,
+    /// When the opener's first packet entered the path.
     opened: Option<Time>,
     /// When the opener's last SYN entered the path.
     syn: Option<Time>,

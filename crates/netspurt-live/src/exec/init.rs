@@ -28,7 +28,7 @@ const NOT_FOUND: i32 = 127;
 /// This flag is added to the reported status if the program never ran.
 const NEVER_RAN: i32 = 1 << 16;
 
-/// How the first program ended.
+/// How the command ended. The command is the program at the first end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// The exit status of the program; 128 plus the signal's number if a signal ended it; 124 if
@@ -146,7 +146,8 @@ fn waits(fd: &OwnedFd, ms: Option<i64>) -> bool {
     poll(&mut [PollFd::new(fd, PollFlags::IN)], span.as_ref()).unwrap_or(0) > 0
 }
 
-/// Starts the first program. If there is a terminal, the program can use it.
+/// Starts the command. If there is a terminal, the command can use it. The error is the code that
+/// init reports.
 fn start(order: &ProgramsOrder<'_>) -> Result<Child, i32> {
     let name = order.programs.command.first().map_or("", String::as_str);
     let begin = || {

@@ -119,7 +119,8 @@ fn plan(config: &ProgramsEnd, own: IpAddr, peer: IpAddr, wiring: Wiring) -> Host
 pub struct Waiting {
     /// The writing end of a pipe. The processes end when it is closed.
     lifeline: OwnedFd,
-    /// The reading end of the pipe on which init reports how the first program ended.
+    /// The reading end of the pipe on which init reports how the command ended. The command is the
+    /// program at the first end.
     status: OwnedFd,
     /// The process that created the namespaces.
     holder: Pid,
@@ -172,7 +173,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Returns a descriptor that is readable when the first program has ended.
+    /// Returns a descriptor that is readable when the command has ended.
     ///
     /// # Errors
     /// When there are no descriptors left.
@@ -180,7 +181,7 @@ impl Running {
         self.status.try_clone()
     }
 
-    /// Ends all programs and waits until they are gone. Returns how the first program ended.
+    /// Ends all programs and waits until they are gone. Returns how the command ended.
     pub fn end(self) -> Ended {
         let mut octets = [0; 4];
         let ended = match has_ended(&self.status) {
@@ -196,21 +197,21 @@ impl Running {
     }
 }
 
-/// Whether the first program has ended: its status can be read, or the writer of `status` is gone.
+/// Whether the command has ended: its status can be read, or the writer of `status` is gone.
 fn has_ended(status: &OwnedFd) -> bool {
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut [PollFd::new(status, PollFlags::IN)], Some(&at_once)).unwrap_or(0) > 0
 }
 
-/// The time for which the run continues after the first program has ended, so that packets on their
-/// way can arrive.
+/// The time for which the run continues after the command has ended, so that packets on their way
+/// can arrive.
 const LINGER: Duration = Duration::from_millis(300);
 
 /// Decides when a run with programs is over.
 #[derive(Debug)]
 pub struct ProgramsEnding {
     status: OwnedFd,
-    /// The instant at which the run is over. `None` until the first program has ended.
+    /// The instant at which the run is over. `None` until the command has ended.
     until: Option<Time>,
 }
 

@@ -31,8 +31,8 @@ pub struct FlowNotes {
     pub end: EndId,
     /// When the connection was established.
     pub opened: Option<Time>,
-    /// When the application first wrote. For a task without a pause, this is the time at which the
-    /// application began to open the connection.
+    /// When the application first wrote. If it opens the connection and its task has no pause, this
+    /// is the time at which it began to open the connection.
     pub wrote: Option<Time>,
     /// When the application had read all octets that it had asked for.
     pub finished: Option<Time>,

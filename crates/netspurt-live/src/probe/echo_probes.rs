@@ -126,6 +126,7 @@ struct Probing<'a> {
     halt: Option<BorrowedFd<'a>>,
     pace: Stream,
     draw: Draw,
+    /// The finished echo probes and their counts.
     ledger: PastProbes,
     /// The last reading of the clocks.
     last: ClockReading,
@@ -135,6 +136,7 @@ struct Probing<'a> {
 #[derive(Clone, Copy)]
 struct Flying {
     number: u64,
+    /// The key by which an answer is recognised.
     key: u64,
     octets: u16,
     sent_at: ClockReading,
@@ -226,7 +228,9 @@ impl Probing<'_> {
         }
     }
 
-    /// Finishes an echo probe that was answered at `now`. Returns whether to go on.
+    /// Finishes an echo probe that was answered at `now`. The kernel's timestamp of the sending may
+    /// come after the answer, so one more message is read if it is missing. Returns whether to go
+    /// on.
     fn answered(
         &mut self,
         mut flying: Flying,

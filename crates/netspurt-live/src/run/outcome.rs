@@ -53,7 +53,7 @@ pub(super) struct Outcome {
     pub(super) captured: Capturing,
     /// Whether the driver had real-time priority.
     pub(super) first: bool,
-    /// The programs, and how the first program ended.
+    /// The programs, and how the program at the first end ended.
     pub(super) programs: Option<(Programs, Ended)>,
     /// The tasks of a population's connections, and whether each connection has a row in the
     /// tables.
@@ -187,7 +187,7 @@ impl Outcome {
         Some(sums)
     }
 
-    /// The exchanges of each flow with its number; there are none if the flow sends no requests.
+    /// The exchanges of each flow, with the flow's number. A flow that sends no requests has none.
     fn requests(&self) -> Vec<(u32, Vec<Exchange>)> {
         let of = |flow: u32| {
             let asking = FlowId(flow).end(Side::From);
@@ -240,8 +240,9 @@ impl Outcome {
     }
 
     /// Completes the sums that were computed from a flow's packets. The notes of the applications
-    /// say when they wrote and finished, and how much they read. An end in the simulator has sums
-    /// of its own, which replace the sums from packets.
+    /// say when they wrote and finished, and how much they read. `from` and `to` are the sums of
+    /// the ends `source` and its peer if the simulator runs them. These replace the sums from
+    /// packets.
     fn joined(&self, source: EndId, seen: FlowSum, [from, to]: [Option<FlowResult>; 2]) -> FlowSum {
         let notes = |end| self.notes_of(end);
         let mut sum = seen;

@@ -191,10 +191,10 @@ pub struct FlowFailure {
     pub failure: String,
 }
 
-/// The programs of a run, and how the first program ended.
+/// The programs of a run, and how the program at the first end ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProgramsReport {
-    /// The program and its arguments.
+    /// The program at the first end and its arguments.
     pub command: Vec<String>,
     /// The shell command at the other end.
     pub server: Option<String>,

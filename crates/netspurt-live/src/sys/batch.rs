@@ -1,4 +1,5 @@
-//! Receives many packets in one call (`recvmmsg`), into buffers that are prepared once and reused.
+//! Receives many packets into buffers that are prepared once and reused. At a socket, this takes
+//! one system call (`recvmmsg`).
 
 use std::io;
 use std::mem;

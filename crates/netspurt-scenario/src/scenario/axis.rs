@@ -315,7 +315,7 @@ impl AxisRange {
         self.written(value)
     }
 
-    /// Returns the value of the range at the fraction `share`, which is at least 0 and below 1. In a
+    /// Returns the value of the range at the fraction `share`, which is from 0 to less than 1. In a
     /// range of whole numbers with even spacing, each number has an equal part of the fractions, so
     /// all numbers are drawn with the same probability.
     pub(super) fn drawn(&self, share: f64) -> Value {

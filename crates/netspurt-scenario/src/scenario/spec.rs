@@ -196,6 +196,7 @@ pub enum TableName {
 }
 
 impl TableName {
+    /// The tables that are recorded by default: all except `connections`.
     fn all() -> Vec<Self> {
         use TableName::{Cwnd, Drops, Queue, Rto, Rtt, Segments};
         vec![Segments, Cwnd, Rto, Rtt, Queue, Drops]

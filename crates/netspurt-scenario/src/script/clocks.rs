@@ -29,6 +29,8 @@ pub(super) struct HostClocks {
     limit: Limit,
     /// The sums include the time up to this instant.
     until: Time,
+    /// The times in which only the network, the peer's window or the send buffer limited the
+    /// sender.
     busy: Duration,
     peer_window: Duration,
     send_buffer: Duration,

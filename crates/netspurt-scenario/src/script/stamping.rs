@@ -50,8 +50,8 @@ impl Stamping {
         self.0 & bit.0 != 0
     }
 
-    /// Whether each notice has a key: the number of its octet, counted from the octet at which the
-    /// option was set.
+    /// Whether the key in a notice is the number of its octet, counted from the octet at which the
+    /// option was set. Otherwise the key is 0.
     pub(super) fn counts(self) -> bool {
         self.has(Self::OPT_ID)
     }
