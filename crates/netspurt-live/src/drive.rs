@@ -29,7 +29,8 @@ use crate::wall::WallClock;
 /// A packet that entered the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacketArrival {
-    /// When the packet entered the path, in logical time.
+    /// When the packet entered the path, in logical time. This is the time of the emulated path; it
+    /// follows the kernel's timestamps and never goes back.
     pub at: Time,
     /// When the kernel received the packet; never after `at`.
     pub stamped: Time,
@@ -47,16 +48,16 @@ pub fn simultaneous(arrivals: &[PacketArrival]) -> impl Iterator<Item = &[Packet
 /// The shortest time between two different instants.
 const INSTANT: Duration = Duration::from_nanos(1);
 
-/// A packet that was handed to a real host.
+/// A packet that was handed to the device of a real host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketDelivery {
     /// The packet's id.
     pub id: TransmissionId,
-    /// The end that received the packet.
+    /// The end to which the packet was sent.
     pub end: EndId,
     /// When the packet left the path, in logical time.
     pub due: Time,
-    /// When the kernel had accepted or refused the packet.
+    /// The wall-clock time, directly after the kernel accepted or refused the packet.
     pub actual: Time,
 }
 
@@ -177,7 +178,7 @@ impl Driver {
     }
 
     /// If `first` is given, this flow and all later flows belong to programs and share two ports.
-    /// The driver does not know which octets programs send.
+    /// The driver does not know which octets programs send, so it does not check their octets.
     #[must_use]
     pub fn with_programs(mut self, first: Option<FlowId>) -> Self {
         self.labels = self.labels.foreign_from(first);
@@ -332,7 +333,8 @@ impl Driver {
         }
     }
 
-    /// Waits until a packet arrives, or until something is due on the path.
+    /// Waits until a packet arrives, `wake` is readable, something is due on the path, the flag
+    /// `quiet` is to be checked, or `stop` is reached.
     fn wait(&self, stop: Time) {
         let mut next = self.path.next_wakeup().unwrap_or(stop).min(stop);
         if self.quiet.is_some() {

@@ -241,7 +241,7 @@ impl PyAck {
         self.0.in_recovery
     }
 
-    /// Whether the repair after a timeout is not finished.
+    /// Whether the repair after a timeout still goes on.
     #[getter]
     fn after_timeout(&self) -> bool {
         self.0.after_timeout

@@ -96,7 +96,8 @@ pub struct EchoProbesTask {
     pub pace: Pace,
     /// The seed of the random lengths and times.
     pub seed: u64,
-    /// The number of echo probes over loopback before the series.
+    /// The number of echo probes over loopback before the series. They measure the delays of this
+    /// machine.
     pub calibrate: u64,
     /// The path of the data file; `None` if no file is written.
     pub out: Option<PathBuf>,
@@ -122,7 +123,8 @@ pub struct HopsTask {
     pub timeout_ns: u64,
     /// The seed of the mark that the probes of this run carry.
     pub seed: u64,
-    /// The number of echo probes over loopback before the survey.
+    /// The number of echo probes over loopback before the survey. They measure the delays of this
+    /// machine.
     pub calibrate: u64,
     /// The path of the data file; `None` if no file is written.
     pub out: Option<PathBuf>,

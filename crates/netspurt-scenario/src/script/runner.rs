@@ -143,7 +143,8 @@ impl<'a> Runner<'a> {
         self.transcript.push(TranscriptEntry { at, text });
     }
 
-    /// Runs everything that is due until `to`.
+    /// Runs everything that is due until `to`. Fails if a call that should return before `to` still
+    /// blocks.
     fn advance(&mut self, to: Time) -> Step {
         let latest = self.blocked.as_ref().map(|blocked| blocked.end + blocked.tolerance);
         if let Some(latest) = latest.filter(|latest| *latest < to) {
