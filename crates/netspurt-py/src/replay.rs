@@ -207,10 +207,10 @@ const fn row(s: &core::GridPoint) -> GridRow {
     (s.falling, s.rising, s.g, s.spurious, s.spurious_ns, s.waited_ns, s.timers_ns)
 }
 
-/// Gives an algorithm a step from one constant delay to another. Returns the number of samples
-/// until the timer is at least as long as the new delay, and the number of samples until the timer
-/// stays within a tenth of the final timer. Also returns the timers before the step and at the end,
-/// in nanoseconds.
+/// Gives an algorithm a step from one constant delay to another. Returns two numbers of samples of
+/// the new delay: after the first number the timer is never again below the new delay, and after
+/// the second number it stays within a tenth of the final timer. Also returns the timers before the
+/// step and at the end, in nanoseconds.
 #[pyfunction]
 pub fn adapt(
     py: Python<'_>,

@@ -34,8 +34,8 @@ impl PyScenario {
 
 #[pymethods]
 impl PyScenario {
-    /// Reads the text of a scenario. Errors call it `name`. `files` are the files that its links
-    /// follow, as names and texts.
+    /// Reads the text of a scenario. Errors call it `name`. `files` has the files that its links
+    /// follow and the files with its algorithms, as names and texts.
     #[new]
     fn new(py: Python<'_>, name: &str, text: &str, files: NamedTexts) -> PyResult<Self> {
         core::Scenario::parse_with(name, text, files).map(Self).map_err(|e| scenario_error(py, &e))
@@ -102,7 +102,7 @@ impl PyScenario {
     }
 
     /// The text as it was read, the values that were set afterwards, and the files that its links
-    /// may follow.
+    /// may follow or that contain its algorithms.
     fn source(&self) -> (String, NamedTexts, NamedTexts) {
         let (text, values, files) = self.0.source();
         let files = files.iter().map(|(name, text)| (name.clone(), text.clone()));

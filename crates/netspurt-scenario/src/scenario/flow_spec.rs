@@ -51,7 +51,7 @@ pub struct FlowSpec {
     /// The bound of a random time that is added to the start of each flow of the group.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub spread: Duration,
-    /// The time from the opening of the connection until the application writes.
+    /// How long the application waits, after the connection is established, before it writes.
     #[serde(default)]
     pub pause: Duration,
     /// The number of flows. The flows of a group are called `name.0`, `name.1`, …

@@ -36,8 +36,8 @@ pub struct RedTable {
     pub limit: QueueSpec,
     /// The average queue length at which random drops or marks begin, in packets or in bytes.
     pub min_th: QueueSpec,
-    /// From this average queue length on, all packets are dropped. With `gentle`, an increasing
-    /// share of them is dropped instead.
+    /// From this average queue length on, all packets are dropped. With `gentle`, all packets are
+    /// dropped from twice this length on. In between, an increasing share is dropped or marked.
     pub max_th: QueueSpec,
     /// The weight of the current queue length in the average.
     pub wq: f64,
@@ -135,11 +135,12 @@ pub struct PieTable {
     pub target: Duration,
     /// The time between two updates of the probability.
     pub t_update: Duration,
-    /// The change of the probability for each second of delay beyond the target.
+    /// The change of the probability at an update for each second of delay beyond the target.
     pub alpha: f64,
-    /// The change of the probability for each second by which the delay grew.
+    /// The change of the probability at an update for each second by which the delay grew since the
+    /// last update.
     pub beta: f64,
-    /// The length of a burst in which no packet is dropped.
+    /// The length of a burst in which no packet is dropped or marked.
     pub max_burst: Duration,
     /// The size of a typical packet. No packet is dropped or marked while the queue is not longer
     /// than two packets of this size.

@@ -115,6 +115,7 @@ pub struct OutagesTable {
     /// The mean time from the end of an outage to the start of the next.
     #[schemars(schema_with = "above_zero")]
     pub every: Duration,
-    /// The length of an outage. Packets that are propagating are dropped.
+    /// The length of an outage. Packets that arrive at the link and packets that are propagating
+    /// are dropped.
     pub dead: Duration,
 }

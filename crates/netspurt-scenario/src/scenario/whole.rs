@@ -85,8 +85,8 @@ impl Scenario {
     }
 
     /// The sources from which the scenario was read: its text, the values that are set over it, and
-    /// the files that its links may follow. A copy of the scenario can be read from these sources
-    /// elsewhere.
+    /// the files that its links may follow or that contain its algorithms. A copy of the scenario
+    /// can be read from these sources elsewhere.
     pub fn source(&self) -> (&str, &[(String, String)], &BTreeMap<String, String>) {
         self.document.source()
     }

@@ -44,7 +44,7 @@ impl Extreme {
 /// The variables that the statements of a script have set.
 pub type Variables = BTreeMap<String, i64>;
 
-/// The names that an expression may use.
+/// What the names in an expression stand for.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'a> {
     /// The state of the connection.

@@ -67,11 +67,11 @@ pub enum Field<'a> {
     Word(&'a mut dyn Worded),
 }
 
-/// A field whose values have words.
+/// A field whose value is one of several words.
 pub trait Worded {
     /// Returns the word of the field's value.
     fn get(&self) -> &'static str;
-    /// Sets the field to the value whose word is `word`.
+    /// Sets the field to the value whose word is `word`. The word must be one of the field's words.
     fn set(&mut self, word: &str);
 }
 
