@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn octets_are_counted_from_the_initial_numbers_of_each_side() {
+    fn sequence_numbers_count_from_the_initial_number_of_each_side() {
         let mut labels = Labels::new();
         let (mine, theirs) = (u32::MAX - 5, 77);
         labels.read(EndId::at(0), &packet(mine, 0, 0, Flags::SYN), recovering).unwrap();

@@ -176,7 +176,7 @@ impl Running {
     /// Returns a descriptor that is readable when the command has ended.
     ///
     /// # Errors
-    /// When there are no descriptors left.
+    /// When the process has as many open descriptors as the kernel allows.
     pub fn ended_descriptor(&self) -> io::Result<OwnedFd> {
         self.status.try_clone()
     }

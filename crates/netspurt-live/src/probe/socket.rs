@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_over_loopback_are_answered_and_come_back_from_a_closed_port() {
+    fn an_open_port_answers_a_datagram_and_a_closed_port_causes_an_icmp_error() {
         let echo = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         let target = echo.local_addr().unwrap();
         let mut socket = ProbeSocket::open(ProbeKind::Udp, target, 5).unwrap();

@@ -74,7 +74,7 @@ pub(super) struct SendBuffer {
     size: u64,
     /// The maximum size to which the buffer may grow; `None` if `SO_SNDBUF` has fixed its size.
     grows_to: Option<u64>,
-    /// A socket accepts more data only while fewer bytes than this are unsent.
+    /// The buffer accepts another chunk only while fewer bytes than this are unsent.
     unsent_max: u64,
     chunks: VecDeque<SendChunk>,
     /// The offset after all written data.
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_unsent_bytes_stay_within_their_limit() {
+    fn no_chunk_starts_while_the_unsent_bytes_reach_their_limit() {
         let mut buffer = SendBuffer::new(200_000, 200_000);
         buffer.set_unsent_max(4000);
         assert_eq!(write(&mut buffer, 59_000, &at_start()), 16_000);
