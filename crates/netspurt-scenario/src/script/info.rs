@@ -61,7 +61,7 @@ fields! {
     SndSsthresh = "tcpi_snd_ssthresh",
     /// cwnd in segments.
     SndCwnd = "tcpi_snd_cwnd",
-    /// The MSS that we announced.
+    /// The MSS that we announced, less 12 bytes if segments carry timestamps.
     Advmss = "tcpi_advmss",
     /// How much reordering the sender tolerates, in segments.
     Reordering = "tcpi_reordering",
@@ -75,9 +75,9 @@ fields! {
     TotalRetrans = "tcpi_total_retrans",
     /// The pacing rate in bytes per second.
     PacingRate = "tcpi_pacing_rate",
-    /// Bytes acknowledged since the start.
+    /// Bytes acknowledged since the start. A FIN and an active opener's SYN count as one byte each.
     BytesAcked = "tcpi_bytes_acked",
-    /// Bytes received since the start.
+    /// Bytes received in order since the start; the FIN counts as one byte.
     BytesReceived = "tcpi_bytes_received",
     /// Segments sent.
     SegsOut = "tcpi_segs_out",
