@@ -25,7 +25,8 @@ use super::{
 /// ```
 ///
 /// # Errors
-/// When the file is empty, has no known format, or holds no delay of a single probe.
+/// When the file is empty or too large, has no known format, or holds no delay of a single probe.
+/// Also when the numbers of the probes have too large gaps.
 pub fn read(name: &str, bytes: &[u8]) -> Result<Reading, RecordingError> {
     read_as(name, bytes, &Hints::default())
 }
@@ -33,7 +34,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Reading, RecordingError> {
 /// Reads the recordings of a file with the name `name` and the contents `bytes`, as `hints` say.
 ///
 /// # Errors
-/// For the same reasons as [`read`], and when the hints name columns that do not exist.
+/// For the same reasons as [`read`], and when the hints do not fit the file.
 pub fn read_as(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
     attempt(name, bytes, hints).map_err(|error| RecordingError { file: name.into(), ..error })
 }

@@ -100,7 +100,8 @@ impl PackmimeRequests {
     }
 }
 
-/// Sizes of replies. Runs of downloads and runs of validations alternate.
+/// Sizes of replies. Runs of downloads and runs of validations alternate. A validation is a reply
+/// that confirms a cached page.
 #[derive(Clone, Debug)]
 pub(super) struct PackmimeReplies {
     /// The distributions of the run lengths: first of validations, then of downloads.

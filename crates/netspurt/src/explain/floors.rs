@@ -205,7 +205,7 @@ impl OtherFloors {
         expired.map_or([0; FLOORS.len()], |expired| expired.each_ref().map(|one| one.count))
     }
 
-    /// Whether there are neither spurious timeouts nor waits.
+    /// Whether no sample was longer than a timer, and no timer ended a wait.
     pub fn is_silent(&self) -> bool {
         self.expired.is_none() && self.waits.is_empty()
     }

@@ -104,7 +104,8 @@ packed_value!(AvoidanceStage {
     remainder
 });
 
-/// CUBIC's state for a path. An undo restores all of it (§4.9).
+/// CUBIC's state for a path. An undo restores all of it, unless cwnd has already grown beyond its
+/// old value (§4.9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct CubicState {
     /// `W_max` in octets: the plateau of the next curve. `None` before the first congestion (§4.10)
@@ -228,8 +229,8 @@ impl AvoidanceStage {
         self.reno_remainder = remainder;
     }
 
-    /// Increases cwnd towards `target`. After cwnd octets are acknowledged, cwnd would reach
-    /// `target` (§4.4, §4.5). `target` is limited to one and a half times cwnd (§4.2).
+    /// Increases cwnd towards `target`. An ACK of `cwnd` octets would bring cwnd to `target` (§4.4,
+    /// §4.5). `target` is limited to one and a half times cwnd (§4.2).
     ///
     /// departs: RFC 9438 §4.4 - the step is proportional to the acknowledged octets and not to the
     /// number of ACKs, so that delayed ACKs do not slow the window down.
