@@ -305,7 +305,7 @@ def test_delays_of_zero_are_noted(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("t_s,rtt_ms\n0,0\n1,0\n2,3\n")
     (one,) = ns.read_delays(tmp_path / "a.csv")
     assert any(
-        note.startswith("2 delays are 0, rounded below the resolution") for note in one.notes
+        note.startswith("2 delays are 0, because the recording has") for note in one.notes
     )
     (tmp_path / "b.csv").write_text("t_s,rtt_ms\n0,1\n1,2\n2,3\n")
     (one,) = ns.read_delays(tmp_path / "b.csv")

@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(Clock::ticking(ms(10), ms(10)), None);
         assert_eq!(Clock::ticking(ms(0), ms(0)), None);
         assert_eq!(Clock::linux(ms(0), ms(0)), None);
-        assert!(Clock::linux(ms(4), ms(100)).is_some(), "the phase of Linux's clock may be longer than a jiffy");
+        assert!(Clock::linux(ms(4), ms(100)).is_some(), "Linux's phase may exceed a jiffy");
     }
 
     /// 4.4BSD's timers are counters of ticks of 500 ms. A timer that is set to 2 fires with the

@@ -35,7 +35,7 @@ pub struct CaseCounts {
     pub done: u64,
     /// The number of cases that were cut because they exceeded their budget.
     pub cut: u64,
-    /// The number of live cases whose runs do not count, because packets were delivered too late.
+    /// The number of live cases whose runs do not count, for example because a delivery was late.
     pub late: u64,
     /// The number of cases with an error.
     pub errors: u64,

@@ -442,8 +442,8 @@ pub(super) fn summary(
     delays.untimed = received;
     delays.probes = (0..lost).map(|n| Probe::lost(n, Time::from_nanos(n))).collect();
     delays.notes.push(format!(
-        "the file has only a summary: no delay of the {received} replies, and not which {lost} of \
-         the {sent} probes were lost"
+        "the file has only a summary: it gives neither the delays of the {received} replies, nor \
+         which {lost} of the {sent} probes were lost"
     ));
     Ok(delays)
 }

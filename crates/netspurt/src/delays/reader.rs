@@ -67,7 +67,7 @@ fn note_zeros(recording: &mut Delays) {
     if zeros > 0 {
         let noun = if zeros == 1 { "delay is" } else { "delays are" };
         recording.notes.push(format!(
-            "{zeros} {noun} 0, rounded below the resolution of the recording: they count as \
+            "{zeros} {noun} 0, because the recording has a coarse resolution: they count as \
              answers without delay"
         ));
     }

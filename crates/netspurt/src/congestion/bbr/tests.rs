@@ -9,7 +9,7 @@ use crate::congestion::RateSample;
 
 const SMSS: u64 = 1000;
 
-/// A segment on its way.
+/// A segment on its way. Times are in nanoseconds.
 struct Flying {
     acked_at: u64,
     sent_at: u64,
@@ -18,7 +18,7 @@ struct Flying {
     first_sent: u64,
 }
 
-/// The state of a sender on the pipe after an ACK.
+/// The state of a sender on the pipe after an ACK: nanoseconds, octets, and bits per second.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     now: u64,
@@ -31,7 +31,7 @@ struct Look {
 }
 
 /// A bottleneck with a constant rate and an unlimited buffer, a fixed round trip, and a sender that
-/// always has data to send. Each segment is acknowledged.
+/// always has data to send. Each segment is acknowledged. Times are in nanoseconds.
 struct Pipe {
     bits_per_second: u64,
     rtt_ns: u64,

@@ -1,9 +1,10 @@
 //! CUBIC (RFC 9438), computed in octets.
 //!
 //! cwnd follows a curve over the time since congestion avoidance began. The curve becomes flat near
-//! `W_max`, the cwnd at which the last congestion occurred, and becomes steep again above it. If
-//! Reno would be faster, cwnd follows Reno. CUBIC's own rule for cwnd after a mark is left out: RFC
-//! 9438 §4.6 allows one segment, but here the sender decides how far it reduces cwnd.
+//! `W_max`, and becomes steep again above it. `W_max` is the cwnd at which the last congestion
+//! occurred; fast convergence may lower it. If Reno would be faster, cwnd follows Reno. CUBIC's own
+//! rule for cwnd after a mark is left out: RFC 9438 §4.6 allows one segment, but here the sender
+//! decides how far it reduces cwnd.
 
 mod curve;
 #[cfg(test)]
@@ -120,9 +121,9 @@ struct CubicState {
 packed_value!(CubicState { w_max, cwnd_prior, stage });
 
 impl CubicConfig {
-    /// Returns alpha_cubic as a fraction of 1 (§4.3). `reno` is the cwnd that Reno would have.
-    /// Until `reno` reaches `cwnd_prior`, the value is less than Reno's value of 1. After that it
-    /// is 1.
+    /// Returns alpha_cubic as a fraction (§4.3). `reno` is the cwnd that Reno would have. Until
+    /// `reno` reaches `cwnd_prior`, the value follows from beta_cubic; with the default beta it is
+    /// 9/17. After that it is 1, as in Reno.
     fn alpha(&self, cwnd_prior: Option<u64>, reno: u64) -> (u128, u128) {
         let (num, den) = (u128::from(self.beta.0), u128::from(self.beta.1));
         let recovered = cwnd_prior.is_none_or(|prior| reno >= prior);
