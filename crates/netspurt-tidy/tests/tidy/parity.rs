@@ -4,8 +4,8 @@
 //! An expression is about ids if the last word of its name is in [`NAMES`], or if an id is made
 //! from it. Three kinds of expressions look similar, but are accepted. The first is a property of a
 //! thing with an id, such as its octets. The second is half of the sum of two names, such as the
-//! middle between two octets. The third is an id that is masked with more than one bit to make a
-//! part of an address.
+//! middle between two octets. The third is the name of an id that is combined with a number of more
+//! than one bit, as in an address.
 
 use std::path::Path;
 

@@ -25,7 +25,7 @@ use super::{Delays, Measure, ProbeOrder};
 /// The interval between the delays of a list of whole milliseconds. LeoReplayer reads such lists.
 const PACE: Duration = Duration::from_millis(10);
 
-/// The number of rows used to recognise a table without a header.
+/// The maximum number of rows that are looked at to recognise a table and its columns.
 const ROWS_TESTED: usize = 20;
 
 /// How to read a text as a table.

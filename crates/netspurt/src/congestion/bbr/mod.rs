@@ -357,7 +357,8 @@ impl CongestionControl for Bbr {
         }
     }
 
-    /// Remembers cwnd, except at a mark. The threshold and the model do not change.
+    /// Remembers cwnd, except at a mark. The threshold and the model do not change. A timeout also
+    /// restarts the check for a full pipe.
     fn on_congestion(
         &mut self,
         _now: Time,

@@ -36,7 +36,7 @@ pub struct HyStartConfig {
     /// The maximum time between two ACKs of a train.
     pub ack_spacing: Duration,
     /// Linux's allowance for segmentation offload. HyStart compares the length of a train with the
-    /// path's round trip plus this time.
+    /// path's round trip plus this time, or with half of this sum if the sender does not pace.
     pub train_allowance: Duration,
     /// Whether the sender paces. A train must then last a whole round trip, and not half a round
     /// trip.
