@@ -72,7 +72,8 @@ impl CaseEnd {
         Self::Error(in_a_line(error))
     }
 
-    /// Returns the way in which the case ended, and the reason.
+    /// Returns the way in which the case ended, and the text of the column `why`: the reason, or
+    /// nothing if a simulated case ran to its end.
     fn status_and_reason(&self) -> (CaseStatus, &str) {
         match self {
             Self::Done(_) => (CaseStatus::Done, ""),

@@ -283,7 +283,7 @@ impl<'a> MaybeTable<'a> {
     }
 }
 
-/// The duration of each flow, in nanoseconds.
+/// The duration of each flow, in nanoseconds; `None` for a flow that did not end.
 fn completions(flows: &MaybeTable<'_>, reverse: &[bool]) -> Vec<Option<f64>> {
     let (starts, ends) = (flows.values("start_ns"), flows.values("finished_ns"));
     let spans = starts.into_iter().zip(ends).map(|(start, end)| Some(end? - start?));

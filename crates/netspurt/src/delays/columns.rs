@@ -24,8 +24,8 @@ pub(super) struct TablePlan {
     pub sent: Option<SourceColumn>,
     /// The column with the date, if `sent` has only times of day.
     pub date: Option<usize>,
-    /// Whether the day or the month comes first in dates such as 10/11/2024; `None` if the user
-    /// does not say it.
+    /// Whether the day or the month comes first in dates such as 10/11/2024; `None` if this is not
+    /// known.
     pub dates: Option<DateOrder>,
     pub received: Option<SourceColumn>,
     /// The delay of a reply that came after the give-up time.

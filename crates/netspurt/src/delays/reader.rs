@@ -26,7 +26,7 @@ use super::{
 ///
 /// # Errors
 /// When the file is empty or too large, has no known format, or holds no delay of a single probe.
-/// Also when the numbers of the probes have too large gaps.
+/// Also when more probes are missing than the limit allows.
 pub fn read(name: &str, bytes: &[u8]) -> Result<Reading, RecordingError> {
     read_as(name, bytes, &Hints::default())
 }

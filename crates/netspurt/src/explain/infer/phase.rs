@@ -340,7 +340,8 @@ impl Machine {
     /// take another round trip (RFC 5682 §2.1).
     const AFTER_LONE: u64 = 4;
 
-    /// Most timers add at least this to srtt (Linux: `TCP_RTO_MIN`, 200 ms).
+    /// Most timers add at least 200 ms to srtt (Linux: `TCP_RTO_MIN`). This value is 10 ms less, as
+    /// a margin.
     const USUAL_FLOOR: Duration = Duration::from_millis(190);
 
     /// Whether the timer sent the head, for a sender without SACK. The third duplicate ACK triggers
