@@ -74,7 +74,7 @@ impl Clock {
     pub const LINUX_HZ250: Clock =
         Clock(ClockKind::Linux { jiffy: Duration::from_millis(4), phase: Duration::ZERO });
 
-    /// The clocks that have a name.
+    /// The clocks that have a name: the name, the clock, and its description.
     pub const NAMED: [(&str, Clock, &str); 2] = [
         ("exact", Self::EXACT, "to the nanosecond"),
         (
@@ -91,8 +91,8 @@ impl Clock {
     }
 
     /// Returns this clock with measurements rounded to the nearest tick, independent of the phase,
-    /// in the same way as ns-2.35 rounds timestamps. A clock that does not tick is returned
-    /// unchanged.
+    /// in the same way as ns-2.35 rounds timestamps. The timers of the returned clock fire exactly.
+    /// A clock that does not tick is returned unchanged.
     #[must_use]
     pub fn to_the_nearest_tick(self) -> Clock {
         self.ticks().map_or(self, |(tick, _)| Clock(ClockKind::Nearest { tick }))
@@ -168,7 +168,7 @@ impl Clock {
     }
 
     /// Returns `reading`, but at least one tick if this clock ticks. The senders of ns-2.35 do so,
-    /// because their timers cannot be computed from zero.
+    /// because they cannot compute a timer from a round trip of zero.
     pub fn at_least_a_tick(self, reading: Duration) -> Duration {
         self.ticks().map_or(reading, |(tick, _)| reading.max(tick))
     }
@@ -195,11 +195,12 @@ impl Clock {
     /// A ticking clock checks its timers when a tick begins, like the slow timeout of 4.4BSD
     /// (`tcp_slowtimo`). `after` is rounded to a whole number of ticks, at least one, and the timer
     /// fires when this number of ticks has begun. The rest of the current tick counts as a whole
-    /// tick, so the timer may fire up to a tick early.
+    /// tick, so the timer may fire up to a tick before the rounded time is over.
     ///
     /// Linux rounds `after` up to whole jiffies (`usecs_to_jiffies`), adds them to the current
     /// count, and passes the sum to its timer wheel (`kernel/time/timer.c`, since 4.8). The wheel
-    /// never fires early and, in the coarser levels, fires late by up to an eighth of the span.
+    /// cuts spans to its longest delay. It fires no other timer early. In the coarser levels it
+    /// fires late by up to about an eighth of the span.
     #[inline]
     pub fn expiry(self, now: Time, after: Duration) -> Time {
         match self.0 {
@@ -237,9 +238,10 @@ const LEVEL_BUCKETS: u64 = 64;
 /// The shift in bits that turns the width of a bucket into the width of a bucket in the level
 /// above. A bucket is eight times as wide as a bucket of the level below.
 const LEVEL_SHIFT: u32 = 3;
-/// The levels above the first, for 250 jiffies a second.
+/// The number of the top level, counted from 0. Linux has nine levels at 250 jiffies a second.
 const TOP_LEVEL: u32 = 8;
-/// The longest delay of the wheel: the end of the top level minus the width of one of its buckets.
+/// The longest delay of the wheel, in jiffies: the end of the top level minus the width of one of
+/// its buckets.
 const REACH: u64 = level_start(TOP_LEVEL + 1) - (1 << (TOP_LEVEL * LEVEL_SHIFT));
 
 /// The first delay in jiffies that belongs to level `n`, from 1 up.
@@ -298,7 +300,7 @@ mod tests {
         assert_eq!(Clock::ticking(ms(10), ms(10)), None);
         assert_eq!(Clock::ticking(ms(0), ms(0)), None);
         assert_eq!(Clock::linux(ms(0), ms(0)), None);
-        assert!(Clock::linux(ms(4), ms(100)).is_some(), "here it is a count of jiffies, too");
+        assert!(Clock::linux(ms(4), ms(100)).is_some(), "Linux's phase may exceed a jiffy");
     }
 
     /// 4.4BSD's timers are counters of ticks of 500 ms. A timer that is set to 2 fires with the
@@ -358,10 +360,10 @@ mod tests {
         assert_eq!(wheel(0, u64::MAX), REACH + (1 << 24), "no timer is longer than the wheel");
     }
 
-    /// Gaps in ms between retransmissions of a segment that Linux 6 sent into a path that lost
-    /// everything (measured for this project; HZ 250). The first series has the default minimum
-    /// RTO. The second has a minimum of 16 ms, set by TCP_RTO_MIN_US. The third has a maximum of
-    /// 1000 ms.
+    /// RTOs of a segment that Linux 6 sent into a path that lost everything, each with the gap to
+    /// the next retransmission, in ms (measured for this project; HZ 250). The first series has the
+    /// default minimum RTO. The second has a minimum of 16 ms, set by TCP_RTO_MIN_US. The third has
+    /// a maximum of 1000 ms.
     const MEASURED: [&[(u64, u64)]; 3] = [
         &[(204, 208), (408, 420), (816, 832), (1632, 1664)],
         &[(16, 20), (32, 36), (64, 68), (128, 132)],

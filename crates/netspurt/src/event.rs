@@ -105,7 +105,7 @@ pub enum What<F> {
         /// The frame, with its mark.
         frame: F,
     },
-    /// A link's queue changed; the frame in transmission is included.
+    /// A link's queue changed. The counts include the frame in transmission.
     Queue {
         /// The direction of the link.
         link: u32,

@@ -35,7 +35,7 @@ pub struct CaseCounts {
     pub done: u64,
     /// The number of cases that were cut because they exceeded their budget.
     pub cut: u64,
-    /// The number of live cases whose runs do not count.
+    /// The number of live cases whose runs do not count, for example because a delivery was late.
     pub late: u64,
     /// The number of cases with an error.
     pub errors: u64,
@@ -52,7 +52,7 @@ pub struct FinishedChunk {
     pub bytes: Vec<u8>,
     /// How many cases of the chunk ended in each way.
     pub counts: CaseCounts,
-    /// The sum of the wall-clock times of the cases.
+    /// The wall-clock time that the chunk took.
     pub busy: Duration,
 }
 
@@ -72,7 +72,8 @@ impl CaseEnd {
         Self::Error(in_a_line(error))
     }
 
-    /// Returns the way in which the case ended, and the reason.
+    /// Returns the way in which the case ended, and the text of the column `why`: the reason, or
+    /// nothing if a simulated case ran to its end.
     fn status_and_reason(&self) -> (CaseStatus, &str) {
         match self {
             Self::Done(_) => (CaseStatus::Done, ""),
@@ -126,8 +127,8 @@ impl CaseRow {
 
 /// Runs a chunk. Returns `None` if `cancelled` becomes true before the chunk is done.
 ///
-/// A case that fails is a row with its error. The bytes depend only on the cases, unless a case is
-/// cut by its wall-clock budget.
+/// A case that fails gives a row with its error. The octets of the table depend only on the cases,
+/// unless a case is cut by its wall-clock budget.
 pub fn run_chunk(
     sweep: &Sweep,
     chunk: Chunk,
@@ -236,8 +237,8 @@ fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<S
     let events_max = budget.events.unwrap_or(u64::MAX);
     let deadline = budget.time.map(|time| clock() + time);
     let stop = run.stop();
-    // The loop serves one wake-up more than the budget allows. Only this wake-up shows whether the
-    // run was already over.
+    // The loop may serve one wake-up more than the budget allows. A run that needs exactly the
+    // allowed number of wake-ups is therefore not cut.
     while !run.advance_within(stop, (events_max.saturating_add(1) - run.served()).min(LOOK)) {
         if run.served() > events_max {
             return Some(format!("more than {events_max} events"));
@@ -342,8 +343,8 @@ fn label_columns(sweep: &Sweep, rows: &[CaseRow]) -> Vec<Column> {
     axes.chain(drawn).collect()
 }
 
-/// The column of an axis with its labels `own`: numbers if all labels of the axis are numbers,
-/// else texts.
+/// The column of an axis. `all` are the labels of the axis, and `own` are the labels of the rows.
+/// The column holds numbers if all labels of the axis are numbers, else texts.
 #[expect(clippy::cast_precision_loss, reason = "labels are written by people")]
 fn label_column<'a>(name: &str, all: &[Label], own: impl Iterator<Item = &'a Label>) -> Column {
     let data = if all.iter().all(|label| matches!(label, Label::Whole(_))) {

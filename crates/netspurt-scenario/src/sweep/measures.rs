@@ -1,4 +1,5 @@
-//! The measures of a case: sums over its flows, links, echo probes, requests and populations.
+//! The measures of a case: sums, means, maxima and quantiles of its flows, links, echo probes,
+//! requests and populations.
 
 use netspurt::ids::Direction;
 use netspurt::record::{Data, Table};
@@ -209,7 +210,7 @@ pub struct EndedCase<'a> {
     /// When the run ended.
     pub stop: Time,
     /// The number of wake-ups of the simulator; `None` if the case ran live. The measure `undone`
-    /// is then missing as well, because the kernel does not report the cuts that it undid.
+    /// is then missing as well, because the kernel does not report which cuts of cwnd it undid.
     pub events: Option<u64>,
 }
 
@@ -282,7 +283,7 @@ impl<'a> MaybeTable<'a> {
     }
 }
 
-/// The duration of each flow, in nanoseconds.
+/// The duration of each flow, in nanoseconds; `None` for a flow that did not end.
 fn completions(flows: &MaybeTable<'_>, reverse: &[bool]) -> Vec<Option<f64>> {
     let (starts, ends) = (flows.values("start_ns"), flows.values("finished_ns"));
     let spans = starts.into_iter().zip(ends).map(|(start, end)| Some(end? - start?));
@@ -317,8 +318,8 @@ fn mean(values: &[Option<f64>]) -> Option<f64> {
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
-/// The longest time. A request or flow that is not complete counts with the time that it has waited
-/// at the end of the run, because it takes at least this time.
+/// The longest time. A request that is not complete counts with the time that it has waited at the
+/// end of the run, because it takes at least this time.
 fn longest(spans: &[Option<f64>], began: &[Option<f64>], stop: f64) -> Option<f64> {
     let times = spans.iter().zip(began).filter_map(|(span, began)| span.or(Some(stop - (*began)?)));
     times.reduce(f64::max)

@@ -1,10 +1,11 @@
 //! Only `ids.rs` computes with the bits of ids. No other file may use arithmetic to distinguish the
 //! two ends of a flow, or to take parts of the number of an id.
 //!
-//! An expression is about ids if its name ends in one of [`NAMES`], or if an id is made from it.
-//! Three kinds of expressions do not count as expressions about ids, although they look similar: a
-//! property of a thing with an id, such as its octets; the middle between two octets, which is half
-//! of a sum; and a number that becomes part of an address, whose mask has more than one bit.
+//! An expression is about ids if the last word of its name is in [`NAMES`], or if an id is made
+//! from it. Three kinds of expressions look similar, but are accepted. The first is a property of a
+//! thing with an id, such as its octets. The second is half of the sum of two names, such as the
+//! middle between two octets. The third is the name of an id that is combined with a number of more
+//! than one bit, as in an address.
 
 use std::path::Path;
 
@@ -109,7 +110,8 @@ fn is_raw(id: &Expr) -> bool {
 /// Finds the expressions that take parts of ids.
 #[derive(Default)]
 struct Parity {
-    /// Whether the expression makes an id. Then every number in it counts as a part of an id.
+    /// Whether the visited expression is inside a call that makes an id. In such a call, every
+    /// expression except a literal is about ids.
     makes_id: bool,
     found: Vec<String>,
 }

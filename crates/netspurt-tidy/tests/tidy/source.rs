@@ -9,7 +9,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
-/// The crates that have sources of their own.
+/// The crates whose sources the rules check.
 pub const CRATES: [&str; 5] =
     ["netspurt", "netspurt-drill", "netspurt-live", "netspurt-py", "netspurt-scenario"];
 
@@ -23,7 +23,7 @@ pub fn text_of(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap()
 }
 
-/// Every file below `folder`, in order.
+/// Every file below `folder`, sorted by path.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut found: Vec<_> =
@@ -127,16 +127,16 @@ pub struct Facts {
 static FACTS: OnceForEach<Facts> = OnceForEach::new();
 
 impl Facts {
-    /// Calls `look` with the facts of a file. Its module is its place below `src`; a file that is
-    /// elsewhere counts as the root of a crate.
+    /// Calls `look` with the facts of a file. The file's place below `src` gives its module. A file
+    /// that is elsewhere counts as the root of a crate.
     pub fn with<R>(file: &Path, look: impl FnOnce(&Facts) -> R) -> R {
         let src = file.ancestors().find(|folder| folder.ends_with("src"));
         let module = src.map(|src| module_of(file, src)).unwrap_or_default();
         FACTS.with(file, |text| Facts::of(text, &module), look)
     }
 
-    /// The facts of `text`, the text of the file of `module`. The function reads tokens instead of
-    /// syntax, so that the contents of macros count as well.
+    /// The facts of `text`, the text of the file of `module`. Closures are found in the syntax
+    /// tree. All other facts are read from tokens, so that the contents of macros count as well.
     pub fn of(text: &str, module: &[String]) -> Facts {
         let mut facts = Facts::default();
         let tokens: TokenStream = text.parse().expect("tokens");

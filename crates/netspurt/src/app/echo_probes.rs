@@ -19,7 +19,7 @@ pub struct EchoProbePlan {
     pub count: u32,
     /// The give-up time. If no reply arrives within this time, the echo probe counts as lost.
     pub timeout: Duration,
-    /// The time from a reply, or from a loss, until the next request leaves.
+    /// The time from a reply, or from the end of the give-up time, until the next request leaves.
     pub pause: Duration,
 }
 

@@ -79,7 +79,7 @@ pub struct Exchange {
 pub struct ClientRequests {
     plan: RequestPlan,
     exchanges: Vec<Exchange>,
-    /// The octets of all replies before the reply to the last request.
+    /// The octets of the replies to all requests before the newest request.
     before: u64,
     /// When the client writes the next request; `None` before [`begin`](Self::begin), while a
     /// request is outstanding, and after the last reply.
@@ -152,7 +152,7 @@ pub struct ServerReplies {
     answered: u32,
     /// The octets of the answered requests.
     before: u64,
-    /// When the next request will be answered.
+    /// When the server writes the next reply; `None` if no complete request waits for a reply.
     next: Option<Time>,
 }
 
@@ -338,7 +338,9 @@ impl Stage<Segment> for Client {
 pub struct Server {
     connection: Connection,
     replies: ServerReplies,
+    /// When the server wrote its first reply.
     wrote: Option<Time>,
+    /// When all replies were acknowledged.
     finished: Option<Time>,
     closed: bool,
 }

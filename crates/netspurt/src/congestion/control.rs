@@ -121,7 +121,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     }
 
     /// The sender calls this when it starts to send again with nothing outstanding. `idle` is the
-    /// time since it sent the last segment.
+    /// time since it sent the last segment. For an algorithm that owns cwnd, the sender calls this
+    /// only if `idle` is longer than the RTO.
     fn on_idle_restart(&mut self, now: Time, idle: Duration) {
         let _ = (now, idle);
     }

@@ -24,8 +24,8 @@ pub(super) struct TablePlan {
     pub sent: Option<SourceColumn>,
     /// The column with the date, if `sent` has only times of day.
     pub date: Option<usize>,
-    /// Whether the day or the month comes first in dates such as 10/11/2024; `None` if the user
-    /// does not say it.
+    /// Whether the day or the month comes first in dates such as 10/11/2024; `None` if this is not
+    /// known.
     pub dates: Option<DateOrder>,
     pub received: Option<SourceColumn>,
     /// The delay of a reply that came after the give-up time.
@@ -59,6 +59,7 @@ pub(super) struct TablePlan {
     pub paced: bool,
 }
 
+/// The names of a column of delays, the preferred names first. The lists below have the same order.
 const RTT: &[&str] = &[
     "rtt",
     "round_trip_time",
@@ -362,7 +363,7 @@ fn place(names: &[String], given: &str) -> Result<usize, RecordingError> {
 ///
 /// # Errors
 /// When the user names a column, unit, or order of day and month that does not exist. Also when the
-/// user names columns, but not the column with the delays.
+/// user names columns, but neither the column with the delays nor that with the times of receiving.
 pub(super) fn by_shape(
     rows: &[Vec<&str>],
     columns: &Columns,

@@ -35,7 +35,9 @@ struct PingRun {
     tally: Tally,
     /// The highest number so far, unwrapped.
     highest: Option<u64>,
+    /// The tool's own counts of probes sent and received.
     statistics: Option<(u64, u64)>,
+    /// The time in the statistics line, in milliseconds.
     millis: Option<u64>,
     /// The maximum number of probes that were in flight together; `None` if the log does not give
     /// it.
@@ -265,7 +267,7 @@ impl PingRun {
     }
 
     /// Returns the interval of the probes in nanoseconds, computed from the time in the statistics
-    /// line. This is the time from the first request to the last reply.
+    /// line. The statistics line has the time from the first request to the last reply.
     fn pace(&self) -> Option<u64> {
         let ((sent, _), millis) = (self.statistics?, self.millis?);
         let (steps, (_, last)) =
@@ -440,8 +442,8 @@ pub(super) fn summary(
     delays.untimed = received;
     delays.probes = (0..lost).map(|n| Probe::lost(n, Time::from_nanos(n))).collect();
     delays.notes.push(format!(
-        "the file has only a summary: no delay of the {received} replies, and not which {lost} of \
-         the {sent} probes were lost"
+        "the file has only a summary: it gives neither the delays of the {received} replies, nor \
+         which {lost} of the {sent} probes were lost"
     ));
     Ok(delays)
 }

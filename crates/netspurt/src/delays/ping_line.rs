@@ -235,7 +235,7 @@ fn is_v6(line: &str) -> bool {
     colons(from) > 2
 }
 
-/// Returns the unit after a delay in nanoseconds; `None` if the line ends there.
+/// Returns the unit that follows a delay, in nanoseconds; `None` if the line ends after the delay.
 fn unit(after: &str) -> Option<u64> {
     let word = after.trim_start();
     if word.is_empty() {

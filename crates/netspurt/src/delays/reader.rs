@@ -25,7 +25,8 @@ use super::{
 /// ```
 ///
 /// # Errors
-/// When the file is empty, has no known format, or holds no delay of a single probe.
+/// When the file is empty or too large, has no known format, or holds no delay of a single probe.
+/// Also when more probes are missing than the limit allows.
 pub fn read(name: &str, bytes: &[u8]) -> Result<Reading, RecordingError> {
     read_as(name, bytes, &Hints::default())
 }
@@ -33,7 +34,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Reading, RecordingError> {
 /// Reads the recordings of a file with the name `name` and the contents `bytes`, as `hints` say.
 ///
 /// # Errors
-/// For the same reasons as [`read`], and when the hints name columns that do not exist.
+/// For the same reasons as [`read`], and when the hints do not fit the file.
 pub fn read_as(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
     attempt(name, bytes, hints).map_err(|error| RecordingError { file: name.into(), ..error })
 }
@@ -66,7 +67,7 @@ fn note_zeros(recording: &mut Delays) {
     if zeros > 0 {
         let noun = if zeros == 1 { "delay is" } else { "delays are" };
         recording.notes.push(format!(
-            "{zeros} {noun} 0, rounded below the resolution of the recording: they count as \
+            "{zeros} {noun} 0, because the recording has a coarse resolution: they count as \
              answers without delay"
         ));
     }

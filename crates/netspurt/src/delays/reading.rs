@@ -25,7 +25,8 @@ pub struct Hints {
     pub columns: Columns,
 }
 
-/// The meaning of a table's columns: names, or numbers counted from 1.
+/// The user's description of the columns of a table. A column is given by its name, or by its
+/// number counted from 1. With `None`, the reader finds the column or the unit by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
     /// The delay.

@@ -91,7 +91,8 @@ pub enum HalfDelays {
 /// A recording of one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delays {
-    /// The name of the recording: the file, and the path if the file holds several recordings.
+    /// The name of the recording: the file, and which of its recordings it is if the file holds
+    /// several.
     pub name: String,
     /// The format of the file in words: `ping (Linux)`.
     pub format: String,

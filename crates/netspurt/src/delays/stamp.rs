@@ -241,7 +241,8 @@ const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// Whether a text begins with a weekday or a month, as a timestamp of several words does.
+/// Whether a text begins with a weekday, a month or a date such as `22 Oct 2024`, as a timestamp of
+/// several words does.
 pub(super) fn begins_with_name(text: &str) -> bool {
     name(text, &WEEKDAYS).is_some()
         || name(text, &MONTHS).is_some()

@@ -25,7 +25,7 @@ use super::{Delays, Measure, ProbeOrder};
 /// The interval between the delays of a list of whole milliseconds. LeoReplayer reads such lists.
 const PACE: Duration = Duration::from_millis(10);
 
-/// The number of rows used to recognise a table without a header.
+/// The maximum number of rows that are looked at to recognise a table and its columns.
 const ROWS_TESTED: usize = 20;
 
 /// How to read a text as a table.
@@ -41,7 +41,8 @@ struct TextLayout {
 /// Finds out how to read `text` as a table; `None` if it is not a table.
 ///
 /// # Errors
-/// When the hints name a column that does not exist, or an unknown unit or order of dates.
+/// When the hints name a column, a unit or an order of dates that does not exist. Also when the
+/// columns have no names and the hints name some columns, but not the one with the delays.
 fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingError> {
     let all = || lines(text).filter(|(_, line)| !line.trim().is_empty());
     let mut plain = all().filter(|(_, line)| !line.starts_with('#')).map(|(_, line)| line);
@@ -126,7 +127,8 @@ pub(super) fn names(text: &str) -> Option<Vec<String>> {
 /// Reads the recordings of a table.
 ///
 /// # Errors
-/// When no column holds delays.
+/// When no column holds delays, the hints do not fit the table, the order of day and month is
+/// unclear, or too many probes are missing.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let Some(layout) = layout(text, hints)? else {
         return Err(RecordingError::new(

@@ -7,8 +7,8 @@ use super::reading::RecordingError;
 use super::slots::{ProbeSlot, Slots};
 use super::{Delays, Probe, SendTimeSource};
 
-/// The maximum count of numbers that may be missing from one file. Without a limit a short file
-/// could fill the memory.
+/// The maximum count of numbers that may be missing from one recording; for ping, from one file.
+/// Without a limit a short file could fill the memory.
 pub(super) const MISSING_MAX: u64 = 1 << 22;
 
 /// The probes of one recording by their numbers.

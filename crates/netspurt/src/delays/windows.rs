@@ -227,6 +227,7 @@ struct WindowsProbe {
 /// One run.
 #[derive(Debug, Default)]
 struct WindowsRun {
+    /// The octets of payload of each probe, and whether the probes are IPv6.
     header: Option<(u32, bool)>,
     probes: Vec<WindowsProbe>,
     below: u64,

@@ -16,10 +16,10 @@ use crate::wire::CapturedTcp;
 /// A copy has the IP identification and all TCP fields of an earlier packet. If a sender numbers
 /// its packets, equal identifications prove a copy, because a sender does not use an identification
 /// again so soon (RFC 6864 §4.1). Without identifications, a segment with data is a copy if no
-/// sender would send it again so soon. Copies are frequent if they are a third of the segments or
-/// more. Then any packet with the fields of an earlier packet counts as its copy, if it comes about
-/// as soon as the earlier copies did. But no packet gets more copies than another packet had
-/// before.
+/// sender would send it again so soon. Copies are frequent if they are a third or more of all
+/// segments, themselves included. Then any packet with the fields of an earlier packet counts as
+/// its copy, if it comes about as soon as the earlier copies did. By this last rule, no packet gets
+/// more copies than another packet had before.
 #[derive(Clone, Debug)]
 pub struct CopyFinder {
     latest: [Latest; 2],

@@ -62,7 +62,7 @@ pub struct Explanation {
     pub notes: CaptureNotes,
     /// The connections.
     pub connections: Vec<EndedConnection>,
-    /// When the first packet of TCP was captured.
+    /// When the first packet of TCP was captured, counted from 1970. Zero if there was none.
     pub start: Time,
     /// The captured packets; `None` if no transcript was kept.
     pub transcript: Option<Transcript>,

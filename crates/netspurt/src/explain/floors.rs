@@ -60,7 +60,7 @@ pub struct TimerWait {
     pub left: u64,
     /// The time since data was last sent or acknowledged. The timer started then, or earlier.
     pub waited: Duration,
-    /// The number of earlier timeouts of the same octet.
+    /// The number of timeouts in a row that retransmitted the same octet before this wait.
     pub backoffs: u32,
     /// The smoothed round trip and its variation when the timer fired. RFC 6298 computes them from
     /// every sample.
@@ -205,7 +205,7 @@ impl OtherFloors {
         expired.map_or([0; FLOORS.len()], |expired| expired.each_ref().map(|one| one.count))
     }
 
-    /// Whether there are neither spurious timeouts nor waits.
+    /// Whether no sample was longer than a timer, and no timer ended a wait.
     pub fn is_silent(&self) -> bool {
         self.expired.is_none() && self.waits.is_empty()
     }

@@ -213,7 +213,7 @@ impl Limits {
     /// a queue delayed them, it also delayed the acknowledged segments before them. Then their
     /// acknowledgment follows the last acknowledgment within the time between the last two
     /// acknowledgments. If more segments are outstanding, the later ones may wait in a queue for
-    /// longer.
+    /// longer. Then the round trip counts from the last segment or acknowledgment of new data.
     pub fn arrived(&self, octets: &OneWay<CapturedSegment>, far: Duration) -> Option<Time> {
         let outstanding = octets.sequence().highest().saturating_sub(octets.una());
         if outstanding > 2 * u64::from(self.full_bytes) {

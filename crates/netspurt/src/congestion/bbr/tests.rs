@@ -9,7 +9,7 @@ use crate::congestion::RateSample;
 
 const SMSS: u64 = 1000;
 
-/// A segment on its way.
+/// A segment on its way. Times are in nanoseconds.
 struct Flying {
     acked_at: u64,
     sent_at: u64,
@@ -18,7 +18,7 @@ struct Flying {
     first_sent: u64,
 }
 
-/// The state of a sender on the pipe after an ACK.
+/// The state of a sender on the pipe after an ACK: nanoseconds, octets, and bits per second.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     now: u64,
@@ -31,7 +31,7 @@ struct Look {
 }
 
 /// A bottleneck with a constant rate and an unlimited buffer, a fixed round trip, and a sender that
-/// always has data to send. Each segment is acknowledged.
+/// always has data to send. Each segment is acknowledged. Times are in nanoseconds.
 struct Pipe {
     bits_per_second: u64,
     rtt_ns: u64,
@@ -188,11 +188,12 @@ fn the_window_on_an_ideal_path_is_twice_its_bandwidth_delay_product() {
     }
 }
 
-/// §4.3.4: there are eight phases, each as long as the minimum round trip, with gains 5/4, 3/4 and
-/// six times one. The pacing rate is the gain times the bandwidth, less one percent. PROBE_BW
-/// begins in the phase of the configuration.
+/// §4.3.4: there are eight phases, with gains 5/4, 3/4 and six times one. The phases with gain one
+/// last for the minimum round trip. The phase with gain 5/4 may last longer, until the pipe is
+/// full. The phase with gain 3/4 may be shorter, if the queue is empty. The pacing rate is the gain
+/// times the bandwidth, less one percent. PROBE_BW begins in the phase of the configuration.
 #[test]
-fn each_phase_of_the_gain_cycle_lasts_a_round_trip() {
+fn each_phase_with_gain_one_lasts_a_round_trip() {
     let (_, looks) = ideal(5);
     let probing: Vec<Look> =
         looks.iter().copied().filter(|look| look.mode == Mode::ProbeBw).collect();
@@ -361,9 +362,9 @@ fn a_burst_has_more_octets_at_a_higher_pacing_rate() {
     assert_eq!(bursts, [1000, 2000, 2000, 3000, 50_000, 64_000]);
 }
 
-/// §4.2.3.4: in recovery the window begins as the sum of the pipe and the octets just delivered,
-/// and grows with deliveries for a round. At the end of recovery the window from before the
-/// recovery is restored.
+/// §4.2.3.4: recovery begins with a window of the pipe plus the octets just delivered. For one
+/// round, the sender then sends as many octets as have left the network. At the end of recovery the
+/// window from before the recovery is restored.
 #[test]
 fn recovery_conserves_packets_for_a_round_and_restores_the_window() {
     let (mut bbr, mut window) = after(&[8_000_000; 8]);
@@ -477,8 +478,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// The window is at least four segments outside recovery, and at least one segment in recovery.
-    /// No round trip and no rate causes an overflow.
+    /// After an ACK that delivers octets outside recovery, the window is at least four segments.
+    /// Otherwise it is at least one segment. No round trip and no rate causes an overflow.
     #[test]
     fn the_window_is_at_least_four_segments_and_at_least_one_in_recovery(
         steps in steps(),
@@ -536,8 +537,8 @@ fn nothing_is_paced_before_the_first_round_trip() {
     let srtt = Some(Duration::from_secs(2));
     bbr.on_ack(&AckInfo { rtt: srtt, srtt, ..lone }, &mut window);
     let bits = bbr.pacing_rate().and_then(BitRate::bits_per_second);
-    // §4.2.1: the sender paces at 2 / ln 2 windows in a round trip, minus the margin of a
-    // hundredth, which is 2.856.
+    // §4.2.1: the sender paces at 2 / ln 2 = 2.885 windows in a round trip. With the margin of a
+    // hundredth, 2.856 are left.
     let window_over_trip = window.cwnd * 8 / 2;
     let hundredths = bits.map(|bits| bits * 100 / window_over_trip);
     assert_eq!(hundredths, Some(285));

@@ -1,9 +1,10 @@
 //! CUBIC (RFC 9438), computed in octets.
 //!
 //! cwnd follows a curve over the time since congestion avoidance began. The curve becomes flat near
-//! `W_max`, the cwnd at which the last congestion occurred, and becomes steep again above it. If
-//! Reno would be faster, cwnd follows Reno. CUBIC's own rule for cwnd after a mark is left out: RFC
-//! 9438 §4.6 allows one segment, but here the sender decides how far it reduces cwnd.
+//! `W_max`, and becomes steep again above it. `W_max` is the cwnd at which the last congestion
+//! occurred; fast convergence may lower it. If Reno would be faster, cwnd follows Reno. CUBIC's own
+//! rule for cwnd after a mark is left out: RFC 9438 §4.6 allows one segment, but here the sender
+//! decides how far it reduces cwnd.
 
 mod curve;
 #[cfg(test)]
@@ -104,7 +105,8 @@ packed_value!(AvoidanceStage {
     remainder
 });
 
-/// CUBIC's state for a path. An undo restores all of it (§4.9).
+/// CUBIC's state for a path. An undo restores all of it, unless cwnd has already grown beyond its
+/// old value (§4.9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct CubicState {
     /// `W_max` in octets: the plateau of the next curve. `None` before the first congestion (§4.10)
@@ -119,9 +121,9 @@ struct CubicState {
 packed_value!(CubicState { w_max, cwnd_prior, stage });
 
 impl CubicConfig {
-    /// Returns alpha_cubic as a fraction of 1 (§4.3). `reno` is the cwnd that Reno would have.
-    /// Until `reno` reaches `cwnd_prior`, the value is less than Reno's value of 1. After that it
-    /// is 1.
+    /// Returns alpha_cubic as a fraction (§4.3). `reno` is the cwnd that Reno would have. Until
+    /// `reno` reaches `cwnd_prior`, the value follows from beta_cubic; with the default beta it is
+    /// 9/17. After that it is 1, as in Reno.
     fn alpha(&self, cwnd_prior: Option<u64>, reno: u64) -> (u128, u128) {
         let (num, den) = (u128::from(self.beta.0), u128::from(self.beta.1));
         let recovered = cwnd_prior.is_none_or(|prior| reno >= prior);
@@ -228,8 +230,8 @@ impl AvoidanceStage {
         self.reno_remainder = remainder;
     }
 
-    /// Increases cwnd towards `target`. After cwnd octets are acknowledged, cwnd would reach
-    /// `target` (§4.4, §4.5). `target` is limited to one and a half times cwnd (§4.2).
+    /// Increases cwnd towards `target`. An ACK of `cwnd` octets would bring cwnd to `target` (§4.4,
+    /// §4.5). `target` is limited to one and a half times cwnd (§4.2).
     ///
     /// departs: RFC 9438 §4.4 - the step is proportional to the acknowledged octets and not to the
     /// number of ACKs, so that delayed ACKs do not slow the window down.

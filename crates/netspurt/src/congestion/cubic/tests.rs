@@ -244,7 +244,8 @@ fn time_with_an_unfilled_window_does_not_count() {
     cubic.on_idle_restart(ms(60_000), Duration::from_secs(56));
     cubic.on_ack(&ack(60_050), &mut window);
     assert_eq!(elapsed(&cubic), Duration::from_millis(350));
-    // In Linux the idle time begins with the last transmission, so 30 of these 50 ms do not count.
+    // The last transmission was at 60,020 ms. In Linux the idle time begins there, so the 30 ms
+    // from then until the ACK at 60,050 ms do not count.
     cubic.config.idle_from_sending = true;
     cubic.on_idle_restart(ms(61_000), Duration::from_millis(980));
     assert_eq!(elapsed(&cubic), Duration::from_millis(320));
@@ -331,8 +332,8 @@ proptest! {
         prop_assert!((root + 1) * (root + 1) * (root + 1) > x);
     }
 
-    /// The curve climbs `gap` octets in the time that `climb` returns, if this is less than the
-    /// longest time of 73 minutes, which corresponds to 2^34 segments.
+    /// The curve climbs `gap` octets in the time that `climb` returns. The gaps in this test are
+    /// less than 2^34 segments, so that the time is below the limit of 73 minutes.
     #[test]
     fn climb_and_offset_are_inverse_to_each_other(gap in 0..1u64 << 36, smss in 4..10_000u64) {
         let curve = Curve { c: (2, 5), smss };
@@ -340,8 +341,9 @@ proptest! {
         prop_assert!(back <= gap && gap - back <= 1 + gap / 100_000, "{} {}", gap, back);
     }
 
-    /// Between congestions the window does not shrink, and it grows by at most the acknowledged
-    /// octets. It is never below a segment, and nothing overflows.
+    /// Between congestions the window does not shrink. An ACK increases it by at most the
+    /// acknowledged octets, or by at most one segment if fewer octets are acknowledged. It is never
+    /// below a segment, and nothing overflows.
     #[test]
     fn between_congestions_the_window_only_grows(
         steps in steps(),

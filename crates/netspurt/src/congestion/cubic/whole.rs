@@ -156,7 +156,8 @@ impl WholeCubic {
     }
 
     /// Returns the `count` after an ACK of `acked` segments: the smaller of the curve's count and
-    /// the count of Reno's window, but at least `COUNT_MIN`.
+    /// the count of Reno's window, but at least `COUNT_MIN`. For an unchanged window, the last
+    /// `count` is used for `COUNT_JIFFIES`.
     fn count(&mut self, now: u64, cwnd: u64, acked: u64) -> u64 {
         let began = self.state.stage.is_none();
         let mut stage = self.state.stage.unwrap_or_else(|| self.begin(now, cwnd, 0));
@@ -316,10 +317,10 @@ mod tests {
         assert_eq!(cubic.state.min_rtt, Some(Duration::from_millis(100)));
     }
 
-    /// Measured on Linux 6.18: cwnd was cut from 24 to 16 segments. 42 jiffies later cwnd was 17,
-    /// and became 18 when 8 segments were acknowledged. The exact root for the gap of 8 is 2778.
-    /// With this root the curve would be a segment lower at that time, and 17 acknowledged segments
-    /// would be needed.
+    /// Measured on Linux 6.18: cwnd was cut from 24 to 16 segments. 41 jiffies after the start of
+    /// the stage, cwnd was 17, and became 18 when 8 segments were acknowledged. The exact root for
+    /// the gap of 8 is 2778. With this root the curve would be a segment lower at that time, and 17
+    /// acknowledged segments would be needed.
     #[test]
     fn the_curve_uses_the_inexact_cube_root_of_the_kernel() {
         let mut cubic = cubic();
@@ -342,9 +343,9 @@ mod tests {
         }
     }
 
-    /// Measured on Linux 6.18 after a timeout: cwnd is 7 segments, and two segments are
-    /// acknowledged every 100 ms. The first segment is left over from slow start. cwnd becomes 8
-    /// when 15 segments are acknowledged.
+    /// Measured on Linux 6.18 after a timeout: two segments are acknowledged every 100 ms. The
+    /// first segment opens cwnd from 6 to 7 in slow start. After that, cwnd becomes 8 when 15 more
+    /// segments are acknowledged.
     #[test]
     fn a_timeout_clears_the_plateau_and_reno_opens_the_window() {
         let mut cubic = cubic();

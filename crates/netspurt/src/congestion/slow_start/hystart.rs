@@ -3,13 +3,13 @@
 //!
 //! The algorithm is that of Ha and Rhee (2011, "Taming the elephants"), with the constants and the
 //! changes of Linux 6 (`net/ipv4/tcp_cubic.c`). One rule is left out: above 2 Gbit/s Linux adds a
-//! smaller allowance for segmentation offload to the length of the train.
+//! smaller allowance for segmentation offload to the length that the train must have.
 
 use crate::congestion::{AckInfo, Window};
 use crate::packed::{packed, packed_value};
 use crate::units::{Duration, Time};
 
-/// The constants of HyStart. The defaults are those of Linux.
+/// The constants of HyStart. The defaults are those of Linux, but without its `train_allowance`.
 ///
 /// ```
 /// use netspurt::congestion::HyStartConfig;
@@ -36,7 +36,7 @@ pub struct HyStartConfig {
     /// The maximum time between two ACKs of a train.
     pub ack_spacing: Duration,
     /// Linux's allowance for segmentation offload. HyStart compares the length of a train with the
-    /// path's round trip plus this time.
+    /// path's round trip plus this time, or with half of this sum if the sender does not pace.
     pub train_allowance: Duration,
     /// Whether the sender paces. A train must then last a whole round trip, and not half a round
     /// trip.
@@ -98,6 +98,7 @@ pub(super) struct HyStart {
     /// The minimum round trip since the start, or since the last timeout.
     min_rtt: Option<Duration>,
     round: Option<HyStartRound>,
+    /// Whether HyStart has already ended slow start since the start or the last timeout.
     found: bool,
 }
 
@@ -211,7 +212,7 @@ mod tests {
     fn slow_start_ends_in_the_round_in_which_the_delay_grows_by_the_threshold() {
         for (rtt_us, limit_us) in [(8000, 4000), (80_000, 10_000), (400_000, 16_000)] {
             let at = acks_until_exit(&mut delays(), rtt_us, rtt_us + limit_us);
-            assert_eq!(at, None, "the threshold itself, {limit_us} us, ends nothing");
+            assert_eq!(at, None, "a growth of only {limit_us} us does not end slow start");
             let at = acks_until_exit(&mut delays(), rtt_us, rtt_us + limit_us + 1);
             assert_eq!(at, Some(9), "{rtt_us} us");
         }

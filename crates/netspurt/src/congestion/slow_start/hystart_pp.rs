@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_is_not_judged_after_seven_samples() {
+    fn a_round_is_judged_from_its_eighth_sample_on() {
         let mut bench = Bench::new(HyStartPpConfig::default());
         bench.round(100_000);
         let end = bench.una + 100 * SMSS;

@@ -58,7 +58,7 @@ impl AfterLone {
     const AT_ONCE: Duration = Duration::from_millis(2);
 
     /// Begins with retransmission `number`, which ends at `right`. `only` says that no other
-    /// segment was sent again since the first transmission of its octets.
+    /// segment was sent again since the previous transmission of the octets of `number`.
     pub fn of(number: usize, right: u64, only: bool) -> Self {
         Self {
             number,

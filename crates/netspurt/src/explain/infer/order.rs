@@ -118,8 +118,9 @@ impl SendingOrder {
         self.ascended > 0
     }
 
-    /// Returns the age of `packet`. `earlier` has the time and the marks of the last transmission
-    /// of its octets. `answered_since` says whether an acknowledgment came after that transmission.
+    /// Returns the age of `packet`. `earlier` has the time, the identification and the time stamp
+    /// of the last transmission of its octets. `answered_since` says whether an acknowledgment came
+    /// after that transmission.
     pub fn age(
         &self,
         at: Time,

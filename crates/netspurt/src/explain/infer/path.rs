@@ -6,6 +6,7 @@ use crate::units::{Duration, Time};
 /// and from the capture to the sender and back (*near*). Their sum is the sender's round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PathTimes {
+    /// The smoothed far part, and its variation.
     srtt: Duration,
     rttvar: Duration,
     /// The shortest far part.

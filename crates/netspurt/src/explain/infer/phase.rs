@@ -78,7 +78,7 @@ pub struct Machine {
     pub phase: LossPhase,
     /// The octet after the highest octet that was sent when the phase began.
     pub point: u64,
-    /// When the phase or its last timeout began.
+    /// When the phase began, or when its last timeout was captured.
     pub since: Time,
     /// The number of the first retransmission in the phase.
     pub first: usize,
@@ -163,8 +163,8 @@ impl Machine {
         }
     }
 
-    /// Begins a loss phase after a timeout at `at` that was recognised later. The segment is still
-    /// outstanding and ends at `highest`.
+    /// Begins a loss phase after a timeout at `at` that was recognised later. The segment that this
+    /// timeout sent is still outstanding and ends at `highest`.
     pub fn was_lost(&mut self, highest: u64, at: Time) {
         (self.phase, self.point, self.since) = (LossPhase::Loss, highest, at);
         self.probed = None;
@@ -327,7 +327,8 @@ impl Machine {
         }
         let age = scene.last_sent.map_or(Duration::ZERO, |sent| scene.at.saturating_since(sent));
         if scene.dup_acks == 0 && age >= (scene.rtt * 3).max(scene.shortest_rto()) {
-            // Old octets follow an acknowledgment of new ones, so the capture missed the timeout.
+            // The sender repeats octets that it sent long ago, soon after an acknowledgment of new
+            // octets. So the capture missed the timeout.
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::Guess };
         }
         // One or two duplicate ACKs may be enough if few segments are outstanding (RFC 5827).
@@ -339,7 +340,8 @@ impl Machine {
     /// take another round trip (RFC 5682 §2.1).
     const AFTER_LONE: u64 = 4;
 
-    /// Most timers add at least this to srtt (Linux: `TCP_RTO_MIN`, 200 ms).
+    /// Most timers add at least 200 ms to srtt (Linux: `TCP_RTO_MIN`). This value is 10 ms less, as
+    /// a margin.
     const USUAL_FLOOR: Duration = Duration::from_millis(190);
 
     /// Whether the timer sent the head, for a sender without SACK. The third duplicate ACK triggers

@@ -64,7 +64,8 @@ pub struct SenderScene {
     /// The time since the sender got the last acknowledgment with news: this acknowledgment covers
     /// new octets, is a duplicate, or has SACK blocks.
     pub lag: Duration,
-    /// The time since the last packet of the sender, or the last acknowledgment with news.
+    /// The time since the last packet of the sender, or since the last acknowledgment with news if
+    /// that came later.
     pub quiet: Duration,
     /// The smoothed round trip and its variation.
     pub rtt: Duration,

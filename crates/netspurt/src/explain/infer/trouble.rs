@@ -34,7 +34,7 @@ pub struct SenderTrouble {
     pub gaps: Ranges,
     /// The state machine.
     pub machine: Machine,
-    /// Retransmissions and their verdicts.
+    /// The retransmissions that are watched for a verdict.
     pub watch: VerdictWatch,
     /// All retransmissions.
     pub found: Vec<ExplainedRetransmission>,
@@ -128,9 +128,9 @@ impl SenderTrouble {
         reported.then_some(VerdictEvidence::Reported)
     }
 
-    /// Gives the cause go-back-N to the last retransmissions. The next retransmission begins at
-    /// `left`. The change covers the retransmissions in ascending order that lead up to it. The
-    /// first of them keeps its cause, unless it follows a timeout.
+    /// Gives the cause go-back-N to the last retransmissions. The next retransmission, which begins
+    /// at `left`, shows that the sender went back. The change covers the last retransmissions whose
+    /// octets ascend up to `left`. The first of them keeps its cause, unless it follows a timeout.
     pub fn went_back(&mut self, left: u64) {
         let (mut begin, mut above) = (self.found.len(), left);
         let from = self.machine.first.max(self.machine.skipped_at);
@@ -243,7 +243,7 @@ impl SenderTrouble {
     }
 
     /// Takes a duplicate acknowledgment. A segment whose octets had already arrived caused this
-    /// acknowledgment.
+    /// acknowledgment. `far` is the shortest round trip between the capture and the receiver.
     pub fn duplicate_answered(&mut self, at: Time, far: Duration) {
         if let Some(decision) = self.watch.duplicate_answered(at, far) {
             self.decide(decision);
@@ -286,8 +286,9 @@ impl SenderTrouble {
         }
     }
 
-    /// Adds a retransmission. `before` is the evidence that its octets had arrived before it was
-    /// sent; `None` without evidence.
+    /// Adds a retransmission. `val` is its time stamp. `oldest_val` is the oldest time stamp whose
+    /// echo shows that an earlier copy arrived. `before` is the evidence that its octets had
+    /// arrived before it was sent; `None` without evidence.
     pub fn add(
         &mut self,
         found: ExplainedRetransmission,

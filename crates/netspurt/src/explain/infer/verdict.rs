@@ -191,8 +191,8 @@ impl VerdictWatch {
     }
 
     /// Takes a duplicate acknowledgment that has no D-SACK block. It may answer a retransmission
-    /// that arrived as a duplicate. Such an answer comes a round trip after the retransmission was
-    /// sent, and the octets are acknowledged by then.
+    /// that arrived as a duplicate. Such an answer comes about `far`, the round trip between the
+    /// capture and the receiver, after the retransmission. The octets are acknowledged by then.
     pub fn duplicate_answered(&mut self, at: Time, far: Duration) -> Option<Decision> {
         let fits = |one: &&mut Watched| {
             let since = at.saturating_since(one.at);
