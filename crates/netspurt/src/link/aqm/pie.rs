@@ -245,7 +245,7 @@ mod tests {
         assert!((1850..2150).contains(&chosen(0.2, ms(7))), "{}", chosen(0.2, ms(7)));
         assert!(
             chosen(0.199, Duration::from_micros(7500)) > 0,
-            "half the target is not below half the target"
+            "a delay of half the target is not short"
         );
     }
 
