@@ -13,7 +13,8 @@ use crate::wire::{EchoPacket, Packet, PcapngWriter, cut, encode, encode_echo};
 use super::names::{FlowProperties, Names};
 use super::table::{Data, Table};
 
-/// The instant at which a simulated run starts in its captures: 2000-01-01 00:00:00 UTC.
+/// The instant at which a simulated run starts in its captures: 2000-01-01 00:00:00 UTC, in
+/// nanoseconds since 1970.
 const EPOCH_NS: u64 = 946_684_800_000_000_000;
 
 /// The opener's port of flow 0. The port of each further flow is greater by one.

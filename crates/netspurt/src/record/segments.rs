@@ -54,7 +54,7 @@ pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = {
     names
 };
 
-/// The table of segments under construction, column by column.
+/// The tables `segments`, `sack_blocks` and `syns` under construction, column by column.
 #[derive(Debug)]
 pub(super) struct SegmentRows {
     names: Names,

@@ -87,8 +87,7 @@ pub struct Front(Vec<GridPoint>);
 
 impl Front {
     /// Adds a setting, unless an existing setting is at least as good in both measures. If the
-    /// setting is added, every existing setting that is at most as good in both measures is
-    /// removed.
+    /// setting is added, every existing setting that is better in neither measure is removed.
     pub fn offer(&mut self, new: GridPoint) {
         // From setting to setting, the number of spurious retransmissions increases. The timers
         // therefore decrease.
