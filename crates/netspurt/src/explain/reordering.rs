@@ -150,8 +150,8 @@ impl Reordering {
         self.held.insert(before.map_or(place, |(place, _)| place), one);
     }
 
-    /// Removes the first segment if no later segment can be moved before it, or if the connection
-    /// is `over`.
+    /// Removes and returns the first segment if no later segment can be moved before it, or if the
+    /// connection is `over`.
     pub fn next(&mut self, over: bool) -> Option<HeldSegment> {
         let first = self.held.front()?;
         let is_settled = self.last.saturating_since(first.at) > Disorder::LIMIT;

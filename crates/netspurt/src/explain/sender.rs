@@ -85,7 +85,7 @@ pub struct Sender {
     /// Whether the current segment answers a SYN that was captured after the last SYN-ACK.
     pub(super) answers_syn: bool,
     trouble: Option<Box<SenderTrouble>>,
-    /// What the sender did before its connection rested.
+    /// What the sender did before its closed connection was packed.
     earlier: Option<Box<Habits>>,
 }
 

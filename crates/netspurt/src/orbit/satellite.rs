@@ -117,7 +117,7 @@ impl Satellite {
                        nearer to the span";
             notes.push(format!(
                 "{name}: the span reaches {days:.1} days from the epoch {epoch} of its elements; \
-                 errors in low orbits grow by 1 to 3 km a day, here to {:.0} to {:.0} km{}",
+                 errors in low orbits grow by 1 to 3 km a day: here by {:.0} to {:.0} km{}",
                 days * KM_A_DAY[0],
                 days * KM_A_DAY[1],
                 if lost { end } else { "" },

@@ -65,7 +65,7 @@ pub(super) fn read_any_tle(
         }
         let Some(second) = lines.next_if(|next| next.text.starts_with("2 ")) else {
             let error =
-                OrbitError::new("this line has no second line", "one that begins with `2 `");
+                OrbitError::new("the set has no second line", "add a line that begins with `2 `");
             return Err(placed(error, first.span()));
         };
         let set = TleSet([first, second]);

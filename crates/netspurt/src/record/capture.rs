@@ -93,7 +93,7 @@ enum Optional<'a> {
 }
 
 /// Writes the packets that the node numbered `node` saw as a pcapng file. The file keeps the first
-/// `snap_bytes` octets of each packet.
+/// `snap_bytes` octets of each packet; `None` keeps all octets.
 ///
 /// In IPv4, node *n* has the address 10.x.y.z, and x.y.z is the number *n* + 1 in three octets. The
 /// IP identification counts an endpoint's transmissions. A segment may have a size that is

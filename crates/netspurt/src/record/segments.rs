@@ -89,7 +89,7 @@ pub(super) struct SegmentRows {
 struct SeenSender {
     sequence: Sequence,
     acks: Acks,
-    /// The octet of the end's FIN, counted from the SYN.
+    /// The octet of the end's FIN, counted from the SYN; [`u64::MAX`] if no FIN was seen.
     fin: u64,
 }
 

@@ -282,8 +282,8 @@ fn a_sender_that_sends_while_no_acknowledgment_comes_had_no_more_data_before() {
     assert_eq!(writes(24), [19 * 6 + 24, 24 + 18 * 18], "an ACK comes between two writes");
 }
 
-/// Returns what an end advertises that sends ACKs with these windows. Each window comes with its
-/// time in milliseconds after the handshake.
+/// Returns the statistics of the windows and times of an end. The end sends ACKs with `windows`,
+/// each with its time in milliseconds after the handshake.
 fn advertised(windows: &[(u64, u16)]) -> (Windows, PacketTimes) {
     let mut packets = opened(1000);
     packets.extend(windows.iter().map(|(ms, window)| (1, 30 + ms, ack(1, *window))));
@@ -299,7 +299,7 @@ fn a_window_closes_once_however_often_its_zero_is_repeated() {
 }
 
 #[test]
-fn the_open_part_of_a_window_compares_it_with_the_largest_so_far() {
+fn the_open_part_of_a_window_is_its_mean_divided_by_the_mean_of_the_largest_so_far() {
     let (windows, times) = advertised(&[(100, 2000), (200, 500), (400, 500)]);
     let (mean, open) = windows.over_time(times.first.unwrap(), times.last).unwrap();
     assert_eq!((mean, open), (1000.0, 400.0 / 700.0), "a window that grows is open");
@@ -323,7 +323,7 @@ fn flights_at_receiver(every: u64, window: u16) -> [u64; 2] {
 
 #[test]
 fn beside_the_receiver_a_window_that_is_filled_in_each_round_trip_holds_the_sender() {
-    assert_eq!(flights_at_receiver(20, 3000), [180, 20], "the first flight fills it unseen");
+    assert_eq!(flights_at_receiver(20, 3000), [180, 20], "before the first flight it is not full");
     assert_eq!(flights_at_receiver(20, 3900), [180, 20], "no room for a fourth segment");
 }
 
