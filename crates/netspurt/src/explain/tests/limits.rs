@@ -37,7 +37,8 @@ const WINDOW_OR_APPLICATION: [WaitingFor; 2] = [WaitingFor::ReceiveWindow, Waiti
 
 /// The capture is beside the sender, which sends a flight and then `last` octets. The
 /// acknowledgment of all this data has the window `small`. After 200 ms the window becomes
-/// `first_window` again, and the sender sends the next segment.
+/// `first_window` again, and the sender sends the next segment. Returns the milliseconds that the
+/// connection waited for the receive window, and for an application.
 fn stalled(first_window: u16, last: u16, small: u16) -> [u64; 2] {
     let mut packets = opened(first_window);
     packets.extend([(0, 30, data(1, 1000)), (0, 30, data(1001, 1000))]);
@@ -119,8 +120,8 @@ fn the_end_that_sends_the_next_data_let_the_other_end_wait() {
 
 /// The capture is beside the passive end. The round trip is 30 ms. There are five replies of 700
 /// octets, each a segment with PSH. The SYN offers an MSS of `mss` octets, and the SYN-ACK offers
-/// an MSS of `own` octets. Returns how long the passive end waited for the path, and for its
-/// congestion window.
+/// an MSS of `own` octets. Returns the milliseconds that the passive end waited for the path, and
+/// for its congestion window.
 fn replies_of_equal_size(mss: u16, own: u16) -> [u64; 2] {
     let offers = |mss| SynOptions { mss: Some(mss), ..SynOptions::default() };
     let mut syn = Segment { flags: Flags::SYN, ..Segment::default() };
@@ -364,7 +365,7 @@ fn beside_the_receiver_a_window_that_grows_counts_from_when_the_sender_learns_of
 /// The capture is beside the receiver. The round trip is 20 ms. The sender sends four segments in
 /// each round trip. The first segment of the fourth flight is lost. Its repair comes a round trip
 /// later, with `during` new segments. Another round trip later the sender knows that the repair
-/// arrived.
+/// arrived. Returns the milliseconds that the connection waited for the repair.
 fn repaired_at_receiver(during: u32) -> u64 {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     let syn_ack = Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() };

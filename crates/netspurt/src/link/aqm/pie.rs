@@ -36,7 +36,7 @@ const AUTO_TUNING: [(f64, f64); 6] = [
 /// The factor by which an update reduces the probability while the queue is idle (RFC 8033 §4.2).
 const DECAY: f64 = 0.98;
 
-/// Below this probability, if the delay was short, no frame is chosen (RFC 8033 §4.1).
+/// Below this probability, if the delay was short, no frame is marked or dropped (RFC 8033 §4.1).
 const SAFE_PROB: f64 = 0.2;
 
 impl Pie {
