@@ -57,8 +57,8 @@ pub struct RedConfig {
     pub unit: RedUnit,
     /// While the average is below this, no frame is marked or dropped.
     pub min_th: u64,
-    /// Every frame is dropped if the average is at least this, or at least twice this if `gentle` is
-    /// set.
+    /// Every frame is dropped if the average is at least this; with `gentle`, if the average is at
+    /// least twice this.
     pub max_th: u64,
     /// The weight of the present queue in the average.
     pub wq: f64,
