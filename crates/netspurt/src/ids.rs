@@ -1,5 +1,5 @@
-//! Ids of flows, of their ends, of directions and of transmissions: four types that cannot be
-//! confused.
+//! Ids of flows, of their ends and of transmissions, and the sides and directions of a flow. Each
+//! is a type of its own, so they cannot be confused.
 
 use core::fmt;
 
@@ -196,7 +196,8 @@ impl TransmissionId {
         self.count() / Self::COPIES
     }
 
-    /// The id of the packet's copy `n`, which is below [`COPIES`](Self::COPIES).
+    /// The id of the packet's copy `n`, from 1 to below [`COPIES`](Self::COPIES). `self` is the id
+    /// of the packet.
     #[must_use]
     pub const fn copy(self, n: u64) -> Self {
         Self(self.0 + n)

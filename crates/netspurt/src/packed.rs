@@ -68,7 +68,8 @@ const TWO_OCTETS: u8 = 248;
 const PAIRS: u64 = ((TWO_OCTETS - ONE_OCTET) as u64) << 8;
 
 impl PackedValue for u64 {
-    /// Writes one octet, two octets, or the number of octets and then the octets, the lowest first.
+    /// Writes a small number in one or two octets. Of a larger number, writes the count of its
+    /// octets, and then the octets, the lowest first.
     #[inline]
     fn put(&self, into: &mut Vec<u8>) {
         let [low, high, ..] = self.to_le_bytes();
@@ -79,9 +80,10 @@ impl PackedValue for u64 {
         } else {
             let many = u64::BITS.div_ceil(8) - self.leading_zeros() / 8;
             let end = into.len() + 1 + many as usize;
-            // A copy of a fixed length takes a few instructions; a copy of a variable length takes
-            // a function call. A processor also waits if it copies octets in one piece immediately
-            // after they were written in two pieces.
+            // All eight octets are copied, and then the unneeded ones are cut off. A copy of a
+            // fixed length takes a few instructions; a copy of a variable length takes a function
+            // call. The count is appended alone, because a processor waits if it copies octets in
+            // one piece immediately after they were written in two pieces.
             into.push(TWO_OCTETS + (many - 1) as u8);
             into.extend_from_slice(&self.to_le_bytes());
             into.truncate(end);
@@ -108,7 +110,7 @@ impl PackedValue for u64 {
     }
 }
 
-/// Numbers that are packed as 64 bits.
+/// Numbers that are packed like a `u64`.
 macro_rules! packed_as_u64 {
     ($($number:ty)+) => {$(
         impl PackedValue for $number {
@@ -281,7 +283,7 @@ pub fn without_zeros(octets: &[u8]) -> Vec<u8> {
 /// of eight.
 ///
 /// # Panics
-/// When `left` does not come from [`without_zeros`].
+/// When `left` ends too early, so it does not come from [`without_zeros`].
 pub fn with_zeros(mut left: &[u8]) -> Vec<u8> {
     let mut octets = Vec::with_capacity(4 * left.len());
     while let Some(marks) = left.split_off_first() {

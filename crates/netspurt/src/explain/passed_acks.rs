@@ -16,8 +16,8 @@ pub struct PassedAck {
     pub window_end: Option<u64>,
     /// The time stamp of the acknowledgment.
     pub val: Option<u32>,
-    /// When the sender's last packet before the echo of `val` passed the capture. The sender sent
-    /// this packet before the acknowledgment reached the sender.
+    /// When the sender's last packet with an echo older than `val` passed the capture. The sender
+    /// sent this packet before the acknowledgment reached it.
     pub not_before: Time,
 }
 
@@ -31,8 +31,9 @@ pub enum ReachedBy {
 }
 
 /// Acknowledgments on their way from the capture to the sender, and what the sender knows without
-/// them. The list holds the acknowledgments of about one near round trip. Acknowledgments that
-/// passed at nearly the same time are one entry.
+/// them. The near round trip is the time from the capture to the sender and back. The list holds
+/// the acknowledgments of about one near round trip. Acknowledgments that passed at nearly the same
+/// time are one entry.
 #[derive(Clone, Debug, Default)]
 pub struct PassedAcks {
     /// The octet after the last octet that the sender knows to be acknowledged.
@@ -54,10 +55,11 @@ pub struct PassedAcks {
 }
 
 impl PassedAcks {
-    /// Acknowledgments that pass within this part of the near round trip are one entry. The entry
-    /// is the last of them.
+    /// Acknowledgments that pass within the near round trip divided by this number are one entry.
+    /// The entry is the last of them.
     const PARTS: u64 = 32;
-    /// Data may reach the capture later than expected by this part of the near round trip.
+    /// Data may reach the capture later than expected by the near round trip divided by this
+    /// number.
     const SLACK_PART: u64 = 16;
     /// The maximum number of entries.
     const MOST: usize = 64;
@@ -108,8 +110,8 @@ impl PassedAcks {
     /// `None` if the event may not have happened by `at`.
     ///
     /// A sender that waited for a window uses it within the time that a segment of `full` octets
-    /// takes at the rate that the window allows. A sender that takes longer did not wait for the
-    /// window.
+    /// takes at the rate that the window allows, but the time of `SLACK_PART` is always allowed. A
+    /// sender that takes longer did not wait for the window.
     pub fn next(&self, at: Time, near: Duration, full: u64) -> Option<(ReachedBy, Time)> {
         let by_number = self.acks.get(self.known).and_then(|ack| {
             let reached = ack.at + self.near_of(self.known, ack, near);
@@ -132,7 +134,7 @@ impl PassedAcks {
     /// `place`.
     ///
     /// An echo may also be old because the sender delays its acknowledgments (RFC 7323 §4.3). So an
-    /// old echo can at most double the time.
+    /// old echo makes the time at most twice `near`.
     fn near_of(&self, place: usize, ack: &PassedAck, near: Duration) -> Duration {
         let not_before = if place < self.echoed { ack.not_before } else { self.echo_at };
         near.max(not_before.saturating_since(ack.at).min(near * 2))

@@ -8,7 +8,8 @@ use crate::wire::PlainSegment;
 use super::disorder::DisorderWatch;
 use super::other_segments::OtherSegments;
 
-/// A segment that its connection has not taken yet, and the segments that continue it.
+/// A segment that its connection has not taken yet, and the segments that continue it. A segment
+/// continues the one before it if [`PlainSegment::continuation`] finds that both are in one series.
 #[derive(Clone, Copy, Debug)]
 pub struct PendingSegment<'a> {
     /// The side that sent the segment.
@@ -55,8 +56,8 @@ pub struct PendingSegments {
     /// All segments, in order. A plain segment has four words. A segment that continues the
     /// previous segment has one word. A segment that is not plain has one word, too.
     words: Vec<u64>,
-    /// The index of the last segment with four words. `None` unless all segments after it continue
-    /// it.
+    /// The index in `words` of the last segment with four words. `None` unless all segments after
+    /// it continue it.
     whole: Option<u16>,
     /// The number of segments that are not plain.
     others: u16,
@@ -66,10 +67,12 @@ pub struct PendingSegments {
     places: Vec<u32>,
 }
 
-/// The layout of the first word of a segment. The high bits say whether the segment continues
-/// another segment, whether it is plain, and whether [`Side::To`] sent it. Then come the
-/// nanoseconds since the previous segment in 29 bits. The low half depends on the kind of the
-/// segment. If the segment is not plain, the low half is its place in [`OtherSegments`].
+/// The layout of the first word of a segment. The highest bit says whether the segment continues
+/// another segment. The next two bits say whether it is plain, and whether [`Side::To`] sent it; a
+/// segment that continues another one leaves them zero. Then come the nanoseconds since the
+/// previous segment in 29 bits. The low half depends on the kind of the segment. If the segment
+/// continues another one, the low half says how the two differ. If the segment is not plain, the
+/// low half is its place in [`OtherSegments`].
 struct FirstWord(u64);
 
 impl FirstWord {

@@ -21,7 +21,7 @@ pub enum EitherSegment {
     Other(TcpView),
 }
 
-/// A segment that waits until no segment that passed earlier can still arrive.
+/// A segment that waits, because a segment that passed earlier may still follow in the capture.
 #[derive(Clone, Copy, Debug)]
 pub struct HeldSegment {
     /// The side that sent the segment.
@@ -103,14 +103,14 @@ impl HeldSegment {
 /// * Both have the same sender, which sent the new segment first. The first of these marks that
 ///   differs shows it: a SYN; the time stamps; the IP identifications, if they ascend; the
 ///   acknowledgment numbers (RFC 9293 §3.4); the sequence numbers, if both carry new octets or both
-///   carry old octets; and, if one of them carries no octets, the number of octets that their SACK
-///   blocks cover.
+///   carry old octets; and, if at least one of them carries no octets, the number of octets that
+///   their SACK blocks cover.
 /// * The held segment acknowledges all octets of the new segment, and these octets were not seen
 ///   before. In a capture at the receiver it is enough that these octets were not acknowledged
 ///   before.
 /// * The capture was taken at the sender, the held segment is a retransmission, and the new segment
-///   is an acknowledgment. The acknowledgment came too soon to answer the retransmission, so it
-///   triggered the retransmission.
+///   is an acknowledgment that does not cover the retransmission. It came too soon to answer the
+///   retransmission, so it triggered the retransmission.
 ///
 /// Otherwise segments keep their order. Each segment keeps its time of capture.
 #[derive(Clone, Debug, Default)]
@@ -150,8 +150,8 @@ impl Reordering {
         self.held.insert(before.map_or(place, |(place, _)| place), one);
     }
 
-    /// Removes the first segment if no later segment can be moved before it, or if the connection
-    /// is `over`.
+    /// Removes and returns the first segment if no later segment can be moved before it, or if the
+    /// connection is `over`.
     pub fn next(&mut self, over: bool) -> Option<HeldSegment> {
         let first = self.held.front()?;
         let is_settled = self.last.saturating_since(first.at) > Disorder::LIMIT;
@@ -159,14 +159,14 @@ impl Reordering {
     }
 }
 
-/// The longest time by which a packet of a connection with these directions may be out of order.
-/// Within a round trip both a segment and its retransmission may pass.
+/// The longest time by which a packet of a connection with these directions may be out of order. It
+/// is at most half a round trip, because a segment and its retransmission may pass within one.
 fn disordered_within(directions: [Option<&CapturedDirection>; 2]) -> Duration {
     let rounds = directions.iter().flatten().filter_map(|direction| direction.sender.path.least());
     rounds.min().map_or(Disorder::LIMIT, |round| Disorder::LIMIT.min(round / 2))
 }
 
-/// Whether `one` passed before `other`, which was captured before it.
+/// Whether `one` passed before `other`, although `other` was captured first.
 fn passed_before(
     one: &HeldSegment,
     other: &HeldSegment,
@@ -220,8 +220,9 @@ fn was_sent_before(
     one.sacked_bytes < other.sacked_bytes
 }
 
-/// Whether `other` acknowledges all octets of `one`, which belongs to `direction`, and no
-/// acknowledgment number did so before.
+/// Whether `other` acknowledges all octets of `one`, which belongs to `direction`, and these octets
+/// were not seen before. In a capture at the receiver it is enough that no acknowledgment number
+/// covered them before.
 fn is_acknowledged(
     one: &OrderMarks,
     other: &OrderMarks,
@@ -237,7 +238,7 @@ fn is_acknowledged(
     if is_new(one.seq, direction) {
         return by_number || by_block;
     }
-    // In a capture at the receiver, retransmissions are acknowledged as soon as new octets are.
+    // At the receiver, the acknowledgment of a retransmission comes as soon as that of new octets.
     direction.is_some_and(|direction| {
         let is_outstanding = direction.octets.una() < direction.octets.sequence().octet(one.end);
         direction.sender.path.vantage().0 == Vantage::Receiver

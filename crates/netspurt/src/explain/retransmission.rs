@@ -99,8 +99,8 @@ pub struct ExplainedRetransmission {
     pub evidence: VerdictEvidence,
     /// Whether the original is missing from the capture.
     pub original_missing: bool,
-    /// Whether IP identifications and time stamps do not show that this is a later transmission. If
-    /// the capture lacks the original, this may be the late original.
+    /// Whether the segment has no time stamp, and IP identifications do not show that it is a later
+    /// transmission. If the capture lacks the original, this may be the late original.
     pub unordered: bool,
     /// Whether the original came to the capture later: this copy had overtaken it.
     pub original_late: bool,

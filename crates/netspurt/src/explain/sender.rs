@@ -74,9 +74,9 @@ pub struct Sender {
     /// When an acknowledgment last had news: it acknowledged new octets, was a duplicate, or had
     /// SACK blocks.
     answered_at: Time,
-    /// When the sender last sent a segment, and when it last sent new octets.
+    /// When the sender last sent a segment that occupies sequence numbers.
     sent_at: Time,
-    /// See [`sent_at`](Self::sent_at).
+    /// When the sender last sent new octets.
     fresh_at: Time,
     /// The new octets that were seen lately.
     lately: Lately,
@@ -85,7 +85,7 @@ pub struct Sender {
     /// Whether the current segment answers a SYN that was captured after the last SYN-ACK.
     pub(super) answers_syn: bool,
     trouble: Option<Box<SenderTrouble>>,
-    /// What the sender did before its connection rested.
+    /// What the sender did before its closed connection was packed.
     earlier: Option<Box<Habits>>,
 }
 
@@ -148,7 +148,7 @@ impl Sender {
             self.fresh_at = at;
             lately.take(at, left, || path.least().unwrap_or_default() * 3 / 5);
         }
-        // A segment with a gap before it is a probe rather than the retransmitted head.
+        // A segment that leaves a gap is a probe, and not a retransmission of the first octets.
         let head = packet.len() == self.smss_bytes && left <= octets.sequence().highest();
         waking.sending(at, at.saturating_since(self.sent_at), head, || path.estimate());
         let flight = left + u64::from(packet.len());
@@ -251,7 +251,7 @@ impl Sender {
             Age::Unknown if missing && soon => trouble.overtaken(late_by),
             Age::Copy => trouble.copies += 1,
             Age::Older => {
-                // A retransmission may have come first. A copy has the marks of its original.
+                // An original is late if a retransmission came first. Otherwise this is a copy.
                 let late = missing || trouble.filled_by_other(at, (left, right), None);
                 if late || other == Some(Ordering::Less) {
                     trouble.overtaken(late_by);
@@ -273,9 +273,9 @@ impl Sender {
         }
     }
 
-    /// Whether an older packet is a retransmission that was overtaken. The packet is a
-    /// retransmission if its sender had already sent higher octets. `above` is a segment with
-    /// higher octets, and `segs` is the number of full segments up to the highest octet. `other`
+    /// Whether `packet` is a retransmission that a later packet overtook. It is a retransmission if
+    /// its sender had already sent higher octets. `above` is a segment with higher octets, and
+    /// `segs` is the number of full segments from the packet's end to the highest octet. `other`
     /// compares the packet with the segment that has the same octets: whether the packet was sent
     /// earlier or later.
     fn is_overtaken_retransmission(
@@ -298,7 +298,7 @@ impl Sender {
         behind < if far { round * 7 / 8 } else { round * 3 / 5 }
     }
 
-    /// Returns whether `packet` was sent before or after the newest packet of its direction.
+    /// Returns whether `packet` was sent before or after the newest packet, or is a copy.
     fn age_of(
         &self,
         at: Time,
@@ -319,7 +319,7 @@ impl Sender {
         right.saturating_sub(left).div_ceil(u64::from(self.smss_bytes).max(1))
     }
 
-    /// Whether the capture lacks an earlier copy of all these octets. `unseen` says that no
+    /// Whether the capture has no earlier copy of any of these octets. `unseen` says that no
     /// outstanding segment overlaps these octets, and that the first of them is not acknowledged.
     fn is_missing(&self, (left, right): (u64, u64), unseen: bool) -> bool {
         let Some(trouble) = &self.trouble else { return unseen };
@@ -329,7 +329,7 @@ impl Sender {
     /// Records a retransmission and infers its cause.
     fn note_retransmission(&mut self, at: Time, packet: &impl CapturedTcp, old: Repeat) {
         let (heard_at, una_heard) = (self.answered_at, self.una_at + self.path.near());
-        // A sender may send its SYN again although the capture has the SYN-ACK.
+        // A SYN may be sent again after its SYN-ACK. Then `scene` does not know the last sending.
         let syn_at = packet.flags().has(Flags::SYN).then_some(self.sent_at);
         self.trouble.get_or_insert_default().waited_again(at, old.left, heard_at, una_heard);
         let scene =

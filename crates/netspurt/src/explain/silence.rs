@@ -4,9 +4,9 @@
 //! connection seems to wait for the same thing as before. The packet after the silence shows more:
 //!
 //! * A reply, or a delayed ACK, comes later than a round trip after the data that it acknowledges.
-//!   If all data was sent, the path accounts for the shortest round trip. During the rest of the
-//!   silence the end that answers had nothing to send. A receiver may delay an ACK for up to 0.5 s,
-//!   to send it with data (RFC 9293 §3.8.6.3).
+//!   If all data was sent, the shortest round trip counts as a wait for the path. During the rest
+//!   of the silence the end that answers had nothing to send. A receiver may delay an ACK for up to
+//!   0.5 s, to send it with data (RFC 9293 §3.8.6.3).
 //! * If the congestion window holds back a sender, the sender sends when an acknowledgment comes.
 //!   If a sender sends new data after a silence, without an acknowledgment, its application had no
 //!   more data before.
@@ -22,11 +22,11 @@ use super::{CapturedConnection, WaitingFor};
 impl CapturedConnection {
     /// Shorter silences are ignored, because hosts and links delay packets by about this time.
     pub(super) const SILENCE_MIN: Duration = Duration::from_millis(1);
-    /// Round trips vary. If a packet comes later than the shortest round trip by more than this
-    /// part of the round trip, something besides the path also delayed the packet.
+    /// Round trips vary. If a packet comes later than the shortest round trip by more than that
+    /// round trip divided by this number, something besides the path also delayed the packet.
     const LATE_PART: u64 = 4;
     /// A sender that paces at least three segments in a round trip does not pause for longer than
-    /// this part of the round trip.
+    /// the round trip divided by this number.
     const PAUSE_PART: u64 = 3;
 
     /// What the connection waited for before data of `side` came. `None` unless two conditions
@@ -35,7 +35,8 @@ impl CapturedConnection {
     /// beside the receiver all captured data may be acknowledged while more data is on its way.
     ///
     /// If the data comes later, the application paused after the acknowledgment had reached the
-    /// sender. This method counts the time until then as time in which data was on its way.
+    /// sender. Until the acknowledgment reached the sender, data was on its way. This method counts
+    /// that time as a wait for what held the sender back.
     #[inline]
     pub(super) fn was_on_its_way(
         &mut self,

@@ -53,7 +53,7 @@ impl WaitingFor {
 impl WaitingFor {
     /// Returns what a connection waits for. `one` and `other` say what its two senders wait for;
     /// `None` means nothing. Of two values, the method returns the one that comes later in
-    /// [`ALL`](Self::ALL).
+    /// [`ALL`](Self::ALL). If both are `None`, the connection waits for an application.
     #[inline]
     pub fn of_senders(one: Option<Self>, other: Option<Self>) -> Self {
         match (one, other) {
@@ -87,9 +87,9 @@ pub struct TimeSpent {
     spent: [Duration; WaitingFor::COUNT],
     last: Option<Time>,
     waiting: WaitingFor,
-    /// The end that sent the last delayed ACK, and how long this ACK was delayed. The time is zero
-    /// after data of either end.
+    /// The end that sent the last delayed ACK.
     delayed_by: Option<Side>,
+    /// How long this ACK was delayed; zero after data of either end.
     delayed: Duration,
     /// What the connection seemed to wait for until this ACK.
     delayed_place: WaitingFor,
@@ -110,7 +110,8 @@ pub struct TimeSpent {
 }
 
 impl TimeSpent {
-    /// A host answers an ACK, or several of them, within this time.
+    /// ACKs that come within this time of each other count as one. A sender that waited for an ACK
+    /// sends its data within this time after the ACK.
     const AT_ONCE: Duration = Duration::from_micros(200);
 
     /// Takes a packet that was captured at `at`. `waited` is what the connection waited for before
@@ -190,7 +191,7 @@ impl TimeSpent {
     /// cannot have reacted to the ACK, because it does not see ACKs.
     pub fn data_sent(&mut self, side: Side, at: Time) {
         /// If an application writes at random instants, its data comes so soon after an ACK by
-        /// chance in one of this many cases.
+        /// chance in at most one of this many cases.
         const CHANCE: u64 = 16;
         let Some((of, acked, waited)) = self.acked.take() else { return };
         if of == side && at.saturating_since(acked) <= Self::AT_ONCE.min(waited / CHANCE) {

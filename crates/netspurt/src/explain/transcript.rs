@@ -21,7 +21,7 @@ use super::{EndedConnection, ExplainedRetransmission, Verdict};
 /// network cards split them after the capture.
 const MOST_PAYLOAD: u32 = 0xf000;
 
-/// The name of the timer in the table `rto`.
+/// The name of the estimator whose values are in the table `rto`.
 const TIMER: &str = "linux";
 
 /// The name of a capture's only node.
@@ -53,7 +53,7 @@ struct Extent {
     sent: u64,
     /// When the first packet with payload was captured.
     start: Option<Time>,
-    /// The largest distance of a sequence number below the number that counts as 0.
+    /// How far the lowest sequence number lies below the first octet of data; 0 if none lies below.
     below: u32,
 }
 
@@ -90,7 +90,7 @@ impl Transcript {
         self.add(at, sighting, &view.expect("plain segments can be read"))
     }
 
-    /// Notes the sample of the round trip that the packet at `place` ends.
+    /// Notes the sample of the round trip that the packet at `place` ends, unless it is ambiguous.
     pub fn sampled(&mut self, place: u32, sample: RttSample) {
         self.packets[place as usize].sample = Some(sample).filter(|sample| !sample.ambiguous);
     }
@@ -255,8 +255,9 @@ impl Known {
     }
 }
 
-/// Converts a captured packet to `dest` into a segment. Its sequence and acknowledgment numbers
-/// count from the bases `own` and `other`. Its payload is cut to the most that a segment can have.
+/// Converts a captured packet into a segment whose destination is `dest`. Its sequence and
+/// acknowledgment numbers count from the bases `own` and `other`. Its payload is cut to
+/// [`MOST_PAYLOAD`].
 fn relative(view: &TcpView, dest: EndId, [own, other]: [u32; 2]) -> Segment {
     let octets = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);
     let mut segment = Segment {
@@ -286,7 +287,8 @@ fn relative(view: &TcpView, dest: EndId, [own, other]: [u32; 2]) -> Segment {
     segment
 }
 
-/// Returns the segment itself, or its pieces if it has more payload than a segment can have.
+/// Returns the segments of a packet with `payload_bytes` octets of payload. `first` is the first of
+/// them; its payload is already cut to [`MOST_PAYLOAD`].
 fn pieces(first: Segment, payload_bytes: u32) -> impl Iterator<Item = Segment> {
     let mut left = payload_bytes;
     let mut next = Some(first);

@@ -72,7 +72,7 @@ impl<A: ?Sized> Seam<A> {
         let _ = self.finder.set(finder);
     }
 
-    /// Looks up the algorithm that `text` names.
+    /// Looks up the algorithm that `text` names. Without a finder, the result is `None`.
     pub fn find(&self, text: &str) -> Lookup<A> {
         self.finder.get().and_then(|finder| (finder.find)(text))
     }
@@ -86,7 +86,7 @@ impl<A: ?Sized> Seam<A> {
 /// A function that gets the code of a file: the file's [pinned](pinned) name and its text.
 pub type Learn = fn(&str, &str);
 
-/// The function that gets the code of a file before a text names an algorithm in this code.
+/// The function that gets the code of a file. It is called before a text names an algorithm in it.
 static LEARN: OnceLock<Learn> = OnceLock::new();
 
 /// Sets the function that gets the code of files. Only the first call has an effect.

@@ -13,11 +13,12 @@ use crate::units::{Duration, Time};
 /// Fragments may come in any order, with duplicates and overlaps. The datagram is passed on when
 /// all its octets have arrived (RFC 791 §3.2). The timer runs from the first fragment that arrives,
 /// and its length is constant, as RFC 1122 §3.3.2 requires. An incomplete datagram is dropped when
-/// the timer fires. If one fragment has the CE mark of a congested queue, the datagram also has
+/// the timer fires. If any fragment has the CE mark of a congested queue, the datagram also has
 /// this mark (RFC 3168 §5.3).
 ///
-/// Fragments of one transmission share its id. A copy that arrives when its datagram is complete
-/// begins another datagram, which times out.
+/// Fragments of one transmission share its id. A copy of a fragment that arrives when its datagram
+/// is complete begins another datagram. That datagram times out, unless copies of all fragments
+/// arrive.
 ///
 /// departs: RFC 791 §3.2 - a transmission's id is not the header's 16 bits, which a fast sender
 /// reuses within the time for reassembly (RFC 4963), so parts of two datagrams are never mixed.
@@ -123,7 +124,7 @@ impl<F: Frame> PartialDatagrams<F> {
         Self { partial: BTreeMap::new(), deadlines: VecDeque::new(), given_up: 0 }
     }
 
-    /// Takes a fragment. If the fragment is the first one of its datagram, the datagram waits until
+    /// Takes a fragment. If no other fragment of its datagram has arrived, the datagram waits until
     /// `deadline`. Returns the datagram if it is now complete.
     fn add(&mut self, deadline: Time, fragment: F) -> Option<F> {
         let id = fragment.id();

@@ -26,10 +26,10 @@ pub struct Pick {
     /// number is first in this list.
     nth: Vec<u64>,
     /// Selects packets by their number in the flow. If a number is in the list *n* times, the first
-    /// *n* transmissions of the packet are selected.
+    /// *n* transmissions with this number are selected, in whatever flow they are.
     packets: Vec<u64>,
-    /// For each flow, the octets of its largest packet so far. Only the last packet of a flow, or
-    /// of a message, is smaller.
+    /// For each flow, the octets of payload in its largest packet so far. Only the last packet of a
+    /// flow, or of a message, has less payload.
     full_bytes: Vec<(u64, u16)>,
     /// For each destination end, the octets of each message; `None` if the flow has no messages.
     messages: Messages,
@@ -74,7 +74,7 @@ pub type Messages = Arc<[Option<NonZero<u64>>]>;
 struct Bursts {
     bad: bool,
     every: Option<Duration>,
-    /// The number of whole spans of time that have passed.
+    /// The number of whole spans `every` that have passed since the start of the run.
     steps: u64,
     to_bad: f64,
     to_good: f64,
@@ -95,7 +95,7 @@ impl Pick {
     }
 
     /// Selects packets by their number in the flow, from 1. If a number is in the list *n* times,
-    /// the first *n* transmissions of the packet are selected.
+    /// the first *n* transmissions with this number are selected, in whatever flow they are.
     #[must_use]
     pub fn packets(mut self, numbers: Vec<u64>) -> Self {
         self.packets = numbers;

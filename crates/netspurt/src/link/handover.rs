@@ -13,7 +13,7 @@ pub struct Handover {
     pub queue: QueueFate,
     /// What happens to frames that arrive at the link during the dead time.
     pub arrivals: ArrivalFate,
-    /// What happens to frames that have been transmitted and have not arrived at the handover.
+    /// What happens to frames that are on their way at the handover, after their transmission.
     pub in_flight: FlightFate,
 }
 

@@ -22,6 +22,7 @@ pub(super) struct Line {
     moving: Option<Box<Delay>>,
     /// The frames on their way, if they may not overtake each other.
     flight: Flight,
+    /// What a plain line does not have: overtaking, effects and handovers.
     extras: Option<Box<Extras>>,
     pub(super) count: LinkCount,
     index: u32,
@@ -50,7 +51,7 @@ impl Line {
         self.extras.is_none()
     }
 
-    /// Whether `parcel` is lost before the queue. If so, the loss has been reported.
+    /// Whether `parcel` is lost or dropped before the queue. If so, this has been reported.
     #[inline(always)]
     pub(super) fn loses_at_entry<F: Frame>(
         &mut self,
@@ -105,7 +106,7 @@ impl Line {
         Some(at)
     }
 
-    /// The sums of the line.
+    /// The counts of the line.
     pub(super) fn count(&self) -> LinkCount {
         let overtook = self.extras.as_ref().map_or(0, |extras| extras.overtook());
         LinkCount { overtook, ..self.count }
@@ -174,7 +175,7 @@ impl Line {
     }
 
     /// Returns when a frame arrives on a plain line. The start and the end of its transmission are
-    /// already fixed. `by` is the event that caused the frame to enter.
+    /// already fixed. `by` is the event that caused the frame to enter, as in [`Appointment::by`].
     #[inline(always)]
     pub(super) fn arrival(
         &mut self,

@@ -5,8 +5,8 @@ use crate::ids::{EndId, FlowId};
 use crate::stage::Frame;
 
 /// The data that links need about a frame on its way: the frame's place in the [`Transit`], and the
-/// fields that every link uses. Each frame has only one valid parcel, although parcels are `Copy`:
-/// its owner passes the parcel on, or takes the frame out of the transit.
+/// fields that every link uses. Each frame has only one valid parcel, although parcels are `Copy`.
+/// The owner of a parcel either passes it on, or takes the frame out of the transit.
 ///
 /// A parcel consists of two words, because the compiler keeps two words in registers. The compiler
 /// would write four fields to the stack one by one, and copy them from the stack immediately. The

@@ -161,13 +161,14 @@ impl Link {
         }
     }
 
-    /// True if no frame that [`keep`](Self::keep) took is on its way.
+    /// True if the link has a drop-tail queue, and no frame that [`keep`](Self::keep) took is on
+    /// its way.
     #[inline(always)]
     pub fn is_clear(&self) -> bool {
         matches!(&self.queued, Queued::DropTail(link) if link.line.is_clear())
     }
 
-    /// Stores a frame until it arrives.
+    /// Stores a frame until it arrives. The arrival must come from [`take_in`](Self::take_in).
     #[inline(always)]
     pub fn keep(&mut self, arrival: Arrival) {
         match &mut self.queued {

@@ -41,6 +41,7 @@ const RECENT: usize = 1 << 12;
 struct Live<T> {
     /// The two ends, in an order that does not depend on the sender.
     key: EndPair,
+    /// When the last packet was seen.
     last: Time,
     /// Whether the first end of the key opened the connection.
     ordered: bool,
@@ -211,7 +212,7 @@ impl<T: Default> Flows<T> {
 
     /// The hash of `key`.
     #[inline(always)]
-    #[expect(clippy::manual_hash_one, reason = "where crates are compiled apart, it stays a call")]
+    #[expect(clippy::manual_hash_one, reason = "`hash_one` may stay a call between crates")]
     fn hash(hashes: &RandomState, key: EndPair) -> u64 {
         let mut hasher = hashes.build_hasher();
         key.hash(&mut hasher);
@@ -288,11 +289,11 @@ impl<T: Default> Flows<T> {
         }
     }
 
-    /// Returns what is kept of the connection whose age is checked next. The connection must be
-    /// closed, and none of its packets may have been seen within the last `quiet`. Otherwise the
-    /// method returns `None`. It returns a connection only once after the connection's last packet.
-    /// `quiet` must be the same for all calls, and shorter than the lifetime of a closed
-    /// connection.
+    /// Returns what is kept of the connection whose age the next packet checks. The connection must
+    /// be closed, and none of its packets may have been seen within the last `quiet`. Otherwise the
+    /// method returns `None`, and also if the next packet checks no connection. It returns a
+    /// connection only once after the connection's last packet. `quiet` must be the same for all
+    /// calls, and shorter than the lifetime of a closed connection.
     #[inline]
     pub fn look_at_closed(&mut self, at: Time, quiet: Duration) -> Option<&mut T> {
         if self.unchecked + 1 < Self::CHECK_EVERY {

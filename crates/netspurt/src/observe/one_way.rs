@@ -49,7 +49,7 @@ pub struct Answer {
     pub sample: Option<RttSample>,
 }
 
-/// One direction of a connection: its data sent, the outstanding segments, and round trips.
+/// One direction of a connection: the data sent in it, its outstanding segments and round trips.
 ///
 /// An acknowledgment gives at most one round-trip sample. The acknowledgment number newly covers
 /// some segments. The oldest of them that was sent once, and that no SACK block had reported, gives
@@ -235,7 +235,8 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// Notes that the observer itself retransmitted the first outstanding segment at `at`.
+    /// Notes that the observer itself retransmitted the first outstanding segment at `at`. Returns
+    /// this segment; `None` if no segment is outstanding.
     pub fn repeat_first(&mut self, at: Time) -> Option<&mut Outstanding<T>> {
         let first = self.outstanding.front_mut()?;
         self.retransmissions += 1;
@@ -315,7 +316,7 @@ impl<T: Copy> OneWay<T> {
     }
 
     /// Processes a SACK block, which reports the octets `left..right`. A block below the cumulative
-    /// acknowledgment reports duplicates (RFC 2883 §4).
+    /// acknowledgment reports duplicates (RFC 2883 §4), and has no effect here.
     fn take_block(
         &mut self,
         (left, right): (u64, u64),

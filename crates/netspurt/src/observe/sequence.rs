@@ -18,8 +18,8 @@ pub struct Transmission {
     pub again: bool,
 }
 
-/// The sequence space of one direction. It counts octets in 64 bits from the SYN, and remembers the
-/// highest octet.
+/// The sequence space of one direction. It counts octets in 64 bits from the SYN, and remembers how
+/// far octets were sent.
 ///
 /// ```
 /// use netspurt::observe::Sequence;
@@ -79,12 +79,13 @@ impl Sequence {
         Self { highest, ..self }
     }
 
-    /// The octet of the SYN. It is known even if the SYN was not seen.
+    /// The octet of the SYN. If the SYN was not seen, the octet before the first segment that was
+    /// seen counts as the SYN.
     pub const fn first(&self) -> u64 {
         if self.midway { Self::ROOM } else { 0 }
     }
 
-    /// The number of the SYN on the wire.
+    /// The sequence number of the octet [`first`](Self::first) on the wire.
     pub const fn isn(&self) -> u32 {
         self.isn
     }

@@ -11,8 +11,8 @@ const PULL: f64 = 398_600.8;
 const LOWEST_PERIGEE_KM: f64 = 80.0;
 /// The least height at which a nearly circular orbit lasts [km] (McDowell 2018, section 6).
 pub(super) const LOWEST_CIRCLE_KM: f64 = 125.0;
-/// The greatest apogee that is accepted [km]. Beyond it, the Sun's gravity is stronger than the
-/// Earth's (Hill sphere).
+/// The greatest apogee that is accepted [km]. Beyond it, the Sun pulls a satellite out of its orbit
+/// around the Earth (Hill sphere).
 const HIGHEST_KM: f64 = 1.5e6;
 
 /// The mean elements of an orbit, as SGP4 takes them.
@@ -85,12 +85,13 @@ impl Heights {
     /// compute the heights that they print in the same way.
     ///
     /// # Errors
-    /// When the perigee is above the apogee, the perigee is inside the Earth or in its dense
-    /// atmosphere, the apogee is beyond the Earth's pull, or an angle or a height is not a number.
+    /// When the perigee is above the apogee, the orbit is inside the Earth or in its dense
+    /// atmosphere, the apogee is beyond the Earth's pull, the inclination is not from 0 to 180°, or
+    /// an angle or a height is not finite.
     pub fn elements(&self, name: &str) -> Result<Elements, OrbitError> {
         let Heights { apogee, perigee, inclination, node, argument, anomaly, epoch } = *self;
         if ![apogee, perigee, inclination, node, argument, anomaly].iter().all(|x| x.is_finite()) {
-            return Err(OrbitError::new("an orbit's heights and angles are numbers", ""));
+            return Err(OrbitError::new("an orbit's heights and angles must be finite numbers", ""));
         }
         if perigee > apogee {
             let message = format!("the perigee of {perigee} km is above the apogee of {apogee} km");
@@ -123,11 +124,11 @@ impl Elements {
         (height(1.0), height(-1.0))
     }
 
-    /// Returns the elements unchanged if they describe an orbit that lasts.
+    /// Returns the elements unchanged if they describe an orbit above the dense atmosphere.
     ///
     /// # Errors
-    /// When the elements describe no orbit around the Earth, an orbit that touches the Earth, or an
-    /// orbit in the dense atmosphere.
+    /// When an element is out of its range, or the orbit is inside the Earth, in its dense
+    /// atmosphere or beyond its pull.
     pub(super) fn checked(self) -> Result<Self, OrbitError> {
         let wrong = |message: String, fix: &str| Err(OrbitError::new(message, fix));
         let name = &self.name;
@@ -147,10 +148,10 @@ impl Elements {
         Ok(self)
     }
 
-    /// Checks that the heights allow a satellite to stay in the orbit.
+    /// Checks that the orbit is above the dense atmosphere and within the Earth's pull.
     fn check_heights(&self) -> Result<(), OrbitError> {
         let (name, (apogee, perigee)) = (&self.name, self.heights());
-        let over = "heights are over 6378.137 km, not from the Earth's centre";
+        let over = "heights count from the radius 6378.137 km, not from the Earth's centre";
         let (message, fix) = if perigee < 0.0 {
             let low = -perigee;
             let message = format!("{name} is inside the Earth: its perigee is {low:.0} km below");

@@ -57,7 +57,8 @@ impl Search {
     /// Returns the passes of a path, ordered by time.
     ///
     /// # Errors
-    /// When the span is empty, it has more than twenty million steps, or a satellite decays in it.
+    /// When the span is empty, the step is not above zero, the span has more than twenty million
+    /// steps, or a satellite decays before its end.
     pub fn passes(&self, path: &OrbitPath) -> Result<Vec<Pass>, OrbitError> {
         let seen = self.look(path)?;
         let mut passes = Vec::new();
@@ -129,12 +130,13 @@ impl Search {
 /// Returns the instants from `from` to `to`: one every `step` nanoseconds, and `to` itself.
 ///
 /// # Errors
-/// When the span is empty, or has more than twenty million steps.
+/// When the span is empty, the step is not above zero, or the span has more than twenty million
+/// steps.
 pub(super) fn instants(from: Utc, to: Utc, step: i64) -> Result<Vec<Utc>, OrbitError> {
     let span = to.as_nanos().saturating_sub(from.as_nanos());
     if span <= 0 {
         let message = format!("the span from {from} to {to} is empty");
-        return Err(OrbitError::new(message, "its end comes after its start"));
+        return Err(OrbitError::new(message, "the end must be after the start"));
     }
     if step <= 0 || span / step > MOST {
         let message = format!("{:.6} s in steps of {:.6} s", seconds(span), seconds(step));

@@ -42,12 +42,12 @@ impl PathState {
 
 impl OrbitPath {
     /// Makes a path through `stations`. A leg between two stations in space is blocked by a sphere
-    /// of 6378.137 km and an atmosphere of `margin_km` around it. A leg to a site is blocked below
-    /// the least elevation of that site.
+    /// with a radius of 6378.137 km and an atmosphere of `margin_km` around it. A leg to a site is
+    /// blocked below the least elevation of that site.
     ///
     /// # Errors
     /// When there are fewer than two stations, two sites follow each other, a station follows
-    /// itself, a number is out of its range, or the margin reaches a relay.
+    /// itself, or a number is out of its range.
     pub fn new(stations: Vec<Station>, margin_km: f64) -> Result<Self, OrbitError> {
         if stations.len() < 2 {
             let fix = "write two or more stations, such as a site and a satellite";
@@ -63,7 +63,7 @@ impl OrbitPath {
         }
         if let Some(leg) = stations.windows(2).find(|leg| leg[0].is_same(&leg[1])) {
             let message = format!("{} follows itself, and no signal travels", leg[0].name());
-            return Err(OrbitError::new(message, "name another station before or behind it"));
+            return Err(OrbitError::new(message, "name another station before or after it"));
         }
         for station in &stations {
             check_ranges(station)?;

@@ -8,10 +8,10 @@ use super::{EARTH_KM, Elements, OrbitError, Utc, Vector};
 /// A satellite whose position SGP4 computes from its elements. The constants are those of the US
 /// Air Force Space Command's program (AFSPC): WGS-72, and the sidereal time of that program.
 ///
-/// There is one difference. If the inclination is below 11.5°, and the Moon and the Sun move the
-/// node through zero, the perigee that AFSPC's program computes jumps. In the set 23599 of the
-/// verification, the jump is about a kilometre. The published states do not have this jump (Vallado
-/// et al. 2006), and the positions here do not have it.
+/// There is one difference from that program. If the inclination is below 11.5°, and the Moon and
+/// the Sun move the node through zero, the perigee that AFSPC's program computes jumps. In the set
+/// 23599 of the verification, the jump is about a kilometre. The published states do not have this
+/// jump (Vallado et al. 2006), and the positions here do not have it.
 ///
 /// ```
 /// use netspurt::orbit::{Heights, Satellite};
@@ -36,7 +36,8 @@ impl Satellite {
     /// Makes the satellite with these elements.
     ///
     /// # Errors
-    /// When the orbit is inside the Earth or in its dense atmosphere, or SGP4 refuses the elements.
+    /// When an element is out of its range, the orbit is inside the Earth, in its dense atmosphere
+    /// or beyond its pull, or SGP4 refuses the elements.
     pub fn new(elements: Elements) -> Result<Self, OrbitError> {
         let elements = elements.checked()?;
         Self::unchecked(elements)
@@ -116,7 +117,7 @@ impl Satellite {
                        nearer to the span";
             notes.push(format!(
                 "{name}: the span reaches {days:.1} days from the epoch {epoch} of its elements; \
-                 errors in low orbits grow by 1 to 3 km a day, here to {:.0} to {:.0} km{}",
+                 errors in low orbits grow by 1 to 3 km a day: here by {:.0} to {:.0} km{}",
                 days * KM_A_DAY[0],
                 days * KM_A_DAY[1],
                 if lost { end } else { "" },

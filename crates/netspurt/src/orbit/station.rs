@@ -59,7 +59,7 @@ pub struct GeoRelay {
     pub longitude: f64,
     /// The angle between the equator and the plane of the orbit [°].
     pub inclination: f64,
-    /// The right ascension of the ascending node [°].
+    /// The right ascension of the ascending node [°]. It has no effect if the inclination is zero.
     pub node: f64,
 }
 

@@ -8,7 +8,8 @@ fn at(text: &str) -> Utc {
 
 const START: &str = "1999-07-01";
 
-/// A satellite in a circular orbit. Its place in the orbit does not matter for the tests.
+/// A satellite in a circular orbit at `height` km, with angles in degrees. Its place in the orbit
+/// does not matter for the tests.
 fn circular(height: f64, inclination: f64, node: f64) -> Station {
     let heights = Heights {
         apogee: height,
@@ -92,7 +93,7 @@ fn a_circular_orbit_has_the_analytic_distance_to_a_relay_within_a_kilometre() {
 }
 
 #[test]
-fn a_satellite_in_the_equator_is_hidden_for_the_angle_that_the_earth_covers() {
+fn a_satellite_over_the_equator_is_hidden_for_the_angle_that_the_earth_covers() {
     let (low, radius, synodic) = equatorial();
     let both = path(&[geo(0.0), low]);
     let passes = day(30).passes(&both).unwrap();
@@ -321,7 +322,7 @@ mod bad_input {
         assert_eq!(both.notes(start, start.after(86_400.0 * 6.0)), [""; 0]);
         let notes = both.notes(start.after(86_400.0 * 30.0), start.after(86_400.0 * 31.0));
         assert!(notes[0].contains("31.0 days from the epoch 1999-07-01"), "{notes:?}");
-        assert!(notes[0].ends_with("1 to 3 km a day, here to 31 to 93 km"), "{notes:?}");
+        assert!(notes[0].ends_with("1 to 3 km a day: here by 31 to 93 km"), "{notes:?}");
         let late = both.notes(start, start.after(86_400.0 * 365.0 * 18.0));
         assert!(late[0].contains("passes may be at quite different times"), "{late:?}");
     }
@@ -416,9 +417,10 @@ type PublishedState = (f64, [f64; 3]);
 /// Element sets and states [min after the epoch, km] of the verification of SGP4: Vallado,
 /// Crawford, Hujsak, Kelso, Revisiting Spacetrack Report #3, AIAA 2006-6753, `SGP4-VER.TLE` and
 /// `tcppver.out`. The first six orbits are: low and eccentric, low and circular, in half-day
-/// resonance, synchronous with the Lyddane branch, sun-synchronous, and synchronous in the equator.
-/// In the seventh orbit, the node passes zero between both states. The eighth orbit has its perigee
-/// inside the Earth. `python/tests/test_orbit.py` compares all states if the files are installed.
+/// resonance, synchronous with the Lyddane branch, sun-synchronous, and synchronous over the
+/// equator. In the seventh orbit, the node passes zero between both states. The eighth orbit has
+/// its perigee inside the Earth. `python/tests/test_orbit.py` compares all states if the files are
+/// installed.
 const VERIFICATION: [(&str, [PublishedState; 2]); 8] = [
     (
         "1 00005U 58002B   00179.78495062  .00000023  00000-0  28098-4 0  4753\n\

@@ -20,8 +20,9 @@ const BLANK: [&[usize]; 2] = [&[1, 8, 17, 32, 43, 52, 61, 63], &[1, 7, 16, 25, 3
 /// in front of a set is the name of its satellite.
 ///
 /// # Errors
-/// When a line has a wrong checksum, length or field; when a line is missing; or when an orbit is
-/// inside the Earth or in its dense atmosphere. The error names the line and the column.
+/// When a line has a wrong checksum, length or field; when a line is missing or belongs to no set;
+/// when the text has no set; or when an orbit is inside the Earth, in its dense atmosphere or
+/// beyond its pull. The error names the line and the column, unless the text has no set.
 ///
 /// ```
 /// use netspurt::orbit::read_tle;
@@ -40,8 +41,8 @@ pub fn read_tle(text: &str, file: &str) -> Result<Vec<Elements>, OrbitError> {
     read_any_tle(text, file)?.into_iter().map(around_the_earth).collect()
 }
 
-/// Reads the element sets of a text as [`read_tle`] does, but also accepts orbits inside the Earth.
-/// Returns each set and the range of bytes of the set's second line.
+/// Reads the element sets of a text as [`read_tle`] does, but does not check the orbits. Returns
+/// each set and the range of bytes of the set's second line.
 pub(super) fn read_any_tle(
     text: &str,
     file: &str,
@@ -64,7 +65,7 @@ pub(super) fn read_any_tle(
         }
         let Some(second) = lines.next_if(|next| next.text.starts_with("2 ")) else {
             let error =
-                OrbitError::new("this line has no second line", "one that begins with `2 `");
+                OrbitError::new("the set has no second line", "add a line that begins with `2 `");
             return Err(placed(error, first.span()));
         };
         let set = TleSet([first, second]);

@@ -17,7 +17,7 @@ use crate::units::{Duration, Time};
 use super::population::{ArrivingConnections, PlannedPopulation};
 use super::traffic::{PlannedEnd, PlannedFlow, Traffic};
 
-/// A type of host. All hosts of a world have the same type.
+/// A type of host. All hosts of a simulated network have the same type.
 pub(super) trait HostType: Sized {
     /// Makes the host of `program`. The host waits for the missing fragments of a datagram for at
     /// most `reassembly`.
@@ -122,8 +122,8 @@ pub(super) struct ScenarioFlows {
 }
 
 impl ScenarioFlows {
-    /// Makes all flows before they start. The number of a flow is its index in `flows`.
-    /// `connections` has the run's names and collects the results of the populations' connections.
+    /// Prepares all flows of a run. The number of a flow is its index in `flows`. `connections` has
+    /// the run's names and collects the results of the populations' connections.
     ///
     /// # Panics
     /// When an end uses the kernel's TCP.

@@ -63,10 +63,10 @@ pub struct Network {
     /// The ends of the flows, two for each flow, each with the number of its node.
     pub ends: Vec<(NetworkEnd, u32)>,
     /// The tasks of the connections of a population that uses the kernel's TCP, by start time;
-    /// `None` without such a population. The hosts of these connections are like the hosts of
-    /// programs.
+    /// `None` without such a population. The ends of these connections are
+    /// [`NetworkEnd::Programs`].
     pub kernel_tasks: Option<Vec<Task>>,
-    /// Whether each connection of a population has a row in the tables.
+    /// Whether each connection of a population has a row in the table `connections`.
     pub connections: bool,
     /// How long hosts wait for the rest of a datagram.
     pub reassembly: Duration,

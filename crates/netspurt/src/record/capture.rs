@@ -13,7 +13,8 @@ use crate::wire::{EchoPacket, Packet, PcapngWriter, cut, encode, encode_echo};
 use super::names::{FlowProperties, Names};
 use super::table::{Data, Table};
 
-/// The instant at which a simulated run starts in its captures: 2000-01-01 00:00:00 UTC.
+/// The instant at which a simulated run starts in its captures: 2000-01-01 00:00:00 UTC, in
+/// nanoseconds since 1970.
 const EPOCH_NS: u64 = 946_684_800_000_000_000;
 
 /// The opener's port of flow 0. The port of each further flow is greater by one.
@@ -92,7 +93,7 @@ enum Optional<'a> {
 }
 
 /// Writes the packets that the node numbered `node` saw as a pcapng file. The file keeps the first
-/// `snap_bytes` octets of each packet.
+/// `snap_bytes` octets of each packet; `None` keeps all octets.
 ///
 /// In IPv4, node *n* has the address 10.x.y.z, and x.y.z is the number *n* + 1 in three octets. The
 /// IP identification counts an endpoint's transmissions. A segment may have a size that is

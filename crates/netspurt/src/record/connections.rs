@@ -49,7 +49,7 @@ pub fn sums_of_ends([from, to]: [FlowResult; 2], verdicts: [SenderVerdict; 2]) -
 }
 
 impl ConnectionSum {
-    /// Whether the connection ended in another way than by closing.
+    /// Whether the connection was refused, reset or timed out.
     fn failed(&self) -> bool {
         self.ends.iter().any(|end| end.failure.is_some())
     }
@@ -141,7 +141,7 @@ impl Spans {
     /// ascending order (definition 1 of Hyndman and Fan 1996). The result exceeds the exact value
     /// by at most 1 in 1000. A span that has not ended counts as longer than all others. Returns
     /// `None` if the rank belongs to such a span. Also returns `None` if the rank is the highest
-    /// one: this span is the maximum, and any greater share would give the same span.
+    /// one: this span is the maximum, and every greater share has this rank, too.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn quantile(&self, above: u64, below: u64) -> Option<i64> {
         let all = self.count() + self.open;

@@ -51,7 +51,7 @@ struct Evidence {
 
 const _: () = assert!(size_of::<Evidence>() == 64, "one cache line");
 
-/// The retransmissions of an end that the judge has not decided, and its verdict up to now.
+/// The retransmissions of an end that the judge has not decided, and the verdict on the others.
 #[derive(Debug, Default)]
 struct Doubts {
     /// Retransmissions with octets that have not yet arrived in an earlier transmission. The key is
@@ -229,8 +229,9 @@ impl Evidence {
 }
 
 impl Doubts {
-    /// Processes the arrival of the octets `left..right` in the transmission `id`. A later
-    /// retransmission is spurious if all its octets have now arrived in earlier transmissions.
+    /// Processes the arrival of the octets `left..right` in the transmission `id`. A retransmission
+    /// that was sent after `id` is spurious if all its octets have now arrived in transmissions
+    /// that were sent before it.
     #[cold]
     fn settle(
         &mut self,

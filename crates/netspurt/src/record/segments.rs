@@ -54,7 +54,7 @@ pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = {
     names
 };
 
-/// The table of segments under construction, column by column.
+/// The tables `segments`, `sack_blocks` and `syns` under construction, column by column.
 #[derive(Debug)]
 pub(super) struct SegmentRows {
     names: Names,
@@ -89,7 +89,7 @@ pub(super) struct SegmentRows {
 struct SeenSender {
     sequence: Sequence,
     acks: Acks,
-    /// The octet of the end's FIN, counted from the SYN.
+    /// The octet of the end's FIN, counted from the SYN; [`u64::MAX`] if no FIN was seen.
     fin: u64,
 }
 

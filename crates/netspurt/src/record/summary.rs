@@ -16,9 +16,10 @@ use crate::units::{Duration, Time};
 /// The results of one sender, from the counts of both ends of its flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowSum {
-    /// When the application first wrote.
+    /// When the application first wrote; `None` if it never wrote.
     pub start: Option<Time>,
-    /// When all data of the sender was acknowledged.
+    /// When all data of the sender was acknowledged; for a client, when it had read the last reply.
+    /// `None` if this has not happened.
     pub finished: Option<Time>,
     /// The number of segments with payload that were sent.
     pub sent: u64,

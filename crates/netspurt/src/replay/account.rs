@@ -36,7 +36,8 @@ pub struct Account {
     pub timers: Duration,
     /// The sum of the squares of the delays, in square nanoseconds.
     squares: u128,
-    /// The sum over the lost probes of the wait divided by the last known delay, in millionths.
+    /// The sum over the lost probes of the wait divided by the last known delay, in millionths. A
+    /// probe that is lost before any delay is known adds nothing.
     waits_in_delays: u64,
     last_delay: Duration,
 }
@@ -112,7 +113,8 @@ impl Account {
     }
 
     /// Allman and Paxson's normalised W: the mean, over necessary timeouts, of the wait divided by
-    /// the last known delay; NaN without necessary timeouts.
+    /// the last known delay; NaN without necessary timeouts. A timeout before the first known delay
+    /// counts as zero.
     pub fn waited_in_delays(&self) -> f64 {
         self.waits_in_delays as f64 / 1e6 / self.lost as f64
     }

@@ -127,7 +127,8 @@ impl Replay {
     /// of sending.
     ///
     /// # Errors
-    /// When the recording cannot be replayed in this order.
+    /// When the recording has no probes or holds smoothed round trips, or when `order` is
+    /// [`ProbeOrder::Causal`] and the recording has no times of sending.
     pub fn run(
         &self,
         delays: &Delays,
@@ -144,7 +145,7 @@ impl Replay {
     }
 }
 
-/// Checks that the recording can be replayed in this order.
+/// Checks that the recording can be replayed with these settings.
 pub(super) fn check(how: &Replay, delays: &Delays) -> Result<(), ReplayError> {
     let name = || delays.name.clone();
     if delays.probes.is_empty() {
@@ -178,7 +179,8 @@ impl<'a> Bench<'a> {
         Self { how, algorithm, rounds: Rounds::default() }
     }
 
-    /// Replays in RFC 889's order: a probe leaves when the outcome of the probe before it is known.
+    /// Replays in RFC 889's order: a probe leaves only after the outcome of the probe before it is
+    /// known.
     fn in_sequence(&mut self, delays: &Delays, each: &mut impl FnMut(Judged)) {
         let timed = delays.send_times != SendTimeSource::Unknown;
         let mut free = Time::ZERO;

@@ -87,8 +87,7 @@ pub struct Front(Vec<GridPoint>);
 
 impl Front {
     /// Adds a setting, unless an existing setting is at least as good in both measures. If the
-    /// setting is added, every existing setting that is at most as good in both measures is
-    /// removed.
+    /// setting is added, every existing setting that is better in neither measure is removed.
     pub fn offer(&mut self, new: GridPoint) {
         // From setting to setting, the number of spurious retransmissions increases. The timers
         // therefore decrease.
@@ -207,8 +206,8 @@ impl Lanes {
         }
     }
 
-    /// Processes an event up to the first sample, with the timer `timer`. The first sample becomes
-    /// the estimate.
+    /// Processes an event that comes before the first sample, or that brings it. The timer is
+    /// `timer` nanoseconds. The first sample becomes the estimate.
     fn unsampled(&mut self, op: Op, timer: f64) {
         if !matches!(op, Op::Reply(_)) {
             self.timers_ns.iter_mut().for_each(|timers| *timers += timer);

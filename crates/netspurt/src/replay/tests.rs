@@ -118,8 +118,8 @@ fn a_coarse_clock_reads_and_fires_in_its_ticks() {
     let delays = recording(&[Some(130), Some(130)]);
     let clock = Clock::ticking(ms(100), Duration::ZERO).unwrap();
     let how = Replay { clock, ..Replay::of(&delays) };
-    // The clock reads 130 ms from the beginning of a tick as one tick. The timer is twice this: two
-    // ticks, counted from the next second on.
+    // Both probes leave at the beginning of a tick. The clock reads 130 ms as one tick. The timer
+    // of the second probe is twice this: two ticks.
     assert_eq!(waits(&delays, how, MillsConfig::default()), [3_000_000, 200_000]);
 }
 

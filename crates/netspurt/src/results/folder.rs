@@ -150,8 +150,8 @@ impl<F: Folder> FolderWriter<F> {
         })
     }
 
-    /// Writes a file with algorithms that the scenario names. If `name` contains folders, the file
-    /// has only the last part of `name`.
+    /// Writes a file with the code `text` of algorithms that the scenario names. The name of the
+    /// file is the last part of `name`, without folders.
     ///
     /// # Errors
     /// When the file cannot be written.

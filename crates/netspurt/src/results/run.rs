@@ -29,7 +29,7 @@ pub struct EndedRun {
     pub links: Vec<LinkCount>,
     /// The sums of echo probes.
     pub echo_probes: Vec<EchoProbeSum>,
-    /// The requests of flows, each with the number of its flow.
+    /// The requests of each flow, with the number of the flow.
     pub requests: Vec<(u32, Vec<Exchange>)>,
     /// The sums of populations, if this kind of run can have populations.
     pub populations: Option<PopulationSums>,
@@ -58,8 +58,9 @@ pub struct Results {
 
 impl EndedRun {
     /// Makes the tables. `flows`, `retransmissions` and `links` come first. `echo_probes`,
-    /// `requests`, `populations` and `connections` follow, each only if the run has flows of its
-    /// kind. The recorded tables, `shadows` and the tables in `more` come last.
+    /// `requests` and `populations` follow, each only if the run has flows of its kind. Then comes
+    /// `connections`, if single connections are recorded. The recorded tables, `shadows` and the
+    /// tables in `more` come last.
     pub fn finish(mut self) -> Results {
         let names = self.recorder.names().clone();
         let flows = flows_table(&names, &self.sums);
@@ -130,7 +131,7 @@ impl Results {
         self.stop
     }
 
-    /// The names of the nodes, links and flows that tables give as numbers.
+    /// The names of the run's nodes, links and flows.
     pub fn names(&self) -> &Names {
         &self.names
     }

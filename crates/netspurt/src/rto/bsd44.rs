@@ -58,15 +58,16 @@ impl Keys for Bsd44Config {
 /// 4.4BSD counts the ticks of a round trip from 1. The first sample is therefore one tick too long;
 /// from later samples 4.4BSD subtracts this tick. The first sample sets the deviation to half of
 /// the sample. Before the first sample the mean is zero, the deviation is the default round trip,
-/// and the first timer is twice the default round trip. A timeout computes the next timer from the
-/// deviation. A SYN is therefore retransmitted after 6 s, and then after 24 s (Stevens 1994, TCP/IP
-/// Illustrated 1, §18.3).
+/// and the first timer is twice the default round trip. A timeout before the first sample computes
+/// the next timer from the deviation alone: four times the deviation, doubled by the backoff. A SYN
+/// is therefore retransmitted after 6 s, and then after 24 s (Stevens 1994, TCP/IP Illustrated 1,
+/// §18.3).
 ///
-/// Each timeout takes the next factor of the table 1 2 4 ... 64; the count of timeouts stops at 12.
-/// From the fourth timeout on, the mean is added to the deviation and set to zero. This does not
-/// change the timer, but the next sample counts as the first. A sample ends the backoff only if it
-/// is unambiguous (Karn and Partridge 1987). A timeout that proves spurious also ends the backoff.
-/// 4.4BSD does not detect spurious timeouts, but later BSDs do.
+/// Each timeout takes the next factor of the table 1 2 4 ... 64, and then 64 again. The count of
+/// timeouts stops at 12. From the fourth timeout on, the mean is added to the deviation and set to
+/// zero. This does not change the timer, but the next sample counts as the first. A sample ends the
+/// backoff only if it is unambiguous (Karn and Partridge 1987). A timeout that proves spurious also
+/// ends the backoff. 4.4BSD does not detect spurious timeouts, but later BSDs do.
 ///
 /// ```
 /// use netspurt::rto::{Bsd44, Bsd44Config, RtoEstimator, TimeoutKind};

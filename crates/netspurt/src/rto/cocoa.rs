@@ -84,8 +84,8 @@ impl Keys for CocoaConfig {
 
 /// The timer of CoCoA, congestion control for CoAP (draft-ietf-core-cocoa-03 §4).
 ///
-/// Two copies of RFC 6298 run side by side. The strong copy has K = 4 and takes samples of segments
-/// that were sent once. The weak copy has K = 1 and takes samples of segments that were
+/// Two estimators of RFC 6298 run side by side. The strong one has K = 4 and takes samples of
+/// segments that were sent once. The weak one has K = 1 and takes samples of segments that were
 /// retransmitted once or twice; their round trips count from the first transmission. Samples of
 /// segments that were retransmitted more often are ignored. After each sample the timer moves
 /// towards the estimator that took the sample: halfway to the strong one, or a quarter of the way
@@ -95,8 +95,8 @@ impl Keys for CocoaConfig {
 /// else by 2. The timer is at most 32 s. An estimate below 1 s is doubled if no sample renews it
 /// for 16 times its value. An estimate above 3 s becomes 1 s plus half of its value if no sample
 /// renews it for 4 times its value. This ageing is computed when a segment is sent. The dither is
-/// drawn from a random stream of its own, at each sample. The dither stays the same during a
-/// backoff.
+/// drawn from a random stream of its own, at the start and at each sample that is taken. It stays
+/// the same during a backoff.
 ///
 /// Every sample that is taken ends the backoff. A spurious timeout also ends the backoff.
 ///
@@ -128,7 +128,9 @@ pub struct Cocoa {
     share: u64,
 }
 
+/// An estimate below this is short: it backs off faster, and becomes longer with age.
 const LOW: Duration = Duration::from_secs(1);
+/// An estimate above this is long: it backs off more slowly, and becomes shorter with age.
 const HIGH: Duration = Duration::from_secs(3);
 /// Samples of segments with more retransmissions are ignored.
 const RETRANSMISSIONS_MAX: u8 = 2;

@@ -5,11 +5,13 @@ use std::array;
 use crate::packed::{PackedValue, packed_value};
 use crate::units::{Duration, Time};
 
-/// How the round trip of a direction changed, and how much was delivered in these times.
+/// How the round trip of a direction changed, and how much was delivered during the changes.
 ///
-/// The *extreme* is the shortest or the longest round trip since the previous change. A *change*
-/// begins at the last delivery with a round trip near the extreme. It ends at the first delivery
-/// whose round trip differs from the extreme by a quarter.
+/// The *extreme* is the longest round trip since the previous change if that change was to longer
+/// round trips, or else the shortest. A *change* begins at the last delivery with a round trip near
+/// the extreme. It ends at the first delivery whose round trip differs from the extreme by at least
+/// a quarter of the shorter of the two.
+///
 /// If a full link makes round trips longer, data is delivered at the rate of the link during the
 /// change. If the delay of the path grows, fewer octets are delivered during the change.
 ///
@@ -58,10 +60,11 @@ impl DelayChanges {
     /// The kinds of changes. A change is slow if the round trip changes by less than an eighth of
     /// the time of the change.
     pub const KINDS: [&str; 4] = ["longer", "shorter", "slowly longer", "slowly shorter"];
-    /// A change is not slow if the round trip changes by at least this part of the time of the
-    /// change.
+    /// A change is not slow if the round trip changes by at least the time of the change divided by
+    /// this number.
     const FAST: u64 = 8;
-    /// A round trip is near the extreme if they differ by at most this part of the extreme.
+    /// A round trip is near the extreme if they differ by at most the extreme divided by this
+    /// number.
     const NEAR: u64 = 16;
 
     /// Takes `bytes` octets that an acknowledgment at `at` reports as delivered. `rtt` is the round

@@ -296,8 +296,8 @@ fn the_wait_that_doubles_begins_when_the_timer_was_restarted() {
     assert_eq!(two(1069.0), [Some(Cause::Tlp), Some(Cause::Rto)], "2.3 times 260 ms");
 }
 
-/// RFC 8985 §7.2: a probe is sent after two round trips and the time of a delayed ACK. This time
-/// does not become longer if the RTO is longer.
+/// RFC 8985 §7.2: a probe is sent after two round trips and the time of a delayed ACK. A longer RTO
+/// does not make this time longer, so the RTO may be much more than twice this time.
 #[test]
 fn a_wait_much_more_than_twice_the_first_follows_a_probe() {
     let mut talk = Talk::opened(true, false);
@@ -341,7 +341,7 @@ fn the_window_after_a_lone_segment_tells_a_probe_from_a_timeout() {
 
 /// A new segment that is sent after a silence may be a probe (RFC 8985 §7.3).
 #[test]
-fn a_timeout_after_a_probe_with_new_octets_does_not_count_as_without_probe() {
+fn a_new_segment_after_a_silence_counts_as_a_probe_before_a_timeout() {
     for (probed, count) in [(false, 1), (true, 0)] {
         let mut talk = Talk::opened(true, false);
         talk.flight(101.0, 0, 4);
@@ -556,7 +556,7 @@ fn a_capture_at_the_receiver_shows_what_arrived() {
 }
 
 #[test]
-fn octets_acknowledged_but_never_captured_are_lost_by_the_capture() {
+fn octets_that_are_acknowledged_but_were_not_captured_are_counted() {
     let mut talk = Talk::opened(false, false);
     talk.data(101.0, 0).ack(201.0, 1000).data(201.1, 2000).ack(301.1, 3000);
     assert_eq!(talk.causes(), []);

@@ -36,8 +36,9 @@ fn waited<const N: usize>(packets: &[Packet], what: [WaitingFor; N]) -> [u64; N]
 const WINDOW_OR_APPLICATION: [WaitingFor; 2] = [WaitingFor::ReceiveWindow, WaitingFor::Application];
 
 /// The capture is beside the sender, which sends a flight and then `last` octets. The
-/// acknowledgment of all this data has the window `small`. After 200 ms the old window and the next
-/// flight come.
+/// acknowledgment of all this data has the window `small`. After 200 ms the window becomes
+/// `first_window` again, and the sender sends the next segment. Returns the milliseconds that the
+/// connection waited for the receive window, and for an application.
 fn stalled(first_window: u16, last: u16, small: u16) -> [u64; 2] {
     let mut packets = opened(first_window);
     packets.extend([(0, 30, data(1, 1000)), (0, 30, data(1001, 1000))]);
@@ -88,8 +89,8 @@ fn a_window_that_is_full_in_each_round_trip_also_holds_a_sender_that_paces_itsel
     assert_eq!(paced(5000, 6), [0, 226], "never full");
 }
 
-/// The capture is beside the sender, which sends a flight of four segments. Their acknowledgments
-/// come every 10 ms. The sender sends `meanwhile` after the third acknowledgment.
+/// The capture is beside the sender, which sends a flight of four segments. Acknowledgments of the
+/// first three come at 60, 70 and 80 ms; the last comes at 160 ms. `meanwhile` has further packets.
 fn ends_in_full_segments(meanwhile: &[Packet]) -> [u64; 2] {
     let mut packets = opened(65_000);
     packets.extend([0, 1, 2, 3].map(|n| (0, 30, data(1 + 1000 * n, 1000))));
@@ -117,10 +118,10 @@ fn the_end_that_sends_the_next_data_let_the_other_end_wait() {
     assert_eq!([ms(Side::From), ms(Side::To)], [300, 500]);
 }
 
-/// The capture is beside the passive end, 30 ms from the other end. There are five replies of 700
+/// The capture is beside the passive end. The round trip is 30 ms. There are five replies of 700
 /// octets, each a segment with PSH. The SYN offers an MSS of `mss` octets, and the SYN-ACK offers
-/// an MSS of `own` octets. Returns how long the passive end waited for the path, and for its
-/// congestion window.
+/// an MSS of `own` octets. Returns the milliseconds that the passive end waited for the path, and
+/// for its congestion window.
 fn replies_of_equal_size(mss: u16, own: u16) -> [u64; 2] {
     let offers = |mss| SynOptions { mss: Some(mss), ..SynOptions::default() };
     let mut syn = Segment { flags: Flags::SYN, ..Segment::default() };
@@ -144,8 +145,8 @@ fn replies_of_equal_size_are_short_if_the_syn_of_the_other_end_allows_more() {
     assert_eq!(replies_of_equal_size(1460, 700), [0, 150], "the own link takes no more");
 }
 
-/// The capture is beside the client, 50 ms from the server. There are three requests of 100 octets.
-/// The server needs `serve` ms for each reply. It sends its ACK with the reply, or after
+/// The capture is beside the client. The round trip is 50 ms. There are three requests of 100
+/// octets. The server needs `serve` ms for each reply. It sends its ACK with the reply, or after
 /// `ack_after` ms if this is earlier. Returns the milliseconds that the connection waited for the
 /// path, for both applications, and for the server's application.
 fn requests(serve: u64, ack_after: u64) -> [u64; 3] {
@@ -207,7 +208,7 @@ fn a_delayed_ack_that_the_other_end_waits_for_is_no_pause_of_an_application() {
     assert_eq!(waited(&packets, waits), [90, 0, 180], "no data came at the last ACK");
 }
 
-/// The capture is beside the sender, 50 ms from the receiver. Four segments of 500 octets with PSH
+/// The capture is beside the sender. The round trip is 50 ms. Four segments of 500 octets with PSH
 /// are outstanding. Ten times, the receiver acknowledges two segments. For each ACK of the
 /// receiver, `acks` says how many octets of the two segments it covers. The sender sends the next
 /// two segments `after` ms later.
@@ -264,7 +265,7 @@ fn a_delayed_ack_of_the_end_of_a_reply_belongs_to_the_think_time() {
     assert_eq!(waited(&packets, waits), [10 * 50 + 40, 9 * 60], "no request follows the last ACK");
 }
 
-/// The capture is beside the sender, 30 ms from the receiver. The sender sends a full segment every
+/// The capture is beside the sender. The round trip is 30 ms. The sender sends a full segment every
 /// `every` ms, and the receiver acknowledges each one.
 fn writes(every: u64) -> [u64; 2] {
     let mut packets = opened(65_000);
@@ -282,8 +283,8 @@ fn a_sender_that_sends_while_no_acknowledgment_comes_had_no_more_data_before() {
     assert_eq!(writes(24), [19 * 6 + 24, 24 + 18 * 18], "an ACK comes between two writes");
 }
 
-/// Returns what an end advertises that sends ACKs with these windows. Each window comes with its
-/// time in milliseconds after the handshake.
+/// Returns the statistics of the windows and times of an end. The end sends ACKs with `windows`,
+/// each with its time in milliseconds after the handshake.
 fn advertised(windows: &[(u64, u16)]) -> (Windows, PacketTimes) {
     let mut packets = opened(1000);
     packets.extend(windows.iter().map(|(ms, window)| (1, 30 + ms, ack(1, *window))));
@@ -299,14 +300,14 @@ fn a_window_closes_once_however_often_its_zero_is_repeated() {
 }
 
 #[test]
-fn the_open_part_of_a_window_compares_it_with_the_largest_so_far() {
+fn the_open_part_of_a_window_is_its_mean_divided_by_the_mean_of_the_largest_so_far() {
     let (windows, times) = advertised(&[(100, 2000), (200, 500), (400, 500)]);
     let (mean, open) = windows.over_time(times.first.unwrap(), times.last).unwrap();
     assert_eq!((mean, open), (1000.0, 400.0 / 700.0), "a window that grows is open");
     assert_eq!(windows.over_time(times.last, times.last), None);
 }
 
-/// The capture is beside the receiver, 20 ms from the sender. Ten flights of three segments come,
+/// The capture is beside the receiver. The round trip is 20 ms. Ten flights of three segments come,
 /// `every` ms apart. The acknowledgment of each flight has the window `window`.
 fn flights_at_receiver(every: u64, window: u16) -> [u64; 2] {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
@@ -323,7 +324,7 @@ fn flights_at_receiver(every: u64, window: u16) -> [u64; 2] {
 
 #[test]
 fn beside_the_receiver_a_window_that_is_filled_in_each_round_trip_holds_the_sender() {
-    assert_eq!(flights_at_receiver(20, 3000), [180, 20], "the first flight fills it unseen");
+    assert_eq!(flights_at_receiver(20, 3000), [180, 20], "before the first flight it is not full");
     assert_eq!(flights_at_receiver(20, 3900), [180, 20], "no room for a fourth segment");
 }
 
@@ -342,7 +343,7 @@ fn beside_the_receiver_a_window_holds_the_sender_until_it_learns_of_the_next_one
     assert_eq!(flights_at_receiver(28, 3000), [9 * 20, 20]);
 }
 
-/// The capture is beside the receiver, 20 ms from the sender. The sender sends three segments in
+/// The capture is beside the receiver. The round trip is 20 ms. The sender sends three segments in
 /// each round trip. The first three flights fill the window of 3000 octets. The acknowledgment of
 /// the third flight opens the window to 9000 octets.
 #[test]
@@ -361,10 +362,10 @@ fn beside_the_receiver_a_window_that_grows_counts_from_when_the_sender_learns_of
     assert_eq!(waited(&packets, waits), [3 * 20, 20 + 20]);
 }
 
-/// The capture is beside the receiver, 20 ms from the sender. The sender sends four segments in
+/// The capture is beside the receiver. The round trip is 20 ms. The sender sends four segments in
 /// each round trip. The first segment of the fourth flight is lost. Its repair comes a round trip
 /// later, with `during` new segments. Another round trip later the sender knows that the repair
-/// arrived.
+/// arrived. Returns the milliseconds that the connection waited for the repair.
 fn repaired_at_receiver(during: u32) -> u64 {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     let syn_ack = Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() };
@@ -456,9 +457,9 @@ fn a_repair_during_which_new_data_goes_on_as_before_is_no_wait() {
     assert_eq!(repaired(4), 0);
 }
 
-/// The capture is between the ends, 1 ms from both. A segment comes each millisecond, and echoes
-/// the time stamp of the acknowledgment that came `queued` ms before. The 41st segment is lost
-/// before the capture, and so are the last ten segments before its repair.
+/// The capture is between the ends, with a round trip of 1 ms to each. A segment comes each
+/// millisecond, and echoes the time stamp of the acknowledgment that came `queued` ms before. The
+/// 41st segment is lost before the capture, and so are the last ten segments before its repair.
 fn lost_before_the_capture(queued: u32) -> Vec<Option<Cause>> {
     let mut talk = Talk::midway();
     talk.handshake(true, 1.0, 1.0);

@@ -44,7 +44,7 @@ impl Queue {
 pub enum RedUnit {
     /// Frames of any size.
     Packets,
-    /// Octets; then larger frames are chosen with a higher probability.
+    /// Octets; then larger frames are marked or dropped with a higher probability.
     Bytes,
 }
 
@@ -57,8 +57,8 @@ pub struct RedConfig {
     pub unit: RedUnit,
     /// While the average is below this, no frame is marked or dropped.
     pub min_th: u64,
-    /// Every frame is dropped if the average is at least this, or with `gentle` at least twice
-    /// this.
+    /// Every frame is dropped if the average is at least this; with `gentle`, if the average is at
+    /// least twice this.
     pub max_th: u64,
     /// The weight of the present queue in the average.
     pub wq: f64,
@@ -155,9 +155,11 @@ pub struct PieConfig {
     pub target: Duration,
     /// The interval between updates of the probability: T_UPDATE; above zero.
     pub t_update: Duration,
-    /// The rise of the probability for each second of delay beyond the target.
+    /// How much an update raises the probability for each second of delay beyond the target, before
+    /// the step is divided as RFC 8033 §4.2 says.
     pub alpha: f64,
-    /// The rise of the probability for each second by which the delay grew since the last update.
+    /// How much an update raises the probability for each second by which the delay grew since the
+    /// last update, before the step is divided.
     pub beta: f64,
     /// The length of a burst in which no frame is dropped or marked: MAX_BURST.
     pub max_burst: Duration,

@@ -36,7 +36,7 @@ const AUTO_TUNING: [(f64, f64); 6] = [
 /// The factor by which an update reduces the probability while the queue is idle (RFC 8033 §4.2).
 const DECAY: f64 = 0.98;
 
-/// Below this probability, if the delay was short, no frame is chosen (RFC 8033 §4.1).
+/// Below this probability, if the delay was short, no frame is marked or dropped (RFC 8033 §4.1).
 const SAFE_PROB: f64 = 0.2;
 
 impl Pie {
@@ -245,7 +245,7 @@ mod tests {
         assert!((1850..2150).contains(&chosen(0.2, ms(7))), "{}", chosen(0.2, ms(7)));
         assert!(
             chosen(0.199, Duration::from_micros(7500)) > 0,
-            "half the target is not below half the target"
+            "a delay of half the target is not short"
         );
     }
 

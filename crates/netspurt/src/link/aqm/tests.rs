@@ -133,12 +133,12 @@ fn codel() -> CoDelConfig {
     CoDelConfig { limit: QueueLimit::Unlimited, ..CoDelConfig::default() }
 }
 
-/// The n-th frame that leaves arrived at n/2 ms and leaves at n ms. The tenth frame is therefore
-/// the first that has waited 5 ms. The first drop is due a hundred milliseconds later. The
-/// following gaps between due drops are 100 ms, 100 ms/√2 = 70.710678 ms, 100 ms/√3 = 57.735026 ms,
-/// 50 ms, and 44.721359, 40.824829, 37.796447, 35.355339 and 33.333333 ms. So drops are due at 110,
-/// 210, 280.71, 338.45, 388.45, 433.17, 473.99, 511.79, 547.14 and 580.48 ms. Each happens at the
-/// next departure.
+/// Frames are counted from 0. Until the first drop, frame n arrives at n/2 ms and leaves the queue
+/// at n ms. Frame 10 is therefore the first that has waited 5 ms. The first drop is due 100 ms
+/// later. The following gaps between due drops are 100 ms, 100 ms/√2 = 70.710678 ms, 100 ms/√3 =
+/// 57.735026 ms, 50 ms, and 44.721359, 40.824829, 37.796447, 35.355339 and 33.333333 ms. So drops
+/// are due at 110, 210, 280.71, 338.45, 388.45, 433.17, 473.99, 511.79, 547.14 and 580.48 ms. Each
+/// happens at the next departure.
 const CODEL_MS: [u64; 10] = [110, 210, 281, 339, 389, 434, 474, 512, 548, 581];
 
 #[test]
@@ -382,7 +382,7 @@ fn limits() -> impl Strategy<Value = QueueLimit> {
     ]
 }
 
-/// A link with every effect. A queue must not change the effects.
+/// A link with every effect that `order` allows. A queue must not change the effects.
 fn busy(queue: Queue, order: Order) -> LinkConfig {
     let points = vec![(at_us(0), ms(20)), (at_us(40_000), ms(3)), (at_us(90_000), ms(30))];
     let pick = |name| Pick::default().random(Chance::Frame(0.1), Stream::named(3, name));
