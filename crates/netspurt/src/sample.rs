@@ -20,7 +20,8 @@ pub enum SampleSource {
 /// A round-trip time and its circumstances. The producer of a sample sets the labels, and the
 /// estimator decides how to use the sample.
 ///
-/// A label that a producer does not know keeps its default, zero or `false`.
+/// A label that a producer does not know keeps its default: zero, `false`, or the source
+/// [`TimedSegment`](SampleSource::TimedSegment).
 ///
 /// ```
 /// use netspurt::sample::{RttSample, SampleSource};
