@@ -111,8 +111,8 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     }
 
     /// The span from `sent` to `now` as a host with this `clock` measures it. By default it is at
-    /// least one tick of a ticking clock. The algorithms of BSD allow a span of zero, because they
-    /// add one tick themselves.
+    /// least one tick of a ticking clock. The algorithms `bsd44` and `freebsd` allow a span of
+    /// zero, because they add a tick themselves.
     fn reading(&self, clock: Clock, sent: Time, now: Time) -> Duration {
         clock.at_least_a_tick(clock.elapsed(sent, now))
     }

@@ -155,8 +155,8 @@ pub struct NsNewReno {
     /// A partial ACK reduces the window by the segments that it covers, less one segment
     /// (`partial_window_deflation_`). Without this switch, it removes the whole inflation.
     pub deflates: bool,
-    /// At the end of a recovery cwnd becomes ssthresh, or the data outstanding if that is less
-    /// (`exit_recovery_fix_`).
+    /// At the end of a recovery cwnd becomes ssthresh, or the data outstanding plus one segment if
+    /// that is less (`exit_recovery_fix_`).
     pub exit_fix: bool,
     /// With `bugfix`: a fast retransmit is allowed once everything sent before the last loss is
     /// acknowledged. Without this switch, at least one more octet must be acknowledged

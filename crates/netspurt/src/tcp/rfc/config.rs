@@ -143,7 +143,7 @@ pub struct RfcConfig {
     pub send_rules: SendRules,
     /// The rules about proofs that a cut was spurious, and about what the sender learns from them.
     pub spurious_rules: SpuriousRules,
-    /// The rules about the segments that RACK checks, and their order.
+    /// The rules by which RACK learns from ACKs and chooses the segments that it checks.
     pub rack_rules: RackRules,
     /// RACK ignores the round trip of a retransmission whose ACK echoes an older timestamp (RFC
     /// 8985 §6.2 step 2; Linux's `tcp_skb_spurious_retrans`).

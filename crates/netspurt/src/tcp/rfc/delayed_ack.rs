@@ -50,8 +50,8 @@ pub(super) struct ArrivalState {
 pub(super) struct Reader {
     /// True if the application reads data as soon as it arrives.
     pub(super) reads: bool,
-    /// Whether the window is as wide as it was advertised, because the application reads, or
-    /// because the unread octets leave room.
+    /// Whether the receive window is still at least as wide as it was last advertised, because the
+    /// application reads, or because the unread octets leave room.
     pub(super) keeps_window: bool,
 }
 
