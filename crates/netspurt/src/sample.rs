@@ -20,7 +20,8 @@ pub enum SampleSource {
 /// A round-trip time and its circumstances. The producer of a sample sets the labels, and the
 /// estimator decides how to use the sample.
 ///
-/// A label that a producer does not know keeps its default, zero or `false`.
+/// A label that a producer does not know keeps its default: zero, `false`, or the source
+/// [`TimedSegment`](SampleSource::TimedSegment).
 ///
 /// ```
 /// use netspurt::sample::{RttSample, SampleSource};
@@ -60,7 +61,8 @@ pub struct RttSample {
     /// a report.
     pub ack_delay: Duration,
     /// The number of rounds so far. When a round begins, the next octet to be sent is noted. The
-    /// first sample of this octet or of a later octet begins the next round (Linux's `rtt_seq`).
+    /// next round begins with the first ACK of all octets before this octet or, as in Linux
+    /// (`rtt_seq`), with the first ACK of this octet itself.
     pub round: u64,
     /// Whether the sample comes from the handshake, and not from data.
     pub handshake: bool,

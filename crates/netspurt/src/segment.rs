@@ -376,7 +376,7 @@ pub struct Segment {
     pub flags: Flags,
     /// The cause of the retransmission; none for the first transmission.
     pub cause: CauseCode,
-    /// SACK blocks, or a SYN's options and a stamp: see [`sack`](Self::sack),
+    /// SACK blocks or a SYN's options, and a stamp or timestamps: see [`sack`](Self::sack),
     /// [`syn_options`](Self::syn_options), [`stamp`](Self::stamp) and
     /// [`timestamps`](Self::timestamps).
     pub option_area: [SackBlock; SackBlocks::MAX],
@@ -562,7 +562,7 @@ impl Segment {
     /// Sets the SACK blocks; the caller sets the size.
     ///
     /// # Panics
-    /// When there is a fourth block beside timestamps.
+    /// When there are four blocks and the segment has timestamps.
     pub fn set_sack(&mut self, blocks: &SackBlocks) {
         let fourth = usize::from(blocks.count) > SackBlocks::MAX_STAMPED;
         assert!(!fourth || self.timestamps().is_none(), "a fourth SACK block beside timestamps");

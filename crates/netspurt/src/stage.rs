@@ -7,7 +7,7 @@ use crate::ids::{EndId, TransmissionId};
 use crate::segment::{Ecn, Packetization, Part, Segment};
 use crate::units::Time;
 
-/// A port of a stage. A link has an entry and an exit; a path has two ends.
+/// The number of a port of a stage. A link has an entry and an exit; a path has two ends.
 pub type Port = usize;
 
 /// The properties of frames that links use. Simulated segments and handles to real octets are both
@@ -89,9 +89,10 @@ pub trait Host<F: Frame>: Stage<F> {
         Some(frame)
     }
 
-    /// Carries out all actions that are due before an arrival at `now`. The arrival was scheduled
-    /// at `since`. The actions and the arrival are at the same instant, apart from rounding to
-    /// whole nanoseconds. The push of the arrival follows this call.
+    /// Carries out the host's actions that precede an arrival at `now`. The arrival was scheduled
+    /// at `since`. Of an action and an arrival at the same instant, the one that was scheduled
+    /// first comes first. Instants that differ only by rounding to whole nanoseconds count as the
+    /// same instant. The arrival is pushed after this call.
     #[inline]
     fn act_before(&mut self, now: Time, since: Time, events: &mut Events<F>) {
         let _ = (now, since, events);

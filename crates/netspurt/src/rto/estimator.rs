@@ -88,8 +88,9 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         self.on_sample(sample);
     }
 
-    /// Called when a timeout proved spurious. `sample` is the sample of the ACK that proved it.
-    /// [`on_sample`](Self::on_sample) does not get this sample.
+    /// Called when a timeout proved spurious. `sample` is the sample of the ACK that proved it;
+    /// `None` if this ACK gave no sample, or if the caller has already passed the sample to
+    /// [`on_sample`](Self::on_sample). The caller does not pass `sample` to `on_sample`.
     ///
     /// By default this [ends the backoff](Self::end_backoff) and then processes the sample.
     fn on_spurious(&mut self, sample: Option<&RttSample>) {
@@ -110,15 +111,16 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     }
 
     /// The span from `sent` to `now` as a host with this `clock` measures it. By default it is at
-    /// least one tick of a ticking clock. The algorithms of BSD allow a span of zero, because they
-    /// add one tick themselves.
+    /// least one tick of a ticking clock. The algorithms `bsd44` and `freebsd` allow a span of
+    /// zero, because they add a tick themselves.
     fn reading(&self, clock: Clock, sent: Time, now: Time) -> Duration {
         clock.at_least_a_tick(clock.elapsed(sent, now))
     }
 
-    /// The instant at which a timer armed at `now` fires according to the algorithm. The host's
-    /// [`Clock`](crate::clock::Clock) may make it earlier or later. `oldest_sent` is when the
-    /// oldest outstanding segment left. `flight_segs` is the number of outstanding segments.
+    /// The instant at which a timer armed at `now` fires according to the algorithm. With the
+    /// host's [`Clock`](crate::clock::Clock), the timer may fire earlier or later. `oldest_sent` is
+    /// when the oldest outstanding segment left. `flight_segs` is the number of outstanding
+    /// segments.
     fn deadline(&self, now: Time, oldest_sent: Time, flight_segs: u64) -> Time {
         let _ = (oldest_sent, flight_segs);
         now + self.rto()

@@ -16,7 +16,7 @@ use super::{RtoEstimator, TimeoutKind};
 pub struct ExpertsConfig {
     /// N: the number of guesses.
     pub experts: u32,
-    /// η: how fast the weight of a guess falls with its loss.
+    /// η: how fast the weight of a guess falls with its loss, which measures its error.
     pub eta: Ratio,
     /// α: the part of all weights that is shared evenly after each sample.
     pub alpha: Ratio,
@@ -24,7 +24,7 @@ pub struct ExpertsConfig {
     pub rtt_min: Duration,
     /// RTT_max: the largest guess is this far above `rtt_min`.
     pub rtt_max: Duration,
-    /// The unit of time in which losses are computed.
+    /// The unit of time in which guesses and samples are compared to compute losses.
     pub unit: Duration,
     /// The gain of the variation (RFC 6298 §2.3).
     pub beta: Ratio,
@@ -98,8 +98,9 @@ impl Keys for ExpertsConfig {
 /// The estimator of B. Nunes et al., "A machine learning framework for TCP round-trip time
 /// estimation", EURASIP JWCN 2014:47, combined with Jacobson's variation and RFC 6298's timer.
 ///
-/// Each of N experts has a fixed guess x_i = RTT_min + RTT_max 2^((i - N)/4). A sample y causes a
-/// loss for each guess x: (x - y)² if x is at least y, and 2 y if x is below y. The weight of the
+/// Each of N experts has a fixed guess x_i = RTT_min + RTT_max 2^((i - N)/4). Each sample y gives
+/// each guess x a loss. Here, as in machine learning, a loss is a measure of error, and not a lost
+/// packet. The loss is (x - y)² if x is at least y, and 2 y if x is below y. The weight of the
 /// guess is multiplied by e^(-η loss), and then a part α of all weights is shared evenly. The mean
 /// S is the weighted mean of the guesses. The variation V moves by a quarter towards the distance
 /// of the sample from the previous mean. The timer is S + max(G, 4V).

@@ -73,7 +73,8 @@ impl Keys for Jacobson88Config {
 #[derive(Clone, Debug)]
 pub struct Jacobson88 {
     config: Jacobson88Config,
-    /// `sa` and `sv`; `None` before the first sample.
+    /// `sa` and `sv` of the appendix: the mean in eighths of a tick, and the deviation in quarters;
+    /// `None` before the first sample.
     scaled: Option<(u64, u64)>,
     backoff: Backoff,
 }

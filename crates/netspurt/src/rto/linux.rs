@@ -33,11 +33,11 @@ pub struct LinuxConfig {
 }
 
 impl LinuxConfig {
-    /// The limits for a SYN if the sysctl allows `retries` retransmissions (`tcp_write_timeout`,
-    /// `tcp_model_timeout`): a number of retransmissions, and a span since the first SYN. The
-    /// kernel gives up at the first timeout after either limit is reached. The number is the sum of
-    /// `retries` and the linear timeouts. The span is computed as if the timer doubled from the
-    /// first timeout on.
+    /// The limits for a SYN if the sysctl `tcp_syn_retries` or the option `TCP_SYNCNT` is `retries`
+    /// (`tcp_write_timeout`, `tcp_model_timeout`): a number of retransmissions, and a span since
+    /// the first SYN. The kernel gives up at the first timeout at which this number of
+    /// retransmissions was sent or this span has passed. The number is the sum of `retries` and the
+    /// linear timeouts. The span is computed as if the timer doubled from the first timeout on.
     pub fn syn_limit(&self, retries: u32) -> (u32, Duration) {
         let doublings = (self.rto_max.as_nanos() / self.initial.as_nanos().max(1)).max(1).ilog2();
         let doubled = self.initial * ((2 << retries.min(doublings).min(62)) - 1);
@@ -93,9 +93,9 @@ impl Keys for LinuxConfig {
 /// round trip it falls by a quarter of its distance to the largest deviation of that round trip.
 /// Third, the minimum `rto_min` applies to rttvar.
 ///
-/// Only an unambiguous sample ends the backoff (`tcp_ack_update_rtt`, which cites RFC 6298).
-/// Progress and an undo do not end it: without a sample the timer stays doubled. The timer of a SYN
-/// doubles only from the fifth timeout on.
+/// An unambiguous sample ends the backoff (`tcp_ack_update_rtt`, which cites RFC 6298). The end of
+/// the handshake ends the backoff of a SYN. Progress and an undo do not end it: without a sample
+/// the timer stays doubled. By default the timer of a SYN doubles only from the fifth timeout on.
 ///
 /// departs: RFC 6298 §2.3 and §2.4 - the gains are Linux's, and a minimum of 200 ms applies to the
 /// variation instead of 1 s to the timer.
@@ -115,7 +115,8 @@ pub struct Linux {
     /// The timer before the first sample: `initial`, or `fallback`.
     unsampled: Duration,
     backoff: Backoff,
-    /// The backoff while the flow is thin: `thin_linear` is on and few segments are outstanding.
+    /// The backoff that applies while `thin_linear` is on and fewer than four segments are
+    /// outstanding.
     thin_backoff: Backoff,
     /// `icsk_retransmits`: the number of timeouts since snd_una advanced.
     retransmits: u32,

@@ -62,8 +62,9 @@ impl Keys for Ns2Config {
 /// srtt is kept in eighths of a tick and rttvar in quarters, both at least 1, as in Jacobson's code
 /// of 1988. The RTO is srtt + 4 rttvar in whole ticks. Two rules are ns-2's own. First, an ACK of
 /// the timed segment ends a backoff, with or without a sample; a sample of an echoed timestamp does
-/// not end it. Second, a backoff above 8 adds srtt to rttvar and clears srtt, so the next sample
-/// counts as the first. ns-2 does not detect spurious timeouts; here they end a backoff.
+/// not end it. Second, a backoff above 8 adds srtt to four times rttvar and clears srtt, so the
+/// next sample counts as the first. ns-2 does not detect spurious timeouts; here they end a
+/// backoff.
 ///
 /// ```
 /// use netspurt::rto::{Ns2, Ns2Config, RtoEstimator, TimeoutKind};
@@ -75,7 +76,9 @@ impl Keys for Ns2Config {
 #[derive(Clone, Debug)]
 pub struct Ns2 {
     config: Ns2Config,
+    /// In eighths of a tick; 0 if the next sample counts as the first.
     srtt: u64,
+    /// In quarters of a tick.
     rttvar: u64,
     sampled: bool,
     /// `t_rtxcur_`: the RTO that was last computed from a sample.

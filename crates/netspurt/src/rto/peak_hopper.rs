@@ -13,7 +13,7 @@ use super::{RtoEstimator, TimeoutKind};
 /// The constants of [`PeakHopper`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeakHopperConfig {
-    /// F: the number of round trips over which a peak fades.
+    /// F: after a peak, the timer falls by about 1/F in each round trip.
     pub f: u32,
     /// B_max: the maximum boost.
     pub b_max: Ratio,
@@ -102,10 +102,10 @@ struct Peak {
     boost: u64,
 }
 
-/// A boost of one.
+/// A boost of 1, in units of 2^-20.
 const ONE: u64 = 1 << 20;
 
-/// Returns twice the relative rise from `from` to `to`, at most `most`, as a boost.
+/// Returns twice the relative rise from `from` to `to`, but at most `most`, in units of 2^-20.
 fn twice_the_rise(from: u64, to: u64, most: Ratio) -> u64 {
     let (rise, most_of) = (to.saturating_sub(from).saturating_mul(2), most.part(from));
     if rise >= most_of {

@@ -63,8 +63,9 @@ impl Keys for QuicConfig {
 ///
 /// rttvar is updated before the smoothed value, as in the RFC's appendix A.7 and in TCP; the RFC's
 /// §5.3 prints the two in the other order. Any acknowledgment that makes progress ends the backoff
-/// (§6.2.1). No packet number is used twice, so no sample is ambiguous; a sample that is marked as
-/// ambiguous is ignored. Timeouts of all kinds count, because QUIC has no other timer.
+/// (§6.2.1). QUIC uses no packet number twice, so it has no ambiguous samples. A sample that a
+/// caller marks as ambiguous is ignored. Timeouts of all kinds count, because QUIC has no other
+/// timer.
 ///
 /// ```
 /// use netspurt::rto::{Quic, QuicConfig, RtoEstimator};
@@ -195,7 +196,7 @@ mod tests {
     /// 87.5 + 15 = 102.5. A sample of 110 ms with a delay of 20 ms would fall below min_rtt, so it
     /// counts in full; rttvar is (127.5 + 7.5) / 4 = 33.75 and srtt 89.6875 + 13.75 = 103.4375.
     #[test]
-    fn the_peers_delay_is_subtracted_as_far_as_min_rtt_allows() {
+    fn the_peers_delay_is_subtracted_unless_the_result_is_below_min_rtt() {
         let us = Duration::from_micros;
         assert_eq!(fields(&after(&[(100, 20)])), (ms(100), ms(100), ms(50)));
         let two = after(&[(100, 0), (140, 20)]);

@@ -86,11 +86,12 @@ impl Rfc6298Config {
 /// The first sample R makes SRTT = R and RTTVAR = R/2 (§2.2). A later sample makes RTTVAR = (1 -
 /// beta) RTTVAR + beta |SRTT - R|, and then SRTT = (1 - alpha) SRTT + alpha R (§2.3). The timer is
 /// SRTT + max(G, K RTTVAR), from min to max (§2.4, §2.5). Timeouts double it (§5.5). The backoff
-/// ends with an unambiguous sample (§3 and the note to §5: Karn and Partridge 1987).
+/// ends with an unambiguous sample (§3 and the note to §5: Karn and Partridge 1987). If a SYN timed
+/// out, the timer for data begins without backoff at `syn_fallback` (§5.7).
 ///
-/// With `spread_gains`, the gains for samples of echoed timestamps or of each segment are divided
-/// by ceiling(FlightSize / (2 SMSS)) (RFC 7323 appendix G). FlightSize is the flight size just
-/// before the ACK.
+/// With `spread_gains`, the gains are divided by ceiling(FlightSize / (2 SMSS)) for a sample from
+/// an echoed timestamp, and for a sample from a scoreboard that times every segment (RFC 7323
+/// appendix G). FlightSize is the flight size just before the ACK.
 ///
 /// The response to a spurious timeout is that of RFC 4015. If the ACK that proves the timeout
 /// spurious brings a sample, that sample counts as usual and ends the backoff. Otherwise the timer
@@ -330,7 +331,7 @@ mod tests {
     /// §2.1: the timer is 1 s before any sample. §5.7: if a SYN timed out with a timer below 3 s,
     /// the timer is 3 s when data begins. RFC 2988 §2.1: the timer is 3 s from the start.
     #[test]
-    fn after_a_lost_syn_data_starts_at_three_seconds() {
+    fn the_timer_for_data_starts_at_three_seconds_after_a_syn_timed_out() {
         let mut timer = after(Rfc6298Config::default(), &[]);
         assert_eq!(timer.rto(), ms(1000));
         time_out(&mut timer, &[TimeoutKind::Syn; 3]);
@@ -359,11 +360,11 @@ mod tests {
         (state.rto, state.backoff)
     }
 
-    /// RFC 7323 appendix G: with E = ceiling(FlightSize / (2 SMSS)) samples expected, alpha / E and
-    /// beta / E. By hand: 9 segments are outstanding, so E = 5. Samples of 100 and 180 ms give srtt
-    /// 100 + 80 / 40 = 102 and rttvar 50 + (80 - 50) / 20 = 51.5.
+    /// RFC 7323 appendix G: if E = ceiling(FlightSize / (2 SMSS)) samples are expected, the gains
+    /// are alpha / E and beta / E. By hand: 9 segments are outstanding, so E = 5. Samples of 100
+    /// and 180 ms give srtt 100 + 80 / 40 = 102 and rttvar 50 + (80 - 50) / 20 = 51.5.
     #[test]
-    fn many_samples_in_a_window_have_small_gains() {
+    fn the_gains_are_divided_if_a_round_trip_gives_many_samples() {
         let stamped = |source| RttSample {
             source,
             smss_bytes: 1000,

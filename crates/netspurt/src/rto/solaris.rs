@@ -11,8 +11,9 @@ use super::{RtoEstimator, TimeoutKind};
 /// The constants of [`Solaris`]. The defaults are the tunables of illumos.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SolarisConfig {
-    /// The timer from which the first estimate is made: `tcp_rexmit_interval_initial`. The first
-    /// timer is an eighth longer, because a quarter of the mean is added.
+    /// The timer from which the first estimate is made: `tcp_rexmit_interval_initial`. Half of it
+    /// is the first mean, and half is the first value of four deviations. The first timer is an
+    /// eighth longer than `initial`, because a quarter of the mean is added.
     pub initial: Duration,
     /// The minimum RTO: `tcp_rexmit_interval_min`.
     pub min: Duration,
@@ -68,8 +69,8 @@ impl Keys for SolarisConfig {
 /// mean is added to the mean and the deviations, to allow for the ACKs of bursts. Third, a new
 /// connection has an estimate that the first sample does not replace. A timeout doubles the sum of
 /// the mean, the deviations and this quarter, or the minimum if the sum is below the minimum. After
-/// ten seconds without an answer, the mean is added to the deviation, and the next sample counts as
-/// the first.
+/// ten seconds without an answer, the mean and its quarter are added to the four deviations, and
+/// the next sample counts as the first.
 ///
 /// The backoff ends with an unambiguous sample, or when a timeout proves spurious.
 ///
@@ -85,7 +86,8 @@ pub struct Solaris {
     /// `tcp_rtt_sa`: the mean in eighths of a millisecond; 0 if the next sample counts as the
     /// first.
     sa: u64,
-    /// `tcp_rtt_sd`: the deviation in quarters of a millisecond.
+    /// `tcp_rtt_sd`: the deviation in quarters of a millisecond, or four deviations in
+    /// milliseconds.
     sd: u64,
     sampled: bool,
     backoff: u32,
@@ -231,8 +233,8 @@ mod tests {
     }
 
     /// By hand: the timer of 1337 ms doubles to 2674, 5348 and 10696. The connection has then
-    /// waited for 18.7 s, so the mean is added to the deviation, 775 + 450 + 112, and the timer
-    /// doubles to 21392. The next sample counts as the first.
+    /// waited for 18.7 s, so the mean and its quarter are added to the four deviations, 775 + 450 +
+    /// 112, and the timer doubles to 21392. The next sample counts as the first.
     #[test]
     fn after_ten_seconds_without_an_answer_the_mean_is_no_longer_used() {
         let mut timer = after(&[100]);

@@ -56,7 +56,7 @@ impl EstimatorConfig {
     /// ```
     ///
     /// # Errors
-    /// An unknown name, an unknown key, a key given twice, a malformed value, or constants that
+    /// When the name or a key is unknown, a key is given twice, a value is malformed, or constants
     /// contradict each other.
     pub fn parse(text: &str) -> Result<Self, EstimatorError> {
         Self::parse_on(text, Clock::EXACT)
@@ -170,7 +170,8 @@ impl EstimatorConfig {
     /// succeeds.
     ///
     /// # Errors
-    /// The key with the wrong value.
+    /// When constants contradict each other, or the first timer or the maximum is zero. The error
+    /// names the key with the wrong value.
     pub fn check(&self) -> Result<(), EstimatorError> {
         let mut config = *self;
         let keys = config.keys_mut();
@@ -201,7 +202,8 @@ impl EstimatorConfig {
     /// Returns the same timer with every bound that `bounds` gives.
     ///
     /// # Errors
-    /// The name of a bound that the algorithm does not have: `initial`, `min` or `max`.
+    /// When `bounds` gives a bound that the algorithm does not have. The error is the name of this
+    /// bound: `initial`, `min` or `max`.
     pub fn within(&self, bounds: Bounds) -> Result<Self, &'static str> {
         let mut config = *self;
         let keys = config.keys_mut().bounds();
@@ -219,8 +221,8 @@ impl EstimatorConfig {
         Ok(config)
     }
 
-    /// The shortest text that reads as this timer on a host whose timers fire by `timer_clock`. The
-    /// bounds of the timer are left out.
+    /// The shortest text of this timer without its bounds. On a host whose timers fire by
+    /// `timer_clock`, the text and the bounds together give this timer again.
     ///
     /// ```
     /// use netspurt::clock::Clock;

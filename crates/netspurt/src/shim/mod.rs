@@ -24,7 +24,7 @@ use crate::units::{Duration, Time};
 /// A copy of a segment that the host sent. The shim keeps it until the segment is acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
-    /// The newest copy that the host sent.
+    /// The segment as the host last sent it.
     copy: Segment,
     /// The number of times that the shim retransmitted the segment.
     copies: u8,
@@ -39,7 +39,7 @@ pub struct Retransmission {
     pub armed: Time,
     /// The id of the retransmission, as in the tables of a run.
     pub id: TransmissionId,
-    /// The first octet of the segment, counted from the SYN.
+    /// The first octet of the segment; the SYN is octet 0.
     pub left: u64,
     /// The cause: `shim` for an estimator's timer, `sfr` for Super Fast Retransmit.
     pub cause: Cause,
@@ -179,8 +179,9 @@ impl Shim {
         }
     }
 
-    /// Processes the sample of a round trip. If a SYN was sent twice, Super Fast Retransmit does
-    /// not use the round trip of the handshake, and an estimator gets it as an ambiguous sample.
+    /// Processes the sample of a round trip. Super Fast Retransmit uses only the round trip of the
+    /// handshake, and only if no SYN was retransmitted. An estimator also gets an ambiguous sample
+    /// of the handshake. An ambiguous sample of data counts only as progress.
     fn measure(&mut self, sample: &RttSample) {
         match &mut self.algorithm {
             EdgeTimer::Sfr { handshake, .. } => {

@@ -14,6 +14,7 @@ pub(super) struct FlowEnd<E> {
     /// The host; `None` once the flow is over.
     host: Option<E>,
     pub(super) flow: FlowId,
+    /// The node of this end.
     pub(super) home: u32,
     /// The node of the other end.
     pub(super) peer_home: u32,
@@ -71,7 +72,7 @@ impl<E> FlowEnd<E> {
     }
 }
 
-/// Both ends of each flow that is not over. The index is the place of an end.
+/// Both ends of each flow that is not over. An end is found by its place, with the index operator.
 #[derive(Debug)]
 pub(super) struct Ends<E> {
     slots: FlowSlots,
@@ -127,9 +128,9 @@ impl<E> Ends<E> {
         Some(self.ends[self.place(end)].host())
     }
 
-    /// Removes and returns the hosts of a flow if both are `idle`. The slot becomes free once the
-    /// event queue has no entry of it, because an old entry would otherwise wake the slot's next
-    /// flow.
+    /// Removes and returns the hosts of a flow if both are `idle`. The flow's slot becomes free
+    /// once the event queue has no entry of the flow's ends. An old entry could otherwise wake the
+    /// next flow in this slot.
     #[inline(never)]
     pub(super) fn retire_if_idle(
         &mut self,

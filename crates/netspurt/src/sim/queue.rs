@@ -15,14 +15,15 @@ use crate::units::Time;
 use super::nodes::{BLOCK, NONE, Node, Nodes};
 use super::wheels::Wheels;
 
-/// log2 of the slots in a block. A block has 64 words of 64 bits, one bit for each slot.
+/// log2 of the number of slots in a block. A block has 64 words of 64 bits, one bit for each slot.
 const BITS: u32 = 12;
 /// log2 of a slot's width in nanoseconds.
 const WIDTH: u32 = BLOCK - BITS;
 const SLOTS: usize = 1 << BITS;
 const WORDS: usize = SLOTS / 64;
 
-/// A queue of appointments, each with a number.
+/// A queue of appointments, each with a number. The number tells the caller whose appointment it
+/// is.
 ///
 /// ```
 /// use netspurt::sim::EventQueue;
@@ -235,7 +236,8 @@ impl EventQueue {
     }
 
     /// Moves on to the first block with an entry in the wheels, when no slot has an entry. Returns
-    /// the first slot with an entry, or `None` if that block begins after `until`.
+    /// the first slot with an entry. Returns `None` if the wheels have no entry, or if that block
+    /// begins after `until`.
     #[cold]
     #[inline(never)]
     fn jump(&mut self, until: Time) -> Option<(usize, usize)> {

@@ -80,6 +80,7 @@ pub enum RouteError {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Routes {
+    /// How each node forwards frames, in the order of the nodes.
     from: Vec<Onwards>,
     /// The tables of all nodes, one after the other. Each table is indexed by destination.
     tables: Vec<u32>,

@@ -28,7 +28,8 @@ pub struct WorldConfig<E, P = ()> {
     pub observed: Vec<u32>,
     /// The events that stages report.
     pub wanted: Wanted,
-    /// The code that starts flows, watches their ends and takes them back.
+    /// The code that starts flows while the world runs, watches their frames, and takes back the
+    /// hosts of flows that are over.
     pub population: P,
 }
 
@@ -190,8 +191,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     }
 
     /// Retires the flow of the end at `place` if it came from the population and is over: no frame
-    /// of the flow is in flight, and neither end has a next wake-up. If no frame is in flight and
-    /// both ends wait for a long time, packs their state.
+    /// of the flow is in flight, and neither end has a next wake-up. If such a flow is not over,
+    /// but no frame is in flight and both ends wait for a long time, packs the state of the ends.
     #[inline(always)]
     fn retire_if_over(&mut self, place: usize) {
         let FlowEnd { flow, is_removed_when_over, .. } = self.ends[place];
@@ -241,8 +242,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         self.now
     }
 
-    /// The number of wake-ups served since the start of time. It does not depend on interruptions
-    /// or on the reported events.
+    /// The number of wake-ups served since the start of time. It does not depend on which events
+    /// are reported, or on the number of calls that advanced the world.
     pub fn served(&self) -> u64 {
         self.served
     }
@@ -361,8 +362,9 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Delivers or forwards the frames that arrived at the end of a plain link. `by` says when the
-    /// wake-up was due and when it was scheduled.
+    /// Delivers or forwards the frames that arrived at the end of a plain link, which has a
+    /// drop-tail queue, no effects and no handovers. `by` says when the wake-up was due and when it
+    /// was scheduled.
     ///
     /// Most links are plain. Their arrivals do not pass through a function that other links use,
     /// because each arrival would then be written to memory and read again.
@@ -379,8 +381,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Does the same as [`serve_link`](Self::serve_link) for a link with a managed queue or with
-    /// effects.
+    /// Does the same as [`serve_link`](Self::serve_link) for a link that is not plain.
     #[inline(never)]
     fn serve_managed_link(&mut self, by: (Time, Time), index: usize) {
         loop {
@@ -491,8 +492,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Ensures that the next arrival of a link with a managed queue or with effects has an entry in
-    /// the queue.
+    /// Ensures that the next arrival of a link that is not plain has an entry in the event queue.
     #[inline(never)]
     fn enter_managed_link(&mut self, index: usize, by: (Time, Time)) {
         let routed = &mut self.routed_links[index];
@@ -518,8 +518,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
 }
 
 impl RoutedLink {
-    /// Ensures that the link's `next` arrival has an entry in the queue; `by` is the event that
-    /// caused it.
+    /// Ensures that the link's `next` arrival has an entry in the event queue; `by` is the event
+    /// that caused it.
     #[inline(always)]
     fn enter(
         &mut self,

@@ -96,7 +96,7 @@ pub enum SurrogateError {
     /// The mean is not above zero, or not below the give-up time.
     #[error("mean = {0}: it must be above zero and below 30 s, after which a probe is lost")]
     Mean(Duration),
-    /// The lengths are not in order, or the line is not defined for them.
+    /// The lengths do not ascend or are too great, or [`Row::line`] gives no delay for them.
     #[error("{0}")]
     Lengths(String),
 }

@@ -119,8 +119,9 @@ pub struct NsConfig {
     pub limited_transmit: bool,
     /// Losses of one window cause at most one fast retransmit (`bugFix_`; RFC 2582 §5).
     pub bugfix: bool,
-    /// The loss of packet 1 may always be repaired by a fast retransmit. A timeout before the first
-    /// ACK makes the initial window one segment (`bugfix_ss_`).
+    /// The loss of packet 1 may always be repaired by a fast retransmit. Without
+    /// `initial_window_by_size`, a timeout before the first ACK makes the initial window one
+    /// segment (`bugfix_ss_`).
     pub bugfix_ss: bool,
     /// When a loss halves the window, cwnd is not rounded to whole segments (`precisionReduce_`).
     pub precise_cut: bool,
@@ -151,18 +152,18 @@ pub struct NsNewReno {
     /// Only the first partial ACK of a recovery restarts the timer (`newreno_changes1_`; RFC 2582's
     /// impatient variant).
     pub impatient: bool,
-    /// A partial ACK reduces the window by the octets that it covers (`partial_window_deflation_`),
-    /// and not by the whole inflation.
+    /// A partial ACK reduces the window by the segments that it covers, less one segment
+    /// (`partial_window_deflation_`). Without this switch, it removes the whole inflation.
     pub deflates: bool,
-    /// At the end of a recovery cwnd becomes ssthresh, or the data outstanding if that is less
-    /// (`exit_recovery_fix_`).
+    /// At the end of a recovery cwnd becomes ssthresh, or the data outstanding plus one segment if
+    /// that is less (`exit_recovery_fix_`).
     pub exit_fix: bool,
     /// With `bugfix`: a fast retransmit is allowed once everything sent before the last loss is
     /// acknowledged. Without this switch, at least one more octet must be acknowledged
     /// (`lessCareful_`; RFC 2582 §5).
     pub less_careful: bool,
-    /// With `bugfix`: a fast retransmit is also allowed if the last new ACK moved by at most three
-    /// segments (`bugFix_ack_`; RFC 3782 §6.1).
+    /// With `bugfix`: a fast retransmit is also allowed if cwnd is above one segment and the last
+    /// new ACK acknowledged at most three segments (`bugFix_ack_`; RFC 3782 §6.1).
     pub bugfix_ack: bool,
     /// With `bugfix`: a fast retransmit is also allowed if the last new ACK acknowledged a segment
     /// and echoed the timestamp of this segment's last transmission (`bugFix_ts_`; RFC 3782 §6.2).

@@ -69,7 +69,7 @@ pub struct ConnectionTotals {
     pub acked_bytes: u64,
     /// The counts of the sending half.
     pub sent: SendCount,
-    /// How the sending half spent its time, up to its last step; `None` for ns-2's kind.
+    /// How the sending half spent its time, up to its last event; `None` for ns-2's kind.
     pub times: Option<SendTimes>,
     /// The counts of the receiving half.
     pub received: ReceiveCount,
@@ -92,8 +92,8 @@ impl ConnectionKind {
         }
     }
 
-    /// The logical time of the event that is due at `due`. The end of a hold is due slightly after
-    /// its logical time.
+    /// The logical time of the event that is due at `due`. The end of a hold (the wait of a delayed
+    /// ACK) is due slightly after its logical time.
     #[inline]
     fn time_of(&self, due: Time) -> Time {
         match self {
@@ -143,7 +143,8 @@ impl Connection {
         });
     }
 
-    /// Accepts a part of a write. [`write`](Self::write) accepts a whole write.
+    /// Accepts a part of a write, as a host does that copies a write into several buffers.
+    /// [`write`](Self::write) accepts a whole write.
     pub fn write_part(&mut self, now: Time, part: &WrittenPart, events: &mut Events<Segment>) {
         self.step_rfc(now, events, |tcb, cx| tcb.write(part, cx));
     }
@@ -162,7 +163,8 @@ impl Connection {
         self.step_rfc(now, events, |tcb, cx| tcb.read(octets, cx));
     }
 
-    /// Sets whether an application has accepted the connection. The default is yes.
+    /// Sets whether an application has accepted the connection. The default is yes. While the
+    /// answer is no, data beyond a hole does not enlarge the receive buffer.
     pub fn set_accepted(&mut self, accepted: bool) {
         if let ConnectionKind::Rfc(end) = &mut self.kind {
             control::set_accepted(end.awake(), accepted);
@@ -560,7 +562,7 @@ impl Stage<Segment> for Connection {
         }
         let segment = self.outbox.pop_front()?;
         if self.outbox.is_empty() {
-            // After `clear` the queue starts again at its first element, which is in the cache.
+            // After `clear` the queue uses the start of its memory again, which is in the cache.
             self.outbox.clear();
         }
         // The segment is copied field by field, because it has just been written field by field.

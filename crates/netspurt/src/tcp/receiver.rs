@@ -25,7 +25,7 @@ pub struct ReceiveCount {
     pub segments: u64,
     /// Segments with payload that brought no new octet.
     pub duplicates: u64,
-    /// Segments that arrived beyond a gap, in receivers that count octets.
+    /// Segments that arrived beyond a gap. ns-2's sink does not count them.
     pub out_of_order: u64,
     /// Octets delivered in order.
     pub delivered_bytes: u64,
@@ -38,6 +38,7 @@ packed!(ReceiveCount { segments, duplicates, out_of_order, delivered_bytes });
 pub(super) struct NsReceiver {
     /// The octet at which packet 0 starts: 0 if packet 0 is a SYN, else 1.
     first: u64,
+    /// The next octet expected.
     next: u64,
     /// The value of `next` in the last acknowledgment.
     last_ack: u64,

@@ -197,7 +197,8 @@ impl NsSender {
         inflated.min(f64::from(self.config.receive_window_segs))
     }
 
-    /// The window in whole segments (`window()`): the whole part of cwnd, and the inflation.
+    /// The window in whole segments (`window()`): the sum of the whole part of cwnd and the
+    /// inflation, or the window that F-RTO sets; limited to the receiver's window.
     fn whole_window_segs(&self) -> u64 {
         let cwnd = match self.frto_window_segs() {
             Some(forced) => return forced.min(u64::from(self.config.receive_window_segs)),
@@ -286,8 +287,8 @@ impl NsSender {
         }
     }
 
-    /// Whether a third duplicate may start a repair. It may not if the lost data belongs to a
-    /// window that already had a repair.
+    /// Whether a third duplicate may start a repair. With `bugfix`, it may not if the lost data was
+    /// sent before the last loss was found. With `bugfix_ss`, a loss of packet 1 is an exception.
     fn may_repair(&self) -> bool {
         let after_first = self.config.bugfix_ss && self.tx.una == self.tx.second();
         !self.config.bugfix || self.tx.una > self.recover || after_first

@@ -19,7 +19,7 @@ use super::tail_probe::TailProbe;
 pub(super) struct Before {
     /// The octets in the network before the ACK arrived.
     pub(super) pipe: u64,
-    /// The octets that count as lost.
+    /// The octets that counted as lost before the sender reacted to the ACK.
     pub(super) lost: u64,
 }
 
@@ -57,8 +57,8 @@ impl RfcSender {
     }
 
     /// True for an ACK of new octets that arrives while no repair is in progress and no
-    /// retransmission can be due. The caller checks that the ACK has no SACK blocks. These ACKs are
-    /// by far the most common, and most of this file has no effect for them.
+    /// retransmission can be due. The caller checks that the ACK has no SACK blocks and no mark.
+    /// These ACKs are by far the most common, and most of this file has no effect for them.
     #[inline]
     pub(super) fn is_calm(&self, ack: u64) -> bool {
         ack > self.window.una
@@ -278,8 +278,9 @@ impl RfcSender {
         self.restart_super_fast(now);
     }
 
-    /// Restarts the timer if the ACK reports by SACK a segment that left before the head's last
-    /// transmission. The last copy of the head may still be on its way.
+    /// Restarts the timer if the ACK newly reports by SACK a segment that left before the last
+    /// transmission of the head (the first outstanding segment). The last copy of the head may
+    /// still be on its way.
     fn on_old_reports(&mut self, news: &News, now: Time) {
         let head = self.recovery.loss.scoreboard.front().map(|head| head.at);
         if news.sacked_oldest.is_some_and(|sent| head.is_some_and(|head| sent < head)) {

@@ -40,8 +40,9 @@ impl Tcb {
         }
     }
 
-    /// Sends all segments that may be sent now. If an acknowledgment is still due after this, sends
-    /// a pure ACK.
+    /// Sends all segments that may be sent now, except after a segment that must only be
+    /// acknowledged ([`AckNeed::Alone`]). If an immediate acknowledgment is still due after this,
+    /// sends a pure ACK.
     #[inline]
     pub(super) fn answer(&mut self, cx: &mut Context<'_>) {
         if self.rx.need != AckNeed::Alone {
@@ -127,7 +128,8 @@ impl Tcb {
             return;
         }
         if flags.has(Flags::RST) {
-            // RFC 5961 §3.2: only a reset with the exact number is valid.
+            // RFC 5961 §3.2: only a reset with the number of the next expected octet is valid.
+            // With `reset_behind_gap`, a reset at the end of the highest SACK block is valid too.
             let reported = rules.reset_behind_gap && self.header.agreed.sack;
             if left == self.rx.nxt || reported && self.rx.reports_up_to(left) {
                 self.on_reset();
@@ -196,7 +198,7 @@ impl Tcb {
 
     /// Handles the peer's SYN in SYN-RECEIVED. If the segment acknowledges our SYN, both ends
     /// opened simultaneously, and the connection is established (RFC 9293 §3.5). Otherwise our
-    /// SYN-ACK did not arrive.
+    /// SYN-ACK did not arrive, and is retransmitted.
     fn on_syn_again(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if !segment.flags.has(Flags::ACK) || self.tx.window.octet(segment.ack) != 1 {
             if self.rx.may_challenge(cx.now, &self.config) {
@@ -210,8 +212,9 @@ impl Tcb {
         self.rx.need = AckNeed::Now;
     }
 
-    /// Handles a valid reset (RFC 9293 §3.10.7.4). A passive opener returns to LISTEN; a closing
-    /// end goes to CLOSED.
+    /// Handles a valid reset (RFC 9293 §3.10.7.4). A passive opener in SYN-RECEIVED returns to
+    /// LISTEN. An end in CLOSING, LAST-ACK or TIME-WAIT goes to CLOSED. In all other states the
+    /// connection fails.
     fn on_reset(&mut self) {
         match self.life.state() {
             TcpState::SynReceived if self.life.is_passive() => self.listen_again(),
@@ -313,7 +316,7 @@ impl Tcb {
         self.tx.open(&ack, window, cx);
     }
 
-    /// Checks whether our FIN was acknowledged.
+    /// Moves the state of the connection on if our FIN was acknowledged.
     fn look_for_fin_ack(&mut self, now: Time) {
         if self.tx.window.is_fin_acked() {
             self.move_to(self.life.state().after_fin_acked(), now);
@@ -331,7 +334,8 @@ impl Tcb {
         }
     }
 
-    /// Answers a segment that belongs to no connection (RFC 9293 §3.10.7.1).
+    /// Answers with a reset a segment that belongs to no connection, or whose acknowledgment is
+    /// not acceptable before the connection is open (RFC 9293 §3.10.7.1).
     fn refuse(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if segment.flags.has(Flags::RST) {
             return;

@@ -8,9 +8,9 @@ use super::stamps::since_stamp;
 
 /// How much an application reads in a round trip, as Linux measures it (`tcp_rcv_space_adjust`).
 ///
-/// The receiver estimates the round trip in two ways: from the echoes of its timestamps, and from
-/// the time in which the peer fills the receive window. The second estimate is too long if the peer
-/// does not fill the window. The smaller estimate is used.
+/// The receiver measures the round trip in two ways: from the echoes of its timestamps, and from
+/// the time in which the peer fills the receive window. The second measurement is too long if the
+/// peer does not fill the window. It therefore never raises the estimate.
 #[derive(Debug, Default)]
 pub(super) struct BufferTuning {
     /// Eight times the round trip in nanoseconds; zero if it is unknown.
@@ -18,7 +18,7 @@ pub(super) struct BufferTuning {
     /// The end of the receive window that is being measured, and the start of the measurement.
     window_end: u64,
     window_since: Option<Time>,
-    /// The echoed timestamp that was measured last.
+    /// The timestamp that was echoed last.
     echo: u32,
     /// The maximum number of octets read in a round trip.
     space: u64,
@@ -94,7 +94,8 @@ impl BufferTuning {
 
     /// Counts what the application reads: it has read up to `read_to`, and `unread` octets wait.
     /// Once per round trip, computes the number of octets that the application read in that round
-    /// trip, minus `unread`. Returns this number if it is greater than in any earlier round trip.
+    /// trip. Like Linux, subtracts `unread` from this number. Returns the result if it is greater
+    /// than the maximum so far.
     #[inline]
     pub(super) fn on_read(&mut self, read_to: u64, unread: u64, now: Time) -> Option<u64> {
         if self.rtt == 0 || now.saturating_since(self.since).as_nanos() < self.rtt / 8 {

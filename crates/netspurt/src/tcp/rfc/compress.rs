@@ -30,8 +30,9 @@ const BLOCKS_EXPECTED: usize = 2;
 /// during the wait.
 #[derive(Debug)]
 pub(super) struct SackCompression {
+    /// Whether the profile joins SACK reports.
     is_wanted: bool,
-    /// True if the profile joins SACK reports (`is_wanted`) and both ends agreed on SACK.
+    /// True if `is_wanted` is true and both ends agreed on SACK.
     is_on: bool,
     /// The first octet of the gap, and the number of ACKs for that gap that were sent immediately.
     gap: u64,

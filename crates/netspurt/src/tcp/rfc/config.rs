@@ -44,8 +44,9 @@ pub enum DelayedAck {
     /// §4.2, RFC 9293 §3.8.6.3).
     Fixed(Duration),
     /// Linux's rule: the first acknowledgments are sent immediately. Later acknowledgments wait for
-    /// a time that follows the gaps between arrivals, from `min` up to `max`. No acknowledgment
-    /// waits if the peer set PSH and the application has read all data.
+    /// a time that follows the gaps between arrivals, from `min` up to `max`. An acknowledgment
+    /// does not wait if the peer set PSH and the application has read all data. If the application
+    /// answers quickly, one PSH is not enough for this.
     Adaptive {
         /// The shortest wait, which is also the first.
         min: Duration,
@@ -71,7 +72,7 @@ pub enum Sampling {
     Timestamps,
 }
 
-/// The instant from which the retransmission timer counts when an ACK moves it.
+/// The instant from which the retransmission timer counts when an ACK restarts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
     /// From the ACK (RFC 6298 §5.3).
@@ -132,7 +133,7 @@ pub struct RfcConfig {
     pub prr: bool,
     /// The rules by which the congestion window is counted, cut and opened.
     pub cwnd_rules: CwndRules,
-    /// The rules that move the retransmission timer, beyond those of RFC 6298.
+    /// The rules by which the retransmission timer is set, in addition to those of RFC 6298.
     pub timer_rules: TimerRules,
     /// The rules by which the receiving side reports and acknowledges.
     pub receive_rules: ReceiveRules,
@@ -142,13 +143,13 @@ pub struct RfcConfig {
     pub send_rules: SendRules,
     /// The rules about proofs that a cut was spurious, and about what the sender learns from them.
     pub spurious_rules: SpuriousRules,
-    /// The rules about the segments that RACK checks, and their order.
+    /// The rules by which RACK learns from ACKs and chooses the segments that it checks.
     pub rack_rules: RackRules,
     /// RACK ignores the round trip of a retransmission whose ACK echoes an older timestamp (RFC
     /// 8985 §6.2 step 2; Linux's `tcp_skb_spurious_retrans`).
     pub rack_checks_echo: bool,
-    /// If RACK's timer begins a repair, this counts as the delivery of one segment. Later firings
-    /// of the timer do not change the window, and the timer sends no new data
+    /// If RACK's timer begins a repair, proportional rate reduction counts this as the delivery of
+    /// one segment. Later firings of the timer do not change cwnd, and the timer sends no new data
     /// (`tcp_rack_reo_timeout`). Without the switch, each firing counts as an ACK that delivered
     /// nothing, because RFC 9937 speaks only of ACKs.
     pub rack_timer_delivers: bool,
@@ -219,13 +220,14 @@ pub struct RfcConfig {
     pub receive_buffer_bytes: u64,
     /// The largest part of the receive buffer that a SYN offers.
     pub first_window_bytes: u64,
-    /// If memory is counted: the octets of memory of the receive buffer that an application set
-    /// (`SO_RCVBUF`; Linux doubles the number).
+    /// If memory is counted: the octets of memory of a receive buffer that an application set. This
+    /// is twice the number that the application gave, because Linux doubles `SO_RCVBUF`.
     pub receive_memory_bytes: Option<u64>,
     /// The number of retransmissions of one segment before the connection is given up (RFC 9293
     /// §3.8.3, R2).
     pub retries: u32,
-    /// The number of retransmissions of a SYN before the connection is given up.
+    /// The number of retransmissions of a SYN before the connection is given up. The timer of Linux
+    /// computes its limits from this number (`LinuxConfig::syn_limit`).
     pub syn_retries: u32,
     /// The number of retransmissions of a SYN that do not reduce the initial window: none in RFC
     /// 5681 §3.1, one in Linux.
@@ -251,8 +253,8 @@ pub struct RfcConfig {
 /// The values that are restored when a retransmission proves to have been spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undo {
-    /// ssthresh is restored. cwnd becomes the outstanding data plus one burst. The retransmission
-    /// timer adapts (RFC 4015 §3).
+    /// ssthresh becomes `pipe_prev` of RFC 4015. cwnd is raised to the data in the network plus one
+    /// burst. The retransmission timer adapts (RFC 4015 §3).
     Rfc4015,
     /// cwnd and ssthresh are restored, as in Linux. The timer does not adapt.
     Prior,
@@ -328,8 +330,9 @@ impl RfcConfig {
         }
     }
 
-    /// Returns the profile from which scripts start: `rfc_2026` with Reno and NewReno and an ACK
-    /// for every segment. It lacks mechanisms that could hide the mechanism that a script tests.
+    /// Returns the profile from which scripts start: `rfc_2026` with Reno as congestion control,
+    /// NewReno as recovery, and an ACK for every segment. It lacks mechanisms that could hide the
+    /// mechanism that a script tests.
     pub fn plain() -> Self {
         Self {
             recovery: Recovery::NewReno,

@@ -108,7 +108,7 @@ impl CwndControl {
         if rules.cut_from_cwnd { self.window.cwnd } else { flight }
     }
 
-    /// Reduces cwnd to ssthresh immediately, unless the algorithm owns cwnd.
+    /// Sets cwnd to ssthresh immediately, unless the algorithm also sets cwnd in recovery.
     pub(super) fn fall_to_threshold(&mut self) {
         if !self.is_owned() {
             self.window.cwnd = self.window.ssthresh;
@@ -129,9 +129,9 @@ impl CwndControl {
         };
     }
 
-    /// Undoes a cut that proved spurious (RFC 4015 §3). `before` is the window before the cut, and
-    /// `pipe_prev` octets were outstanding at the cut. `resumed` is the number of octets that are
-    /// in the network now, plus one burst.
+    /// Undoes a cut that proved spurious (RFC 4015 §3). `before` is the window before the cut.
+    /// `pipe_prev` is the number of octets that were outstanding at the cut, but at least the old
+    /// ssthresh. `resumed` is the number of octets that are in the network now, plus one burst.
     pub(super) fn undo_cut(&mut self, before: &Window, pipe_prev: u64, resumed: u64, how: Undo) {
         match how {
             Undo::Rfc4015 => {
@@ -173,9 +173,10 @@ impl CwndControl {
         }
     }
 
-    /// Reduces cwnd after an idle time. RFC 5681 §4.1: after an idle time of an RTO, cwnd is at
-    /// most the `initial` window. RFC 2861 §3.1: cwnd is halved for each RTO that passed, but not
-    /// below the `initial` window. ssthresh then keeps three quarters of the old cwnd.
+    /// Reduces cwnd after an idle time of more than an RTO. Without `idle_decay`, cwnd is then at
+    /// most the `initial` window (RFC 5681 §4.1). With `idle_decay`, cwnd is halved for each RTO
+    /// that passed, but not below the `initial` window (RFC 2861 §3.1). ssthresh is then at least
+    /// three quarters of the old cwnd.
     pub(super) fn restart_after_idle(&mut self, idle: &Idleness, rules: &CwndRules) {
         let &Idleness { now, idle, rto, initial, smss } = idle;
         if rules.idle_decay {
@@ -196,10 +197,10 @@ impl CwndControl {
     }
 }
 
-/// A time in which no octet was outstanding.
+/// The state of the sender when it sends again after an idle time.
 pub(super) struct Idleness {
     pub(super) now: Time,
-    /// How long no segment was sent.
+    /// The idle time: how long no segment was sent.
     pub(super) idle: Duration,
     /// The retransmission timeout.
     pub(super) rto: Duration,

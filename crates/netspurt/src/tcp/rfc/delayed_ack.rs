@@ -50,8 +50,8 @@ pub(super) struct ArrivalState {
 pub(super) struct Reader {
     /// True if the application reads data as soon as it arrives.
     pub(super) reads: bool,
-    /// Whether the window is as wide as it was advertised, because the application reads, or
-    /// because the unread octets leave room.
+    /// Whether the receive window is still at least as wide as it was last advertised, because the
+    /// application reads, or because the unread octets leave room.
     pub(super) keeps_window: bool,
 }
 
@@ -166,8 +166,8 @@ impl AckDelay {
         }
     }
 
-    /// Lets an acknowledgment be sent immediately when the window's threshold grew, to advertise
-    /// the larger window (`icsk_ack.quick |= 1`).
+    /// Lets an acknowledgment be sent immediately when the limit of the receive window
+    /// (`rcv_ssthresh`) has grown, to advertise the larger window (`icsk_ack.quick |= 1`).
     pub(super) fn on_growth(&mut self) {
         if self.quick_max > 0 && matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
             self.quick |= 1;
@@ -199,7 +199,7 @@ impl AckDelay {
         let last = core::mem::take(&mut self.candidate);
         let pushes = segment.flags.has(Flags::PSH);
         if len >= self.full {
-            // A longer segment was merged on its way (`tcp_measure_rcv_mss`).
+            // A segment longer than `advertised` was merged on its way (`tcp_measure_rcv_mss`).
             self.full = len.min(self.advertised);
             if pushes {
                 self.pushed = self.pushed.max(Pushed::Once);
@@ -220,7 +220,8 @@ impl AckDelay {
     }
 
     /// Lets the next acknowledgments be sent immediately. Their number is the number of full
-    /// segments in half the window, but at most `acks_max`.
+    /// segments in half the receive window, or 2 if this is zero; but at most `acks_max`. A larger
+    /// number that was set before is kept.
     fn allow_quick_acks(&mut self, window: u64, acks_max: u32) {
         let half = match window / (2 * self.full.max(1)) {
             0 => 2,
@@ -332,8 +333,8 @@ impl AckDelay {
         self.full
     }
 
-    /// Returns the instant after a quarter of a new wait. A wait that ends before this instant is
-    /// not continued (`tcp_send_delayed_ack`).
+    /// Returns the instant at which a quarter of a new wait would have passed. If the running wait
+    /// ends by this instant, the acknowledgment is sent immediately (`tcp_send_delayed_ack`).
     pub(super) fn nearly_over(&self, at: &ArrivalState) -> Time {
         match self.algorithm {
             DelayedAck::Adaptive { .. } => {

@@ -87,7 +87,9 @@ impl LossDetector {
     }
 
     /// Counts duplicate ACKs. Without SACK each duplicate ACK counts as the arrival of a segment.
-    /// An ACK of new octets then shows which segments arrived (RFC 6582 §3.2).
+    /// In recovery, an ACK of new octets reduces `dup_bytes` by the acknowledged octets less one
+    /// segment (RFC 6582 §3.2). Otherwise it sets `dup_bytes` to zero, and also `dupacks` unless
+    /// SACK still reports segments.
     pub(super) fn count_duplicates(&mut self, news: &News, scene: &LossContext<'_>, phase: Phase) {
         let &LossContext { window, config, .. } = scene;
         let whole_segments = config.cwnd_rules.whole_segments;
@@ -125,8 +127,8 @@ impl LossDetector {
         self.rack.note_reordering(left, una, window.smss);
     }
 
-    /// Without SACK, marks the head as lost, because a partial ACK arrived (RFC 6582 §3.2 step 3).
-    /// Returns whether a segment was marked.
+    /// Without SACK, marks the head (the first outstanding segment) as lost, because a partial ACK
+    /// arrived (RFC 6582 §3.2 step 3). Returns whether a segment was marked.
     pub(super) fn on_partial_ack(&mut self) -> bool {
         let found = !self.uses_sack && !self.scoreboard.is_empty();
         if found {
@@ -168,8 +170,9 @@ impl LossDetector {
         None
     }
 
-    /// Marks the head as lost on the third duplicate (RFC 5681 §3.2). Except in Reno, this happens
-    /// once for each window, and not again below `recover` (RFC 6582 §3.2 step 1).
+    /// Marks the head as lost on the third duplicate (RFC 5681 §3.2). Except in Reno, this does not
+    /// happen while `una` is below `recover`, and so only once for each window of data (RFC 6582
+    /// §3.2 step 1).
     ///
     /// departs: RFC 5681 §3.2 - after a timeout Reno, too, takes no duplicates for a loss until all
     /// that was outstanding is acknowledged; the retransmissions themselves cause such duplicates.
@@ -217,7 +220,8 @@ impl LossDetector {
     }
 
     /// Marks everything below the forward ACK as lost when the forward ACK is far enough ahead of
-    /// `una` (Mathis and Mahdavi 1996, §3).
+    /// `una` (Mathis and Mahdavi 1996, §3), when there are enough duplicate ACKs, or when a repair
+    /// is in progress.
     fn detect_by_forward_ack(&mut self, repairing: bool, scene: &LossContext<'_>) {
         let Some(fack) = self.scoreboard.fack() else { return };
         let ahead = fack.saturating_sub(scene.window.una);
@@ -259,7 +263,8 @@ impl LossDetector {
 
     /// Marks all outstanding segments as lost after a timeout. With RACK, marks only the head and
     /// the segments that were sent long enough ago. The other segments may still be on their way
-    /// (RFC 8985 §6.3).
+    /// (RFC 8985 §6.3). With `reneging_hurries`, RACK too marks all segments if SACK had reported
+    /// the head.
     pub(super) fn on_timeout(&mut self, scene: &LossContext<'_>) {
         self.forget_duplicates();
         self.limited = 0;

@@ -19,7 +19,7 @@ use super::tail_probe::TailProbe;
 pub(super) enum Timeout {
     /// Nothing is outstanding.
     Idle,
-    /// The timer fired too many times in succession.
+    /// The timer fired too many times in succession, or the time limit of a SYN has passed.
     GiveUp,
     /// The SYN must be retransmitted.
     Opening,
@@ -202,8 +202,8 @@ impl RfcSender {
         Some(departure)
     }
 
-    /// Arms the timer of window probes if nothing is outstanding and the peer's window holds data
-    /// back (RFC 9293 §3.8.6.1).
+    /// Arms the timer of window probes if nothing is outstanding and unsent data is held back, by
+    /// the peer's window (RFC 9293 §3.8.6.1) or because its segment would be short.
     pub(super) fn arm_persist(&mut self, now: Time) {
         let held = self.recovery.loss.scoreboard.is_empty() && self.window.unsent() > 0;
         let peer = self.window.peer();

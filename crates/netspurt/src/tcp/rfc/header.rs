@@ -119,7 +119,8 @@ impl HeaderState {
     }
 
     /// Whether the segment's timestamp is older than the peer's newest timestamp, which shows an
-    /// old duplicate (RFC 7323 §5.2).
+    /// old duplicate (RFC 7323 §5.2). With `stamp_may_lag`, a timestamp that is older by one unit
+    /// is still accepted.
     pub(super) fn is_old_duplicate(
         &self,
         segment: &Segment,
@@ -144,8 +145,8 @@ impl HeaderState {
     }
 
     /// Keeps the timestamp to echo: the timestamp of the segment that spans the last acknowledgment
-    /// `last_ack` (RFC 7323 §4.3). The segment begins at `left`. The kept timestamp never
-    /// decreases.
+    /// `last_ack` (RFC 7323 §4.3). The segment begins at `left`. The kept timestamp
+    /// decreases only if it is too old to be compared (RFC 7323 §5.5).
     #[inline]
     pub(super) fn take_stamp(&mut self, segment: &Segment, left: u64, last_ack: u64, now: Time) {
         if let Some(stamps) = segment.timestamps()
@@ -190,9 +191,9 @@ impl HeaderState {
         Timestamps { val: stamp(now), ecr: self.peer_stamp.recent }
     }
 
-    /// Puts a segment into the outbox, with the number `seq` on the wire but without payload and
-    /// acknowledgment. The caller completes the segment in the outbox, so that it need not be
-    /// copied.
+    /// Puts a segment into the outbox, with the number `seq` on the wire. The segment has no
+    /// payload and no acknowledgment number yet. The caller completes the segment in the outbox, so
+    /// that it need not be copied.
     #[inline(always)]
     pub(super) fn begin<'a>(&mut self, seq: u32, cx: &'a mut Context<'_>) -> &'a mut Segment {
         self.sent += 1;

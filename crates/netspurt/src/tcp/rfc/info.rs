@@ -45,16 +45,17 @@ pub struct ConnectionInfo {
     pub unsent: u64,
     /// The data that was delivered to the peer, according to the acknowledgments.
     pub delivered: DeliveredInfo,
-    /// The peer's window.
+    /// The peer's window in octets.
     pub peer_window: u64,
-    /// The largest window that the peer ever offered.
+    /// The largest window that the peer ever offered, in octets.
     pub peer_window_max: u64,
     /// The pacing rate, computed even if the sender does not pace; `None` before the first round
     /// trip.
     pub pacing: Option<BitRate>,
     /// Octets acknowledged in order.
     pub acked: u64,
-    /// Sequence numbers acknowledged: of data octets, of a FIN, and of an active opener's SYN.
+    /// The number of sequence numbers acknowledged: those of data octets, of a FIN, and of an
+    /// active opener's SYN.
     pub numbers_acked: u64,
     /// The counts of the sending half.
     pub sent: SendCount,
@@ -114,8 +115,8 @@ pub struct ProbesInfo {
 pub struct OutstandingInfo {
     /// All outstanding segments.
     pub segs: u64,
-    /// The packets for segmentation offload in which these segments were sent. Without offload,
-    /// each segment is a packet.
+    /// The number of packets for segmentation offload in which these segments were sent. Without
+    /// offload, each segment is a packet.
     pub packets: u64,
     /// Octets of payload in these segments.
     pub data_bytes: u64,
@@ -131,7 +132,7 @@ pub struct OutstandingInfo {
 /// The receiving half of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceivingInfo {
-    /// The receive window that this end last advertised.
+    /// The receive window that this end last advertised, in octets.
     pub window: u64,
     /// Whether the peer's FIN and all octets before it arrived.
     pub has_fin: bool,
@@ -156,7 +157,7 @@ pub struct MemoryInfo {
     pub size: u64,
     /// The part in use.
     pub used: u64,
-    /// The threshold of the window: Linux's `rcv_ssthresh`.
+    /// The octets to which the receive window is limited at present: Linux's `rcv_ssthresh`.
     pub threshold: u64,
     /// The receiver's estimate of the round trip; zero if it has none.
     pub rtt: Duration,

@@ -26,7 +26,7 @@ packed_value!(TimedSegment { end, at });
 struct Covered {
     oldest: Option<Time>,
     newest: Option<Time>,
-    /// All of these times, if each of them is a sample.
+    /// All of these times with [`Sampling::EachSegment`]; otherwise empty.
     each: Vec<Time>,
 }
 
@@ -51,8 +51,8 @@ pub(super) struct RttMeter {
 packed!(RttMeter { min_rtt, srtt, handshake_rtt, timed, covered, round_end, round });
 
 impl RttMeter {
-    /// Begins the first round when the connection is open. Data begins after the handshake, and the
-    /// first round ends with the first octet of data.
+    /// Begins the first round when the connection is open. Octet 0 is the SYN, so the first round
+    /// ends at octet 1, which is the first octet of data.
     pub(super) fn open(&mut self) {
         self.round_end = 1;
     }
@@ -95,8 +95,9 @@ impl RttMeter {
         }
     }
 
-    /// Returns the round trip of the newest segment that the ACK covers, to the nanosecond. `None`
-    /// if it is ambiguous.
+    /// Returns the round trip of the newest segment that the ACK covers in order, to the
+    /// nanosecond. If that is ambiguous or missing, returns the round trip of the oldest segment
+    /// that the ACK newly reports by SACK; `None` if there is no such segment either.
     #[inline]
     pub(super) fn newest_rtt(
         &self,
@@ -208,7 +209,8 @@ impl RttMeter {
     }
 
     /// Takes a sample from the echo of a timestamp (RFC 7323 §4.1). The sample is unambiguous even
-    /// for segments that were sent twice.
+    /// for segments that were sent twice. Without an echo, the sample is the round trip of the
+    /// oldest covered segment that was sent once.
     fn measure_echo(
         &mut self,
         news: &News,
@@ -249,9 +251,8 @@ impl RttMeter {
         timer.sample(RttSample { handshake: true, ..trip }, cx);
     }
 
-    /// Processes exact round trips of segments that were sent once: the round trip of the `newest`
-    /// segment, and the round trip to be `smoothed`. Linux smooths the round trip of the oldest
-    /// segment.
+    /// Updates the minimum with the round trip of the `newest` segment, and the smoothed round trip
+    /// with `smoothed`. Linux smooths the round trip of the oldest segment.
     fn take_exact(&mut self, newest: Duration, smoothed: Duration) {
         self.min_rtt = Some(self.min_rtt.map_or(newest, |least| least.min(newest)));
         self.srtt = Some(self.srtt.map_or(smoothed, |srtt| srtt * 7 / 8 + smoothed / 8));
@@ -259,7 +260,8 @@ impl RttMeter {
 }
 
 /// Whether the acknowledged octets give no round trip, because the ACK may answer a retransmission
-/// among them. RFC 6298 §3 speaks only of the timed segment.
+/// among them. Only Linux has this rule: RFC 6298 §3 forbids only samples of the retransmitted
+/// segment itself.
 #[inline]
 fn is_doubtful(news: &News, config: &RfcConfig) -> bool {
     news.covers_copy && config.karn && config.sampling == Sampling::EachAckOrEcho
@@ -497,7 +499,7 @@ mod tests {
         assert_eq!(rounds(true), [1, 1, 1, 1, 2]);
     }
 
-    /// RFC 7323 §4.3: the SYN was sent once, or the echo shows which copy was answered.
+    /// RFC 7323 §4.3: if a SYN was sent twice, only an echo could show which copy was answered.
     #[test]
     fn the_handshake_is_measured_if_its_syn_was_sent_once() {
         let rtt = |times| {

@@ -50,7 +50,7 @@ pub(super) struct News {
     /// Whether the ACK covers, in order or by SACK, octets that were sent only once, before the
     /// repair began.
     pub(super) covers_original: bool,
-    /// A duplicate that the receiver reports.
+    /// The octets of a duplicate that the receiver reports.
     pub(super) dsack: Option<(u64, u64)>,
     /// Whether the ACK is a duplicate ACK as RFC 5681 §2 defines it, or with SACK as RFC 6675 §2
     /// does.
@@ -73,8 +73,8 @@ impl News {
     }
 
     /// Counts the deliveries that the ACK shows; `marked` says whether it echoes a congestion mark.
-    /// A reported duplicate also counts as a delivery. The rules may ignore a reported duplicate if
-    /// no copy of it can have been sent.
+    /// A reported duplicate also counts as a delivery. With `reports_need_copies`, it is ignored if
+    /// more duplicates were reported than segments were retransmitted.
     pub(super) fn count_in(
         &mut self,
         count: &mut SendCount,
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::tcp::RfcConfig;
 
-    /// A sender with the octets 1000 to 9000 outstanding reads the blocks of an ACK of 2000.
+    /// A sender with the octets 2000 to 9000 outstanding reads the blocks of an ACK of 2000.
     fn read(blocks: &[(u32, u32)]) -> Reports {
         let mut window = SendWindow::new(&RfcConfig::rfc_2026());
         (window.una, window.nxt) = (2000, 9000);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn sack_blocks_of_unsent_octets_are_ignored() {
+    fn sack_blocks_of_unsent_octets_and_empty_blocks_are_ignored() {
         assert_eq!(read(&[(8000, 9001), (5000, 5000), (6000, 5000)]), Reports::default());
     }
 }

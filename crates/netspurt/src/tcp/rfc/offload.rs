@@ -57,7 +57,8 @@ pub(super) fn packet_edge(sender: &RfcSender, now: Time) -> Option<u64> {
     (waits && expects_ack_soon(sender, now)).then_some(window.nxt + whole_packets_segs * smss)
 }
 
-/// True if the first outstanding segment was sent about a round trip ago, or earlier.
+/// True if the first outstanding segment was sent a round trip ago or earlier, or if its ACK is
+/// expected within 1 ms and within half a round trip.
 fn expects_ack_soon(sender: &RfcSender, now: Time) -> bool {
     let (Some(head), Some(srtt)) = (sender.recovery.loss.scoreboard.front(), sender.meter.srtt)
     else {
@@ -144,9 +145,9 @@ pub(super) fn packet_tail(sender: &RfcSender) -> Option<u64> {
 pub(super) fn end_of_new(sender: &RfcSender, seq: u64) -> u64 {
     let (window, smss) = (&sender.window, sender.window.smss.max(1));
     let half = half_of_cwnd(sender);
-    // A buffer has at most half of the peer's largest window (`tcp_bound_to_half_wnd`). If further
-    // octets may join the buffer with the next octets, the end of the buffer (`record_end`) limits
-    // the packet instead.
+    // A buffer has at most half of the peer's largest window (`tcp_bound_to_half_wnd`). The next
+    // octets may be in a buffer that may still grow (`grows_packets`). The end of this buffer
+    // (`record_end`) then limits the packet instead.
     let buffer =
         if window.grows_packets() { u64::MAX } else { (window.peer_max() / 2 / smss).max(1) };
     let octets_max = smss * half.min(buffer).min(segs_that_fit(sender));

@@ -61,10 +61,11 @@ impl NextSegment {
 /// retransmission can be due.
 #[derive(Clone, Copy)]
 pub(super) struct Edges {
-    /// The limit that the peer's window sets. The last octet that was written lies beyond this
-    /// limit.
+    /// The limit that the peer's window and the end of a record set. It is below the last octet
+    /// that was written.
     pub(super) peer: u64,
-    /// The limit that cwnd and the peer's window set.
+    /// The smallest of `peer`, the limit that cwnd sets, and the limit of data that does not wait
+    /// for a whole packet.
     pub(super) both: u64,
 }
 
@@ -84,8 +85,9 @@ impl RfcSender {
     }
 
     /// Returns up to which octet [`send_fresh`](Self::send_fresh) may send full segments without
-    /// the checks of [`next`](Self::next). `None` during a repair, while a retransmission can be
-    /// due, and with pacing. `next` sends the last octets written.
+    /// the checks of [`next`](Self::next). `None` if these checks are needed: for example during a
+    /// repair, with pacing, or if nothing is outstanding. The last octet written is not included,
+    /// because only `next` sends it.
     #[inline]
     pub(super) fn clear_edges(&self) -> Option<Edges> {
         let calm = self.recovery.has_nothing_to_repair()

@@ -51,6 +51,8 @@ pub(super) struct Rack {
     pub(super) reordering_seen: u32,
     /// The maximum number of segments by which a segment was overtaken.
     pub(super) reordered_segs: u64,
+    /// The multiplier of the reordering window, and the number of recoveries until it returns to 1
+    /// (§6.2 step 4).
     reo_wnd_mult: u64,
     persist: u8,
     /// `nxt` when the multiplier last grew. The multiplier grows at most once in a round trip.
@@ -145,7 +147,8 @@ impl Rack {
         SentOrder::of(sent) > self.newest
     }
 
-    /// How long a segment may be late before it counts as lost (§6.2 step 4).
+    /// The reordering window: how much longer than one round trip RACK waits for a segment (§6.2
+    /// step 4).
     fn window(&self, with: &RackInputs) -> Duration {
         if self.reordering_seen == 0 && with.eager {
             return Duration::ZERO;
@@ -154,7 +157,7 @@ impl Rack {
         (with.min_rtt * percent / 100).min(with.srtt)
     }
 
-    /// How long after its transmission a segment counts as late.
+    /// How long after its transmission a segment that has not arrived counts as late.
     pub(super) fn late(&self, with: &RackInputs) -> Duration {
         self.rtt + self.window(with)
     }
