@@ -207,13 +207,13 @@ def quic_words(text: str) -> list[str]:
     """Return sentences on how to set a `quic` timer in a QUIC stack."""
     delay = dict(_core.Estimator(text).settings)["max_ack_delay"]
     sentences = [
-        "stacks compute this probe timeout as it is (RFC 9002 §6.2). Its one constant is "
+        "stacks compute exactly this probe timeout (RFC 9002 §6.2). Its one constant is "
         f"max_ack_delay, here {delay}, which the receiver announces (RFC 9000 §18.2)."
     ]
     ms = Fraction(_core.quantity(delay)[1], 10**6)
     if ms.denominator > 1 or ms > ACK_DELAY_MAX_MS:
         sentences.append(
-            f"It announces whole milliseconds, {ACK_DELAY_MAX_MS:,} at most: {delay} cannot be "
-            f"set, {min(math.ceil(ms), ACK_DELAY_MAX_MS)}ms can."
+            f"The receiver announces whole milliseconds, {ACK_DELAY_MAX_MS:,} at most: {delay} "
+            f"cannot be set, {min(math.ceil(ms), ACK_DELAY_MAX_MS)}ms can."
         )
     return sentences
