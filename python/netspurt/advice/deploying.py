@@ -89,6 +89,8 @@ def can_be_completed(text: str) -> bool:
 def lacking(text: str, min_rto: str) -> dict[str, str]:
     """Return settings that add the parts that a timer of the core lacks, with a minimum RTO.
 
+    A part that no setting of the timer can add is left out. The result is empty for other timers.
+
     Examples
     --------
     >>> lacking("mills", "30ms")

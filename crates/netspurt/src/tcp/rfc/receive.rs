@@ -29,6 +29,7 @@ pub(in crate::tcp) struct RfcReceiver {
     pub(super) last_ack: u64,
     /// The right edge of the last advertised window; it never moves left (RFC 9293 §3.8.6).
     pub(super) edge: u64,
+    /// The octets that have arrived beyond a hole.
     pub(super) above: Ranges,
     /// The reported blocks, newest first.
     blocks: Vec<Range>,
@@ -290,7 +291,8 @@ impl RfcReceiver {
         wait.is_some()
     }
 
-    /// Adapts the next wait when the wait of an acknowledgment is over.
+    /// Adapts the next wait when the wait of a delayed acknowledgment is over. The wait of an
+    /// acknowledgment for several SACK reports does not count.
     pub(super) fn on_wait_over(&mut self, rto: Duration) {
         if !self.compression.is_waiting() {
             self.ack_delay.on_wait_over(rto);
@@ -420,8 +422,8 @@ impl RfcReceiver {
         self.above.is_empty() && self.need < AckNeed::Now
     }
 
-    /// Treats the FIN that was just accepted like data: its acknowledgment waits for the answer of
-    /// the application.
+    /// Treats the FIN that was just accepted like data: its acknowledgment may wait for an answer
+    /// of the application.
     pub(super) fn let_fin_wait(&mut self, at: &ArrivalState, config: &RfcConfig) {
         if self.memory.as_mut().is_some_and(|memory| !memory.takes_more()) {
             // Without memory the acknowledgment is due immediately (`ICSK_ACK_NOMEM`).

@@ -425,7 +425,7 @@ impl ReceiveMemory {
         (window, scarce)
     }
 
-    /// Returns the window of a full buffer, which is zero.
+    /// Returns the window of a full buffer: zero, or in one case a full segment.
     ///
     /// departs: Linux - where only data beyond a hole fills the buffer, a full segment may still
     /// come, lest the hole stay; Linux drops some of that data (`tcp_prune_ofo_queue`).
