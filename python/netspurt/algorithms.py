@@ -323,7 +323,9 @@ def _of_entry_point(point: importlib.metadata.EntryPoint) -> tuple[Callable[...,
             "see the package that offers it",
         ) from error
     if not callable(made):
-        raise PlaceError(f"`{point.name}` is {point.value}, no class", "name another one")
+        raise PlaceError(
+            f"`{point.name}` is {point.value}, which is not a class", "name another algorithm"
+        )
     return made, _code_of(sys.modules[made.__module__], point.name)
 
 
@@ -367,7 +369,10 @@ def _read(path: Path) -> _Code:
 
 
 def _code_of(module: ModuleType, where: str) -> _Code:
-    """Return the code of a module from its file. Raise an error without a file (notebooks)."""
+    """Return the code of a module from its file.
+
+    Raise an error if the module has no file, as in a notebook.
+    """
     path = getattr(module, "__file__", None)
     if path is None or not Path(path).is_file():
         raise PlaceError(f"the code of `{where}` is in no file", "put the class into a file")

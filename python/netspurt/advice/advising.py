@@ -45,7 +45,8 @@ class Advice:
         after it have their defaults.
     pick
         The recommended estimator; empty if none is recommended. A recommended estimator has bounds
-        and backoff. No estimator is recommended if timers back off in a large loss event.
+        and backoff. No estimator is recommended if the recordings have a large loss event and the
+        replayed timers learned of their timeouts (`Replay.told`).
     least
         The cheapest of the estimators that were asked for, even if it may not be deployed.
     alike
@@ -145,7 +146,7 @@ def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool 
     replays
         Replays of the same estimators. The advice is for all recordings together.
     price
-        The price of a spurious retransmission in seconds of waiting.
+        The price of a spurious retransmission, and the share of losses; by default `Price()`.
     tune
         True if constants are always computed. By default they are computed only if several
         estimators were asked for and none of them suits.
@@ -188,7 +189,8 @@ def _advice(
     candidates = _Candidates([*complete, *made_complete], first=complete, compared=[linux])
     pick, alike = _choice(weighing, candidates)
     if pick in made_complete:
-        # The pick has computed constants, so Linux's timer with a computed `rto_min` may be taken.
+        # The pick has computed constants. So Linux's timer with a computed `rto_min` may be chosen
+        # too.
         allowed = list(dict.fromkeys([*complete, *made_complete, linux]))
         candidates = _Candidates(allowed, first=complete)
         pick, alike = _choice(weighing, candidates)

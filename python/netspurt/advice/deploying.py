@@ -89,6 +89,8 @@ def can_be_completed(text: str) -> bool:
 def lacking(text: str, min_rto: str) -> dict[str, str]:
     """Return settings that add the parts that a timer of the core lacks, with a minimum RTO.
 
+    A part that no setting of the timer can add is left out. The result is empty for other timers.
+
     Examples
     --------
     >>> lacking("mills", "30ms")
@@ -207,13 +209,13 @@ def quic_words(text: str) -> list[str]:
     """Return sentences on how to set a `quic` timer in a QUIC stack."""
     delay = dict(_core.Estimator(text).settings)["max_ack_delay"]
     sentences = [
-        "stacks compute this probe timeout as it is (RFC 9002 §6.2). Its one constant is "
+        "stacks compute exactly this probe timeout (RFC 9002 §6.2). Its one constant is "
         f"max_ack_delay, here {delay}, which the receiver announces (RFC 9000 §18.2)."
     ]
     ms = Fraction(_core.quantity(delay)[1], 10**6)
     if ms.denominator > 1 or ms > ACK_DELAY_MAX_MS:
         sentences.append(
-            f"It announces whole milliseconds, {ACK_DELAY_MAX_MS:,} at most: {delay} cannot be "
-            f"set, {min(math.ceil(ms), ACK_DELAY_MAX_MS)}ms can."
+            f"The receiver announces whole milliseconds, {ACK_DELAY_MAX_MS:,} at most: {delay} "
+            f"cannot be set, {min(math.ceil(ms), ACK_DELAY_MAX_MS)}ms can."
         )
     return sentences

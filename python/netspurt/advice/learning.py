@@ -54,7 +54,7 @@ class Lessons:
     Parameters
     ----------
     replays
-        The recordings, replayed with an order and a clock.
+        The replays of the recordings.
     price
         The price of a spurious retransmission, and the share of losses.
     """
@@ -212,7 +212,7 @@ class Judged:
     Attributes
     ----------
     part
-        The number of the part on which the choice was judged.
+        The number of the part on which the choice was judged, from 0.
     choice
         The best estimator on the other parts, by `Lessons.best`.
     cost, least

@@ -102,7 +102,8 @@ def parts(tallies: Sequence[Tally], terms: Sequence[Terms]) -> tuple[Floats, Flo
 def squared_distances(tallies: Sequence[Tally], terms: Sequence[Terms]) -> Floats:
     """Return the squared distances from the cost to the limits that the counts allow [s²].
 
-    The first value is for the lower limit, and the second value is for the upper limit.
+    The counts are the counts of spurious retransmissions. The first value is for the lower limit,
+    and the second value is for the upper limit.
     """
     squares = np.zeros(2)
     for tally, own, weight in zip(tallies, terms, _weights(terms), strict=True):
@@ -171,7 +172,9 @@ class Weighing:
     def __init__(self, replays: Sequence[Replay], price: Price) -> None:
         names = [tuple(own.estimator for own in replay.algorithms) for replay in replays]
         if len(set(names)) != 1:
-            raise ValueError("the replays have different estimators: replay the same ones on each")
+            raise ValueError(
+                "no replays, or different estimators: replay the same estimators on each recording"
+            )
         self.replays = replays
         self.price = price
         self.names = names[0]

@@ -207,7 +207,10 @@ class Resamples:
         return joint_interval([self], lambda sums: statistic(sums[0]), level)
 
     def prewhitened(self, statistic: Statistic, level: float) -> float:
-        """Return the half width of the interval of an autoregressive series of order 1."""
+        """Return the half width of the interval of an autoregressive series of order 1.
+
+        The result is zero if the series has fewer than `VALUES_MIN` values or does not vary.
+        """
         from scipy.special import stdtrit
 
         parts = self._parts(statistic)

@@ -5,7 +5,7 @@ may have had the same losses. Combinations are not resampled. So an interval acc
 random draws, but not for other values of the axes.
 
 With few repeats the bootstrap's interval is far too narrow. So an interval is at least as wide as
-Student's interval for the linear part of the figure.
+Student's interval for a linear approximation of the figure.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ class Summary:
     labels
         The group's labels.
     cases, without
-        The number of cases with the measure, and the number without it. A case that was cut has no
-        measure.
+        The number of cases with the measure, and the number without it. Only cases that are `done`
+        have measures.
     mean
         The mean, with its interval. For a ratio it is the ratio of the sums.
     median
@@ -139,7 +139,7 @@ class Comparison:
         The number of cases of both groups that are left out, because they or their counterparts do
         not have the measure.
     difference
-        The figure minus the baseline's figure, with its interval.
+        The group's figure minus its counterpart's figure, with its interval.
     verdict
         *better*, *worse*, *cannot tell*, or *same* if all pairs are equal.
     """
@@ -202,7 +202,10 @@ def _by_repeat(cases: Columns, rows: NDArray[np.intp], top: Floats, bottom: Floa
 
 
 def _figure(sums: Floats) -> tuple[float, Floats]:
-    """Return the ratio of two sums, and its linear part in each repeat, shape (repeats,)."""
+    """Return the ratio of two sums, and each repeat's part in its linear approximation.
+
+    The parts have the shape (repeats,), and their mean is zero.
+    """
     if not sums.size or not sums[1].sum():
         return np.nan, np.full(sums.shape[1], np.nan)
     value = float(sums[0].sum() / sums[1].sum())
@@ -432,9 +435,10 @@ class _Counterparts:
     ) -> list[NDArray[np.intp]]:
         """Return the cases of each group that have counterparts in the other group.
 
-        If a case was cut, its counterpart is also left out; otherwise one group would have more of
-        the hard cases. Groups of listed scenarios share no combination. Then a case is the
-        counterpart of all cases in the other group whose runs have the same number.
+        If a case has no measure, its counterpart is also left out; otherwise one group would have
+        more of the hard cases. Groups of listed scenarios share no combination. Then a case is the
+        counterpart of all cases in the other group whose runs have the same number; if the runs are
+        not paired either, all cases with the measure are compared.
         """
         with_measure = [rows[self.has[rows]] for rows in (first, second)]
         shared = np.intersect1d(self.combination[first], self.combination[second]).size > 0

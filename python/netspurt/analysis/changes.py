@@ -263,7 +263,8 @@ def _share(centred: Floats, range_of_sums: float, rng: np.random.Generator) -> f
 def kuiper(extent: float) -> float:
     """Return the probability that a Brownian bridge has at least this range (Kuiper 1960).
 
-    For values of finite variance, the share of resamples has this limit.
+    For long series of values with a finite variance, the share of shuffles with at least this range
+    approaches this probability.
 
     Examples
     --------

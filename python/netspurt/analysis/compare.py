@@ -74,7 +74,8 @@ class Comparison:
     matched
         The number of segments that both runs have.
     all_differences_s
-        The time differences of the `matched` segments, in seconds, in the order of the first run.
+        For each of the `matched` segments, in the order of the first run: its time in the second
+        run minus its time in the first, in seconds.
     only
         The number of segments that only the first run has, and the number that only the second run
         has.
@@ -120,7 +121,7 @@ def _elsewhere(segments: Table, flow: str) -> str:
     """Return in words the nodes at which data of a flow was seen; empty if there are none."""
     own = segments.where(flow=flow)
     nodes = ", ".join(np.unique(own.select(own["len_bytes"] > 0)["node"]).tolist())
-    return f", but at {nodes}: `--node` or `spy` under [record] names another node" if nodes else ""
+    return f", but at {nodes}: name another node (--node, or `spy` under [record])" if nodes else ""
 
 
 def _events(own: Table) -> Iterator[Seen]:
@@ -266,8 +267,9 @@ def _mechanism(event: Seen, last_ack: Seen | None, copies: int) -> str:
 def opening(segments: Table, flow: str, node: str) -> float | None:
     """Return the time from the sender's last pure ACK to its first data segment, in seconds.
 
-    This ACK ends the handshake. It may be in a queue together with the data. The result is `None`
-    if there is no such ACK, for example if the sender has no handshake.
+    This ACK ends the handshake. If it is still in a queue when the data is sent, it takes a place
+    that the data needs. The result is `None` if there is no such ACK, for example if the sender has
+    no handshake.
     """
     own = segments.where(flow=flow, node=node, way="out")
     data = np.flatnonzero(own["len_bytes"] > 0)

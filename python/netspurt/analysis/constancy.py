@@ -144,7 +144,8 @@ def band_periods(t_s: ArrayLike, values: ArrayLike, *, ratio: float) -> list[Ste
     Raises
     ------
     ValueError
-        If `ratio` is not above one, a value is not above zero, or the shapes differ.
+        If `ratio` is not above one, a value is not above zero, the shapes differ, or instants go
+        back in time.
 
     Examples
     --------
@@ -173,6 +174,8 @@ def category_periods(
     t_s: ArrayLike, values: ArrayLike, edges: Sequence[float]
 ) -> list[SteadyPeriod]:
     """Return the periods in which the values stay between two neighbouring edges.
+
+    The values below the first edge form a category too, and so do the values above the last edge.
 
     Examples
     --------
@@ -330,7 +333,7 @@ def medians_every(t_s: ArrayLike, values: ArrayLike, every_s: float) -> tuple[Fl
     Raises
     ------
     ValueError
-        If `every_s` is not above zero, or the shapes differ.
+        If `every_s` is not above zero, the shapes differ, or instants go back in time.
 
     Examples
     --------

@@ -16,8 +16,9 @@ capture must also show one of three facts:
 A connection whose sender paces itself looks the same in a capture if other traffic fills a queue on
 its path.
 
-A link may also be full if losses make the rate vary. Then the queue was full before the losses. If
-a queue marks the data as congested, the link is also full, whether the rate is constant or not.
+A link may also be full although losses make the rate vary. The round trips before the losses then
+show that the queue was full. If a queue marks the data as congested, the link is also full, whether
+the rate is constant or not.
 """
 
 from __future__ import annotations
@@ -77,11 +78,9 @@ class FullLink:
         round trip of all, in seconds. `None` if the losses show that the link was full.
     sent_variation, delivered_variation
         How much the octets that were sent in a round trip, and the octets that arrived, differ from
-        their means. They are given only if they show that the link was full; otherwise they are
-        `None`.
+        their means, as a share of the mean. `None` if other facts show that the link was full.
     losses
-        How often data was lost. The number is given only if it shows that the link was full;
-        otherwise it is `None`.
+        How often data was lost. `None` if other facts show that the link was full.
     """
 
     connection: int
@@ -157,7 +156,7 @@ class ConstantRate:
         The mean round trip in this time, and the shortest round trip of all, in seconds.
     variations
         How much the octets that were sent in a round trip, and the octets that arrived, differ from
-        their means. A number is `None` if it is not known.
+        their means, as a share of the mean. A number is `None` if it is not known.
     fills_queue
         True if the sender sent more when round trips became longer, or if this is not known.
     is_long
@@ -186,7 +185,7 @@ class ConstantRate:
 
 
 def constant_rates(tables: Mapping[str, Table]) -> list[ConstantRate]:
-    """Return the directions whose rate was constant, and which no receive window held back.
+    """Return the directions whose rate was constant, if no receive window held the connection back.
 
     Parameters
     ----------

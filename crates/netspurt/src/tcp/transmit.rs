@@ -166,7 +166,8 @@ impl Transmitter {
         self.end = self.end.saturating_add(octets).saturating_add(syn);
     }
 
-    /// The difference between octet numbers here and on the wire.
+    /// The number of octets that the SYN takes. By this number, octet numbers here are larger than
+    /// on the wire.
     #[inline]
     pub(super) fn syn_room(&self) -> u64 {
         self.syn_room
@@ -184,7 +185,7 @@ impl Transmitter {
         1 + whole_bytes
     }
 
-    /// The octet for the number `wire` of an ACK.
+    /// Returns the octet whose number on the wire is `wire`, the number of an ACK.
     #[inline]
     pub(super) fn count(&self, wire: u32) -> u64 {
         let near = self.una.saturating_sub(self.syn_room);

@@ -37,14 +37,14 @@ pub struct Opportunities {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpportunitiesError {
     /// There are no instants, or the last instant is zero, so that a round would take no time.
-    #[error("opportunities need a last instant above zero")]
+    #[error("a list of opportunities must end with an instant above zero")]
     NoRound,
     /// An instant is earlier than the instant before it. The field is the number of the instant,
     /// from 1.
     #[error("opportunity {0} is earlier than the one before it")]
     Unordered(usize),
     /// The opportunities deliver no octets.
-    #[error("opportunities deliver at least one octet")]
+    #[error("an opportunity must deliver at least one octet")]
     Nothing,
 }
 

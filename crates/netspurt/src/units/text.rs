@@ -1,7 +1,7 @@
 //! The text form of quantities: a number, a space, a unit.
 //!
 //! Decimals are read exactly and must give a whole number of the base unit (nanoseconds, bits per
-//! second, bytes). A quantity is written as a text that reads to the same quantity.
+//! second, bytes). A text that is written is later read as the same quantity.
 
 use core::fmt;
 use core::str::FromStr;
@@ -54,7 +54,8 @@ pub enum UnitError {
         /// The text to write instead.
         fix: String,
     },
-    /// The unit belongs to another kind of quantity, or is unknown.
+    /// The unit belongs to another kind of quantity or is unknown, or the quantity is not a whole
+    /// number of base units.
     #[error("`{text}` is not {what}: write {hint}")]
     WrongUnit {
         /// The text as it was written.
@@ -451,7 +452,7 @@ mod tests {
         assert_eq!(message(time("25 sec")), "`25 sec` is not a time: write `25 s`");
         assert!(message(time("25 bit/s")).contains("one of the units ns, us, ms, s, min, h"));
         assert!(message(time("-1 s")).contains("zero or more"));
-        assert!(message(time("-3")).contains("zero or more"), "no unit would mend it");
+        assert!(message(time("-3")).contains("zero or more"), "a unit would not help");
         let window = "10 kB".parse::<SegmentCount>().unwrap_err().to_string();
         assert!(window.ends_with("write a number of segments, as in `4 segments`"), "{window}");
         assert!(message(time("fast")).contains("plain decimal number"));

@@ -133,9 +133,8 @@ impl<R: Read> Read for Unpacked<R> {
         })?;
         self.length += count as u64;
         if self.length > ANY_RATIO.max(packed.saturating_mul(MOST_RATIO)) {
-            let message = format!(
-                "the file that {name} compressed contains more than {MOST_RATIO} times its length"
-            );
+            let message =
+                format!("the {name} file expands to more than {MOST_RATIO} times its length");
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         Ok(count)
@@ -216,15 +215,15 @@ impl<R: Read> Frames<R> {
                 }
             }
             Some(Err(_)) if source.fill_buf()?.is_empty() => Err(cut()),
-            Some(Err(FrameDecoderError::WindowSizeTooBig { .. })) => Err(damaged(
-                "a frame needs more memory than readers must have (RFC 8878 §3.1.1.1.2)",
-            )),
+            Some(Err(FrameDecoderError::WindowSizeTooBig { .. })) => {
+                Err(damaged("a frame needs a window of more than 128 MiB (RFC 8878 §3.1.1.1.2)"))
+            }
             Some(Err(_)) | None => Err(damaged("a frame is damaged")),
         }
     }
 
     /// Decodes a block of the frame. If the block is incomplete, this method ends the frame before
-    /// the block. The decoder then returns the contents that it holds back until a frame ends.
+    /// the block, because the decoder holds back contents until a frame ends.
     fn block(&mut self) -> io::Result<()> {
         let mut block = Vec::new();
         self.cut = !self.fetch(Self::HEADER, &mut block)?;

@@ -16,8 +16,9 @@ use super::{LONGEST, TCP};
 pub enum Checks {
     /// Both checksums must be correct, and all octets must be present.
     Whole,
-    /// The checks that every capture passes. Checksums are not checked, because the network card
-    /// may have filled them in later. The payload may be cut short.
+    /// For captured packets: the headers must be complete and well-formed. Checksums are not
+    /// checked, because the network card may have filled them in later. The payload may be cut
+    /// short.
     Captured,
 }
 
@@ -33,8 +34,9 @@ pub enum Fault {
     /// A header is shorter than the minimum, or longer than the packet.
     #[error("a header's length is impossible")]
     HeaderLength,
-    /// The packet's length leaves no room for its headers. An example is a jumbogram's length of
-    /// zero (RFC 2675 §2), because [`decode`] takes segments of at most 65535 octets.
+    /// The packet's length leaves no room for its headers, or is too large. An example is a
+    /// jumbogram, whose length field is zero (RFC 2675 §2): [`decode`] does not read its true
+    /// length, because it takes packets of at most 65535 octets.
     #[error("the packet's length is impossible")]
     Length,
     /// The checksum of an IPv4 header is wrong.
@@ -44,7 +46,7 @@ pub enum Fault {
     #[error("the checksum of TCP is wrong")]
     TcpChecksum,
     /// The packet is a fragment.
-    #[error("a fragment")]
+    #[error("the packet is a fragment")]
     Fragment,
     /// The packet has another protocol than TCP, with this number.
     #[error("protocol {0} is not TCP")]
@@ -160,9 +162,9 @@ fn version(bytes: &[u8]) -> Result<u8, DecodeError> {
 }
 
 /// The IP header of a captured packet, with the range of the TCP segment. The packet had
-/// `original_bytes` octets on the link. The length in the header is zero if the network card cuts
-/// the packet later, or in a jumbogram. In that case the jumbogram's length or the length on the
-/// link counts.
+/// `original_bytes` octets on the link. The length in the header is zero in a jumbogram, and in a
+/// packet that the network card divides later. Then the jumbogram's length counts, or without it
+/// the length on the link.
 #[inline]
 pub(super) fn locate_tcp(bytes: &[u8], original_bytes: usize) -> Result<Ip, DecodeError> {
     match version(bytes)? {
@@ -187,8 +189,8 @@ fn segment(head: TcpHead<'_>, ip: &Ip, len: usize) -> Segment {
     }
 }
 
-/// The range of the TCP segment after an IPv4 header. If the header's length is zero, the length
-/// on the link counts.
+/// The range of the TCP segment after an IPv4 header. If the length field of the header is zero,
+/// the length on the link counts.
 #[inline]
 fn ipv4(bytes: &[u8], checks: Checks, on_link_bytes: Option<usize>) -> Result<Ip, DecodeError> {
     let head = IpHead::of(bytes).ok_or(fault(bytes.len(), Fault::Truncated))?;
@@ -216,8 +218,9 @@ fn ipv4(bytes: &[u8], checks: Checks, on_link_bytes: Option<usize>) -> Result<Ip
     Ok(Ip::of(head, at, end))
 }
 
-/// The range of the TCP segment after the headers of IPv6. If the header's length is zero, the
-/// jumbogram's length counts. Without a jumbogram's length, the length on the link counts.
+/// The range of the TCP segment after the headers of IPv6. If the length field of the header is
+/// zero, the jumbogram's length counts, or without it the length on the link. If `on_link_bytes` is
+/// `None`, a length of zero is an error.
 #[inline]
 fn ipv6(bytes: &[u8], on_link_bytes: Option<usize>) -> Result<Ip, DecodeError> {
     let head = IpHead::of(bytes).ok_or(fault(bytes.len(), Fault::Truncated))?;

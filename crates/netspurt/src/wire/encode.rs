@@ -125,7 +125,8 @@ pub(super) fn ipv4_head(
     head
 }
 
-/// The IPv6 header of a TCP segment (RFC 8200 §3) whose headers and payload have `length` octets.
+/// The IPv6 header of a TCP segment (RFC 8200 §3). The TCP header and the payload have `length`
+/// octets.
 fn ipv6_head(packet: &Packet<'_>, [from, to]: [Ipv6Addr; 2], length: usize) -> [u8; V6] {
     let mut head = [0; V6];
     head[0] = 0x60;

@@ -73,9 +73,9 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// The protocol after the header and its options, and the offset at which it begins. The offset
-    /// comes from the header's length field, and is below 20 if that field is wrong. For IPv6 the
-    /// protocol may be an extension header.
+    /// The protocol after the header and its options, and the offset at which it begins. For IPv4
+    /// the offset is the header's length field times four, so it may be below 20 in a malformed
+    /// packet. For IPv6 the protocol may be an extension header.
     #[inline]
     pub fn payload(self) -> (u8, usize) {
         match self {
@@ -84,7 +84,7 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// Octets of the whole packet, including headers.
+    /// Octets of the whole packet, including headers, by the header's length field.
     #[inline]
     pub fn total_bytes(self) -> usize {
         match self {

@@ -143,7 +143,7 @@ pub(super) const fn block_of([a, b, c, d, e, f, g, h]: [u8; 8]) -> SackBlock {
     SackBlock { left: u32::from_be_bytes([a, b, c, d]), right: u32::from_be_bytes([e, f, g, h]) }
 }
 
-/// An option whose content is read.
+/// An option, with its content if this crate reads options of its kind.
 pub(super) enum KnownOption<'a> {
     Timestamps(Timestamps),
     Mss(u16),

@@ -270,7 +270,7 @@ proptest! {
 }
 
 #[test]
-fn octets_behind_the_packet_are_not_part_of_it() {
+fn octets_after_the_packet_are_not_part_of_it() {
     let mut bytes = bytes_of(&packet(IPV4, Segment { len: 3, ..stamped(Flags::ACK) }));
     let alone = decode(&bytes, Checks::Whole).unwrap().segment;
     // Ethernet pads short frames to 60 octets.
@@ -280,7 +280,7 @@ fn octets_behind_the_packet_are_not_part_of_it() {
 }
 
 #[test]
-fn options_have_the_layout_that_every_stack_uses() {
+fn options_have_the_layout_of_linux() {
     const STAMPS: [u8; 10] = [8, 10, 1, 2, 3, 4, 5, 6, 7, 8];
     // RFC 7323 appendix A: two no-operations, then the time stamps.
     assert_eq!(tcp_of(stamped(Flags::ACK))[20..], [&[1, 1], &STAMPS[..]].concat());
@@ -482,7 +482,7 @@ fn the_authentication_header_counts_words_of_four_octets() {
 
 /// RFC 8200 §8.1: the checksum covers the last destination, even if the fixed header differs.
 #[test]
-fn the_destination_behind_a_routing_header_is_the_last_one() {
+fn the_destination_is_the_last_one_of_the_routing_header() {
     let whole = bytes_of(&packet(IPV6, Segment { len: 4, ..stamped(Flags::ACK) }));
     let (last, stop) = (whole[24..40].to_vec(), [7; 16]);
     let routed = |kind: u8, addresses: &[&[u8]]| {

@@ -9,7 +9,7 @@ use super::*;
 
 /// Mistakes in opportunities, in losses that change with time, and in handovers.
 pub(super) const MISTAKES: &[MistakeCase] = &[
-    ["\"9600 bit/s\"", "{ opportunities = [] }", "a last instant above zero", "as in [\"1 ms\""],
+    ["\"9600 bit/s\"", "{ opportunities = [] }", "an instant above zero", "as in [\"1 ms\""],
     [
         "\"9600 bit/s\"",
         "{ opportunities = [\"2 ms\", \"1 ms\"] }",

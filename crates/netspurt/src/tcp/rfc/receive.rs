@@ -29,24 +29,26 @@ pub(in crate::tcp) struct RfcReceiver {
     pub(super) last_ack: u64,
     /// The right edge of the last advertised window; it never moves left (RFC 9293 §3.8.6).
     pub(super) edge: u64,
+    /// The octets that have arrived beyond a hole.
     pub(super) above: Ranges,
     /// The reported blocks, newest first.
     blocks: Vec<Range>,
     /// A duplicate to report first in the next acknowledgment (RFC 2883 §4).
     duplicate: Option<Range>,
-    /// The reports of the next acknowledgment, if it must have the content from before the current
-    /// segment arrived. These reports then replace `blocks` and `duplicate`.
+    /// The blocks of the next acknowledgment, if it must report the state from before the current
+    /// segment arrived. They then replace `blocks` and `duplicate`. Otherwise empty.
     early: Vec<Range>,
     /// The number of octets that arrived in order and that the application has not read.
     pub(super) unread: u64,
     /// Whether the application reads data as it arrives.
     pub(super) reads_at_once: bool,
+    /// Octets of the receive buffer, if memory is not counted.
     pub(super) buffer: u64,
     /// The memory of the buffer; `None` if memory is not counted.
     pub(super) memory: Option<ReceiveMemory>,
-    /// The largest window that the SYN offers.
+    /// Octets of the largest window that the SYN offers.
     first_max: u64,
-    /// The largest segment seen.
+    /// Octets of payload of the largest segment seen.
     pub(super) full: u64,
     /// The number of the peer's FIN, if it is known.
     fin: Option<u64>,
@@ -56,9 +58,10 @@ pub(in crate::tcp) struct RfcReceiver {
     /// When a delayed acknowledgment is sent.
     pub(super) deadline: Time,
     pub(super) need: AckNeed,
-    /// If the arriving segment was merged from several, the octets in each of them, and whether
-    /// this end merged them.
+    /// The octets of payload in each of the segments from which the arriving segment was merged;
+    /// `None` if it was not merged.
     pub(super) merged: Option<u16>,
+    /// Whether this end merges segments, and not the network card.
     pub(super) merged_here: bool,
     /// When the last challenge ACK was sent.
     challenged: Option<Time>,
@@ -205,9 +208,10 @@ impl RfcReceiver {
 
     /// Notes that the application read `octets`. Returns whether an acknowledgment must be sent,
     /// because an acknowledgment waited for the reading, or because the window opened enough to be
-    /// advertised immediately. The window must open by the step of RFC 9293 §3.8.6.2.2 and, as in
-    /// Linux, to twice the window that the peer knows. So a wide window is not advertised at every
-    /// reading. After the peer's FIN no window is advertised.
+    /// advertised immediately. The window must open to twice the window that the peer knows, as in
+    /// Linux, so a wide window is not advertised at every reading. If memory is not counted, the
+    /// window must also open by the step of RFC 9293 §3.8.6.2.2. After the peer's FIN no window is
+    /// advertised.
     pub(super) fn read(&mut self, octets: u64, now: Time) -> bool {
         self.unread -= octets.min(self.unread);
         self.note_reading(now);
@@ -217,9 +221,9 @@ impl RfcReceiver {
         self.is_owed() && was_requested || !self.is_closed() && self.opened_enough()
     }
 
-    /// Whether any octet of `left..right` is in the window (RFC 9293 §3.4). With
-    /// `takes_last_again`, a segment is also accepted if it ends at the octet of the last
-    /// acknowledgment or later.
+    /// Whether a segment with the octets `left..right` is accepted: whether any of its octets is in
+    /// the window (RFC 9293 §3.4). With `takes_last_again`, a segment without new octets is also
+    /// accepted before the peer's FIN, if it ends at the octet of the last acknowledgment or later.
     pub(super) fn accepts(&self, left: u64, right: u64, rules: &ReceiveRules) -> bool {
         let edge = self.nxt + self.window();
         if rules.takes_last_again
@@ -275,8 +279,8 @@ impl RfcReceiver {
         }
     }
 
-    /// Whether the report of a segment behind a gap waits. `held` octets arrived in order and are
-    /// not acknowledged.
+    /// Whether the acknowledgment that reports a segment behind a gap waits. `held` octets arrived
+    /// in order and are not acknowledged.
     fn waits_behind_gap(&mut self, held: u64, reader: Reader, at: &ArrivalState) -> bool {
         if self.above.is_empty() || self.ack_delay.is_urgent(held, reader) {
             return false;
@@ -287,7 +291,8 @@ impl RfcReceiver {
         wait.is_some()
     }
 
-    /// Adapts the next wait when the wait of an acknowledgment is over.
+    /// Adapts the next wait when the wait of a delayed acknowledgment is over. The wait of an
+    /// acknowledgment for several SACK reports does not count.
     pub(super) fn on_wait_over(&mut self, rto: Duration) {
         if !self.compression.is_waiting() {
             self.ack_delay.on_wait_over(rto);
@@ -302,8 +307,8 @@ impl RfcReceiver {
         owed && (at_once || self.read(0, now))
     }
 
-    /// True if [`on_next`](Self::on_next) may process the next `len` octets: these octets are in
-    /// the receive window, and no octets beyond a hole and no FIN have arrived before them.
+    /// True if [`on_next`](Self::on_next) may process the next `len` octets: these octets fit into
+    /// the receive window, no octets have arrived beyond a hole, and no FIN has arrived.
     #[inline]
     pub(super) fn takes_next(&self, len: u64) -> bool {
         self.above.is_empty() && self.fin.is_none() && len <= self.window()
@@ -417,8 +422,8 @@ impl RfcReceiver {
         self.above.is_empty() && self.need < AckNeed::Now
     }
 
-    /// Treats the FIN that was just accepted like data: its acknowledgment waits for the answer of
-    /// the application.
+    /// Treats the FIN that was just accepted like data: its acknowledgment may wait for an answer
+    /// of the application.
     pub(super) fn let_fin_wait(&mut self, at: &ArrivalState, config: &RfcConfig) {
         if self.memory.as_mut().is_some_and(|memory| !memory.takes_more()) {
             // Without memory the acknowledgment is due immediately (`ICSK_ACK_NOMEM`).
@@ -533,7 +538,8 @@ impl RfcReceiver {
     /// Notes that an acknowledgment is sent.
     #[inline]
     fn on_acknowledged(&mut self) {
-        // The answer to a duplicate is not counted, because it reports nothing new.
+        // The answer to a duplicate does not count as one of the immediate acknowledgments, because
+        // it reports nothing new.
         self.ack_delay.on_acknowledged(self.nxt > self.last_ack || !self.above.is_empty());
         self.last_ack = self.nxt;
         self.compression.on_acknowledged();

@@ -17,7 +17,8 @@ const HEAD_ROOM: u64 = 424;
 const DESCRIPTOR: u64 = 256;
 /// Octets of a page.
 const PAGE: u64 = 4096;
-/// The share of memory that is window is counted in 256ths. At first the share is one half.
+/// The share of the memory that counts as receive window is given in 256ths. At first this share is
+/// one half.
 const WHOLE: u64 = 256;
 /// Segments with fewer octets do not raise the threshold (`tcp_event_data_recv`).
 const GROWS_FROM: u64 = 128;
@@ -79,17 +80,19 @@ struct WaitingPacket {
 
 packed_value!(WaitingPacket { end, memory });
 
-/// The receive buffer, counted as in Linux: in octets of memory. A share of this memory is window.
+/// The receive buffer, counted as in Linux: in octets of memory. Only a share of this memory counts
+/// as receive window.
 ///
 /// These rules are the rules of Linux 6.18 (`tcp_grow_window`, `tcp_select_window`,
 /// `tcp_measure_rcv_mss`, `tcp_clamp_window`, `tcp_rcvbuf_grow`, `tcp_set_rcvbuf`):
 ///
 /// - The window has a threshold (`rcv_ssthresh`), which begins as the first window. Each segment
-///   that uses its memory well raises the threshold, by two segments or by twice the segment's own
-///   octets.
-/// - The share of the memory that is window follows from the segments (`scaling_ratio`).
-/// - The window is the threshold, or the free memory if that is less. Its right edge never moves
-///   left.
+///   that uses its memory well raises the threshold, by two full segments, or by twice its own
+///   octets if that is more.
+/// - The share of the memory that counts as window is computed from the segments: payload divided
+///   by memory (`scaling_ratio`).
+/// - The window is the threshold, or the window's share of the free memory if that is less. Its
+///   right edge never moves left.
 /// - The buffer grows as [`BufferTuning`] says, up to a maximum, unless its size is fixed.
 #[derive(Debug)]
 pub(super) struct ReceiveMemory {
@@ -102,23 +105,24 @@ pub(super) struct ReceiveMemory {
     /// Whether an application has accepted the connection. Before that, data beyond a hole does not
     /// enlarge the buffer.
     pub(super) accepted: bool,
-    /// The share of memory that is window, in 256ths.
+    /// The share of the memory that counts as window, in 256ths.
     share: u64,
-    /// The largest window, and the upper bound of this value.
+    /// Octets of the largest window, and the upper bound of this value.
     clamp: u64,
     clamp_max: u64,
+    /// The threshold of the window, in octets (`rcv_ssthresh`).
     threshold: u64,
     /// The fields of [`Opening`] with the same names.
     advertised: u64,
     reports: bool,
     shift: u8,
-    /// The packets that wait for the application, and the octets that still fit into the last
-    /// packet's memory.
+    /// The packets that wait for the application, the octets of memory of all these packets, and
+    /// the octets of payload that still fit into the last packet's memory.
     unread: VecDeque<WaitingPacket>,
     unread_memory: u64,
     room: u64,
-    /// Memory of the last arrival, if the application reads data as it arrives. The application
-    /// reads it after the acknowledgment.
+    /// Memory of the last arrival, if the application reads data as it arrives. It is not free yet
+    /// when the acknowledgment is sent, because the application reads the data only afterwards.
     pub(super) last_arrival_memory: u64,
     /// Memory of octets that arrived beyond a hole.
     beyond: u64,
@@ -300,7 +304,8 @@ impl ReceiveMemory {
         core::mem::replace(&mut self.beyond, kept) - kept
     }
 
-    /// Computes the share of window from an arrival that changed the length of a full segment.
+    /// Computes from an arrival which share of the memory counts as window. The arrival has changed
+    /// the length of a full segment. The last advertised window has `advertised` octets.
     pub(super) fn learn_share(&mut self, load: &Load, advertised: u64) {
         let share = (load.len * WHOLE / load.memory.max(1)).max(1);
         if share == self.share {
@@ -356,9 +361,9 @@ impl ReceiveMemory {
         0
     }
 
-    /// Enlarges the buffer, if reading or data beyond a hole needs it. The buffer must hold twice
-    /// the octets of a round trip, the octets that the sender adds in slow start, and `beyond`
-    /// octets beyond a hole.
+    /// Enlarges the buffer, if the application's reading or data beyond a hole needs it. The buffer
+    /// must hold twice the `copied` octets that the application read in a round trip, the octets
+    /// that the sender adds in slow start, and the `beyond` octets beyond a hole.
     pub(super) fn grow(&mut self, copied: u64, beyond: u64) {
         let before = self.tuning.take_space(copied);
         if self.fixed {
@@ -374,8 +379,8 @@ impl ReceiveMemory {
         }
     }
 
-    /// Whether there is memory for more data. The buffer grows if the rules allow it. A full buffer
-    /// makes the window small.
+    /// Whether there is memory for more data. A full buffer grows, unless its size is fixed. If it
+    /// stays full, the window's threshold falls to at most two segments.
     pub(super) fn takes_more(&mut self) -> bool {
         let used = self.used();
         if used <= self.size {
@@ -391,7 +396,7 @@ impl ReceiveMemory {
     }
 
     /// Returns the window to advertise, and whether more than half of the buffer is occupied.
-    /// `advertised` is the last advertised window. A full segment has `full` octets.
+    /// The last advertised window has `advertised` octets, and a full segment has `full` octets.
     pub(super) fn window(&self, advertised: u64, full: u64) -> (u64, bool) {
         let shift = self.shift;
         let (mut free, all) = (self.free(), self.window_of(self.size));
@@ -420,7 +425,7 @@ impl ReceiveMemory {
         (window, scarce)
     }
 
-    /// Returns the window of a full buffer, which is zero.
+    /// Returns the window of a full buffer: zero, or in one case a full segment.
     ///
     /// departs: Linux - where only data beyond a hole fills the buffer, a full segment may still
     /// come, lest the hole stay; Linux drops some of that data (`tcp_prune_ofo_queue`).

@@ -64,8 +64,8 @@ impl LossRecovery {
         self.loss.pipe(window, config)
     }
 
-    /// True if no repair is in progress, F-RTO is off, the scoreboard is quiet, and no
-    /// retransmission is outstanding at or above `una`.
+    /// True if the phase is Open, F-RTO is off, no octet at or above `una` was retransmitted, and
+    /// the scoreboard is quiet (`Scoreboard::is_quiet`).
     #[inline]
     pub(super) fn is_calm(&self, una: u64) -> bool {
         self.repair.phase == Phase::Open
@@ -161,8 +161,9 @@ impl LossRecovery {
         self.loss.detect(&self.repair, scene).map_or(NextLook::OnAck, NextLook::After)
     }
 
-    /// If a partial ACK answers an original, records that the path reorders. Returns whether the
-    /// ACK must not undo a cut yet, because retransmissions are outstanding.
+    /// If a partial ACK answers an original, records that the path reorders. Returns whether this
+    /// ACK must not undo a cut yet, because retransmissions are outstanding. Each of the two is
+    /// done only if its rule is on (`teaches_reordering`, `waits_for_copies`).
     fn was_late(&mut self, news: &News, scene: &LossContext<'_>) -> bool {
         let rules = scene.config.spurious_rules;
         let partial = self.repair.phase == Phase::Recovery && scene.window.una < self.repair.point;
@@ -191,8 +192,8 @@ impl LossRecovery {
     }
 
     /// Begins a repair if an ACK outside of a repair has shown that a segment is lost. Returns
-    /// whether a repair began. If none began, determines whether segments are out of order. On a
-    /// `calm` ACK, outstanding copies do not count for this.
+    /// whether a repair began. If none began, sets the phase to Disorder or to Open. If the ACK is
+    /// `calm` (plain, and in the phase Open), outstanding copies do not lead to Disorder.
     fn begin_if_lost(&mut self, news: &News, calm: bool, scene: &LossContext<'_>) -> bool {
         let begins = self.loss.scoreboard.lost() > 0;
         if begins {
@@ -248,7 +249,8 @@ impl LossRecovery {
         self.begin_reduction(window.flight() + news.acked - reported, config);
     }
 
-    /// Begins to reduce the window to the threshold, from `flight` outstanding octets.
+    /// Begins to reduce cwnd to ssthresh: in steps with proportional rate reduction, otherwise at
+    /// once. `flight` octets were outstanding.
     fn begin_reduction(&mut self, flight: u64, config: &RfcConfig) {
         self.repair.begin_reduction(self.cwnd.cut_base(flight, &config.cwnd_rules));
         if !config.prr {
@@ -288,7 +290,8 @@ impl LossRecovery {
         self.repair.leave(next)
     }
 
-    /// Ends the phase, because all octets that were outstanding when it began have arrived.
+    /// Ends the phase. All octets that were outstanding when it began are acknowledged; with Reno,
+    /// the first ACK of new octets also ends recovery.
     fn leave(&mut self, scene: &LossContext<'_>) {
         let (window, config) = (scene.window, scene.config);
         let phase = self.end_repair(Phase::Open);
@@ -309,8 +312,8 @@ impl LossRecovery {
         }
     }
 
-    /// Undoes the cut (RFC 4015 §3). No segment counts as lost any more. Returns the state before
-    /// the cut.
+    /// Undoes the cut (RFC 4015 §3). If the repair ends, no segment counts as lost any more.
+    /// Returns the state before the cut.
     fn undo(&mut self, news: &News, scene: &LossContext<'_>) -> Option<Prior> {
         let prior = self.spurious.take_prior()?;
         self.loss.rack.has_news = true;
@@ -368,8 +371,9 @@ impl LossRecovery {
             // of the lost segment.
             self.cut(Congestion::Timeout, scene);
         }
-        // Linux starts F-RTO again after a repeated timeout, and checks the phase
-        // (`tcp_enter_loss`).
+        // Linux starts F-RTO if the timeout is repeated or if no repair was in progress
+        // (`tcp_enter_loss`). Without `frto_at_once`, F-RTO starts only at a first timeout, and
+        // only if the octets of the last repair are acknowledged.
         let watches = if config.frto_at_once {
             repeatedly || !self.repair.phase.is_repairing()
         } else {
@@ -380,7 +384,8 @@ impl LossRecovery {
         self.spurious.on_timeout(config.frto && watches);
         self.repair.begin_loss(window.nxt, Cause::Rto);
         self.loss.on_timeout(scene);
-        // cwnd has room for the head in addition to data that may still be on its way.
+        // With `timeout_adds_to_pipe`, cwnd has room for the head in addition to the data that may
+        // still be on its way. Otherwise it is one segment.
         let beside = if rules.timeout_adds_to_pipe { self.pipe(window, config) } else { 0 };
         self.cwnd.window.cwnd = beside + window.smss;
     }
@@ -397,10 +402,10 @@ impl LossRecovery {
         Reaction { next_look, began, undone: None }
     }
 
-    /// For proportional rate reduction, RACK's timer counts as an ACK that delivered nothing. So
-    /// the segments that the timer finds lost are not all sent at once.
-    /// [`rack_timer_delivers`](super::RfcConfig::rack_timer_delivers) changes this. `began` says
-    /// whether the timer began the repair.
+    /// Applies proportional rate reduction when RACK's timer has fired. The timer counts as an ACK
+    /// that delivered nothing, so that the segments that it finds lost are not all sent at once.
+    /// With [`rack_timer_delivers`](super::RfcConfig::rack_timer_delivers), a timer that began the
+    /// repair (`began`) counts as the delivery of one segment, and other timers do not change cwnd.
     pub(super) fn reduce_by_timer(&mut self, began: bool, scene: &LossContext<'_>) {
         if self.repair.phase == Phase::Recovery && scene.config.prr {
             let delivers = scene.config.rack_timer_delivers;
@@ -454,7 +459,8 @@ impl LossRecovery {
         news.acked > 0 || by_report && self.loss.rack.is_reordered_beyond(config.dup_thresh)
     }
 
-    /// Applies proportional rate reduction after `delivered` octets were delivered.
+    /// Applies proportional rate reduction after `delivered` octets were delivered. `safe` says
+    /// whether the ACK acknowledged new octets and showed no further loss (`SafeACK`).
     fn reduce(&mut self, delivered: u64, safe: bool, scene: &LossContext<'_>) {
         self.cwnd.window.cwnd = self.repair.reduce(&PrrAck {
             delivered,
@@ -466,9 +472,9 @@ impl LossRecovery {
         });
     }
 
-    /// Returns the octets that fill the congestion window; `pipe` of them are in the network.
-    /// Before a repair, without Limited Transmit, octets that were reported as arrived still fill
-    /// cwnd.
+    /// Returns the octets that fill cwnd. These are the `pipe` octets in the network. Without
+    /// Limited Transmit and outside a repair, all outstanding octets fill cwnd, even if they were
+    /// reported as arrived.
     pub(super) fn filled_of(&self, pipe: u64, window: &SendWindow, config: &RfcConfig) -> u64 {
         let careful = !config.limited_transmit && !self.repair.phase.is_repairing();
         if careful { self.loss.counted_flight(window, config) } else { pipe }
@@ -503,17 +509,19 @@ impl LossRecovery {
         Some((place, self.repair.take_cause(sent.lost)))
     }
 
-    /// Whether at least as many retransmissions are outstanding as segments are lost, so that no
-    /// lost segment may be sent. After a timeout the head is sent even in this case.
+    /// Whether the rule `lost_outnumber_copies` forbids to retransmit a lost segment, because at
+    /// least as many retransmissions are outstanding as segments are lost. The rule does not apply
+    /// to the head after a timeout.
     fn copies_match_losses(&self, config: &RfcConfig) -> bool {
         let timed_out = self.repair.phase == Phase::Loss && self.repair.forced;
         let rule = config.send_rules.lost_outnumber_copies;
         rule && !timed_out && self.loss.scoreboard.copies_match_losses()
     }
 
-    /// RFC 6675 §4 rules 3 and 4 apply if no segment is lost and no new data can be sent. Rule 3
-    /// retransmits segments that may be lost, below the highest reported octet. Rule 4 retransmits
-    /// the last segment, once in a recovery. Returns the place of the segment.
+    /// Returns the place of the segment that rule 3 or 4 of RFC 6675 §4 retransmits. The rules
+    /// apply if no segment is lost and no new data can be sent. Rule 3 retransmits segments that
+    /// may be lost, below the highest reported octet. Rule 4 retransmits the last segment, once in
+    /// a recovery.
     pub(super) fn next_doubtful(
         &mut self,
         window: &SendWindow,

@@ -30,7 +30,7 @@ impl Phase {
         matches!(self, Phase::Recovery | Phase::Loss)
     }
 
-    /// Whether proportional rate reduction is reducing the window.
+    /// Whether cwnd is reduced step by step in this phase, if proportional rate reduction is on.
     pub(super) fn is_reducing(self) -> bool {
         matches!(self, Phase::Recovery | Phase::Cwr)
     }
@@ -59,7 +59,7 @@ pub(super) struct Repair {
     partial_seen: bool,
     /// Whether the rescue retransmission of RFC 6675 was sent. Each recovery has at most one.
     pub(super) rescued: bool,
-    /// Whether the present ACK has already set the window, because it ended or undid a repair.
+    /// Whether the present ACK has already set cwnd, because it ended or undid a repair.
     pub(super) settled: bool,
     /// Whether the present ACK showed that a segment was late and not lost, so that the ACK causes
     /// no retransmission.
@@ -106,7 +106,7 @@ impl Repair {
         (self.phase, self.point) = (Phase::Cwr, nxt);
     }
 
-    /// Begins proportional rate reduction from `base` octets.
+    /// Begins proportional rate reduction. `base` is RFC 9937's `RecoverFS`, in octets.
     pub(super) fn begin_reduction(&mut self, base: u64) {
         self.prr.begin(base);
     }
@@ -147,7 +147,8 @@ impl Repair {
         }
     }
 
-    /// Ends the phase and returns it. No retransmission is due any more.
+    /// Ends the phase, begins the phase `next`, and returns the phase that ended. No retransmission
+    /// is due any more.
     pub(super) fn leave(&mut self, next: Phase) -> Phase {
         self.forced = false;
         self.head_cause = None;
@@ -173,7 +174,9 @@ impl Repair {
         una < self.point && self.phase.is_reducing()
     }
 
-    /// Returns the cause of a retransmission of a segment that was found lost by `cause`.
+    /// Returns the cause of a retransmission: for the first one after
+    /// [`begin_loss`](Self::begin_loss) the cause that was given there, otherwise the `cause` with
+    /// which the segment was marked as lost.
     pub(super) fn take_cause(&mut self, cause: Option<Cause>) -> Cause {
         self.head_cause.take().or(cause).unwrap_or(Cause::GoBackN)
     }

@@ -39,9 +39,9 @@ pub struct CwndRules {
     /// Growth counts the octets that an ACK newly delivered (`tcp_cong_avoid`), and not the octets
     /// that it acknowledged. SACK may have reported some of the acknowledged octets before.
     pub growth_by_delivery: bool,
-    /// cwnd grows only if it is used. If no ACK could open cwnd for as long as one RTO, cwnd loses
-    /// half of its unused part (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch, an ACK opens
-    /// cwnd if its octets were sent while cwnd was full, and cwnd loses no unused part.
+    /// cwnd grows only if it is used. If the application leaves a part of cwnd unused for an RTO,
+    /// cwnd loses half of this part (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch, an
+    /// ACK opens cwnd if its octets were sent while cwnd was full, and cwnd loses no unused part.
     pub validation: bool,
     /// SACK reports also open cwnd, if a segment was overtaken by more segments than the number
     /// that indicates a loss (`tcp_may_raise_cwnd`).
@@ -62,8 +62,8 @@ pub struct CwndRules {
     /// departs: RFC 3168 §6.1.2 - with `last_repair_ack_cuts` the window may be cut twice for one
     /// window of data; the RFC asks for one cut.
     pub last_repair_ack_cuts: bool,
-    /// An idle window is halved for each RTO that passed (`tcp_cwnd_restart`, RFC 2861 §3.1), and
-    /// not reduced to the initial window immediately (RFC 5681 §4.1).
+    /// After an idle time, cwnd is halved for each RTO that passed (`tcp_cwnd_restart`, RFC 2861
+    /// §3.1), and not reduced to the initial window immediately (RFC 5681 §4.1).
     pub idle_decay: bool,
     /// cwnd shrinks after an idle time (RFC 5681 §4.1), and after an RTO in which it was not fully
     /// used (RFC 2861 §3.1): Linux's `tcp_slow_start_after_idle`. Without the switch, cwnd shrinks
@@ -123,7 +123,7 @@ pub struct TimerRules {
     /// After an ACK, the oldest outstanding segment may be a segment that SACK had reported. The
     /// sender then only sets the timer to fire half a round trip later, but not before 10 ms
     /// (`tcp_check_sack_reneging`). When the timer fires, everything outstanding counts as lost. An
-    /// earlier ACK of new octets prevents this.
+    /// ACK of new octets that arrives before the timer fires prevents this.
     pub reneging_hurries: bool,
     /// After new data a tail loss probe is due at the latest one RTO after the last transmission of
     /// the head (`tcp_rto_delta_us`). Without the switch, the probe is due at the latest when the
@@ -236,9 +236,9 @@ pub struct ReceiveRules {
     /// acknowledgment or later is acceptable, even if more octets have arrived; in the RFC segments
     /// are acceptable only from the next octet expected on.
     pub takes_last_again: bool,
-    /// The receive buffer is counted in octets of memory. A share of this memory is window. Each
-    /// segment that uses its memory well opens the window further (`tcp_grow_window`,
-    /// `tcp_select_window`).
+    /// The receive buffer is counted in octets of memory. Only a share of this memory counts as
+    /// receive window. Each segment that uses its memory well opens the window further
+    /// (`tcp_grow_window`, `tcp_select_window`).
     pub counts_memory: bool,
     /// With [`counts_memory`](Self::counts_memory) the buffer begins with twice the first window
     /// and grows with what the application reads in a round trip (`tcp_rcv_space_adjust`). Without

@@ -168,7 +168,8 @@ pub(super) struct Scoreboard {
     waiting_from: u64,
     /// Loss detection by SACK has checked all segments below this octet.
     judged: u64,
-    /// The octets of segments that no longer count as lost and were not retransmitted.
+    /// The octets of segments that RACK had marked as lost, that no longer count as lost, and that
+    /// were not retransmitted.
     spared: Ranges,
 }
 
@@ -197,7 +198,8 @@ impl Scoreboard {
         self.is_orderly() && self.arrived.is_empty()
     }
 
-    /// True if nothing is SACKed, lost or retransmitted.
+    /// True if no segment is SACKed, lost or retransmitted. A SACK report that covers no complete
+    /// segment does not matter here.
     pub(super) fn is_orderly(&self) -> bool {
         self.sacked.segs == 0 && self.lost.segs == 0 && self.retransmitted.segs == 0
     }
@@ -262,7 +264,8 @@ impl Scoreboard {
         &self.arrived
     }
 
-    /// True if `sent` counted as lost, no longer counts as lost, and was not retransmitted.
+    /// True if RACK had marked `sent` as lost, and an undo cleared this mark before `sent` was
+    /// retransmitted.
     pub(super) fn is_spared(&self, sent: &SentSegment) -> bool {
         !self.spared.is_empty() && self.spared.holds(sent.seq, sent.end())
     }
@@ -442,8 +445,8 @@ impl Scoreboard {
         }
     }
 
-    /// Marks the segment at `place` as lost, with every copy of it. A segment that already waits
-    /// for its retransmission keeps its cause.
+    /// Marks the segment at `place` as lost, with every copy of it, unless it has arrived. A
+    /// segment that already waits for its retransmission keeps its cause.
     pub(super) fn mark_lost(&mut self, place: usize, cause: Cause) {
         let sent = &mut self.segs[place];
         if sent.sacked {
@@ -484,7 +487,8 @@ impl Scoreboard {
         self.lost() - before
     }
 
-    /// Marks all segments that have not arrived as lost, after a timeout.
+    /// Marks all segments that have not arrived as lost, after a timeout or after Tahoe's fast
+    /// retransmit.
     pub(super) fn mark_all_lost(&mut self, cause: Cause) {
         for place in 0..self.segs.len() {
             self.mark_lost(place, cause);
@@ -528,7 +532,8 @@ impl Scoreboard {
         found
     }
 
-    /// Retransmits the segment at `place`. `counted` says whether the copy counts as outstanding.
+    /// Notes that the segment at `place` was retransmitted at `now`. `counted` says whether the
+    /// copy counts as outstanding.
     pub(super) fn retransmit(
         &mut self,
         place: usize,

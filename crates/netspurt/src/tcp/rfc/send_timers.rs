@@ -36,13 +36,13 @@ pub(super) struct SendTimers {
     /// two timers at a time, and records which timer runs (`icsk_pending`).
     rack_is_last: bool,
     super_fast: Time,
-    /// When a window probe is due, or a short segment that was held back too long.
+    /// When a window probe is due, or when a short segment that is held back must be sent.
     persist: Time,
     /// When the pacer allows the next segment.
     pace: Time,
     /// The clock that decides when timers fire.
     clock: Clock,
-    /// The time that RACK's timer adds to its window.
+    /// The time by which RACK's timer fires later than RACK asks.
     slack: Duration,
 }
 
@@ -59,7 +59,7 @@ pub(super) enum Due {
     TailProbe,
     /// A Super Fast Retransmit is due.
     SuperFast,
-    /// A probe of the peer's window is due, or a short segment that was held back.
+    /// A probe of the peer's window is due, or a short segment that is held back must be sent.
     Persist,
 }
 
@@ -135,7 +135,7 @@ impl SendTimers {
         self.yields
     }
 
-    /// True if no timer runs for the outstanding octets.
+    /// True if the retransmission timer does not run, and RACK's timer does not run in its place.
     #[inline]
     pub(super) fn is_unguarded(&self) -> bool {
         self.retransmission.is_idle() && !(self.yields && self.awaits_reordering())

@@ -8,12 +8,12 @@ use crate::seq;
 use super::config::RfcConfig;
 use super::written::WrittenPart;
 
-/// The largest receive window that one segment may fill completely (`TCP_MSS_DEFAULT`, RFC 9293
-/// §3.7.1).
+/// The largest receive window, in octets, that one segment may fill completely if small windows
+/// make segments smaller (`TCP_MSS_DEFAULT`, RFC 9293 §3.7.1).
 const DEFAULT_MSS: u64 = 536;
 
-/// The maximum number of octets in a buffer of the host. A buffer also has at most half of the
-/// peer's largest window.
+/// The maximum number of octets in one of the buffers in which the host keeps written data. Such a
+/// buffer also has at most half of the peer's largest window.
 const BUFFER_MAX: u64 = 1 << 16;
 
 /// Which octets were written, sent and acknowledged, and how many the peer accepts. Octets are
@@ -28,7 +28,7 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) nxt: u64,
     /// The octet after the last octet that the application wrote.
     pub(super) end: u64,
-    /// The end of the last write that needs PSH; 0 if more was written after it.
+    /// The end of the last write, if this write needs PSH; otherwise 0.
     pushed: u64,
     /// The ends of earlier writes that need PSH and are not sent yet, and that no later write
     /// joined.
@@ -78,7 +78,8 @@ packed_value!(Record { end, joins });
 pub(in crate::tcp) struct ShortSegments {
     /// Whether the segment waits while any octet is outstanding (RFC 896).
     pub(in crate::tcp) nagle: bool,
-    /// Whether the segment waits only while another short segment is outstanding (Minshall 1999).
+    /// Whether `nagle` lets the segment wait only while another short segment is outstanding
+    /// (Minshall 1999).
     minshall: bool,
     /// Whether the segment always waits for more octets.
     pub(in crate::tcp) corked: bool,
@@ -338,9 +339,9 @@ impl SendWindow {
         self.pushed = if part.pushed { self.end } else { 0 };
     }
 
-    /// Whether the next segment has PSH if it ends at `end`. It has PSH if a record or a write that
-    /// needs PSH ends there. The last segment of a packet also has PSH if such a write ends within
-    /// the packet.
+    /// Whether the next segment has PSH if it ends at `end`. It has PSH if a record ends
+    /// there, if the last write needs PSH and ends there, or if an earlier write that needs PSH
+    /// ends within the segment.
     pub(super) fn is_pushed(&self, end: u64) -> bool {
         let ends_record = self.records.front().is_some_and(|one| one.end == end && !one.joins);
         let earlier = self.pushed_before.front();
@@ -358,8 +359,8 @@ impl SendWindow {
         !self.short.wait(self.una, self.flight())
     }
 
-    /// Returns the octets of the next new segment. `None` if something other than cwnd holds the
-    /// segment back.
+    /// Returns the octets of data of the next new segment; zero if only the FIN is left. `None` if
+    /// there is nothing to send, or if something other than cwnd holds the segment back.
     pub(super) fn next_len(&self) -> Option<u64> {
         if self.unsent() == 0 {
             return None;
@@ -380,14 +381,14 @@ impl SendWindow {
         if full || all && self.closing || len == record && !all {
             return Some(len);
         }
-        // A short segment is held back by RFC 9293 §3.8.6.2.1 and, for the last octets written, by
-        // RFC 896.
+        // A short segment may be sent if it has all octets written, or at least half of the peer's
+        // largest window (RFC 9293 §3.8.6.2.1), and if RFC 896 does not hold it back.
         let held = self.short.wait(self.una, self.flight());
         let half = len >= self.peer_max / 2;
         ((all || half) && !held).then_some(len)
     }
 
-    /// Sends the next `len` octets. Returns whether a FIN follows them.
+    /// Notes that the next `len` octets are sent. Returns whether a FIN follows them.
     #[inline]
     pub(super) fn send(&mut self, len: u64) -> bool {
         let end = self.nxt + len;

@@ -103,8 +103,8 @@ impl Tcb {
         self.listen();
     }
 
-    /// Accepts more octets to send. Opens the connection if it is not open. A connection that has
-    /// ended accepts no octets.
+    /// Accepts more octets to send. Opens the connection if it is not open. A connection that the
+    /// application has closed, or that has ended, accepts no octets.
     pub(in crate::tcp) fn write(&mut self, part: &WrittenPart, cx: &mut Context<'_>) {
         if self.tx.window.closing || self.life.is_over() {
             return;
@@ -138,7 +138,7 @@ impl Tcb {
         self.tx.set_refused(full);
     }
 
-    /// Changes what short segments wait for.
+    /// Changes what short segments wait for, and sends the segments that no longer wait.
     pub(in crate::tcp) fn hold_short(
         &mut self,
         change: impl FnOnce(&mut ShortSegments),
@@ -150,8 +150,8 @@ impl Tcb {
     }
 
     /// Sets whether the next segments are acknowledged immediately. If immediate acknowledgments
-    /// are switched on and an acknowledgment is owed, it is sent now. In Linux it is sent only if
-    /// all data is read.
+    /// are switched on and an acknowledgment is owed, it is sent now. With the delays of Linux, it
+    /// is sent only if all data is read.
     pub(in crate::tcp) fn set_quick_acks(&mut self, quick: bool, cx: &mut Context<'_>) {
         if self.rx.set_quick_acks(quick, cx.now) {
             self.send_ack(cx);
@@ -192,7 +192,7 @@ impl Tcb {
         self.end();
     }
 
-    /// Ends the connection.
+    /// Ends the connection without sending a segment, and stops all timers.
     pub(super) fn end(&mut self) {
         self.life.end();
         self.tx.timers.stop();
@@ -205,7 +205,8 @@ impl Tcb {
         self.end();
     }
 
-    /// Accounts for the sender's time since the last step.
+    /// Counts the time since the last step as time in which the sender repaired losses, or in which
+    /// cwnd, the peer's window or the pacer held it back.
     #[inline]
     pub(super) fn account_for(&mut self, now: Time) {
         self.tx.account_for(now, self.life.state() != TcpState::Closed);

@@ -26,11 +26,13 @@ packed_variants!(Frto { Off, Retransmitted, SentNew });
 pub(super) struct Prior {
     /// cwnd and ssthresh before the cut.
     pub(super) window: Window,
-    /// RFC 4015's `pipe_prev`.
+    /// RFC 4015's `pipe_prev`: FlightSize or ssthresh before the cut, the larger of the two, in
+    /// octets.
     pub(super) pipe: u64,
+    /// Whether a timeout caused the cut.
     pub(super) was_timeout: bool,
-    /// `una` when the repair began, and the octet after the highest retransmitted one. Only
-    /// duplicates of octets between the two count.
+    /// `una` at the cut, and the octet after the highest octet that was retransmitted since then.
+    /// Only duplicates of octets between the two count.
     una: u64,
     end: u64,
     /// The timestamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), if it can show
@@ -102,7 +104,7 @@ pub(super) struct FrtoInputs {
 }
 
 impl SpuriousWatch {
-    /// True if no retransmission is outstanding at or above `una`, and F-RTO is off.
+    /// True if no octet at or above `una` was ever retransmitted, and F-RTO is off.
     #[inline]
     pub(super) fn is_quiet(&self, una: u64) -> bool {
         self.frto == Frto::Off && una >= self.retransmitted_end
@@ -189,17 +191,18 @@ impl SpuriousWatch {
         stamp.is_some_and(|stamp| echo.is_some_and(|echo| echo > 0 && is_before(echo, stamp)))
     }
 
-    /// Whether every retransmission proves to have been a duplicate. Returns true only once.
+    /// Whether the receiver has reported every retransmission since the cut as a duplicate. Returns
+    /// true only once.
     pub(super) fn is_proved_by_reports(&mut self) -> bool {
         core::mem::take(&mut self.all_reported)
     }
 
     /// Whether an ACK proves the timeout spurious by F-RTO. RFC 5682: after a timeout, ACKs of
     /// octets that were never retransmitted show that the originals are arriving. Without SACK, two
-    /// ACKs that move the window are needed (§2.1). With SACK, the first ACK that moves the window
-    /// does not decide, and a later ACK must cover such an octet, in order or not (§3.1). The first
+    /// ACKs that move `una` are needed (§2.1). With SACK, an ACK after the first one that moves
+    /// `una` must cover a segment that was never retransmitted, in order or not (§3.1). The first
     /// ACK proves nothing, because it may cover octets that had arrived before the timeout and
-    /// whose ACK was lost.
+    /// whose ACK was lost. With `at_once`, as in Linux, the first ACK may also prove it.
     pub(super) fn is_proved_by_frto(&mut self, news: &News, with: &FrtoInputs) -> bool {
         let step = self.frto;
         if step == Frto::Off {

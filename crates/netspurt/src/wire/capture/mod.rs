@@ -41,8 +41,8 @@ pub struct CapturedPacket<'a> {
     /// The time of the packet, in nanoseconds since 1970. A packet without a time of its own has
     /// the time of the packet before it, or 0 if it is the first.
     pub unix_ns: i64,
-    /// Whether the packet has a time of its own. Simple packets of pcapng have no time. A stamp
-    /// that does not fit into 64 bits is ignored.
+    /// Whether the packet has a time of its own. Simple packets of pcapng have no time, and a time
+    /// that does not fit into 64 bits counts as no time.
     pub timed: bool,
     /// The link type of the packet's interface.
     pub link: LinkType,
@@ -301,7 +301,7 @@ impl<R: Read> CaptureReader<R> {
     }
 
     /// The packets that the capture missed, by the statistics read so far; `None` without
-    /// statistics. pcap has no statistics; pcapng has them at the end of the file.
+    /// statistics. pcap has no statistics; pcapng usually has them at the end of a section.
     pub fn drops(&self) -> Option<CaptureDrops> {
         let section = match &self.format {
             CaptureFormat::Pcapng(Some(section)) => section.drops(),

@@ -31,10 +31,11 @@ pub struct FragmentCounts {
 /// segment at that time (RFC 791 §3.2).
 ///
 /// Fragments may come in any order. A capture may cut fragments short. The datagram of such
-/// fragments is complete if their lengths cover it. The returned octets end before the first octet
-/// that was not captured. A datagram is given up after a minute (RFC 1122 §3.3.2). The memory is at
-/// most 4 MiB; if more is needed, the oldest datagrams are given up. A capture that was filtered by
-/// ports has only the first fragments, so its fragmented datagrams are never complete.
+/// fragments is complete if the lengths that they had on the link cover it. The returned octets end
+/// before the first octet that was not captured. A datagram is given up after a minute (RFC 1122
+/// §3.3.2). The memory is at most 4 MiB; if more is needed, the oldest datagrams are given up. A
+/// capture that was filtered by ports has only the first fragments, so its fragmented datagrams are
+/// never complete.
 ///
 /// ```
 /// use netspurt::segment::Segment;
@@ -58,7 +59,7 @@ pub struct Datagrams {
     /// When the first fragment of each incomplete datagram was captured, by the datagram's number.
     /// Numbers are in the order of first fragments.
     order: BTreeMap<u64, (i64, DatagramKey)>,
-    /// The number of datagrams so far.
+    /// The number of datagrams of which a fragment has been read so far.
     begun: u64,
     /// The octets of memory that the incomplete datagrams take.
     held_bytes: usize,
