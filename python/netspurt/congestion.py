@@ -232,7 +232,7 @@ def _answers_congestion(make: Maker) -> str | None:
         flight = sender.window.cwnd
         ssthresh = sender.congestion(kind)
         if isinstance(ssthresh, bool) or not isinstance(ssthresh, int | float):
-            return f"{ssthresh!r} after a {kind}, and not octets"
+            return f"{ssthresh!r} after a {kind} is not a number of octets"
         if not _SMSS <= ssthresh <= 2**62:
             return f"{ssthresh} octets after a {kind} with {flight} in flight"
     return None
@@ -268,7 +268,7 @@ def _paces_or_not(make: Maker) -> str | None:
     for _ in _walk(made, 5):
         rate = made.pacing_rate()  # type: ignore[attr-defined]
         if not (rate is None or 1 <= rate < 1e15):
-            return f"{rate!r}, and neither None nor bits per second from 1"
+            return f"{rate!r} is neither None nor a rate of at least 1 bit/s"
     return None
 
 

@@ -106,7 +106,7 @@ class SendAck:
     seq, end
         The first octet of each transmission, and the first octet after it.
     again
-        True if an octet of the transmission had been sent before.
+        True if the transmission begins before the end of an earlier transmission.
     acked_ns
         The instant at which all octets of the transmission were acknowledged [ns]; -1 if they never
         were. If a retransmission left after its data was acknowledged, this instant is before
@@ -170,7 +170,7 @@ def kinds(trace: Trace) -> NDArray[np.str_]:
 
 
 def _kinds_of_acks(trace: Trace) -> NDArray[np.str_]:
-    """Return the kind of each pure ACK: new, duplicate (RFC 5681 §2) or old."""
+    """Return the kind of each pure ACK: duplicate (RFC 5681 §2), old, or any other ACK."""
     answers = ~trace.in_data_direction
     pure = trace.pure_acks[answers]
     ack, window = trace.ack[answers], trace.window[answers]

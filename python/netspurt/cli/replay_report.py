@@ -243,7 +243,7 @@ def _waits(of: Replay, advice: Advice) -> Iterator[str]:
 
 
 def rfc889_lines(of: Replay) -> Iterator[str]:
-    """Yield the rows of RFC 889's table. All numbers are truncated, as in the memo."""
+    """Yield the rows of RFC 889's table. Times and efficiencies are truncated, as in the memo."""
     yield from about(of.delays)
     share = share_of(of.delays.measure)
     rows = [rfc889_row(algorithm, share) for algorithm in of.algorithms]

@@ -52,7 +52,10 @@ class Filled:
 
 
 def filled(bench: Bench, grid: str, limit: int = 250) -> list[Filled]:
-    """Return the transfers of a grid of windows, over queues without a limit."""
+    """Return the transfers of a grid of windows, over queues without a limit.
+
+    `limit` is the size above which the net fragments a datagram [octets].
+    """
     return bench.keep(f"filled {grid}", lambda: [_filled(case, limit) for case in bench.grid(grid)])
 
 

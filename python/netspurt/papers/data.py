@@ -51,7 +51,8 @@ class Claim:
         The measure that finds the value in runs, and its arguments. Without a measure no run can
         decide the claim.
     compare, tolerance
-        The condition under which the measured value agrees with the printed one.
+        The condition under which the measured value agrees with the printed one, and the permitted
+        difference in the claim's unit.
     corrected
         The value that the paper should have printed, if it contradicts itself.
     shape
@@ -79,7 +80,7 @@ class Claim:
 
     @property
     def yardstick(self) -> Value:
-        """The value that `measured` must match: `threshold` if it is given, otherwise `printed`."""
+        """The value for the comparison: `threshold` if it is given, otherwise `printed`."""
         return self.printed if self.threshold is None else self.threshold
 
 

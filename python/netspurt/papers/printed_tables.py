@@ -314,7 +314,7 @@ def correlation(bench: Bench, *, table: str, columns: str) -> Measured:
         np.array([float(getattr(row, column)) for row in rows]) for column in names_in(columns)
     )
     # A single row may cause or hide a correlation. So the table also has the correlation without
-    # the extreme row.
+    # the row with the largest value in the first column.
     kept = np.arange(len(rows)) != np.argmax(first)
     value = _pearson(first, second)
     shown = [
@@ -343,7 +343,10 @@ def loss_rates(bench: Bench, *, table: str, probes: str, most: str) -> Measured:
 
 @registered
 def wait_ratios(bench: Bench, *, table: str, probes: str, aside: str) -> Measured:
-    """Return the wait per loss divided by the mean delay: lowest, median and highest of rows."""
+    """Return the wait per loss divided by the mean delay: lowest, median and highest of rows.
+
+    The three values are without the rows `aside`.
+    """
     ratios = {
         row.key: 1000
         * row.account.lost_s
@@ -378,7 +381,7 @@ def charged_delays(bench: Bench, *, table: str, probes: str) -> Measured:
     """Return the number of rows whose spurious time can be the delays of the retransmitted probes.
 
     N delays have the mean m and the coefficient of variation c. If n of them have the mean m', then
-    n (m' - m)² <= N (c m)². Rounding may change c and m by a hundredth.
+    n (m' - m)² <= N (c m)². Rounding may have made c smaller by at most a hundredth.
     """
     n_all = int(probes)
     possible = 0
