@@ -100,7 +100,8 @@ class PacketCounts:
 class EndReport:
     """The settings of one end of a flow, under the kernel's names.
 
-    `counters` are the TCP counters of the end's kernel when the run was over.
+    `side` is `from` or `to`. `counters` are the TCP counters of the end's kernel when the run was
+    over.
     """
 
     flow: str

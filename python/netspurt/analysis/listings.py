@@ -1,9 +1,9 @@
 """Jacobson's two listings of a transfer, `send-ack` and `packetdat`, made from a capture.
 
-The mail of 1988 names both listings. It says that the listings are made from the raw trace, but it
-does not describe their form. Here `send-ack` has a row for each transmission of data, with the
-instants at which the data left and was acknowledged. `packetdat` has a row for each packet. Both
-listings use only columns that any capture has.
+Jacobson's mail of 1988 names both listings. It says that the listings are made from the raw trace,
+but it does not describe their form. Here `send-ack` has a row for each transmission of data, with
+the instants at which the data left and was acknowledged. `packetdat` has a row for each packet.
+Both listings use only columns that any capture has.
 """
 
 from __future__ import annotations

@@ -231,7 +231,7 @@ def _outcome(line: EchoProbeLine) -> str:
     if line.lost:
         return f"{head}  {paint('lost', 'red')}{', ' + line.why if line.why else ''}"
     host = line.user_rtt_ns - line.rtt_ns
-    more = f"  host {span(host)}" if line.by == "kernel" else "  by the program's stamps"
+    more = f"  host {span(host)}" if line.by == "kernel" else "  by the program's timestamps"
     ttl = "" if line.ttl is None else f"  ttl {line.ttl}"
     return f"{head}  {span(line.rtt_ns):>9}{ttl}{more}"
 

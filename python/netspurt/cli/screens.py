@@ -1,4 +1,4 @@
-"""Screens that show the progress of work in a terminal of any width, a few times a second.
+"""Screens that show the progress of work in a terminal of any width.
 
 Drawing does not disturb measurements, because live runs and probing are separate processes.
 """

@@ -86,7 +86,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper's claims, and the runs that decide them."""
+    """A paper's claims, and the runs that decide them.
+
+    `folder` is the paper's folder. The fields after `claims` are the tables of these names in
+    `paper.toml`.
+    """
 
     key: str
     title: str

@@ -148,8 +148,9 @@ def bound_of_packets(bench: Bench, *, grid: str, limit: str) -> Measured:
 def losses_to_learn(bench: Bench, *, grid: str, window: str, fits: str) -> Measured:
     """Return the median number of cuts until ssthresh is at most `fits` octets.
 
-    The transfers have a receive window of `window` octets. Transfers without losses, and transfers that end before ssthresh is that low, are left out. The
-    table has the first ssthresh after a cut, and the number of cuts if each one halved cwnd.
+    The transfers have a receive window of `window` octets. Transfers without losses, and transfers
+    that end before ssthresh is that low, are left out. The table has the first ssthresh after a
+    cut, and the number of cuts if each one halved cwnd.
     """
     rows: list[tuple[str, ...]] = [
         ("window", "mss", "transfers", "no loss", "learnt", "cuts", "first threshold", "halvings")
@@ -218,10 +219,10 @@ def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
 def slower_case(bench: Bench, *, echo: str, split: str, limit: str, cases: str) -> Measured:
     """Return the median ratio of the durations of two cases, over paths with one queue limit.
 
-    This limit is `limit` [packets]. The two cases are `WINDOW/MSS,WINDOW/MSS`, the slow one first. The table explains the difference
-    between two transfers: the slow case through an echo, and the fast case with ACKs on a separate
-    path. Three causes have a share in it: the segment size, the window, and the shared queue. The
-    table has the mean of each share over these paths.
+    This limit is `limit` [packets]. The two cases are `WINDOW/MSS,WINDOW/MSS`, the slow one first.
+    The table explains the difference between two transfers: the slow case through an echo, and the
+    fast case with ACKs on a separate path. Three causes have a share in it: the segment size, the
+    window, and the shared queue. The table has the mean of each share over these paths.
     """
     through, apart = durations(bench, echo), durations(bench, split)
     (slow_window, slow_mss), (fast_window, fast_mss) = map(_case, cases.split(","))

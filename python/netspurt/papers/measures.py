@@ -231,7 +231,10 @@ def _best_shift(late: Run, early: Run) -> tuple[int, float, int]:
 
 @registered
 def shift(bench: Bench, *, late: str, early: str, part: str) -> Measured:
-    """Return the best shift between two traces, up to the first retransmission."""
+    """Return the best shift between two traces, up to the first retransmission.
+
+    `part` selects the shift in seconds or in packets.
+    """
     packets, seconds, agree = _best_shift(bench.run(late), bench.run(early))
     rows = [
         ("packets", "seconds", "events that agree to 1 ms"),
@@ -254,7 +257,8 @@ def sending_time(bench: Bench, *, run: str, link: str, packets: str) -> Measured
 def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measured:
     """Return the lead of the early trace over the late trace.
 
-    The lead is the shift in time minus the transmission time of the shift in packets.
+    The lead is the shift in time minus the transmission time of the shift in packets. It is in
+    seconds or in packet times, by `unit`.
     """
     packets, seconds, _ = _best_shift(bench.run(late), bench.run(early))
     packet_s = packet_time(bench.run(early), link)
@@ -271,8 +275,9 @@ def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measur
 def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str) -> Measured:
     """Return how much longer a link was idle in run `late`, and whether the receiver dallied there.
 
-    The other run is `early`. A receiver dallies if it delays the ACK of a packet that has arrived. `dallying` is a run whose
-    receiver dallies. Only the time before the first retransmission counts.
+    The other run is `early`. A receiver dallies if it delays the ACK of a packet that has arrived.
+    `dallying` is a run whose receiver dallies. Only the time before the first retransmission
+    counts.
     """
     a, b = bench.run(late), bench.run(early)
     dally = _dally(a)

@@ -97,7 +97,7 @@ def never_limited(bench: Bench, *, run: str) -> Measured:
 def any_spurious(bench: Bench, *, contact: str, clock: str, sizes: str) -> Measured:
     """Return 1 if any transfer of these sizes has a spurious retransmission, else 0."""
     tick = dict(zip(("fine", "coarse"), fine_and_coarse(bench), strict=True))[clock]
-    rows = [("segments", "transfers", "with spurious retransmissions", "timeouts a transfer")]
+    rows = [("segments", "transfers", "with spurious retransmissions", "timeouts per transfer")]
     spurious = False
     for size in sizes.split(","):
         transfers = bench.transfers(contact).where(size=int(size), clock=tick)

@@ -61,7 +61,10 @@ def line_rates(bench: Bench, *, table: str, row: str) -> Measured:
 
 @registered
 def fitting_bits(bench: Bench, *, table: str) -> Measured:
-    """Return the bits between the ends of each kind of line, if all printed rates agree."""
+    """Return the bits between the ends of a line, for each kind, if all printed rates agree.
+
+    The bits are the difference of the lengths of the probes at both ends.
+    """
     rows = [("path", "printed rate", "between")]
     bits: dict[int, None] = {}
     count = 0
@@ -357,7 +360,7 @@ def wait_ratios(bench: Bench, *, table: str, probes: str, aside: str) -> Measure
     }
     ordered = sorted(ratios.items(), key=lambda pair: pair[1])
     kept = [ratio for name, ratio in ordered if name not in names_in(aside)]
-    shown = [("run", "wait a loss, in means"), *((n, f"{ratio:.2f}") for n, ratio in ordered)]
+    shown = [("run", "wait per loss, in means"), *((n, f"{ratio:.2f}") for n, ratio in ordered)]
     return Measured([kept[0], float(np.median(kept)), kept[-1]], shown)
 
 
@@ -385,7 +388,7 @@ def charged_delays(bench: Bench, *, table: str, probes: str) -> Measured:
     """
     n_all = int(probes)
     possible = 0
-    shown = [("run", "of the spread there is")]
+    shown = [("run", "share of the possible spread")]
     for row in account_rows(bench.paper, table).values():
         printed = row.account
         if not printed.spurious:
