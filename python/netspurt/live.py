@@ -80,7 +80,7 @@ class RunOrder:
     folder
         The run folder, which exists.
     source, scenario
-        The source of the scenario, and the resolved scenario.
+        Where the scenario came from, such as its file, and the text of the resolved scenario.
     code
         The names and texts of the files with algorithms that the scenario names.
     budget_ns, spin_ns

@@ -145,7 +145,7 @@ def head(delays: Delays) -> str:
 
 
 def row(algorithm: Algorithm, advice: Advice | None = None, cost: str = "-") -> list[str]:
-    """Return the cells of a timer's row."""
+    """Return the cells of a timer's row; `cost` is the cell of the cost if no advice weighs it."""
     ends = algorithm.spurious_share
     counts = (
         f"{_plain(ends.low * algorithm.answered)} .. {_plain(ends.high * algorithm.answered)}"
