@@ -217,12 +217,12 @@ def explain(
     segments
         True to also keep the packets as tables. This takes about 200 octets for each packet.
     connection
-        The number of the only connection whose packets are kept.
+        The number of the only connection whose packets are kept. By default all packets are kept.
 
     Raises
     ------
     OSError
-        If the file cannot be opened or is not a capture.
+        If a file cannot be opened or is not a capture.
 
     Examples
     --------
@@ -248,8 +248,9 @@ def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explain
     Parameters
     ----------
     captures
-        For each capture, one file, or several files that are joined in the order of time. A file
-        that cannot be opened or is not a capture is left out, and `fault` names it.
+        For each capture, one file, or several files that are joined in the order of time. If one of
+        its files cannot be opened or is not a capture, the whole capture is left out, and `fault`
+        names this file.
 
     Raises
     ------

@@ -35,12 +35,14 @@ class CongestionLike(Protocol):
     """The methods that an algorithm must have.
 
     The following methods are optional. The sender calls ``on_open(rtt, window)`` when the handshake
-    is complete, ``on_round_trip(now, rtt)`` for an ACK that must not increase cwnd,
-    ``on_timeout(now, nxt)`` when a timeout begins a repair of all octets up to ``nxt``, and
-    ``on_undo(now, window)`` when a cut was spurious. It also calls ``on_recovery_end(now, window)``
-    and ``on_idle_restart(now, idle)``. ``pacing_rate()`` returns bits per second or `None`. Two
-    attributes are optional: ``owns_window`` is true if the algorithm also sets cwnd in recovery,
-    and ``wants_rate`` is true if it reads ``ack.rate``.
+    is complete, ``on_round_trip(now, rtt)`` for an ACK that must not increase cwnd, and
+    ``on_timeout(now, nxt)`` when a timeout begins a repair of all octets up to ``nxt``. It calls
+    ``on_undo(now, window)`` when the congestion proved spurious and the window has been restored,
+    and ``on_recovery_end(now, window)`` when recovery has ended. It calls
+    ``on_idle_restart(now, idle)`` when it sends again with nothing outstanding, ``idle`` seconds
+    after its last segment. ``pacing_rate()`` returns bits per second or `None`. Two attributes are
+    optional: ``owns_window`` is true if the algorithm also sets cwnd in recovery, and
+    ``wants_rate`` is true if it reads ``ack.rate``.
     """
 
     def on_ack(self, ack: Ack, window: Window, /) -> object:
@@ -232,7 +234,7 @@ def _answers_congestion(make: Maker) -> str | None:
         flight = sender.window.cwnd
         ssthresh = sender.congestion(kind)
         if isinstance(ssthresh, bool) or not isinstance(ssthresh, int | float):
-            return f"{ssthresh!r} after a {kind}, and not octets"
+            return f"{ssthresh!r} after a {kind} is not a number of octets"
         if not _SMSS <= ssthresh <= 2**62:
             return f"{ssthresh} octets after a {kind} with {flight} in flight"
     return None
@@ -268,7 +270,7 @@ def _paces_or_not(make: Maker) -> str | None:
     for _ in _walk(made, 5):
         rate = made.pacing_rate()  # type: ignore[attr-defined]
         if not (rate is None or 1 <= rate < 1e15):
-            return f"{rate!r}, and neither None nor bits per second from 1"
+            return f"{rate!r} is neither None nor a rate of at least 1 bit/s"
     return None
 
 

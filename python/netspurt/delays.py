@@ -67,8 +67,8 @@ class Delays:
         wire_bytes
             Octets of each probe on the wire, shape (n,).
         order
-            How the probes followed each other. The default is `causal` if their times are known,
-            and `sequence`, with one probe in flight, if they are unknown.
+            When a reply is known: on arrival (`causal`), or before the next probe leaves
+            (`sequence`). The default is `causal` if the probes' times are known, else `sequence`.
         name
             The name of the recording.
 
@@ -222,12 +222,12 @@ class Delays:
 
     @property
     def sent(self) -> int:
-        """The number of probes that were sent."""
+        """The number of probes that were sent, including those of `untimed`."""
         return self._core.counts[0]
 
     @property
     def received(self) -> int:
-        """The number of probes that were answered, in time or late."""
+        """The number of probes that were answered, in time or late, including `untimed`."""
         return self._core.counts[1]
 
     @property
@@ -256,7 +256,7 @@ class Delays:
         return self._core.notes
 
     def __len__(self) -> int:
-        """Return the number of probes in the arrays."""
+        """Return the number of probes in the arrays; those of `untimed` are not in them."""
         return len(self._core)
 
     def __repr__(self) -> str:

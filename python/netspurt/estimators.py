@@ -125,7 +125,7 @@ _TIMEOUT = math.nan
 
 
 def _walk(seed: int, count: int = 400) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return random round trips [s], with the marker of a timeout between some of them."""
+    """Return random round trips [s], with the marker of a timeout in place of some of them."""
     rng = np.random.default_rng(seed)
     exponents = np.cumsum(rng.normal(0, 0.2, count)).clip(-4, 4)
     steps: np.ndarray[Any, np.dtype[np.float64]] = 0.1 * np.exp(exponents)

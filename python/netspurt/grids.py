@@ -112,7 +112,9 @@ def is_grid(text: str) -> bool:
 
 
 def two_gain_axes(text: str) -> dict[str, list[float]] | None:
-    """Return the values of `falling`, `rising` and `g` if a grid varies only these three.
+    """Return the values of `falling`, `rising` and `g` if a text of `mills` sets no other constant.
+
+    A constant that the text does not set has its default. In all other cases the result is `None`.
 
     Examples
     --------

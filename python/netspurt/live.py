@@ -27,7 +27,7 @@ from netspurt.typed import read
 if TYPE_CHECKING:
     from netspurt.scenario import Scenario
 
-#: The maximum lateness of a delivery, in seconds. A run with a later delivery does not count.
+#: The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
 BUDGET = 0.005
 
 #: How long before its wake-up a driver stops sleeping and polls the clock, in seconds. Only a
@@ -76,11 +76,11 @@ class RunOrder:
     Attributes
     ----------
     parent
-        The number of the process that started the run. The run ends when that process ends.
+        The id of the process that started the run. The run ends when that process ends.
     folder
         The run folder, which exists.
     source, scenario
-        The source of the scenario, and the resolved scenario.
+        Where the scenario came from, such as its file, and the text of the resolved scenario.
     code
         The names and texts of the files with algorithms that the scenario names.
     budget_ns, spin_ns
@@ -147,7 +147,7 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     folder
         The run folder to make.
     budget
-        The maximum lateness of a delivery, in seconds. A run with a later delivery does not count.
+        The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
     spin
         How long before its wake-up the driver stops sleeping and polls the clock, in seconds.
     wire
@@ -164,7 +164,8 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     Raises
     ------
     LiveError
-        If the machine does not allow namespaces, or the kernel refuses a value.
+        If no flow has a kernel's end, if a parameter is not valid, if the machine does not allow
+        namespaces, or if the kernel refuses a value.
     FileExistsError
         If a file or a folder of this name exists.
     """
@@ -215,7 +216,8 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
     Raises
     ------
     LiveError
-        If the machine does not allow namespaces, or the kernel refuses a value. It is a
+        If the scenario has no flow of programs, if there is no command, if a parameter is not
+        valid, if the machine does not allow namespaces, or if the kernel refuses a value. It is a
         `NotRunError` if a program could not be started.
     FileExistsError
         If a file or a folder of this name exists.

@@ -25,7 +25,7 @@ class SenderScene:
 
 @dataclass(frozen=True)
 class QueueScene:
-    """A queue after its latest arrival. The counts include the packet in transmission."""
+    """A queue after its latest arrival; `packets` and `bytes` include the one in transmission."""
 
     link: str
     direction: str
@@ -100,7 +100,8 @@ class PacketCounts:
 class EndReport:
     """The settings of one end of a flow, under the kernel's names.
 
-    `counters` are the TCP counters of the end's kernel when the run was over.
+    `side` is `from` or `to`. `counters` are the TCP counters of the end's kernel when the run was
+    over.
     """
 
     flow: str
@@ -164,10 +165,11 @@ class LiveReport:
     Attributes
     ----------
     valid
-        True if the run counts. It counts if no delivery was too late, the machine lost no packet,
+        True if the run is valid: no delivery was too late, the machine lost or damaged no packet,
         and the same arrivals have the same drops in virtual time.
     back_end, wire, offload
-        The devices of the hosts, and whether they took many segments at a time.
+        A description of the hosts' devices, the kind of these devices (`veth` or `tun`), and
+        whether they took many segments at a time.
     kernel
         The kernel's release.
     real_time
@@ -218,7 +220,7 @@ class LiveReport:
         return read(cls, parse(file.read_bytes()))
 
     def why_not(self) -> str:
-        """Return in words why the run does not count. The text is empty if it counts."""
+        """Return in words why the run is not valid. The text is empty if it is valid."""
         if self.valid:
             return ""
         late_ms, budget_ms = (ns / 1e6 for ns in (self.lateness.max_ns, self.budget_ns))

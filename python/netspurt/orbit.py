@@ -314,7 +314,8 @@ class PathDelays:
         Raises
         ------
         ValueError
-            If no degree up to 20 fits, or there are too few delays for the degree.
+            If no degree up to 20 fits, if `degree` is not from 0 to 20, or if there are too few
+            delays for it.
         """
         highest = min(_DEGREE_MAX, len(self._finely.t_ns) - 1)
         if degree is not None and not 0 <= degree <= highest:

@@ -73,7 +73,7 @@ def after(*lines: Line, estimators: tuple[str, ...] = ()) -> Watch:
         ),
         (
             echo_probe(3, 25 * MS, by="user", user_rtt_ns=25 * MS),
-            "     3     64 B      25 ms  by the program's stamps",
+            "     3     64 B      25 ms  by the program's timestamps",
         ),
         (echo_probe(12, None), "    12     64 B  lost"),
         (

@@ -27,7 +27,7 @@ IN_WORDS: dict[str, str] = {
 
 assert tuple(IN_WORDS) == get_args(Waited)
 
-#: An acknowledgment released a packet if the packet followed within this share of the silence.
+#: An acknowledgment released a packet if the packet followed it within this share of the silence.
 _REACTION_SHARE = 0.1
 #: The capturing host and the sender may make a reaction longer by at most this time, in seconds.
 _HOST_DELAY_S = 0.001
@@ -145,11 +145,11 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
        the capture shows it. The reaction times are subtracted from the other two parts. The longest
        part decides.
     3. The packet after the silence has no data, so it answers the other end: *peer*.
-    4. The other end sent the latest data before the packet, and this data was acknowledged:
-       *think*.
-    5. The packet exceeds the window that had been offered before: *window*.
-    6. Octets were outstanding, and the packet followed an acknowledgment immediately, or within
-       about the end's reaction time: *round-trip*.
+    4. The other end had sent the latest data before the silence: *think*.
+    5. The packet after the silence exceeds every receive window offered before the silence:
+       *window*.
+    6. Octets were outstanding, and the packet followed an acknowledgment within a tenth of the
+       silence, or within about the end's reaction time: *round-trip*.
     7. In all other cases: *application*. Beside the receiver, the packet may also be a
        retransmission. If its octets had not arrived before, the capture does not show this.
 
@@ -239,7 +239,7 @@ def _waited(packets: Packets, before: int, after: int, reactions: tuple[float, f
         return "peer"
     latest = np.flatnonzero(packets.length[: before + 1] > 0)[-1:]
     if np.any(packets.forward[latest] != packets.forward[after]):
-        # This end acknowledged the other end's data, and has not answered it yet.
+        # This end may have acknowledged the other end's data, but has not answered it yet.
         return "think"
     return _held_back(packets, before, after, of_other_end, reactions[0])
 

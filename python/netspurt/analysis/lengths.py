@@ -26,9 +26,9 @@ class Line:
     probes
         The number of probes.
     intercept_s, slope_s
-        The delay at length zero in seconds, and the delay per octet.
+        The delay at length zero in seconds, and the growth of the delay in seconds per octet.
     residual_s
-        The standard deviation about the line, in seconds.
+        The standard deviation of the delays about the line, in seconds.
     slope_error_s
         The standard error of the slope, in seconds per octet. It allows for a scatter that changes
         with length (White 1980, with MacKinnon and White's n / (n - 2)). It is valid for correlated
@@ -53,14 +53,14 @@ class Line:
         return _rate(self.slope_s)
 
     def slope_between(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the ends of the slope's interval at a level, in seconds per octet."""
+        """Return the ends of the slope's confidence interval, in seconds per octet."""
         from scipy.special import stdtrit
 
         half_width = float(stdtrit(self.probes - 2, (1 + level) / 2)) * self.slope_error_s
         return self.slope_s - half_width, self.slope_s + half_width
 
     def rate_between(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the ends of the rate's interval in bit/s; the upper end may be infinite."""
+        """Return the ends of the rate's confidence interval in bit/s; the upper may be infinite."""
         low, high = self.slope_between(level)
         return _rate(high), _rate(low)
 
@@ -102,7 +102,7 @@ def fit_lengths(
         whose delay is NaN, are left out.
     break_at
         The first length of the second class. `None` fits one line to all lengths. ``"find"`` uses
-        the break with the smallest sum of squares.
+        the break with the smallest sum of squared residuals.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def _squares(count: NDArray[np.float64], *sums: NDArray[np.float64]) -> NDArray[
 
 
 def _best_break(x: NDArray[np.float64], y: NDArray[np.float64]) -> int:
-    """Return the break with the smallest sum of squares about both lines."""
+    """Return the break with the smallest sum of squared residuals of both lines."""
     order = np.argsort(x, kind="stable")
     x, y = x[order], y[order]
     mx, my = x - x.mean(), y - y.mean()
@@ -186,12 +186,12 @@ def _best_break(x: NDArray[np.float64], y: NDArray[np.float64]) -> int:
 
 @dataclass(frozen=True)
 class RateTable:
-    """A path's row in RFC 889's first table: line ends, and the rates between them.
+    """A path's row in RFC 889's first table: the ends of the lines, and the rates of the lines.
 
     Attributes
     ----------
     octets
-        The lengths at the ends of the lines; with two lines the break appears twice.
+        The lengths at the ends of the lines. With two lines, the end of the first occurs twice.
     delay_s
         The delays at these lengths, in seconds.
     rates_bps
@@ -204,7 +204,10 @@ class RateTable:
 
 
 def rate_table(fit: Fit, *, shortest: int = 40, last: int = 125, longest: int = 256) -> RateTable:
-    """Return the ends of a fit's lines: 40, 125 and 256 octets, or 40 and 256 for one line.
+    """Return the delays at the ends of a fit's lines, and the rates of the lines.
+
+    One line extends from `shortest` to `longest` octets. With two lines, the first line ends at
+    `last` octets, and the second line begins there.
 
     Examples
     --------

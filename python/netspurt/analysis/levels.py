@@ -18,12 +18,12 @@ Floats = NDArray[np.float64]
 MOST = 20
 #: The minimum standard deviation of a level's logarithms: half a percent.
 SPREAD_MIN = 0.005
-#: The first division into groups uses this number of quantiles of a series.
+#: The first division into groups uses at most this number of quantiles of the values.
 _POINTS = 300
 #: The maximum number of rounds of EM, and the minimum gain of log-likelihood per value in a round.
 _ROUNDS_MAX = 300
 _GAIN_MIN = 1e-6
-#: The search ends after this many larger numbers of levels that were not better.
+#: The search ends if this many consecutive numbers of levels were not better than the best before.
 _FAILURES_MAX = 8
 
 
@@ -70,10 +70,10 @@ class Levels:
     bic: tuple[float, ...]
 
     def spans(self, t_s: ArrayLike) -> list[float]:
-        """Return, for each level, the share of the time between its first and its last value.
+        """Return, for each level, the share of the whole time from its first to its last value.
 
         If the shares of all levels are near 1, the levels exist simultaneously, and the path does
-        not move from one level to the next.
+        not move from one level to the next. The share of a level without values is NaN.
 
         Parameters
         ----------
@@ -97,12 +97,13 @@ def find_levels(values: ArrayLike, *, most: int = MOST) -> Levels:
     values
         Throughputs in any unit, shape (n,), above zero; NaN counts as no value.
     most
-        The maximum number of levels to try. Each level needs at least three values.
+        The maximum number of levels to try. The number is also at most a third of the number of
+        values, but at least one.
 
     Raises
     ------
     ValueError
-        If there is no value, or a value is not above zero.
+        If there is no value, if a value is not above zero, or if `values` has several dimensions.
 
     Examples
     --------
@@ -183,7 +184,7 @@ class _Mixture:
         return _Mixture(*parts, self.same_sd, self.likelihood)
 
     def full(self, x: Floats) -> _Mixture:
-        """Return the fitted mixture without the parts that end with fewer than two values."""
+        """Return the fitted mixture without parts that hold fewer than 1.5 values by weight."""
         mixture = self.fitted(x)
         while len(large_enough := np.flatnonzero(mixture.weight * len(x) >= 1.5)) < len(
             mixture.weight

@@ -1,9 +1,9 @@
 """Jacobson's two listings of a transfer, `send-ack` and `packetdat`, made from a capture.
 
-The mail of 1988 names both listings. It says that the listings are made from the raw trace, but it
-does not describe their form. Here `send-ack` has a row for each transmission of data, with the
-instants at which the data left and was acknowledged. `packetdat` has a row for each packet. Both
-listings use only columns that any capture has.
+Jacobson's mail of 1988 names both listings. It says that the listings are made from the raw trace,
+but it does not describe their form. Here `send-ack` has a row for each transmission of data, with
+the instants at which the data left and was acknowledged. `packetdat` has a row for each packet.
+Both listings use only columns that any capture has.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class SendAck:
     seq, end
         The first octet of each transmission, and the first octet after it.
     again
-        True if an octet of the transmission had been sent before.
+        True if the transmission begins before the end of an earlier transmission.
     acked_ns
         The instant at which all octets of the transmission were acknowledged [ns]; -1 if they never
         were. If a retransmission left after its data was acknowledged, this instant is before
@@ -170,7 +170,7 @@ def kinds(trace: Trace) -> NDArray[np.str_]:
 
 
 def _kinds_of_acks(trace: Trace) -> NDArray[np.str_]:
-    """Return the kind of each pure ACK: new, duplicate (RFC 5681 §2) or old."""
+    """Return the kind of each pure ACK: duplicate (RFC 5681 §2), old, or any other ACK."""
     answers = ~trace.in_data_direction
     pure = trace.pure_acks[answers]
     ack, window = trace.ack[answers], trace.window[answers]

@@ -89,7 +89,7 @@ class LossLimit:
         return self.window_bps is not None and self.window_bps < 2 * self.had_bps
 
     def window_sentence(self) -> str:
-        """Return a sentence on the rate that the window allows; empty if much more is allowed."""
+        """Return a sentence on the rate that the window allows; empty if it is high or unknown."""
         if self.window_bytes is None or self.window_bps is None or not self.is_window_near:
             return ""
         octets, allowed = number(self.window_bytes), rate(self.window_bps)
@@ -102,10 +102,11 @@ class LossLimit:
 
 
 def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
-    """Return the directions whose losses limited their rate. The most data comes first.
+    """Return the directions whose losses limited their rate, those with the most data first.
 
     The formula assumes that cwnd is halved at each cut and grows by one segment in each round trip:
-    rate = segment / RTT * sqrt(3 / (2 p)), with p cuts for each packet.
+    rate = segment / RTT * sqrt(3 / (2 p)), where p is the number of cuts per packet. Directions
+    with another explanation are left out: a constant rate, a queue that overflowed, or marks.
 
     Parameters
     ----------
@@ -207,7 +208,7 @@ def _limit(
         return
     packets = int(row["data_packets"])
     formula = 8 * row["segment_bytes_max"] / rtt_s * sqrt(1.5 * packets / cuts)
-    # The octets were sent in both parts of the time, so the rate uses their sum.
+    # The octets were sent both in the parts `_SENDING` and in the part `_WINDOW`.
     actual = 8 * float(octets) / (sending + window_s)
     yield LossLimit(
         connection=connection,

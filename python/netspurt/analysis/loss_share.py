@@ -1,10 +1,10 @@
 """The share of lost probes, with an interval that counts loss events and not packets.
 
 Losses occur in bursts. One failure of the path may cause 100 lost probes that are close together,
-or a single lost probe. Each failure is one loss event. The interval counts loss events as the rare
-events, and the number of probes lost in an event is its weight (Fay and Feuer 1997). If no two
-losses are near each other, the interval equals Garwood's interval (1936). The share in a recording
-says nothing about hours that were not recorded.
+or a single lost probe. Each failure is one loss event. The interval assumes that loss events are
+independent and rare. The number of probes lost in an event is the event's weight (Fay and Feuer
+1997). If no two losses are near each other, the interval equals Garwood's interval (1936). The
+share in a recording says nothing about hours that were not recorded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from netspurt.analysis.bootstrap import block_length
 from netspurt.delays import Delays
 from netspurt.quantities import known
 
-#: With fewer loss events than this, their expected number may be half or twice as large.
+#: With fewer loss events than this, their expected number may be half or twice the counted number.
+#: Also the least number of losses in an outage, in a large loss event, and for a correlation.
 FEW = 10
 
 
@@ -32,12 +33,12 @@ class LossShare:
     value
         The lost probes per probe.
     low, high
-        The ends of the interval of 95 %.
+        The ends of the confidence interval.
     events
-        The number of lost probes in each loss event, shape (k,). Losses belong to one event if
-        their distance is at most the distance over which losses of this recording are correlated.
+        The number of lost probes in each loss event, shape (k,). Two successive losses belong to
+        one event if their distance is at most the distance over which losses are correlated.
     apart_max
-        The distance over which losses are correlated, in probes; 1 for consecutive probes. For
+        The distance over which losses are correlated, in probes; 1 means consecutive probes. For
         several recordings, the largest distance.
     outages
         The number of probes in each run of at least `FEW` consecutive losses, shape (j,).
@@ -81,7 +82,10 @@ class LossShare:
         return self.without(self.largest)
 
     def without(self, lost: int, added: float = 0.0) -> float:
-        """Return the share after `lost` losses have been removed and `added` losses added."""
+        """Return the share if fewer or more lost probes had been sent.
+
+        `lost` lost probes are removed, and `added` lost probes are added.
+        """
         probes = self.lost / self.value if self.lost else 1.0
         return (self.lost - lost + added) / (probes - lost + added)
 
@@ -153,13 +157,13 @@ def loss_share(recordings: Sequence[NDArray[np.bool_]], level: float = 0.95) -> 
 
 
 def _apart_max(lost: NDArray[np.bool_]) -> int:
-    """Return the largest distance of two losses of one loss event, in probes."""
+    """Return the largest distance of two successive losses of one loss event, in probes."""
     # The correlation of a few losses cannot be estimated.
     return block_length(lost.astype(float)) if np.count_nonzero(lost) >= FEW else 1
 
 
 def _runs(lost: NDArray[np.bool_], apart_max: int) -> NDArray[np.int64]:
-    """Return the number of losses in each run whose losses are at most `apart_max` probes apart."""
+    """Return the number of losses in each run; gaps in a run are at most `apart_max` probes."""
     places = np.flatnonzero(lost)
     if not len(places):
         return np.zeros(0, np.int64)
@@ -181,7 +185,7 @@ def percents(losses: LossShare) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share with two digits.
+    """Return a share in percent, with two digits; with three if it is nearly 100 %.
 
     Examples
     --------

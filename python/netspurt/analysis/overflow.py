@@ -42,7 +42,7 @@ class Overflow:
         The mean round trip before the losses, the mean of all round trips, and the shortest round
         trip, in seconds.
     rate_bps, lasted_s
-        The rate of the connection, in bits per second, and its time, in seconds.
+        The rate of the connection, in bits per second, and how long it lasted, in seconds.
     """
 
     connection: int

@@ -24,7 +24,8 @@ _SHARE_MIN = 0.5
 #: The maximum difference between the rate during slow changes and the rate of the whole time, as a
 #: share.
 _RATE_OFF_MAX = 0.01
-#: If the link was full, the rate during slow changes is higher by at most this share.
+#: If the link was full, the rate during slow changes is higher than the rate of the whole time by
+#: at most this share.
 _RATE_OFF_BEFORE = 0.1
 
 
@@ -34,10 +35,14 @@ class _Changes:
 
     Attributes
     ----------
+    longer_s, all_s
+        By how much the round trip changed [s]: summed over the changes to longer round trips, and
+        over all changes.
+    longer_lasted_s, lasted_s
+        How long the changes to longer round trips took, and how long all changes took [s].
     missing_s
-        The octets that were missing during the changes, as the time that they take at the rate [s].
-    lasted_s
-        How long all changes took [s].
+        The octets that were missing while the round trip grew, plus the additional octets while it
+        became shorter, as the time that they take at the rate [s].
     """
 
     longer_s: float

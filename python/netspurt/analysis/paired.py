@@ -19,10 +19,10 @@ Floats = NDArray[np.float64]
 SAME = 0.01
 
 #: A connection begins at the same instant in two simulations. In live runs the instants may differ
-#: by this time [s].
+#: by less than this time [s].
 INSTANTS_DIFFERENCE_S = 0.1
 
-#: The shares of the quantiles of durations.
+#: The quantiles of durations that are compared, as shares.
 SHARES = (0.5, 0.9, 0.99)
 
 
@@ -76,7 +76,7 @@ class Pairs:
     def quantiles_s(self) -> list[tuple[float, float, float]]:
         """Return each share with the quantile of each run [s].
 
-        A quantile is NaN if it would be the longest of the durations.
+        A quantile is NaN if it would be the longest of the durations, or if there are none.
         """
         first, second = (np.sort(each) for each in self.durations_s)
         return [(share, _quantile(first, share), _quantile(second, share)) for share in SHARES]

@@ -4,7 +4,7 @@ A packet is dropped if the queue is full when it arrives. The packet before the 
 the last packet that entered the queue. It waited until all packets before it in the queue had left,
 so its round trip exceeds the minimum round trip by this wait. The wait, divided by the transmission
 time of one packet, is the number of packets before the last packet. The limit is this number plus
-one, because the last packet also counts. The packet in transmission is included. The method follows
+one, because the last packet also counts. The packet in transmission counts, too. The method follows
 from a remark of Jacobson 1988. The treatment of delayed ACKs is not from this paper.
 """
 
@@ -23,7 +23,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class QueueLimit:
-    """The figures that a capture shows of the queue that dropped packets.
+    """What a capture shows of the queue that dropped packets.
 
     Attributes
     ----------

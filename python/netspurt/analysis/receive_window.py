@@ -103,8 +103,8 @@ class WindowLimit:
         """Whether data waited in a queue, or may have waited in a queue."""
         if self.trip.of_data:
             return self.trip.has_queue and self.fills_queue
-        # If the round trips of data were as long as the round trip of the handshake, the window
-        # would allow a higher rate than the actual rate. So the round trips of data may be longer.
+        # Only the round trip of the handshake is known. If the window allows a much higher rate
+        # with it than the actual rate, the round trips of data may have been longer.
         return self.allowed_bps >= QUEUE_RATIO * self.had_bps
 
     def sentence(self, who: str) -> str:
@@ -133,7 +133,7 @@ class WindowLimit:
 
     @property
     def _helps(self) -> str:
-        """The end of the sentence on a larger buffer, which surely helps only if `is_open`."""
+        """The end of the sentence on a larger buffer, which helps for sure only if `is_open`."""
         return " helps" if self.is_open else ", or an application that reads faster, may help"
 
     def _unread(self) -> str:
@@ -147,7 +147,7 @@ class WindowLimit:
         )
 
     def _with_queue(self, helps: str) -> str:
-        """Return sentences on whether the remedy `helps` if data waits in a queue."""
+        """Return sentences for data in a queue. `helps` is the beginning of the last sentence."""
         if self.trip.of_data:
             return (
                 f"The shortest round trip took {duration(self.trip.min_s)}, so data waited in a "
@@ -197,7 +197,7 @@ def slow_readers(tables: Mapping[str, Table]) -> list[WindowLimit]:
 def window_limits(tables: Mapping[str, Table]) -> list[WindowLimit]:
     """Return the directions that the receive window held back, the longest waits first.
 
-    Only the direction with more data of a connection counts.
+    Of each connection, only the direction with more data counts.
 
     Parameters
     ----------

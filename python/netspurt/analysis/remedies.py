@@ -8,21 +8,20 @@ change saves or costs, summed over all silences. Intervals are computed for the 
 waiting time, by resampling the connections. If only one connection waited, there is no interval.
 
 A silence with several timeouts is an outage: the path lost all copies before the last copy. The
-capture does not show which copy of another timer would have been the first after the outage. So a
+capture does not show which copy would have been the first after the outage with another timer. So a
 remedy counts as saving nothing there, and `outages` returns bounds of the time that a lower floor
 would have saved. Tail loss probes and RACK send one copy at the beginning, so they save nothing in
-an outage. No change shortens a silence without an answer. The answer may also come sooner after the
-last retransmission than a round trip takes. Then it answers an earlier copy, which the path had
-delayed, and no change shortens the silence.
+an outage. No change shortens a silence that ended without an answer. The answer may also come
+sooner after the last retransmission than a round trip takes. Then it answers an earlier copy, which
+the path had delayed, and no change shortens the silence.
 
 A floor is what Linux calls rto_min: the minimum time that the timer adds to srtt. A change that a
 sender already has is not a remedy. The floor of a host is at most the shortest time above srtt that
 this host waited. So no floor near this time or above it is tried for this host.
 
 A capture beside a receiver shows only the receiver's part of a round trip, so no change is tried
-there. A floor explains a wait only if the sender's timer was near this floor. If the timer
-was far above the value that RFC 6298 computes from the round trips, no other floor would have
-shortened the wait.
+there. If a timer was far above the value that RFC 6298 computes from the round trips, its floor did
+not cause the wait, and no other floor would have shortened it.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from netspurt.table import Table
 
 Floats = NDArray[np.float64]
 
-#: The delay that a probe adds if one segment is outstanding (RFC 8985 §7.2).
+#: The time by which a probe waits longer if one segment is outstanding [s] (RFC 8985 §7.2).
 _DELAYED_ACK_S = 0.2
 #: The round trips that a tail loss probe waits (RFC 8985 §7.2).
 _ROUND_TRIPS_BEFORE_PROBE = 2
@@ -110,7 +109,7 @@ class Outages:
         The time in which at least one connection certainly lost all its copies, in seconds. In a
         silence, this time ends when the last unanswered copy leaves.
     floor_s
-        The floor that was tried, in seconds. `None` if no sender has a higher floor.
+        The floor that was tried, in seconds. `None` if it is too high to be tried for any sender.
     least_s, most_s
         The bounds of the time that this floor would have saved, in seconds. They are negative if
         the floor would have made the silences longer.
@@ -385,7 +384,11 @@ def _hosts(tables: Mapping[str, Table]) -> dict[tuple[int, str], object]:
 
 
 def _is_lower(of: Silences, floor_s: float) -> NDArray[np.bool_]:
-    """Return, for each silence, whether a floor is known to be below the sender's floor."""
+    """Return, for each silence, whether a floor is tried.
+
+    It is tried if it is clearly below the shortest time above srtt that the host waited, if no
+    timer in the silence was far above RFC 6298's, and if srtt is known.
+    """
     lower: NDArray[np.bool_] = (floor_s < _BELOW_OWN * of.above_srtt_s) & ~of.far
     return lower & ~np.isnan(_estimates(of.first, "srtt_ns"))
 
@@ -429,7 +432,7 @@ def _is_far(waits: Table) -> NDArray[np.bool_]:
 
 
 def _as_computed(in_capture: Silences) -> Remedy:
-    """Return the time that RFC 6298 would have saved in silences with far longer timers."""
+    """Return the time that timers of RFC 6298 would have saved in silences of far longer timers."""
     name = f"a timer as RFC 6298 computes it (minimum {_FLOOR_MAX_S:g} s)"
     saved = in_capture.waited_s - _timer(in_capture.first, _FLOOR_MAX_S)
     return _remedy(name, in_capture, np.where(in_capture.far, saved, np.nan))

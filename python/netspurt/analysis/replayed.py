@@ -24,7 +24,11 @@ def is_spurious(delays: Delays, waits: Floats) -> NDArray[np.bool_]:
 
 
 def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tuple[Resamples, int]:
-    """Return resamples of the sums that `_SHARED` and `_OWN` count, and the block length."""
+    """Return resamples of the sums that `_SHARED` and `_OWN` count, and their block length.
+
+    `waits` has the timers of each algorithm for all probes [s]. `order` is as for `learnt`. The
+    block length is in probes.
+    """
     rtt = delays.rtt_s
     flags = [is_spurious(delays, own) for own in waits]
     # The block length must be enough for the correlations of delays, of timers, and of spurious
@@ -50,7 +54,9 @@ def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tup
 def learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
     """Return, for each probe, whether at least one delay was known when it left.
 
-    If no delay is ever known, the result is true for all probes.
+    If `order` is `sequence`, the answer to a probe is known when the next probe leaves. If it is
+    `causal`, the answer is known on arrival. If no delay is ever known, the result is true for all
+    probes.
     """
     rtt = delays.rtt_s
     known = np.flatnonzero(~np.isnan(rtt))
@@ -125,7 +131,10 @@ def mean_timer(sums: Floats, algorithm: int) -> Floats:
 
 
 def efficiency(sums: Floats, algorithm: int) -> Floats:
-    """Return RFC 889's efficiency: delays over the sum of delays, waits and spurious delays.
+    """Return RFC 889's efficiency: the share of delays in the sum of delays and wasted times.
+
+    The wasted times are the waits for lost probes, and the delays of probes that were retransmitted
+    spuriously.
 
     A lost probe that left before any delay was known does not count: its wait is the initial timer,
     which says nothing about the path.

@@ -76,7 +76,7 @@ def octets_by_vantage(tables: Mapping[str, Table]) -> Counter[str]:
 
 
 def _by_handshakes(connections: Table) -> dict[tuple[int, str], str]:
-    """Decide where each direction was captured, from the two halves of its handshake."""
+    """Decide where each direction was captured, by the two halves of the handshake's round trip."""
     keys = zip(connections["connection"].tolist(), connections["direction"].tolist(), strict=True)
     halves = dict(zip(keys, connections["handshake_rtt_ns"].tolist(), strict=True))
     where: dict[tuple[int, str], str] = {}

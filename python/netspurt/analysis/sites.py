@@ -179,7 +179,7 @@ class Cdf:
         return cls(known, np.arange(1, len(known) + 1) / max(len(known), 1))
 
     def quantile(self, share: float) -> float:
-        """Return the smallest value that at least this share of the values does not exceed."""
+        """Return the smallest value v for which at least this share of the values is at most v."""
         if not len(self.value):
             return np.nan
         place = int(np.ceil(share * len(self.value) - 1e-9)) - 1
@@ -225,9 +225,10 @@ class HandshakeRatio:
         the connections that have a handshake and later round trips, shape (n,) each.
     near
         The share of connections whose mean round trip differs from the handshake's by at most a
-        tenth.
+        tenth (by default).
     below
-        The share of connections whose longest round trip is at most three times the handshake's.
+        The share of connections whose longest round trip is at most three times the handshake's
+        (by default).
     """
 
     mean: Floats
@@ -240,6 +241,9 @@ def handshake_ratio(
     told: Connections, *, within: float = 0.1, times: float = 3.0
 ) -> HandshakeRatio:
     """Return the ratios of connections' later round trips to their handshakes' round trips.
+
+    A mean counts as near if its ratio differs from 1 by at most `within`. A longest round trip
+    counts as below if its ratio is at most `times`.
 
     Examples
     --------
@@ -357,9 +361,9 @@ class TimeoutLabels:
 def label_timeouts(told: Connections, *, threshold_s: float = TIMEOUT_S) -> TimeoutLabels:
     """Label a timeout in each connection whose longest silence exceeds a threshold.
 
-    A silence that waited for the other end, for the receive window or for a round trip gets no
-    label. A silence in which the far end seemed to have nothing to send may get a label, because in
-    a capture beside the receiver a lost tail looks like such a silence.
+    A silence gets no label if the far end waited for the other end, for the receive window or for a
+    round trip, or worked on a request. A silence in which the far end seemed to have nothing to
+    send may get a label, because beside the receiver a lost tail looks like such a silence.
     """
     known = np.isfinite(told.idle_s) & np.isfinite(told.timeouts)
     loss = np.isin(told.idle_for, ["", "loss", "application"])
@@ -409,8 +413,8 @@ class Split:
         The connections without and with retransmissions. The range of packets of `clean` shows the
         size of the page. The connections in `repaired` have more packets because of repairs.
     chance
-        The probability that the throughputs differ by this much if both have the same distribution
-        (Mann and Whitney 1947). It is NaN if one of the two groups is empty.
+        The probability that the throughputs differ by at least this much if both groups have the
+        same distribution (Mann and Whitney 1947). It is NaN if one of the groups is empty.
     """
 
     clean: Part

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from netspurt.plots import View
     from netspurt.run import Run
 
-#: The number of events that are shown, beginning with the first difference.
+#: The number of events that are shown from the first difference on. The two before are also shown.
 _AROUND = 4
 
 
@@ -255,8 +255,9 @@ def _shared_span(ends: list[float], names: list[str]) -> list[str]:
         return []
     longer = ends.index(max(ends))
     line = (
-        f"events are compared for the first {min(ends):.3f} s, in which both last; {names[longer]} "
-        f"lasts {max(ends):.3f} s; retransmissions and causes of sending count to the end of each"
+        f"events are compared for the first {min(ends):.3f} s, until one of the two ends; "
+        f"{names[longer]} lasts {max(ends):.3f} s; retransmissions and causes of sending count to "
+        "the end of each"
     )
     return [line]
 
@@ -453,10 +454,10 @@ def _nothing_in_common(comparison: Comparison, names: list[str]) -> list[str]:
     shared = (
         "no event" if comparison.matched == 0 else f"only {counted(comparison.matched, 'event')}"
     )
-    each = ", ".join(f"{name} has {n}" for name, n in zip(names, comparison.only, strict=True))
+    each = ", ".join(f"{n} only in {name}" for name, n in zip(names, comparison.only, strict=True))
     return [
-        f"nothing in common: {shared} in both, besides {each}; they do not carry the same data, "
-        "or were seen from different ends, so differences of times mean nothing"
+        f"nothing in common: {shared} in both, {each}; they do not carry the same data, or were "
+        "seen from different ends, so differences of times mean nothing"
     ]
 
 

@@ -41,7 +41,7 @@ def hint_at_direction(run: Run, flow: str, shown: str | None) -> None:
     flows = run.flows.where(flow=flow)
     if flows["direction"].tolist() == ["forward", "reverse"]:
         reverse = shown == "reverse"
-        what = f"shown: data from {flows['from'][int(reverse)]} in flow {flow}, which has more"
+        what = f"shown: data from {flows['from'][int(reverse)]}, most of the data of flow {flow}"
         other = "forward" if reverse else "reverse"
         note = paint("note:", "yellow", sys.stderr)
         print(f"{note} {what}; for the other use --direction {other}", file=sys.stderr)
@@ -139,7 +139,7 @@ def harmless_output() -> Iterator[None]:
 
 
 def raw(stream: TextIO) -> TextIO:
-    """Return the stream to which a harmless stream writes. Moving pictures need it."""
+    """Return the stream to which a harmless stream writes; lines drawn in place need it."""
     return stream.raw if isinstance(stream, HarmlessStream) else stream
 
 
@@ -226,7 +226,10 @@ def _at_words(text: str, most: int, indent: str = "") -> Iterator[str]:
 
 
 def width(most: int | None = None) -> int:
-    """Return the width of a line: the terminal's, or 100 without a terminal, but at least 60."""
+    """Return the width of a line: the terminal's, or 100 without a terminal, but at least 60.
+
+    With `most`, the width is at most this number of characters.
+    """
     import shutil
 
     there = max(60, shutil.get_terminal_size((100, 24)).columns)
@@ -272,6 +275,8 @@ def fitted(lines: Iterable[str], most: int = 100) -> Iterator[str]:
 @contextmanager
 def progress(what: str, unit: str = "") -> Iterator[Callable[[float, float], None]]:
     """Show the progress of work, if it takes more than a second and stderr is a terminal.
+
+    `what` is the description. With a `unit`, the amounts in this unit and the rate are shown, too.
 
     Yields
     ------

@@ -279,7 +279,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _name_the_flow(run: Run, kinds: Sequence[str]) -> None:
-    """Print which flow and direction were drawn, if the run has several, or the flow has both."""
+    """Print which flow was drawn if the run has several, and which direction if there are both."""
     from netspurt.plots import busier
 
     flows = run.flows
@@ -305,7 +305,7 @@ def _check_out(out: Path | None, kinds: Sequence[str]) -> None:
         return
     if _ALL in kinds or len(kinds) > 1:
         what = ",".join(kinds)
-        raise ValueError(f"--kind {what} draws several pictures: leave --out out, or name one kind")
+        raise ValueError(f"--kind {what} draws several pictures: omit --out, or name one kind")
     if out.suffix != ".xpl":
         check_ending(out, ", or in .xpl for xplot")
 

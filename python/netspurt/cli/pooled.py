@@ -34,7 +34,7 @@ _SHARE = 0.005
 def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     """Yield lines: causes, parts of the time, remedies, and the worst connections.
 
-    `room` is the width that tables should have.
+    Tables have at most `room` characters in a line, if their words allow it.
     """
     yield from _vantages(found)
     yield from _causes(found, room)
@@ -247,7 +247,7 @@ def _places(rows: Table) -> Iterator[tuple[int, str, int]]:
 
 
 def time_line(found: Explained, connection: int | None = None) -> str:
-    """Return the shares of the time of all connections, or of one; the largest is first."""
+    """Return a sentence on how connections, or one of them, spent their time, as shares."""
     spent = with_both_directions(found.tables)
     spent = spent if connection is None else spent.where(connection=connection)
     whose = "all connections" if connection is None else "this connection"
@@ -292,7 +292,7 @@ def reordering_lines(found: Explained, connection: int | None = None) -> Iterato
 
 
 def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str]:
-    """Yield lines on what limited connections: applications, the window, a full link, losses."""
+    """Yield lines on what limited connections, such as applications, the window or losses."""
     from netspurt.analysis.full_link import full_links
     from netspurt.analysis.let_wait import let_wait
     from netspurt.analysis.paced import paced

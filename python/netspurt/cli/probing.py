@@ -51,7 +51,7 @@ def probe(
     verbose: opt.Verbose = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Probe a path as in RFC 889: each echo probe leaves when the one before was answered."""
+    """Probe a path as in RFC 889, by default with one echo probe in flight at a time."""
     from netspurt.probe import COUNT, Lengths, Plan, stamp_name
     from netspurt.timers import USUAL
 
@@ -148,7 +148,11 @@ def _echo_probes(
 
 @contextmanager
 def _shown(plan: Plan, *, quiet: bool, verbose: bool) -> Iterator[Callable[[Line, Watch], None]]:
-    """Show the progress of the probing: as a picture in a terminal, or as lines on request."""
+    """Show the progress of probing: as a screen, or as lines.
+
+    A terminal without `verbose` gets a screen. Otherwise the heading is printed, and with `verbose`
+    a line for each echo probe.
+    """
     if quiet:
         yield lambda _line, _watch: None
         return
@@ -227,7 +231,7 @@ def _outcome(line: EchoProbeLine) -> str:
     if line.lost:
         return f"{head}  {paint('lost', 'red')}{', ' + line.why if line.why else ''}"
     host = line.user_rtt_ns - line.rtt_ns
-    more = f"  host {span(host)}" if line.by == "kernel" else "  by the program's stamps"
+    more = f"  host {span(host)}" if line.by == "kernel" else "  by the program's timestamps"
     ttl = "" if line.ttl is None else f"  ttl {line.ttl}"
     return f"{head}  {span(line.rtt_ns):>9}{ttl}{more}"
 
@@ -361,8 +365,8 @@ def _meaning(watch: Watch, algorithms: list[dict[str, Any]]) -> Iterator[str]:
     about = watch.header
     if about is not None and ip_address(about.address).is_loopback:
         yield (
-            f"{about.address} is this machine, so the delays are those of its own kernel and of no "
-            "path: choose no timer for a path by them."
+            f"{about.address} is this machine, so the delays are those of its own kernel and not "
+            "of a path: do not use them to choose a timer for a path."
         )
     if not algorithms:
         return
@@ -416,7 +420,7 @@ def _table_row(algorithm: dict[str, Any], share: float) -> list[str]:
 
 
 def _tenths(seconds: float) -> str:
-    """Return seconds in tenths, as in RFC 889's table. Shorter times have three digits.
+    """Return seconds in tenths, as in RFC 889's table. Below 1 s there are at most three digits.
 
     Examples
     --------

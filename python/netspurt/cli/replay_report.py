@@ -145,7 +145,7 @@ def head(delays: Delays) -> str:
 
 
 def row(algorithm: Algorithm, advice: Advice | None = None, cost: str = "-") -> list[str]:
-    """Return the cells of a timer's row."""
+    """Return the cells of a timer's row; `cost` is the cell of the cost if no advice weighs it."""
     ends = algorithm.spurious_share
     counts = (
         f"{_plain(ends.low * algorithm.answered)} .. {_plain(ends.high * algorithm.answered)}"
@@ -243,7 +243,7 @@ def _waits(of: Replay, advice: Advice) -> Iterator[str]:
 
 
 def rfc889_lines(of: Replay) -> Iterator[str]:
-    """Yield the rows of RFC 889's table. All numbers are truncated, as in the memo."""
+    """Yield the rows of RFC 889's table. Times and efficiencies are truncated, as in the memo."""
     yield from about(of.delays)
     share = share_of(of.delays.measure)
     rows = [rfc889_row(algorithm, share) for algorithm in of.algorithms]

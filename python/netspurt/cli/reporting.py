@@ -152,7 +152,7 @@ _HALF = 62
 
 
 def _subject(path: Path, name: str, room: int | None = None) -> Subject:
-    """Open a run or a capture. Tables of connections are at most `room` wide."""
+    """Open a run or a capture. Tables of connections have at most `room` characters in a line."""
     from netspurt.cli.explain_files import FEW
     from netspurt.cli.explained import lines
     from netspurt.cli.running import lines_beside_flows
@@ -178,7 +178,8 @@ def _recordings(
     Raises
     ------
     ValueError
-        If there is no recording.
+        If a file is not a recording, if a folder without captures has no recording, or if there is
+        no recording for `estimators`.
     """
     from netspurt.report import recordings_section
 
@@ -215,7 +216,7 @@ def _replays(
 
 
 def _with_hint(error: Exception, file: Path) -> Exception:
-    """Return a reading error, with a command that has the option if `report` lacks it."""
+    """Return an error of reading a file, with the command to run first, if there is one."""
     if file.suffix == ".toml":
         return ValueError(
             f"{file}: a scenario has no results to report: `netspurt run {file} --out DIR`, then "

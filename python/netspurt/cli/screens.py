@@ -1,4 +1,4 @@
-"""Screens that show the progress of work in a terminal of any width, a few times a second.
+"""Screens that show the progress of work in a terminal of any width.
 
 Drawing does not disturb measurements, because live runs and probing are separate processes.
 """
@@ -38,13 +38,14 @@ def is_screen(stream: TextIO) -> bool:
 
 @contextmanager
 def screen(stream: TextIO) -> Iterator[Draw | None]:
-    """Draw lines in place on a terminal and remove them at the end; without one, yield `None`.
+    """Draw lines in place on a terminal, and remove them at the end.
 
     Yields
     ------
     Callable or None
-        A function that takes another function and draws the lines that it returns for a width and a
-        height in characters. With `last=True` the lines are always drawn.
+        The function `draw(lines)`. It calls `lines` with the terminal's width and height in
+        characters, and draws the lines that `lines` returns. With `last=True` it always draws them.
+        Without a terminal, `None` is yielded.
     """
     if not is_screen(stream):
         yield None
@@ -70,7 +71,7 @@ def screen(stream: TextIO) -> Iterator[Draw | None]:
 
 
 def curve(values: Sequence[float], most: int) -> str:
-    """Return the last values as a small curve that begins at zero.
+    """Return at most `most` last values as a small curve, whose lowest level is zero.
 
     Examples
     --------

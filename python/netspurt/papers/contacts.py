@@ -199,10 +199,10 @@ def curve(paper: Paper, contact: Contact) -> Curve:
 
 
 def _handoffs(paper: Paper, contact: Contact) -> Curve:
-    """Return the delay over paths that follow each other.
+    """Return the delay over three paths that follow each other.
 
-    The link follows the first path until the line of sight of that path ends. It follows the last
-    path as soon as the last path has a line of sight.
+    The link follows the first path until that path loses its line of sight. Then it follows the
+    second path. It follows the last path as soon as the last path has a line of sight.
     """
     begin = _core.utc(contact.start)
     end = begin + round(contact.lasts * 1e9)

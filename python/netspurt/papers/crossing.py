@@ -52,7 +52,10 @@ class Filled:
 
 
 def filled(bench: Bench, grid: str, limit: int = 250) -> list[Filled]:
-    """Return the transfers of a grid of windows, over queues without a limit."""
+    """Return the transfers of a grid of windows, over queues without a limit.
+
+    `limit` is the size above which the net fragments a datagram [octets].
+    """
     return bench.keep(f"filled {grid}", lambda: [_filled(case, limit) for case in bench.grid(grid)])
 
 
@@ -79,7 +82,7 @@ def _filled(case: Case, limit: int) -> Filled:
 
 @registered
 def meets_at(bench: Bench, *, grid: str, least: str, most: str) -> Measured:
-    """Return the share of the round trip after which ACKs find data in the queue.
+    """Return the share of the round trip after which ACKs return to the queue of the data.
 
     The data of a window need a share f of the round trip to pass the line. ACKs return to the queue
     after a share m of the round trip. So ACKs find data in the queue during the share f - m. It

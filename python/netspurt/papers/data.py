@@ -51,7 +51,8 @@ class Claim:
         The measure that finds the value in runs, and its arguments. Without a measure no run can
         decide the claim.
     compare, tolerance
-        The condition under which the measured value agrees with the printed one.
+        The condition under which the measured value agrees with the printed one, and the permitted
+        difference. It is in the claim's unit, or a share if the condition is `within`.
     corrected
         The value that the paper should have printed, if it contradicts itself.
     shape
@@ -79,13 +80,17 @@ class Claim:
 
     @property
     def yardstick(self) -> Value:
-        """The value that `measured` must match: `threshold` if it is given, otherwise `printed`."""
+        """The value for the comparison: `threshold` if it is given, otherwise `printed`."""
         return self.printed if self.threshold is None else self.threshold
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper's claims, and the runs that decide them."""
+    """A paper's claims, and the runs that decide them.
+
+    `folder` is the paper's folder. The fields after `claims` are the tables of these names in
+    `paper.toml`.
+    """
 
     key: str
     title: str

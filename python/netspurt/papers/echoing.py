@@ -80,9 +80,8 @@ def _spread(values: list[float]) -> tuple[str, ...]:
 def slower_through_echo(bench: Bench, *, echo: str, sink: str, limit: str, case: str) -> Measured:
     """Return the rate through an echo divided by the rate to a sink: the median over paths.
 
-    The paths are those with the queue limit `limit`.
-
-    A case is `WINDOW/MSS`.
+    The paths are those with the queue limit `limit` [packets]. The window and the segment size
+    [octets] are those of `case`, written as `WINDOW/MSS`.
     """
     through, direct = durations(bench, echo), durations(bench, sink)
     rows: list[tuple[str, ...]] = [
@@ -149,8 +148,9 @@ def bound_of_packets(bench: Bench, *, grid: str, limit: str) -> Measured:
 def losses_to_learn(bench: Bench, *, grid: str, window: str, fits: str) -> Measured:
     """Return the median number of cuts until ssthresh is at most `fits` octets.
 
-    Transfers without losses, and transfers that end before ssthresh is that low, are left out. The
-    table has the first ssthresh after a cut, and the number of cuts if each one halved cwnd.
+    The transfers have a receive window of `window` octets. Transfers without losses, and transfers
+    that end before ssthresh is that low, are left out. The table has the first ssthresh after a
+    cut, and the number of cuts if each one halved cwnd.
     """
     rows: list[tuple[str, ...]] = [
         ("window", "mss", "transfers", "no loss", "learnt", "cuts", "first threshold", "halvings")
@@ -217,12 +217,12 @@ def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
 
 @registered
 def slower_case(bench: Bench, *, echo: str, split: str, limit: str, cases: str) -> Measured:
-    """Return the median ratio of the durations of two cases, over the paths with a queue limit.
+    """Return the median ratio of the durations of two cases, over paths with one queue limit.
 
-    The two cases are `WINDOW/MSS,WINDOW/MSS`, the slow one first. The table explains the difference
-    between two transfers: the slow case through an echo, and the fast case with ACKs on a separate
-    path. Three causes have a share in it: the segment size, the window, and the shared queue. The
-    table has the mean of each share over these paths.
+    This limit is `limit` [packets]. The two cases are `WINDOW/MSS,WINDOW/MSS`, the slow one first.
+    The table explains the difference between two transfers: the slow case through an echo, and the
+    fast case with ACKs on a separate path. Three causes have a share in it: the segment size, the
+    window, and the shared queue. The table has the mean of each share over these paths.
     """
     through, apart = durations(bench, echo), durations(bench, split)
     (slow_window, slow_mss), (fast_window, fast_mss) = map(_case, cases.split(","))

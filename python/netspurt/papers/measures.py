@@ -35,9 +35,9 @@ def _numbers(text: str) -> list[int]:
 
 @registered
 def ack(bench: Bench, *, run: str, packet: str, sends: str) -> Measured:
-    """Return the time of a packet's first ACK, if exactly these packets left at that instant.
+    """Return the time of a packet's first ACK, if exactly the packets `sends` left at that instant.
 
-    Packet 0 stands for the start of the transfer.
+    Otherwise the value is `None`. Packet 0 stands for the start of the transfer.
     """
     segments = at_sender(bench.run(run))
     at = 0.0
@@ -54,7 +54,7 @@ def ack(bench: Bench, *, run: str, packet: str, sends: str) -> Measured:
 
 @registered
 def dupack(bench: Bench, *, run: str, packet: str, nth: str, retransmissions: str = "") -> Measured:
-    """Return the time of a packet's n-th duplicate ACK, if exactly these packets left then."""
+    """Return the time of a packet's n-th duplicate ACK, if only `retransmissions` left then."""
     segments = at_sender(bench.run(run))
     times = segments.where(kind="dupack", packet=int(packet)).seconds()
     if len(times) < int(nth):
@@ -95,7 +95,8 @@ def ack_times_of(bench: Bench, *, run: str, events: str) -> Measured:
 def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
     """Return the cause of the first difference between two runs; `None` if it is unknown.
 
-    Only events up to the n-th ACK of `run` are compared. The table counts each cause of sending.
+    Only events up to ACK number `events` of `run`, and those that answer it, are compared. The
+    table counts each cause of sending.
     """
     first, second = _since_data(bench, beside), _since_data(bench, run)
     acks = [event.t_s for event in second if event.kind in ("ack", "dupack")]
@@ -230,7 +231,10 @@ def _best_shift(late: Run, early: Run) -> tuple[int, float, int]:
 
 @registered
 def shift(bench: Bench, *, late: str, early: str, part: str) -> Measured:
-    """Return the best shift between two traces, up to the first retransmission."""
+    """Return the best shift between two traces, up to the first retransmission.
+
+    `part` selects the shift in seconds or in packets.
+    """
     packets, seconds, agree = _best_shift(bench.run(late), bench.run(early))
     rows = [
         ("packets", "seconds", "events that agree to 1 ms"),
@@ -253,7 +257,8 @@ def sending_time(bench: Bench, *, run: str, link: str, packets: str) -> Measured
 def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measured:
     """Return the lead of the early trace over the late trace.
 
-    The lead is the shift in time minus the transmission time of the shift in packets.
+    The lead is the shift in time minus the transmission time of the shift in packets. It is in
+    seconds or in packet times, by `unit`.
     """
     packets, seconds, _ = _best_shift(bench.run(late), bench.run(early))
     packet_s = packet_time(bench.run(early), link)
@@ -268,10 +273,11 @@ def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measur
 
 @registered
 def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str) -> Measured:
-    """Return how much longer a link was idle in the late run, and whether the receiver dallied.
+    """Return how much longer a link was idle in run `late`, and whether the receiver dallied there.
 
-    A receiver dallies if it delays the ACK of a packet that has arrived. `dallying` is a run whose
-    receiver dallies. Only the time before the first retransmission counts.
+    The other run is `early`. A receiver dallies if it delays the ACK of a packet that has arrived.
+    `dallying` is a run whose receiver dallies. Only the time before the first retransmission
+    counts.
     """
     a, b = bench.run(late), bench.run(early)
     dally = _dally(a)
@@ -464,7 +470,8 @@ def _time_of(run: Run, arguments: Any) -> float:
 def burst(bench: Bench, *, run: str, round: str) -> Measured:  # noqa: A002
     """Return after how many round trips a burst leaves, and the number of its packets.
 
-    The packets of a burst leave within a hundredth of a round trip.
+    It is the first burst after `round` round trips. The packets of a burst leave within a hundredth
+    of a round trip.
     """
     result = bench.run(run)
     trip = float(ack_times(result)[0])

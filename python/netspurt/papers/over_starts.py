@@ -69,7 +69,7 @@ def all_delivered(bench: Bench, *, size: str) -> Measured:
 
 @registered
 def starts_apart(bench: Bench) -> Measured:
-    """Return the mean time between starts, and the largest shift of a start [s]."""
+    """Return the mean time between starts, and the largest shift from a regular instant [s]."""
     study = bench.of_study
     gaps, shifts = [], []
     rows = [("contact", "starts", "first", "last", "contact lasts")]
@@ -97,7 +97,7 @@ def never_limited(bench: Bench, *, run: str) -> Measured:
 def any_spurious(bench: Bench, *, contact: str, clock: str, sizes: str) -> Measured:
     """Return 1 if any transfer of these sizes has a spurious retransmission, else 0."""
     tick = dict(zip(("fine", "coarse"), fine_and_coarse(bench), strict=True))[clock]
-    rows = [("segments", "transfers", "with spurious retransmissions", "timeouts a transfer")]
+    rows = [("segments", "transfers", "with spurious retransmissions", "timeouts per transfer")]
     spurious = False
     for size in sizes.split(","):
         transfers = bench.transfers(contact).where(size=int(size), clock=tick)
@@ -109,7 +109,7 @@ def any_spurious(bench: Bench, *, contact: str, clock: str, sizes: str) -> Measu
 
 @registered
 def clock_ratio(bench: Bench, *, contact: str, size: str) -> Measured:
-    """Return the ratio of the mean throughputs by the fine and by the coarse clock."""
+    """Return the mean throughput with the fine clock, divided by that with the coarse clock."""
     fine, coarse = (_mean(bench, contact, int(size), tick) for tick in fine_and_coarse(bench))
     rows = [("clock", "mean throughput")]
     for tick, value in zip(fine_and_coarse(bench), (fine, coarse), strict=True):
@@ -150,7 +150,7 @@ def _spreads(bench: Bench, name: str) -> list[float]:
 
 @registered
 def long_vary_more(bench: Bench) -> Measured:
-    """Return how many contacts have longest transfers that vary as much as the shortest or more."""
+    """Return the number of contacts whose longest transfers vary no less than the shortest."""
     rows = [("contact", *(f"{size} segments" for size in bench.of_study.sizes))]
     count = 0
     for name in single_relay(bench):
@@ -186,7 +186,10 @@ def most_varying(bench: Bench, *, contacts: str) -> Measured:
 
 @registered
 def utilisation(bench: Bench, *, size: str) -> Measured:
-    """Return the minimum mean throughput over all contacts, as a share of the link's rate."""
+    """Return the minimum mean throughput over contacts, as a share of the link's rate.
+
+    Contacts with handoffs are left out.
+    """
     _, coarse = fine_and_coarse(bench)
     shares = {n: _mean(bench, n, int(size), coarse) / RATE for n in single_relay(bench)}
     rows = [("contact", "share"), *((name, f"{value:.1%}") for name, value in shares.items())]
@@ -195,7 +198,7 @@ def utilisation(bench: Bench, *, size: str) -> Measured:
 
 @registered
 def timeouts_of_small(bench: Bench, *, sizes: str) -> Measured:
-    """Return the number of timeouts of all transfers of these sizes, by both clocks."""
+    """Return the timeouts of these sizes, by both clocks, in all contacts without handoffs."""
     rows = [("contact", "segments", "transfers", "timeouts")]
     total = 0
     for name in single_relay(bench):
@@ -293,8 +296,8 @@ def static_and_moving(bench: Bench, *, size: str) -> Measured:
     """Return the effect of constant instead of moving delays, and the timeouts of stop-and-wait.
 
     The first number is the share of affected transfers over constant mean delays, minus their share
-    over moving delays. It is the mean over all contacts, by the fine clock. The second number is
-    the number of timeouts of stop-and-wait in all contacts, by both clocks.
+    over moving delays. It is the mean over all contacts without handoffs, by the fine clock. The
+    second number is the number of timeouts of stop-and-wait in these contacts, by both clocks.
     """
     fine, coarse = fine_and_coarse(bench)
     rows = [("contact", "constant delay", "moving delay", "timeouts of stop-and-wait")]
@@ -313,7 +316,8 @@ def static_and_moving(bench: Bench, *, size: str) -> Measured:
 def static_throughput(bench: Bench) -> Measured:
     """Return the largest difference between mean throughputs over moving and constant delays.
 
-    The result is a share. It is the maximum over all contacts and sizes, by the coarse clock.
+    The result is a share. It is the maximum over all sizes and all contacts without handoffs, by
+    the coarse clock.
     """
     _, coarse = fine_and_coarse(bench)
     rows = [("contact", *(f"{size} segments" for size in bench.of_study.sizes))]
@@ -331,7 +335,10 @@ def static_throughput(bench: Bench) -> Measured:
 
 @registered
 def lost_by_fine_clock(bench: Bench, *, size: str) -> Measured:
-    """Return the maximum share of throughput that the fine clock costs, over all contacts."""
+    """Return the maximum share of throughput that the fine clock costs, over contacts.
+
+    Contacts with handoffs are left out.
+    """
     lost = {}
     for name in single_relay(bench):
         fine, coarse = (_mean(bench, name, int(size), clock) for clock in fine_and_coarse(bench))
@@ -344,7 +351,7 @@ def lost_by_fine_clock(bench: Bench, *, size: str) -> Measured:
 def least_floor(bench: Bench, *, contacts: str, floors: str, size: str) -> Measured:
     """Return the smallest minimum RTO [s] with which the fine clock has no spurious retransmission.
 
-    `floors` are in seconds and ascend.
+    All larger ones that are tried must have none, too. `floors` are in seconds and ascend.
     """
     fine, _ = fine_and_coarse(bench)
     names = contacts.split(",")

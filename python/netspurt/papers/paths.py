@@ -90,8 +90,8 @@ def _path_with_mtu(row: PathRow, mtu: int) -> Path:
     """Return the best path with an `mtu`, by a linear program.
 
     A fragmented datagram takes the time of its first fragment on the access line and the time of
-    all its fragments on the backbone. This is true if the backbone is not faster than the access
-    line.
+    all its fragments on the backbone. This is true if a full fragment, with the overhead of its
+    frame, takes at least as long on the backbone as on the access line.
     """
     ends = np.array([end / 1e3 for line in row.lines for end in line.delay_ms])
     lengths = np.arange(SHORTEST, LONGEST + 1)

@@ -61,7 +61,10 @@ def line_rates(bench: Bench, *, table: str, row: str) -> Measured:
 
 @registered
 def fitting_bits(bench: Bench, *, table: str) -> Measured:
-    """Return the bits between the ends of each kind of line, if all printed rates agree."""
+    """Return the bits between the ends of a line, for each kind, if all printed rates agree.
+
+    The bits are the difference of the lengths of the probes at both ends.
+    """
     rows = [("path", "printed rate", "between")]
     bits: dict[int, None] = {}
     count = 0
@@ -314,7 +317,7 @@ def correlation(bench: Bench, *, table: str, columns: str) -> Measured:
         np.array([float(getattr(row, column)) for row in rows]) for column in names_in(columns)
     )
     # A single row may cause or hide a correlation. So the table also has the correlation without
-    # the extreme row.
+    # the row with the largest value in the first column.
     kept = np.arange(len(rows)) != np.argmax(first)
     value = _pearson(first, second)
     shown = [
@@ -343,7 +346,10 @@ def loss_rates(bench: Bench, *, table: str, probes: str, most: str) -> Measured:
 
 @registered
 def wait_ratios(bench: Bench, *, table: str, probes: str, aside: str) -> Measured:
-    """Return the wait per loss divided by the mean delay: lowest, median and highest of rows."""
+    """Return the wait per loss divided by the mean delay: lowest, median and highest of rows.
+
+    The three values are without the rows `aside`.
+    """
     ratios = {
         row.key: 1000
         * row.account.lost_s
@@ -354,7 +360,7 @@ def wait_ratios(bench: Bench, *, table: str, probes: str, aside: str) -> Measure
     }
     ordered = sorted(ratios.items(), key=lambda pair: pair[1])
     kept = [ratio for name, ratio in ordered if name not in names_in(aside)]
-    shown = [("run", "wait a loss, in means"), *((n, f"{ratio:.2f}") for n, ratio in ordered)]
+    shown = [("run", "wait per loss, in means"), *((n, f"{ratio:.2f}") for n, ratio in ordered)]
     return Measured([kept[0], float(np.median(kept)), kept[-1]], shown)
 
 
@@ -378,11 +384,11 @@ def charged_delays(bench: Bench, *, table: str, probes: str) -> Measured:
     """Return the number of rows whose spurious time can be the delays of the retransmitted probes.
 
     N delays have the mean m and the coefficient of variation c. If n of them have the mean m', then
-    n (m' - m)² <= N (c m)². Rounding may change c and m by a hundredth.
+    n (m' - m)² <= N (c m)². Rounding may have made c smaller by at most a hundredth.
     """
     n_all = int(probes)
     possible = 0
-    shown = [("run", "of the spread there is")]
+    shown = [("run", "share of the possible spread")]
     for row in account_rows(bench.paper, table).values():
         printed = row.account
         if not printed.spurious:
