@@ -399,7 +399,10 @@ def _ends(path: Any) -> bool:
 
 
 def _named(values: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the names and texts of the files, in the working directory, that settings name."""
+    """Return the names and texts of the files that links follow because of new settings.
+
+    The files are in the working directory.
+    """
     names: set[str] = set()
     for path, value in values.items():
         if path.endswith(f".{_FOLLOWS}"):

@@ -329,7 +329,7 @@ def test_the_time_that_a_lower_floor_saves_in_outages_has_bounds_that_contain_th
     assert remedies(tables) == [], "what cannot be known must not be ranked"
 
 
-def test_outages_of_various_lengths_save_the_mean_of_a_lower_floor_within_its_bounds() -> None:
+def test_a_lower_floor_saves_the_expected_mean_in_outages_of_various_lengths() -> None:
     from scipy.stats import norm
 
     from netspurt.analysis.remedies import outages, silences

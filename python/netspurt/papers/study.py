@@ -1,7 +1,8 @@
 """A study: transfers of several sizes and clocks, which start at many instants of a contact.
 
-Each contact is a sweep. A quick study uses a few of the starts. The whole study is run once, and
-its results are stored in a folder and read from it.
+A contact is the time in which a spacecraft and a ground station can communicate over relay
+satellites (`contacts.py`). Each contact is a sweep. A quick study uses a few of the starts. The
+whole study is run once, and its results are stored in a folder and read from it.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ class Study:
     seed
         The seed of the shifts.
     quick
-        The number of starts of a contact in a quick study.
+        The maximum number of starts of a contact in a quick study.
     """
 
     paper: Paper
@@ -200,7 +201,7 @@ class Study:
     ) -> Scenario:
         """Return the scenario of a contact's transfers, with some values replaced.
 
-        With `static`, the delay is always the contact's mean delay.
+        With `static`, the delay of the moving link is constant: the contact's mean delay.
         """
         file = self.paper.folder / contact.scenario
         if static:
@@ -231,7 +232,7 @@ class Study:
         whole
             True for all starts, false for a quick study.
         static
-            True if the delay is constant: the mean delay of the contact.
+            True if the delay of the moving link is constant: the contact's mean delay.
         values
             Values of the scenario to replace.
         """
@@ -300,13 +301,14 @@ class Study:
         Raises
         ------
         PaperError
-            If a transfer is missing, or if the transfers belong to another study.
+            If a transfer is missing or did not run to its end, or if the transfers belong to
+            another study.
         """
         folder = open_sweep(out / contact.name)
         document = tomllib.loads(read_text(out / contact.name / SCENARIO))
         axes = document.pop("sweep", {}).get("over", {})
         # Making a new sweep to compare with would be slow, because a sweep checks each start. It is
-        # enough to compare the parts of the sweep.
+        # enough to compare the axes and the rest of the scenario.
         if axes != self._axes(contact, whole=True) or document != self._document(contact):
             raise PaperError(f"{folder.where} belongs to another study")
         cases = folder.read()

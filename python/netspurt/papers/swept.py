@@ -159,7 +159,7 @@ class Sweeps:
         Raises
         ------
         PaperError
-            If a case is missing, or if the cases belong to another study.
+            If a case is missing or did not run to its end, or if the cases belong to another study.
         """
         folder = open_sweep(out / name)
         if folder.fingerprint != self.sweep(name, whole=True).fingerprint:

@@ -235,6 +235,9 @@ def _lines(
 def in_ratios(numbers: Sequence[float]) -> bool:
     """Return whether numbers are more evenly spaced by ratio than by difference.
 
+    The result is false for fewer than three numbers, for numbers that are not above zero, and for
+    numbers within a factor of ten.
+
     Examples
     --------
     >>> in_ratios([1, 3, 10, 30]), in_ratios([100, 680, 1260, 1840, 2420, 3000])

@@ -48,6 +48,8 @@ Shape = Literal["dot", "square", "ring", "cross", "up", "down", "tick"]
 class Mark:
     """The properties that all marks have.
 
+    Widths of lines and sizes of points are in typographic points. Pages scale them to pixels.
+
     Attributes
     ----------
     label

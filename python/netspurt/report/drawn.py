@@ -28,7 +28,10 @@ _KEPT_RANK = 2.5
 
 
 def is_kept(mark: Mark) -> bool:
-    """Return whether a mark is never thinned: losses, repairs, short marks and special shapes."""
+    """Return whether a mark is never thinned.
+
+    Losses, repairs, marks with few points, and points that are not dots are never thinned.
+    """
     if isinstance(mark, Points) and mark.shape != "dot":
         return True
     return mark.rank >= _KEPT_RANK or count(mark) <= _FEW

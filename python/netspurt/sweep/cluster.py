@@ -193,6 +193,8 @@ def _check_loopback(ray: Any) -> None:
 def _check_answers(address: str) -> None:
     """Check that an address answers, because Ray itself would retry for minutes.
 
+    An address without a port, such as `auto`, is not checked.
+
     Raises
     ------
     ConnectionError
