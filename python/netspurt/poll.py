@@ -93,7 +93,7 @@ class Catalogue:
     sites
         The pages.
     every
-        The interval of the fetches.
+        The time from one fetch of a site to the next.
     timeout
         The give-up time of a fetch.
     pings

@@ -466,7 +466,11 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The content of `run.json`: the properties of the run, its files, and their SHA-256."""
+    """The content of `run.json`: the properties of the run, its files, and their SHA-256.
+
+    `tables` has the number of rows of each table, and `captures` the file of each spied node.
+    `nodes` has the address of each node, and `flows` the address and the port of both ends.
+    """
 
     format: int
     netspurt: str

@@ -20,6 +20,7 @@ from netspurt.wording import counted
 #: A function that takes the seconds simulated so far, and the length of the run in seconds.
 Progress = Callable[[float, float], None]
 
+#: The number of times that a run reports its progress.
 _STEPS = 200
 
 

@@ -68,11 +68,11 @@ class Algorithm:
     waited_before
         The waits for the probes that `lost_before` counts. No other sum contains these waits.
     mean, cov, efficiency
-        RFC 889's figures: the mean delay; the standard deviation of the delays divided by their
-        mean; `good` divided by the total of the three sums.
+        RFC 889's figures: `good` divided by the number of all probes; the standard deviation of the
+        delays divided by their mean; `good` divided by the total of the three sums.
     bad_share, waited_in_delays
-        Allman and Paxson's figures: the share of bad timeouts, and the mean ratio of the wait for a
-        lost probe to the last delay before it.
+        Allman and Paxson's figures: the share of timeouts that were spurious, and the mean ratio of
+        the wait for a lost probe to the last delay before it.
     spurious_share, timer
         Spurious retransmissions per answer, and the mean timer of the probes that left after a
         delay was known. Earlier timers do not depend on the path. Each figure has its interval.

@@ -75,7 +75,7 @@ class Transfers:
         return len(self.size)
 
     def where(self, *, size: int | None = None, clock: str | None = None) -> Transfers:
-        """Return the transfers of a size, or by a clock."""
+        """Return the transfers of a size, of a clock, or of both."""
         keep = np.ones(len(self), dtype=np.bool_)
         if size is not None:
             keep &= self.size == size
@@ -185,9 +185,9 @@ class Study:
     def starts(self, contact: Contact, *, whole: bool) -> Floats:
         """Return when transfers start [s].
 
-        The starts are spread over the whole contact. The last start is at least `every` minus
-        `shift` before the end of the contact. A quick study uses some of these starts, at equal
-        distances.
+        A transfer starts every `every` seconds, earlier or later by a random time of at most
+        `shift`. The last start is at least `every` minus `shift` before the end of the contact. A
+        quick study uses some of these starts, at equal distances.
         """
         count = int(self.lasts(contact) // self.every) - 1
         nominal = self.every * np.arange(1, count + 1)
@@ -274,7 +274,7 @@ class Study:
         Returns
         -------
         int
-            The number of packets that links carried.
+            The number of packet-hops: each packet counts once on each link that carried it.
         """
         sweeps = {name: self.sweep(contact, whole=True) for name, contact in self.contacts.items()}
         total, before, carried = sum(map(len, sweeps.values())), 0, 0

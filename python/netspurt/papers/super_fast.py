@@ -93,7 +93,8 @@ def _named(case: Case) -> str:
 def timer_after_sending(bench: Bench, *, grid: str) -> Measured:
     """Return the time from the first segment of a flight to SFR's timeout, in round trips.
 
-    The network loses all segments of the flight.
+    The network loses all segments of the flight. Exactly one case of the grid must have an SFR
+    retransmission.
     """
     (run,) = (case.run for case in bench.grid(grid) if len(_retransmissions(case.run, "sfr")))
     trip, waited = _handshake(run), _since_sent(run)
@@ -175,7 +176,8 @@ def line_of(bench: Bench, *, grid: str, link: str) -> Measured:
 def tail_of_timeouts(bench: Bench, *, sweep: str, sender: str) -> Measured:
     """Return how many of the last segments need a timeout if they are lost.
 
-    The value is `None` if other segments need a timeout.
+    Each case loses one segment. The value is `None` if the segments that need a timeout are not
+    exactly the last ones.
     """
     swept = bench.swept(sweep)
     timeouts = _by_place(swept, "timeouts")

@@ -351,7 +351,7 @@ def fit_of_surrogates(bench: Bench, *, rows: str) -> Measured:
 
 
 def _waits(algorithm: str, delays: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return delays and an algorithm's timeouts in seconds. `1x50` means fifty delays of 1 s."""
+    """Return delays and the timers armed for them, in seconds. `1x50` means fifty delays of 1 s."""
     values: list[float] = []
     for word in delays.split(","):
         delay, _, times = word.partition("x")
@@ -362,7 +362,7 @@ def _waits(algorithm: str, delays: str) -> tuple[NDArray[np.float64], NDArray[np
 
 @registered
 def timers(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: ARG001
-    """Return the timeout before each of some delays, in seconds."""
+    """Return the timer that an algorithm arms for each of some delays, in seconds."""
     values, waits = _waits(algorithm, delays)
     table = [("delay", "timer before it")]
     table += [(f"{delay:g} s", f"{wait:.9g} s") for delay, wait in zip(values, waits, strict=True)]
@@ -371,7 +371,7 @@ def timers(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: A
 
 @registered
 def spurious_ones(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: ARG001
-    """Return the places, from 1, of the delays that were longer than the timeout before them."""
+    """Return the places, from 1, of the delays that are longer than the timers armed for them."""
     values, waits = _waits(algorithm, delays)
     return Measured([float(place + 1) for place in np.flatnonzero(waits < values)])
 

@@ -1,4 +1,8 @@
-"""Measures of sweeps and runs of web traffic: durations, a sender's gains, use of a link."""
+"""Measures of sweeps and runs of web traffic: durations, a sender's gains, use of a link.
+
+A cell is a combination of the labels of a sweep's axes, with the sender last. The base is the first
+label of the axis of senders.
+"""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ _FROM_FIRST = ", with times counted from the first data of each"
 
 
 def _divergence(subjects: Sequence[Subject]) -> tuple[list[str], Parting | None]:
-    """Compare two runs; return sentences, and where a direction first differs."""
+    """Compare two runs or captures; return sentences, and the earliest difference, if any."""
     first, second = subjects
     try:
         pairs = _pairs(first.run, second.run)

@@ -54,8 +54,7 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     Raises
     ------
     ValueError
-        If the recording has no times of sending, no reply, smoothed delays or too many delays, or
-        if `outage` is below 1.
+        If the recording lacks times or replies, is smoothed or too long, or if `outage` is below 1.
     """
     if outage < 1:
         raise ValueError(f"outage={outage}: write at least 1 lost probe")
