@@ -488,7 +488,8 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
 
     An estimator is not on the front if another one has at most as many spurious retransmissions and
     at most the same mean timer. In a grid of RFC 889's filter, all estimators run side by side in
-    binary64. In other grids they run one after the other. Memory does not grow with the grid.
+    binary64 if there is one recording, the clock is exact, and no timeouts are reported. Otherwise
+    they run one after the other. Memory does not grow with the grid.
 
     Parameters
     ----------
@@ -500,7 +501,7 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
         The parameters of the same names of `replay`.
     progress
         A function that is called with the number of estimators tried so far, and the number of all
-        estimators.
+        estimators. It is not called for estimators that run side by side.
 
     Examples
     --------

@@ -97,7 +97,10 @@ def drawn(picture: Picture, payload: Payload, share: float = 1.0) -> dict[str, A
 
 
 def _last(picture: Picture, left: float, right: float) -> float:
-    """Return the right end of the x axis. An axis of time ends with the last mark."""
+    """Return the right end of the x axis.
+
+    An axis of time ends with the last mark, unless its scale has an upper end.
+    """
     there = reach(picture.marks, 0)
     if picture.x.unit != ELAPSED or picture.x.high is not None or there is None:
         return right

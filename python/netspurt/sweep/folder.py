@@ -230,7 +230,7 @@ def held(where: str | os.PathLike[str]) -> Iterator[None]:
     Raises
     ------
     SweepError
-        If another program is writing to the folder.
+        If another program is writing to the folder, or if a file has this name.
     """
     try:
         with open_store(where).held():
