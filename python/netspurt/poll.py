@@ -1,4 +1,4 @@
-"""Fetches pages at fixed intervals, with a capture of each fetch and echoes for comparison.
+"""Fetches pages at fixed intervals, with a capture of each fetch and ICMP echoes to compare.
 
 By default each site of a catalogue is fetched once a minute, always at the same address.
 docs/probe.md describes polls.
@@ -93,7 +93,7 @@ class Catalogue:
     sites
         The pages.
     every
-        The interval of the fetches.
+        The time from one fetch of a site to the next.
     timeout
         The give-up time of a fetch.
     pings
@@ -119,9 +119,9 @@ def read_catalogue(path: Path) -> Catalogue:
     Parameters
     ----------
     path
-        A TOML file with ``every``, ``timeout``, ``pings``, and a table ``[sites.NAME]`` for each
-        site. The table has ``url``. It may have ``address``, an IP address to use in place of the
-        address of the host's name, and ``ping``, an IP address for the echoes.
+        A TOML file with a table ``[sites.NAME]`` for each site. The table has ``url``. It may have
+        ``address``, an IP address to use in place of the address of the host's name, and ``ping``,
+        an IP address for the echoes. The file may also have ``every``, ``timeout`` and ``pings``.
 
     Raises
     ------
@@ -246,7 +246,10 @@ class _Fixed(http.client.HTTPConnection):
 
 
 def fetch(site: Site, timeout: float) -> dict[str, Any]:
-    """Fetch a page; return times in seconds, octets, and the kernel's round-trip estimate."""
+    """Fetch a page; return times in seconds, octets, and the kernel's round-trip estimates.
+
+    If the fetch fails, the row has the reason under `failed`.
+    """
     started = time.monotonic()
     row: dict[str, Any] = {"site": site.name, "address": site.address, "port": site.port}
     row["at_unix"] = time.time()
@@ -366,7 +369,7 @@ def _pings(site: Site, catalogue: Catalogue, seed: int) -> dict[str, Any]:
 
 
 def handshake(capture: Path, row: dict[str, Any]) -> float | None:
-    """Return the round trip of a fetch's handshake in a capture, in seconds."""
+    """Return the round trip of a fetch's handshake [s]; `None` if the capture does not show it."""
     with contextlib.suppress(_core.DelaysError):
         for recording in read_delays(capture):
             ends = recording.name.rpartition(": ")[2]
@@ -386,7 +389,8 @@ def poll(
     """Fetch the sites of a catalogue at fixed intervals, and store the results in a folder.
 
     ``sites.json`` has the addresses. ``fetches.jsonl`` has a row for each fetch, written when the
-    fetch is over. With `captures`, each fetch has a capture. An interrupt ends the polling.
+    fetch is over. With `captures`, each fetch has a capture. An interrupt ends the polling; the
+    `KeyboardInterrupt` reaches the caller.
 
     Parameters
     ----------

@@ -54,7 +54,8 @@ class Lengths:
     Attributes
     ----------
     rule
-        ``rfc889`` (drawn from 0 to 256, but at least 40), ``uniform``, ``fixed`` or ``bursts``.
+        ``rfc889`` (drawn from 0 to 256; lengths below 40 become 40), ``uniform``, ``fixed`` or
+        ``bursts``.
     values
         For ``uniform``, the minimum and the maximum. For ``fixed``, the length. For ``bursts``, a
         number n: n probes of 40 octets, then n probes of 256 octets, and so on.
@@ -133,7 +134,8 @@ class Plan:
     lengths
         The lengths of the probes.
     pace, gap
-        ``immediate``, or ``every`` and ``poisson`` with the time from one probe to the next.
+        When the next probe is due: ``immediate`` when the last probe is answered or given up;
+        ``every`` at a fixed gap; ``poisson`` at random gaps with the mean `gap`.
     seed
         The seed of lengths and pace.
     calibrate
@@ -255,7 +257,7 @@ def resolve(host: str, family: int | None = None) -> str:
         raise ProbeError(f"{host}: {error.strerror or error}") from None
     address = str(found[0][4][0])
     if "%" in address:
-        raise ProbeError(f"{host}: link-local addresses are not supported: use a global one")
+        raise ProbeError(f"{host}: link-local addresses are not supported: use a global address")
     return address
 
 
@@ -342,7 +344,9 @@ class Shadow:
 class Watch:
     """The state of a run while it goes on.
 
-    `returned` counts the lost probes that an ICMP error answered, by the error in words.
+    `returned` counts the lost probes that have a reason, such as an ICMP error, by the reason in
+    words. `end` is `complete` or `interrupted`, or `None` before the end. `kept` has all lines if
+    the plan has no data file.
     """
 
     shadows: list[Shadow]
@@ -391,7 +395,7 @@ class Watch:
             shadow.add(rtt, line.raw_ns / 1e9, line.octets)
 
     def recording(self) -> Delays | None:
-        """Return the recording of the run with all parts joined, or `None` without echo probes."""
+        """Return the recording of the run with all files joined, or `None` without echo probes."""
         parts = [Path(name).read_bytes() for name in self.files]
         content = b"".join(parts) if parts else "".join(self.kept).encode()
         name = self.files[0] if self.files else self.header.host if self.header else "probe"
@@ -426,7 +430,8 @@ def run(
     Raises
     ------
     ProbeError
-        If the machine does not allow the probes, or has no route to the host.
+        If the machine does not allow the probes or has no route to the host, if the host has no
+        address, or if the data file exists.
     """
     return _follow(plan.task(), estimators, keep=plan.out is None, on_line=on_line)
 
@@ -454,7 +459,8 @@ def survey(
     Raises
     ------
     ProbeError
-        If the machine does not allow the probes, or has no route to the host.
+        If the machine does not allow the probes or has no route to the host, if the host has no
+        address, or if the data file exists.
     """
     task = plan.survey_task(most, echo_probes)
     return _follow(task, (), keep=plan.out is None, on_line=on_line)
@@ -543,7 +549,10 @@ USUAL_TIMES = 3.0
 
 
 def length_line(recording: Delays) -> LengthLine | None:
-    """Return the line of delay on length, or `None` if there are too few probes or lengths."""
+    """Return the line that fits the delay to the probe length.
+
+    The result is `None` if there are too few probes or lengths.
+    """
     octets = recording.wire_bytes.astype(float)
     rtt = np.where(recording.late_replies, np.nan, recording.rtt_s)
     try:
@@ -555,7 +564,10 @@ def length_line(recording: Delays) -> LengthLine | None:
 def bursts(
     recording: Delays, line: LengthLine | None, *, times: float = USUAL_TIMES
 ) -> list[Glitch]:
-    """Return bursts of delays above `times` the typical delay, corrected for probe lengths."""
+    """Return bursts of long delays, after the delays are corrected for the lengths of probes.
+
+    A delay is long if it exceeds the typical delay multiplied by `times`.
+    """
     rtt = recording.rtt_s
     if line is not None and line.slope_s > 0:
         expected = line.intercept_s + line.slope_s * recording.wire_bytes

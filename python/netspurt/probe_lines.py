@@ -23,7 +23,10 @@ class SpanCounts:
 
 @dataclass(frozen=True)
 class Noise:
-    """Round trips over loopback, measured by the program's timestamps and by the kernel's."""
+    """Round trips over loopback, measured by the program's timestamps and by the kernel's.
+
+    `where` is always `loopback`.
+    """
 
     where: str
     user: SpanCounts
@@ -39,7 +42,11 @@ class NoNoise:
 
 @dataclass(frozen=True)
 class PathReport:
-    """The route to the target by the machine's routing table, and the outcome of a first probe."""
+    """The route to the target by the machine's routing table, and the outcome of a first probe.
+
+    The first probe has a hop limit of one, so that the kernel learns the link address of the next
+    hop. `warmed` is its outcome.
+    """
 
     source: str
     device: str | None
@@ -58,7 +65,11 @@ class Began:
 
 @dataclass(frozen=True)
 class HeaderLine:
-    """The first line of a data file: everything that is known before the first echo probe."""
+    """The first line of a data file: everything that is known before the first echo probe.
+
+    `least_octets` is the length of the shortest probe of this kind. `part` is the number of the
+    file, from 1, if a run fills several files.
+    """
 
     netspurt: str
     version: int
@@ -97,7 +108,8 @@ class EchoProbeLine:
         When the probe left [ns]: by CLOCK_MONOTONIC_RAW, by the program's timestamp, and by the
         kernel's timestamp.
     lost, why
-        True if no answer came in time; and the ICMP error that came instead, in words.
+        True if no answer came in time; and the reason in words, if an ICMP error came instead or
+        the probe could not be sent.
     rtt_ns, by
         The round trip [ns], and the source of its timestamps: the kernel or the program (`user`).
     user_rtt_ns, user_rx_ns, kernel_rx_ns
@@ -127,7 +139,10 @@ class EchoProbeLine:
 
 @dataclass(frozen=True)
 class HopLine:
-    """A probe with a hop limit, and the address that answered it (`from_`)."""
+    """A probe with a hop limit, and the address that answered it (`from_`).
+
+    `last` is true if the path ends at this address.
+    """
 
     hop: int
     echo_probe: int
@@ -191,14 +206,14 @@ class EndLine:
 
 @dataclass(frozen=True)
 class ServingLine:
-    """The address and port at which a host serves."""
+    """The address and port of a server that has started."""
 
     serving: str
 
 
 @dataclass(frozen=True)
 class ReadyLine:
-    """The note that a capture has started: it contains each packet after this line."""
+    """The note that a capture has started. The capture contains each packet after this line."""
 
     ready: bool
 

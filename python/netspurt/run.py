@@ -104,13 +104,13 @@ class Run:
     title
         One line that says what the run shows.
     source
-        The source of the scenario.
+        The name of the scenario; the path if the scenario is from a file.
     seed
         The seed of the random draws.
     version
         The version of netspurt that ran the scenario.
     stop_ns
-        When the run ended, in nanoseconds.
+        When the run ended, in nanoseconds since its start.
     digest, flows_digest
         Fingerprints of all tables, and of the flows' results. The second one does not depend on
         which tables were recorded.
@@ -119,7 +119,7 @@ class Run:
     tables
         The tables by name.
     folder
-        The folder in which the run was kept; `None` if it was not kept.
+        The folder from which the run was opened; `None` if it was not opened from a folder.
     live
         For a live run: its lateness, whether it counts, and the settings of the kernel.
     algorithms
@@ -365,7 +365,7 @@ class Run:
 
     @cached_property
     def _timelines(self) -> dict[str, Timeline]:
-        """The timelines. They are read once, because every picture shows the dead links."""
+        """The timelines. They are read once, because every picture shows when links are dead."""
         from netspurt.timelines import read_followed
 
         known = dict(self._code)
@@ -421,7 +421,8 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
     Raises
     ------
     RunError
-        If the folder has no finished run, or the run is damaged.
+        If the folder has no finished run, or if the run is damaged or has the format of another
+        version.
     """
     folder = Path(folder)
     if folder.suffix == ".toml" and folder.is_file():
@@ -465,7 +466,11 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The content of `run.json`: the properties of the run, its files, and their SHA-256."""
+    """The content of `run.json`: the properties of the run, its files, and their SHA-256.
+
+    `tables` has the number of rows of each table, and `captures` the file of each spied node.
+    `nodes` has the address of each node, and `flows` the address and the port of both ends.
+    """
 
     format: int
     netspurt: str

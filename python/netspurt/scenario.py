@@ -20,6 +20,7 @@ from netspurt.wording import counted
 #: A function that takes the seconds simulated so far, and the length of the run in seconds.
 Progress = Callable[[float, float], None]
 
+#: The number of times that a run reports its progress.
 _STEPS = 200
 
 
@@ -399,7 +400,10 @@ def _ends(path: Any) -> bool:
 
 
 def _named(values: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the names and texts of the files, in the working directory, that settings name."""
+    """Return the names and texts of the files that links follow because of new settings.
+
+    The files are in the working directory.
+    """
     names: set[str] = set()
     for path, value in values.items():
         if path.endswith(f".{_FOLLOWS}"):

@@ -27,7 +27,8 @@ class SharedConnection:
     Attributes
     ----------
     best
-        The file and the number of the connection in the capture nearest to its sender.
+        The file and the number of the connection in the capture nearest to its sender. If `certain`
+        is false, this is only the first of the two captures.
     others
         The file and the number of the connection in each other capture.
     certain

@@ -197,7 +197,7 @@ def check_free(folder: str | os.PathLike[str], what: str = "folder") -> Path:
 
 
 def _machine() -> str:
-    """Return eight digits that identify this machine among those that share a file system."""
+    """Return eight hexadecimal digits that identify this machine on a shared file system."""
     return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 

@@ -13,7 +13,7 @@ from netspurt.delays import Delays
 Structure = Literal["independent", "glitches", "levels", "queue"]
 
 #: Lengths in octets, in one of three forms: one length; the two bounds of random lengths; two
-#: alternating runs of probes, each with a length and a number of probes.
+#: alternating groups of probes, each with a length and a number of probes.
 Lengths = int | tuple[int, int] | tuple[tuple[int, int], tuple[int, int]]
 
 
@@ -33,8 +33,9 @@ class Row:
         The number of consecutive losses in a burst.
     lengths
         One of three forms. The length of all probes in octets. Two bounds of random lengths: a
-        length is drawn from zero to the upper bound, and raised to the lower bound. For two
-        alternating runs of probes, the length and the number of the probes of each run.
+        length is drawn from zero to the upper bound, and a length below the lower bound becomes the
+        lower bound. For two alternating groups of probes, the length and the number of the probes
+        of each group.
     line
         The delay of an undisturbed probe by its length, as points of octets and seconds with
         straight lines between them. It is scaled to fit the mean. It is empty if the delay does not
@@ -80,7 +81,7 @@ class Row:
         Raises
         ------
         ValueError
-            If no delays fit the row.
+            If a value is out of its bounds, or if no delays fit the row.
         """
         for name in ("probes", "lost", "burst", "glitches"):
             if not 0 <= getattr(self, name) <= COUNT_MAX:

@@ -96,9 +96,9 @@ class Table(Mapping[str, NDArray[Any]]):
 
     If pyarrow is installed, all libraries that read Arrow accept a table: pandas, polars, duckdb
     and others, for example with `pandas.DataFrame.from_arrow(table)`.
-    `table["rtt_ns"]` is a column: whole numbers, booleans, or texts. If some values do not exist,
-    such as the end of an endless flow, it is a masked array. The names of columns end in the unit;
-    `seconds` returns a column that ends in `_ns` as floats.
+    `table["rtt_ns"]` is a column: numbers, booleans, or texts. If some values do not exist, such as
+    the end of an endless flow, it is a masked array. If a column has a unit, its name ends in the
+    unit. `seconds` returns a column that ends in `_ns` as floats.
 
     Examples
     --------
@@ -226,7 +226,7 @@ class Table(Mapping[str, NDArray[Any]]):
             if column.texts is None:
                 keep &= column.values == value
             else:
-                # A text may occur twice, as a link's name does for its two directions.
+                # `texts` may have a text twice, such as a link's name for its two directions.
                 places = [place for place, text in enumerate(column.texts) if text == value]
                 keep &= np.isin(column.values, places)
         return self.select(keep)

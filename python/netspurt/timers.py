@@ -68,11 +68,11 @@ class Algorithm:
     waited_before
         The waits for the probes that `lost_before` counts. No other sum contains these waits.
     mean, cov, efficiency
-        RFC 889's figures: the mean delay over all probes, the spread of the delays, `good` over all
-        three sums.
+        RFC 889's figures: `good` divided by the number of all probes; the standard deviation of the
+        delays divided by their mean; `good` divided by the total of the three sums.
     bad_share, waited_in_delays
-        Allman and Paxson's figures: the share of bad timeouts, and the mean ratio of the wait for a
-        lost probe to the last delay before it.
+        Allman and Paxson's figures: the share of timeouts that were spurious, and the mean ratio of
+        the wait for a lost probe to the last delay before it.
     spurious_share, timer
         Spurious retransmissions per answer, and the mean timer of the probes that left after a
         delay was known. Earlier timers do not depend on the path. Each figure has its interval.
@@ -127,7 +127,7 @@ class Algorithm:
         return self._core.wait_ns() / 1e9
 
     def wait_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
-        """Return percentiles of the waits for lost probes, except `lost_before`; NaN if none."""
+        """Return percentiles of waits for lost probes [s], except `lost_before`; NaN if none."""
         counted = np.isnan(self._core_delays.rtt_s) & learnt(self._core_delays, self._core.order)
         return _percentiles(self.waits[counted], percents)
 
@@ -376,8 +376,8 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     Raises
     ------
     ReplayError
-        If the recording cannot be replayed: no probes, smoothed values, or no times of sending for
-        the causal order.
+        If the file does not have exactly one recording. Also if the recording cannot be replayed:
+        no probes, smoothed values, or no times of sending for the causal order.
     EstimatorError
         If an algorithm or a constant is unknown or invalid.
 
@@ -488,7 +488,8 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
 
     An estimator is not on the front if another one has at most as many spurious retransmissions and
     at most the same mean timer. In a grid of RFC 889's filter, all estimators run side by side in
-    binary64. In other grids they run one after the other. Memory does not grow with the grid.
+    binary64 if there is one recording, the clock is exact, and no timeouts are reported. Otherwise
+    they run one after the other. Memory does not grow with the grid.
 
     Parameters
     ----------
@@ -500,7 +501,7 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
         The parameters of the same names of `replay`.
     progress
         A function that is called with the number of estimators tried so far, and the number of all
-        estimators.
+        estimators. It is not called for estimators that run side by side.
 
     Examples
     --------

@@ -61,7 +61,7 @@ def unknown_name(
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return a whole number with grouped digits, or another number with `digits` digits.
+    """Return a whole number with grouped digits, or another with `digits` significant digits.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def rounded(value: float, digits: int = 3) -> str:
-    """Return a number rounded to `digits` digits, without an exponent for large numbers.
+    """Return a number with `digits` significant digits, without an exponent for large numbers.
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
 A tie is two events at one instant, whose order in ns-2 depends on the rounding of doubles.
 
-The transmission of a packet begins when the packet comes to the queue. If the link is busy at that
-instant, the transmission begins when the transmission before it ends. The packet arrives after the
+If the link is free when a packet comes to the queue, its transmission begins at that instant.
+Otherwise it begins when the transmission before it ends. The packet arrives after the
 time of its transmission plus the link's delay. So every instant of a trace follows from the
 instants at which ends send.
 
@@ -29,7 +29,10 @@ Way = tuple[int, int]
 
 
 class Tie(NamedTuple):
-    """Holds the exact instant of two events, at a full queue or at the end of a hold."""
+    """Holds the exact instant of two events [s], and its place: a full queue or the end of a hold.
+
+    `where` is `hold`, or `queue` with the two nodes of the link.
+    """
 
     at: Fraction
     where: str

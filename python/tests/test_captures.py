@@ -299,7 +299,7 @@ def _in_outages(cases: Sequence[tuple[Sequence[float], float, float]]) -> dict[s
 
 
 def _saved_in_truth(waits: Sequence[float], srtt: float, end: float) -> float:
-    """Return what a timer of srtt + 40 ms saves if all copies before the outage's end are lost."""
+    """Return what a timer of srtt + 40 ms saves if the outage loses all retransmissions in it."""
     timer = left = srtt + 0.04
     while left < end:
         left = 2 * left + timer
@@ -307,7 +307,7 @@ def _saved_in_truth(waits: Sequence[float], srtt: float, end: float) -> float:
 
 
 def _copies(timer: float, end: float) -> list[float]:
-    """Return the waits of a timer that doubles until a copy leaves after the end of an outage."""
+    """Return the waits of a timer that doubles until it fires after the end of an outage."""
     waits = [timer]
     while sum(waits) < end:
         waits.append(2 * waits[-1])
@@ -329,7 +329,7 @@ def test_the_time_that_a_lower_floor_saves_in_outages_has_bounds_that_contain_th
     assert remedies(tables) == [], "what cannot be known must not be ranked"
 
 
-def test_outages_of_various_lengths_save_the_mean_of_a_lower_floor_within_its_bounds() -> None:
+def test_a_lower_floor_saves_the_expected_mean_in_outages_of_various_lengths() -> None:
     from scipy.stats import norm
 
     from netspurt.analysis.remedies import outages, silences

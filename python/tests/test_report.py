@@ -521,7 +521,7 @@ def test_flows_with_retransmissions_are_drawn_first_if_not_all_are_drawn(tmp_pat
     named = {flow if way == "forward" else f"{flow} ({way})" for flow, way in ways}
     assert named <= drawn_flows
     assert len(drawn_flows) == 40
-    assert "Not drawn, for at most 40 are: " in text
+    assert "Not drawn, because at most 40 directions are drawn: " in text
     spurious = rows_of(text, "Spurious retransmissions")
     assert len(spurious) == int(flows["spurious"].sum())
     assert spurious[0][5] == "timeout, FIN"
@@ -565,11 +565,11 @@ def test_rows_of_directions_without_pictures_are_in_the_tables_without_links(
     places = [json.loads(unescape(place)) for place in re.findall('data-place="([^"]*)"', text)]
     assert 0 < len(places) < len(spurious)
     assert {place["flow"] for place in places} <= shown
-    assert "Not drawn, for at most 2 are: " in text
+    assert "Not drawn, because at most 2 directions are drawn: " in text
 
 
 def test_the_note_names_the_directions_without_room(tmp_path: Path) -> None:
     run = ns.load("sites").run()
     text = page([run_section(run, "sites", room=Room(marks=100))], tmp_path / "page.html")
-    assert "no room beside the others for more than 100 marks: " in text
+    assert "all pictures together have room for at most 100 marks: " in text
     assert re.search(r"Pictures are of \d+ of \d+ directions: ", text)

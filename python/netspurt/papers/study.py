@@ -1,7 +1,8 @@
 """A study: transfers of several sizes and clocks, which start at many instants of a contact.
 
-Each contact is a sweep. A quick study uses a few of the starts. The whole study is run once, and
-its results are stored in a folder and read from it.
+A contact is the time in which a spacecraft and a ground station can communicate over relay
+satellites (`contacts.py`). Each contact is a sweep. A quick study uses a few of the starts. The
+whole study is run once, and its results are stored in a folder and read from it.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class Transfers:
         return len(self.size)
 
     def where(self, *, size: int | None = None, clock: str | None = None) -> Transfers:
-        """Return the transfers of a size, or by a clock."""
+        """Return the transfers of a size, of a clock, or of both."""
         keep = np.ones(len(self), dtype=np.bool_)
         if size is not None:
             keep &= self.size == size
@@ -130,7 +131,7 @@ class Study:
     seed
         The seed of the shifts.
     quick
-        The number of starts of a contact in a quick study.
+        The maximum number of starts of a contact in a quick study.
     """
 
     paper: Paper
@@ -184,9 +185,9 @@ class Study:
     def starts(self, contact: Contact, *, whole: bool) -> Floats:
         """Return when transfers start [s].
 
-        The starts are spread over the whole contact. The last start is at least `every` minus
-        `shift` before the end of the contact. A quick study uses some of these starts, at equal
-        distances.
+        A transfer starts every `every` seconds, earlier or later by a random time of at most
+        `shift`. The last start is at least `every` minus `shift` before the end of the contact. A
+        quick study uses some of these starts, at equal distances.
         """
         count = int(self.lasts(contact) // self.every) - 1
         nominal = self.every * np.arange(1, count + 1)
@@ -200,7 +201,7 @@ class Study:
     ) -> Scenario:
         """Return the scenario of a contact's transfers, with some values replaced.
 
-        With `static`, the delay is always the contact's mean delay.
+        With `static`, the delay of the moving link is constant: the contact's mean delay.
         """
         file = self.paper.folder / contact.scenario
         if static:
@@ -231,7 +232,7 @@ class Study:
         whole
             True for all starts, false for a quick study.
         static
-            True if the delay is constant: the mean delay of the contact.
+            True if the delay of the moving link is constant: the contact's mean delay.
         values
             Values of the scenario to replace.
         """
@@ -273,7 +274,7 @@ class Study:
         Returns
         -------
         int
-            The number of packets that links carried.
+            The number of packet-hops: each packet counts once on each link that carried it.
         """
         sweeps = {name: self.sweep(contact, whole=True) for name, contact in self.contacts.items()}
         total, before, carried = sum(map(len, sweeps.values())), 0, 0
@@ -300,13 +301,14 @@ class Study:
         Raises
         ------
         PaperError
-            If a transfer is missing, or if the transfers belong to another study.
+            If a transfer is missing or did not run to its end, or if the transfers belong to
+            another study.
         """
         folder = open_sweep(out / contact.name)
         document = tomllib.loads(read_text(out / contact.name / SCENARIO))
         axes = document.pop("sweep", {}).get("over", {})
         # Making a new sweep to compare with would be slow, because a sweep checks each start. It is
-        # enough to compare the parts of the sweep.
+        # enough to compare the axes and the rest of the scenario.
         if axes != self._axes(contact, whole=True) or document != self._document(contact):
             raise PaperError(f"{folder.where} belongs to another study")
         cases = folder.read()

@@ -39,7 +39,10 @@ def _retransmissions(run: Run, cause: str) -> np.ndarray[Any, np.dtype[np.float6
 
 
 def _since_ack(run: Run) -> float:
-    """Return the time from the last ACK of new octets to the first SFR retransmission [s]."""
+    """Return the time from an ACK of new octets to the first SFR retransmission [s].
+
+    The ACK is the last one before the retransmission.
+    """
     at = _first_by_sfr(run)
     acks = at_sender(run).where(kind="ack").seconds()
     return float(at - acks[acks < at][-1])
@@ -90,7 +93,8 @@ def _named(case: Case) -> str:
 def timer_after_sending(bench: Bench, *, grid: str) -> Measured:
     """Return the time from the first segment of a flight to SFR's timeout, in round trips.
 
-    The network loses all segments of the flight.
+    The network loses all segments of the flight. Exactly one case of the grid must have an SFR
+    retransmission.
     """
     (run,) = (case.run for case in bench.grid(grid) if len(_retransmissions(case.run, "sfr")))
     trip, waited = _handshake(run), _since_sent(run)
@@ -99,7 +103,7 @@ def timer_after_sending(bench: Bench, *, grid: str) -> Measured:
 
 @registered
 def timer_after_acks(bench: Bench, *, grid: str, clean: str) -> Measured:
-    """Return SFR's minimum timeout over a grid, in round trips from the last ACK of new octets.
+    """Return the minimum of SFR's timeout after an ACK of new octets, over a grid, in round trips.
 
     The second number counts the SFR retransmissions in the case of the grid `clean` that has no
     losses. It is 0 if the timer is cancelled when nothing is outstanding.
@@ -135,7 +139,8 @@ def sfr_repairs(bench: Bench, *, grid: str) -> Measured:
 def sfr_cutout(bench: Bench, *, grid: str) -> Measured:
     """Return the number of acknowledged octets that switches SFR off [kB], with its range.
 
-    In each case one segment is lost after all octets before it were acknowledged.
+    In each case one segment is lost after all octets before it were acknowledged. The value is the
+    middle of the range. It is `None` if the cases do not show one limit between on and off.
     """
     rows = [("lost", "acknowledged", "repaired by")]
     on, off = [0.0], list[float]()
@@ -152,7 +157,10 @@ def sfr_cutout(bench: Bench, *, grid: str) -> Measured:
 
 @registered
 def line_of(bench: Bench, *, grid: str, link: str) -> Measured:
-    """Return the rate of a link that one transfer fills [Mbit/s], and half the handshake [ms]."""
+    """Return the highest rate of a link in a grid [Mbit/s], and half of each handshake [ms].
+
+    In each case one transfer fills the link.
+    """
     rows: list[tuple[str, ...]] = [("case", "carried", "half the handshake")]
     rates, delays = [], []
     for case in bench.grid(grid):
@@ -168,7 +176,8 @@ def line_of(bench: Bench, *, grid: str, link: str) -> Measured:
 def tail_of_timeouts(bench: Bench, *, sweep: str, sender: str) -> Measured:
     """Return how many of the last segments need a timeout if they are lost.
 
-    The value is `None` if other segments need a timeout.
+    Each case loses one segment. The value is `None` if the segments that need a timeout are not
+    exactly the last ones.
     """
     swept = bench.swept(sweep)
     timeouts = _by_place(swept, "timeouts")

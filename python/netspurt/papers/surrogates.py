@@ -1,7 +1,8 @@
 """Measures of timers on surrogates.
 
-Most measures return a number for each variant of the surrogates. A claim is confirmed only if it
-holds for all variants, so it does not depend on the unknown order of the delays.
+A variant is a model of the order of delays and losses, which the printed row does not show. Most
+measures return a number for each variant. A claim is confirmed only if it
+holds for all variants, so it does not depend on the unknown order.
 """
 
 from __future__ import annotations
@@ -44,7 +45,11 @@ def _mean_of(values: NDArray[np.float64]) -> Interval:
 
 
 def verdict_of(intervals: list[Interval]) -> str:
-    """Return whether a setting is better or worse; `cannot tell` if the intervals disagree."""
+    """Return whether a setting is better or worse, from the intervals of its lead.
+
+    The result is `no difference` if all intervals are exactly zero. It is `cannot tell` if an
+    interval contains zero, or if the signs of intervals differ.
+    """
     if all(interval.low == interval.high == 0 for interval in intervals):
         return "no difference"
     signs = {interval.sign for interval in intervals}
@@ -97,7 +102,10 @@ def points_ahead(bench: Bench, *, rows: str, setting: str, against: str, over: s
 
 @registered
 def efficiency_of(bench: Bench, *, rows: str, setting: str) -> Measured:
-    """Return the mean efficiency of each row for each variant; the table has the range of a run."""
+    """Return the mean efficiency of each row for each variant.
+
+    The table also has the range that contains 19 of 20 runs.
+    """
     recordings = _recordings(bench)
     names = _rows(recordings, rows)
     table = [("run", "variant", "printed", "mean", "19 of 20 runs")]
@@ -114,7 +122,10 @@ def efficiency_of(bench: Bench, *, rows: str, setting: str) -> Measured:
 
 @registered
 def spurious_spared(bench: Bench, *, rows: str, setting: str, against: str) -> Measured:
-    """Return how many fewer spurious retransmissions per run a setting has, for each variant."""
+    """Return how many spurious retransmissions per run a setting spares, for each variant.
+
+    The comparison is with the setting `against`.
+    """
     recordings = _recordings(bench)
     names = _rows(recordings, rows)
     table: list[tuple[str, ...]] = [("variant", "spurious", "with the other")]
@@ -132,7 +143,7 @@ def spurious_spared(bench: Bench, *, rows: str, setting: str, against: str) -> M
 def _grid(
     bench: Bench, rows: str, axes: tuple[list[float], list[float], list[float]]
 ) -> dict[Variant, NDArray[np.float64]]:
-    """Return the mean efficiency over rows and seeds of each setting, by variant, in points."""
+    """Return each setting's mean efficiency over rows and seeds, by variant [%]."""
     recordings = _recordings(bench)
     names = _rows(recordings, rows)
     efficiency = {}
@@ -143,7 +154,7 @@ def _grid(
 
 
 def _axes(grid: str) -> tuple[list[float], list[float], list[float]]:
-    """Read a grid's values of F1, F2 and G, which are separated by colons."""
+    """Read a grid's values of F1, F2 and G. Colons separate the three lists of values."""
     falling, rising, g = (_numbers(words) for words in grid.split(":"))
     return falling, rising, g
 
@@ -194,8 +205,9 @@ def best_weights_apart(bench: Bench, *, rows: str, grid: str) -> Measured:
 def tradeoff(bench: Bench, *, rows: str, setting: str, g: str) -> Measured:
     """Return two counts of surrogates that contradict the tradeoff by the factor G.
 
-    The first number counts surrogates with more spurious retransmissions at a higher G. The second
-    number counts surrogates whose waits are not longer at a higher G.
+    A higher G should cause fewer spurious retransmissions and longer waits for losses. The first
+    number counts surrogates with more spurious retransmissions at a higher G. The second number
+    counts surrogates whose waits are not longer at a higher G.
     """
     recordings = _recordings(bench)
     f1, f2, _ = _setting(setting)
@@ -237,7 +249,8 @@ def overshoot(bench: Bench, *, rows: str, rising: str, setting: str) -> Measured
 def setting_by_waits(bench: Bench, *, settings: str, aside: str) -> Measured:
     """Return the number of variants in which the first setting has the closest waits for losses.
 
-    Closest means that the median over the runs is nearest to the printed median.
+    Closest means that the median over the runs is nearest to the printed median. The rows `aside`
+    are left out.
     """
     recordings = _recordings(bench)
     tried = [_setting(text.replace(":", ",")) for text in settings.split(",")]
@@ -268,9 +281,10 @@ def _printed_wait(recordings: Recordings, name: str) -> float:
 
 @registered
 def heeding_length(bench: Bench, *, algorithm: str, against: str) -> Measured:
-    """Return the lead of one estimator over another on runs with mixed lengths and with losses.
+    """Return one estimator's lead over another in points of efficiency, for each variant.
 
-    The table also has all runs with mixed lengths.
+    The lead is on the runs that have probes of mixed lengths and have losses. The table also has
+    the lead on all runs with mixed lengths.
     """
     recordings = _recordings(bench)
     mixed = [name for name, row in recordings.rows.items() if row.run.octets is None]
@@ -314,7 +328,10 @@ def _algorithm_ahead(
 
 @registered
 def fit_of_surrogates(bench: Bench, *, rows: str) -> Measured:
-    """Return the largest relative difference between a surrogate's spread and its row's spread."""
+    """Return the largest relative difference between a surrogate's spread and its row's spread.
+
+    The spread is the standard deviation of the delays divided by their mean.
+    """
     recordings = _recordings(bench)
     max_difference = 0.0
     for variant, name in recordings.each(_rows(recordings, rows)):
@@ -334,7 +351,7 @@ def fit_of_surrogates(bench: Bench, *, rows: str) -> Measured:
 
 
 def _waits(algorithm: str, delays: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return delays and an algorithm's timeouts in seconds. `1x50` means fifty delays of 1 s."""
+    """Return delays and the timers armed for them, in seconds. `1x50` means fifty delays of 1 s."""
     values: list[float] = []
     for word in delays.split(","):
         delay, _, times = word.partition("x")
@@ -345,7 +362,7 @@ def _waits(algorithm: str, delays: str) -> tuple[NDArray[np.float64], NDArray[np
 
 @registered
 def timers(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: ARG001
-    """Return the timeout before each of some delays, in seconds."""
+    """Return the timer that an algorithm arms for each of some delays, in seconds."""
     values, waits = _waits(algorithm, delays)
     table = [("delay", "timer before it")]
     table += [(f"{delay:g} s", f"{wait:.9g} s") for delay, wait in zip(values, waits, strict=True)]
@@ -354,7 +371,7 @@ def timers(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: A
 
 @registered
 def spurious_ones(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: ARG001
-    """Return the places, from 1, of the delays that were longer than the timeout before them."""
+    """Return the places, from 1, of the delays that are longer than the timers armed for them."""
     values, waits = _waits(algorithm, delays)
     return Measured([float(place + 1) for place in np.flatnonzero(waits < values)])
 

@@ -127,7 +127,7 @@ class Sweeps:
         Returns
         -------
         int
-            The number of packets that links carried.
+            The number of packet-hops: each packet counts once on each link that carried it.
         """
         sweeps = {name: self.sweep(name, whole=True) for name in self.paper.sweeps}
         total, before, carried = sum(map(len, sweeps.values())), 0, 0
@@ -159,7 +159,7 @@ class Sweeps:
         Raises
         ------
         PaperError
-            If a case is missing, or if the cases belong to another study.
+            If a case is missing or did not run to its end, or if the cases belong to another study.
         """
         folder = open_sweep(out / name)
         if folder.fingerprint != self.sweep(name, whole=True).fingerprint:

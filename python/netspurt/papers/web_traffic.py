@@ -1,4 +1,8 @@
-"""Measures of sweeps and runs of web traffic: durations, a sender's gains, use of a link."""
+"""Measures of sweeps and runs of web traffic: durations, a sender's gains, use of a link.
+
+A cell is a combination of the labels of a sweep's axes, with the sender last. The base is the first
+label of the axis of senders.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +113,7 @@ def best_sender(bench: Bench, *, sweep: str) -> Measured:
     """Return the label of the sender with the minimum mean duration, as a number.
 
     The result is None if the difference between this sender and another one could be chance. The
-    base does not count as another sender.
+    base is left out of the comparison.
     """
     swept = bench.swept(sweep)
     gains = swept.gains(MEAN)
@@ -128,9 +132,9 @@ def best_sender(bench: Bench, *, sweep: str) -> Measured:
 
 @registered
 def near_with_fewer(bench: Bench, *, sweep: str, first: str, second: str) -> Measured:
-    """Return the difference of two senders' mean durations [%], and their SFR retransmissions.
+    """Return the difference of two senders' mean durations [%], and a ratio of retransmissions.
 
-    The second number is the first sender's SFR retransmissions divided by the second sender's.
+    The ratio is the first sender's SFR retransmissions divided by the second sender's.
     """
     swept = bench.swept(sweep)
     spans = [swept.mean(MEAN, sender).value for sender in (first, second)]
@@ -143,7 +147,8 @@ def near_with_fewer(bench: Bench, *, sweep: str, first: str, second: str) -> Mea
 def falls_by_label(bench: Bench, *, sweep: str, best: str) -> Measured:
     """Return the label `best` if its gain is the largest and gains fall from label to label.
 
-    The result is None if a step could be chance.
+    Otherwise the result is None. It is also None if the fall from one label to the next could be
+    chance.
     """
     swept = bench.swept(sweep)
     gains = list(swept.gains(MEAN).values())
@@ -157,9 +162,9 @@ def falls_by_label(bench: Bench, *, sweep: str, best: str) -> Measured:
 def whole_lives(bench: Bench, *, run: str, limits: str) -> Measured:
     """Return the minimum increase of the share of connections within a limit [points].
 
-    The increase is from one limit to the next. The table has the share for each limit. A connection
-    is within a limit if neither direction carries more octets, because each end of a connection
-    has its own limit.
+    The increase is from one limit [kB] to the next. The table has the share for each limit. A
+    connection is within a limit if neither direction carries more octets, because each end of a
+    connection has its own limit.
     """
     connections = bench.run(run).table("connections")
     octets = np.maximum(connections["forward_bytes"], connections["reverse_bytes"])
@@ -177,10 +182,10 @@ def _percent(share: float) -> str:
 def link_use(  # noqa: PLR0913 - a claim's arguments
     bench: Bench, *, sweep: str, cells: str, link: str, rate: str, seeds: str
 ) -> Measured:
-    """Return the share of a link's time that the base's packets take in several cells [%].
+    """Return the share of time in which a link transmits packets, in several cells [%].
 
-    The share is that of the busier direction. It is the mean over whole runs, with Student's 95 %
-    interval. Without the folder of a study, `seeds` runs are made.
+    The sender is the base. The share is that of the busier direction. It is the mean over whole
+    runs, with Student's 95 % interval. Without the folder of a study, each cell has `seeds` runs.
     """
     from scipy.special import stdtrit
 
@@ -190,7 +195,7 @@ def link_use(  # noqa: PLR0913 - a claim's arguments
     rows: list[tuple[str, ...]] = [("cell", "seeds", "mean", "least", "most")]
     means, bands = [], []
     for cell in map(_labels, cells.split(",")):
-        bench.announce(f"what {', '.join(cell)} uses")
+        bench.announce(f"running {', '.join(cell)} for the use of {link}")
         runs = (
             whole_sweep.scenario(number).run()
             for number in _cases_of_base(whole_sweep, cell)[:count]
@@ -228,7 +233,7 @@ def _used(run: Run, link: str, rate_bps: float) -> float:
 def heavy_tail(bench: Bench, *, run: str, share: str) -> Measured:
     """Return the share of all octets that the largest replies contain.
 
-    The largest replies are the part `share` of all replies.
+    `share` says what part of all replies counts as the largest, from 0 to 1.
     """
     finished = bench.run(run)
     table = finished.table("connections")
@@ -251,7 +256,8 @@ def heavy_tail(bench: Bench, *, run: str, share: str) -> Measured:
 def base_sender(bench: Bench, *, base: str, off: str) -> Measured:
     """Return `Reno` if the base repairs losses by Reno and equals SFR that is switched off.
 
-    Equal means that all columns of all connections are equal.
+    Equal means that all columns but `flow` are equal for all connections. Otherwise the result is
+    None.
     """
     with_base, switched_off = (bench.run(name).table("connections") for name in (base, off))
     equal = len(with_base) == len(switched_off) and all(
@@ -284,7 +290,7 @@ def timeouts_told_by_idle(bench: Bench, *, run: str, threshold: str) -> Measured
     """Return the share of connections with the right label, timeout or no timeout [%].
 
     A connection is labelled as one with a timeout if its longest idle time exceeds a threshold [ms]
-    and nothing else explains that time.
+    and was no wait for the other end, the receive window or a round trip.
     """
     labels = label_timeouts(of_run(bench.run(run)), threshold_s=float(threshold) / 1e3)
     low, high = (100 * end for end in labels.right.between)

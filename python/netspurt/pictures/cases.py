@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
 
 
-#: Figures by their labels. There are one or two names, and a figure has a label for each name. The
-#: labels of the first name are along the x axis.
+#: Figures by their labels. A figure has a label of one axis of the sweep, or of two axes. The
+#: labels of the first axis are along the x axis of the picture.
 Figures = Mapping[tuple[str, ...], "Interval"]
 
 #: The number of characters of labels that fit side by side.
@@ -89,7 +89,8 @@ def of_cases(  # noqa: PLR0913 - what to draw, and how
     figures
         Figures with intervals by their labels.
     names
-        The names of the labels. There are one or two. A heat-map needs two, and dots need one.
+        The names of the one or two axes that have the labels. A heat-map needs two, and dots need
+        one.
     measure
         The column, or the ratio of two columns, of the figures. The picture has the name in words.
     shown
@@ -234,6 +235,9 @@ def _lines(
 
 def in_ratios(numbers: Sequence[float]) -> bool:
     """Return whether numbers are more evenly spaced by ratio than by difference.
+
+    The result is false for fewer than three numbers, for numbers that are not above zero, and for
+    numbers within a factor of ten.
 
     Examples
     --------

@@ -48,6 +48,8 @@ Shape = Literal["dot", "square", "ring", "cross", "up", "down", "tick"]
 class Mark:
     """The properties that all marks have.
 
+    Widths of lines and sizes of points are in typographic points. Pages scale them to pixels.
+
     Attributes
     ----------
     label
@@ -169,7 +171,7 @@ class Band(Mark):
 
 @dataclass(frozen=True, kw_only=True)
 class Rules(Mark):
-    """Lines across the picture at places of the x axis, shape (n,)."""
+    """Vertical lines through the whole picture at places of the x axis, shape (n,)."""
 
     x: Floats
     width: float = 0.9
@@ -178,7 +180,7 @@ class Rules(Mark):
 
 @dataclass(frozen=True, kw_only=True)
 class Shades(Mark):
-    """Areas across the picture from `left` to `right` on the x axis, shape (n,).
+    """Areas of the whole height of the picture, from `left` to `right` on the x axis, shape (n,).
 
     Shades do not widen the axis.
     """

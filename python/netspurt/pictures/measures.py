@@ -34,7 +34,7 @@ _WORDS = {
     "request_ns": "time to the whole reply",
 }
 
-#: Units by the endings of names, each with the factor to the unit.
+#: Units by the endings of names, each with the factor that converts a figure to the unit.
 _UNITS = {
     "ns": (1e-9, "s"),
     "bytes": (1.0, "B"),

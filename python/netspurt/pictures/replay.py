@@ -99,7 +99,10 @@ class Judged(Protocol):
         """The results of each algorithm."""
 
     def front(self) -> Sequence[ReplayedAlgorithm]:
-        """Return the algorithms that no other algorithm beats in both measures."""
+        """Return the algorithms on the front.
+
+        No other algorithm is at least as good in both measures and better in one of them.
+        """
 
 
 #: The maximum number of timers in a picture.
@@ -209,7 +212,8 @@ def _over_time(
 ) -> list[Mark]:
     """Return the line of a timer, and triangles where the timer is above the end of the axis.
 
-    `shown` has the first probe whose timer counts, and the place of the triangles, from 0 to 1.
+    `shown` has the index of the first probe whose timer counts. Its second number shifts the
+    triangles, as a share of the distance from one triangle to the next.
     """
     start, beside = shown
     top = scale.high if scale.high is not None else np.inf
@@ -301,7 +305,7 @@ def _answered(replay: Judged) -> Floats:
 
 
 def pareto(replay: Judged, first: str = "") -> Picture:
-    """Show spurious retransmissions against the mean timer, with intervals, and the front.
+    """Show the mean timer against spurious retransmissions, with intervals, and the front.
 
     The legend says which algorithm is recommended, if `first` names one.
     """

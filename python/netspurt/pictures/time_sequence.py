@@ -130,7 +130,7 @@ def _packet_bytes(own: Table) -> int | None:
 def _segments(
     segments: Table, label: str, ink: Ink, size: tuple[float, float], rank: float
 ) -> Bars:
-    """Return a bar for each segment. `size` is the width of bars and the size of their dots."""
+    """Return a bar for each segment. `size` has the width of the bars and the size of the dots."""
     low = segments["seq"].astype(np.float64)
     high = low + segments["len_bytes"]
     width, dot = size
@@ -204,7 +204,7 @@ def _receive_window(
 
 
 def _window_shift(run: Tables, both: Table, direction: str) -> int:
-    """Return the shift of windows in a direction; 0 if a SYN offers no shift (RFC 7323 §2.2)."""
+    """Return the window shift in a direction; 0 unless both SYNs offer one (RFC 7323 §2.2)."""
     syns = run.table("syns").where(flow=str(both["flow"][0]))
     shifts = {
         str(of): int(shift)

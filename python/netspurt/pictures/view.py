@@ -20,7 +20,7 @@ class Tables(HasTables, Protocol):
 
     @property
     def stop_ns(self) -> int:
-        """When the run ended."""
+        """When the run or the capture ended, in nanoseconds since its start."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,10 @@ class View:
         is `"reverse"`), the node of the sender if it was spied, and the links with drops or long
         queues. `netspurt.pictures.picture` selects the direction with more acknowledged octets.
     start, end
-        The span of time, in seconds.
+        The span of time, in seconds. `None` means the start or the end of the run.
     whole
-        Whether all changes are shown, because the reader can zoom.
+        True if a line shows every change of its value, because the reader can zoom. Otherwise a
+        value that changes too often is drawn as its mean with a band of its range.
     """
 
     flow: str | None = None
@@ -84,8 +85,8 @@ class View:
     def during(self, states: Table, end: float) -> tuple[NDArray[np.float64], Table]:
         """Return the states in force in the span of time, up to `end`, with the start of each.
 
-        The first state is in force when the span begins. The last state lasts to the end of the
-        span.
+        The first state is in force when the span begins. The last state is repeated at the end of
+        the span.
         """
         t = states.seconds()
         start = 0.0 if self.start is None else self.start

@@ -57,7 +57,10 @@ _UNITS = ((10_800.0, 3600.0, "h"), (0.5, 1.0, "s"), (0.0, 1e-3, "ms"))
 
 @dataclass(frozen=True)
 class Panel:
-    """A series of each direction: instants [s] and values, as steps or as lines."""
+    """A series of each direction: instants [s] and values, as steps or as lines.
+
+    `scale` is the size of `unit`. A drawn value is the value divided by `scale`.
+    """
 
     label: str
     unit: str
@@ -126,7 +129,8 @@ def draw_path(run: Tables, view: View, *, size: Size | None = None) -> Figure:
     Raises
     ------
     ValueError
-        If no link changes, or if the named link does not change.
+        If no link changes, if the named link does not change, or if the view names a flow, a
+        direction or a node.
     """
     for given in ("flow", "direction", "node"):
         if getattr(view, given) is not None:
@@ -145,7 +149,10 @@ def draw_path(run: Tables, view: View, *, size: Size | None = None) -> Figure:
 
 
 def shade(axes: Axes, dead: Sequence[Span], limits: tuple[float, float], whose: str = "") -> None:
-    """Shade the times in which a link is dead, and draw a line at each change without dead time."""
+    """Shade the times in which a link is dead, and draw a line at each change without dead time.
+
+    `whose` precedes the labels in the legend.
+    """
     low, high = limits
     shown = [(a, b, way) for a, b, way in dead if b >= low and a <= high]
     for way, colour in _DEAD.items():

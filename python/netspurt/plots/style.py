@@ -174,7 +174,7 @@ def _linear(axis: Any, scale: marks.Scale, most: float) -> str:
 
 
 class _Units(MaxNLocator):
-    """Ticks at round values in a unit of this size."""
+    """Ticks at round values in a unit of `size` seconds."""
 
     def __init__(self, size: float) -> None:
         super().__init__(nbins="auto", steps=[1, 2, 2.5, 5, 10])

@@ -93,9 +93,9 @@ class Axis:
 def best_of(axis: Axis) -> Best | None:
     """Return which label of an axis is best by a measure, and which are not measurably worse.
 
-    The result is `None` if fewer than two labels have the measure. The cases of all values of the
-    other axes count together. A further sentence names a combination of the other axes in which
-    another label is better.
+    The result is `None` if fewer than two labels have the measure, or if each label is worse than
+    another one. The cases of all values of the other axes count together. A further sentence names
+    a combination of the other axes in which another label is better.
     """
     rows = axis.summary([axis.axis])
     known = [row for row in rows if np.isfinite(row.mean.value)]

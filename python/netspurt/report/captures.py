@@ -106,8 +106,8 @@ def _cut(found: Explained) -> Iterator[str]:
     if cut:
         yield (
             f"The snap length of the capture cut {number(cut)} of {counted(data, 'data packet')}. "
-            "Lengths come from headers, so all figures count whole packets; only what was in the "
-            "packets is not known."
+            "Lengths come from headers, so all figures count whole packets. Only the octets that "
+            "were cut are not known."
         )
 
 
@@ -125,8 +125,8 @@ def _later(found: Explained) -> Iterator[str]:
     if len(found.table("retransmissions")):
         yield (
             "Timers and repair: the silence before timers, and the time by which repairs delayed "
-            "new data. If cwnd is smaller after a loss, the time that this costs later is not in "
-            "it."
+            "new data. If cwnd is smaller after a loss, the time that this costs later is not "
+            "included."
         )
 
 
@@ -243,7 +243,11 @@ def _cells(
 
 
 def _round_trip(mean_ns: float | None, *, beside: bool) -> str:
-    """Return a mean round trip as text; `not seen` if it was captured beside the receiver."""
+    """Return a mean round trip as text.
+
+    The text is `no samples` without a mean, and `not seen` if the mean is zero or was captured
+    beside the receiver.
+    """
     if mean_ns is None:
         return "no samples"
     return "not seen" if beside or mean_ns == 0 else span(mean_ns / 1e9)

@@ -34,7 +34,8 @@ class Subject:
     name
         Its name on the page.
     lines
-        Lines that are printed after its summary.
+        Of a run, the lines that `netspurt run` prints of its requests, populations and echo probes.
+        Of a capture, the lines that `netspurt explain` prints.
     """
 
     run: Run | Explained
@@ -144,8 +145,8 @@ _MOST_ANSWERED = 3
 def _outcomes(subjects: Sequence[Subject]) -> Iterator[str]:
     """Yield a sentence for each compared direction: which of the two was faster.
 
-    The directions with the most data come first. If there are many directions, the others have no
-    sentence.
+    The directions with the most data come first. If there are more than `_MOST_ANSWERED`
+    directions, the last sentence counts the others.
     """
     first, second = subjects
     try:
@@ -177,7 +178,7 @@ _FROM_FIRST = ", with times counted from the first data of each"
 
 
 def _divergence(subjects: Sequence[Subject]) -> tuple[list[str], Parting | None]:
-    """Compare two runs; return sentences, and where a direction first differs."""
+    """Compare two runs or captures; return sentences, and the earliest difference, if any."""
     first, second = subjects
     try:
         pairs = _pairs(first.run, second.run)

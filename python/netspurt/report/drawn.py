@@ -28,7 +28,10 @@ _KEPT_RANK = 2.5
 
 
 def is_kept(mark: Mark) -> bool:
-    """Return whether a mark is never thinned: losses, repairs, short marks and special shapes."""
+    """Return whether a mark is never thinned.
+
+    Losses, repairs, marks with few points, and points that are not dots are never thinned.
+    """
     if isinstance(mark, Points) and mark.shape != "dot":
         return True
     return mark.rank >= _KEPT_RANK or count(mark) <= _FEW
@@ -94,7 +97,10 @@ def drawn(picture: Picture, payload: Payload, share: float = 1.0) -> dict[str, A
 
 
 def _last(picture: Picture, left: float, right: float) -> float:
-    """Return the right end of the x axis. An axis of time ends with the last mark."""
+    """Return the right end of the x axis.
+
+    An axis of time ends with the last mark, unless its scale has an upper end.
+    """
     there = reach(picture.marks, 0)
     if picture.x.unit != ELAPSED or picture.x.high is not None or there is None:
         return right

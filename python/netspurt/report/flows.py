@@ -205,10 +205,13 @@ def _left_out(first: Sequence[Way], flows: Sequence[Flow], room: Room, order: st
         f"{order}. `netspurt plot --flow NAME` draws any other."
     )
     if beyond:
-        yield f"Not drawn, for at most {number(room.directions)} are: {few(beyond)}."
+        yield (
+            f"Not drawn, because at most {number(room.directions)} directions are drawn: "
+            f"{few(beyond)}."
+        )
     if large:
         yield (
-            f"Not drawn, for there is no room beside the others for more than "
+            f"Not drawn, because all pictures together have room for at most "
             f"{number(room.marks)} marks: {few(large)}."
         )
 

@@ -178,9 +178,9 @@ def _thinned(pictures: Collection[Picture], share: float) -> str:
         return ""
     every, kept = numbers(pictures), kept_of(pictures, share)
     return (
-        f"<p>Of {number(every)} marks this page keeps {kept / every:.0%}: in each column of time "
-        "the first, the last, the lowest and the highest. Retransmissions, losses and timeouts are "
-        "all kept. The tables beside the page have everything.</p>"
+        f"<p>Of {number(every)} marks this page keeps {kept / every:.0%}: in each short span of "
+        "time the first, the last, the lowest and the highest. Retransmissions, losses and "
+        "timeouts are all kept. The tables beside the page have everything.</p>"
     )
 
 
@@ -220,7 +220,10 @@ def _hash(text: str) -> str:
 
 
 def _filled(frame: str, texts: dict[str, str]) -> str:
-    """Return the frame with each `{{name}}` replaced by its text. Texts are not searched again."""
+    """Return the frame with each `{{name}}` replaced by its text.
+
+    A `{{name}}` inside a text is not replaced.
+    """
     parts = frame.split("{{")
     filled = [parts[0]]
     for part in parts[1:]:

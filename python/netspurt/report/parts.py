@@ -31,7 +31,7 @@ class Flow:
     panels
         Its pictures, one above the other.
     zero_s
-        The instant at which the times of a comparison begin [s].
+        The instant of the run from which the times of a comparison count [s].
     """
 
     name: str

@@ -2,8 +2,8 @@
 
 If all values of a column are multiples of 1, 1/2, 10^-3, 10^-6 or 10^-9, as octets and times are,
 they become whole numbers. Each number is stored as the difference from the number before it, or
-from the number of another column. The octets of all columns are shuffled: first the first octet of
-each value, then the second octet of each value, and so on. Equal octets then stand together, which
+from the number of another column. The octets of each column are shuffled: first the lowest octet of
+each value, then the next octet of each value, and so on. Equal octets then stand together, which
 compresses well. All columns form one gzip stream, written in base 64.
 """
 

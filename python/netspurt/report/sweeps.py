@@ -43,7 +43,8 @@ MEASURES = (
 )
 _MOST_MEASURES = 6
 
-#: The maximum number of labels of the second axis in a picture with lines.
+#: The maximum number of labels of the second axis in a picture with lines or bars. With more labels
+#: the picture is a heat-map.
 _LINES = 8
 
 #: The labels of an axis are compared if there are at most this many.
@@ -61,7 +62,7 @@ class _Sweep:
     shown
         The measures of the page, and how their figures are shown.
     means
-        For each measure the rows of all groups.
+        For each measure, the mean of each group. A group is a combination of labels of all axes.
     verdicts
         For each axis that is compared, and each measure, the comparisons with the first label.
     exact

@@ -72,7 +72,8 @@ class Ray:
     address
         The cluster's address. By default a cluster is started on this machine and stopped at the
         end of the sweep. That cluster listens on loopback only, because anyone who reaches its
-        ports can run code. All machines of a cluster need this version of netspurt.
+        ports can run code. If this process already uses a cluster, that cluster is used. All
+        machines of a cluster need this version of netspurt.
     workers
         The number of parallel tasks; 0 for one per processor of the cluster.
     task_s
@@ -192,6 +193,8 @@ def _check_loopback(ray: Any) -> None:
 
 def _check_answers(address: str) -> None:
     """Check that an address answers, because Ray itself would retry for minutes.
+
+    An address without a port, such as `auto`, is not checked.
 
     Raises
     ------

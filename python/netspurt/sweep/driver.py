@@ -60,8 +60,8 @@ def run_sweep(
     out
         A folder, which is made if it does not exist, or a URL of an object store.
     engine
-        A function that makes the engine. It is called if there are cases to run. By default the
-        engine is threads of this process, one per core. `functools.partial(Threads, threads=1)`
+        A function that makes the engine. It is called only if there are cases to run. By default
+        the engine is threads of this process, one per core. `functools.partial(Threads, threads=1)`
         uses one thread. `Live` runs cases live if one of their ends runs the kernel's TCP.
     chunk
         The number of cases in a file of a new folder; by default `guess_chunk(sweep)`.

@@ -149,7 +149,7 @@ class SweepFolder:
         Raises
         ------
         SweepError
-            If no case has been stored yet.
+            If no case has been stored yet, or if a file is damaged.
         """
         tables = [self._table(chunk) for chunk in self.there()]
         if not tables:
@@ -230,7 +230,7 @@ def held(where: str | os.PathLike[str]) -> Iterator[None]:
     Raises
     ------
     SweepError
-        If another program is writing to the folder.
+        If another program is writing to the folder, or if a file has this name.
     """
     try:
         with open_store(where).held():
@@ -258,7 +258,8 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int
     Raises
     ------
     SweepError
-        If the folder has other content, or the sweep in it cannot be continued.
+        If the folder has other files or another sweep, or if its sweep is damaged or was started by
+        another version of netspurt.
     """
     store = open_store(where)
     names = list(store.names())

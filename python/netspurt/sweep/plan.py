@@ -94,10 +94,10 @@ class Sweep:
         time: float | None = None,
         title: str = "",
     ) -> Sweep:
-        """Return a sweep over scenarios that Python made, for sweeps that need logic.
+        """Return a sweep over scenarios that Python made, if no `[sweep]` table can describe them.
 
         Scenarios with the same labels are repeats of each other, each with its own seed. So
-        thousands of random paths need no labels.
+        thousands of random paths may all have the same labels, or none.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class Sweep:
 
     @property
     def drawn(self) -> list[str]:
-        """The names of the axes whose values every run draws."""
+        """The names of the axes whose values are drawn at random for every run."""
         return self._core.drawn
 
     @property
@@ -211,7 +211,7 @@ class Sweep:
         IndexError
             If there is no such case.
         ScenarioError
-            If its values contradict each other.
+            If the values of the case contradict each other.
         """
         return Scenario(self._core.scenario(case))
 

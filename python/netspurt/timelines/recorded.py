@@ -54,7 +54,7 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     Raises
     ------
     ValueError
-        If times or replies are missing, or there are too many points.
+        If the recording lacks times or replies, is smoothed or too long, or if `outage` is below 1.
     """
     if outage < 1:
         raise ValueError(f"outage={outage}: write at least 1 lost probe")
@@ -114,9 +114,9 @@ def _check(recording: Delays) -> None:
 
 
 def _runs(answered: Places, min_losses: int) -> tuple[list[tuple[int, int]], Places]:
-    """Return the runs of at least `min_losses` losses, and which probes are in one of them.
+    """Return the series of `min_losses` or more consecutive losses, and which probes they contain.
 
-    A run is given by its first place and the place after its last.
+    A series is given by the index of its first probe and the index after its last probe.
     """
     inside = np.zeros(len(answered), dtype=bool)
     edges = np.diff(np.concatenate(([False], ~answered, [False])).astype(np.int8))
@@ -130,19 +130,20 @@ def _runs(answered: Places, min_losses: int) -> tuple[list[tuple[int, int]], Pla
 
 
 def _forward(at: Floats, first: int, after: int) -> Outage | None:
-    """Return the outage of a run of losses in the forward direction."""
+    """Return the outage of a series of consecutive losses in the forward direction."""
     # After the last probe, the recording does not show when the path worked again.
     end = at[after] if after < len(at) else at[-1]
     return _outage(_ns(at[first]), _ns(end))
 
 
 def _reverse(crossing: Floats, at: Floats, runs: list[tuple[int, int]]) -> list[Outage]:
-    """Return the outages of runs of losses in the reverse direction.
+    """Return the outages of series of consecutive losses in the reverse direction.
 
     The crossing of a probe is the instant at which it reaches the other end. An outage begins when
-    the first lost probe would have crossed, with the shorter delay of the two neighbours. It ends
-    when a later probe crossed. If another answered probe crossed in between, the reverse direction
-    worked at that instant. So the outage begins after the last such crossing.
+    the first lost probe would have crossed. Its forward delay is taken as the shorter one of the
+    answered probes before and after the losses. The outage ends with the first crossing of a later
+    probe. If another answered probe crossed in between, the reverse direction worked at that
+    instant. So the outage begins after the last such crossing.
     """
     # For each probe, the earliest crossing of this probe and all later ones; NaN after the last.
     soonest = np.append(np.fmin.accumulate(crossing[::-1])[::-1], np.nan)

@@ -98,7 +98,19 @@ class NodeRows:
     def labels(
         self, file: str, kept: Sequence[int], packets: Sequence[Packet], ends: dict[str, Any]
     ) -> Iterator[Label]:
-        """Yield the truth of a capture that keeps only the packets with the numbers `kept`."""
+        """Yield the truth of a capture that keeps only the packets with the indices `kept`.
+
+        Parameters
+        ----------
+        file
+            The capture's file.
+        kept
+            The indices of the kept packets, from 0, in order.
+        packets
+            All packets that the node saw.
+        ends
+            For each flow, the address and the port of both ends.
+        """
         seen: dict[tuple[str, str], _Octets] = {}
         ids: set[int] = set()
         for frame, number in enumerate(kept, 1):

@@ -43,7 +43,7 @@ class Collection:
     left_out
         The cases that are not kept, each with the reason.
     causes
-        The numbers of retransmissions by cause, in captures at the side of their sender.
+        The numbers of retransmissions by cause, in captures at the sender's side.
     """
 
     cases: int = 0
@@ -76,8 +76,9 @@ def make_collection(
 ) -> Collection:
     """Run cases and keep their captures and truth in a new folder.
 
-    A case is left out if its run does not count, if a sum of its labels differs from the kernel's
-    counter, or if a capture has other packets than the tables.
+    A case is left out if its run does not count, or if a capture has other packets than the tables.
+    A live case is also left out if the number of its retransmissions differs from a counter of the
+    kernel.
 
     Parameters
     ----------
@@ -88,7 +89,8 @@ def make_collection(
     jobs
         The number of cases that run at the same time.
     progress
-        A function that is called after each case.
+        A function that is called after each case with the number of finished cases and the number
+        of all cases.
 
     Raises
     ------

@@ -106,7 +106,7 @@ class SideScore:
 
 @dataclass(frozen=True)
 class Bin:
-    """The answers with a confidence from `low` to `high`.
+    """The answers with a confidence from `low` to below `high`; the last bin includes `high`.
 
     `count` is the number of these answers, `mean` is their mean confidence, and `right` is the
     number of right ones. `share` is the share of right ones, with Wilson's `interval` of 95 %.
@@ -123,7 +123,10 @@ class Bin:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A wrong answer: the capture's file, the truth, and the answer."""
+    """A wrong answer: the capture's file, the truth, and the answer.
+
+    `label` is `None` if the packet is not a retransmission. `answer` is `None` if there is none.
+    """
 
     capture: str
     label: Label | None
