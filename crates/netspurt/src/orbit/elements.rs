@@ -91,7 +91,10 @@ impl Heights {
     pub fn elements(&self, name: &str) -> Result<Elements, OrbitError> {
         let Heights { apogee, perigee, inclination, node, argument, anomaly, epoch } = *self;
         if ![apogee, perigee, inclination, node, argument, anomaly].iter().all(|x| x.is_finite()) {
-            return Err(OrbitError::new("an orbit's heights and angles must be finite numbers", ""));
+            return Err(OrbitError::new(
+                "an orbit's heights and angles must be finite numbers",
+                "",
+            ));
         }
         if perigee > apogee {
             let message = format!("the perigee of {perigee} km is above the apogee of {apogee} km");
