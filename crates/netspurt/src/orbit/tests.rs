@@ -230,6 +230,7 @@ mod bad_input {
             ),
             (damaged(2, 69, "9"), "ours.tle:3:69", "the checksum is 9"),
             (damaged(2, 8, "x"), "ours.tle:3:8", "separates two fields"),
+            (damaged(1, 24, ","), "ours.tle:2:24", "the epoch's day has no decimal point"),
             (damaged(1, 10, "é"), "ours.tle:2:10", "this character is not allowed"),
             (read(FIRST, &SECOND[..60]).unwrap_err().to_string(), "ours.tle:3:61", "60 characters"),
             (read(FIRST, "").unwrap_err().to_string(), "ours.tle:2:1", "no second line"),

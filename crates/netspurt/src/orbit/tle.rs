@@ -206,8 +206,13 @@ impl TleSet<'_> {
         let of_day = i128::from(share) * 86_400_000_000_000 / i128::from(scale);
         let start = Utc::of_day(year, day);
         let epoch = start.map(|start| start.after_nanos(i64::try_from(of_day).unwrap_or(0)));
-        let none = || self.wrong(0, 20..23, format!("{year} has no day {day}"), "from 001 on");
-        epoch.filter(|_| self.0[0].text.as_bytes()[23] == b'.').ok_or_else(none)
+        if self.0[0].text.as_bytes()[23] != b'.' {
+            let fix = "write year, day and fraction as in `08264.51782528`";
+            return Err(self.wrong(0, 23..24, "the epoch's day has no decimal point", fix));
+        }
+        epoch.ok_or_else(|| {
+            self.wrong(0, 20..23, format!("{year} has no day {day}"), "write a day from 001 on")
+        })
     }
 
     /// Reads B*: a sign, five digits that follow a decimal point, and an exponent of ten. The point
