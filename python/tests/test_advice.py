@@ -230,7 +230,7 @@ def test_a_recommended_timer_says_how_to_deploy_it() -> None:
     assert "TCP_BPF_RTO_MIN, 40000 µs" in linux
     assert "TCP_BPF_DELACK_MAX" in linux
     quic = str(advice_on(rare(), ["rfc6298", "quic"]))
-    assert "In QUIC: stacks compute this probe timeout as it is" in quic
+    assert "In QUIC: stacks compute exactly this probe timeout" in quic
     assert "In Linux TCP: its estimator has one constant" in quic
     assert linux_commands(0.2) == ["200 ms is Linux's own rto_min, so this needs no setting."]
     assert "BPF" not in " ".join(linux_commands(5.0)), (
