@@ -175,7 +175,10 @@ def test_a_scenario_that_cannot_be_used_is_named_and_nothing_is_made(
         ("table r --to 0", "--to applies to one table"),
         ("compare r absent", "absent does not exist"),
         ("compare r r --flow x", "no flow of the run is called 'x'; the flows are transfer"),
-        ("compare r r --node x", "was seen at x, but at receiver, source: name another node (--node,"),
+        (
+            "compare r r --node x",
+            "was seen at x, but at receiver, source: name another node (--node,",
+        ),
         ("compare r r --span x", "'x' is not a time above zero"),
         ("compare r r --span -1", "'-1' is not a time above zero"),
         ("compare r r --span 0", "'0' is not a time above zero"),
