@@ -135,7 +135,8 @@ def measure_all(runs: int) -> tuple[Values, Timers]:
     Raises
     ------
     UnableError
-        If the machine is not Linux, or has no namespace, TUN device or count of jiffies.
+        If the machine is not Linux, if it has no namespace, TUN device or count of jiffies, or if
+        the measurement of a group fails for another reason.
     """
     if platform.system() != "Linux":
         raise UnableError("this is not Linux")

@@ -111,7 +111,7 @@ class Link(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """A flow. `switches` has all switches; `phase` is the number of its clock's random draw."""
+    """A flow. `switches` has all switches; its clock's phase is ns-2's random number `phase`."""
 
     number: int
     source: str
@@ -123,7 +123,11 @@ class Flow(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A case of a suite. The packets in `lost` are lost on the last of its links."""
+    """A case of a suite. Times are in seconds.
+
+    The packets in `lost` are lost on the link from r1 to k1, the ACKs in `lost_acks` on the link
+    from k1 to r1. The source's link starts no packet in the time that `blocked` gives.
+    """
 
     suite: str
     name: str
