@@ -122,7 +122,7 @@ fn new_namespace() -> io::Result<File> {
 /// Makes this process end when the process `parent`, which started it, ends.
 ///
 /// # Errors
-/// When `parent` has already ended.
+/// When `parent` has already ended, or the kernel refuses.
 pub fn end_with(parent: u32) -> Result<(), SandboxError> {
     let into_error = |error: rustix::io::Errno| {
         failed_at("ending with the process that started this one")(error.into())
