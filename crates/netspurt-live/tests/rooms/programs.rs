@@ -158,7 +158,7 @@ fn ending() -> (ProgramsEnding, File) {
 }
 
 #[test]
-fn run_ends_300_ms_after_its_first_program() {
+fn run_ends_300_ms_after_its_first_program_has_ended() {
     let (mut ending, mut init) = ending();
     for at in [0, 10, 5000] {
         assert!(!ending.over(ms(at)), "the program runs at {at} ms");
