@@ -126,7 +126,7 @@ impl PyDelays {
         self.0.notes.clone()
     }
 
-    /// Returns the recording with replies later than `limit_ns` counted as lost.
+    /// Returns the recording with each probe counted as lost whose delay is above `limit_ns`.
     fn lost_after(&self, limit_ns: u64) -> Self {
         let mut delays = (*self.0).clone();
         delays.give_up_after(Duration::from_nanos(limit_ns));
