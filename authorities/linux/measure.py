@@ -32,7 +32,9 @@ GROUPS = {
     "default": (cases.DEFAULT, {}),
     "no_probes": (cases.NO_PROBES, {"tcp_early_retrans": "0"}),
 }
+#: The rows of timers.csv.
 Timers = list[tuple[str, str, int, int, int]]
+#: The measured values of all runs, by case and item.
 Values = dict[str, dict[str, list[int]]]
 
 

@@ -111,7 +111,10 @@ class Link(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """A flow. `switches` has all switches; its clock's phase is ns-2's random number `phase`."""
+    """A flow. `switches` has all switches.
+
+    The output with the number `phase` of ns-2's random generator sets the phase of its clock.
+    """
 
     number: int
     source: str
@@ -125,8 +128,9 @@ class Flow(NamedTuple):
 class Case(NamedTuple):
     """A case of a suite. Times are in seconds.
 
-    The packets in `lost` are lost on the link from r1 to k1, the ACKs in `lost_acks` on the link
-    from k1 to r1. The source's link starts no packet in the time that `blocked` gives.
+    `lost`, `lost_acks` and `late` have numbers of packets of flow 1, which count from 1. The link
+    from r1 to k1 loses the packets in `lost`, and the link from k1 to r1 the ACKs in `lost_acks`.
+    The link from s1 to r1 starts no packet between the two instants in `blocked`.
     """
 
     suite: str
