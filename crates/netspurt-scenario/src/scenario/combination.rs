@@ -30,8 +30,7 @@ impl Combination {
     }
 
     /// Does the same as [`new`](Self::new) for a scenario whose keys outside of tables and whose
-    /// links are those of `known`.
-    /// The text of the links is not hashed again.
+    /// links are those of `known`. The text of the links is not hashed again.
     pub(super) fn with_known_links(mut spec: Spec, known: &KnownLinks) -> Self {
         remove_what_changes_no_result(&mut spec);
         let text = text_without_links(&mut spec);
