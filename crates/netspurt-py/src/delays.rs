@@ -159,8 +159,8 @@ impl PyDelays {
     }
 
     /// The forward delay of each probe in nanoseconds, from the clocks of both ends; the lowest
-    /// 64-bit integer if it is unknown. `None` if the file has neither forward delays nor directions
-    /// of losses.
+    /// 64-bit integer if it is unknown. `None` if the file has neither forward delays nor
+    /// directions of losses.
     fn forward_ns<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.half_delays(
             py,
