@@ -100,7 +100,7 @@ def main() -> None:
     """Write contacts.csv.
 
     A row has two contacts of a satellite: the one whose delay changes least, and the one whose
-    delay changes most. Both lie whole in the day and last more than 300 s.
+    delay changes most. Both lie within the day and last more than 300 s.
     """
     relay_positions = relay(*RELAY)
     rows = []
