@@ -68,7 +68,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=5)
-    parser.add_argument("--idle", action="store_true", help="make no load")
+    parser.add_argument("--idle", action="store_true", help="run no busy loops")
     options = parser.parse_args()
     if not PROGRAM.exists():
         sys.exit(f"{PROGRAM.relative_to(ROOT)} is not there: build it first")

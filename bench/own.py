@@ -95,14 +95,14 @@ def cpu_s_of(work: Work) -> float:
 
 
 def compare(title: str, count: int, unit: str, rust: Work, python: Work) -> None:
-    """Print both variants' median CPU times, in total and for each `unit`, and the median ratio."""
+    """Print both variants' median CPU times, in total and for each `unit`, and their ratio."""
     rounds = [(cpu_s_of(rust), cpu_s_of(python)) for _ in range(ROUNDS)]
     medians = [statistics.median(times) for times in zip(*rounds, strict=True)]
     ratios = sorted(python / rust for rust, python in rounds)
     each = " and ".join(f"{1e9 * median / count:,.0f} ns" for median in medians)
     print(
-        f"{title}: {medians[0]:.3f} s and {medians[1]:.3f} s, {each} for each {unit}; "
-        f"{statistics.median(ratios):.1f} times ({ratios[0]:.1f} to {ratios[-1]:.1f})"
+        f"{title}: Rust {medians[0]:.3f} s, Python {medians[1]:.3f} s; {each} for each {unit}; "
+        f"ratio {statistics.median(ratios):.1f} ({ratios[0]:.1f} to {ratios[-1]:.1f})"
     )
 
 

@@ -1,8 +1,9 @@
 """Measures the speed of replays: `python3 bench/replay.py`.
 
-First run `cargo build --release --example replay`. Each figure uses the user time of a whole
-process, the minimum of three runs. The time that it takes to make the recording is subtracted,
-except for the grid. Estimators in Python are timed within this process if netspurt is installed.
+First run `cargo build --release --example replay`. Each figure of a Rust estimator uses the user
+time of a whole process, the minimum of three runs. The time that it takes to make the recording is
+subtracted, except for the grid. If netspurt is installed, the program also measures the CPU time of
+one run of an estimator in Python, within this process.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ PROBES = 512
 
 
 def user_time_and_memory(*words: str) -> tuple[float, int]:
-    """Run the program three times. Return its minimum user time [s], and a peak memory [kB]."""
+    """Run the program thrice. Return its minimum user time [s] and its last peak memory [kB]."""
     user_s, memory_kb = float("inf"), 0
     for _ in range(3):
         timed = ["/usr/bin/time", "-f", "%U %M", str(PROGRAM), *words]
@@ -79,7 +80,7 @@ def main() -> None:
         ]
         print(
             f"{algorithm}: {rates[0] / 1e6:.0f} M samples/s in sequence, "
-            f"{rates[1] / 1e6:.0f} causal"
+            f"{rates[1] / 1e6:.0f} in causal order"
         )
     experts_s, _ = user_time_and_memory("experts", str(SAMPLES // 10))
     print(f"experts: {SAMPLES / 10 / (experts_s - recording_s / 10) / 1e6:.1f} M samples/s")

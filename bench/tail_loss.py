@@ -67,7 +67,7 @@ def fetch(row: str, block: int, pages: int, out: Path) -> tuple[np.ndarray, dict
             return measured(run.table("connections"), pages)
         late = live.lateness.max_ns / 1e6
         print(f"{row}, run {block}: {late:.1f} ms late, repeated", file=sys.stderr, flush=True)
-    raise SystemExit(f"{row}: the machine was too late {ATTEMPTS} times")
+    raise SystemExit(f"{row}: in {ATTEMPTS} attempts, no run counted")
 
 
 def measured(table: Table, fetches: int) -> tuple[np.ndarray, dict[str, int]]:

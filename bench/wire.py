@@ -66,8 +66,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=3)
-    parser.add_argument("--logs", default="logs", help="of logs,tables,captures")
-    parser.add_argument("--only", default="", help="blast or tcp")
+    parser.add_argument("--logs", default="logs", help="logs, tables or captures, or a list")
+    parser.add_argument("--only", default="", help="measure only blast, or only tcp")
     options = parser.parse_args()
     if not PROGRAM.exists():
         sys.exit(f"{PROGRAM.relative_to(ROOT)} is not there: build it first")

@@ -2,7 +2,7 @@
 
 ``.venv/bin/python authorities/linux/beside.py`` runs every case of ``beside_cases.py`` with the
 running kernel at both ends, and again in simulation, and writes ``beside.csv`` and
-``beside.json``. It takes about a minute. If the machine was too late, a group is run again.
+``beside.json``. It takes about a minute. A group is run again if a delivery was too late.
 """
 
 from __future__ import annotations
@@ -40,7 +40,13 @@ JIFFY_MS = 4.0
 
 @dataclass(frozen=True)
 class Row:
-    """The comparison of one case. Instants count from the first data segment."""
+    """The comparison of one case. Instants count from the first data segment.
+
+    `kernel` and `model` are the numbers of retransmissions by cause, and `equal` says whether they
+    are the same. `seen` is the number of segments of the kernel's run, and `same` the number of
+    them before the first difference, which comes at `parted_s` (`None` if there is none).
+    `rto_off_ms` is the largest difference of the `rtos` values of the timer that were compared.
+    """
 
     group: str
     case: str
@@ -77,9 +83,9 @@ def rto_difference(
 
     Values are compared until the runs differ. The kernel's `TCP_INFO` was read every 10 ms. The
     corresponding instant of the model has the same distance from the last segment that both runs
-    have. The nearest of the model's values within `POLLED_S` of that instant is compared. The value
-    before these values is also compared. The reason is that the table has the timers of both ends,
-    and the last value before the first data segment may be the receiver's.
+    have. The candidates are the model's values within `POLLED_S` of that instant and the two values
+    before these. The table has the timers of both ends, so one of the two may be the receiver's.
+    The candidate that differs least from the kernel's value counts.
     """
     model_events, kernel_events = (np.array([event.t_s for event in run[:same]]) for run in seen)
     end = min(run[same].t_s if same < len(run) else np.inf for run in seen)
@@ -170,7 +176,7 @@ def main() -> None:
     equal = sum(compared.equal for compared in rows)
     near = sum(compared.rto_off_ms <= JIFFY_MS for compared in rows)
     print(
-        f"{len(rows)} cases: {equal} with as many retransmissions of each cause, "
+        f"{len(rows)} cases: {equal} with equal numbers of retransmissions by cause, "
         f"{near} with the timer within a jiffy"
     )
 

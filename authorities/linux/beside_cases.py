@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-#: The usual link and flow of a case. Effects such as `loss` apply to the direction of the data.
+#: The usual link and flow of a case. An effect such as `loss` is a list of two values: one for
+#: the direction of the data, then one for the direction of the ACKs.
 LINK: dict[str, Any] = {"rate": "5 Mbit/s", "delay": "10 ms", "queue": "60 packets"}
 FLOW: dict[str, Any] = {"send": "207 segments", "pause": "200 ms"}
 
@@ -28,9 +29,9 @@ def lossy(congestion: str, probability: float, **more: Any) -> Case:
 
 
 def listed(congestion: str, *packets: int, **more: Any) -> Case:
-    """Return a case in which the links lose these packets.
+    """Return a case in which the link loses the data packets with these numbers.
 
-    If a number is given twice, the packet's retransmission is also lost.
+    If a number occurs twice, the packet's retransmission is also lost.
     """
     return case(congestion, loss=[{"packets": list(packets)}, "none"], **more)
 

@@ -26,20 +26,23 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).resolve().parent / "conversations.csv"
 RUNS = 5
-#: The maximum lateness of a delivery.
+#: The maximum lateness of a delivery [s].
 BUDGET_S = 0.004
 #: The instants at which the model begins, in microseconds after a jiffy.
 PHASES_US = range(0, 4000, 500)
 #: Two replies agree if their times differ by at most this.
 TOLERANCE_MS = 5.0
 
-#: The completions of a run's replies, in milliseconds.
+#: When each reply of a run was complete, in milliseconds from its request.
 Replies = tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """Twelve requests for a reply of `reply_kb` kB each, over a path that loses some packets."""
+    """Twelve requests for a reply of `reply_kb` kB each, over a path with losses.
+
+    `lost` has the numbers of the packets from the server that the path loses.
+    """
 
     rate_mbit: int
     delay_ms: int
@@ -121,7 +124,7 @@ class Beside:
 
     @property
     def agree(self) -> int:
-        """How many of the kernel's runs have all replies within `TOLERANCE_MS` of the model's."""
+        """How many of the kernel's runs agree with one of the model's runs in all replies."""
         return sum(difference <= TOLERANCE_MS for difference in self.differences)
 
     def row(self) -> str:
@@ -134,7 +137,7 @@ class Beside:
 
 
 def on_the_kernel(conversation: Conversation) -> Replies:
-    """Return the replies of one run on the kernel in which no delivery was late."""
+    """Return the replies of a run on the kernel with no delivery later than `BUDGET_S`."""
     with tempfile.TemporaryDirectory() as folder:
         return replies(in_time(conversation.scenario("kernel"), Path(folder), BUDGET_S))
 

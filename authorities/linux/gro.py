@@ -1,11 +1,11 @@
-"""Measures what a Linux receiver gets and acknowledges with generic receive offload and without.
+"""Measures what a Linux receiver gets and acknowledges, with and without receive offload.
 
 ``.venv/bin/python authorities/linux/gro.py`` makes two network namespaces with a veth pair between
 them, and sends 500 000 octets over one connection, segment by segment (without TSO and GSO). It
 does this three times with generic receive offload (GRO) and three times without. It writes
 ``gro.csv``: a row for each data packet that the receiver's device passed on, with its octets of
-payload and its flags, and the number of ACKs that the receiver sent. It needs root and `ip`, and
-takes five seconds.
+payload and its flags. Each row also has the number of ACKs that the receiver sent in the same run.
+The program needs root and `ip`, and takes five seconds.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def tcp_packets(packets: list[tuple[int, bytes]]) -> Iterator[tuple[bool, int, i
 
 
 def measure(gro: bool) -> list[tuple[bool, int, int]]:
-    """Return the packets of one transfer."""
+    """Return the packets of one transfer, as `tcp_packets` yields them."""
     names = [name for name, *_ in (SENDER, RECEIVER)]
     for name in names:
         command(f"netns add {name}")

@@ -19,7 +19,7 @@ FULL = 1448  # octets of a full segment with timestamps, MTU 1500
 
 @dataclass
 class Packet:
-    """A segment that the kernel sent. Its `seq` and `ack` count from the initial numbers."""
+    """A segment that the kernel sent. `seq` and `ack` are relative to the initial numbers."""
 
     t: int  # when it was read from the device: CLOCK_MONOTONIC in ns
     flags: int
@@ -42,7 +42,7 @@ def checksum(data: bytes) -> int:
 
 
 def cubic_socket() -> socket.socket:
-    """Return a TCP socket that uses CUBIC, which need not be the default in a namespace."""
+    """Return a TCP socket with CUBIC. A new namespace may have another default algorithm."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     sock.setblocking(False)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
@@ -249,7 +249,11 @@ class Flow:
         return t
 
     def info(self) -> dict[str, int]:
-        """Return the fields of TCP_INFO by name; times are in microseconds."""
+        """Return the fields of TCP_INFO by name.
+
+        Times are in microseconds, but the times since the last segments (`last_*`) are in
+        milliseconds.
+        """
         raw = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 152)
         octets = dict(
             zip(("state", "ca_state", "retransmits", "probes", "backoff"), raw[:5], strict=True)

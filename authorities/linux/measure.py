@@ -32,7 +32,9 @@ GROUPS = {
     "default": (cases.DEFAULT, {}),
     "no_probes": (cases.NO_PROBES, {"tcp_early_retrans": "0"}),
 }
+#: The rows of timers.csv.
 Timers = list[tuple[str, str, int, int, int]]
+#: The measured values of all runs, by case and item.
 Values = dict[str, dict[str, list[int]]]
 
 
@@ -135,7 +137,8 @@ def measure_all(runs: int) -> tuple[Values, Timers]:
     Raises
     ------
     UnableError
-        If the machine is not Linux, or has no namespace, TUN device or count of jiffies.
+        If the machine is not Linux, if it has no namespace, TUN device or count of jiffies, or if
+        the measurement of a group fails for another reason.
     """
     if platform.system() != "Linux":
         raise UnableError("this is not Linux")

@@ -58,7 +58,7 @@ def _hops(dice: random.Random, slow: str) -> tuple[list[str], int]:
 
 
 def _drops(dice: random.Random, at: int) -> str:
-    """Return the numbers of lost packets: single ones and runs of data, and scattered ACKs."""
+    """Return the losses as `from,to,number`: data packets, alone or in runs, and single ACKs."""
     data: set[int] = set()
     for _ in range(dice.choice((0, 1, 1, 2, 3))):
         first = dice.randint(1, 60)
@@ -69,7 +69,10 @@ def _drops(dice: random.Random, at: int) -> str:
 
 
 def _delays(dice: random.Random, at: int, delay: float, stop: float) -> str:
-    """Return steps of the bottleneck's delay, up and down, in either direction."""
+    """Return steps of the bottleneck's delay as `time,from,to,delay` [s].
+
+    A step makes the delay of one direction of the link longer or shorter.
+    """
     steps = []
     for _ in range(dice.choice((0, 0, 0, 1, 2, 4))):
         time = round(dice.uniform(0.3, stop * 0.7), 3)

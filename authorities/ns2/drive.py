@@ -1,4 +1,4 @@
-"""Runs ns-2.35 with one flow over a chain of links, and returns what its sender did.
+"""Runs ns-2.35 with one flow over a chain of links, and returns its events.
 
 A case is a dictionary of the settings in `CASE`. A row is (microseconds, event, packet, rtt in
 ticks). Packets count from 1. The events are:
@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 HERE = Path(__file__).parent
 
-#: The default settings, which are RFC 2416's experiment. Times are in seconds, rates in bit/s.
+#: The default settings, which are RFC 2416's experiment. Times are in seconds, rates in bit/s. Each
+#: of the `links` is `rate,delay,limit of the queue in packets`.
 CASE: dict[str, object] = {
     "recovery": "tahoe",
     "initial_window": 1,
@@ -41,7 +42,7 @@ CASE: dict[str, object] = {
 
 
 class Row(NamedTuple):
-    """One event beside the sender."""
+    """One event: beside the sender, or a drop on a link. `packet` is 0 for a timeout."""
 
     us: int
     event: str
@@ -66,7 +67,7 @@ def available() -> bool:
 
 
 def run(case: dict[str, object]) -> list[Row]:
-    """Return the events of ns-2's sender in `case`. Settings that `case` lacks are in `CASE`."""
+    """Return the events of `case` in ns-2. `CASE` gives the settings that `case` lacks."""
     settings = {**CASE, **case}
     packets, variables = _traces(settings)
     hops = len(str(settings["links"]).split())

@@ -37,7 +37,7 @@ def rfc2416() -> None:
 
 
 def answer(case: dict[str, object]) -> table.Answer:
-    """Return the events of ns-2 in a case, and the kind of small change that would change them."""
+    """Return the events of ns-2 in a case, and the kind of its tie, if it has one (`ties.kind`)."""
     rows = drive.run(case)
     return table.Answer(case, ties.kind(case, rows), rows)
 

@@ -15,7 +15,7 @@ EVENTS = HERE / "random.csv.gz"
 
 
 class Answer(NamedTuple):
-    """The events of ns-2 in a case, and the small change that would change them (`ties.kind`)."""
+    """The events of ns-2 in a case, and the kind of its tie; "" if it has none (`ties.kind`)."""
 
     case: dict[str, object]
     tie: str

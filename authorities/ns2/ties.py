@@ -1,4 +1,4 @@
-"""A test for ties: whether a nanosecond changes what ns-2 does in a case.
+"""A test for ties: whether a tiny change of a case changes what ns-2 does in it.
 
 A packet that an ACK caused often reaches a queue at the instant at which another packet leaves it.
 ns-2 computes its times as sums of doubles. At such a tie the last bit of a double may decide
@@ -18,7 +18,7 @@ def order(rows: list[drive.Row]) -> Order:
 
 
 def kind(case: Case, rows: list[drive.Row]) -> str:
-    """Return the small change of the case that changes the order of ns-2's `rows`, or "".
+    """Return the kind of tiny change that changes the order of ns-2's `rows`; "" if none does.
 
     `delay`: 1 ns more or less of the bottleneck's delay. `rate`: a change of the bottleneck's rate
     by 1e-8 of it, or of the delayed ACKs' time by 1 ns. The changes of `rate` are tried if

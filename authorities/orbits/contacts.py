@@ -57,7 +57,7 @@ def radical_inverse(n: int, base: int) -> float:
 def low_orbit(
     apogee: float, perigee: float, inclination: float, angles: tuple[float, ...]
 ) -> Array:
-    """Return positions [km], shape (86401, 3). `angles` are node, argument, anomaly [degrees]."""
+    """Return positions [km], shape (86401, 3). `angles`: node, argument, anomaly [degrees]."""
     axis = EARTH_KM + (apogee + perigee) / 2
     motion = np.sqrt(MU / axis**3) * 60
     shape = ((apogee - perigee) / 2 / axis, *np.radians([angles[1], inclination, angles[2]]))
@@ -97,7 +97,11 @@ def contacts(a: Array, b: Array) -> Iterator[tuple[int, int, Array]]:
 
 
 def main() -> None:
-    """Write contacts.csv."""
+    """Write contacts.csv.
+
+    A row has two contacts of a satellite: the one whose delay changes least, and the one whose
+    delay changes most. Both lie within the day and last more than 300 s.
+    """
     relay_positions = relay(*RELAY)
     rows = []
     for name, apogee, perigee, inclination, index in SATELLITES:

@@ -1,4 +1,4 @@
-"""Measures the receive windows that the kernel announces in `transfer.toml`.
+"""Measures the receive windows that the kernel announces in the scenario `transfer.toml`.
 
 ``.venv/bin/python authorities/linux/windows/transfer.py`` runs the scenario live, in about ten
 seconds, and writes ``transfer.csv`` into its own folder. The file has a row for each ACK of the
@@ -30,7 +30,7 @@ Announced = tuple[int, int, int]
 
 
 def announced(run: Run) -> Iterator[Announced]:
-    """Yield each acknowledgment of data that left the receiver, from ``run.segments``."""
+    """Yield each ACK in ``run.segments`` that the receiver sent for data."""
     segments = run.segments
     shift = int(run.syns["window_scale"][run.syns["node"] == "b"][0])
     is_ack = (segments["node"] == "b") & (segments["way"] == "out") & (segments["kind"] == "ack")

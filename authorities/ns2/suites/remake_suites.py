@@ -9,7 +9,7 @@ import suites
 def main() -> None:
     """Write the file."""
     if not suites.available():
-        sys.exit("remake.py: ns-2 is not installed (Debian: apt install ns2)")
+        sys.exit("remake_suites.py: ns-2 is not installed (Debian: apt install ns2)")
     suites.write({case.title: suites.run(case) for case in suites.read_cases()})
 
 

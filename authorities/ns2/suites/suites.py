@@ -111,7 +111,10 @@ class Link(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """A flow. `switches` has all switches; `phase` is the number of its clock's random draw."""
+    """A flow. `switches` has all switches.
+
+    The output with the number `phase` of ns-2's random generator sets the phase of its clock.
+    """
 
     number: int
     source: str
@@ -123,7 +126,12 @@ class Flow(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A case of a suite. The packets in `lost` are lost on the last of its links."""
+    """A case of a suite. Times are in seconds.
+
+    `lost`, `lost_acks` and `late` have numbers of packets of flow 1, which count from 1. The link
+    from r1 to k1 loses the packets in `lost`, and the link from k1 to r1 the ACKs in `lost_acks`.
+    The link from s1 to r1 starts no packet between the two instants in `blocked`.
+    """
 
     suite: str
     name: str

@@ -75,10 +75,11 @@ const OPTIONS: [(c_int, c_int, SocketOption); 28] = [
     (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, SocketOption::PathMtuDiscovery),
 ];
 
-/// The option with this number.
+/// The option with this level and number.
 ///
 /// # Errors
-/// When our host has no such option. The error names its level and number.
+/// When our host has no such option. The error names the option's mechanism if this function knows
+/// it, else the level and the number.
 pub fn option(level: c_int, number: c_int) -> Result<SocketOption, String> {
     let named = OPTIONS.iter().find(|(of, known, _)| (*of, *known) == (level, number));
     named.map(|(_, _, option)| *option).ok_or_else(|| match (level, number) {
@@ -97,7 +98,8 @@ fn fast_open() -> String {
 /// The flags of `send` and `recv`.
 ///
 /// # Errors
-/// When our host does not have the mechanism of a flag. The error names the mechanism.
+/// When our host does not have the mechanism of a flag. The error is `Fast Open`, or contains the
+/// bits of the flags that our host does not have.
 pub fn message_flags(flags: c_int) -> Result<MessageFlags, String> {
     if flags & libc::MSG_FASTOPEN != 0 {
         return Err(fast_open());
@@ -119,7 +121,7 @@ pub fn message_flags(flags: c_int) -> Result<MessageFlags, String> {
     }
 }
 
-/// The direction that `shutdown` closes.
+/// The direction that `shutdown` closes, or `None` if the number stands for no direction.
 pub fn shutdown(how: c_int) -> Option<Shutdown> {
     match how {
         libc::SHUT_RD => Some(Shutdown::Read),

@@ -1,11 +1,12 @@
 //! Measures the cost of forwarding packets: `wire WAY TRAFFIC LOGS WIRE SECONDS [offload]`.
 //!
 //! WAY is `bare` or `driver`. A `bare` forwarder receives a batch and sends the same batch; the
-//! `driver` passes each packet through the links. TRAFFIC is `blast` or `tcp`. `blast` sends equal
-//! packets in one direction at the highest possible rate, to a host that drops them. `tcp` is a
-//! bulk transfer of the kernel's TCP. LOGS says what the driver records. `logs` has arrivals,
-//! deliveries and drops. `tables` also has all segments at both ends. `captures` also writes the
-//! packets of these segments. WIRE is `veth` or `tun`. The program prints one line of JSON.
+//! `driver` passes each packet through the links. TRAFFIC is `blast` or `tcp`. `blast` sends
+//! packets of 1500 octets in one direction at the highest possible rate, to a host that drops them.
+//! `tcp` is a bulk transfer of the kernel's TCP. LOGS says what the driver records. `logs` has
+//! arrivals, deliveries and drops. `tables` also has all segments at both ends. `captures` also
+//! writes the packets of these segments. WIRE is `veth` or `tun`. The program prints one line of
+//! JSON.
 
 #![expect(clippy::disallowed_methods, reason = "a measure of real time")]
 

@@ -1,4 +1,4 @@
-//! The capabilities of this machine, found by attempts that leave no trace.
+//! Finds the capabilities of this machine. The attempts leave no trace.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -24,7 +24,7 @@ pub struct Capability {
     pub purpose: &'static str,
 }
 
-/// All capabilities of this machine that live runs, probes and polls depend on.
+/// The capabilities of this machine that concern live runs, probes and polls.
 ///
 /// ```
 /// let all = netspurt_live::capability::all();

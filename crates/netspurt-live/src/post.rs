@@ -18,6 +18,7 @@ pub struct Post {
     prepared: Vec<PreparedPacket>,
     /// The octets of the headers and packets that [`Post::pack`] wrote.
     made: Vec<u8>,
+    /// A buffer for one packet that is written again.
     whole: Vec<u8>,
     /// A buffer for the segments of a packet that was received.
     pub segments: Vec<Segment>,
@@ -49,8 +50,9 @@ pub fn is_unchanged(segment: &Segment) -> bool {
 }
 
 impl Post {
-    /// Packs `segments` for `port`, at most as many as one call can send. `write` writes the octets
-    /// of a segment that cannot be sent as it was received.
+    /// Packs `segments` for `port` into at most as many packets as one call can send. `write`
+    /// replaces the contents of its buffer by the octets of a segment that cannot be sent as it was
+    /// received.
     pub fn pack(
         &mut self,
         port: &PacketPort,

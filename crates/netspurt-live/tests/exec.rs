@@ -68,7 +68,7 @@ fn fetches_a_page(user: Option<u32>) {
     assert!(numbers(&flows, "sent")[1] >= 50, "the page goes back");
     let lost = numbers(&folder.table("links"), "lost").iter().sum::<i64>();
     let retransmitted: i64 = numbers(&folder.table("retransmissions"), "sent").iter().sum();
-    assert!(lost > 0 && retransmitted >= lost, "{lost} lost, {retransmitted} sent again");
+    assert!(lost > 0 && retransmitted >= lost, "{lost} lost, {retransmitted} retransmitted");
     assert!(folder.table("cwnd").rows() > 3, "the kernel reports the programs' connections");
     assert!(folder.0.join("client.pcapng").metadata().unwrap().len() > 72_000);
 }
@@ -81,7 +81,7 @@ fn an_unmodified_client_fetches_from_an_unmodified_server_by_its_name() {
 #[test]
 fn an_ordinary_user_can_run_an_unmodified_client_and_server() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED: only root can become another user; the other test is this one");
+        eprintln!("SKIPPED: only root can become another user");
         return;
     }
     let readable = std::panic::catch_unwind(|| fetches_a_page(Some(65_534)));
@@ -128,7 +128,7 @@ fn the_run_has_the_exit_status_of_the_command() {
 }
 
 #[test]
-fn programs_need_a_flow_and_the_flow_needs_programs() {
+fn a_flow_of_programs_needs_programs() {
     let folder = Folder::new();
     let output = start(PATH, &folder.0, None).wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -145,7 +145,7 @@ fn inside(theirs: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
 }
 
 #[test]
-fn killing_any_process_of_a_run_of_programs_ends_all_the_others() {
+fn a_run_of_programs_leaves_nothing_if_any_of_its_processes_is_killed() {
     // A tree of programs. Some of these programs have no parent that waits for them.
     let command = ["sh", "-c", "sleep 100 & (sleep 100 & exec sleep 100) & exec sleep 100"];
     let mut victims = BTreeSet::new();

@@ -101,14 +101,14 @@ fn the_real_arrivals_have_the_same_drops_in_virtual_time() {
         let lost = numbers(&folder.table("links"), "lost").iter().sum::<i64>()
             + numbers(&folder.table("links"), "dropped").iter().sum::<i64>();
         let retransmitted: i64 = numbers(&folder.table("retransmissions"), "sent").iter().sum();
-        assert!(retransmitted >= lost, "what was lost was sent again: {retransmitted} for {lost}");
+        assert!(retransmitted >= lost, "{retransmitted} retransmissions for {lost} lost");
     });
 }
 
 #[test]
 fn an_ordinary_user_can_carry_out_a_live_run() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED: only root can become another user; the other tests are this one");
+        eprintln!("SKIPPED: only root can become another user");
         return;
     }
     let folder = Folder::new();

@@ -78,9 +78,7 @@ fn links_decide_about_segments_on_tun_devices_with_offload() {
 #[test]
 fn an_ordinary_user_has_offload_and_tun_if_the_node_allows_it() {
     if !rustix::process::geteuid().is_root() {
-        return eprintln!(
-            "SKIPPED: only root can become another user; the other tests are this one"
-        );
+        return eprintln!("SKIPPED: only root can become another user");
     }
     a_lossy_run(("veth", true), Some(65_534));
     a_lossy_run(("tun", false), Some(65_534));

@@ -130,7 +130,7 @@ impl Adapter {
         Ok(adapter)
     }
 
-    /// Asks the object for its timer, which must be seconds above zero.
+    /// Asks the object for its timer in seconds, which must be above zero and at most 9e9.
     fn query_rto(&self, py: Python<'_>) -> PyResult<Duration> {
         let answer = self.rto.call0(py)?;
         let seconds = answer.extract::<f64>(py).ok();

@@ -54,7 +54,7 @@ pub fn array<T: Cell>(
 /// Returns the numbers in an array of one dimension.
 ///
 /// # Errors
-/// When the array has more dimensions, or another type of numbers.
+/// When the array does not have one dimension, or has another type of numbers.
 pub fn cells<T: Element>(array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
     let buffer = PyBuffer::<T>::get(array)?;
     if buffer.dimensions() != 1 {

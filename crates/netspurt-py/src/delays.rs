@@ -126,7 +126,7 @@ impl PyDelays {
         self.0.notes.clone()
     }
 
-    /// Returns the recording with replies later than `limit_ns` counted as lost.
+    /// Returns the recording with each probe counted as lost whose delay is above `limit_ns`.
     fn lost_after(&self, limit_ns: u64) -> Self {
         let mut delays = (*self.0).clone();
         delays.give_up_after(Duration::from_nanos(limit_ns));
@@ -159,7 +159,8 @@ impl PyDelays {
     }
 
     /// The forward delay of each probe in nanoseconds, from the clocks of both ends; the lowest
-    /// 64-bit integer if it is unknown. `None` if the file has no forward delays.
+    /// 64-bit integer if it is unknown. `None` if the file has neither forward delays nor
+    /// directions of losses.
     fn forward_ns<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.half_delays(
             py,
@@ -168,7 +169,7 @@ impl PyDelays {
     }
 
     /// The direction that lost each probe: 1 for forward, 2 for reverse, 0 for neither or unknown.
-    /// `None` if the file has no directions.
+    /// `None` if the file has neither forward delays nor directions of losses.
     fn lost_direction<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.half_delays(py, |half_delays| match half_delays {
             HalfDelays::RequestLost => 1_u8,

@@ -53,7 +53,7 @@ impl PyStation {
         self.satellite().map(|satellite| satellite.elements().heights())
     }
 
-    /// The position at an instant, in kilometres.
+    /// The position at an instant, in kilometres; `at_ns` is nanoseconds since 1970.
     fn position(&self, py: Python<'_>, at_ns: i64) -> PyResult<(f64, f64, f64)> {
         let found = self.0.position(Utc::from_nanos(at_ns));
         found.map(|Vector(parts)| parts.into()).map_err(|error| orbit_error(py, &error))
@@ -97,8 +97,8 @@ fn utc_text(ns: i64) -> String {
     Utc::from_nanos(ns).to_string()
 }
 
-/// A pass: rise and set [ns], whether each is cut off, the minimum and maximum length [km], and
-/// the minimum and maximum delay [s].
+/// A pass: rise and set [ns since 1970], whether each is cut off, the minimum and maximum length
+/// [km], and the minimum and maximum delay [s].
 type PassParts = (i64, i64, (bool, bool), (f64, f64), (f64, f64));
 
 /// Arrays of instants, lengths and delays.

@@ -32,7 +32,7 @@ pub fn span(seconds: f64) -> Option<Duration> {
 
 pub fn instant(seconds: f64) -> PyResult<Time> {
     let since_start = span(seconds).ok_or_else(|| {
-        PyValueError::new_err(format!("{seconds} is not an instant: write seconds, 0 or more"))
+        PyValueError::new_err(format!("{seconds} is not an instant: write seconds from 0 to 9e9"))
     })?;
     Ok(Time::ZERO + since_start)
 }
@@ -66,7 +66,7 @@ impl Sample {
         handshake: bool,
     ) -> PyResult<Self> {
         let time = |name: &str, seconds| {
-            let wrong = || format!("`{name}` cannot be {seconds}: write seconds, 0 or more");
+            let wrong = || format!("`{name}` cannot be {seconds}: write seconds from 0 to 9e9");
             span(seconds).ok_or_else(|| PyValueError::new_err(wrong()))
         };
         let named = SOURCES.iter().find(|(_, name)| *name == source);
@@ -191,7 +191,7 @@ pub fn sample_of(given: &Bound<'_, PyAny>) -> PyResult<RttSample> {
         PyTypeError::new_err("a sample is a `Sample`, or the round trip in seconds")
     })?;
     let wrong = || {
-        PyValueError::new_err(format!("{seconds} is not a round trip: write seconds, 0 or more"))
+        PyValueError::new_err(format!("{seconds} is not a round trip: write seconds from 0 to 9e9"))
     };
     Ok(RttSample { rtt: span(seconds).ok_or_else(wrong)?, ..RttSample::default() })
 }

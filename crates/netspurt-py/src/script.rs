@@ -80,8 +80,8 @@ impl PyScript {
     }
 }
 
-/// Reads a file of shell commands. Returns `None` if `path` is not a file, or the file is larger
-/// than 64 KiB.
+/// Reads a file of shell commands. Returns `None` if `path` is not a file that can be read, or the
+/// file is larger than 64 KiB.
 fn read_small(path: &Path) -> Option<String> {
     const BYTES_MAX: u64 = 1 << 16;
     let about = fs::metadata(path).ok()?;

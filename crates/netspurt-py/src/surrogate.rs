@@ -9,11 +9,14 @@ use pyo3::prelude::*;
 
 use crate::delays::PyDelays;
 
-/// Makes a recording that has the statistics of a row in a printed table. `lengths` has one, two or
-/// four numbers. One number is the length of all probes. Two numbers are the bounds of random
-/// lengths. Four numbers describe two alternating runs: for each run, the length and the number of
-/// its probes. `line` gives the delay in nanoseconds for probes of certain lengths in octets.
-/// `burst` is the number of consecutive losses.
+/// Makes a recording that has the statistics of a row in a printed table. `mean_ns` is the mean
+/// delay, and `cov` the standard deviation of the delays divided by their mean. `lengths` has one,
+/// two or four numbers. One number is the length of all probes. With two numbers, each length is
+/// drawn from 0 to the second number, and lengths below the first number become this number. Four
+/// numbers describe two alternating runs: for each run, the length and the number of its probes.
+/// `line` gives the delay in nanoseconds for probes of certain lengths in octets. `burst` is the
+/// number of consecutive losses; up to 1, losses are independent. `glitches` is the number of
+/// glitches, and has an effect only if `structure` is `glitches`.
 #[pyfunction]
 #[pyo3(signature = (structure, seed, *, name, probes, mean_ns, cov, lost, burst, lengths, line, glitches))]
 #[expect(clippy::too_many_arguments, reason = "one keyword for each field of a row")]
@@ -62,6 +65,6 @@ fn lengths_of(lengths: &[u32]) -> PyResult<Lengths> {
         [octets] => Ok(Lengths::Same(octets)),
         [lowest, highest] => Ok(Lengths::Clamped { lowest, highest }),
         [a, n, b, m] => Ok(Lengths::Runs { first: (a, n), then: (b, m) }),
-        _ => Err(refused(format!("lengths = {lengths:?}: one, two or four numbers"))),
+        _ => Err(refused(format!("lengths = {lengths:?}: write one, two or four numbers"))),
     }
 }

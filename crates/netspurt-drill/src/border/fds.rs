@@ -6,7 +6,8 @@ use netspurt_scenario::script::Fd;
 /// The first number of our sockets, above every number that Linux gives to a file.
 pub(super) const FIRST: Fd = 1 << 30;
 
-/// Converts packetdrill's number of a socket to our host's number.
+/// Converts packetdrill's number of a socket to our host's number. Returns -1 for a number
+/// that does not belong to our host.
 pub(super) const fn own_fd(fd: Fd) -> Fd {
     if is_ours(fd) { fd - FIRST } else { -1 }
 }

@@ -29,7 +29,8 @@ pub(super) struct Errno(pub(super) c_int);
 /// The result of a function at the border. [`answer`] converts it to the number that C expects.
 pub(super) type BorderResult<T = i64> = Result<T, Errno>;
 
-/// Runs `work` on the machine. Returns -1 and sets `errno` if `work` fails or panics.
+/// Runs `work` on the machine. Returns -1 and sets `errno` if `work` fails or panics, or
+/// if no script is played.
 pub(super) fn answer(work: impl FnOnce(&DrillMachine) -> BorderResult) -> i64 {
     let result = catch_unwind(AssertUnwindSafe(|| {
         let machine = current().ok_or(Errno(libc::ENOSYS))?;
@@ -56,7 +57,7 @@ pub(super) fn answer_int(work: impl FnOnce(&DrillMachine) -> BorderResult) -> c_
     c_int::try_from(answer(work)).unwrap_or(c_int::MAX)
 }
 
-/// Refuses the script for the reason `what`.
+/// Refuses the script for the reason `what`. Returns the error with which the call then fails.
 pub(super) fn refuse(machine: &DrillMachine, what: String) -> Errno {
     machine.with(|world| world.refuse(what));
     Errno(libc::EOPNOTSUPP)

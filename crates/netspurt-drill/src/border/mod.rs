@@ -2,8 +2,9 @@
 //! the C library that this library replaces. All `unsafe` code of this crate is here.
 //!
 //! Every function here catches panics, because no panic may leave Rust. After a panic the script is
-//! refused, and every later call fails. packetdrill's memory is read and written only while
-//! packetdrill waits for the call. The library keeps no pointer to this memory.
+//! refused, and every later call on a socket fails, but the clock still runs. packetdrill's memory
+//! is read and written only while packetdrill waits for the call. The library keeps no pointer to
+//! this memory.
 
 #![expect(unsafe_code, reason = "another program's memory and its table of functions")]
 

@@ -35,7 +35,7 @@ pub(super) unsafe extern "C" fn setsockopt(
     })
 }
 
-/// Makes the value of an option from its octets.
+/// Makes the value of an option from its octets. Returns `None` if there are too few octets.
 fn option_value(option: SocketOption, octets: &[u8]) -> Option<OptionValue> {
     let number =
         |at: usize| octets.get(at..)?.first_chunk::<4>().map(|four| i32::from_ne_bytes(*four));

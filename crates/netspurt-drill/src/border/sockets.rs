@@ -122,7 +122,8 @@ pub(super) unsafe extern "C" fn fcntl(
     })
 }
 
-/// The third argument is the place for a number, as in [`fcntl`].
+/// The third argument is the place to which the number is written. It is passed in the same way as
+/// the third argument of [`fcntl`].
 pub(super) unsafe extern "C" fn ioctl(
     _: *mut c_void,
     fd: c_int,

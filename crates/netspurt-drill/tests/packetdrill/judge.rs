@@ -33,8 +33,8 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// The judge in the checkout that `NETSPURT_PACKETDRILL` names, with its folder of scripts. If
-    /// the variable is not set, prints a message and returns `None`.
+    /// Returns the judge that uses the checkout named by `NETSPURT_PACKETDRILL`, and the folder of
+    /// scripts in the checkout. If the variable is not set, prints a message and returns `None`.
     pub fn find() -> Option<(Self, PathBuf)> {
         let Some(checkout) = std::env::var_os("NETSPURT_PACKETDRILL") else {
             eprintln!(

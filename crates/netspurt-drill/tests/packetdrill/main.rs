@@ -82,7 +82,7 @@ const BEYOND: [(&str, &str); 6] = [
     ),
     (
         "close/linux-ack-of-a-fin-waits",
-        "the library's host begins 1 ms into a jiffy, ours at its start",
+        "the library's host begins 1 ms into a jiffy, our player's at its start",
     ),
     ("congestion/bbr-drain", "packetdrill cuts the script's nanoseconds to microseconds"),
     ("congestion/bbr-gain-cycle", "packetdrill cuts the script's nanoseconds to microseconds"),
@@ -110,5 +110,5 @@ fn our_own_scripts_pass_with_packetdrill_too() {
         }
     }
     eprintln!("our own scripts: {}; PSH differs in {flipped} lines", counts(verdicts.into_iter()));
-    assert!(wrong.is_empty(), "these end otherwise than they should:\n{wrong}");
+    assert!(wrong.is_empty(), "these scripts have another verdict than expected:\n{wrong}");
 }

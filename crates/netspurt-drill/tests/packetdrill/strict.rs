@@ -10,8 +10,8 @@ const OWN_OPTIONS: [&str; 6] =
 /// The command that sets a send buffer large enough for all writes of strict scripts.
 const ROOM: &str = "`sysctl -q net.ipv4.tcp_wmem=\"4096 67108864 67108864\"`";
 
-/// Translates a script of ours for packetdrill, line by line. Also returns its switches as the
-/// value of `--so_flags`.
+/// Translates a script of ours for packetdrill, line by line. Also returns its profile and its
+/// switches as the value of `--so_flags`.
 pub fn translated(name: &str, text: &str) -> (String, String) {
     let script = Script::parse_with(ScriptDialect::Strict, name, text, &mut |_| None);
     let options = script.unwrap_or_else(|error| panic!("{error}")).options;

@@ -40,7 +40,8 @@ fn data(number: u32) -> Vec<u8> {
     packet(Side::From, Segment { seq: 1 + 500 * number, len: 500, flags, ..Segment::default() })
 }
 
-/// An observer that records all reports on packets, until `wanted` packets were delivered.
+/// An observer that records all reports on packets. It ends the run when `wanted` packets were
+/// delivered.
 #[derive(Default)]
 struct Seen {
     captures: bool,

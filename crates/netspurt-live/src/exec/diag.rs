@@ -31,7 +31,7 @@ impl Diag {
     }
 
     /// Returns the kernel's information on the connection from `own` to `peer`. `None` if the
-    /// kernel knows no such connection.
+    /// kernel knows no such connection, or cannot be asked.
     pub fn ask(&self, own: SocketAddr, peer: SocketAddr) -> Option<TcpInfo> {
         rustix::net::send(&self.socket, &request(own, peer), SendFlags::empty()).ok()?;
         let mut answer = [0; 2048];

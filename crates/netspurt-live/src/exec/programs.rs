@@ -13,7 +13,7 @@ use crate::sandbox::KernelHost;
 pub struct Programs {
     /// The program at the first end and its arguments.
     pub command: Vec<String>,
-    /// A shell command for the second end, which is started first.
+    /// A shell command that is started at the second end, before the program at the first end.
     pub server: Option<String>,
 }
 
@@ -21,7 +21,10 @@ pub struct Programs {
 pub(super) struct ProgramsOrder<'a> {
     pub(super) programs: &'a Programs,
     pub(super) hosts: &'a [KernelHost; 2],
+    /// The address of the second end, which the program at the first end gets.
     pub(super) peer: IpAddr,
+    /// The file that the programs see as `/etc/hosts`.
     pub(super) hosts_file: PathBuf,
+    /// The file that gets the output of the server.
     pub(super) output: PathBuf,
 }

@@ -33,8 +33,10 @@ pub struct ProgramsWatch {
     pub polls: Vec<Poll>,
     diags: [Option<Diag>; 2],
     addresses: [IpAddr; 2],
+    /// Whether the hosts' TCP finds losses by time (RACK).
     rack: bool,
     now: Time,
+    /// When the kernels are asked next.
     next: Time,
 }
 

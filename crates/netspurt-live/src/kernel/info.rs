@@ -82,8 +82,8 @@ impl TcpInfo {
     /// Asks the kernel about the connection of a socket.
     ///
     /// # Errors
-    /// When the kernel refuses, or its answer is too short. All kernels since 2.6 give a
-    /// longer answer.
+    /// When the kernel refuses, or its answer is too short. The answers of all kernels since
+    /// 2.6 are long enough.
     pub fn of(socket: BorrowedFd<'_>) -> io::Result<Self> {
         let mut octets = [0; 256];
         let length = sys::read_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut octets)?;

@@ -8,7 +8,8 @@ use netspurt::plan::KernelTcp;
 /// The values under `/proc/sys/net/ipv4` for the configuration `tcp`.
 ///
 /// Each host has its own values, because every end of a flow has its own namespace. Values without
-/// a switch, such as `tcp_no_metrics_save`, are the same for all hosts.
+/// a switch, such as `tcp_no_metrics_save`, are the same for all hosts. Values that this
+/// kernel does not have are left out.
 pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
     let flag = |on: bool| u8::from(on).to_string();
     let number = |value: u32| value.to_string();

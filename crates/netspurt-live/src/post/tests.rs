@@ -110,7 +110,7 @@ fn written(segment: &Segment) -> Vec<u8> {
     format!("E made of packet {}", segment.id.packet()).into_bytes()
 }
 
-/// The octets of payload at the far end, packet by packet, and their congestion bits.
+/// The number of octets of payload and the congestion bits of each packet at the far end.
 fn payloads(bench: &Bench) -> Vec<(usize, Ecn)> {
     let arrived = bench.arrived();
     let read = |(_, packet): &(Shape, Vec<u8>)| {

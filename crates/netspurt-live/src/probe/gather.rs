@@ -69,7 +69,8 @@ impl PastProbes {
     }
 
     /// Counts an answer to a finished echo probe. Returns true for the first answer, which is late,
-    /// and false for a further answer, which is a duplicate.
+    /// and false for a further answer, which is a duplicate. If the echo probe is not remembered,
+    /// counts nothing and returns false.
     pub fn count_stray(&mut self, key: u64) -> bool {
         let Some(known) = self.known.get_mut(&key) else { return false };
         let late = !known.answered;

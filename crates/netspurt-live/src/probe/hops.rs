@@ -24,7 +24,8 @@ pub struct HopPlan {
     pub echo_probes: u32,
     /// The give-up time for an answer.
     pub timeout: Duration,
-    /// The octets of each probe, with its IP header.
+    /// The octets of each probe, with its IP header. If this is less than the shortest probe of the
+    /// socket, the shortest probe is sent.
     pub octets: u16,
 }
 

@@ -33,7 +33,7 @@ impl ProbeLengths {
     /// Checks that the rule allows at least one length.
     ///
     /// # Errors
-    /// The mistake in the rule, as a text.
+    /// When the range of lengths is empty, or a burst has no probe. The error names the mistake.
     pub fn check(self) -> Result<(), String> {
         match self {
             Self::Uniform { low, high } if low > high => {

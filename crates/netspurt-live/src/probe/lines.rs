@@ -26,12 +26,14 @@ pub(super) struct ProbeHeader {
     pub clocks: Clocks,
     /// The kind of socket that sends the probes, in words.
     pub socket: &'static str,
+    /// The octets of the shortest probe of this kind.
     pub least_octets: u16,
     pub noise: Option<NoiseReport>,
     pub path: PathReport,
     pub began: ClockReading,
     /// The number of this file in the run, from 1.
     pub part: u64,
+    /// The path of the data file. `None` if the lines only go to the standard output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }
@@ -126,6 +128,7 @@ pub(super) struct EchoProbeLine<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct ReplyFields {
     pub rtt_ns: u64,
+    /// The source of the timestamps from which `rtt_ns` was computed.
     pub by: StampedBy,
     pub user_rtt_ns: u64,
     pub user_rx_ns: u64,
@@ -166,6 +169,7 @@ pub(super) enum StrayLine {
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct ClockStepLine {
     pub clock_step_ns: i64,
+    /// The number of the echo probe.
     pub before: u64,
 }
 
@@ -186,6 +190,7 @@ pub(super) struct HopLine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct HopAnswer {
     pub rtt_ns: u64,
+    /// The source of the timestamps from which `rtt_ns` was computed.
     pub by: StampedBy,
     pub user_rtt_ns: u64,
     pub from: Option<IpAddr>,

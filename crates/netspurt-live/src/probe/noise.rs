@@ -65,7 +65,8 @@ impl RoundTrips {
     }
 }
 
-/// Measures the noise with `count` echo probes of `kind` over loopback, in IPv6 if `six` is true.
+/// Measures the noise with echo probes of `kind` over loopback, in IPv6 if `six` is true. Sends at
+/// most `count` echo probes, in at most two seconds.
 ///
 /// # Errors
 /// When the machine has no loopback address, or refuses the socket.

@@ -79,8 +79,8 @@ pub(super) struct EndedPopulation<'a> {
 }
 
 impl<'a> EndedPopulation<'a> {
-    /// Returns the result of each connection that has started, and of its requests. `sum` returns
-    /// the sums of the data that an end sent.
+    /// Returns the result of each connection that has started and of which a packet was seen, and
+    /// the results of its requests. `sum` returns the sums of the data that an end sent.
     pub(super) fn sums(
         &self,
         sum: impl Fn(EndId) -> FlowSum,

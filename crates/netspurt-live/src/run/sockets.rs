@@ -3,5 +3,6 @@
 use crate::kernel::FlowSocket;
 
 /// For each end, the socket that the run asks about retransmissions, and whether the socket's TCP
-/// detects losses by time (RACK). `None` for the simulator's ends.
+/// detects losses by time (RACK). `None` for an end without such a socket, such as an end in the
+/// simulator.
 pub type Sockets = Vec<Option<(FlowSocket, bool)>>;

@@ -48,7 +48,7 @@ pub struct Watcher {
     pub(super) sockets: Sockets,
     /// For each flow, the addresses and ports of its two ends.
     pub(super) addresses: Vec<[SocketAddr; 2]>,
-    /// The segments that reached the kernel's sources, and when each segment was due there.
+    /// The segments that reached ends with a socket in `sockets`, and when each was due there.
     pub(super) answers: Vec<(Time, Segment)>,
     /// The first error in writing a capture.
     pub(super) failure: Option<io::Error>,

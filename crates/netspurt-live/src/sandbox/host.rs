@@ -34,7 +34,7 @@ pub struct HostPlan {
 }
 
 /// A host that runs the kernel's TCP, in a network namespace of its own. The namespace ends when
-/// this value is dropped.
+/// this value is dropped and no socket in the namespace is open.
 #[derive(Debug)]
 pub struct KernelHost {
     /// The namespace of the host.

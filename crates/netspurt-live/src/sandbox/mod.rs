@@ -1,5 +1,5 @@
-//! The namespaces of one run. Each host on the kernel's TCP has a namespace with one device. The
-//! run's own namespace has the other side of this device.
+//! The namespaces of one run. Each host on the kernel's TCP has a namespace with one device. If
+//! this is a veth device, the run's own namespace has the other device of the pair.
 //!
 //! All namespaces and devices belong to one process and have no name outside of it. So the kernel
 //! removes them when that process ends in any way. This module does not touch any existing network.
@@ -122,7 +122,7 @@ fn new_namespace() -> io::Result<File> {
 /// Makes this process end when the process `parent`, which started it, ends.
 ///
 /// # Errors
-/// When `parent` has already ended.
+/// When `parent` has already ended, or the kernel refuses.
 pub fn end_with(parent: u32) -> Result<(), SandboxError> {
     let into_error = |error: rustix::io::Errno| {
         failed_at("ending with the process that started this one")(error.into())

@@ -66,7 +66,8 @@ impl Outbox {
             let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
             message.msg_hdr.msg_name = to.cast_mut().cast();
             message.msg_hdr.msg_namelen = mem::size_of_val(&self.link_addresses[0]) as u32;
-            // The kernel is fastest if a packet is in one piece, so empty pieces are left out.
+            // The kernel is fastest if a packet is in one piece. So a packet without a body has no
+            // empty pieces.
             let (first, count) = match (packet.prefix.is_empty(), packet.body.is_empty()) {
                 (true, true) => (1, 1),
                 (false, true) => (0, 2),

@@ -1,5 +1,5 @@
-//! Opens TUN devices. The program reads from a file the packets that the kernel routes to the
-//! device. The kernel receives the packets that the program writes to the file.
+//! Opens TUN devices. The kernel routes packets to the device, and the program reads them from the
+//! device's file. The kernel receives the packets that the program writes to this file.
 
 use std::fs::{File, OpenOptions};
 use std::io;

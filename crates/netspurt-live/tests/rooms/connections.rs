@@ -11,7 +11,7 @@ use super::common::{ms, numbers, packet_between, texts};
 const SYN_ACK: Flags = Flags(Flags::SYN.0 | Flags::ACK.0);
 const FIN_ACK: Flags = Flags(Flags::FIN.0 | Flags::ACK.0);
 
-/// A packet of the host numbered `side` between a client's port and port 80 of the second host.
+/// A packet of the host on `side` between a client's port and port 80 of the second host.
 fn octets(side: Side, port: u16, segment: Segment) -> Vec<u8> {
     let ends = [format!("10.0.0.1:{port}"), "10.0.0.2:80".to_owned()];
     packet_between(&ends[side.index()], &ends[side.peer().index()], segment)
@@ -112,7 +112,7 @@ fn packets_other_than_segments_over_ipv4_belong_to_no_connection() {
     }
 }
 
-/// A segment of the first flow from the host numbered `side`.
+/// A segment of the first flow from the host on `side`.
 fn crossing(side: Side, seq: u32, len: u16, flags: Flags) -> Segment {
     let dest = FlowId(0).end(side.peer());
     Segment { seq, len, flags, dest, ..Segment::default() }

@@ -117,7 +117,7 @@ fn packets_of_ipv6_are_also_segments() {
 }
 
 #[test]
-fn incomplete_segments_are_counted_and_have_no_id() {
+fn packets_that_are_no_valid_segments_are_counted_and_have_no_id() {
     let whole = packet(Segment { seq: 1, len: 100, flags: Flags::ACK, ..Segment::default() });
     let changed = |at: usize, octet: u8| {
         let mut bytes = whole.clone();

@@ -12,7 +12,7 @@ fn retransmission(number: u64, cause: Cause) -> Segment {
 }
 
 #[test]
-fn each_cause_is_counted_under_its_name() {
+fn a_cause_counts_as_a_timeout_as_a_fast_retransmit_or_as_neither() {
     for (cause, timeouts, fast) in [
         (Cause::Rto, 1, 0),
         (Cause::Syn, 1, 0),
@@ -146,7 +146,7 @@ fn a_repair_may_begin_at_the_recovery_point_itself() {
 }
 
 #[test]
-fn a_flow_without_octets_is_finished_when_its_fin_is_acknowledged() {
+fn a_flow_without_octets_is_finished_at_its_first_acknowledgment() {
     let mut ledger = Ledger::new(None);
     ledger.sent(&Segment { seq: 1, len: 0, flags: Flags::FIN.with(Flags::ACK), ..data(0) });
     ledger.answered(ms(3), &ack(0, 1));

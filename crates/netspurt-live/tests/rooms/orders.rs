@@ -1,4 +1,4 @@
-//! Tests of the orders that start the two kinds of process, and of the errors for bad orders.
+//! Tests of the orders for live runs and for probes, and of the errors for bad orders.
 
 use netspurt::units::Duration;
 use netspurt_live::exec::Programs;

@@ -51,7 +51,7 @@ fn through(path: &mut Path, arrivals: &[(Time, Segment)]) -> Vec<Departure> {
 }
 
 #[test]
-fn a_packet_takes_its_transmission_and_the_delay() {
+fn a_packet_takes_its_transmission_time_and_the_delay() {
     let mut path = Path::new(network("", ""));
     let departures = through(&mut path, &[(ms(1), data(0)), (ms(1), ack(0, 1))]);
     // At 1 Mbit/s, 1040 octets take 8.32 ms, and 40 octets take 0.32 ms.

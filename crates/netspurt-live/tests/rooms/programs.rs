@@ -24,13 +24,13 @@ fn watched(most: usize) -> (ProgramsWatch, Labels) {
     (ProgramsWatch::new(FIRST, most, addresses, [None, None], true), labels)
 }
 
-/// A packet of the host numbered `side` between a client's port and port 80 of the second host.
+/// A packet of the host on `side` between a client's port and port 80 of the second host.
 fn octets(side: Side, port: u16, segment: Segment) -> Vec<u8> {
     let ends = [format!("10.0.0.1:{port}"), "10.0.0.2:80".to_owned()];
     packet_between(&ends[side.index()], &ends[side.peer().index()], segment)
 }
 
-/// The labelled segments of a packet of the host numbered `side`.
+/// The labelled segments of a packet of the host on `side`.
 fn labelled(
     (watch, labels): &mut (ProgramsWatch, Labels),
     side: Side,
@@ -158,7 +158,7 @@ fn ending() -> (ProgramsEnding, File) {
 }
 
 #[test]
-fn run_ends_300_ms_after_its_first_program() {
+fn run_ends_300_ms_after_its_first_program_has_ended() {
     let (mut ending, mut init) = ending();
     for at in [0, 10, 5000] {
         assert!(!ending.over(ms(at)), "the program runs at {at} ms");

@@ -104,7 +104,7 @@ fn a_switch_changes_its_value_and_no_other() {
 }
 
 #[test]
-fn a_given_receive_buffer_is_twice_the_window_and_never_grows() {
+fn a_given_receive_buffer_is_doubled_and_never_grows() {
     let base = KernelTcp::of(KernelProfile::Reno2005);
     for (asked, expected) in [
         (None, "4096 131072 6291456"),

@@ -29,8 +29,8 @@ impl Combination {
         Self { fingerprint: short_hash(&[text.as_bytes()]), spec }
     }
 
-    /// Does the same as [`new`](Self::new) for a scenario with the head and the links of `known`.
-    /// The text of the links is not hashed again.
+    /// Does the same as [`new`](Self::new) for a scenario whose keys outside of tables and whose
+    /// links are those of `known`. The text of the links is not hashed again.
     pub(super) fn with_known_links(mut spec: Spec, known: &KnownLinks) -> Self {
         remove_what_changes_no_result(&mut spec);
         let text = text_without_links(&mut spec);
@@ -43,7 +43,7 @@ impl Combination {
     /// A run of the combination with `seed`. The run records only sums.
     ///
     /// # Errors
-    /// When the combination is inconsistent.
+    /// When the combination is inconsistent, or an end uses the kernel's TCP.
     pub fn simulate(&mut self, seed: u64) -> Result<Simulation, ScenarioError> {
         self.spec.seed = BoundedInteger(seed);
         if let Some(problem) = not_simulated(&self.spec) {
@@ -61,7 +61,8 @@ impl Combination {
 #[derive(Clone, Debug)]
 pub(super) struct KnownLinks {
     hash: Sha256,
-    /// The number of octets of the text before the links.
+    /// The number of octets of the head: the text before the links, with the keys that are in no
+    /// table.
     head: usize,
 }
 

@@ -240,7 +240,7 @@ fn a_server_answers_each_whole_request_after_its_service() {
 }
 
 #[test]
-fn a_server_reports_that_its_client_is_gone() {
+fn a_server_ends_if_its_client_is_gone() {
     let (mut sink, peer) = sink(requests(0));
     (&peer).write_all(content::octets(0, 30)).unwrap();
     sink.step(ms(10), &mut [0; ROOM]);
