@@ -63,7 +63,7 @@ impl<const MIN: u64, const MAX: u64> Visitor<'_> for BoundedInteger<MIN, MAX> {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if MAX == MOST {
-            write!(f, "a whole number, from {MIN} to 2^63 - 1 at most")
+            write!(f, "a whole number from {MIN} to 2^63 - 1")
         } else {
             write!(f, "a whole number from {MIN} to {MAX}")
         }

@@ -390,7 +390,7 @@ const MISTAKES: &[Case] = &[
     ("0.2~0.1 > . 1:1(0) ack 1", 1, 1, "ends before it starts", "first"),
     ("0.2~+0.1 > . 1:1(0) ack 1", 1, 1, "only one of the two times", "both"),
     ("1 close(3) = 0\n0.5 close(3) = 0", 2, 1, "earlier than the previous event", "1 s or later"),
-    ("* < . 1:1(0) ack 1 win 1", 1, 1, "only a packet sent", "one time"),
+    ("* < . 1:1(0) ack 1 win 1", 1, 1, "only an expected packet", "one time"),
     ("0...1 < . 1:1(0) ack 1 win 1", 1, 1, "only a call", "one time"),
     ("0 < . 1:1(0) ack 1", 1, 5, "an inbound packet needs a window", "win"),
     ("0 < . 1:1(0) win 5 ack 1", 1, 20, "expected the end of the line", "one event"),

@@ -80,8 +80,8 @@ impl Engine {
         self.chunks.send(chunk).expect("threads listen for as long as the engine is there");
     }
 
-    /// Returns the next finished chunk. Returns `None` if no chunk is finished within the time
-    /// `wait`.
+    /// Returns the next finished chunk. Returns `None` if no chunk is underway, if no chunk is
+    /// finished within the time `wait`, or if the next chunk was cancelled.
     ///
     /// # Panics
     /// When a thread panicked outside the run of a case. This function then continues the panic of

@@ -139,7 +139,7 @@ fn a_random_axis_gives_each_run_its_own_value_and_all_combinations_the_same_valu
     let drawn = |case| sweep.drawn_labels(case);
     let mut met = [(); 3].map(|()| std::collections::BTreeSet::new());
     for run in 0..40 {
-        assert_eq!(drawn(run), drawn(40 + run), "the same path for both rates");
+        assert_eq!(drawn(run), drawn(40 + run), "both rates have the same draws");
         for (met, label) in met.iter_mut().zip(drawn(run)) {
             met.insert(label.to_string());
         }

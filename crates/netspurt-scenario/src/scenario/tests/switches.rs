@@ -109,7 +109,7 @@ fn every_field_of_a_connection_has_a_switch() {
             }
         }
     }
-    let others = "a connection draws the first, IP the next, and a script says the last";
+    let others = "connections draw `iss`, the IP version sets the next, scripts set the others";
     assert_eq!(left, ["iss", "ip_header_bytes", "merged_mss", "receive_memory_bytes"], "{others}");
 }
 
