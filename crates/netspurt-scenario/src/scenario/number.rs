@@ -34,7 +34,8 @@ impl<const MIN: u64, const MAX: u64> BoundedInteger<MIN, MAX> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probability(pub f64);
 
-/// A share of a link's rate, above 0 and at most 100. It is above 1 if more arrives than the link carries.
+/// A share of a link's rate, above 0 and at most 100. It is above 1 if more arrives than the link
+/// carries.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct LoadShare(pub f64);

@@ -95,7 +95,7 @@ impl Engine {
         done.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Stops all chunks within a short time. Their results are never returned.
+    /// Stops all unfinished chunks within a short time. Their results are never returned.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }

@@ -78,8 +78,8 @@ fn the_fast_way_of_building_a_case_gives_the_same_scenario_as_parsing() {
     }
 }
 
-/// The sets change a flow, a link, or other keys, or they add a flow or a link. The text of the
-/// links is long, because one link has a timeline.
+/// The sets change a flow, a link, or other keys, or they add a flow or a link. A combination
+/// hashes the text of the links separately. So one link has a timeline, which makes this text long.
 #[test]
 fn a_case_is_the_same_whether_the_parts_or_all_of_the_file_are_read_again() {
     let moving =
