@@ -35,8 +35,8 @@ pub(super) fn backquoted(
     Ok(changes)
 }
 
-/// Reads one command. The error of a method is the text that is wrong, and the end of a sentence
-/// that says why.
+/// Reads one command. If the error of a method is a pair of texts, the first is the wrong text. The
+/// second is the end of a sentence that says why it is wrong.
 struct CommandReader<'f, 'g> {
     files: &'f mut NamedFiles<'g>,
     /// The line of the script with the command.
