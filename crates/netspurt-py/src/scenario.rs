@@ -169,7 +169,7 @@ impl PyScenario {
     fn simulate(&self, py: Python<'_>) -> PyResult<PySimulation> {
         if let Some(flow) = self.0.kernel_flow() {
             let message =
-                format!("flow `{flow}` has an end that the kernel plays: it can only run live");
+                format!("flow `{flow}` has an end with the kernel's TCP: it can only run live");
             return Err(PyValueError::new_err(message));
         }
         let result = py.detach(|| watched(|| self.0.simulate()));

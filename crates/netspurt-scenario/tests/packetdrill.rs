@@ -33,8 +33,8 @@ fn listed() -> BTreeMap<String, String> {
     list.lines().filter(|line| !line.starts_with('#')).filter_map(row).collect()
 }
 
-/// The scripts have each window that Linux 6.18 advertised in these transfers, and the sizes of its
-/// receive buffer.
+/// Each script is one transfer. It has each window that Linux 6.18 advertised in this transfer, and
+/// the sizes of the receive buffer.
 #[test]
 fn the_receive_window_and_its_buffer_grow_as_in_the_kernel() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../authorities/linux/windows");

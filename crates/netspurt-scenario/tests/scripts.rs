@@ -121,6 +121,7 @@ struct ScriptedSubject {
     /// The results of calls. A call that blocks also has the instant at which it returns.
     results: VecDeque<(CallOutcome, Option<Time>)>,
     blocked: Option<(Time, CallOutcome)>,
+    /// The number of calls and inbound packets so far.
     heard: usize,
     peer_isn: u32,
 }

@@ -75,8 +75,8 @@ fn segment(random: &mut Stream) -> Segment {
     segment
 }
 
-/// Returns the values that a reader must find, in the order of the test's fields. The text of a
-/// missing value is empty.
+/// Returns the values that a reader must find, with `;` between them. The text of a missing value
+/// is empty.
 fn told(segment: &Segment) -> String {
     let optional = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
     let SynOptions { mss, window_scale, sack } = segment.syn_options();

@@ -1,5 +1,5 @@
-//! Runs replays for benchmarks: `replay grid SETTINGS`, or `replay ALGORITHM SAMPLES`; see
-//! `bench/README.md`.
+//! Runs replays for benchmarks: `replay grid SETTINGS`, or `replay ALGORITHM SAMPLES [causal]`.
+//! With the algorithm `none`, it only makes the recording. See `bench/README.md`.
 
 use netspurt::delays::{Delays, Probe, ProbeOrder, SendTimeSource};
 use netspurt::replay::{Account, Replay, TwoGainGrid};

@@ -6,7 +6,8 @@ use netspurt::place::{Place, show_placeless};
 
 /// A mistake in a scenario.
 ///
-/// Its text is one message that names the file, the line, the key and the fix.
+/// Its text has the mistake, the file and the fix. If the mistake is in a line of a file, the text
+/// shows this line. Otherwise it names the key, if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     /// The mistake.
@@ -20,9 +21,10 @@ pub struct ScenarioError {
     pub key: String,
     /// The wrong value, as written; empty if a key is missing or unknown.
     pub value: String,
-    /// The place in the file; `None` if the file is not to blame.
+    /// The place in the file; `None` if a setting is wrong, or if the mistake has no place in the
+    /// file.
     pub place: Option<Place>,
-    /// Whether the key was set over the contents of the file.
+    /// Whether the mistake is in a value that was set over the file, for example with `--set`.
     pub set: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Makes the list of all links of a scenario, including the links of its short forms, and the graph
-//! of these links.
+//! Makes the list of all links of a scenario, and the graph of these links. The list includes the
+//! links of the two short forms, `[path]` and `[dumbbell]`.
 
 use indexmap::IndexSet;
 

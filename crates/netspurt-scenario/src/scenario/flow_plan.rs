@@ -38,8 +38,8 @@ fn carried(name: &str, tcp: TcpConfig, family: Family) -> Result<TcpConfig, Prob
 }
 
 impl FlowSpec {
-    /// Writes the profile's values into the switches that the file does not set. Inconsistent
-    /// values are left unchanged; planning reports them.
+    /// Writes the profile's values into the switches that the file does not set. If the switches
+    /// are inconsistent, nothing is written; planning reports the mistake.
     pub(super) fn fill_in(&mut self) {
         let spelled_out = if self.ends() == [EndpointWord::Kernel; 2] {
             let planned =
@@ -61,12 +61,12 @@ impl FlowSpec {
         self.endpoint.each().map(|word| *word)
     }
 
-    /// The node that sends in flow number `i` of the group.
+    /// The node that opens flow number `i` of the group.
     pub(super) fn source(&self, i: u32) -> String {
         self.from.replace("{i}", &i.to_string())
     }
 
-    /// The node that receives in flow number `i` of the group.
+    /// The node at the other end of flow number `i` of the group.
     pub(super) fn sink(&self, i: u32) -> String {
         self.to.replace("{i}", &i.to_string())
     }

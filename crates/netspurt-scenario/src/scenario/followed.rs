@@ -10,7 +10,7 @@ use netspurt::distribution::{Distribution, DistributionUnit};
 use super::error::Problem;
 use super::tree::entry;
 
-/// The texts of the files that links may follow, by name.
+/// The texts of the files that links and populations may follow, by name.
 pub(super) type Files = BTreeMap<String, String>;
 
 /// The key that names a file.
@@ -115,7 +115,8 @@ const FOLLOWING_KEYS: [&str; 5] = ["send", "reply", "serve", "requests", "think"
 /// comments after a `#` are ignored. A size without a unit is in octets.
 ///
 /// # Errors
-/// The error has two texts: what is wrong with the file, and how to correct the file.
+/// When a line is not a valid value, or when the file has no values. The error has two texts: what
+/// is wrong with the file, and how to correct the file.
 fn values_of(file: &str, text: &str, key: &str) -> Result<Vec<String>, (String, String)> {
     let (unit, example) = match key {
         "send" | "reply" => (DistributionUnit::Octets, "8 kB"),

@@ -16,10 +16,10 @@ use serde::{Serialize, forward_to_deserialize_any};
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
-/// The place of a value in a text; `None` for a value that came from no text.
+/// The place of a value in a text; `None` for a value that was not read from a text.
 type Span = Option<Range<usize>>;
 
-/// The error of a value that does not fit at its place.
+/// A mistake in a text that is not TOML, or in a value that does not fit at its place.
 #[derive(Debug)]
 pub(super) struct ReadError {
     pub(super) message: String,
@@ -338,7 +338,7 @@ impl<'de> EnumAccess<'de> for EnumWord {
     }
 }
 
-/// The value below a word. Only a word without a value is valid.
+/// The value below a word that names a variant. Only a word without such a value is valid.
 struct Content(Option<FormNode>);
 
 impl<'de> VariantAccess<'de> for Content {

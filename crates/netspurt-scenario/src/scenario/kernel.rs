@@ -75,7 +75,7 @@ pub(super) fn shims(name: &str, flow: &FlowSpec) -> Result<[Option<ShimConfig>; 
             return Ok(None);
         }
         if word != EndpointWord::Kernel {
-            return Err(at("a shim works only at an end that the kernel plays".into())
+            return Err(at("a shim works only at an end that uses the kernel's TCP".into())
                 .also(["flows", name, "endpoint"])
                 .fix("write `\"off\"` for this end; set a model's timer by `tcp.rto.estimator`"));
         }
@@ -87,7 +87,8 @@ pub(super) fn shims(name: &str, flow: &FlowSpec) -> Result<[Option<ShimConfig>; 
 }
 
 /// Checks the size of the packets of a kernel's end. Linux sends no segment of less than 48 octets
-/// (`tcp_min_snd_mss`). IPv6 needs an MTU of at least 1280 octets (RFC 8200 §5).
+/// (`tcp_min_snd_mss`). A packet of 128 octets has room for them, for the headers, and for 40
+/// octets of options. IPv6 needs an MTU of at least 1280 octets (RFC 8200 §5).
 fn least_packet(name: &str, family: Family, bytes: u16) -> Result<(), Problem> {
     let least = if family == Family::Ipv6 { 1280 } else { 128 };
     if bytes < least {

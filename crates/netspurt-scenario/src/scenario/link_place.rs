@@ -20,6 +20,7 @@ pub(super) struct LinkPlace<'a> {
 const STREAMS: [&str; 2] = ["there", "back"];
 
 impl LinkPlace<'_> {
+    /// A problem of the value that `key` has for this direction.
     pub(super) fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
         let mut problem = Problem::at([], message);
         problem.path = [self.path, &[key.to_owned(), entry(self.way)]].concat();
@@ -31,6 +32,7 @@ impl LinkPlace<'_> {
         Stream::named(self.seed, &format!("links.{}/{effect}", self.name))
     }
 
+    /// A random stream of the direction `way`: 0 for forward, 1 for reverse.
     pub(super) fn stream(&self, way: usize, effect: &str) -> Stream {
         Stream::named(self.seed, &format!("links.{}.{}/{effect}", self.name, STREAMS[way]))
     }

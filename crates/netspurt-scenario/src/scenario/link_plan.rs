@@ -1,4 +1,4 @@
-//! Makes the links of a world from the links of a scenario.
+//! Makes the configurations of simulated links from the links of a scenario.
 
 use netspurt::link::{
     ArrivalFate, Chance, Delay, Effects, FlightFate, Framing, Handover, LinkConfig, Mtu, Order,

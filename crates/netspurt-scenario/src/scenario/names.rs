@@ -62,8 +62,8 @@ fn check_characters(what: &str, name: &str, path: &[&str]) -> Result<(), Problem
     Err(problem.fix("write at least one character, and no control characters"))
 }
 
-/// A flow with `count` above 1 is a group. Its flows are called `group.0`, `group.1` and so on. Checks
-/// that a flow `name` with a `count` of 1 does not have the name of a flow in a group.
+/// Checks that a flow `name` with a `count` of 1 does not have the name of a flow in a group. A
+/// flow with a `count` above 1 is a group; its flows are called `group.0`, `group.1` and so on.
 fn alone(spec: &Spec, name: &str) -> Result<(), Problem> {
     if spec.flows[name].count != BoundedInteger(1) {
         return Ok(());

@@ -34,7 +34,8 @@ impl<const MIN: u64, const MAX: u64> BoundedInteger<MIN, MAX> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probability(pub f64);
 
-/// A share of a link's rate, above 0 and at most 100. It is above 1 if more arrives than the link carries.
+/// A share of a link's rate, above 0 and at most 100. It is above 1 if more arrives than the link
+/// carries.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct LoadShare(pub f64);
@@ -63,7 +64,7 @@ impl<const MIN: u64, const MAX: u64> Visitor<'_> for BoundedInteger<MIN, MAX> {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if MAX == MOST {
-            write!(f, "a whole number, from {MIN} to 2^63 - 1 at most")
+            write!(f, "a whole number from {MIN} to 2^63 - 1")
         } else {
             write!(f, "a whole number from {MIN} to {MAX}")
         }

@@ -1,4 +1,5 @@
-//! Lists the foreign algorithms that a scenario uses.
+//! Lists the foreign algorithms that a scenario uses: timers and congestion control that are not
+//! part of netspurt.
 
 use std::collections::BTreeSet;
 

@@ -39,7 +39,8 @@ impl Scenario {
         self.with_files(values, Vec::new())
     }
 
-    /// Does the same as [`with`](Self::with), and adds files by name that links follow.
+    /// Does the same as [`with`](Self::with). `files` has more files that links may follow, each
+    /// with its name.
     ///
     /// # Errors
     /// For the same reasons as [`parse`](Self::parse).
@@ -55,7 +56,8 @@ impl Scenario {
     /// [`with_files`](Self::with_files).
     ///
     /// # Errors
-    /// For the same reasons as [`parse`](Self::parse), and when there is no such key.
+    /// For the same reasons as [`parse`](Self::parse), and when the text does not have a key of
+    /// `unset`.
     pub fn without(
         &self,
         unset: &[&str],

@@ -110,7 +110,8 @@ pub(super) fn plan(spec: &Spec) -> Result<Plan, Problem> {
     })
 }
 
-/// Gives the lengths of each flow's messages to the links that select packets by number.
+/// Gives the lengths of all messages of the flows to each link with effects. A link needs them to
+/// select packets by their numbers.
 fn give_message_lengths(links: &mut [PlacedLink], flows: &[PlannedFlow]) {
     if flows.iter().all(|flow| flow.traffic.messages() == [None; 2]) {
         return;

@@ -100,8 +100,7 @@ impl JsonSchema for Profile {
 
 impl Profile {
     /// The configuration of a profile whose senders number octets; `None` for ns-2's senders, which
-    /// number packets. If the peer of a model is the kernel, the model uses `linux-6` for
-    /// `linux-default`.
+    /// number packets. For `linux-default`, this is the configuration of `linux-6`.
     pub(super) fn rfc(self) -> Option<RfcConfig> {
         match self {
             Self::Ns2 => None,

@@ -39,7 +39,7 @@ pub(super) fn queue(
     }
 }
 
-/// The table of an AQM, and its place in the file.
+/// The place of an AQM's table in the file: its link, and its key below `queue`.
 struct AqmTable<'a> {
     name: &'a LinkPlace<'a>,
     key: &'a str,

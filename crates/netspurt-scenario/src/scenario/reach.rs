@@ -20,8 +20,9 @@ pub(super) struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    /// Checks that packets of the given sizes, `[forward, reverse]`, have a route, and that a round
-    /// trip takes time.
+    /// Checks a flow between two nodes with packets of the given sizes, `[forward, reverse]`. The
+    /// nodes must differ, the packets must have a route, each queue must have room for a packet,
+    /// and a round trip must take time.
     pub(super) fn check(
         &self,
         [section, name]: [&str; 2],

@@ -10,7 +10,8 @@ pub(super) fn with_fix(message: &str, fix: &str) -> String {
     format!("{message}{FIX}{fix}")
 }
 
-/// Rewords a message of the parser; returns the mistake and the fix.
+/// Rewords a message of the parser; returns the mistake and the fix. `written` is the text at the
+/// place of the mistake.
 pub(super) fn reword(message: &str, written: &str) -> (String, String) {
     if let Some((what, fix)) = message.split_once(FIX) {
         return (what.to_owned(), fix.to_owned());

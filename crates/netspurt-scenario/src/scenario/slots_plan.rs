@@ -14,7 +14,8 @@ use super::link_spec::{
 use super::quantity::{BothWays, WordOr};
 use super::slots_spec::{JitterTable, OutagesTable, SlotsTable};
 
-/// The maximum number of points of a drawn timeline.
+/// The maximum number of periods, or of other times of a table `slots`, in a run. It limits the
+/// length of the drawn timelines.
 const POINTS_MAX: u64 = 2_000_000;
 
 /// The link with the timelines and handovers that are drawn for its slots up to `stop`. A link
@@ -305,7 +306,8 @@ fn check(
     for (keys, step) in steps {
         let Some(step) = step else { continue };
         if step.is_zero() || stop.as_nanos() / step.as_nanos() > POINTS_MAX {
-            let message = format!("a run of {stop} would have more than {POINTS_MAX} such spans");
+            let message =
+                format!("a run of {stop} has more than {POINTS_MAX} times of this length");
             return Err(problem(keys, &message).fix("write a longer time"));
         }
     }

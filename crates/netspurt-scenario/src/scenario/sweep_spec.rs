@@ -27,15 +27,15 @@ pub struct SweepSpec {
     /// losses.
     #[serde(default = "yes")]
     pub paired: bool,
-    /// The number of wake-ups after which a case is cut.
+    /// The number of events of the simulation after which a case is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Ordinal>,
-    /// The wall-clock time after which a case is cut.
+    /// The wall-clock time after which a case is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "above_zero")]
     pub time: Option<Duration>,
-    /// The axes, by name. Every combination of their values is a case; the last axis varies
-    /// fastest.
+    /// The axes, by name. Every combination of their values, with each seed, is a case. Axes with
+    /// `draw` form no combinations. The last axis varies fastest.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub over: IndexMap<String, AxisSpec>,
 }
@@ -74,8 +74,8 @@ pub struct AxisSpec {
     /// Whether the values of a range have even distances or even ratios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spacing: Option<Spacing>,
-    /// Whether each run draws a value from the list, the range or the sets. Otherwise each value is
-    /// a case.
+    /// Whether each run draws a value from the list, the range or the sets. Otherwise each value
+    /// gives cases of its own.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub draw: bool,
     /// Named sets of values. Each set gives values to paths.
@@ -86,7 +86,7 @@ pub struct AxisSpec {
 
 /// One dotted path, or several.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged, expecting = "a path in quotes, or a list of such")]
+#[serde(untagged, expecting = "a path in quotes, or a list of such paths")]
 pub enum Paths {
     /// One path.
     One(String),

@@ -114,6 +114,7 @@ pub(super) fn path_to(node: TreeNode<'_>, span: &Range<usize>) -> Vec<String> {
 pub(super) struct Found {
     /// The path to the entry that was found.
     pub(super) path: Vec<String>,
+    /// The place of the entry's key. For an entry of a list, the place of the entry itself.
     pub(super) key: Range<usize>,
     /// The place of the entry's value; `None` for a table with a header of its own.
     pub(super) value: Option<Range<usize>>,

@@ -32,7 +32,7 @@ pub(super) fn unknown_name(
         (short_form_of(file, name).filter(|_| what == "link"), set)
     {
         let rest: String = set[2..].iter().map(|key| format!(".{key}")).collect();
-        let message = format!("`[{form}]` draws the link `{name}`");
+        let message = format!("`[{form}]` makes the link `{name}`");
         return Some(Problem::at(path, message).fix(match place {
             ShortFormPlace::Key(key) => format!("write `{form}.{key}{rest}`"),
             ShortFormPlace::Entry(nth) => {

@@ -47,7 +47,7 @@ impl Varied {
     }
 
     /// The combination of these values. `None` if the values cannot be set this way: they name
-    /// files that links follow, they add a named table, or they are invalid.
+    /// files that links or populations follow, they add a named table, or they are invalid.
     pub(super) fn combination<'a>(
         &self,
         settings: impl Iterator<Item = &'a AxisSetting> + Clone,
@@ -143,7 +143,7 @@ impl Varied {
     }
 }
 
-/// Whether a value names a file that a link follows.
+/// Whether a setting names a file that a link or a population follows.
 fn names_a_file(setting: &AxisSetting, keys: &[String]) -> bool {
     keys.last().is_some_and(|last| last == followed::KEY)
         || setting.value.to_string().contains(followed::KEY)

@@ -50,6 +50,8 @@ pub(super) struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
+    /// Checks that the number of arguments is in `wanted`. `form` is an example of the call, for
+    /// the error message.
     pub(super) fn count(&self, wanted: Range<usize>, form: &str) -> Result<(), Mistake> {
         if wanted.contains(&self.all.len()) {
             return Ok(());
@@ -71,6 +73,7 @@ impl<'a> Arguments<'a> {
         argument.text.parse().map_err(|_| argument.wrong("a number", "write a whole number"))
     }
 
+    /// Checks that the arguments at these places are `...`.
     pub(super) fn ellipsis(&self, places: Range<usize>) -> Result<(), Mistake> {
         for argument in &self.all[places] {
             if argument.text != "..." {

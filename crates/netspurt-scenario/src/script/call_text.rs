@@ -83,7 +83,8 @@ fn name_socket(call: &mut Call, expected: &Expected) {
     }
 }
 
-/// The call, and the value that it must write.
+/// Makes the call. Also returns the value that the call must write into one of its arguments, if
+/// the script gives one.
 fn build(arguments: &Arguments<'_>) -> Result<(Call, Option<OptionValue>), Mistake> {
     let call = match arguments.name {
         "socket" => socket(arguments)?,

@@ -21,7 +21,7 @@ pub struct SwitchSetting {
 pub enum Change {
     /// A switch of the connection.
     Switch(SwitchSetting),
-    /// A change that no switch makes.
+    /// A change of the host or its link, or of a switch during the connection.
     Host(HostChange),
 }
 
@@ -85,7 +85,8 @@ impl fmt::Display for LiveSetting {
     }
 }
 
-/// A change of the host or of its link that no switch can make, or a change during the connection.
+/// A change of the host or of its link that no switch can make, or a change of a switch during the
+/// connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostChange {
     /// `tcp_wmem`: the size of a send buffer, and how large it may grow by itself, in bytes.

@@ -35,8 +35,11 @@ pub(super) fn backquoted(
     Ok(changes)
 }
 
+/// Reads one command. If the error of a method is a pair of texts, the first is the wrong text. The
+/// second is the end of a sentence that says why it is wrong.
 struct CommandReader<'f, 'g> {
     files: &'f mut NamedFiles<'g>,
+    /// The line of the script with the command.
     line: usize,
 }
 
@@ -89,9 +92,9 @@ impl CommandReader<'_, '_> {
         Ok(changes)
     }
 
-    /// Reads the sysctls that a file sets, and the sysctls of the files that it includes with `.`.
-    /// Included files may include other files, at most `depth` levels deep. All other commands are
-    /// ignored.
+    /// Reads the sysctls that a file sets on Linux, and the sysctls of the files that it includes
+    /// with `.` or `source`. Included files may include other files, at most `depth` levels deep.
+    /// All other commands are ignored.
     fn file(
         &mut self,
         name: &str,

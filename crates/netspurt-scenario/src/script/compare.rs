@@ -23,8 +23,9 @@ impl fmt::Display for Difference {
     }
 }
 
-/// The fields that differ. Timestamps may differ by `ticks`. PSH is compared only if it is
-/// expected.
+/// The fields that differ. The values of timestamps may differ by at most `ticks`, but their echoes
+/// must be equal. PSH, the receive window, ECN and the options are compared only if the script
+/// gives them.
 pub(super) fn differences(
     expected: &ScriptPacket,
     actual: &ScriptPacket,

@@ -14,7 +14,7 @@ use super::structure::{fields, parts};
 /// The error number in notices of timestamps.
 const ENOMSG: i64 = 42;
 
-/// The numbers in a notice, with the type of the numbers that a script contains.
+/// The numbers in a notice as `i64`, the type of the numbers in a script.
 const STAMPING: i64 = NoticeKind::ORIGIN_STAMPING as i64;
 const ZERO_COPY: i64 = NoticeKind::ORIGIN_ZERO_COPY as i64;
 const COPIED: i64 = NoticeKind::CODE_COPIED as i64;
@@ -32,7 +32,8 @@ const NAMED: [(&str, i64); 4] = [
 pub(super) struct ReadControl {
     /// Whether the message has the flag `MSG_TRUNC`.
     pub(super) is_cut: bool,
-    /// Whether the message has no flags, as after a call that read nothing.
+    /// Whether a call that reads the error queue must leave the message without flags. It does this
+    /// if the queue is empty.
     pub(super) is_plain: bool,
     unread: Option<i64>,
     at: Option<Time>,

@@ -99,7 +99,7 @@ impl<'a> Cursor<'a> {
         Ok(self.take(text))
     }
 
-    /// Steps over `text`, which must be next.
+    /// Steps over blanks and ends of lines, and then over `text`, which must be next.
     pub(super) fn expect(&mut self, text: &str, fix: &str) -> Result<(), Mistake> {
         self.skip(Blank::Lines)?;
         if self.take(text) {
@@ -178,7 +178,7 @@ impl<'a> Excerpt<'a> {
         Self { text: text.trim(), at: at + lead }
     }
 
-    /// The parts before and after the first `mark`.
+    /// The parts before and after the first `mark`; `None` if there is no `mark`.
     pub(super) fn split(&self, mark: char) -> Option<(Excerpt<'a>, Excerpt<'a>)> {
         let (head, tail) = self.text.split_once(mark)?;
         let tail_at = self.at + head.len() + mark.len_utf8();

@@ -57,8 +57,8 @@ impl Deferral {
         out
     }
 
-    /// Called when a SYN-ACK is due. Returns whether it is sent. It is not sent while the peer has
-    /// acknowledged an earlier SYN-ACK and only the peer's data is missing (`syn_ack_recalc`).
+    /// Called when a SYN-ACK is due. Returns whether it is sent. If an ACK was ignored, only the
+    /// last of the timeouts sends a SYN-ACK (`syn_ack_recalc`).
     pub(super) fn sends_syn_ack(&mut self) -> bool {
         self.sent += 1;
         !self.acked || self.sent > self.timeouts_max

@@ -14,9 +14,10 @@ use netspurt::units::Duration;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScriptDialect {
-    /// Our own dialect. An offset counts from the time that the script gives for the previous
-    /// event. Each packet is compared with one line. Every packet that is sent before the end must
-    /// be in the script.
+    /// Our own dialect. An offset counts from the instant that the script gives for the previous
+    /// event, or from the actual instant of this event if the script gives no single instant. Each
+    /// packet is compared with one line. Every packet that is sent before the end must be in the
+    /// script.
     #[default]
     Strict,
     /// packetdrill's dialect. An offset counts from the instant at which the previous event

@@ -257,7 +257,7 @@ impl<'a, 'v> Expressions<'a, 'v> {
             let number = i64::from_str_radix(digits, 16);
             let mistake = || Mistake::new(start..self.cursor.at(), "this is not a number");
             return number.map(Expression::Number).map_err(|_| {
-                mistake().fix("write `0x` and up to sixteen hexadecimal digits of 63 bits")
+                mistake().fix("write `0x` and hexadecimal digits, at most `0x7fffffffffffffff`")
             });
         }
         let number_max = i64::MAX.unsigned_abs();

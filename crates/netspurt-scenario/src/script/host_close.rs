@@ -21,8 +21,8 @@ impl SocketHost {
     }
 
     /// Closes a socket. If data is unread, the connection sends an RST (RFC 9293 §3.6.1). With
-    /// `SO_LINGER` and a time above 0, the call waits until all data is acknowledged
-    /// (`sk_stream_wait_close`).
+    /// `SO_LINGER` and a time of 0 it also sends an RST. With a longer time, the call waits until
+    /// all data and the FIN are acknowledged, or until this time is over (`sk_stream_wait_close`).
     pub(super) fn close(&mut self, now: Time, fd: Fd, socket: SocketState) -> CallResult {
         let mut until = socket.closes_until;
         match socket.role {
@@ -52,9 +52,9 @@ impl SocketHost {
         returned(0)
     }
 
-    /// Closes one or both directions of a socket (`inet_shutdown`). Before the handshake ends, the
-    /// call ends the attempt to open the connection. A listening socket that is shut down for
-    /// reading stops listening.
+    /// Closes one or both directions of a socket (`inet_shutdown`). In SYN-SENT, the call ends the
+    /// attempt to open the connection. A listening socket that is shut down for reading stops
+    /// listening.
     pub(super) fn shutdown(
         &mut self,
         now: Time,

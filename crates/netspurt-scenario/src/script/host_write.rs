@@ -108,8 +108,9 @@ impl Writing<'_> {
         number(self.wanted)
     }
 
-    /// Returns the lengths of the next part of a call, which fits into one chunk; empty if nothing
-    /// fits. If the octets are not copied, each buffer has its own length.
+    /// Returns the lengths of the next part of a call, which fits into one chunk (a socket buffer
+    /// of Linux); empty if nothing fits. If the octets are copied, there is one length for the
+    /// whole part. Otherwise each buffer has its own length.
     fn next_part(&self, host: &mut SocketHost, progress: &SendProgress) -> Vec<u64> {
         let is_zero_copy = self.is_zero_copy();
         if joins(host, progress) && host.notices.calls.is_chunk_full(is_zero_copy) {

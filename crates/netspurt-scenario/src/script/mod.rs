@@ -2,8 +2,8 @@
 //!
 //! [`Script::parse`] reads a script from text, and [`run`] plays it against any [`Subject`] in
 //! virtual time: it makes the socket calls, injects the remote end's packets, and compares what the
-//! connection sends. A difference is a [`ScriptFailure`]. [`SocketHost`] is the subject that has
-//! our own connection. `docs/scripts.md` explains the notation and lists what is not supported.
+//! connection sends. A difference is a [`ScriptFailure`]. [`SocketHost`] is the subject that runs
+//! our own TCP. `docs/scripts.md` explains the notation and lists what is not supported.
 
 mod arguments;
 mod assertion;

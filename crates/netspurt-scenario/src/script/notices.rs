@@ -17,7 +17,7 @@ pub(super) struct NoticeOptions {
 }
 
 /// The error queue of a connection, and the notices that will enter it. Offsets count written
-/// octets from 0.
+/// octets from 0. A chunk is the written data in one of Linux's socket buffers.
 #[derive(Debug, Default)]
 pub(super) struct Notices {
     pub(super) queue: ErrorQueue,

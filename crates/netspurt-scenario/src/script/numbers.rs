@@ -7,8 +7,8 @@ use netspurt::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Times
 
 use super::packet::{EcnMark, PacketOptions, ScriptPacket};
 
-/// The remote end's initial sequence number. The sequence numbers soon wrap, so every script that
-/// receives data also tests the wrap.
+/// The remote end's initial sequence number. The sequence numbers wrap after 1024 octets, so a
+/// script that receives more octets also tests the wrap.
 const REMOTE_ISN: u32 = 0xffff_fc00;
 /// The size of the IP and TCP headers without options.
 const HEADERS_BYTES: u16 = 40;
@@ -25,7 +25,8 @@ pub(super) struct Numbers {
     stamps: BTreeMap<u32, u32>,
 }
 
-/// An echo of a timestamp that the connection has not sent yet.
+/// An echo that cannot be translated, because the script has not yet expected a timestamp of the
+/// connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct UnknownEcho(pub(super) u32);
 

@@ -110,7 +110,7 @@ fn number(value: &Excerpt<'_>, number_max: u64) -> Result<u64, Mistake> {
     number.ok_or_else(|| {
         let message = format!("`{}` is not a valid number here", value.text);
         let span = value.at..value.at + value.text.len().max(1);
-        Mistake::new(span, message).fix(format!("a whole number up to {number_max}"))
+        Mistake::new(span, message).fix(format!("write a whole number up to {number_max}"))
     })
 }
 

@@ -120,6 +120,7 @@ fn sequence(cursor: &mut Cursor<'_>) -> Result<(u32, u16), Mistake> {
     Ok((seq, len))
 }
 
+/// Reads `ack NUMBER`. A packet with the flag `.` but without `ack` acknowledges 0.
 fn ack(cursor: &mut Cursor<'_>, flags: Flags, lax: bool) -> Result<Option<u32>, Mistake> {
     cursor.skip(Blank::Line)?;
     let start = cursor.at();
@@ -160,6 +161,7 @@ fn take_word(cursor: &mut Cursor<'_>, word: &str) -> bool {
     found
 }
 
+/// Reads the options. `None` stands for `<...>`: any options.
 fn options(
     cursor: &mut Cursor<'_>,
     flags: Flags,

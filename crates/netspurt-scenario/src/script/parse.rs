@@ -148,7 +148,7 @@ fn bare_commands(
     Ok(())
 }
 
-/// Reads shell commands in backquotes, which only packetdrill's dialect has.
+/// Reads shell commands between backticks. Only packetdrill's dialect has them.
 fn commands(
     cursor: &mut Cursor<'_>,
     dialect: ScriptDialect,
@@ -252,7 +252,7 @@ fn later_changes(found: Vec<Change>, span: Range<usize>) -> Result<Vec<HostChang
     let of_host = |change| match change {
         Change::Host(change) => Ok(change),
         Change::Switch(set) => LiveSetting::of(&set).map(HostChange::Live).ok_or_else(|| {
-            let message = format!("`{}` cannot change while the connection is there", set.path);
+            let message = format!("`{}` cannot change after the first event", set.path);
             Mistake::new(span.clone(), message).fix("move the command before the first event")
         }),
     };

@@ -20,9 +20,9 @@ impl Readiness {
     pub const IN: Self = Self(0x1);
     /// There is room to write.
     pub const OUT: Self = Self(0x4);
-    /// The connection failed, or its error queue holds a message.
+    /// The connection failed, or its error queue has a notice.
     pub const ERROR: Self = Self(0x8);
-    /// Both directions are closed.
+    /// Both directions are closed, or the connection is over.
     pub const HANG_UP: Self = Self(0x10);
     /// The peer has closed its direction.
     pub const PEER_CLOSED: Self = Self(0x2000);

@@ -21,7 +21,7 @@ pub(super) struct SocketErrors {
 }
 
 impl SocketErrors {
-    /// Whether no call has yet returned the error of a `failure`.
+    /// Whether there is a `failure` whose error no call has returned yet.
     pub(super) fn is_waiting(&self, failure: Option<Failure>) -> bool {
         failure.is_some() && !self.returned
     }
@@ -40,7 +40,7 @@ impl SocketErrors {
 
     /// Returns the number for `SO_ERROR`. This is the number of the error that ended the
     /// connection, or otherwise the number of the error that ICMP reported (`sk_getsockopt`). Each
-    /// error is returned once.
+    /// of the two is returned once. After a timeout both may have the same number.
     pub(super) fn take_number(&mut self, failure: Option<Failure>) -> i64 {
         let error = self.take(failure).or_else(|| {
             let soft = self.reported.take();

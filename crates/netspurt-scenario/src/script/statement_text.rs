@@ -97,7 +97,8 @@ impl StatementReader<'_, '_> {
         Ok(Statement::Print { line, values })
     }
 
-    /// Reads `= value` or `+= value` after a name; `None` if neither follows.
+    /// Reads `= value` after a name, or an arithmetic operator and `= value`, as in `+= value`.
+    /// `None` if neither follows.
     fn assignment(&mut self, line: usize, name: &str) -> Result<Option<Statement>, Mistake> {
         self.reader.skip()?;
         let mut signs = ARITHMETIC.iter().map(|(sign, _)| *sign);

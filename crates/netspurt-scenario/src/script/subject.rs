@@ -49,7 +49,7 @@ pub trait Subject {
     fn next_wakeup(&self) -> Option<Time>;
 
     /// Runs everything that is due until `now`. Returns the next segment that was sent, with the
-    /// instant of its departure.
+    /// instant of its departure; `None` if there is no further segment.
     fn poll(&mut self, now: Time) -> Option<(Time, Segment)>;
 
     /// Changes the host or its link.

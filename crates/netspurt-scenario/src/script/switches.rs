@@ -1,4 +1,4 @@
-//! Converts a script's option lines into the configuration of its connection.
+//! Converts a script's option lines and shell commands into the configuration of its connection.
 
 use netspurt::place::Place;
 use netspurt::tcp::{RfcConfig, TcpConfig};
@@ -17,7 +17,9 @@ impl Script {
     /// script's profile. `changes` override the script's switches.
     ///
     /// # Errors
-    /// When a switch is unknown or meaningless. The error names the line that sets the switch.
+    /// When the profile is unknown or is `ns-2`, or when a switch is unknown or meaningless. The
+    /// error names the line of the script that is wrong, or else the wrong value of `profile` or
+    /// `changes`.
     ///
     /// ```
     /// use netspurt_scenario::script::Script;

@@ -47,7 +47,7 @@ fn delivery_rate(tcp: &ConnectionInfo) -> u64 {
     (bytes * 1_000_000).checked_div(micros(interval)).unwrap_or(0)
 }
 
-/// Linux's number for the options that both ends agreed on.
+/// Linux's number for the options that both ends agreed on, and for whether the peer used ECN.
 fn options_number(tcp: &ConnectionInfo) -> u64 {
     let options = &tcp.options;
     let bits =
@@ -68,7 +68,7 @@ fn set_memory(info: &mut Info, memory: &MemoryInfo) {
     }
 }
 
-/// Sets the fields that count timeouts, retransmissions and arrivals.
+/// Sets the fields that count retransmissions, timeouts, delivered segments and arrivals.
 fn set_counts(set: &mut impl FnMut(Field, u64), tcp: &ConnectionInfo) {
     set(Field::TotalRetrans, tcp.sent.retransmissions);
     set(Field::BytesRetrans, tcp.sent.retransmitted_bytes);

@@ -11,7 +11,8 @@ use super::compare::Difference;
 pub struct TranscriptEntry {
     /// The instant at which the entry was made.
     pub at: Time,
-    /// A packet after `<` or `>`, a call with its result, or an assertion.
+    /// A packet after `<` or `>`, a call with its result, an assertion, the values of a `print`, or
+    /// a change of the host.
     pub text: String,
 }
 
@@ -57,7 +58,7 @@ pub enum FailureKind {
     NotSupported,
     /// An assertion is false or cannot be evaluated.
     Assertion,
-    /// The script echoes a timestamp that the connection has not sent yet.
+    /// The script echoes a timestamp, but has not yet expected a timestamp of the connection.
     Echo,
     /// The run has already passed the instant in the script.
     Behind,
@@ -77,7 +78,7 @@ impl FailureKind {
             FailureKind::Blocking => "the call did not block as expected",
             FailureKind::NotSupported => "the connection under test does not support this",
             FailureKind::Assertion => "the assertion does not hold",
-            FailureKind::Echo => "this echoes a timestamp that was not sent yet",
+            FailureKind::Echo => "this echoes a timestamp, but the script has not expected one yet",
             FailureKind::Behind => "this instant is already over",
             FailureKind::Stuck => "the implementation makes no progress",
         }

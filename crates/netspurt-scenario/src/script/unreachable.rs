@@ -92,7 +92,7 @@ pub(super) fn unreachable(cursor: &mut Cursor<'_>) -> Result<Option<Unreachable>
     let (kind, span) = ahead.word();
     if kind != "unreachable" {
         let mistake = Mistake::new(span, format!("the ICMP message `{kind}` is not supported"));
-        return Err(mistake.fix("only `icmp unreachable CODE [1:1001(1000)]` is"));
+        return Err(mistake.fix("only `icmp unreachable CODE [1:1001(1000)]` is supported"));
     }
     ahead.skip(Blank::Line)?;
     let (name, span) = ahead.word();

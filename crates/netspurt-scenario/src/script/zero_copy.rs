@@ -1,10 +1,10 @@
 //! Calls with `MSG_ZEROCOPY`: their numbers, and when their buffers are free again.
 //!
-//! Linux numbers the calls of a socket from 0. A *chunk* is one buffer of the send queue, in Linux an
-//! skb. When a call begins, the last chunk may be unsent and end with octets of the previous call.
-//! Then both calls are completed together (`msg_zerocopy_realloc`). The buffers of calls are free
-//! when all chunks with octets of these calls are acknowledged. The last chunk may also have octets
-//! of other writes. Offsets count written octets from 0.
+//! Linux numbers the calls of a socket from 0. A *chunk* is one buffer of the send queue, in Linux
+//! an skb. When a call begins, the last chunk may be unsent and end with octets of the previous
+//! call. Then both calls are completed together (`msg_zerocopy_realloc`). The buffers of calls are
+//! free when all chunks with octets of these calls are acknowledged. The last chunk may also have
+//! octets of other writes. Offsets count written octets from 0.
 
 use std::collections::VecDeque;
 
@@ -26,6 +26,7 @@ pub(super) struct OpenCalls {
     pub(super) copied: bool,
     /// The number of octets that these calls asked to send.
     bytes: u64,
+    /// The offset at which the first call begins.
     start: u64,
     /// The end of the chunk with their last octets.
     pub(super) end: u64,
@@ -111,7 +112,7 @@ impl ZeroCopyCalls {
     }
 
     /// Removes and returns all calls, because the connection failed. The octets before `sent` were
-    /// sent. Linux completes the calls with unsent octets first.
+    /// sent. Linux first completes the calls of which no octet was sent.
     pub(super) fn take_all(&mut self, sent: u64) -> Vec<OpenCalls> {
         let out = self.open.partition_point(|open| open.start < sent);
         let mut all: Vec<OpenCalls> = self.open.drain(out..).collect();
@@ -122,7 +123,8 @@ impl ZeroCopyCalls {
 
 /// Returns how many octets to take next from each buffer. `pieces` has the lengths of the buffers,
 /// and their first `done` octets are already taken. The function takes as many as possible, but at
-/// most `octets` octets in at most `fragments` fragments. It leaves out buffers that give no octets.
+/// most `octets` octets in at most `fragments` fragments. It leaves out buffers that give no
+/// octets.
 pub(super) fn part_of(pieces: &[u32], done: u64, octets: u64, fragments: u64) -> Vec<u64> {
     let (mut skipped, mut octets, mut fragments) = (done, octets, fragments);
     let mut part = Vec::new();

@@ -80,8 +80,8 @@ impl Engine {
         self.chunks.send(chunk).expect("threads listen for as long as the engine is there");
     }
 
-    /// Returns the next finished chunk. Returns `None` if no chunk is finished within the time
-    /// `wait`.
+    /// Returns the next finished chunk. Returns `None` if no chunk is underway, if no chunk is
+    /// finished within the time `wait`, or if the next chunk was cancelled.
     ///
     /// # Panics
     /// When a thread panicked outside the run of a case. This function then continues the panic of
@@ -95,7 +95,7 @@ impl Engine {
         done.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Stops all chunks within a short time. Their results are never returned.
+    /// Stops all unfinished chunks within a short time. Their results are never returned.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }

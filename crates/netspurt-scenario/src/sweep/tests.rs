@@ -1,4 +1,4 @@
-//! Tests of the engine of sweeps, and of the cases and tables that do not depend on it.
+//! Tests of the engine of sweeps, and of chunks that are run without the engine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

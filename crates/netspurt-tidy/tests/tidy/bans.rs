@@ -6,7 +6,7 @@ use std::fs;
 
 use crate::source::{Facts, all, module_of, root, sources, text_of};
 
-/// Beginnings of paths that the core may not use.
+/// Beginnings of paths that the core and the readers of scenarios may not use.
 const BANNED: &[&str] = &[
     "std::time",
     "std::fs",

@@ -60,7 +60,7 @@ impl Crate {
         Crate { files }
     }
 
-    /// Returns the file that contains a module. A file is named by its own module.
+    /// Returns the module of the file that contains `module`.
     fn file(&self, module: &[String]) -> Module {
         let mut module = module.to_vec();
         while !self.files.contains_key(&module) {
@@ -140,7 +140,7 @@ impl Crate {
         })
     }
 
-    /// The paths of the imports in `here` that bring `name`; empty if no more re-exports may be
+    /// The paths of the imports in `here` that import `name`; empty if no more re-exports may be
     /// followed.
     fn imports<'a>(
         &'a self,

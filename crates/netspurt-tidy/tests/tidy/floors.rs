@@ -39,7 +39,7 @@ fn described(text: &str, name: &str) -> BTreeSet<String> {
     assert_eq!(
         rows.next(),
         Some("| room | what it is |"),
-        "no descriptions table_of_floors `{name}`"
+        "no descriptions after the floors of `{name}`"
     );
     let rows = rows.skip(1).take_while(|line| line.starts_with('|'));
     let rooms = |line: &str| {
@@ -57,8 +57,8 @@ fn differences(text: &str, name: &str) -> Vec<String> {
     with_floor.symmetric_difference(&described(text, name)).cloned().collect()
 }
 
-/// The room to which a path in `module` leads. `None` if the path stays in its module or leaves the
-/// crate; empty if it leads to the root of the crate.
+/// The room to which a path in `module` leads; empty if it leads to the root of the crate. `None`
+/// if the path does not begin with `crate`, `self` or `super`.
 fn room_of(path: &str, module: &[String]) -> Option<String> {
     let mut parts = path.split("::").peekable();
     let mut here: Vec<String> = module.to_vec();

@@ -88,6 +88,7 @@ fn observers(is: impl Fn(&Source) -> bool) -> Vec<String> {
 #[test]
 fn one_place_unwraps_sequence_numbers() {
     let found = observers(|source| says(source, "from_wire"));
+    // The first file unwraps the numbers. The second file defines the function.
     assert_eq!(found, ["netspurt/src/observe/sequence.rs", "netspurt/src/seq.rs"]);
 }
 

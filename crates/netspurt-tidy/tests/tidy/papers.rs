@@ -34,7 +34,7 @@ fn papers_contain_only_data_and_no_source_names_a_claim() {
     }
     assert!(!keys.is_empty());
     let code: Vec<_> = files(&root().join("papers")).into_iter().filter(|f| is_code(f)).collect();
-    assert!(code.is_empty(), "no data: {code:?}");
+    assert!(code.is_empty(), "code in `papers`: {code:?}");
     let mut found = Vec::new();
     for folder in ["crates", "bench", "authorities"] {
         for file in files(&root().join(folder)).into_iter().filter(|file| is_code(file)) {

@@ -13,8 +13,8 @@ use super::FlowResult;
 pub struct Bulk {
     /// When the application opens the connection.
     pub start: Time,
-    /// The time from the opening of the connection until the application writes. If the time is
-    /// zero, the application writes when it opens the connection.
+    /// The time from the instant at which the connection is established until the application
+    /// writes. If the time is zero, the application writes when it opens the connection.
     pub pause: Duration,
     /// The octets that the application writes; `None` for a transfer that never ends.
     pub octets: Option<u64>,

@@ -8,8 +8,8 @@ use crate::segment::Segment;
 use crate::stage::{Port, Stage};
 use crate::units::{Duration, Time};
 
-/// A host that returns every frame unchanged to its source, after a processing delay. Each reply is
-/// a transmission of its own.
+/// A host that returns every frame to its source, after a processing delay. A reply has the content
+/// of its request, but is a transmission of its own.
 ///
 /// ```
 /// use netspurt::app::Echo;

@@ -29,7 +29,7 @@ pub enum Task {
 }
 
 impl Task {
-    /// The octets that the initiator writes, and the octets that the other end writes. `None`
+    /// The octets that the first end writes, and the octets that the second end writes. `None`
     /// stands for a transfer that never ends.
     pub fn octets(&self) -> [Option<u64>; 2] {
         match self {
@@ -55,7 +55,8 @@ impl Task {
         }
     }
 
-    /// The time from the opening of the connection until the first data is written.
+    /// The time from the instant at which the connection is established until the first data is
+    /// written. If the time is zero, the data is written when the connection is opened.
     pub fn pause(&self) -> Duration {
         match self {
             Self::Bulk(bulk) => bulk.pause,

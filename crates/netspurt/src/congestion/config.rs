@@ -12,7 +12,7 @@ use super::westwood::{Westwood, WestwoodConfig};
 /// A congestion control algorithm with its constants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CongestionConfig {
-    /// Reno with appropriate byte counting.
+    /// Reno, by default with appropriate byte counting (RFC 3465).
     Reno(RenoConfig),
     /// CUBIC.
     Cubic(CubicConfig),
@@ -51,7 +51,7 @@ impl CongestionConfig {
         }
     }
 
-    /// The core's algorithm called `name`, with its published constants.
+    /// The core's algorithm called `name`, with its default constants; `None` if there is none.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "reno" => Some(Self::Reno(RenoConfig::default())),

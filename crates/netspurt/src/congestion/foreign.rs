@@ -18,7 +18,7 @@ pub trait ForeignCongestion: fmt::Debug + Send + Sync {
 /// The access to foreign congestion control algorithms.
 pub static FOREIGN_CONGESTION: Seam<dyn ForeignCongestion> = Seam::new();
 
-/// A foreign algorithm, which the text of its origin identifies.
+/// A foreign algorithm. Two configurations are equal if the texts of their origins are equal.
 #[derive(Clone, Copy)]
 pub struct ForeignCongestionConfig(&'static dyn ForeignCongestion);
 

@@ -10,11 +10,11 @@ use super::{AckInfo, Congestion, CongestionControl, Window};
 /// The constants of Reno.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenoConfig {
-    /// *L*: the maximum number of segments by which one ACK opens cwnd in slow start (RFC 3465
-    /// §2.2). With `None`, cwnd opens by at most one segment for each ACK in slow start (RFC 5681
+    /// *L*: the maximum number of segments by which one ACK increases cwnd in slow start (RFC 3465
+    /// §2.2). With `None`, cwnd grows by at most one segment for each ACK in slow start (RFC 5681
     /// §3.1, equation 2), and congestion avoidance counts ACKs and not octets.
     pub abc_limit_segs: Option<u32>,
-    /// The share of the flight that is left after congestion, as a fraction (RFC 5681, equation 4).
+    /// Congestion sets ssthresh to this share of FlightSize, as a fraction (RFC 5681, equation 4).
     pub beta: (u32, u32),
     /// The algorithm that may end slow start before a loss. RFC 5681 has none.
     pub slow_start_exit: SlowStartExit,
@@ -26,8 +26,8 @@ impl Default for RenoConfig {
     }
 }
 
-/// Reno: cwnd opens by one segment for each acknowledged segment in slow start, and later by one
-/// segment for each acknowledged window.
+/// Reno: in slow start cwnd grows by one segment for each acknowledged segment. Later it grows by
+/// one segment whenever as many octets as cwnd are acknowledged.
 ///
 /// ```
 /// use netspurt::congestion::{AckInfo, CongestionControl, Reno, RenoConfig, Window};
@@ -107,8 +107,8 @@ mod tests {
         Window { cwnd, ssthresh }
     }
 
-    /// RFC 3465 §2.2: an ACK opens cwnd by at most L segments in slow start. §2.3: after a timeout
-    /// an ACK opens cwnd by at most one segment.
+    /// RFC 3465 §2.2: an ACK increases cwnd by at most L segments in slow start. §2.3: after a
+    /// timeout an ACK increases cwnd by at most one segment.
     #[test]
     fn slow_start_counts_octets_up_to_the_limit() {
         let mut reno = Reno::new(RenoConfig::default());
@@ -123,7 +123,7 @@ mod tests {
 
     /// RFC 3465 §2.1: cwnd grows by a segment once as many octets as cwnd are acknowledged.
     #[test]
-    fn congestion_avoidance_adds_a_segment_for_each_acknowledged_window() {
+    fn congestion_avoidance_adds_a_segment_for_each_acknowledged_cwnd() {
         let mut reno = Reno::new(RenoConfig::default());
         let mut window = window(4000, 4000);
         let seen: Vec<u64> = (0..9)
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(seen, [4000, 4000, 4000, 5000, 5000, 5000, 5000, 5000, 6000]);
     }
 
-    /// RFC 5681 §3.1, equation 4: the threshold is half the flight, and at least two segments.
+    /// RFC 5681 §3.1, equation 4: ssthresh becomes half of FlightSize, but at least two segments.
     #[test]
     fn a_loss_sets_ssthresh_to_half_the_flight_and_at_least_two_segments() {
         let mut reno = Reno::new(RenoConfig::default());
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_was_not_filled_does_not_grow() {
+    fn a_cwnd_that_was_not_filled_does_not_grow() {
         let mut reno = Reno::new(RenoConfig::default());
         let mut window = window(4000, Window::NO_THRESHOLD);
         reno.on_ack(&AckInfo { window_limited: false, ..ack(1000) }, &mut window);

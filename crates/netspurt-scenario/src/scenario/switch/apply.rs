@@ -93,7 +93,7 @@ pub fn ns(name: &str, spec: &TcpSpec) -> Result<NsConfig, Problem> {
     Ok(config)
 }
 
-/// Returns the configuration of flow `name`'s byte-sequenced connection: `base` with the flow's
+/// Returns the configuration of flow `name` if its senders number octets: `base` with the flow's
 /// settings applied.
 pub fn rfc(name: &str, base: &RfcConfig, spec: &TcpSpec) -> Result<RfcConfig, Problem> {
     let mut config = *base;
@@ -113,7 +113,7 @@ pub fn rfc(name: &str, base: &RfcConfig, spec: &TcpSpec) -> Result<RfcConfig, Pr
 
 /// Returns the configuration of the kernel for flow `name`: `base` with the flow's settings
 /// applied. With `both_ends`, both endpoints run the kernel's TCP, so a switch that the kernel does
-/// not have is an error.
+/// not have is an error. Without `both_ends`, the kernel ignores such a switch.
 pub fn kernel(
     name: &str,
     base: &KernelTcp,

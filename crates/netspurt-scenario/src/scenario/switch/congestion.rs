@@ -325,7 +325,7 @@ fn not_of_bbr(key: &str) -> Refusal {
 /// Makes the refusal of a switch of slow start for an algorithm in another language.
 fn not_of_foreign(text: &str, key: &str) -> Refusal {
     let text = unpinned(text);
-    let message = format!("`{text}` opens the window itself and has no `{key}`");
+    let message = format!("`{text}` increases cwnd by its own rules and has no `{key}`");
     Refusal::new(message, format!("leave `{key}` out, or write it as a constant of the class"))
 }
 

@@ -9,7 +9,7 @@ pub enum SwitchValue {
     Number(u64),
     /// One of the words of the switch's kind.
     Word(&'static str),
-    /// A timer as text.
+    /// A timer, or a congestion control algorithm from outside the core, as text.
     Text(String),
     /// Values by key.
     Table(Vec<(&'static str, SwitchValue)>),

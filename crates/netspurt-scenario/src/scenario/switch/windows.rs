@@ -11,11 +11,11 @@ use super::value::SwitchValue;
 /// The largest window that TCP can offer (RFC 7323 §2.3).
 pub const WINDOW_MAX_BYTES: u64 = 1 << 30;
 
-/// The largest window that can be set for a kernel. A kernel offers about half of its buffer as
-/// window, so this maximum is half of TCP's maximum.
+/// The largest receive window that can be set for a kernel. The buffer is set to twice the window,
+/// and the maximum of the buffer is 2^30 octets.
 const KERNEL_WINDOW_MAX_BYTES: u64 = 1 << 29;
 
-/// The smallest window that can be set for a kernel.
+/// The smallest receive window that can be set for a kernel.
 const KERNEL_WINDOW_MIN_BYTES: u64 = 4096;
 
 /// Returns the number of segments in the initial window of a connection. Both ends of the

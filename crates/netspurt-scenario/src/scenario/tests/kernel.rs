@@ -80,7 +80,7 @@ const MISTAKES: &[[&str; 3]] = &[
     ],
     [
         "endpoint = [\"kernel\", \"model\"]\nprofile = \"reno-1998\"\nshim = \"sfr\"",
-        "a shim works only at an end that the kernel plays",
+        "a shim works only at an end that uses the kernel's TCP",
         "`\"off\"` for this end",
     ],
     [

@@ -64,7 +64,7 @@ const MISTAKES: &[MistakeCase] = &[
     ["tcp  = {", "record = { spy = [\"a\"] }\ntcp  = {", "unknown key `record`", "known here"],
 ];
 
-/// Mistakes in managed queues, in the form of `MISTAKES`.
+/// Mistakes in queues with an AQM, in the form of `MISTAKES`.
 const MISTAKES_OF_ALGORITHMS: &[MistakeCase] = &[
     ["\"3 packets\"", "{ codle = {} }", "unknown key `codle`", "did you mean `codel`?"],
     ["\"3 packets\"", "{}", "exactly one AQM", "`fq-codel`"],
@@ -248,7 +248,7 @@ fn the_error_for_a_link_of_a_short_form_names_the_key_to_set() {
     for key in ["rate", "delay"] {
         let message = setting(&[(&format!("links.bottleneck.{key}"), "1 s")]);
         if key == "delay" {
-            assert!(message.starts_with("`[dumbbell]` draws the link `bottleneck`"), "{message}");
+            assert!(message.starts_with("`[dumbbell]` makes the link `bottleneck`"), "{message}");
             assert!(message.ends_with("write `dumbbell.bottleneck.delay`"), "{message}");
         }
     }
@@ -263,7 +263,7 @@ fn the_error_for_a_link_of_a_short_form_names_the_key_to_set() {
     "#;
     let chain = Scenario::parse("x.toml", chain).unwrap();
     let message = chain.with(&[("links.a-b.rate", "2 Mbit/s")]).unwrap_err().to_string();
-    assert!(message.starts_with("`[path]` draws the link `a-b`"), "{message}");
+    assert!(message.starts_with("`[path]` makes the link `a-b`"), "{message}");
     assert!(message.contains("its entry 1 in the file"), "{message}");
 }
 
@@ -492,7 +492,7 @@ fn a_mistake_in_a_list_is_marked_at_its_entry() {
 }
 
 #[test]
-fn empty_names_names_with_line_breaks_and_names_of_two_flows_are_refused() {
+fn a_name_that_is_empty_or_has_a_line_break_or_belongs_to_two_flows_is_refused() {
     let second = "[flows.\"y.0\"]\nfrom = \"a\"\nto = \"c\"\n[flows.y]\ncount = 2\nfrom";
     let two = CHAIN.replace("[flows.x]\nfrom", second);
     let (key, mark) = marked(&two);

@@ -130,7 +130,7 @@ fn the_index_i_selects_the_hosts_of_each_flow_in_a_group() {
 }
 
 #[test]
-fn the_schema_knows_every_key_of_the_starting_point() {
+fn the_schema_has_keys_of_links_flows_queues_and_records() {
     let schema = schema().to_string();
     for key in
         ["between", "initial_window", "limited_transmit", "spy", "timeline", "stop", "fq-codel"]
@@ -140,7 +140,7 @@ fn the_schema_knows_every_key_of_the_starting_point() {
 }
 
 #[test]
-fn a_managed_queue_is_written_out_and_runs_the_same_again() {
+fn a_queue_with_an_aqm_is_written_out_and_runs_the_same_again() {
     let with = |queue: &str| {
         let text = CHAIN.replace("\"3 packets\"", queue).replace("20 segments", "unlimited");
         let scenario = Scenario::parse("x.toml", &text).unwrap();
@@ -163,7 +163,7 @@ fn a_managed_queue_is_written_out_and_runs_the_same_again() {
         assert!(resolved.contains(one) && resolved.contains(other), "{resolved}");
         digests.push(digest);
     }
-    // A modem of 9600 bit/s is slow enough for CoDel and PIE to act within ten seconds.
+    // A modem of 9600 bit/s is slow enough for CoDel to act within ten seconds.
     assert_ne!(digests[0], digests[2]);
     let both = with("[{ codel = {} }, \"3 packets\"]").0;
     assert!(both.contains("target") && both.contains("\"3 packets\""), "{both}");
@@ -292,7 +292,7 @@ count = 4
 "#;
 
 #[test]
-fn echo_probes_and_limits_are_written_out_and_run_the_same_again() {
+fn echo_probes_and_mtus_are_written_out_and_run_the_same_again() {
     let lengths = "{ from = \"40 B\", to = \"256 B\", rule = \"random\" }";
     let scenario = Scenario::parse("x.toml", ECHO_PROBES).unwrap();
     let values = [
@@ -361,7 +361,8 @@ const TRANSFER: &str = r#"
     profile = "rfc-2026"
 "#;
 
-/// 20 000 octets are 13 segments and a remainder, which silly window avoidance holds back.
+/// A receive window of 20 000 octets has room for 13 full segments and a part of one. The sender
+/// waits for room for a full segment (silly window syndrome avoidance, RFC 9293 §3.8.6.2.1).
 #[test]
 fn waiting_for_room_for_a_whole_segment_counts_as_limited_by_the_receive_window() {
     let tcp = "{ receive_buffer = \"20000 B\", acks = \"every segment\" }";

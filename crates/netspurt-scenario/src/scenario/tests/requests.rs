@@ -90,7 +90,7 @@ fn a_reply_of_several_windows_begins_before_it_is_complete() {
 }
 
 #[test]
-fn every_reply_arrives_once_and_complete_under_any_losses() {
+fn every_reply_arrives_once_and_complete_despite_losses() {
     for profile in ["ns-2", "reno-1998", "reno-2005", "rfc-2026", "plain", "linux-6"] {
         for seed in ["1", "2", "3", "4", "5", "6", "7", "8"] {
             let results = results(&[

@@ -13,7 +13,7 @@ pub(super) const MISTAKES: &[MistakeCase] = &[
     [
         "\"3 packets\"",
         "\"3 packets\", slots = { period = \"0 s\" }",
-        "more than 2000000 such spans",
+        "more than 2000000 times of this length",
         "write a longer time",
     ],
     [
@@ -37,7 +37,7 @@ pub(super) const MISTAKES: &[MistakeCase] = &[
     [
         "\"3 packets\"",
         "\"3 packets\", slots = { jitter = { difference = \"1 ms\", step = \"1 ns\" } }",
-        "more than 2000000 such spans",
+        "more than 2000000 times of this length",
         "write a longer time",
     ],
     [

@@ -78,8 +78,8 @@ fn the_fast_way_of_building_a_case_gives_the_same_scenario_as_parsing() {
     }
 }
 
-/// The sets change a flow, a link, or other keys, or they add a flow or a link. The text of the
-/// links is long, because one link has a timeline.
+/// The sets change a flow, a link, or other keys, or they add a flow or a link. A combination
+/// hashes the text of the links separately. So one link has a timeline, which makes this text long.
 #[test]
 fn a_case_is_the_same_whether_the_parts_or_all_of_the_file_are_read_again() {
     let moving =
@@ -139,7 +139,7 @@ fn a_random_axis_gives_each_run_its_own_value_and_all_combinations_the_same_valu
     let drawn = |case| sweep.drawn_labels(case);
     let mut met = [(); 3].map(|()| std::collections::BTreeSet::new());
     for run in 0..40 {
-        assert_eq!(drawn(run), drawn(40 + run), "the same path for both rates");
+        assert_eq!(drawn(run), drawn(40 + run), "both rates have the same draws");
         for (met, label) in met.iter_mut().zip(drawn(run)) {
             met.insert(label.to_string());
         }

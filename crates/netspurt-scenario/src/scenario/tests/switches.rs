@@ -98,7 +98,7 @@ fn fields(config: &RfcConfig) -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_field_of_a_connection_has_a_switch() {
+fn every_field_of_a_connection_except_four_has_a_switch() {
     let base = RfcConfig::rfc_2026();
     let mut left: Vec<String> = fields(&base).into_iter().map(|(name, _)| name).collect();
     assert!(left.len() > 40, "{left:?}");
@@ -109,7 +109,7 @@ fn every_field_of_a_connection_has_a_switch() {
             }
         }
     }
-    let others = "a connection draws the first, IP the next, and a script says the last";
+    let others = "connections draw `iss`, the IP version sets the next, scripts set the others";
     assert_eq!(left, ["iss", "ip_header_bytes", "merged_mss", "receive_memory_bytes"], "{others}");
 }
 

@@ -31,13 +31,13 @@ pub struct BbrConfig {
     pub bw_window_rounds: u32,
     /// The time over which the minimum of the round trip is taken.
     pub min_rtt_window: Duration,
-    /// The minimum time in PROBE_RTT after the pipe has become low enough.
+    /// The minimum time in PROBE_RTT after the pipe has fallen to `min_cwnd_segs` or less.
     pub probe_rtt_time: Duration,
     /// cwnd in PROBE_RTT, in segments. It is also the minimum cwnd outside loss recovery.
     pub min_cwnd_segs: u32,
-    /// A factor. If the bandwidth grows by less than this factor in a round, the pipe may be full.
+    /// A factor. If the bandwidth grows by less than this factor in a round, the path may be full.
     pub full_pipe_growth: (u32, u32),
-    /// The pipe counts as full after this number of rounds in a row in which the bandwidth grew by
+    /// The path counts as full after this number of rounds in a row in which the bandwidth grew by
     /// less than `full_pipe_growth`.
     pub full_pipe_rounds: u32,
     /// The percentage by which the pacing rate is below the gain times the estimated bandwidth: 1

@@ -18,8 +18,7 @@ pub(super) struct Model {
     bandwidth: MaxFilter,
     /// The octets that the connection has delivered since its start.
     pub(super) delivered: u64,
-    /// The number of rounds. A round ends with the first ACK of data that was sent after the round
-    /// began.
+    /// The number of rounds that have ended.
     rounds: u64,
     /// The octets delivered when the round began. The round ends with the ACK of a segment that was
     /// sent at or after that time.
