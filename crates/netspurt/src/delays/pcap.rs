@@ -193,7 +193,8 @@ pub(super) fn broken(fault: CaptureFault) -> RecordingError {
 /// prober gives a recording.
 ///
 /// # Errors
-/// When the file is not a capture or holds no round trip.
+/// When the file is not a capture, when it has neither an ICMP echo nor a round trip of TCP, or
+/// when more echoes are missing than the limit allows.
 pub(super) fn parse(
     name: &str,
     source: impl Read,

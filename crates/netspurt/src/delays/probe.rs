@@ -24,9 +24,9 @@ struct ProbeRun {
     echo_probes: Tally,
     /// The echo probes of a survey, by hop, with the address that answered from that hop.
     hops: BTreeMap<u64, (Tally, Option<String>)>,
-    /// The reason for the run's end, in a word.
+    /// Why the run ended: the word in the last line, or a sentence if the file is cut off.
     end: Option<String>,
-    /// The number of answers to echo probes that are in an earlier part.
+    /// The number of late answers whose echo probes are in an earlier part, which was not read.
     earlier: u64,
     /// The number of delays that were measured by the program's timestamps, and not by the
     /// kernel's.

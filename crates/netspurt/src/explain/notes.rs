@@ -75,7 +75,7 @@ impl CaptureNotes {
         }
     }
 
-    /// Counts a packet that could not be read.
+    /// Takes a packet that could not be read. Counts it if its link type is not supported.
     #[cold]
     pub fn unread(&mut self, packet: &CapturedPacket<'_>) {
         if !packet.link.is_supported() {
@@ -136,7 +136,7 @@ impl CaptureNotes {
             lines.push(format!(
                 "the capture has packets from several points of the path: {} of {} are copies of \
                  earlier packets, up to {:.3} ms later; each packet counts once; explain a capture \
-                 from one point alone: causes beside the sender are more certain",
+                 from one point alone, if possible beside the sender: it shows causes best",
                 counted(self.copies),
                 self.tcp,
                 self.copies_ns_max as f64 / 1e6

@@ -90,8 +90,8 @@ impl SlowStart {
         Self { limit_segs, exit }
     }
 
-    /// Processes an ACK below the threshold. Opens cwnd, or ends slow start by setting the
-    /// threshold to cwnd.
+    /// Processes an ACK that arrives while cwnd is below the threshold. Opens cwnd, or ends slow
+    /// start by setting the threshold to cwnd.
     pub(super) fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
         match &mut self.exit {
             // RFC 9406 §4.3: HyStart++ is for the first slow start. Later slow starts end at a
