@@ -196,7 +196,7 @@ impl ProbeRun {
         };
         count(self.by_user, "delays are by the program's timestamps, the others by the kernel's");
         count(self.earlier, "late answers belong to echo probes in an earlier part: left out");
-        count(self.clock_steps, "times the machine's clock was set");
+        count(self.clock_steps, "steps of the machine's clock");
         for (why, many) in &self.failed {
             count(*many, &format!("echo probes came back or did not leave: {why}"));
         }

@@ -44,7 +44,7 @@ pub struct CaptureNotes {
     pub copies: u64,
     /// See [`copies`](Self::copies).
     pub copies_ns_max: u64,
-    /// How far the packets of connections are out of order.
+    /// How many packets of connections are out of order, and by how much.
     pub disorder: Disorder,
     /// The time of the last packet.
     last_ns: Option<i64>,

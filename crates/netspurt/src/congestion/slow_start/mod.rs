@@ -1,4 +1,4 @@
-//! Slow start: the first growth of cwnd, and algorithms that end slow start before a loss.
+//! Slow start: the growth of cwnd below the threshold, and algorithms that end it before a loss.
 
 mod growth;
 mod hystart;
@@ -72,7 +72,7 @@ impl Packed for Exit {
 #[derive(Debug)]
 pub(super) struct SlowStart {
     /// *L* of RFC 3465 §2.2: an ACK increases cwnd by at most so many segments. With a value of 1
-    /// this is equation 2 of RFC 5681.
+    /// this is equation 2 of RFC 5681. HyStart++ has its own limit in the first slow start.
     limit_segs: u32,
     exit: Exit,
 }
