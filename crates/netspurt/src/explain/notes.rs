@@ -136,7 +136,7 @@ impl CaptureNotes {
             lines.push(format!(
                 "the capture has packets from several points of the path: {} of {} are copies of \
                  earlier packets, up to {:.3} ms later; each packet counts once; explain a capture \
-                 from one point alone, if possible beside the sender: it shows causes best",
+                 from one point alone; a capture beside the sender shows causes best",
                 counted(self.copies),
                 self.tcp,
                 self.copies_ns_max as f64 / 1e6
