@@ -2,7 +2,8 @@
 
 use crate::packed::packed_value;
 
-/// The congestion window and the slow-start threshold that sender and algorithm share, in octets.
+/// The congestion window and the slow-start threshold, in octets. The sender shares them with its
+/// congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The congestion window.

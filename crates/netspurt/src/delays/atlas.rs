@@ -12,7 +12,8 @@ use super::tally::MISSING_MAX;
 use super::text::{MILLISECOND, SECOND, float_span};
 use super::{Delays, Probe, SendTimeSource};
 
-/// One path: the results of one Atlas probe that measures to one address.
+/// The results of one measurement of one Atlas probe to one address; for traceroute, the results of
+/// one hop.
 #[derive(Debug)]
 struct AtlasPath {
     delays: Delays,
@@ -26,7 +27,7 @@ struct AtlasPath {
 /// Reads the results among `items`.
 ///
 /// # Errors
-/// When a result says that more probes were sent than the limit allows.
+/// When a result of ping says that more probes were sent than the limit allows.
 pub(super) fn parse(
     name: &str,
     items: &[Item],
@@ -76,8 +77,8 @@ pub(super) fn parse(
     Ok(())
 }
 
-/// Computes when a probe of a burst left, by its place in the burst. A burst has one timestamp, in
-/// whole seconds.
+/// Computes when a probe of a burst left, counted from the path's first result, by the probe's
+/// place in the burst. A burst is the probes of one result. It has one timestamp, in whole seconds.
 fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Time {
     let start = whole(&item["timestamp"]).unwrap_or(path.start).saturating_sub(path.start);
     let within = interval.as_nanos().saturating_mul(place as u64);
@@ -169,7 +170,8 @@ fn burst(
 
 /// Adds a late reply. Its probe is the one `behind` places before the end of the burst so far. If
 /// that probe does not exist or has a reply, the late reply counts for the last probe without a
-/// reply.
+/// reply. If there is no such probe, it is a duplicate. A late reply without a delay removes its
+/// probe from the burst.
 fn add_late_reply(delays: &mut Delays, first: usize, behind: u64, rtt: Option<Duration>) {
     let probes = &mut delays.probes[first..];
     let expected = usize::try_from(behind).ok().and_then(|behind| probes.len().checked_sub(behind));
@@ -192,8 +194,8 @@ impl AtlasPath {
     fn finish(mut self, interval: Duration) -> Delays {
         let notes = &mut self.delays.notes;
         notes.push(format!(
-            "{} results with timestamps in whole seconds; within a result one probe each {interval}, \
-             computed",
+            "{} results with timestamps in whole seconds; times within a result are computed: one \
+             probe every {interval}",
             self.bursts
         ));
         if self.delays.untimed > 0 {

@@ -16,7 +16,7 @@ pub(super) fn knows(value: &Value) -> bool {
 /// Reads the pings among the series of `items`, a recording for each series.
 ///
 /// # Errors
-/// When there is no series of pings.
+/// When there is no series of pings, or when more probes are missing than the limit allows.
 pub(super) fn parse(
     name: &str,
     items: &[Item],
@@ -54,7 +54,7 @@ pub(super) fn parse(
 }
 
 /// Whether a series holds the delays of one ping. `Ping (ms) avg` is the mean of several pings. A
-/// word after `::` names another quantity; a number there only counts the pings.
+/// word after `::` names another quantity; a number there distinguishes one ping from another.
 fn is_ping(series: &str) -> bool {
     let copy = |tail: &str| tail.bytes().all(|c| c.is_ascii_digit());
     series.starts_with("Ping")

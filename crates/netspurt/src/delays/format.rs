@@ -37,7 +37,8 @@ pub enum Format {
     Qlog,
     /// PingPlotter's CSV.
     PingPlotter,
-    /// Tables: CSV with any separator, columns, lists of delays.
+    /// Tables: CSV with commas, semicolons or tabs, columns with blanks between them, and lists of
+    /// delays.
     Table,
     /// Parquet with named columns.
     Parquet,

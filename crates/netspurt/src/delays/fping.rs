@@ -42,8 +42,8 @@ fn read(line: &str) -> (&str, FpingLine) {
 }
 
 fn is_ordinary(line: &str) -> bool {
-    // These lines are the summaries of `-Q`, ICMP errors, and a shell's message about an
-    // interruption.
+    // These lines are the summaries of `-Q`, ICMP errors, answers without a delay, messages of
+    // fping itself, and a shell's message about an interruption.
     line.is_empty()
         || line.starts_with("ICMP ")
         || line.starts_with('^')
@@ -174,14 +174,15 @@ impl Target {
     }
 }
 
-/// Whether the line has a form that fping writes.
+/// Whether the line is a complete result in a form that fping writes.
 pub(super) fn knows(line: &str) -> bool {
     let (_, line) = unread_stamp(of_line(line.trim_start()).1);
     !matches!(read(line).1, FpingLine::Ordinary | FpingLine::Foreign | FpingLine::Broken(_))
 }
 
 /// Returns the octets on the wire. fping before version 5.0 counts the IPv4 header, and 84 octets
-/// are its default. Later versions do not count the header (fping's changelog).
+/// are its default. Later versions do not count the header (fping's changelog). Only a count of 84
+/// octets is taken for one of an old version.
 fn wire(bytes: u32, target: &str) -> u32 {
     if bytes == 84 { 84 } else { bytes.saturating_add(header_bytes(target)) }
 }
@@ -194,7 +195,7 @@ pub(super) fn header_bytes(target: &str) -> u32 {
 /// Reads the targets of `text`.
 ///
 /// # Errors
-/// When too many probes are missing.
+/// When more probes are missing than the limit allows.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut targets: IndexMap<(&str, usize), Target> = IndexMap::new();

@@ -11,7 +11,7 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MILLISECOND, float_span};
 
-/// Reads the targets among `items`.
+/// Reads the entries of `items` and adds a recording for each target.
 ///
 /// # Errors
 /// When more probes are missing than the limit allows.

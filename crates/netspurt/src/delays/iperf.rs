@@ -13,7 +13,7 @@ use super::text::{MICROSECOND, SECOND};
 /// Reads the tests among `items` and adds a recording for each stream.
 ///
 /// # Errors
-/// When no interval has a round-trip time.
+/// When a test has no interval with a round-trip time.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

@@ -16,7 +16,7 @@ use super::{Delays, HalfDelays};
 struct IrttAnswer {
     number: u64,
     rtt: Duration,
-    /// The delay of the request, if the server stamps the requests that it receives.
+    /// The delay of the request in nanoseconds, if the server stamps the requests that it receives.
     forward: Option<i64>,
 }
 
@@ -26,7 +26,7 @@ struct IrttRun {
     /// How many probes were sent and how many were answered.
     counts: Option<(u64, u64)>,
     /// The duration of the run, and the part of this time in which irtt waited for the last
-    /// answers.
+    /// answers, in nanoseconds.
     duration_and_wait: Option<(i64, i64)>,
     /// The octets of a probe after the UDP header.
     length: Option<u32>,
@@ -57,8 +57,8 @@ impl IrttRun {
         self.length.map_or(0, |octets| octets.saturating_add(if self.v6 { 48 } else { 28 }))
     }
 
-    /// Returns the interval between probes. The last probe left when the wait began. Three digits
-    /// are kept, because irtt prints no more digits of the duration.
+    /// Returns the interval between probes. The last probe left when the wait began. The interval
+    /// is rounded to three significant digits, because irtt prints no more digits of the duration.
     fn interval(&self) -> Option<Duration> {
         let ((sent, _), (duration, wait)) = (self.counts?, self.duration_and_wait?);
         let gaps = sent.checked_sub(1).filter(|gaps| *gaps > 0)?;
@@ -134,7 +134,7 @@ fn is_ordinary(line: &str) -> bool {
         "(out-of-order) pkts: ",
         "Terminated due to ",
     ];
-    // Rows of the table of statistics, and the report of a signal that ended the run.
+    // Events, rows of the table of statistics, and the report of a signal that ended the run.
     const STARTS: [&str; 12] = [
         "[",
         "Min ",

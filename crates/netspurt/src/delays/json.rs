@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::reading::Malformed;
 
-/// A value with its line number, or with its number in the list, from 1.
+/// A value and its number from 1: the number of its line if each line is a value, and otherwise its
+/// place among the values.
 pub(super) type Item = (usize, Value);
 
 /// Whether a text looks like JSON.

@@ -34,10 +34,12 @@ fn format_of(value: &Value) -> Option<Format> {
     }
 }
 
-/// Reads a JSON text in the format that its first recognised value has.
+/// Reads a JSON text in the format that `hints` give, or else in the format that its first
+/// recognised value has.
 ///
 /// # Errors
-/// When no value has a known format, or the values of that format hold no probe.
+/// When `hints` give a format that is not JSON, when no value has a known format, or when the
+/// reader of the format returns an error.
 pub(super) fn parse(
     name: &str,
     text: &str,
@@ -53,8 +55,8 @@ pub(super) fn parse(
         return Err(match keys {
             Some(keys) => RecordingError::new(
                 format!("not the JSON of a known tool; its keys are {keys}"),
-                "looked for irtt, RIPE Atlas, `netspurt probe`, qlog, Flent, iperf3, NDT7, tcp-info, \
-                 scamper and fping",
+                "netspurt reads the JSON of irtt, RIPE Atlas, `netspurt probe`, qlog, Flent, \
+                 iperf3, NDT7, tcp-info, scamper and fping",
             ),
             None => {
                 RecordingError::new("the JSON is cut off or malformed", "get the complete file")

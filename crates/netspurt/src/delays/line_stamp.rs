@@ -40,7 +40,7 @@ impl LogClock {
 /// The minimum number of digits of a text that counts as a timestamp.
 const DIGITS_MIN: usize = 4;
 
-/// Counts replies whose timestamps cannot be read.
+/// Counts the lines with results whose timestamps cannot be read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnreadStamps {
     count: u64,
@@ -50,8 +50,8 @@ pub(super) struct UnreadStamps {
 }
 
 impl UnreadStamps {
-    /// Counts a reply if the text `before` it looks like a timestamp. `why` is the reason why the
-    /// timestamp is not used.
+    /// Counts a line if the text `before` its result looks like a timestamp. The caller may pass
+    /// the whole line as `before`. `why` is the reason why the timestamp is not used.
     pub fn saw(&mut self, before: &str, why: &'static str) {
         let digits = before.bytes().filter(u8::is_ascii_digit).count();
         if digits < DIGITS_MIN {

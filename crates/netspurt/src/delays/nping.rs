@@ -82,7 +82,7 @@ fn read(line: &str) -> NpingLine<'_> {
     let value = |key: &str| Some(integer(about.split_once(key)?.1)?.0);
     let Some(number) = value("seq=") else {
         return NpingLine::Broken(
-            "no number after `seq=`: it needs the output of nping 0.6 or later",
+            "no number after `seq=`: netspurt reads the output of nping 0.6 or later",
         );
     };
     let bytes = value("iplen=").and_then(|bytes| u32::try_from(bytes).ok());
@@ -100,7 +100,7 @@ impl NpingTarget {
     fn take(&mut self, echo: NpingEcho<'_>) {
         const NUMBERS: u64 = 1 << 16;
         // The number has 16 bits (RFC 792), so it stands for the full number that is nearest to the
-        // number of the last request.
+        // highest number of a request so far.
         let ahead = echo.number.wrapping_sub(self.highest) % NUMBERS;
         let behind = NUMBERS - ahead;
         let number = match ahead < NUMBERS / 2 || behind > self.highest {
@@ -124,7 +124,8 @@ impl NpingTarget {
 /// Reads the echoes of `text`, a recording for each address.
 ///
 /// # Errors
-/// When the packets are not ICMP echoes.
+/// When the text has packets of other protocols and no ICMP echo, or when more probes are missing
+/// than the limit allows.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut targets: IndexMap<&str, NpingTarget> = IndexMap::new();

@@ -30,8 +30,9 @@ pub struct Pair {
     pub second_ns: Option<i64>,
 }
 
-/// The identity of a segment at both points: its ends, its position in the sequence space and its
-/// IPv4 identification, which differs between transmissions.
+/// The identity of a segment at both points: its source and destination, its sequence number, its
+/// octets of payload, its SYN and FIN, and its IPv4 identification. Most senders give each
+/// transmission an identification of its own.
 type SegmentKey = (SocketAddr, SocketAddr, u32, u32, u8, u16);
 
 /// Pairs the TCP segments of two captures, of all connections. Only segments that occupy sequence

@@ -17,7 +17,8 @@ const ROWS_MAX: i64 = 1 << 24;
 /// Reads the recordings of a Parquet file.
 ///
 /// # Errors
-/// When the file is broken or has more than [`ROWS_MAX`] rows, or no column holds delays.
+/// When the file is broken or has more than [`ROWS_MAX`] rows, or when it has neither a column of
+/// delays nor columns with the times of sending and of receipt.
 pub(super) fn parse(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
     guarded(|| read(name, bytes, hints)).unwrap_or_else(|| Err(damaged()))
 }

@@ -193,7 +193,8 @@ pub(super) fn broken(fault: CaptureFault) -> RecordingError {
 /// prober gives a recording.
 ///
 /// # Errors
-/// When the file is not a capture or holds no round trip.
+/// When the file is not a capture, when it has neither an ICMP echo nor a round trip of TCP, or
+/// when more echoes are missing than the limit allows.
 pub(super) fn parse(
     name: &str,
     source: impl Read,
@@ -223,8 +224,8 @@ pub(super) fn parse(
     if reading.recordings.is_empty() {
         return Err(RecordingError::new(
             format!(
-                "a capture of {} packets ({} on links and {} of protocols not known here, {} \
-                 without a time) without a round trip of TCP or of ICMP echoes",
+                "a capture of {} packets without a round trip of TCP or of ICMP echoes ({} of \
+                 unknown link types, {} of other protocols, {} without a time)",
                 contents.packets, contents.unknown_links, contents.other, contents.untimed
             ),
             "capture both directions",

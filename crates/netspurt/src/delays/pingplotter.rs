@@ -18,7 +18,7 @@ pub(super) fn knows(text: &str) -> bool {
 /// Reads the delays of the target.
 ///
 /// # Errors
-/// When there are no samples.
+/// When the text has no heading `Sample Information`.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut tally = Tally::default();

@@ -24,9 +24,9 @@ struct ProbeRun {
     echo_probes: Tally,
     /// The echo probes of a survey, by hop, with the address that answered from that hop.
     hops: BTreeMap<u64, (Tally, Option<String>)>,
-    /// The reason for the run's end, in a word.
+    /// Why the run ended: the word in the last line, or a sentence if the file is cut off.
     end: Option<String>,
-    /// The number of answers to echo probes that are in an earlier part.
+    /// The number of late answers whose echo probes are in an earlier part, which was not read.
     earlier: u64,
     /// The number of delays that were measured by the program's timestamps, and not by the
     /// kernel's.
@@ -196,7 +196,7 @@ impl ProbeRun {
         };
         count(self.by_user, "delays are by the program's timestamps, the others by the kernel's");
         count(self.earlier, "late answers belong to echo probes in an earlier part: left out");
-        count(self.clock_steps, "times the machine's clock was set");
+        count(self.clock_steps, "steps of the machine's clock");
         for (why, many) in &self.failed {
             count(*many, &format!("echo probes came back or did not leave: {why}"));
         }

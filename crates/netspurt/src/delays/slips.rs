@@ -29,7 +29,7 @@ pub(super) struct MissingCarries {
 impl MissingCarries {
     /// Reads the digits of a delay; returns its form if it may lack a carry. iputils writes three
     /// decimals below 1 ms, two below 10 ms, one below 100 ms and none above. Where the carry is
-    /// missing, the decimals are `100` instead of two, and `10` instead of one.
+    /// missing, there is one decimal too many: `100` instead of two, or `10` instead of one.
     pub fn read(&mut self, digits: &str) -> Option<CarryForm> {
         let (whole_ms, fraction) = digits.split_once('.').unwrap_or((digits, ""));
         let lengths = (whole_ms.len(), fraction.len());
@@ -54,7 +54,9 @@ impl MissingCarries {
         self.foreign
     }
 
-    /// Adds the missing carries to the delays. Returns the number of changed delays.
+    /// Adds the missing carries to the delays, and moves the times of sending back by the same
+    /// amount. Delays of the form [`CarryForm::Ones`] change only if another delay shows that
+    /// iputils wrote the log. Returns the number of changed delays.
     pub fn carry(&self, tally: &mut Tally) -> u64 {
         let mut count = 0;
         for (number, form) in &self.numbers {

@@ -20,7 +20,7 @@ pub(super) struct ProbeSlot {
     pub late: bool,
 }
 
-/// The values of a slot whose delay is unknown, and whose time of sending is unknown.
+/// The values that stand for an unknown delay and for an unknown time of sending.
 const NO_RTT: u64 = u64::MAX;
 const NO_TIME: i64 = i64::MIN;
 
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slot_has_no_more_than_its_number_and_24_octets() {
+    fn a_slot_with_its_number_takes_32_octets() {
         assert_eq!(size_of::<(u64, ProbeSlot)>(), 32);
     }
 

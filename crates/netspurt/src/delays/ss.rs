@@ -32,7 +32,8 @@ fn stamp(line: &str) -> Option<i64> {
     (rest.is_empty() && ns > 100_000_000 * SECOND.cast_signed()).then_some(ns)
 }
 
-/// Reads the connections of a log. The two addresses before a line of details name the connection.
+/// Reads the connections of a log. The two addresses in a line of details, or in the line before
+/// it, name the connection.
 ///
 /// # Errors
 /// When there is no round-trip time.

@@ -39,7 +39,8 @@ fn read(line: &str) -> ConnectLine {
     let failed = FAILED.iter().any(|part| text.contains(part));
     let named = text.starts_with("seq ") || text.starts_with("No reply from ");
     let about = begins || text.starts_with("Connecting to ") || named;
-    // `Ping tcp://8.8.8.8:443` and `Connecting to 8.8.8.8 on TCP 443:` are titles.
+    // `Ping tcp://8.8.8.8:443` and `Connecting to 8.8.8.8 on TCP 443:` are titles, so the beginning
+    // of a line does not suffice.
     if failed && (about || text == "Connection timed out") {
         return ConnectLine::Failed(number(text));
     }

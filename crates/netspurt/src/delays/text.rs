@@ -48,7 +48,8 @@ fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns the lines of a text, with their numbers from 1. A line may end with LF, CR LF or CR.
+/// Returns the lines of a text without the blanks at their ends, with their numbers from 1. A line
+/// may end with LF, CR LF or CR.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.split('\n').flat_map(|line| line.trim_end().split('\r'));
     lines.enumerate().map(|(index, line)| (index + 1, line.trim_end()))

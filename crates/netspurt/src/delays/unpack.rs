@@ -40,7 +40,8 @@ pub(super) fn unpack(bytes: &[u8], octets_max: u64) -> Result<Option<Vec<u8>>, R
     Ok(Some(unpacked))
 }
 
-/// Returns the error for a text or for contents that are longer than the limit.
+/// Returns the error for a text or for contents that are longer than the limit. `content` is the
+/// beginning of the message up to the verb.
 pub(super) fn too_long(content: &str, octets_max: u64, fix: &str) -> RecordingError {
     RecordingError::new(
         format!("{content} more than {octets_max} octets, and netspurt reads no more than that"),

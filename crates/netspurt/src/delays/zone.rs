@@ -37,7 +37,7 @@ const UNIQUE_ABBREVIATIONS: [(&str, i64); 18] = [
     ("PDT", -420),
 ];
 
-/// Abbreviations that several zones of the IANA time zone database share.
+/// Abbreviations that several zones share, with the message about each.
 const AMBIGUOUS_ABBREVIATIONS: [(&str, &str); 3] = [
     ("IST", "IST is India's, Ireland's and Israel's time: write the offset, as in +05:30"),
     ("CST", "CST is America's, China's and Cuba's time: write the offset, as in -06:00"),

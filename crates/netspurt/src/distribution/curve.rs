@@ -7,9 +7,11 @@ use core::f64::consts::LN_2;
 pub(super) struct QuantileCurve {
     /// The position of the first knot.
     pub(super) first: f64,
+    /// The distance from one knot to the next.
     pub(super) step: f64,
     /// The slope before the first knot.
     pub(super) slope_before: f64,
+    /// The values of the curve at the knots.
     pub(super) knots: &'static [f64],
 }
 

@@ -74,7 +74,7 @@ impl Sampler {
         Self { state, stream }
     }
 
-    /// Draws the next value: octets, nanoseconds or a count.
+    /// Draws the next value: octets, nanoseconds or a count, not rounded.
     pub fn draw(&mut self) -> f64 {
         self.state.draw(&mut self.stream)
     }

@@ -7,7 +7,7 @@ use crate::units::{ByteCount, Duration};
 use super::error::DistributionError;
 use super::family::DistributionUnit;
 
-/// A key, and the function that makes something from the key's quantity.
+/// A key, and the function that makes the result from the key's quantity.
 type Maker<'a, T> = (&'a str, fn(f64) -> T);
 
 /// The settings that follow a name: `key=value,...`.

@@ -112,7 +112,7 @@ fn pareto_distributions_have_their_quantiles_and_means() {
     assert_quantiles("pareto:shape=1.2,least=1 kB", Octets, |p| 1e3 * (1.0 - p).powf(-1.0 / 1.2));
     assert_mean("pareto:shape=5,least=1 kB", Octets, 1250.0, 1250.0 / 15_f64.sqrt());
     assert_eq!(parse("pareto:shape=1.2,least=1 kB", Octets).mean(), Some(1e3 * 1.2 / (1.2 - 1.0)));
-    // This is the distribution of the lines above, described by its mean.
+    // This is the first distribution above, described by its mean.
     assert_quantiles("pareto:shape=1.2,mean=6 kB", Octets, |p| 1e3 * (1.0 - p).powf(-1.0 / 1.2));
     assert_eq!(parse("pareto:shape=1,least=1 kB", Octets).mean(), None);
 }
@@ -134,7 +134,7 @@ fn a_truncated_pareto_distribution_is_the_whole_one_up_to_its_greatest_value() {
         let expected = 1e3 + sum * span / f64::from(strips);
         let told = parse(&text, Octets).mean().unwrap();
         assert!((told / expected - 1.0).abs() < 1e-6, "{text}: {told}, {expected}");
-        // The mean describes the distribution that the least value describes above.
+        // The mean gives the least value back.
         let (least, most) = (pareto::least(family::Start::Mean(told), shape, Some(1e5)), 1e5);
         assert!((least.unwrap() - 1e3).abs() < 1e-6, "{shape}: {least:?} below {most}");
     }
@@ -239,7 +239,8 @@ fn the_means_of_packmimes_curves_are_the_sums_of_small_strips() {
 
 #[test]
 fn packmimes_sizes_have_the_quantiles_of_their_curves() {
-    // Half of the requests are of the smaller kind. Successive sizes depend on each other.
+    // Half of the requests are of the smaller kind. Successive sizes depend on each other, so the
+    // shares vary more than those of independent draws.
     let mut sampler = sampler("packmime-request:rate=18/s", Octets);
     let values: Vec<f64> = (0..DRAWS / 4).map(|_| sampler.draw()).collect();
     let share = |cut: f64| {
@@ -268,7 +269,7 @@ fn the_share_of_downloads_follows_from_the_mean_lengths_of_runs() {
 }
 
 #[test]
-fn a_valid_text_is_read_back_unchanged() {
+fn a_text_is_written_in_one_form_that_is_read_back_unchanged() {
     for (text, unit, written) in [
         (" 8 kB ", Octets, "8000 B"),
         ("20 ms", Span, "20 ms"),
@@ -295,7 +296,7 @@ fn a_valid_text_is_read_back_unchanged() {
     }
 }
 
-/// Faulty texts, the unit with which each is read, and a part of its error.
+/// Faulty texts, the unit with which each is read, and its error message.
 const SLIPS: &[(&str, DistributionUnit, &str)] = &[
     (
         "lognormall:mean=1 kB",
@@ -453,7 +454,7 @@ proptest! {
     }
 
     #[test]
-    fn draws_are_numbers_and_never_below_the_least((text, unit) in texts()) {
+    fn draws_are_finite_and_never_negative((text, unit) in texts()) {
         prop_assume!(!text.starts_with("packmime-request") && !text.starts_with("packmime:"));
         let mut sampler = sampler(&text, unit);
         for _ in 0..100 {

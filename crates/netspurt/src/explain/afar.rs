@@ -28,9 +28,9 @@ impl CapturedConnection {
     /// of `side` was captured at `at`. Counts the time up to the last of these events.
     ///
     /// The packet may have data that was on its way while all captured data was acknowledged.
-    /// `until_reached` says that this data was on its way until the acknowledgments reached the
-    /// sender. `soon` says that it was still on its way afterwards, because it came soon. Returns
-    /// what the connection has waited for since the last event if `soon`, else `None`.
+    /// `until_reached` says whether this data was on its way until the acknowledgments reached the
+    /// sender. `soon` says whether it was still on its way afterwards, because it came soon. If
+    /// `soon`, returns what has held the sender back since the last event, else `None`.
     #[inline(never)]
     pub(super) fn let_reach(
         &mut self,

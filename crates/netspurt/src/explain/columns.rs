@@ -48,7 +48,7 @@ pub enum ColumnCell {
     Number(fn(&ConnectionRow<'_>) -> Option<f64>),
     /// A value that is true or false.
     Flag(fn(&ConnectionRow<'_>) -> bool),
-    /// One of several texts.
+    /// One of several texts; the function returns the index of the text.
     Tag(&'static [&'static str], fn(&ConnectionRow<'_>) -> u8),
     /// An address.
     Address(fn(&ConnectionRow<'_>) -> IpAddr),
@@ -56,7 +56,7 @@ pub enum ColumnCell {
 
 use ColumnCell::{Address, Count, Flag, Number, Tag, Whole};
 
-/// The name of a direction in tables: `forward` is from the initiator.
+/// The names of the directions in tables: `forward` is from the initiator.
 pub const DIRECTIONS: [&str; 2] = ["forward", "reverse"];
 
 fn ns(at: Time) -> i64 {
@@ -92,7 +92,7 @@ const AMBIGUOUS: [ColumnCell; 4] = spread!(row, row.repairs().ambiguous);
 const RTT: [ColumnCell; 4] = spread!(row, row.statistics().round_trips.all);
 const FULL: [ColumnCell; 4] = spread!(row, row.statistics().round_trips.full_size);
 
-/// The columns: names, which end in their units, and values.
+/// The columns: names, which end in the unit if there is one, and values.
 pub const COLUMNS: &[(&str, ColumnCell)] = &[
     ("connection", Count(|row| row.connection.number)),
     ("direction", Tag(&DIRECTIONS, |row| row.side as u8)),
@@ -203,8 +203,8 @@ impl ConnectionRow<'_> {
         (windows.count > 0).then(|| of(windows).cast_signed())
     }
 
-    /// The mean window over the time, and this mean as a share of the mean of the largest window so
-    /// far. `None` if no window was advertised.
+    /// The mean window over the time, and this mean as a share of the mean that the window would
+    /// have if it never shrank. `None` if no window was advertised.
     fn window_over_time(&self) -> Option<(f64, f64)> {
         let Statistics { windows, times, .. } = self.statistics();
         windows.over_time(times.first?, times.last)
@@ -216,7 +216,7 @@ impl ConnectionRow<'_> {
         (flight.count > 0).then(|| of(flight).cast_signed())
     }
 
-    /// A value of the initial window. `None` if the beginning of the connection was not captured.
+    /// A value of the initial window. `None` if the SYN of the direction was not captured.
     fn begun(&self, of: fn(&super::DataCounts) -> u64) -> Option<i64> {
         let statistics = self.statistics();
         (statistics.packets.syns > 0).then(|| of(&statistics.data).cast_signed())

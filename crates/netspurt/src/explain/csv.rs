@@ -43,8 +43,8 @@ pub fn write_rows(
 pub struct RowRoom([u8; RowRoom::OCTETS]);
 
 impl RowRoom {
-    /// The maximum number of octets of a row. No value has more than 48 octets. The longest value
-    /// is a rate, which is at most 8 · 2⁶⁴ bits in a nanosecond.
+    /// The maximum number of octets of a row. No value has more than 48 octets. The longest values
+    /// are the addresses of IPv6 and the rate, which is at most 8 · 2⁶⁴ bits in a nanosecond.
     pub const OCTETS: usize = 1 << 12;
 }
 
@@ -179,8 +179,8 @@ impl<'a> RowText<'a> {
 }
 
 /// Rounds `value` to the nearest whole number. It must be neither negative nor above 10¹⁸. The
-/// result equals the result of [`f64::round`], which calls a library unless all processors of the
-/// target can round.
+/// result equals the result of [`f64::round`]. That function calls a library unless all processors
+/// of the target have an instruction for it.
 fn rounded(value: f64) -> u64 {
     let below = value as i64;
     let up = value - below as f64 >= 0.5;

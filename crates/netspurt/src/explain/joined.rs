@@ -13,7 +13,8 @@ type WaitingCapture = (CapturedPacket<'static>, Vec<u8>);
 /// The packets of one capture keep their order. If a capture has a fault, its packets before the
 /// fault count. The other captures are read to the end.
 ///
-/// All sources have the same type, so that this crate compiles the code that reads packets.
+/// All sources have the same type, so that this crate, and not a crate that uses it, compiles the
+/// code that reads packets.
 pub struct JoinedCaptures {
     readers: Vec<CaptureReader<Unpacked<CaptureSource>>>,
     /// The next packet of each reader, if there are several readers.

@@ -30,7 +30,7 @@ impl FromStr for RowLayout {
             "netspurt" => Ok(Self::Own),
             "tcptrace" => Ok(Self::Tcptrace(Owin::Without)),
             "tcptrace-W" => Ok(Self::Tcptrace(Owin::With)),
-            _ => Err(format!("{name:?} is no layout: take netspurt, tcptrace or tcptrace-W")),
+            _ => Err(format!("{name:?} is not a layout: write netspurt, tcptrace or tcptrace-W")),
         }
     }
 }
@@ -67,8 +67,8 @@ impl RowLayout {
 
 impl Explainer {
     /// Returns rows of connections that have ended, and forgets these connections. If the capture
-    /// is `over`, all connections have ended. An empty answer means that no rows remain. If `file`
-    /// is given, each row names it.
+    /// is `over`, all connections have ended. An empty answer means that no other connection has
+    /// ended. If `file` is given, each row names it.
     ///
     /// # Errors
     /// Never, because the method writes to memory only.

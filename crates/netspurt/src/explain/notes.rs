@@ -44,7 +44,7 @@ pub struct CaptureNotes {
     pub copies: u64,
     /// See [`copies`](Self::copies).
     pub copies_ns_max: u64,
-    /// How far the packets of connections are out of order.
+    /// How many packets of connections are out of order, and by how much.
     pub disorder: Disorder,
     /// The time of the last packet.
     last_ns: Option<i64>,
@@ -75,7 +75,7 @@ impl CaptureNotes {
         }
     }
 
-    /// Counts a packet that could not be read.
+    /// Takes a packet that could not be read. Counts it if its link type is not supported.
     #[cold]
     pub fn unread(&mut self, packet: &CapturedPacket<'_>) {
         if !packet.link.is_supported() {
@@ -136,7 +136,7 @@ impl CaptureNotes {
             lines.push(format!(
                 "the capture has packets from several points of the path: {} of {} are copies of \
                  earlier packets, up to {:.3} ms later; each packet counts once; explain a capture \
-                 from one point alone: causes beside the sender are more certain",
+                 from one point alone; a capture beside the sender shows causes best",
                 counted(self.copies),
                 self.tcp,
                 self.copies_ns_max as f64 / 1e6

@@ -2,7 +2,7 @@
 
 use crate::wire::TcpView;
 
-/// The pending segments of all connections that are not plain.
+/// The pending segments that are not plain, of all connections.
 ///
 /// If each connection had a list of its own, the program would allocate, grow and free a list for
 /// nearly every connection. Here a new segment takes the place of the segment that was taken last.

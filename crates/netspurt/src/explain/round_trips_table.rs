@@ -27,7 +27,7 @@ impl RttMethod {
     const NAMES: [&str; 2] = ["sequence", "timestamp"];
 }
 
-/// A round trip between the capture and the receiver of `side`.
+/// A round trip from the capture to the receiver of the data of `side` and back.
 struct RoundTripRow {
     at: Time,
     connection: u64,

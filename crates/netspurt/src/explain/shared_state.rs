@@ -23,7 +23,7 @@ pub struct SharedState {
     pub others: OtherSegments,
     /// A buffer for packing a direction before its packed length is known.
     pub packing: Vec<u8>,
-    /// Whether the capture is out of order.
+    /// Whether the capture is out of order, and by how much.
     pub disorder: Disorder,
     /// The number of packets that are copies of earlier packets, and the longest time from a packet
     /// to its copy.

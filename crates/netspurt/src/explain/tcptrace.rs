@@ -1,6 +1,7 @@
 //! The layout of tcptrace's long output as CSV (`-lr --csv -n`, version 6.6.7), for scripts that
 //! read this output. The 140 columns, their names, the padding and `NA` are those of tcptrace; the
-//! values are netspurt's. With `-W` there are eight more columns.
+//! values are netspurt's. The last column is empty, because each line ends in a comma. With `-W`
+//! there are eight more columns.
 
 use std::io::{self, Write};
 
@@ -25,11 +26,12 @@ impl Owin {
     }
 }
 
-/// What was captured of one direction of a connection. All values are zero if the direction was not
-/// captured.
+/// What was captured of one direction of a connection. The statistics are zero if the direction was
+/// not captured.
 struct TcptraceDirection<'a> {
     statistics: &'a Statistics,
     repairs: Repairs,
+    /// When the first and the last packet of the connection were captured.
     first: Time,
     last: Time,
 }
@@ -43,7 +45,7 @@ fn or_na(value: Option<impl ToString>) -> Text {
     value.map_or("NA".to_owned(), |value| value.to_string())
 }
 
-/// The mean of octets, rounded down.
+/// The mean of octets, rounded down; zero if there is none.
 fn whole(value: Option<f64>) -> u64 {
     value.map_or(0, |value| value as u64)
 }
@@ -217,7 +219,7 @@ fn stamp(at: Time) -> Text {
 }
 
 impl TcptraceDirection<'_> {
-    /// A value of the initial window, or 0 if the connection's beginning was not captured.
+    /// A value of the initial window, or 0 if the SYN of the direction was not captured.
     fn begun(&self, value: u64) -> Text {
         if self.statistics.packets.syns > 0 { value } else { 0 }.to_string()
     }

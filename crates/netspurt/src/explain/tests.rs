@@ -91,10 +91,10 @@ fn a_repeated_syn_waits_once_and_its_answer_waits_for_no_timer() {
     assert_eq!(waits.rows(), 1, "one timer fired");
 }
 
-/// The capture is beside the receiver, 20 ms from the sender. The receiver has acknowledged
-/// everything when the next flight comes. A flight that comes after a round trip was on its way.
-/// One flight comes after a second: the application paused after the acknowledgment had reached the
-/// sender.
+/// The capture is beside the receiver. The round trip from there to the sender takes 20 ms. The
+/// receiver has acknowledged everything when the next flight comes. A flight that comes after a
+/// round trip was on its way. One flight comes after a second: the application paused after the
+/// acknowledgment had reached the sender.
 #[test]
 fn beside_the_receiver_a_round_trip_is_no_pause_of_the_application() {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };

@@ -13,7 +13,8 @@ use super::{EndedBy, EndedDirection, ExplainedRetransmission};
 /// The minimum and the maximum ratio of a wait that counts as doubled to the wait before it. Clocks
 /// are coarse, and the RTO may have been computed again.
 const DOUBLED: [f64; 2] = [1.6, 2.6];
-/// The minimum number of waits in a row, each double the wait before it, that show a timer.
+/// The minimum number of waits in a row that show a timer. Each wait after the first is double the
+/// wait before it.
 const WAITS: usize = 3;
 /// The probability that a cause found in this way is right. This is a guess, because no capture
 /// with known causes lacks a direction.

@@ -32,7 +32,7 @@ pub fn fail(fault: ForeignFault) -> ! {
 /// a fault, data that `run` was changing must not be used. Other panics pass through.
 ///
 /// # Errors
-/// The fault of the foreign algorithm.
+/// When a foreign algorithm that `run` called has called [`fail`].
 ///
 /// ```
 /// use netspurt::foreign::{ForeignFault, fail, watched};

@@ -12,7 +12,8 @@ use super::thrift::{Holds, Walk};
 /// The reason why a Parquet file could not be opened.
 #[derive(Debug)]
 pub enum ParquetFault {
-    /// The footer or a page header contradicts the definitions of Parquet.
+    /// The footer or a page header contradicts the definitions of Parquet, or could keep a decoder
+    /// busy without end.
     Damaged,
     /// The decoder's own error.
     Decoder(ParquetError),
@@ -25,8 +26,8 @@ const HEADER: u64 = 256;
 /// Checks the footer and the page headers of a Parquet file, and then opens the file.
 ///
 /// # Errors
-/// When the footer or a page header contradicts the definitions of Parquet, or the decoder refuses
-/// the file.
+/// When the footer or a page header contradicts the definitions of Parquet or could keep a decoder
+/// busy without end, or when the decoder refuses the file.
 ///
 /// # Panics
 /// When the decoder panics: call this function in [`guarded`](super::guarded).
@@ -56,8 +57,8 @@ fn octets(file: &impl ChunkReader, start: u64, count: u64) -> Option<bytes::Byte
     file.get_bytes(start, usize::try_from(count).ok()?).ok()
 }
 
-/// Whether the file ends with a footer that passes the walk. The length of the footer and `PAR1`
-/// follow it.
+/// Whether the file has a footer that passes the check of [`Walk`]. Only the footer's length and
+/// `PAR1` follow the footer.
 fn has_sound_footer(file: &impl ChunkReader) -> bool {
     let footer = || {
         let end = file.len().checked_sub(8)?;

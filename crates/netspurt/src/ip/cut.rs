@@ -13,7 +13,11 @@ pub const fn fragment_payload(mtu_bytes: u32) -> u32 {
 /// has as many whole units of eight octets as fit. The payload of the last fragment need not be a
 /// multiple of eight octets.
 ///
-/// A datagram that fits is not fragmented, as in the procedure of RFC 791 §3.2 and in Linux.
+/// A datagram that fits is not fragmented, as in the procedure of RFC 791 §3.2 and in Linux. The
+/// result is then zero.
+///
+/// # Panics
+/// When the MTU has no room for a header and one unit.
 pub const fn full_fragments(payload: u32, mtu_bytes: u32) -> u32 {
     let fits = mtu_bytes.saturating_sub(IPV4_HEADER_BYTES as u32);
     payload.saturating_sub(fits).div_ceil(fragment_payload(mtu_bytes))
@@ -32,7 +36,7 @@ pub const fn full_fragments(payload: u32, mtu_bytes: u32) -> u32 {
 /// ```
 ///
 /// # Panics
-/// When the MTU has no room for a header and one unit.
+/// When `frame` does not fit, and the MTU has no room for a header and one unit.
 pub fn fragments<F: Frame>(frame: F, mtu_bytes: u32) -> impl Iterator<Item = F> {
     let fits = frame.size_bytes() <= mtu_bytes;
     let payload = frame.size_bytes().saturating_sub(u32::from(IPV4_HEADER_BYTES));

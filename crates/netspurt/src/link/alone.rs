@@ -37,7 +37,7 @@ impl SingleLink {
         Some((arrival.when.at, self.transit.leave(arrival.parcel)))
     }
 
-    /// Ends the run and returns the reports and the sums. No frame may be on its way.
+    /// Ends the run and returns the events and the link's counts. No frame may be on its way.
     pub(super) fn finish(mut self) -> (Vec<Event<Segment>>, LinkCount) {
         self.link.settle(Time::NEVER, &mut self.transit);
         assert!(self.transit.is_empty(), "a frame neither arrived nor was dropped");

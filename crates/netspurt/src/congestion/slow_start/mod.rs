@@ -1,4 +1,4 @@
-//! Slow start: the first growth of cwnd, and algorithms that end slow start before a loss.
+//! Slow start: the growth of cwnd below the threshold, and algorithms that end it before a loss.
 
 mod growth;
 mod hystart;
@@ -72,7 +72,7 @@ impl Packed for Exit {
 #[derive(Debug)]
 pub(super) struct SlowStart {
     /// *L* of RFC 3465 §2.2: an ACK increases cwnd by at most so many segments. With a value of 1
-    /// this is equation 2 of RFC 5681.
+    /// this is equation 2 of RFC 5681. HyStart++ has its own limit in the first slow start.
     limit_segs: u32,
     exit: Exit,
 }
@@ -90,8 +90,8 @@ impl SlowStart {
         Self { limit_segs, exit }
     }
 
-    /// Processes an ACK below the threshold. Opens cwnd, or ends slow start by setting the
-    /// threshold to cwnd.
+    /// Processes an ACK that arrives while cwnd is below the threshold. Opens cwnd, or ends slow
+    /// start by setting the threshold to cwnd.
     pub(super) fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
         match &mut self.exit {
             // RFC 9406 §4.3: HyStart++ is for the first slow start. Later slow starts end at a

@@ -67,7 +67,8 @@ fn all(bytes: &[u8]) -> Reading {
     read("x", bytes).unwrap()
 }
 
-/// Returns for each sample when its segment left, and its round trip, in milliseconds.
+/// Returns for each sample when its segment left, counted from the first sample's segment, and its
+/// round trip, in milliseconds.
 fn times_and_delays_ms(delays: &Delays) -> Vec<(u64, u64)> {
     let ms = |nanos: u64| nanos / 1_000_000;
     let of = |probe: &Probe| (ms(probe.sent.as_nanos()), ms(probe.rtt.unwrap().as_nanos()));

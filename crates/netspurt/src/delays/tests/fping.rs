@@ -23,7 +23,7 @@ fn each_target_is_a_recording_and_gaps_and_timeouts_are_lost() {
 }
 
 #[test]
-fn the_summary_row_of_c_is_read_if_there_are_no_other_lines() {
+fn the_summary_row_of_option_c_is_read_if_there_are_no_other_lines() {
     let delays = one("a.example : 91.7 37.0 29.2 - 36.8\n");
     assert_eq!(counts(&delays)[..3], [5, 4, 1]);
     assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 91_700_000);
@@ -39,7 +39,7 @@ fn stamps_give_the_times_of_sending() {
 }
 
 #[test]
-fn every_number_in_a_line_of_fping_is_a_probe_that_was_sent() {
+fn every_number_in_a_line_of_fping_counts_as_a_probe() {
     let text = "a : [0], 64 bytes, 1.25 ms (1.25 avg, 0% loss)\na : [1], 64 byt\n\
                 a : [2], send to failed: No buffer space\na : duplicate for [3], 64 bytes, 2 ms\n\
                 a : duplicate for [3], 64 bytes, 3 ms\na : [4], send to failed\n";

@@ -56,7 +56,7 @@ fn irtt_s_text_gives_answers_directions_and_the_count_of_probes() {
 
 #[test]
 fn the_interval_follows_from_the_duration_in_the_three_digits_that_irtt_prints() {
-    // There are four gaps between probes in the duration of 199.9 ms.
+    // The duration without the wait is 199.9 ms. It has four gaps between probes.
     let delays = one(RUN);
     assert_eq!(delays.probes[4].sent.as_nanos() - delays.probes[0].sent.as_nanos(), 200_000_000);
     assert!(delays.notes.iter().any(|note| note.contains("50 ms, by the statistics line")));

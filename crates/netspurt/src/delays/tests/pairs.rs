@@ -1,4 +1,4 @@
-//! Tests of two captures of one path.
+//! Tests of the pairing of segments in two captures of one path.
 
 use crate::delays::pair;
 use crate::segment::{Flags, Segment};

@@ -205,7 +205,7 @@ fn a_summary_alone_and_a_file_of_something_else_are_errors_that_say_so() {
 }
 
 #[test]
-fn a_million_numbers_missing_from_a_short_file_are_an_error_and_not_a_full_memory() {
+fn millions_of_numbers_missing_from_a_short_file_are_an_error_and_not_a_full_memory() {
     let numbers = (0..400_u64).map(|n| n * 30_000 + 1);
     let error = read("x", format!("{HEADER}{}", replies(numbers)).as_bytes()).unwrap_err();
     assert!(error.message.contains("missing"), "{error}");
@@ -238,7 +238,7 @@ fn a_reply_without_a_delay_that_can_be_read_is_broken_and_not_received() {
 }
 
 #[test]
-fn timestamps_of_other_tools_before_a_line_have_no_effect() {
+fn lines_are_recognised_behind_timestamps_of_other_tools() {
     for stamp in ["2024-01-01 10:00:00", "1700000000", "Nov 21 12:04:07"] {
         let text = format!(
             "{stamp} PING a (10.0.0.1) 56(84) bytes of data.\n\

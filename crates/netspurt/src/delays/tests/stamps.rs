@@ -83,7 +83,7 @@ fn delays_of_tools_other_than_iputils_get_no_missing_carry() {
 }
 
 #[test]
-fn columns_are_refused_for_a_log_with_the_name_of_its_format() {
+fn columns_are_refused_for_a_log_and_the_error_names_its_format() {
     let text = b"64 bytes from 1.1.1.1: icmp_seq=1 ttl=56 time=1 ms\n";
     let columns = Columns { unit: Some("s".into()), ..Columns::default() };
     let error = read_as("x", text, &Hints { columns, ..Hints::default() }).unwrap_err().to_string();

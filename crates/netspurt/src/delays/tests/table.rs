@@ -44,7 +44,7 @@ fn one_way_delays_are_distinguished_from_round_trips() {
 }
 
 #[test]
-fn users_name_columns_or_count_them() {
+fn users_give_columns_by_name_or_by_number() {
     let text = b"a|b\n";
     assert!(read("x", text).is_err());
     let text = b"node,left,x\nA,0,1500\nB,0,1600\nA,1,oops\nA,2,-1\n";

@@ -3,7 +3,8 @@
 /// What the flow label of a retransmission shows about its cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LabelHint {
-    /// Nothing: the sender sets no labels, or changes them for other reasons.
+    /// Nothing: the sender sets no labels, or changes them for other reasons, or too few packets
+    /// had labels so far.
     #[default]
     None,
     /// The label differs from the label of the previous packet, so a retransmission timer fired.
@@ -26,7 +27,7 @@ pub enum LabelHint {
 pub struct FlowLabels {
     /// The label of the last packet with a label; 0 if there was none.
     last: u32,
-    /// The number of packets with the label of the previous packet.
+    /// The number of packets with the label of the previous packet. The first packet counts too.
     kept: u16,
     /// The number of other packets, except retransmissions, with a label that differs from the
     /// previous one.

@@ -26,7 +26,8 @@ impl Lately {
         }
     }
 
-    /// Whether the octets from `left` on were first seen within `span` before `at`.
+    /// Whether a mark proves that the octets from `left` on were first seen within `span` before
+    /// `at`.
     pub fn holds(&self, at: Time, left: u64, span: Duration) -> bool {
         let within = |mark: &(u64, Time)| left >= mark.0 && at.saturating_since(mark.1) <= span;
         self.marks.iter().any(within)

@@ -45,6 +45,7 @@ impl InferenceReport {
         let at_receiver = match self.vantage {
             Vantage::Sender | Vantage::Middle => false,
             Vantage::Receiver => true,
+            // A capture beside the sender would have the original.
             Vantage::Unknown => one.original_missing,
         };
         one.cause_confidence = one.rule.confidence(at_receiver);

@@ -7,7 +7,7 @@ use crate::wire::CapturedTcp;
 /// identification and the sequence number of one of the last eight packets.
 ///
 /// IPv6 packets have no identification. An identification of 0 means that the sender does not
-/// number its packets.
+/// number its packets. Copies of such packets are not found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copies {
     /// For each of the last packets, the identification in the high bits and the sequence number in

@@ -12,8 +12,8 @@ use super::DelayChanges;
 ///
 /// There are at most 16 spans. When all are in use, every two neighbours are joined into one span,
 /// so each span becomes twice as long. A span consists of intervals, each as long as the shortest
-/// round trip. The span also has statistics of the octets that were sent and delivered in each
-/// interval.
+/// round trip, but at least 1 ms. The span also has statistics of the octets that were sent and
+/// delivered in each interval.
 ///
 /// ```
 /// use netspurt::explain::Course;
@@ -189,8 +189,8 @@ impl Course {
     }
 
     /// The part after the first quarter. `None` if the rate was not steady in this part: the octets
-    /// of some span differ from the mean by more than a tenth. The last span does not count,
-    /// because it has not ended.
+    /// of some span differ from the mean by more than a tenth. `None` also if the part has fewer
+    /// than six spans or no round trip. The last span does not count, because it has not ended.
     pub fn steady(&self) -> Option<SteadyCourse> {
         let skipped = self.latest.div_ceil(4);
         let spans = &self.spans[skipped..self.latest];
@@ -210,7 +210,8 @@ impl Course {
     }
 
     /// How much the octets in the intervals of a span vary: the median of `spans`. `which` is 0 for
-    /// the octets that were sent, and 1 for the octets that were delivered.
+    /// the octets that were sent, and 1 for the octets that were delivered. `None` if half of the
+    /// spans, or more, have too few intervals or no octets.
     fn variation(spans: &[CourseSpan], which: usize) -> Option<f64> {
         let of = |span: &CourseSpan| {
             let IntervalOctets { sum, squares } = span.each[which];

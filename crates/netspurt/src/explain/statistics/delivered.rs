@@ -9,7 +9,8 @@ use super::super::kept::Acknowledged;
 ///
 /// Octets count when a SACK block reports them, and not when a repair closes the gap before them.
 /// The newest segment that was sent once gives the round trip, because the receiver may have
-/// delayed the acknowledgment of older segments.
+/// delayed the acknowledgment of older segments. If the acknowledgment also covers a retransmission
+/// that was sent later, it gives no round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delivered {
     /// Octets that the acknowledgment's SACK blocks newly report.

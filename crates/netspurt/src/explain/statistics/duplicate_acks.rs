@@ -5,7 +5,8 @@ use crate::segment::Flags;
 use crate::wire::CapturedTcp;
 
 /// Duplicate acknowledgments of a direction's data (RFC 5681 §2). They have no payload, SYN, FIN or
-/// RST. They repeat the highest number and the last window while data is outstanding.
+/// RST. They repeat the highest acknowledgment number and the last window while data is
+/// outstanding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DuplicateAcks {
     /// The number of duplicate acknowledgments.

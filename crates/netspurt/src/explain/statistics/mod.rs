@@ -64,7 +64,8 @@ pub struct Statistics {
     pub times: PacketTimes,
     /// Copies of packets that the network or the capturing host made.
     pub copies: Copies,
-    /// The rate and the round trips over time. `None` unless much data was acknowledged.
+    /// The rate and the round trips over time. `None` until data is acknowledged after
+    /// [`Course::FEWEST_BYTES`] octets were captured.
     pub course: Option<Box<Course>>,
     /// The sequence number of the SYN, unwrapped.
     syn: Option<u64>,

@@ -41,12 +41,13 @@ struct Holes {
 /// because most captures have no holes.
 #[derive(Clone, Debug, Default)]
 pub struct SeenOctets {
+    /// The lowest octet seen, and the octet after the highest; both zero if none was seen.
     left: u64,
     right: u64,
     holes: Option<Box<Holes>>,
 }
 
-/// Only sets without holes are packed.
+/// Only the ends are packed, because the caller packs only sets without holes.
 impl Packed for SeenOctets {
     fn pack(&self, into: &mut Vec<u8>) {
         (self.left, self.right).pack(into);

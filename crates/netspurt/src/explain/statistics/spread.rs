@@ -18,6 +18,7 @@ use crate::units::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
     count: u64,
+    /// The shortest and the longest span, and the sum of all spans, in nanoseconds.
     min: u64,
     max: u64,
     sum: u64,

@@ -21,7 +21,8 @@ pub struct PacketTimes {
 packed_value!(PacketTimes { first, last, idle_max, first_data, last_data });
 
 impl PacketTimes {
-    /// Takes a captured packet. If the capture's clock steps back, the step counts as no time.
+    /// Takes a packet that was captured at `at`. `data` says whether it has payload. If the
+    /// capture's clock steps back, the step counts as no time.
     #[inline]
     pub fn take(&mut self, at: Time, data: bool) {
         if self.first.is_none() {

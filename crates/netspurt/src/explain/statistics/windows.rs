@@ -90,7 +90,7 @@ impl Windows {
     }
 
     /// The mean window over the time from `first` to `last`, in octets; and this mean as a share of
-    /// the mean of the largest window so far.
+    /// the mean that the window would have if it never shrank.
     pub fn over_time(mut self, first: Time, last: Time) -> Option<(f64, f64)> {
         let span = last.saturating_since(first).as_nanos();
         self.change(last, self.now);

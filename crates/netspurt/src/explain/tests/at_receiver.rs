@@ -18,8 +18,8 @@ fn at_the_receiver_segments_after_a_timeout_are_go_back_n_even_if_they_had_arriv
 }
 
 /// Ten segments come, and after a silence `woken` segments. A round trip later two segments come,
-/// but not the octets before them. Another round trip later the missing octets come. Returns their
-/// causes.
+/// but not the octets before them. Another round trip later the missing octets come. Returns the
+/// causes of the segments that carry them.
 fn repair_after_silence(woken: u32) -> Vec<Option<Cause>> {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 10).ack(1000.01, 10_000).flight(2000.0, 10_000, woken);

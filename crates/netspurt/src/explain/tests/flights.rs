@@ -54,6 +54,8 @@ struct End {
 }
 
 /// The packets of a connection: when each is sent, by which side, and with which identification.
+/// Sequence numbers begin with `begin`. Two packets are at least `pace` nanoseconds apart.
+/// `stamped` says whether they have time stamps.
 fn packets(
     steps: &[(bool, Step)],
     (begin, pace): (u32, u64),
@@ -134,7 +136,7 @@ fn capture(packets: &[(u64, Side, u16, Segment)], six: bool) -> Vec<u8> {
 }
 
 proptest! {
-    /// The explanation must not depend on the transcript, either.
+    /// A transcript must not change the explanation either.
     #[test]
     fn flights_taken_together_give_the_same_explanation_as_one_by_one(
         steps in prop::collection::vec((any::<bool>(), step()), 0..60),

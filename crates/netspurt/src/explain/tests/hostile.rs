@@ -86,7 +86,8 @@ proptest! {
     fn segments_taken_together_give_the_same_explanation_as_one_by_one(
         mut packets in prop::collection::vec(any::<[u8; 12]>(), 0..400), close: bool
     ) {
-        // Segments far apart are not kept together.
+        // If `close`, the packets follow each other soon. Segments that are far apart are not taken
+        // together.
         packets.iter_mut().filter(|_| close).for_each(|one| one[0] %= 31);
         // Nearly all packets have no flags but ACK and PSH.
         packets.iter_mut().filter(|one| one[11] > 3).for_each(|one| one[2] = 0x10 | one[2] & 8);

@@ -163,7 +163,7 @@ fn an_echo_tells_of_a_fin_only_if_no_octets_before_it_have_the_same_stamp() {
     }
 }
 
-/// RFC 6582 §3.2 step 3: duplicate ACKs inflate the window of a sender that does not go back.
+/// RFC 6582 §3.2 step 3: duplicate ACKs inflate the cwnd of a sender that does not go back.
 #[test]
 fn a_sender_that_sends_new_octets_in_its_repair_does_not_go_back_any_more() {
     let mut talk = first_of_ten_lost(false);
@@ -183,7 +183,7 @@ fn known_lost(talk: &Talk) -> bool {
 /// RFC 8985 §6.2: RACK needs a segment that was sent later and has arrived. RFC 2018 §8: a receiver
 /// may discard octets that it reported, and the sender sends them again only after a timeout.
 #[test]
-fn rack_knows_of_no_loss_without_later_octets_nor_of_what_the_receiver_discarded() {
+fn rack_detects_no_loss_without_later_octets_and_none_of_discarded_octets() {
     let mut waits = Talk::opened(true, false);
     waits.flight(101.0, 0, 10).sack(201.1, 0, &[(1000, 2000)]).data(501.0, 0).ack(601.1, 10_000);
     assert!(known_lost(&waits));

@@ -6,8 +6,8 @@ use crate::segment::Cause;
 use super::super::{Explainer, Explanation, LatePackets, WaitingFor};
 use super::causes::{Talk, at_receiver};
 
-/// Three flights on a path of 100 ms, captured beside the sender. A segment of the second flight is
-/// lost, and SACK recovery sends it again.
+/// Three flights on a path with a round trip of 100 ms, captured beside the sender. A segment of
+/// the second flight is lost, and SACK recovery sends it again.
 fn repaired() -> Talk {
     let mut talk = Talk::opened(true, true);
     talk.flight(100.0, 0, 4).ack(200.1, 4000);
@@ -90,9 +90,9 @@ fn a_syn_behind_its_answer_is_no_retransmission() {
     assert_eq!(again.sum::<usize>(), 0);
 }
 
-/// Fifty flights on a path of 100 ms, captured beside the receiver or the sender. The last segment
-/// of each flight comes first, because the path holds the others back. They come `apart`
-/// milliseconds after each other.
+/// Fifty flights on a path with a round trip of 100 ms, captured beside the receiver or the sender.
+/// The last segment of each flight comes first, because the path holds the others back. They come
+/// `apart` milliseconds after each other.
 fn reordered_by_the_path(apart: f64, beside_receiver: bool) -> Talk {
     let mut talk = if beside_receiver { at_receiver() } else { Talk::opened(true, true) };
     for flight in 0..50_u32 {

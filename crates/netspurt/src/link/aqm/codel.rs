@@ -38,9 +38,12 @@ impl Algorithm {
 pub(super) struct State {
     /// The instant at which the delay will have been above the target for a whole interval.
     first_above: Option<Time>,
+    /// The instant of the next drop or mark; outside the dropping state, the instant at which it
+    /// would have come.
     drop_next: Time,
     /// RFC 8289's `count`. In the dropping state it grows with each drop or mark.
     count: u32,
+    /// The value of `count` when the last dropping state began.
     last_count: u32,
     dropping: bool,
 }
@@ -128,7 +131,7 @@ impl State {
         Some(Head { parcel, sojourn, above })
     }
 
-    /// Marks a frame that waited longer than the threshold.
+    /// Marks the head if it waited longer than the threshold and is ECN-capable. Returns it.
     fn beyond_threshold<F: Frame>(
         self,
         algorithm: &Algorithm,
