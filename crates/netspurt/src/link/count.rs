@@ -3,7 +3,7 @@
 /// The counts of one direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCount {
-    /// Frames whose transmission has ended, including lost ones.
+    /// Frames whose transmission has ended, including frames that were then lost on the way.
     pub carried: u64,
     /// The octets of the carried frames, without framing.
     pub carried_bytes: u64,
@@ -16,7 +16,7 @@ pub struct LinkCount {
     pub lost: u64,
     /// Frames that arrived before a frame that left earlier.
     pub overtook: u64,
-    /// The maximum length of the queue, including the frame in transmission.
+    /// The maximum length of the queue in frames, including the frame in transmission.
     pub queue_max: u32,
 }
 

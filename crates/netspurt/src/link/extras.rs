@@ -67,7 +67,7 @@ impl Extras {
     }
 
     /// Why `frame` is lost before the queue at `now`; `None` if it is not lost. The effects also
-    /// make their draws for frames that a handover drops.
+    /// make their random draws for frames that a handover drops.
     pub(super) fn lost_at_entry(&mut self, now: Time, frame: &impl Frame) -> Option<DropReason> {
         let lost = self.effects.lost_at_entry(now, frame).then_some(DropReason::Loss);
         if self.handovers.refuses(now) { Some(DropReason::Handover) } else { lost }

@@ -157,7 +157,7 @@ fn the_new_path_has_a_delay_of_its_own() {
 }
 
 #[test]
-fn long_frames_travel_longer_and_keep_the_order() {
+fn frames_above_the_given_length_travel_longer() {
     let long = |octets| Effects { long: Some((octets, ms(500))), ..Effects::default() };
     let arrived = |octets| fates(LinkConfig { effects: Some(long(octets)), ..slow() }, &[0]).0;
     assert_eq!((arrived(1000), arrived(999)), (vec![(2000, 0)], vec![(2500, 0)]));

@@ -77,7 +77,7 @@ impl Rate {
         }
     }
 
-    /// The rate of the first transmission.
+    /// The rate at time zero; unlimited for opportunities.
     pub(super) fn first(&self) -> BitRate {
         match self {
             Self::Constant(rate) => *rate,

@@ -54,9 +54,10 @@ impl Keys for SmoltcpConfig {
 /// The timer of smoltcp (`RttEstimator` of `socket/tcp.rs`), in whole milliseconds.
 ///
 /// The mean and the variation are those of RFC 6298, but quotients are rounded up. A timeout
-/// doubles the timer itself. After three timeouts in a row, the next sample counts as the first.
-/// After an unambiguous sample, the timer is computed from the estimate again. netspurt also
-/// computes it again after a spurious timeout; smoltcp does not detect spurious timeouts.
+/// doubles the timer itself. After `forget_after` timeouts in a row, by default three, the next
+/// sample counts as the first. After an unambiguous sample, the timer is computed from the estimate
+/// again. netspurt also computes it again after a spurious timeout; smoltcp does not detect
+/// spurious timeouts.
 ///
 /// ```
 /// use netspurt::rto::{RtoEstimator, Smoltcp, SmoltcpConfig};

@@ -22,7 +22,7 @@ impl<F: Frame> DecisionSink<'_, F> {
         self.line.mark(at, parcel, self.transit);
     }
 
-    /// Whether the sender of `parcel` is ECN-capable.
+    /// Whether `parcel` may be marked, because its sender is ECN-capable.
     pub(in crate::link) fn is_capable(&self, parcel: Parcel) -> bool {
         self.transit.frame(parcel).ecn().is_capable()
     }
@@ -49,7 +49,8 @@ impl<F: Frame> DecisionSink<'_, F> {
 pub(in crate::link) enum AqmVerdict {
     /// The frame joins the queue.
     Pass,
-    /// The frame signals congestion: it is marked if that is possible, and dropped otherwise.
+    /// The sender must learn of congestion. The frame is marked if the algorithm uses ECN and the
+    /// sender is ECN-capable, and dropped otherwise.
     Signal,
     /// The frame is dropped, even if its sender is ECN-capable.
     Drop,
