@@ -28,7 +28,7 @@ impl QueueLimit {
     }
 }
 
-/// The frames queued or in transmission: their departures and sizes.
+/// The frames queued or in transmission, each with the instant of its departure and its octets.
 #[derive(Debug)]
 pub(super) struct Backlog {
     limit: QueueLimit,

@@ -91,7 +91,8 @@ impl Extras {
         self.losses.pop_front()
     }
 
-    /// Sends a frame whose transmission ends at `depart`. `arrival` is its arrival on a plain line.
+    /// Sends a frame whose transmission ends at `depart`. `arrival` has the frame and the start of
+    /// its transmission; its instant is computed here.
     #[inline(never)]
     pub(super) fn launch<F: Frame>(
         &mut self,

@@ -14,6 +14,7 @@ pub enum Rate {
     /// Rates that follow each other, each for some time.
     Following(Rates),
     /// Opportunities. At each given instant, the link may transmit a given number of octets.
+    /// Framing adds nothing to the octets of a frame.
     AtInstants(Opportunities),
 }
 

@@ -50,7 +50,7 @@ pub struct ConnectionDistributions {
     pub reply: Option<Distribution>,
     /// The time that the server takes for a reply.
     pub serve: Distribution,
-    /// The number of requests.
+    /// The number of requests of a connection.
     pub requests: Distribution,
     /// The time from a reply to the next request.
     pub think: Distribution,
