@@ -34,7 +34,7 @@ impl Managed {
         self.line.count().without(sending)
     }
 
-    /// The numbers of frames and octets held, including those in transmission.
+    /// The numbers of frames and octets held, including the frame in transmission.
     fn held(&self) -> (u32, u64) {
         let (packets, bytes) = self.discipline.waiting();
         match self.in_service {

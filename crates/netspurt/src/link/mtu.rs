@@ -100,7 +100,7 @@ mod tests {
     }
 
     /// The arrivals of a datagram's frames in milliseconds with their octets, the reports, and the
-    /// sums.
+    /// counts.
     type Outcome = (Vec<(u64, u16)>, Vec<What<Segment>>, LinkCount);
 
     /// Sends one datagram through `link`.

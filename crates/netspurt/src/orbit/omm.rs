@@ -95,8 +95,8 @@ impl Message<'_> {
             if let Some(entry) = self.find(key)
                 && !allowed.contains(&entry.value)
             {
-                let error =
-                    OrbitError::new(format!("{key} is {}", entry.value), allowed.join(", "));
+                let fix = format!("write {}", allowed.join(" or "));
+                let error = OrbitError::new(format!("{key} is {}", entry.value), fix);
                 return Err((error, entry.span.clone()));
             }
         }

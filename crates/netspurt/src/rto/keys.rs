@@ -16,7 +16,7 @@ pub(super) enum Constant<'a> {
     MaybeSpan(&'a mut Option<Duration>),
     Ratio(&'a mut Ratio),
     Count(&'a mut u32),
-    /// A number that is counted in halves.
+    /// A number of halves: 5 is written as `2.5`.
     Halves(&'a mut u32),
     MaybeBytes(&'a mut Option<u64>),
     MaybeSeed(&'a mut Option<u64>),

@@ -19,7 +19,7 @@ pub struct SmoltcpConfig {
     pub min: Duration,
     /// The maximum RTO: `RTTE_MAX_RTO`.
     pub max: Duration,
-    /// The number of timeouts after which the next sample counts as the first.
+    /// The number of timeouts in a row after which the next sample counts as the first.
     pub forget_after: u32,
 }
 

@@ -7,7 +7,8 @@ use crate::link::transit::{Parcel, Transit};
 use crate::stage::Frame;
 use crate::units::Time;
 
-/// The link and the transit to which an algorithm's decisions are applied.
+/// The line of a link, and the transit that holds its frames. An algorithm's decisions are applied
+/// to both.
 pub(in crate::link) struct DecisionSink<'a, F> {
     pub(in crate::link) line: &'a mut Line,
     pub(in crate::link) transit: &'a mut Transit<F>,
