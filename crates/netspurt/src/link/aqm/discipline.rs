@@ -81,8 +81,8 @@ impl Discipline {
         }
     }
 
-    /// Removes the next frame for the line, which is idle. `None` if no frame waits, or if CoDel
-    /// dropped all that waited.
+    /// Removes the next frame for the line, which is idle. CoDel may drop frames before it. `None`
+    /// if no frame waits.
     pub(in crate::link) fn dequeue<F: Frame>(
         &mut self,
         now: Time,

@@ -29,7 +29,8 @@ pub(super) struct PrrAck {
     pub(super) smss: u64,
     /// Whether the ACK moved the cumulative ACK and showed no further loss (`SafeACK`).
     pub(super) safe: bool,
-    /// Whether the octets to send are rounded up to whole segments, as in Linux.
+    /// Whether the octets to send while pipe is above ssthresh are rounded up to whole segments, as
+    /// in Linux.
     pub(super) whole: bool,
 }
 
