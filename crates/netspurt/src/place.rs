@@ -89,7 +89,7 @@ pub fn show_placeless(f: &mut fmt::Formatter<'_>, file: &str, fix: &str) -> fmt:
 }
 
 /// Returns a question that suggests the names in `known` that are most similar to `word`; `None` if
-/// no name is similar.
+/// no name is similar, or if `word` is longer than 64 octets.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     if word.len() > 64 {
         return None;

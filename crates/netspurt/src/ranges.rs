@@ -35,7 +35,8 @@ impl Ranges {
         self.ranges.iter().copied()
     }
 
-    /// Adds `left..right` and returns the range that now contains it.
+    /// Adds `left..right` and returns the range that now contains it. If `left..right` is empty,
+    /// adds nothing and returns `(left, left)`.
     #[inline]
     pub fn insert(&mut self, left: u64, right: u64) -> Range {
         if left >= right {

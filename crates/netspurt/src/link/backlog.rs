@@ -16,7 +16,8 @@ pub enum QueueLimit {
 }
 
 impl QueueLimit {
-    /// Whether a queue that holds this many frames and octets has room for `size` octets more.
+    /// Whether a queue that holds this many frames and octets has room for one more frame of `size`
+    /// octets.
     #[inline]
     pub(super) fn admits(self, (packets, bytes): (u32, u64), size: u32) -> bool {
         match self {
@@ -27,7 +28,7 @@ impl QueueLimit {
     }
 }
 
-/// The frames queued or in transmission: their departures and sizes.
+/// The frames queued or in transmission, each with the instant of its departure and its octets.
 #[derive(Debug)]
 pub(super) struct Backlog {
     limit: QueueLimit,

@@ -61,7 +61,8 @@ impl LinkConfig {
     }
 
     /// The minimum time in which a frame of `size` octets crosses the link at any time of the run,
-    /// rounded down. A frame that comes exactly at an opportunity waits for the next one.
+    /// rounded down. With opportunities ([`Rate::AtInstants`]), a frame that comes exactly at an
+    /// opportunity waits for the next one, at least 1 ns.
     pub fn least_time(&self, size: u32) -> Duration {
         if matches!(self.rate, Rate::AtInstants(_)) {
             return Duration::from_nanos(1) + self.delay.minimum();

@@ -3,25 +3,25 @@
 /// The counts of one direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCount {
-    /// Frames whose transmission has ended, including lost ones.
+    /// Frames whose transmission has ended, including frames that were then lost on the way.
     pub carried: u64,
     /// The octets of the carried frames, without framing.
     pub carried_bytes: u64,
-    /// Frames dropped because the queue was full, because its algorithm decided so, because they
-    /// were too big, or because of a handover.
+    /// Frames dropped because the queue was full, because the queue's algorithm decided so, because
+    /// they were too big, or because of a handover.
     pub dropped: u64,
     /// Frames marked by the queue's algorithm instead of being dropped.
     pub marked: u64,
     /// Frames lost at the entry or on the way.
     pub lost: u64,
-    /// Frames that arrived before a frame that left earlier.
+    /// Frames that arrived before a frame that had been transmitted earlier.
     pub overtook: u64,
-    /// The maximum length of the queue, including the frame in transmission.
+    /// The maximum length of the queue in frames, including the frame in transmission.
     pub queue_max: u32,
 }
 
 impl LinkCount {
-    /// Returns the counts after a subtraction of the given frames and octets from the carried ones.
+    /// Returns the counts with this many frames and octets less in `carried` and `carried_bytes`.
     pub(super) fn without(self, (packets, bytes): (u32, u64)) -> Self {
         Self {
             carried: self.carried - u64::from(packets),

@@ -38,7 +38,8 @@ impl Delay {
         }
     }
 
-    /// The delay of a frame that leaves at `start`, which may be far in the future.
+    /// The delay of a frame that leaves at `start`. Later calls of [`at`](Self::at) may have an
+    /// earlier `start`.
     pub(super) fn ahead(&self, start: Time) -> Duration {
         match &self.0 {
             DelayKind::Constant(delay) => *delay,

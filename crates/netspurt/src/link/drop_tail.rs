@@ -19,7 +19,7 @@ const GRAIN: Duration = Duration::from_nanos(2);
 /// A link with a drop-tail queue.
 ///
 /// A frame's departure is computed when the frame enters. A frame in transmission is therefore only
-/// an entry in a ring, and a link needs only one wake-up.
+/// an entry in a ring, and the link wakes up only when a frame arrives at its far end.
 #[derive(Debug)]
 pub(super) struct DropTail {
     pub(super) line: Line,
@@ -31,7 +31,7 @@ impl DropTail {
         Self { line, backlog }
     }
 
-    /// The link's sums. A frame is counted when it enters, so frames still held are subtracted.
+    /// The link's counts. A frame is counted when it enters, so frames still held are subtracted.
     pub(super) fn count(&self) -> LinkCount {
         self.line.count().without(self.backlog.held())
     }
@@ -75,8 +75,8 @@ impl DropTail {
         }
     }
 
-    /// Processes a frame. If the line is plain (see `Line::is_plain`), returns the frame's arrival,
-    /// which is not stored yet.
+    /// Processes a frame that enters. On a plain line (see `Line::is_plain`), returns the arrival
+    /// of a frame that was not dropped; the caller stores it. Otherwise returns `None`.
     ///
     /// This function and those that it calls are inlined into their callers: calls would cost a
     /// tenth of the time of a hop.

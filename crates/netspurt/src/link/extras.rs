@@ -67,7 +67,7 @@ impl Extras {
     }
 
     /// Why `frame` is lost before the queue at `now`; `None` if it is not lost. The effects also
-    /// make their draws for frames that a handover drops.
+    /// make their random draws for frames that a handover drops.
     pub(super) fn lost_at_entry(&mut self, now: Time, frame: &impl Frame) -> Option<DropReason> {
         let lost = self.effects.lost_at_entry(now, frame).then_some(DropReason::Loss);
         if self.handovers.refuses(now) { Some(DropReason::Handover) } else { lost }
@@ -91,7 +91,8 @@ impl Extras {
         self.losses.pop_front()
     }
 
-    /// Sends a frame whose transmission ends at `depart`. `arrival` is its arrival on a plain line.
+    /// Sends a frame whose transmission ends at `depart`. `arrival` has the frame and the start of
+    /// its transmission; its instant is computed here.
     #[inline(never)]
     pub(super) fn launch<F: Frame>(
         &mut self,

@@ -123,8 +123,9 @@ impl Overtaking {
     }
 }
 
-/// A frame that may be overtaken. The largest frame in the heap arrives next. If frames arrive
-/// together, the frame that left first is the largest of them.
+/// A frame that may be overtaken. The heap returns its greatest element first, so the order of
+/// these frames is reversed: the frame that arrives next is the greatest. If frames arrive
+/// together, the frame that left first is the greatest of them.
 #[derive(Debug)]
 struct Travelling {
     arrival: Arrival,

@@ -1,4 +1,5 @@
-//! A link with an AQM, which decides about each frame when the frame would leave the queue.
+//! A link with an AQM. RED and PIE decide about a frame when it arrives; CoDel and FQ-CoDel decide
+//! when it would leave the queue.
 
 use crate::stage::{Appointment, Frame};
 use crate::units::Time;
@@ -26,14 +27,14 @@ impl Managed {
         Self { line, discipline, in_service: None }
     }
 
-    /// Returns the link's sums. The line counts a frame when the transmission starts, so the frame
-    /// in transmission is subtracted.
+    /// Returns the link's counts. The line counts a frame when the transmission starts, so the
+    /// frame in transmission is subtracted.
     pub(super) fn count(&self) -> LinkCount {
         let sending = self.in_service.map_or((0, 0), |(_, size)| (1, u64::from(size)));
         self.line.count().without(sending)
     }
 
-    /// The numbers of frames and octets held, including those in transmission.
+    /// The numbers of frames and octets held, including the frame in transmission.
     fn held(&self) -> (u32, u64) {
         let (packets, bytes) = self.discipline.waiting();
         match self.in_service {
@@ -94,8 +95,8 @@ impl Managed {
         }
     }
 
-    /// The next arrival, or the end of the present transmission if a frame waits for this end. The
-    /// end of a transmission precedes everything else at its instant.
+    /// The next arrival, or the end of the present transmission if this is earlier and a frame
+    /// waits for it. The end of a transmission precedes everything else at its instant.
     #[inline(never)]
     pub(super) fn appointment(&self) -> Option<Appointment> {
         let waits = self.discipline.waiting().0 > 0;

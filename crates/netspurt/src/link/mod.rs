@@ -2,9 +2,10 @@
 //!
 //! A frame may be lost at the entry. Otherwise it is queued, and sent at the link's rate. On the
 //! way it may be lost, duplicated or delayed. It arrives after the propagation delay. With a
-//! drop-tail limit all of this is decided when the frame enters. A link therefore needs only one
-//! wake-up, and a frame in transmission is only an entry in a ring. An AQM decides about each frame
-//! when the frame would leave the queue.
+//! drop-tail queue all of this is decided when the frame enters. The link therefore wakes up only
+//! when a frame arrives at its far end, and a frame in transmission is only an entry in a ring. RED
+//! and PIE also decide about a frame when it enters; CoDel and FQ-CoDel decide when it would leave
+//! the queue.
 
 mod aqm;
 mod backlog;

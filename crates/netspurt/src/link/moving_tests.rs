@@ -40,7 +40,7 @@ fn frame(id: u64) -> Segment {
     Segment { id: TransmissionId::from_bits(id), size_bytes: 1000, ..Segment::default() }
 }
 
-/// The arrivals, the drops by handovers, and the sums of a link. Each arrival and drop has its
+/// The arrivals, the drops by handovers, and the counts of a link. Each arrival and drop has its
 /// instant in milliseconds and the number of its frame.
 type Fates = (Vec<(u64, u64)>, Vec<(u64, u64)>, LinkCount);
 
@@ -157,7 +157,7 @@ fn the_new_path_has_a_delay_of_its_own() {
 }
 
 #[test]
-fn long_frames_travel_longer_and_keep_the_order() {
+fn frames_above_the_given_length_travel_longer() {
     let long = |octets| Effects { long: Some((octets, ms(500))), ..Effects::default() };
     let arrived = |octets| fates(LinkConfig { effects: Some(long(octets)), ..slow() }, &[0]).0;
     assert_eq!((arrived(1000), arrived(999)), (vec![(2000, 0)], vec![(2500, 0)]));
@@ -181,7 +181,7 @@ fn losses_match_their_probability_over_time_and_per_bit() {
 
 proptest! {
     /// For any handovers and rates, each frame arrives once, or arrives with a copy, or is dropped.
-    /// The sums agree with this.
+    /// The counts agree with this.
     #[test]
     fn every_frame_arrives_or_is_dropped(
         steps in prop::collection::vec((1_u64..2000, 1000_u64..1_000_000), 1..6),

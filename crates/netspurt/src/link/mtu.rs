@@ -26,7 +26,8 @@ pub struct Mtu {
 }
 
 impl Mtu {
-    /// Every link of the internet must carry a datagram of this many octets (RFC 791 §3.2).
+    /// The least limit in octets: every link of the internet must carry a datagram of this size
+    /// (RFC 791 §3.2).
     pub const BYTES_MIN: u32 = 68;
 
     /// A limit of `bytes` octets, if it is at least [`BYTES_MIN`](Self::BYTES_MIN).
@@ -99,7 +100,7 @@ mod tests {
     }
 
     /// The arrivals of a datagram's frames in milliseconds with their octets, the reports, and the
-    /// sums.
+    /// counts.
     type Outcome = (Vec<(u64, u16)>, Vec<What<Segment>>, LinkCount);
 
     /// Sends one datagram through `link`.

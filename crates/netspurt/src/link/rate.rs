@@ -14,6 +14,7 @@ pub enum Rate {
     /// Rates that follow each other, each for some time.
     Following(Rates),
     /// Opportunities. At each given instant, the link may transmit a given number of octets.
+    /// Framing adds nothing to the octets of a frame.
     AtInstants(Opportunities),
 }
 
@@ -77,7 +78,7 @@ impl Rate {
         }
     }
 
-    /// The rate of the first transmission.
+    /// The rate at time zero; unlimited for opportunities.
     pub(super) fn first(&self) -> BitRate {
         match self {
             Self::Constant(rate) => *rate,

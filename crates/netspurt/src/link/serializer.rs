@@ -13,11 +13,12 @@ use crate::timeline::LineInstant;
 /// carried from frame to frame, so *n* frames take exactly the time of their bits.
 #[derive(Debug)]
 pub(super) struct Serializer {
+    /// The rate; 0 if it is unlimited.
     bits_per_second: u64,
     framing: Framing,
     free_at: Time,
     rest: u64,
-    /// The last transmission time: octets, whole nanoseconds, remainder.
+    /// The transmission time that was computed last: octets, whole nanoseconds, remainder.
     last: (u32, Duration, u64),
     /// The rate, if it changes; `bits_per_second` is then the rate at which the last frame started.
     moving: Option<Box<MovingRate>>,

@@ -11,7 +11,8 @@ use super::{Observed, Sequence};
 pub enum AckKind {
     /// The ACK acknowledges more than before.
     New,
-    /// The ACK repeats the highest acknowledgment number and the last window.
+    /// The ACK repeats the highest acknowledgment number and the last window. If no window was seen
+    /// before, repeating the number is enough.
     Duplicate,
     /// The ACK changes only the window.
     WindowUpdate,

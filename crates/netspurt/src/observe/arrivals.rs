@@ -11,7 +11,7 @@ pub enum Brought {
     Duplicate,
     /// New octets after a gap, or within a gap.
     Gapped,
-    /// Octets without a gap before them.
+    /// New octets without a gap before them.
     InOrder,
 }
 

@@ -20,8 +20,9 @@ pub struct EndPair {
     six: bool,
 }
 
-/// An address of 32 or 128 bits, as a number in two halves. A processor waits long if it reads a
-/// number in one piece after the number was written to memory in two pieces.
+/// An address of 32 or 128 bits, as a number in two halves. The halves are separate for speed: a
+/// processor waits long if it reads a number in one piece after the number was written to memory in
+/// two pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct EndAddress {
     high: u64,

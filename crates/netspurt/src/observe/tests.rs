@@ -295,7 +295,7 @@ fn memory_depends_on_the_active_connections() {
         flows.live()
     });
     let most = most.max().unwrap();
-    assert!(most < 1500, "{most} connections are active, but 600 may be");
+    assert!(most < 1500, "{most} connections are kept, but only about 600 are active");
     assert_eq!(flows.born(), 40_000);
     folded += flows.into_all().map(|one| u64::from(one.state)).sum::<u64>();
     assert_eq!(folded, 40_000, "every connection is returned once");

@@ -34,8 +34,8 @@ impl TwoWay {
         self.ways[side.index()].as_ref()
     }
 
-    /// Processes a segment from `side` that was seen at `at`. Returns which octets of the other
-    /// direction the segment acknowledges.
+    /// Processes a segment from `side` that was seen at `at`. Returns what the segment acknowledges
+    /// in the other direction, and its round-trip sample if it gives one.
     pub fn take(&mut self, side: Side, at: Time, segment: &impl Observed) -> Answer {
         if segment.seq_len() > 0 && !segment.flags().has(Flags::RST) {
             let own = self.ways[side.index()]

@@ -7,8 +7,8 @@ use crate::place::{Place, show_placeless};
 
 /// A mistake in elements, a station or a span of time.
 ///
-/// The printed error names the fix and the text. It also shows the place in the text, if the place
-/// is known.
+/// The printed error has the mistake, the fix, and the name of the text if there is a text. It also
+/// shows the place in the text, if the place is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OrbitError {
     /// The mistake.
@@ -22,7 +22,7 @@ pub struct OrbitError {
     pub place: Option<Place>,
 }
 
-/// An error, and the bytes of the text that contain the mistake.
+/// An error, and the range of bytes in the text that has the mistake.
 pub(super) type LocatedError = (OrbitError, Range<usize>);
 
 impl OrbitError {

@@ -26,8 +26,9 @@ pub(super) fn is_omm(text: &str) -> bool {
 /// comments, and units in brackets.
 ///
 /// # Errors
-/// When a key is missing or given twice, a value is not a number, or the elements are not for SGP4.
-/// The error names the line.
+/// When the text does not begin with `CCSDS_OMM_VERS`, a key is missing or given twice, a value
+/// cannot be read or is out of range, or the elements are not for SGP4. The error names a line: the
+/// line of the mistake, or the first line of the message.
 ///
 /// ```
 /// use netspurt::orbit::read_omm;
@@ -94,8 +95,8 @@ impl Message<'_> {
             if let Some(entry) = self.find(key)
                 && !allowed.contains(&entry.value)
             {
-                let error =
-                    OrbitError::new(format!("{key} is {}", entry.value), allowed.join(", "));
+                let fix = format!("write {}", allowed.join(" or "));
+                let error = OrbitError::new(format!("{key} is {}", entry.value), fix);
                 return Err((error, entry.span.clone()));
             }
         }
@@ -133,7 +134,7 @@ impl Message<'_> {
     fn number(&self, key: &str) -> Result<f64, LocatedError> {
         let entry = self.entry(key)?;
         let number = entry.value.parse::<f64>().ok().filter(|value| value.is_finite());
-        let fix = "a number with a point, as 51.6";
+        let fix = "write a number, as in 51.6";
         let error = || OrbitError::new(format!("{key} is not a number"), fix);
         number.ok_or_else(|| (error(), entry.span.clone()))
     }

@@ -1,4 +1,4 @@
-//! Vectors of three numbers, in kilometres.
+//! Vectors of three numbers: positions in kilometres, and directions.
 
 use core::ops::{Add, Mul, Sub};
 

@@ -50,7 +50,7 @@ pub struct ConnectionDistributions {
     pub reply: Option<Distribution>,
     /// The time that the server takes for a reply.
     pub serve: Distribution,
-    /// The number of requests.
+    /// The number of requests of a connection.
     pub requests: Distribution,
     /// The time from a reply to the next request.
     pub think: Distribution,
@@ -85,8 +85,8 @@ impl PlannedPopulation {
 
 impl ArrivingConnections {
     /// The connections of `population`, before the first one arrives. Each quantity is drawn from
-    /// its own random stream. Therefore, two populations that differ in one quantity draw the same
-    /// values of all other quantities.
+    /// its own random stream. Therefore, another distribution of one quantity does not change the
+    /// values that are drawn of the other quantities.
     pub fn new(population: Arc<PlannedPopulation>) -> Self {
         let sampler = |from: &Distribution, of: &str| {
             let stream = format!("populations.{}/{of}", population.name);

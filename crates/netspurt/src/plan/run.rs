@@ -71,7 +71,7 @@ impl Simulation {
     }
 
     /// The message for a run that has recorded more rows than `record.rows` allows; `None` for any
-    /// other run. A run with too many rows advances no further.
+    /// other run. The methods that advance a run stop early in a run with too many rows.
     pub fn overfull(&self) -> Option<String> {
         let rows = self.recorder.rows() + self.world.connection_rows();
         let most = self.most_rows.filter(|most| rows > *most)?;

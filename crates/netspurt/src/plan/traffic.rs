@@ -124,7 +124,7 @@ impl Traffic {
         }
     }
 
-    /// Whether the receiver also sends data.
+    /// Whether the end that does not open the flow also sends data.
     pub fn answers(&self) -> bool {
         match self {
             Self::Tcp { task, .. } | Self::Real { task, .. } => {

@@ -186,11 +186,11 @@ fn spread<T>(values: Vec<T>, levels: Vec<i16>) -> Vec<Option<T>> {
     levels.into_iter().map(|level| if level == 1 { values.next() } else { None }).collect()
 }
 
-/// Reads the table called `name` from a Parquet file that [`write_table`] wrote.
+/// Reads a table from a Parquet file that [`write_table`] wrote, and calls it `name`.
 ///
 /// # Errors
-/// When the file is damaged, has too many values, or has a kind of column that [`write_table`] does
-/// not write.
+/// When the file cannot be read, is damaged, has too many values, or has a kind of column that
+/// [`write_table`] does not write.
 pub fn read_table<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Table, TableError> {
     guarded(|| read_columns(name, file)).unwrap_or(Err(TableError::Damaged))
 }

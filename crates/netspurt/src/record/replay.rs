@@ -16,7 +16,7 @@ pub struct ReplayedAlgorithm<'a> {
     pub estimator: &'a str,
     /// The recording.
     pub delays: &'a Delays,
-    /// For each probe, the time from its sending until the timer fires.
+    /// For each probe, the time from its sending until the timer would fire.
     pub waits: &'a [Duration],
 }
 

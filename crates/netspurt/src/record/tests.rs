@@ -245,7 +245,7 @@ fn joined(packets: &[&[u8]]) -> Vec<u8> {
         assert_eq!(
             word & 0x2000 != 0,
             place + 1 < packets.len(),
-            "every fragment but the last has the flag"
+            "only the last fragment has no more-fragments flag"
         );
         let at = 20 + usize::from(word & 0x1fff) * 8;
         whole.truncate(at);

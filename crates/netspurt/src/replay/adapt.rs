@@ -32,7 +32,8 @@ const SAMPLES: u32 = 4000;
 /// use netspurt::units::Duration;
 /// let ms = Duration::from_millis;
 /// let mut algorithm = EstimatorConfig::named("mills").unwrap().build();
-/// // By hand: 2 E of E = 100 and R = 400 passes 400 once E > 200, after two steps of a quarter.
+/// // By hand: the timer is twice the estimate. The estimate is 100 ms, and each sample moves it by
+/// // a quarter of its distance to 400 ms: to 175, then to 231. Twice 231 is above 400.
 /// assert_eq!(adapt(algorithm.as_mut(), ms(100), ms(400)).samples_short, 2);
 /// ```
 pub fn adapt(algorithm: &mut dyn RtoEstimator, from: Duration, to: Duration) -> Adaptation {

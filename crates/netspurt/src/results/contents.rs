@@ -17,7 +17,7 @@ pub struct RunContents {
     pub stop_ns: u64,
     /// The digest of all tables.
     pub digest: String,
-    /// The digest of the flows' results alone.
+    /// The digest of the table `flows` alone.
     pub flows_digest: String,
     /// The number of rows of each table, by the table's name.
     pub tables: IndexMap<String, usize>,

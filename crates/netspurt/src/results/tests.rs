@@ -82,7 +82,7 @@ fn a_run_has_the_tables_that_its_flows_and_its_recorded_events_need() {
 }
 
 #[test]
-fn shadows_follow_the_recorded_tables_and_tables_of_the_kind_of_run_come_last() {
+fn shadows_follow_the_recorded_tables_and_additional_tables_come_last() {
     let shadows = vec![EstimatorConfig::parse("rfc6298").unwrap()];
     let more = vec![Table::new("arrivals", vec![Column::new("t_ns", Data::I64(vec![1]))])];
     let run = EndedRun { shadows, more, ..ended(vec![flow("f", false, false)]) };
@@ -280,7 +280,7 @@ fn a_file_that_cannot_be_written_is_named_and_there_is_no_manifest() {
         let files = Files::default();
         let error = write(MemoryFolder { files: files.clone(), full: Some(full) }).unwrap_err();
         assert!(error.to_string().starts_with(&format!("{full}: ")), "{error}");
-        assert!(!files.borrow().contains_key(MANIFEST), "{full}: it looks whole");
+        assert!(!files.borrow().contains_key(MANIFEST), "{full}: there is a manifest");
     }
 }
 

@@ -5,8 +5,8 @@ use crate::units::Duration;
 
 /// The factor by which the weight of a sample shrinks with each later sample.
 const FADE: f64 = 255.0 / 256.0;
-/// The line is used only if the samples together have at least this weight. The newest sample has
-/// the weight 1.
+/// The line that is fitted to the samples ([`LengthFit`]) is used only if the samples together have
+/// at least this weight. The newest sample has the weight 1.
 const SAMPLES_MIN: f64 = 16.0;
 /// The line is used only with at least this variance of the lengths, in square octets.
 const VARIANCE_MIN: f64 = 64.0;
@@ -26,7 +26,7 @@ pub(super) struct LengthFit {
 }
 
 impl LengthFit {
-    /// Learns from a sample. A sample of unknown length, which is zero, is ignored.
+    /// Learns from a sample. If `octets` is zero, the length is unknown, and the sample is ignored.
     #[expect(clippy::cast_precision_loss, reason = "delays of days, at most")]
     pub(super) fn learn(&mut self, octets: u32, delay: Duration) {
         if octets == 0 {

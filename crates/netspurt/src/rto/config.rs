@@ -101,7 +101,7 @@ algorithms! {
     "mills": Mills(MillsConfig);
     /// Jacobson 1988: mean and mean deviation, in integers.
     "jacobson88": Jacobson88(Jacobson88Config);
-    /// RFC 6298, or RFC 2988 with its constants.
+    /// RFC 6298; with the constants of RFC 2988, the timer of that RFC.
     "rfc6298": Rfc6298(Rfc6298Config);
     /// 4.4BSD: Jacobson's algorithm in ticks of half a second.
     "bsd44": Bsd44(Bsd44Config);

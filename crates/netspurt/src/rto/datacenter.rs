@@ -67,7 +67,8 @@ impl Keys for DatacenterConfig {
 /// The minimum is 200 µs instead of the RFC's 1 s. With a seed in `dither`, each timer is longer by
 /// a random part of up to a half: (RTO + rand(0.5) RTO) · 2^backoff. Senders that lost segments at
 /// the same time then retransmit at different times. A new random part is drawn at each unambiguous
-/// sample and at each timeout.
+/// sample, at each timeout except `TimeoutKind::Probe`, after the handshake, and when a timeout
+/// proves spurious.
 ///
 /// The end of a backoff and the response to a spurious timeout are those of [`Rfc6298`].
 ///

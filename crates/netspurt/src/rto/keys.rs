@@ -16,7 +16,7 @@ pub(super) enum Constant<'a> {
     MaybeSpan(&'a mut Option<Duration>),
     Ratio(&'a mut Ratio),
     Count(&'a mut u32),
-    /// A number that is counted in halves.
+    /// A number of halves: 5 is written as `2.5`.
     Halves(&'a mut u32),
     MaybeBytes(&'a mut Option<u64>),
     MaybeSeed(&'a mut Option<u64>),
@@ -36,7 +36,8 @@ pub(super) fn name_and_settings(text: &str) -> (&str, Option<&str>) {
 /// keys that were given.
 ///
 /// # Errors
-/// An unknown key, a key given twice, a malformed value, or no settings after the colon.
+/// When a key is unknown or given twice, a setting has no `=`, a value is malformed, or there are
+/// no settings after the colon.
 pub(super) fn read_settings(
     keys: &mut dyn Keys,
     name: &str,
@@ -240,7 +241,7 @@ impl Constant<'_> {
         }
     }
 
-    /// The span; `None` if the constant is not a span.
+    /// The span; `None` if the constant is not a span, or is an optional span without a value.
     pub(super) fn span(&self) -> Option<Duration> {
         match self {
             Self::Span(span) => Some(**span),
@@ -304,14 +305,15 @@ slot_of!(
 pub struct EstimatorError {
     /// The name of the algorithm as it was written.
     pub algorithm: String,
-    /// The key that is wrong; empty if the name of the algorithm is wrong.
+    /// The key that is wrong; empty if the name of the algorithm is wrong or no settings follow the
+    /// colon.
     pub key: String,
     /// The value of the key: the written text, or the value of a constant that contradicts another.
     /// Empty if the mistake is not a value.
     pub value: String,
     /// The mistake.
     pub message: String,
-    /// The fix: the nearest known name, or a value that is valid.
+    /// The fix, for example the nearest known name or a valid value.
     pub fix: String,
 }
 

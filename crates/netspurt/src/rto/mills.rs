@@ -99,11 +99,12 @@ impl MillsConfig {
 /// The timer of RFC 889 §3.3. The estimate is E = F E + (1 - F) R, where F is F1 if R < E, and else
 /// F2. The timer is G E.
 ///
-/// The RFC has neither bounds nor a backoff, and every sample counts. `karn` adds a backoff. The
-/// backoff ends when an unambiguous sample arrives, or when a timeout proves spurious. With `by_length`, a straight line that gives
-/// the delay as a function of the length is fitted to the samples by least squares. The weight of
-/// older samples fades. In this fit, a delay above the timer counts as the timer's value, because a
-/// single outlier would otherwise tilt the line.
+/// The RFC has neither bounds nor a backoff, and every sample counts. `karn` ignores ambiguous
+/// samples and adds a backoff. The backoff ends when an unambiguous sample arrives, or when a
+/// timeout proves spurious. With `by_length`, a straight line that gives the delay as a function of
+/// the length is fitted to the samples by least squares. The weight of older samples fades. In this
+/// fit, a delay above the timer counts as the timer's value, because a single outlier would
+/// otherwise tilt the line.
 ///
 /// ```
 /// use netspurt::rto::{Mills, MillsConfig, RtoEstimator};

@@ -1,4 +1,4 @@
-//! The timer of smoltcp: RFC 6298 in whole milliseconds, rounded up.
+//! The timer of smoltcp: RFC 6298 in whole milliseconds.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;
@@ -19,7 +19,7 @@ pub struct SmoltcpConfig {
     pub min: Duration,
     /// The maximum RTO: `RTTE_MAX_RTO`.
     pub max: Duration,
-    /// The number of timeouts after which the next sample counts as the first.
+    /// The number of timeouts in a row after which the next sample counts as the first.
     pub forget_after: u32,
 }
 
@@ -53,9 +53,10 @@ impl Keys for SmoltcpConfig {
 
 /// The timer of smoltcp (`RttEstimator` of `socket/tcp.rs`), in whole milliseconds.
 ///
-/// The mean and the variation are those of RFC 6298, but quotients are rounded up. A timeout
-/// doubles the timer itself. After three timeouts in a row, the next sample counts as the first.
-/// After an unambiguous sample, the timer is computed from the estimate again. netspurt also
+/// The mean and the variation are those of RFC 6298. Samples and the first variation are rounded
+/// down to milliseconds; later means and variations are rounded up. A timeout doubles the timer
+/// itself. After `forget_after` timeouts in a row, by default three, the next sample counts as the
+/// first. After an unambiguous sample, the timer is computed from the estimate again. netspurt also
 /// computes it again after a spurious timeout; smoltcp does not detect spurious timeouts.
 ///
 /// ```

@@ -49,7 +49,7 @@ impl ShimConfig {
     /// ```
     ///
     /// # Errors
-    /// An unknown name or key, an invalid value, or constants that contradict each other.
+    /// When the name or a key is unknown, a value is invalid, or constants contradict each other.
     pub fn parse(text: &str) -> Result<Self, ShimError> {
         let (name, settings) = match text.split_once(':') {
             None => (text.trim(), Vec::new()),

@@ -2,7 +2,7 @@
 
 use crate::stage::Appointment;
 
-/// log2 of a block's width in nanoseconds.
+/// The event queue divides time into blocks. This is log2 of a block's width in nanoseconds.
 pub(super) const BLOCK: u32 = 22;
 /// The number that stands for no node.
 pub(super) const NONE: u32 = u32::MAX;
@@ -11,7 +11,9 @@ pub(super) const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     pub(super) when: Appointment,
+    /// The number that tells the caller of the queue whose appointment this is.
     pub(super) number: u32,
+    /// The next node of the list.
     pub(super) next: u32,
 }
 
@@ -36,7 +38,7 @@ impl Nodes {
         Self { nodes: Vec::new(), free: NONE }
     }
 
-    /// Adds a node that is in no list yet.
+    /// Adds a node that is in no list yet, and returns its place.
     ///
     /// The fields are written directly to the node's place. To build a node elsewhere and then copy
     /// it would take a twelfth of the time of a packet-hop, because the wide loads of the copy

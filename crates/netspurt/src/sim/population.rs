@@ -6,7 +6,7 @@ use crate::units::Time;
 /// The two ends of a flow, `from` first, each with the number of its node.
 pub type FlowEnds<E> = [(E, u32); 2];
 
-/// Provides the flows that start while a world runs, sees the frames that leave and reach all ends,
+/// Provides the flows that start while a world runs, sees each frame that leaves or reaches an end,
 /// and takes back the ends of flows that are over.
 pub trait Population<F, E> {
     /// When the next flow starts; [`Time::NEVER`] if no more flows start. While the world runs,

@@ -31,7 +31,7 @@ pub struct FlowSlots {
 }
 
 impl FlowSlots {
-    /// Gives `flow`, which has no slot, a slot: a free slot, or a new slot after all others.
+    /// Gives a slot to `flow`, which must have none: a free slot, or a new slot after all others.
     pub fn claim(&mut self, flow: FlowId) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.count += 1;

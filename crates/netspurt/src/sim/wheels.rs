@@ -64,7 +64,8 @@ impl Wheels {
     pub(super) fn take_block(&mut self, nodes: &mut Nodes) -> u32 {
         let node = self.wheels[0].empty(slot_of(self.first, 0));
         self.first += 1;
-        // A wheel begins a new turn when all lower digits of the block's number are zero.
+        // If all digits of the block's number below a wheel's digit are zero, a slot of this wheel
+        // begins, and its entries move down.
         let turned = (self.first.trailing_zeros() / BITS).min(WHEELS as u32 - 1);
         for wheel in (1..=turned).rev() {
             self.move_down(nodes, wheel);
@@ -117,8 +118,8 @@ impl Wheels {
     /// wheel.
     fn next_used(&self) -> Option<(u32, usize)> {
         (0..).zip(&self.wheels).find_map(|(number, wheel)| {
-            // The slot of the first block in the wheel above was emptied when the block became the
-            // first.
+            // In the wheels above the lowest, the slot of the first block was emptied when this
+            // block became the first.
             let from = slot_of(self.first, number) + usize::from(number > 0);
             Some((number, wheel.next_used(from)?))
         })

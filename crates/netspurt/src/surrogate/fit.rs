@@ -20,7 +20,8 @@ impl Fitted {
     }
 }
 
-/// The minimum ratio of the noise's spread to the row's spread. It keeps all delays above zero.
+/// The minimum ratio of the noise's spread to the spread that the printed row gives. It keeps all
+/// delays above zero. A spread is a coefficient of variation.
 const MARGIN: f64 = 1.25;
 /// The greatest share of the row's spread that the lengths of probes may cause.
 const SHARE: f64 = 0.9;

@@ -66,7 +66,8 @@ pub(super) fn below(stream: &mut Stream, n: u32) -> u32 {
     ((u128::from(stream.bits()) * u128::from(n)) >> 64) as u32
 }
 
-/// The delay of a probe without noise, as a function of its length. It is linear between points.
+/// The delay of a probe without noise, as a function of its length. It is linear between points,
+/// and constant below the first and above the last point.
 ///
 /// A path that divides longer packets in two needs four points, as in RFC 889 §2.1, where the delay
 /// jumps at 126 octets.

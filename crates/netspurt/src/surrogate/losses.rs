@@ -9,8 +9,8 @@ use super::lengths::below;
 pub enum Losses {
     /// Every choice of the lost probes is equally likely.
     Independent,
-    /// Losses come in runs of this length. The last run is shorter if necessary, and runs may
-    /// overlap or touch.
+    /// Losses come in runs of this length. A run is shorter if it reaches the last probe, or if
+    /// fewer losses are left. Runs may overlap or touch.
     Bursts(u32),
 }
 

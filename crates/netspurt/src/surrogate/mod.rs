@@ -3,8 +3,9 @@
 //!
 //! A printed mean, a spread and a number of losses do not say how delays followed each other. But
 //! the results of a retransmission timer depend on this order. So a surrogate can have one of
-//! several [`Structure`]s, which all fit the same row. A result that holds for every structure
-//! follows from the row. Any other result does not.
+//! several [`Structure`]s, which all fit the same row. A result that differs between structures
+//! does not follow from the row. A result that holds for all structures is not tied to one of these
+//! orders.
 
 mod fit;
 mod lengths;

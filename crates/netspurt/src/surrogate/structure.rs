@@ -11,7 +11,8 @@ use super::lengths::below;
 pub enum Structure {
     /// Each delay is drawn independently from a log-normal distribution.
     Independent,
-    /// Most delays come from a narrow distribution. A few runs of much longer delays die away.
+    /// The noise of all probes comes from one exponential distribution. A few glitches add runs of
+    /// much longer delays, which die away.
     Glitches,
     /// Delays stay at a level for about fifty probes. A slow cycle of load changes the levels.
     Levels,
@@ -79,7 +80,7 @@ fn independent(n: u32, stream: &mut Stream) -> Vec<f64> {
 
 /// The share of a glitch's height that remains at the next probe.
 const DECAY: f64 = 0.8;
-/// The mean height of a glitch, as a multiple of the mean delay of the other probes.
+/// The mean height of a glitch, as a multiple of the mean noise of the other probes.
 const PEAK: f64 = 40.0;
 
 fn burst(n: u32, glitches: u32, draws: Draws) -> (Vec<f64>, Vec<String>) {

@@ -7,7 +7,8 @@ use crate::link::transit::{Parcel, Transit};
 use crate::stage::Frame;
 use crate::units::Time;
 
-/// The link and the transit to which an algorithm's decisions are applied.
+/// The line of a link, and the transit that holds its frames. An algorithm's decisions are applied
+/// to both.
 pub(in crate::link) struct DecisionSink<'a, F> {
     pub(in crate::link) line: &'a mut Line,
     pub(in crate::link) transit: &'a mut Transit<F>,
@@ -22,7 +23,7 @@ impl<F: Frame> DecisionSink<'_, F> {
         self.line.mark(at, parcel, self.transit);
     }
 
-    /// Whether the sender of `parcel` is ECN-capable.
+    /// Whether `parcel` may be marked, because its sender is ECN-capable.
     pub(in crate::link) fn is_capable(&self, parcel: Parcel) -> bool {
         self.transit.frame(parcel).ecn().is_capable()
     }
@@ -49,7 +50,8 @@ impl<F: Frame> DecisionSink<'_, F> {
 pub(in crate::link) enum AqmVerdict {
     /// The frame joins the queue.
     Pass,
-    /// The frame signals congestion: it is marked if that is possible, and dropped otherwise.
+    /// The sender must learn of congestion. The frame is marked if the algorithm uses ECN and the
+    /// sender is ECN-capable, and dropped otherwise.
     Signal,
     /// The frame is dropped, even if its sender is ECN-capable.
     Drop,

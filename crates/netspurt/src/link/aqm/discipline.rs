@@ -49,8 +49,8 @@ impl Discipline {
         }
     }
 
-    /// Queues `parcel` or drops it; `held` are the frames and octets that wait or are in
-    /// transmission.
+    /// Queues `parcel` or drops it. FQ-CoDel queues it and may drop other frames. `held` has the
+    /// numbers of frames and octets that waited or were in transmission before `parcel` came.
     pub(in crate::link) fn enqueue<F: Frame>(
         &mut self,
         now: Time,
@@ -81,7 +81,8 @@ impl Discipline {
         }
     }
 
-    /// Removes the next frame for the line, which is idle. `None` if no frame waits.
+    /// Removes the next frame for the line, which is idle. CoDel may drop frames before it. `None`
+    /// if no frame waits.
     pub(in crate::link) fn dequeue<F: Frame>(
         &mut self,
         now: Time,

@@ -17,7 +17,7 @@ impl Fifo {
         self.frames.push((now, parcel));
     }
 
-    /// Removes the frame that has waited longest and returns this frame with the instant of
+    /// Removes the frame that has waited longest and returns this frame with the instant of its
     /// arrival.
     pub(super) fn take(&mut self) -> Option<(Time, Parcel)> {
         let (since, parcel) = self.frames.pop()?;

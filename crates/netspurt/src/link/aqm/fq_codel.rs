@@ -21,7 +21,7 @@ struct Flow {
     codel: State,
     /// The octets that the queue may still send in this turn.
     deficit: i64,
-    /// Whether the queue is in the list of new or of old queues.
+    /// Whether the queue is in one of the two lists, of new or of old queues.
     listed: bool,
 }
 
@@ -32,8 +32,8 @@ pub(in crate::link) struct FqCoDel {
     quantum: i64,
     salt: u64,
     flows: Vec<Flow>,
-    /// The indices of the new queues: a frame came recently while the queue was empty. New queues
-    /// are served first.
+    /// The indices of the new queues. A queue becomes new when a frame comes while the queue is in
+    /// neither list. New queues are served first.
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     packets: u32,
@@ -64,8 +64,8 @@ impl FqCoDel {
     }
 
     /// Queues `parcel`. If all queues together now exceed the limit, frames are dropped from the
-    /// head of the queue with the most octets (RFC 8290 §4.1). `held` includes the frame in
-    /// transmission.
+    /// head of the queue with the most octets (RFC 8290 §4.1). `held` has the numbers of frames and
+    /// octets before the arrival, including the frame in transmission.
     pub(super) fn enqueue<F: Frame>(
         &mut self,
         now: Time,
@@ -147,8 +147,8 @@ impl FqCoDel {
     }
 }
 
-/// The queue of a flow: its hash mixed with the salt (the finalizer of SplitMix64, Steele et
-/// al. 2014), scaled to the number of queues.
+/// The index of the queue of a flow: the hash of the flow, mixed with the salt (the finalizer of
+/// SplitMix64, Steele et al. 2014), scaled to the number of queues.
 #[expect(clippy::cast_possible_truncation, reason = "below the number of queues")]
 fn bucket(flow_hash: u64, salt: u64, queues: usize) -> u32 {
     let mut z = flow_hash.wrapping_add(salt).wrapping_add(0x9e37_79b9_7f4a_7c15);

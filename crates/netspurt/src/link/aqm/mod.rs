@@ -1,7 +1,8 @@
 //! Active queue management: algorithms that drop or mark before the queue is full.
 //!
 //! Queue limits and RED's average queue include the frame in transmission, as in this crate's
-//! drop-tail queue. The algorithms that measure delay (CoDel, PIE) consider the frames that wait.
+//! drop-tail queue. The algorithms that measure delay (CoDel, FQ-CoDel, PIE) consider only the
+//! frames that wait.
 
 mod codel;
 mod config;

@@ -13,6 +13,7 @@ pub(in crate::link) struct Red {
     config: RedConfig,
     /// The transmission time of a typical frame.
     typical: Duration,
+    /// The average queue, in frames or octets as `RedConfig::unit` says.
     avg: f64,
     /// Frames since the last chosen frame; `None` while the average is below `min_th`.
     count: Option<u64>,
@@ -39,8 +40,9 @@ impl Red {
 
     /// Judges an arrival of `size` octets at a queue of this many frames and octets.
     ///
-    /// If the average is above the upper threshold, the frame is dropped and not marked: RFC 3168
-    /// §7 allows marks only below the upper threshold.
+    /// If the probability is 1 or more, the frame is dropped and not marked, as RFC 3168 §7 asks
+    /// above an upper threshold. If the unit is frames, the probability is 1 from `max_th` on, or
+    /// with `gentle` from twice `max_th` on.
     pub(super) fn judge(
         &mut self,
         now: Time,

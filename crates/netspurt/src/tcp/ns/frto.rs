@@ -28,7 +28,8 @@ impl NsSender {
     }
 
     /// Advances F-RTO on a new ACK. The first new ACK allows new segments, if there are any and the
-    /// receiver's window has room. The second new ACK proves the timeout spurious.
+    /// receiver's window has room; otherwise F-RTO ends. The second new ACK proves the timeout
+    /// spurious.
     #[inline]
     pub(super) fn frto_on_new_ack(&mut self) {
         match self.trial.step {

@@ -98,7 +98,8 @@ impl FackScoreboard {
         self.stopped |= self.retransmitted.len() < outstanding;
     }
 
-    /// The first octet below the forward ACK that neither arrived nor was retransmitted.
+    /// The first octet that neither arrived nor was retransmitted; `None` if no octet above it was
+    /// reported.
     pub(super) fn next_hole(&self, una: u64, smss: u64) -> Option<u64> {
         let top = self.arrived.top()?;
         let mut at = una;

@@ -107,7 +107,7 @@ fn two_new_acks_after_a_timeout_restore_window_and_threshold() {
     assert_eq!(numbers(&probes), [(3841, 960, 1000), (4801, 960, 1000)]);
     let rest = source.acked(at(3110), 1921);
     assert_eq!(source.connection.totals().sent.undone, 1);
-    // Packets 1 to 5 were outstanding before this ACK, and ns-2 counts one more.
+    // Five packets, the octets 961 to 5760, were outstanding before this ACK. ns-2 counts one more.
     assert_eq!(numbers(&rest), [(5761, 960, 1000), (6721, 960, 1000)]);
 }
 

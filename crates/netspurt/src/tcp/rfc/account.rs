@@ -3,7 +3,7 @@
 use crate::packed::{packed, packed_variants};
 use crate::units::{Duration, Time};
 
-/// How a sender spent its time.
+/// How a sender spent its time. The time in which losses were repaired may overlap the other times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SendTimes {
     /// The time in which losses were repaired.

@@ -14,10 +14,11 @@ pub(in crate::tcp) struct Lifecycle {
     failure: Option<Failure>,
     /// Whether the connection was opened passively.
     passive: bool,
-    /// Whether the connection was opened, or the peer's SYN came.
+    /// Whether the connection was opened actively, or the peer's SYN came.
     attempted: bool,
     /// The end of TIME-WAIT.
     time_wait_end: Time,
+    /// How long TIME-WAIT lasts.
     time_wait: Duration,
 }
 
@@ -40,7 +41,8 @@ impl Lifecycle {
         self.state
     }
 
-    /// The state. A FIN that waits behind data counts as sent (RFC 9293 §3.10.4).
+    /// The state. With `closing`, our FIN waits behind data, and it counts as sent (RFC 9293
+    /// §3.10.4).
     pub(super) fn state_with(&self, closing: bool) -> TcpState {
         if closing { self.state.after_fin_sent() } else { self.state }
     }

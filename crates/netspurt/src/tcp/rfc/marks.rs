@@ -33,8 +33,8 @@ impl MarkEcho {
 
     /// Processes the mark and the CWR of an arrived segment. By CWR the peer says that it reacted
     /// (`tcp_ecn_accept_cwr`). Returns whether the segment must be acknowledged immediately. If
-    /// marks count only in new data, this is a segment with CWR and with data, SYN or FIN.
-    /// Otherwise this is a segment with a mark.
+    /// marks count only in new data, this is so for CWR in a segment with data, SYN or FIN.
+    /// Otherwise it is so for a mark.
     pub(super) fn on_segment(&mut self, segment: &Segment) -> bool {
         if !self.is_on {
             return false;

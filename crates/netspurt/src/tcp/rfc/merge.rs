@@ -19,7 +19,7 @@ const PACKET_MAX: u32 = 65_535;
 pub(super) struct Merging {
     /// The waiting segment; if it has no payload, no segment waits.
     held: Segment,
-    /// The octets of payload in each of the merged segments.
+    /// The octets of payload in each of the merged segments, of which the last may have fewer.
     full: u16,
     /// The end of the wait.
     until: Time,
@@ -75,7 +75,8 @@ impl Merging {
     }
 }
 
-/// True if a segment may be merged with others: it has data, and no options except timestamps.
+/// True if a segment may be merged with others: it has data, no flags except ACK, PSH and FIN, and
+/// no options except timestamps.
 pub(super) fn can_wait(segment: &Segment) -> bool {
     let flags = segment.flags.without(Flags::PSH).without(Flags::FIN);
     flags == Flags::ACK && segment.len > 0 && segment.is_bare(segment.timestamps().is_some())

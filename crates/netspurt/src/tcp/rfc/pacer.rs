@@ -51,7 +51,7 @@ impl Pacer {
 }
 
 /// Returns a rate of 1.2 windows per round trip, or of two windows in slow start, so that pacing
-/// does not limit the window.
+/// does not limit the window. `None` if there is no srtt.
 pub(super) fn spread_rate(window: &Window, srtt: Option<Duration>) -> Option<BitRate> {
     let srtt = srtt?.as_nanos().max(1);
     let percent = if window.in_slow_start() { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };

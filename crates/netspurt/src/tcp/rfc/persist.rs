@@ -31,7 +31,7 @@ packed!(Persist { backoff, unanswered, is_refused, refused });
 
 impl Persist {
     /// Counts the next probe. Returns whether it may be sent: false after `probes_max` probes
-    /// without an answer.
+    /// without an answer. One probe may always be sent.
     pub(super) fn probe(&mut self, probes_max: u32) -> bool {
         if self.unanswered >= probes_max.max(1) {
             return false;
@@ -62,7 +62,8 @@ impl Persist {
 
     /// Returns how long the sender waits before it probes the peer's closed window, or before it
     /// sends a short segment that is held back. The peer's window has `peer` octets. With
-    /// `for_rto`, a short segment waits for an RTO, as a probe does.
+    /// `for_rto`, a short segment waits for an RTO, as a probe does. If this host's queue was tried
+    /// again in vain, the wait is [`QUEUE_WAIT`].
     pub(super) fn wait(&self, peer: u64, rto: Duration, for_rto: bool) -> Duration {
         if self.is_refused && self.refused > 0 {
             return QUEUE_WAIT;

@@ -11,7 +11,7 @@ pub(super) struct Prr {
     out: u64,
     /// The flight size when recovery began (`RecoverFS`).
     recover_fs: u64,
-    /// Whether the first retransmission was not sent yet.
+    /// True until the first retransmission is sent.
     first: bool,
 }
 
@@ -29,18 +29,19 @@ pub(super) struct PrrAck {
     pub(super) smss: u64,
     /// Whether the ACK moved the cumulative ACK and showed no further loss (`SafeACK`).
     pub(super) safe: bool,
-    /// Whether the octets to send are rounded up to whole segments, as in Linux.
+    /// Whether the octets to send while pipe is above ssthresh are rounded up to whole segments, as
+    /// in Linux.
     pub(super) whole: bool,
 }
 
 impl Prr {
-    /// Begins a recovery. `flight` is the number of outstanding octets that were not reported
+    /// Begins a recovery. `flight` is the number of outstanding octets that SACK had not reported
     /// before.
     pub(super) fn begin(&mut self, flight: u64) {
         *self = Self { delivered: 0, out: 0, recover_fs: flight.max(1), first: true };
     }
 
-    /// Whether the first retransmission was not sent yet.
+    /// True until the first retransmission is sent.
     pub(super) fn owes_first(&self) -> bool {
         self.first
     }

@@ -17,7 +17,7 @@ pub(super) struct Delivery {
     at: Time,
     first_sent_at: Time,
     newest: Newest,
-    /// The last rate that [`DeliveredInfo`] reports.
+    /// The rate that [`DeliveredInfo`] reports: octets, and the time in which they were delivered.
     rate: Option<(u64, Duration)>,
     rate_is_app_limited: bool,
     /// When the count of delivered octets exceeds this value, the last flight that the application

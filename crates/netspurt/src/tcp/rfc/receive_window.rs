@@ -68,8 +68,8 @@ impl RfcReceiver {
         (self.buffer / 2).min(self.full.max(1))
     }
 
-    /// Returns the window to advertise now. If memory is not counted, the window opens by at least
-    /// a full segment or half the buffer.
+    /// Returns the window to advertise now. If memory is not counted, the window opens only if it
+    /// can open by a full segment or by half the buffer, whichever is less.
     #[inline]
     pub(super) fn advance_window(&mut self) -> u64 {
         if let Some(memory) = &self.memory {

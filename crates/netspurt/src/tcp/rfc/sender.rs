@@ -51,8 +51,8 @@ pub(in crate::tcp) struct RfcSender {
     pub(super) last_sent: Time,
     /// When our SYN was sent first.
     pub(super) opened_at: Time,
-    /// The octet up to which new data may be sent in the present burst, if some segments wait for a
-    /// whole packet.
+    /// The octet up to which new data may be sent in the present burst, if the segments after it
+    /// must wait until they fill a packet for offload.
     pub(super) packet_edge: Option<u64>,
     /// The packet of new data for segmentation offload that is being sent.
     pub(super) new_packet: GsoPacket,
@@ -117,7 +117,8 @@ impl RfcSender {
         self.count.retransmissions += 1;
     }
 
-    /// Opens the sending half, because `ack` acknowledges our SYN.
+    /// Opens the sending half, because `ack` acknowledges our SYN. `window` is the peer's window in
+    /// this segment; `None` if the segment is a SYN.
     pub(super) fn open(&mut self, ack: &AckSegment<'_>, window: Option<u64>, cx: &mut Context<'_>) {
         let LossRecovery { loss, repair, cwnd, .. } = &mut self.recovery;
         let syn = loss.scoreboard.front().copied();

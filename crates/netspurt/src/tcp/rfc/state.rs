@@ -44,7 +44,7 @@ packed_variants!(TcpState {
 });
 
 impl TcpState {
-    /// Whether data and FIN may be sent.
+    /// Whether data and FIN may be sent or retransmitted.
     pub(super) fn may_send(self) -> bool {
         use TcpState::{CloseWait, Closing, Established, FinWait1, LastAck};
         matches!(self, Established | CloseWait | FinWait1 | Closing | LastAck)
@@ -97,7 +97,7 @@ pub enum Failure {
     Refused,
     /// The peer reset the connection.
     Reset,
-    /// Too many retransmissions had no answer (RFC 9293 §3.8.3).
+    /// Too many retransmissions or probes had no answer (RFC 9293 §3.8.3, §3.8.4).
     TimedOut,
 }
 
