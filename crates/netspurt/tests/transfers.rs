@@ -23,6 +23,7 @@ use netspurt::units::{Duration, Time};
 struct Network {
     loss: u64,
     copies: u64,
+    /// The probability that a segment is delayed further, by less than `jitter`.
     detours: u64,
     delay: Duration,
     jitter: Duration,
@@ -289,8 +290,8 @@ impl Transfer {
     }
 }
 
-/// Plays `count` transfers that `make` makes, and calls `check` with each. The first seed is
-/// `NETSPURT_SEED`.
+/// Plays `count` transfers that `make` makes, and calls `check` with each. The first seed is the
+/// environment variable `NETSPURT_SEED`, or 0.
 fn play(count: u64, make: fn(u64) -> Transfer, check: fn(&Transfer)) {
     let first = std::env::var("NETSPURT_SEED").map_or(0, |n| n.parse().expect("a number"));
     for seed in first..first + count {

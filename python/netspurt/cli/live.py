@@ -88,7 +88,7 @@ def run(
     offload: Offload = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Run a scenario in real time. Exit with 1 if the run does not count."""
+    """Run a scenario in real time. Exit with 1 if the run is not valid."""
     from netspurt.live import run_live
     from netspurt.shipped import resolve
 

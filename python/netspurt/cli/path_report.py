@@ -121,7 +121,7 @@ def burst_lines(bursts: list[dict[str, Any]], most: int | None = None) -> Iterat
 
 
 def histogram_of(recording: Delays) -> Histogram:
-    """Return the histogram of all delays, as the probe shows it."""
+    """Return the histogram of all delays, as `netspurt probe` shows it."""
     from netspurt.probe import Histogram
 
     histogram = Histogram()

@@ -348,7 +348,10 @@ def _fit(recording: Delays, break_: str) -> tuple[Fit, int]:
 
 
 def _memo(fit: Fit, measure: str) -> dict[str, Any] | None:
-    """Return the one-way row of RFC 889's first table, if the lengths are those of the memo."""
+    """Return the one-way row of RFC 889's first table, if the lengths and the break fit it.
+
+    The lengths must be within those of the table. A second line must begin where it begins there.
+    """
     from netspurt.analysis import rate_table
 
     shortest, last, longest = _MEMO

@@ -48,7 +48,7 @@ def poll(
     as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch a page of each site once a minute, with a capture and ICMP echoes for each fetch."""
+    """Fetch a page of each site at fixed intervals, each time with a capture and ICMP echoes."""
     from dataclasses import replace
 
     from netspurt.poll import poll as run

@@ -149,8 +149,8 @@ def _late(count: int) -> Iterator[str]:
     """Yield why silences with an answer to an earlier copy cannot be shortened."""
     if count:
         yield (
-            f"In {counted(count, 'silence')} the answer came too soon after the timeout to be its "
-            "answer: the path had only delayed an earlier copy, so a shorter timer would have "
+            f"In {counted(count, 'silence')} the answer came too soon after the retransmission to "
+            "answer it: the path had only delayed an earlier copy, so a shorter timer would have "
             "saved nothing."
         )
 
