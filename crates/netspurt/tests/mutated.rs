@@ -1,5 +1,6 @@
-//! Tests of captures with faults. The test makes 10 000 files from good captures, with a few
-//! changes in each file. Every file is read to its end, or up to a fault whose place is reported.
+//! Tests of damaged files. One test makes 10 000 files from good captures, with a few changes in
+//! each file. Every file is read to its end, or up to a fault whose place is reported. The other
+//! test reads damaged Parquet files.
 
 use std::fs;
 use std::path::Path;

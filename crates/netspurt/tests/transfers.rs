@@ -42,9 +42,13 @@ struct Transfer {
     network: Network,
     ends: [Connection; 2],
     octets: u64,
+    /// Whether the receiving application reads only a few octets at a time.
     slow_reader: bool,
+    /// For each segment on the path: the instant of its arrival [ns], its place in `segments`, and
+    /// the end at which it arrives.
     flying: BinaryHeap<core::cmp::Reverse<(u64, u64, usize)>>,
     segments: Vec<Segment>,
+    /// The first segments that were sent, as text.
     story: Vec<String>,
 }
 

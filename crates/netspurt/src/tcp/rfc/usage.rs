@@ -125,7 +125,7 @@ mod tests {
 
     /// Linux's rule (`tcp_is_cwnd_limited`): in slow start a window more than half full may grow.
     #[test]
-    fn cwnd_grows_if_it_was_full_or_in_slow_start_if_it_was_more_than_half_full() {
+    fn cwnd_may_grow_if_it_was_full_or_in_slow_start_more_than_half_full() {
         let mut usage = Usage::default();
         let mut window = Window { cwnd: 20_000, ssthresh: 1 };
         usage.count(&sending(1, 19_000), &mut window, false);
