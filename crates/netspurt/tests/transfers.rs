@@ -44,8 +44,8 @@ struct Transfer {
     octets: u64,
     /// Whether the receiving application reads only a few octets at a time.
     slow_reader: bool,
-    /// For each segment on the path: the instant of its arrival [ns], its place in `segments`, and
-    /// the end at which it arrives.
+    /// For each segment on the path: the instant of its arrival in nanoseconds, its place in
+    /// `segments`, and the end at which it arrives.
     flying: BinaryHeap<core::cmp::Reverse<(u64, u64, usize)>>,
     segments: Vec<Segment>,
     /// The first segments that were sent, as text.

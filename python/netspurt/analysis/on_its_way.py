@@ -14,7 +14,7 @@ from netspurt.analysis.spent import WORDS
 from netspurt.table import Table
 
 _PART = "congestion_window"
-#: The part of the time in which data was on its way, in words. Each text names another reason.
+#: Words for the part of the time in which data was on its way: three reasons, or an unknown one.
 _LOSSES = "data on its way (the congestion window, which losses kept small)"
 _LINK = "data on its way (most likely the slowest link was full)"
 _SENDER = (

@@ -155,7 +155,7 @@ def exec_(
     wire: Wires = Wire.VETH,
     offload: Offload = False,
 ) -> None:
-    """Run programs across the path. Exit with the command's status, or 125 if nothing ran.
+    """Run programs across the path. Exit with the command's status; 125 to 127 if it did not run.
 
     The scenario need not have a flow. The report on the run goes to standard error.
     """

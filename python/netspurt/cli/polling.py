@@ -31,7 +31,11 @@ def poll(
     rounds: Annotated[
         int | None,
         typer.Option(
-            "--rounds", "-n", parser=whole, metavar="N", help="The number of fetches of each site."
+            "--rounds",
+            "-n",
+            parser=whole,
+            metavar="N",
+            help="The number of fetches of each site; by default until interrupted.",
         ),
     ] = None,
     every: Annotated[

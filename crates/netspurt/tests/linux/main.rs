@@ -109,8 +109,8 @@ fn the_linux_profile_agrees_with_the_kernel() {
 
 /// The nominal length of each timer is known, and so is the phase of the jiffies at which it was
 /// armed. The timer fires at the instant that our model of the timer wheel predicts, or one jiffy
-/// later. It is later if the
-/// processor that runs the timer reads the count before another processor has raised the count.
+/// later. It is later if the processor that runs the timer reads the count of jiffies before
+/// another processor has raised the count.
 #[test]
 fn the_kernels_timers_fire_when_the_wheel_predicts() {
     let rows = table("timers.csv");

@@ -28,7 +28,8 @@ pub(super) struct Sending {
     pub(super) sent: bool,
     /// Octets in the network.
     pub(super) pipe: u64,
-    /// The outstanding octets, rounded up to whole segments if cwnd counts in whole segments.
+    /// The outstanding octets. If cwnd is counted in whole segments, each segment counts as a full
+    /// one.
     pub(super) out: u64,
     pub(super) una: u64,
     pub(super) nxt: u64,

@@ -61,8 +61,8 @@ fn part_of_ipv6(whole: &[u8], range: core::ops::Range<usize>) -> Vec<u8> {
     part
 }
 
-/// Gives `datagrams` the first `snap` octets of the packet `bytes`, captured at the instant `at`
-/// [ns]. Returns the datagram that `datagrams` returns.
+/// Gives `datagrams` the first `snap` octets of the packet `bytes`, captured `at` nanoseconds after
+/// the start of 1970. Returns what `datagrams` returns.
 fn take_cut(datagrams: &mut Datagrams, at: i64, bytes: &[u8], snap: usize) -> Option<Vec<u8>> {
     let original_bytes = u32::try_from(bytes.len()).unwrap();
     let bytes = &bytes[..bytes.len().min(snap)];
