@@ -1,4 +1,4 @@
-"""Configures Sphinx. The site has every page of the repository, with its root as the source."""
+"""Configures Sphinx. The site's source folder is the root of the repository."""
 
 import sys
 from pathlib import Path
@@ -49,6 +49,7 @@ html_title = "netspurt"
 html_show_copyright = False
 # Pages keep their paths in the repository, so the front page of the site redirects to `docs`.
 html_extra_path = ["_ext/front"]
-# The search requests excerpts of pages, which a browser does not allow for local files.
+# The search page loads other pages to show excerpts. A browser does not allow this if the page was
+# opened as a file, so this script turns excerpts off there.
 html_static_path = ["_ext/static"]
 html_js_files = ["search_of_files.js"]

@@ -1,9 +1,9 @@
 """Run the fuzz targets, one after the other, and print how often each was executed.
 
-Run `python fuzz/run.py [--seconds N] [TARGET...]` in any folder. It needs a nightly toolchain and
-cargo-fuzz. The target `stored`, which is written in Python, needs atheris and netspurt. The first
-inputs come from files of the repository. If a target stops early, its input is in
-`fuzz/artifacts/`, and the exit status is 1.
+Run `python fuzz/run.py [--seconds N] [TARGET...]` in any folder. The targets in Rust need a nightly
+toolchain and cargo-fuzz. The target `stored`, which is written in Python, needs atheris and
+netspurt. If a target stops early, the input that stopped it is in `fuzz/artifacts/`, and the exit
+status is 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LIMITS = ["-timeout=10", "-rss_limit_mb=1024", "-malloc_limit_mb=1024", "-max_le
 
 
 def seeds(target: str) -> Iterator[bytes]:
-    """Yield the first inputs of a target, from files of the repository."""
+    """Yield the first inputs of a target: files of the repository, or texts that are given here."""
 
     def files(pattern: str) -> Iterator[bytes]:
         return (path.read_bytes() for path in sorted(ROOT.glob(pattern)) if path.is_file())

@@ -1,7 +1,7 @@
 """Fuzz the readers of `sweep.json` and `run.json`: each accepts an input or raises its own error.
 
-Run it with `python fuzz/run.py stored`. Half of the inputs get a valid checksum, so that the checks
-after the checksum are also tested.
+Run it with `python fuzz/run.py stored`. An input with an odd first octet gets a valid checksum if
+the rest is a JSON object, so that the checks after the checksum are also tested.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ use netspurt::units::{Duration, Time};
 const PROFILES: [fn() -> RfcConfig; 4] =
     [RfcConfig::rfc_2026, RfcConfig::linux_6, RfcConfig::reno_1998, RfcConfig::reno_2005];
 
-/// A transfer must end within this number of wake-ups after the network stops doing harm.
+/// The maximum number of steps of one wait, and of a transfer after the network stops doing harm.
 const STEPS_MAX: u32 = 200_000;
 
 fuzz_target!(|octets: &[u8]| {
@@ -51,7 +51,6 @@ struct Transfer {
     octets: u64,
     ends: [Connection; 2],
     events: Events<Segment>,
-    /// The segments in flight.
     flying: Flying,
 }
 
@@ -118,8 +117,8 @@ impl Transfer {
         let [what, which, span, ..] = action;
         let place = usize::from(which) % self.flying.len().max(1);
         match what % 8 {
-            // 0 and 1 deliver the oldest segment, 2 delivers any segment, 3 loses a segment, and 4
-            // delivers a copy.
+            // 0 and 1 deliver the oldest segment, 2 delivers any segment, 3 loses a segment, 4
+            // delivers a copy, 5 marks a segment, 6 forges one if `forges`, and 7 waits.
             0 | 1 => self.deliver_some(VecDeque::pop_front),
             2 => self.deliver_some(|flying| flying.remove(place)),
             3 => drop(self.flying.remove(place)),

@@ -1,5 +1,5 @@
-//! Fuzzes the reader of delays with any octets. The reader detects the format, or the target names
-//! it.
+//! Fuzzes the reader of delays with any octets. The first octet of an input is the number of a
+//! format. If no format has this number, the reader detects the format.
 
 #![no_main]
 

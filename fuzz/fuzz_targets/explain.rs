@@ -53,7 +53,7 @@ fn capture(octets: &[u8]) -> Vec<u8> {
     file.finish().expect("memory takes all")
 }
 
-/// Returns the time before a packet, its sender and connection, and the segment.
+/// Returns the nanoseconds before a packet, its sender and connection, and the segment.
 fn packet(octets: [u8; 12]) -> (u64, (bool, u16), Segment) {
     let [wait, who, flags, seq, ack, len, window, left, right, val, ecr, _] = octets;
     let number = |octet: u8| (u32::MAX - 40_000).wrapping_add(u32::from(octet) * 500);

@@ -145,7 +145,7 @@ def test_a_constant_rate_without_a_queue_is_not_explained(
     assert "queues were short" in words
     assert "data on its way (the application, the pacing, the congestion window or the" in words
     assert "does not show whether the slowest link was full" in words
-    assert "Losses do not explain it" not in words
+    assert "Losses do not explain the rate" not in words
 
 
 def test_losses_that_do_not_slow_a_sender_down_are_said_to_explain_nothing(
@@ -159,7 +159,7 @@ def test_losses_that_do_not_slow_a_sender_down_are_said_to_explain_nothing(
     assert limit.losses is not None
     assert limit.losses.had_bps > 4 * limit.losses.formula_bps
     told_of = told(netspurt, folder / "a.pcapng")
-    assert f"Losses do not explain it: it lost data {limit.losses.cuts} times" in told_of
+    assert f"Losses do not explain the rate: data was lost {limit.losses.cuts} times" in told_of
 
 
 @pytest.mark.parametrize(("queue", "congestion"), [(5, "reno"), (20, "reno"), (40, "reno")])

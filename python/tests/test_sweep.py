@@ -316,7 +316,7 @@ def test_a_set_value_that_an_axis_also_sets_is_refused(
         (LOSSY + sets + "\n").replace('queue = "10 packets"', "queue = { codel = {} }")
     )
     for words in (("run", "x.toml", "--case", 3), ("sweep", "x.toml", "--out", "s")):
-        refused(netspurt(*words, given), f"the axis `{axis}` of the sweep sets it over")
+        refused(netspurt(*words, given), f"the axis `{axis}` of the sweep replaces it")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["x.toml"]
 
 

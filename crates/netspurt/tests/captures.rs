@@ -64,8 +64,8 @@ fn count(file: &Path) -> Counts {
     counts
 }
 
-/// Reads a row of the table: the name of a file, the count of its packets, and tshark's counts
-/// `tcp`, `conn`, `rtx` and `ooo`.
+/// Reads a row of the table in the README.md of the captures: the name of a file, the count of its
+/// packets, and tshark's counts `tcp`, `conn`, `rtx` and `ooo`. `None` if the line is no such row.
 fn row(line: &str) -> Option<(String, [u64; 5])> {
     let cells: Vec<&str> = line.split('|').map(str::trim).collect();
     let words: Vec<&str> = cells.get(7)?.split(' ').collect();

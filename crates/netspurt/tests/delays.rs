@@ -101,7 +101,8 @@ fn our_own_echo_probes_are_read_from_parquet_and_from_csv() {
     for bytes in [&file[..], csv.as_bytes()] {
         let reading = read("x", bytes).unwrap();
         let delays = &reading.recordings[0];
-        // The fourth probe does not count, because the run ended before its reply or its loss.
+        // The fourth probe does not count, because the run ended before its reply arrived or its
+        // give-up time passed.
         let (sent, late) = (delays.sent(), delays.late());
         assert_eq!((sent, delays.received(), delays.lost()), (3, 2, 1));
         assert_eq!((late, delays.duplicates), (1, 1));

@@ -18,7 +18,7 @@ fn plan() -> EchoProbePlan {
     }
 }
 
-/// A line of 64 kbit/s, on which an octet takes 125 µs, with a delay of 20 ms.
+/// A link with a rate of 64 kbit/s, so that an octet takes 125 µs, and a delay of 20 ms.
 fn line(effects: Option<Effects>) -> LinkConfig {
     LinkConfig {
         rate: BitRate::new(64_000).unwrap().into(),

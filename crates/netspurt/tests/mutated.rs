@@ -1,5 +1,6 @@
-//! Tests of captures with faults. The test makes 10 000 files from good captures, with a few
-//! changes in each file. Every file is read to its end, or up to a fault whose place is reported.
+//! Tests of damaged files. One test makes 10 000 files from good captures, with a few changes in
+//! each file. Every file is read to its end, or up to a fault whose place is reported. The other
+//! test reads damaged Parquet files.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +17,7 @@ use netspurt::wire::{
 const FILES: usize = 10_000;
 const LONGEST: usize = 6000;
 
-/// Draws a number below `below`, which is not zero.
+/// Draws a number below `below`. `below` must not be zero.
 fn pick(stream: &mut Stream, below: usize) -> usize {
     usize::try_from(stream.bits() % below as u64).unwrap()
 }
@@ -67,8 +68,8 @@ fn pcap(link: u32, header: &[u8], packets: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// Returns captures without faults, cut to [`LONGEST`] octets. Some are made here. Others are in
-/// `../shared/traces`, if this folder exists beside the repository.
+/// Returns the first [`LONGEST`] octets of captures without faults. Some captures are made here.
+/// Others are in `../shared/traces`, if this folder exists beside the repository.
 fn captures() -> Vec<Vec<u8>> {
     let (four, six) = (conversation(false), conversation(true));
     let mut block = PcapngWriter::new(Vec::new(), "a", "netspurt").unwrap();
@@ -103,8 +104,8 @@ fn captures() -> Vec<Vec<u8>> {
     all
 }
 
-/// Changes `file` in one to six places: changes octets or bits, writes numbers at limits, and
-/// inserts or removes octets.
+/// Changes `file` in one to six places: changes octets or bits, writes numbers at limits, inserts
+/// or removes octets, or cuts off the rest of the file.
 fn mutate(file: &mut Vec<u8>, stream: &mut Stream) {
     const LIMITS: [[u8; 4]; 6] =
         [[0; 4], [0xff; 4], [0, 0, 0, 0x80], [0x7f, 0xff, 0xff, 0xff], [1, 0, 0, 0], [0, 0, 16, 0]];
@@ -112,7 +113,7 @@ fn mutate(file: &mut Vec<u8>, stream: &mut Stream) {
         if file.len() < 8 {
             return;
         }
-        // Half of the changes are among the first 120 octets, where the first headers are.
+        // At least half of the changes are among the first 120 octets, where the first headers are.
         let room = if stream.chance(0.5) { file.len().min(120) } else { file.len() };
         let at = pick(stream, room - 4);
         match pick(stream, 6) {
@@ -199,7 +200,7 @@ fn no_changed_capture_makes_a_reader_panic() {
             let _ = read("mutated", &file);
         }
     }
-    // Some changes cause faults, and some packets after the first header are still read.
+    // Each outcome occurs in at least one file of a hundred, and many packets are still read.
     let Outcomes { whole, cut, faults, not_captures, packets, segments } = outcomes;
     assert_eq!((whole + cut + faults + not_captures) as usize, FILES);
     let shares = [whole, cut, faults, not_captures].map(|count| count as usize * 100 / FILES);

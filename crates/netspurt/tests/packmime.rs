@@ -44,7 +44,7 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
 }
 
 /// Asserts that the means of two samples differ by at most `grain` plus [`ERRORS`] standard errors.
-/// The values are rounded to multiples of `grain`.
+/// ns-2's values are rounded to multiples of `grain`.
 fn assert_alike(what: &str, ours: &[f64], theirs: &[f64], grain: f64) {
     let ((a, a_error), (b, b_error)) = (mean_and_error(ours), mean_and_error(theirs));
     let errors = ((a - b).abs() - grain).max(0.0) / a_error.hypot(b_error).max(f64::MIN_POSITIVE);
@@ -67,7 +67,7 @@ fn quantile(ascending: &[f64], q: f64) -> f64 {
     ascending[((q * ascending.len() as f64).ceil() as usize).saturating_sub(1)]
 }
 
-/// Asserts that the quantiles of our runs equal the quantiles of `quantity` in ns-2's runs.
+/// Asserts that the quantiles of `quantity` in our runs agree with those in ns-2's runs.
 fn assert_quantiles(quantity: &str, rate: u32, mut runs: Vec<Vec<f64>>, grain: f64) {
     let table = table("quantiles.csv");
     runs.iter_mut().for_each(|run| run.sort_by(f64::total_cmp));

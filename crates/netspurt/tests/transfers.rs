@@ -23,6 +23,7 @@ use netspurt::units::{Duration, Time};
 struct Network {
     loss: u64,
     copies: u64,
+    /// The probability that a segment is delayed further, by less than `jitter`.
     detours: u64,
     delay: Duration,
     jitter: Duration,
@@ -41,9 +42,13 @@ struct Transfer {
     network: Network,
     ends: [Connection; 2],
     octets: u64,
+    /// Whether the receiving application reads only a few octets at a time.
     slow_reader: bool,
+    /// For each segment on the path: the instant of its arrival in nanoseconds, its place in
+    /// `segments`, and the end at which it arrives.
     flying: BinaryHeap<core::cmp::Reverse<(u64, u64, usize)>>,
     segments: Vec<Segment>,
+    /// The first segments that were sent, as text.
     story: Vec<String>,
 }
 
@@ -289,8 +294,8 @@ impl Transfer {
     }
 }
 
-/// Plays `count` transfers that `make` makes, and calls `check` with each. The first seed is
-/// `NETSPURT_SEED`.
+/// Plays `count` transfers that `make` makes, and calls `check` with each. The first seed is the
+/// environment variable `NETSPURT_SEED`, or 0.
 fn play(count: u64, make: fn(u64) -> Transfer, check: fn(&Transfer)) {
     let first = std::env::var("NETSPURT_SEED").map_or(0, |n| n.parse().expect("a number"));
     for seed in first..first + count {

@@ -14,7 +14,7 @@ from from_code.markdown import code, heading, table
 
 ROOT = Path(__file__).parents[3]
 
-#: The tables whose columns a guide explains, because they are too many for `docs/columns.toml`.
+#: The tables with too many columns for `docs/columns.toml`, and the guide that explains them.
 ON_PAGES = {"connections_of_captures": "connections.md", "cases": "sweeps.md"}
 
 _ROWS = {

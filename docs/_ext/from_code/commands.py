@@ -37,7 +37,7 @@ def _below(path: tuple[str, ...], command: Any) -> Iterator[tuple[tuple[str, ...
 
 
 def parameters(path: tuple[str, ...], command: Any) -> Iterator[tuple[str, str]]:
-    """Yield the words of each argument and option, and their meaning, as in the help."""
+    """Yield the names of each argument and option, and its meaning, from the help."""
     context = _context(path, command)
     for parameter in command.params:
         record = parameter.get_help_record(context)

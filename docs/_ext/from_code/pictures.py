@@ -1,7 +1,7 @@
-"""Pictures of the site: the build replaces `<!-- picture: COMMAND && COMMAND | CAPTION -->`.
+"""Pictures of the site: the build draws one for `<!-- picture: COMMAND && COMMAND | CAPTION -->`.
 
-The last command writes `picture.png`. The repository contains no pictures. Man pages do not show
-pictures.
+The commands write `picture.png`, which replaces this mark. The repository contains no pictures.
+Man pages do not show pictures.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def by_stack(advice: Advice) -> list[str]:
 
 
 def linux_timer(advice: Advice) -> str:
-    """Return the cheapest named Linux timer with another `rto_min`, or else the computed timer.
+    """Return the cheapest named Linux timer that sets `rto_min`, or else the computed timer.
 
     Timers that were named come first, because they were not made from these delays.
     """

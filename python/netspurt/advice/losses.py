@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def without_choice(advice: Advice) -> str:
-    """Return why no timer is chosen if timers back off in a large loss event; otherwise empty."""
+    """Return why no timer is chosen if timers back off in a large loss event; otherwise no text."""
     losses = advice.losses
     if (
         losses is None

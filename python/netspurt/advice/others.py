@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 #: number in place of some or all names.
 NAMED_MAX = 6
 
-
-#: The reason for which a cheaper timer is not recommended.
+#: The end of a sentence on a cheaper timer: why this timer is not recommended.
 _TEST_IT = (
     ", but its constants were computed from these delays: test it on another recording before you "
     "use it."

@@ -10,7 +10,7 @@ THOUSAND = 1000
 
 
 def ms(seconds: float) -> str:
-    """Return a time with two digits.
+    """Return a time as text, rounded to two digits or to more.
 
     Examples
     --------

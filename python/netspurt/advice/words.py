@@ -187,7 +187,7 @@ def _tried(advice: Advice) -> list[str]:
     cost, least = (sum(getattr(one, name) for one in lessons) for name in ("cost", "least"))
     if cost > 1.0005 * least:
         sentence += (
-            f". The one of them that is best on each recording would cost "
+            f". The best timer for each recording would together cost "
             f"{100 * (cost - least) / cost:.2g} % less"
         )
     else:

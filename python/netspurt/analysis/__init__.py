@@ -1,6 +1,6 @@
 """Statistics of recorded delays: dependence on length, bursts, changes, constancy, intervals.
 
-All functions take arrays, from any source. The delay of a lost probe is NaN.
+The functions take arrays or plain values, from any source. The delay of a lost probe is NaN.
 """
 
 from netspurt.analysis.account import Account, Sums, contradictions

@@ -40,9 +40,10 @@ class Crossing:
         The instant of the retransmission that the crossing caused. It is `None` if there was no
         retransmission, or if the retransmissions were not recorded.
     packet
-        The packet that was retransmitted.
+        The number of the packet that was retransmitted, as in the table `segments`.
     spurious
-        True if the retransmission was spurious, because the original had arrived.
+        True if the retransmission was spurious. Like `packet`, it is `None` if no retransmission is
+        known.
     """
 
     t: float

@@ -14,7 +14,7 @@ from netspurt.analysis.spent import WORDS
 from netspurt.table import Table
 
 _PART = "congestion_window"
-#: The part of the time in which data was on its way, in words that say what the data waited for.
+#: Words for the part of the time in which data was on its way: three reasons, or an unknown one.
 _LOSSES = "data on its way (the congestion window, which losses kept small)"
 _LINK = "data on its way (most likely the slowest link was full)"
 _SENDER = (
@@ -25,10 +25,10 @@ _HIDDEN = "data on its way (only a capture beside the sender shows what it waite
 
 
 def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[str, str]:
-    """Return the parts of the time in words.
+    """Return the parts of the time of connections in words.
 
-    For data on its way, the words name a reason if this reason applies to connections that have
-    more than half of the time of this part.
+    For the part in which data was on its way, the words name a reason if the reason applies to
+    connections that have more than half of the time of this part.
 
     Parameters
     ----------

@@ -56,11 +56,11 @@ class Paced:
             return told
         lost = self.losses
         return (
-            f"{told} Losses do not explain it: it lost data {counted(lost.cuts, 'time')} in "
-            f"{counted(lost.packets, 'data packet')}, but had "
+            f"{told} Losses do not explain the rate: data was lost {counted(lost.cuts, 'time')} in "
+            f"{counted(lost.packets, 'data packet')}, but the rate was "
             f"{number(round(lost.had_bps / lost.formula_bps))} times the rate that the formula of "
-            "Mathis et al. (1997) gives for this. So its congestion control does not slow down at "
-            "each loss; BBR does not."
+            "Mathis et al. (1997) gives for such losses. So the congestion control does not slow "
+            "down at each loss; BBR is one that does not."
         )
 
     def _queues(self) -> str:

@@ -61,7 +61,7 @@ class Reordering:
                 "lost ones."
             )
         if self.again:
-            return "These were not lost, and no retransmission is known to be spurious."
+            return "The late packets were not lost, and no retransmission is known to be spurious."
         return (
             "No retransmission was seen. The only cost was that data which had arrived waited for "
             "the late packets."

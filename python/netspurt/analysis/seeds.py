@@ -11,10 +11,11 @@ SEEDS_MAX = 1_000_000
 
 
 def needed(difference: Interval, seeds: int) -> int | None:
-    """Estimate the number of seeds that separate this difference from zero; `None` if unknown.
+    """Estimate how many seeds a sweep needs to separate a difference from zero.
 
-    The interval shrinks with the square root of the number of seeds. The difference is assumed to
-    stay the same.
+    The width of the interval is assumed to shrink with the square root of the number of seeds, and
+    the difference to stay the same. The result is `None` if the difference is 0 or the interval is
+    not finite, if `seeds` seeds are already enough, or if more than `SEEDS_MAX` are needed.
 
     Examples
     --------

@@ -50,7 +50,7 @@ def capture_folder(folder: Path, captures: Sequence[str], room: int) -> Iterator
     folder, captures
         The folder and its captures.
     room
-        The maximum number of marks to draw.
+        The maximum number of marks, such as points, in all pictures together.
     """
     from netspurt.captures import explain, explain_pooled
     from netspurt.cli.explained import pooled

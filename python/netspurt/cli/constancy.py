@@ -111,7 +111,11 @@ def constancy(
 
 
 def series_of(recording: Delays, every: float | None) -> tuple[Any, Any, str]:
-    """Return the instants of the delays, the delays in seconds, and the unit of the instants.
+    """Return instants, the delays at these instants [s], and the unit of the instants.
+
+    With `every`, there is one instant for each interval of this length [s] that has an answer, with
+    the median of the delays in it. If the times of sending are unknown, the instants are the
+    indices of the probes.
 
     Raises
     ------

@@ -33,7 +33,7 @@ def row_of(one: Crossing) -> dict[str, Any]:
 
 
 def crossing_lines(found: list[Crossing]) -> Iterator[str]:
-    """Yield a sentence for each crossing."""
+    """Yield a sentence for each of the first crossings, and a line with the number of the rest."""
     for one in found[:_SHOWN]:
         text = f"{one.t:.6f} s: the round trip exceeds the RTO of {one.rto:.4g} s; "
         if not one.timeout:

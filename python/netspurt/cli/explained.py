@@ -172,7 +172,7 @@ def _unanswerable(found: Explained) -> Iterator[str]:
         yield (
             f"Only one direction of {of} was captured: its round trips cannot be known, nor "
             "why a segment was sent again and whether that was needed; only a timer that doubles "
-            "its waits shows. Capture where both directions pass."
+            "its waits can be recognized. Capture where both directions pass."
         )
 
 

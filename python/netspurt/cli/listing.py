@@ -21,7 +21,9 @@ def listed(
     start: float | None,
     end: float | None,
 ) -> tuple[Sequence[str], list[tuple[str, ...]]]:
-    """Return the columns and the rows of a listing. The default is the first flow.
+    """Return the columns and the rows of a listing, from `start` to `end` [s].
+
+    The defaults are the first flow, its forward direction, and the whole run.
 
     Raises
     ------

@@ -88,7 +88,7 @@ def run(
     offload: Offload = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Run a scenario in real time. Exit with 1 if the run does not count."""
+    """Run a scenario in real time. Exit with 1 if the run is not valid."""
     from netspurt.live import run_live
     from netspurt.shipped import resolve
 
@@ -155,7 +155,7 @@ def exec_(
     wire: Wires = Wire.VETH,
     offload: Offload = False,
 ) -> None:
-    """Run programs across the path. Exit with the command's status, or 125 if nothing ran.
+    """Run programs across the path. Exit with the command's status; 125 to 127 if it did not run.
 
     The scenario need not have a flow. The report on the run goes to standard error.
     """

@@ -19,9 +19,9 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
     Raises
     ------
     RunError
-        If the path is not a capture and cannot be opened as a run.
+        If a folder or a scenario file cannot be opened as a run, or if nothing is at the path.
     ValueError
-        If a file is neither a run nor a capture, or if a capture has no such connection.
+        If another file is not a capture, or if a capture has no such connection.
     """
     from netspurt.captures import explain, is_capture
     from netspurt.run import open_run

@@ -218,7 +218,7 @@ def loaded(
         for name, varied in axes.items():
             if any(_keys(path)[: len(_keys(own))] == _keys(own) for own in varied):
                 raise ValueError(
-                    f"--set {path}: the axis `{name}` of the sweep sets it over: leave this --set "
+                    f"--set {path}: the axis `{name}` of the sweep replaces it: leave this --set "
                     f"out, or change the axis, as in --set sweep.over.{name}=..."
                 )
     return chosen

@@ -20,7 +20,15 @@ _SUMS = ("complete", "retransmissions", "spurious", "timeouts")
 
 
 def paired(runs: list[Run | Explained]) -> list[Pairs] | None:
-    """Return the populations that both runs have, if the runs have no flows to compare."""
+    """Return the populations that both runs have, or `None` if there are flows to compare.
+
+    The result is also `None` if a run is a capture or has no populations.
+
+    Raises
+    ------
+    ValueError
+        If the two runs have no population of the same name.
+    """
     from netspurt.analysis.paired import pairs_of
 
     first, second = runs

@@ -121,7 +121,7 @@ def burst_lines(bursts: list[dict[str, Any]], most: int | None = None) -> Iterat
 
 
 def histogram_of(recording: Delays) -> Histogram:
-    """Return the histogram of all delays, as the probe shows it."""
+    """Return the histogram of all delays, as `netspurt probe` shows it."""
     from netspurt.probe import Histogram
 
     histogram = Histogram()
@@ -133,8 +133,8 @@ def histogram_of(recording: Delays) -> Histogram:
 def bars(histogram: Histogram, most: int = 20, across: int | None = None) -> Iterator[str]:
     """Yield a histogram as lines. If there are many bins, neighbours are merged.
 
-    `most` is the maximum number of lines, and `across` their length, by default the terminal's.
-    Empty bins that are neighbours share one line.
+    `most` is the maximum number of lines. `across` is their length, by default the terminal's width
+    and at most 100. Empty bins that are neighbours share one line.
     """
     spans = histogram.spans()
     if not spans:

@@ -253,9 +253,11 @@ def _period_lines(period: dict[str, Any]) -> Iterator[str]:
         return
     unit = " probes" if period["unit"] == "probes" else " s"
     span = f"{period['period']:.4g}{unit}"
-    chance = f"by chance alone with a probability {_chance(period)}"
     if period["found"]:
-        text = f"the bursts come every {span}, {chance}; strength {period['strength']:.2f}"
+        text = (
+            f"the bursts come every {span}; chance fits as well with a probability "
+            f"{_chance(period)}; strength {period['strength']:.2f}"
+        )
     else:
         text = (
             f"no period: {span} fits the {period['events']} bursts best, but chance alone gives as "
@@ -348,7 +350,10 @@ def _fit(recording: Delays, break_: str) -> tuple[Fit, int]:
 
 
 def _memo(fit: Fit, measure: str) -> dict[str, Any] | None:
-    """Return the one-way row of RFC 889's first table, if the lengths are those of the memo."""
+    """Return the one-way row of RFC 889's first table, if the lengths and the break fit it.
+
+    The lengths must be within those of the table. A second line must begin where it begins there.
+    """
     from netspurt.analysis import rate_table
 
     shortest, last, longest = _MEMO

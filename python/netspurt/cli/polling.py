@@ -31,7 +31,11 @@ def poll(
     rounds: Annotated[
         int | None,
         typer.Option(
-            "--rounds", "-n", parser=whole, metavar="N", help="The number of fetches of each site."
+            "--rounds",
+            "-n",
+            parser=whole,
+            metavar="N",
+            help="The number of fetches of each site; by default until interrupted.",
         ),
     ] = None,
     every: Annotated[
@@ -48,7 +52,7 @@ def poll(
     as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch a page of each site once a minute, with a capture and ICMP echoes for each fetch."""
+    """Fetch a page of each site at fixed intervals, each time with a capture and ICMP echoes."""
     from dataclasses import replace
 
     from netspurt.poll import poll as run

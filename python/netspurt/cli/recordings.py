@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 #: Endings of pictures and of reports, which may be in the same folder.
 _PICTURES = {*ENDINGS, ".jpg", ".jpeg", ".html"}
 
-
 #: The file with all numbers of a replay.
 REPLAYED = "replay.parquet"
-
 
 #: The maximum number of files of a folder whose errors are printed.
 _TOLD = 5
@@ -38,8 +36,8 @@ class How:
     lost_after
         A reply counts as lost if it arrives later than this, in seconds.
     captures
-        Whether captures in a folder are read as recordings. If not, captures are ignored, and a
-        folder may have no recording.
+        True if captures in a folder are read as recordings. If it is false, captures are ignored,
+        and a folder without a recording is not an error.
     """
 
     format: str | None
@@ -55,7 +53,7 @@ def files_of(path: Path) -> list[Path]:
     Raises
     ------
     ValueError
-        If a folder has no recording.
+        If a folder has no file that may be a recording.
     """
     if not path.is_dir():
         return [path]

@@ -149,9 +149,9 @@ def _late(count: int) -> Iterator[str]:
     """Yield why silences with an answer to an earlier copy cannot be shortened."""
     if count:
         yield (
-            f"In {counted(count, 'silence')} the answer came too soon after the timeout to be its "
-            "answer: the path had only delayed an earlier copy, so a shorter timer would have "
-            "saved nothing."
+            f"In {counted(count, 'silence')} the answer came too soon after the last "
+            "retransmission to answer it: the path had only delayed an earlier copy, so a shorter "
+            "timer would have saved nothing."
         )
 
 

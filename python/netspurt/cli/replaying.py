@@ -131,10 +131,10 @@ def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> 
         raise ValueError(f"--all prints every setting without intervals: leave {other} out")
 
 
-#: The maximum number of settings of grids. Their replay takes some hours.
+#: The maximum number of settings of grids. The replay of so many settings takes some hours.
 MOST_SETTINGS = 10_000_000
 
-#: In RFC 889 §2 a probe is lost half a minute after it left [s].
+#: The time after which a probe without a reply counts as lost in RFC 889 §2 [s].
 RFC889_LOST_AFTER = 30.0
 
 
@@ -288,7 +288,11 @@ def _left_out(file: Path, malformed: list[Malformed]) -> Iterator[str]:
 
 
 def algorithms_of(delays: list[Delays], named: Iterable[str], how: Replaying) -> list[str]:
-    """Return the estimators to show. The front replaces a grid, and a note is printed."""
+    """Return the estimators to show.
+
+    Up to `_MOST_OF_A_GRID` settings of its front replace a grid, and a note says how many settings
+    the grid and the front have.
+    """
     from netspurt.grids import is_grid
     from netspurt.timers import grid_front
 

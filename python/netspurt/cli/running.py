@@ -104,7 +104,7 @@ def one_case(
 
 
 def tell_sweep(file: Path) -> None:
-    """Print that a scenario has a sweep, but that only one run was made."""
+    """Print how to run the sweep of a scenario, if it has one, because only one run was made."""
     from netspurt.scenario import load
     from netspurt.sweep import Sweep
 

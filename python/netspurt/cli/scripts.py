@@ -46,7 +46,8 @@ def script(
     """Play scripts against the connection.
 
     Exits with 0 if all pass, with 1 if one fails, and with 2 if one is refused: it cannot be read,
-    or needs something that our connection does not have.
+    or needs something that our connection does not have. With --prove, also exits with 1 if a
+    script passes with one of its changes.
     """
     form = Form(as_json, as_csv)
     if prove and (set_ or profile):
@@ -149,7 +150,7 @@ _ENDS = {"ok": "passed", "failed": "failed", "unproved": "unproved", "refused": 
 
 
 def _sum(results: list[Result]) -> str:
-    """Return the number of scripts for each outcome; a zero of `unproved` is left out."""
+    """Return the number of scripts for each outcome. `unproved` is left out if its number is 0."""
     counts = Counter(one.verdict for one in results)
     told = [
         f"{number(counts[verdict])} {word}"

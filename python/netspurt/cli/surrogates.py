@@ -91,7 +91,10 @@ def surrogate(
         int | None, typer.Option(parser=count, metavar="N", help="The number of lost probes.")
     ] = None,
     burst: Annotated[
-        int, typer.Option(parser=count, metavar="N", help="The number of losses in a row.")
+        int,
+        typer.Option(
+            parser=count, metavar="N", help="The number of consecutive losses in a burst."
+        ),
     ] = 1,
     probes: Annotated[
         int | None,

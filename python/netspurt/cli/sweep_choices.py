@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 
 
 def no_measure(folder: SweepFolder, option: str = "--measure") -> NoReturn:
-    """Raise the error that a measure is missing. The message says what to add.
+    """Raise the error that a measure is missing. The message suggests a measure.
 
     Raises
     ------
     ValueError
-        Always; `typer.BadParameter` for an option that needs a measure.
+        If `option` is `--measure`.
+    typer.BadParameter
+        If `option` is another option, which needs a measure.
     """
     first = suggested(folder.read(), folder)
     told = f"-m {first}; `netspurt sweep show {folder.where}` lists all"

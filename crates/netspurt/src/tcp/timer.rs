@@ -68,7 +68,7 @@ impl RetransmitTimer {
         self.deadline == Time::NEVER
     }
 
-    /// Arms the timer again. A later sample does not move the deadline.
+    /// Arms the timer: it fires one RTO after `now`. A later sample does not move the deadline.
     pub(super) fn arm(&mut self, now: Time) {
         self.deadline = now + self.rto;
     }

@@ -185,11 +185,7 @@ mod tests {
         let mut fade =
             Timeline::new(vec![(at(0), 0.2), (at(10), 0.0)], Interpolation::Linear).unwrap();
         let read = [0, 5, 10, 20, 5, 0].map(|s| fade.value(at(s)));
-        assert_eq!(
-            read,
-            [0.2, 0.1, 0.0, 0.0, 0.1, 0.2],
-            "the last two instants lie before the one that was read last"
-        );
+        assert_eq!(read, [0.2, 0.1, 0.0, 0.0, 0.1, 0.2], "the last two reads go back in time");
     }
 
     /// The curve has one point each second. The test reads values between the points.

@@ -120,7 +120,7 @@ impl AddAssign<Duration> for Time {
 impl Sub for Time {
     type Output = Duration;
     fn sub(self, earlier: Time) -> Duration {
-        debug_assert!(self >= earlier, "{earlier} is not before {self}");
+        debug_assert!(self >= earlier, "{earlier} is later than {self}");
         self.saturating_since(earlier)
     }
 }

@@ -7,8 +7,8 @@ use crate::segment::{Ecn, IPV4_HEADER_BYTES, Part};
 use super::decode::checksum;
 
 /// Empties `out` and writes a fragment of the whole IPv4 packet `packet` into it. The packet must
-/// have no options. The fragment carries the octets `payload` after the header (RFC 791 §3.2).
-/// Octets beyond the packet's end are left out.
+/// have no options. The fragment carries the range `payload` of the octets after the packet's
+/// header (RFC 791 §3.2). Octets beyond the packet's end are left out.
 ///
 /// ```
 /// use netspurt::segment::Segment;

@@ -44,7 +44,7 @@ impl<W: Write> PcapngWriter<W> {
     }
 
     /// Starts a file as [`new`](Self::new) does. The file keeps the first `snap_bytes` octets of
-    /// each packet.
+    /// each packet; `None` keeps whole packets.
     ///
     /// # Errors
     /// When `out` fails.
@@ -74,10 +74,14 @@ impl<W: Write> PcapngWriter<W> {
         Ok(this)
     }
 
-    /// Adds the whole packet `bytes`, which was seen `unix_ns` nanoseconds after the start of 1970.
+    /// Adds a packet that was seen `unix_ns` nanoseconds after the start of 1970. `bytes` is the
+    /// whole packet, and the writer cuts it if there is a limit.
     ///
     /// # Errors
-    /// When the output fails.
+    /// When the output fails, or when the packet has 2^32 octets or more.
+    ///
+    /// # Panics
+    /// When the comment has 65536 octets or more.
     pub fn packet(&mut self, unix_ns: u64, bytes: &[u8], comment: Option<&str>) -> io::Result<()> {
         let [low, high] = [unix_ns & 0xffff_ffff, unix_ns >> 32];
         let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;

@@ -162,7 +162,7 @@ fn gaps(flow: &mut Flow, count: usize) -> Answers {
 }
 
 fn black(mut flow: Flow) -> Answers {
-    // On the kernel, the answer of the remote end took some time, too.
+    // The remote end of the kernel also needed some time to answer.
     flow.connect(us(100));
     let rto = micros(flow.info().rto.rto);
     flow.pass(ms(10));

@@ -1,6 +1,6 @@
-//! Compares the profile `linux-6` with a running Linux kernel. The same remote end plays the same
-//! scripts to both. The kernel's answers are in `authorities/linux`, with instructions to measure
-//! them again.
+//! Compares the profile `linux-6` with a running Linux kernel. A remote end plays the same scripts
+//! to both. The kernel's answers are in `authorities/linux`, with instructions to measure them
+//! again.
 
 mod cases;
 mod peer;
@@ -107,9 +107,10 @@ fn the_linux_profile_agrees_with_the_kernel() {
     assert!(wrong.is_empty(), "kernel median (range), ours:\n{}", wrong.join("\n"));
 }
 
-/// The length of each timer is known, and so is the count of jiffies at which it was armed. The
-/// timer fires at the instant that the wheel predicts, or one jiffy later. It is later if the
-/// processor that runs the timer reads the count before another processor has raised the count.
+/// The nominal length of each timer is known, and so is the phase of the jiffies at which it was
+/// armed. The timer fires at the instant that our model of the timer wheel predicts, or one jiffy
+/// later. It is later if the processor that runs the timer reads the count of jiffies before
+/// another processor has raised the count.
 #[test]
 fn the_kernels_timers_fire_when_the_wheel_predicts() {
     let rows = table("timers.csv");

@@ -44,12 +44,15 @@ pub struct Packet {
 /// A packet that the remote end sends.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Out<'a> {
+    /// Octets of payload.
     pub len: u64,
     /// The sequence number of the first octet; `None` for the next octet in sequence.
     pub seq: Option<u64>,
+    /// The acknowledgment number; `None` for [`Flow::rcv`].
     pub ack: Option<u64>,
     pub push: bool,
     pub sack: &'a [(u64, u64)],
+    /// The timestamp that the packet echoes; `None` for the newest one of our connection.
     pub echo: Option<u32>,
     /// Whether the packet closes the receive window of the remote end.
     pub closed: bool,
@@ -58,10 +61,12 @@ pub struct Out<'a> {
 pub struct Flow {
     pub conn: Connection,
     pub now: Time,
+    /// Whether the packets of the remote end have timestamps.
     pub stamps: bool,
     /// The acknowledgment number of the remote end's packets. A packet may set another number.
     pub rcv: u64,
     nxt: u64,
+    /// The newest timestamp of our connection.
     newest: u32,
     events: Events<Segment>,
     packets: VecDeque<Packet>,

@@ -17,9 +17,12 @@ use super::config::{RfcConfig, SfrResponse};
 pub(super) struct SuperFast {
     timer: Option<SfrConfig>,
     response: SfrResponse,
+    /// `sfr.next`, in halves of the handshake's round trip; `None` without this switch.
     next_halves: Option<u32>,
+    /// True if the timer stops when another repair retransmits the head (`sfr.yields`).
     yields: bool,
-    /// True if the timer stops until new octets are sent, because the head was retransmitted.
+    /// True until new octets are sent: at the beginning, and after the head was retransmitted.
+    /// The timer then runs only with `sfr.next`.
     rests: bool,
     /// The end of the octets that were outstanding at the first Super Fast Retransmit of a series;
     /// 0 before.
@@ -52,8 +55,8 @@ impl SuperFast {
         self.rests = false;
     }
 
-    /// Notes that another repair sent the first unacknowledged segment. Returns whether the timer
-    /// must stop.
+    /// Notes that another repair retransmitted the first unacknowledged segment. Returns whether
+    /// the timer must stop.
     pub(super) fn on_other_repair(&mut self) -> bool {
         self.rests |= self.yields;
         self.yields
@@ -85,9 +88,9 @@ impl SuperFast {
         }
     }
 
-    /// Notes that the first unacknowledged segment, at `una`, is retransmitted. The timer stops
-    /// until a new segment is sent (step 4). Returns the effect on the window. `nxt` is the next
-    /// octet to send.
+    /// Notes that the first unacknowledged segment, at `una`, is retransmitted. Without `sfr.next`
+    /// the timer stops until a new segment is sent (step 4). Returns the effect on cwnd and
+    /// ssthresh. `nxt` is the next octet to send.
     pub(super) fn fire(&mut self, una: u64, nxt: u64) -> SfrResponse {
         self.rests = true;
         if una >= self.until {
@@ -103,7 +106,7 @@ mod tests {
 
     /// Tarr and Ghita 2005, §5, steps 1 to 4, with the paper's factor 3 and limit of 80 000 octets.
     #[test]
-    fn the_timer_waits_three_handshakes_and_stops_after_a_retransmission() {
+    fn the_timer_waits_three_round_trips_and_stops_after_a_retransmission() {
         let config = RfcConfig { sfr: Some(SfrConfig::default()), ..RfcConfig::rfc_2026() };
         let mut sfr = SuperFast::new(&config);
         let rtt = Some(Duration::from_millis(20));

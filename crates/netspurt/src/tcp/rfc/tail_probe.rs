@@ -6,7 +6,7 @@ use crate::units::Duration;
 use super::config::RfcConfig;
 use super::news::{AckSegment, News};
 
-/// How long a probe waits if no round trip is known (§7.2).
+/// How long the sender waits before it sends a probe, if no round trip is known (§7.2).
 const PTO_INITIAL: Duration = Duration::from_secs(1);
 
 /// The tail loss probe that was sent and not yet judged.
@@ -36,8 +36,8 @@ impl TailProbe {
         self.end_seq == Some(end)
     }
 
-    /// How long a probe waits after the last transmission or ACK (§7.2). `is_lone` says whether
-    /// only one segment is outstanding.
+    /// How long the sender waits after the last transmission or ACK before it sends a probe (§7.2).
+    /// `is_lone` says whether only one segment is outstanding.
     pub(super) fn wait(srtt: Option<Duration>, is_lone: bool, config: &RfcConfig) -> Duration {
         let Some(srtt) = srtt else { return PTO_INITIAL };
         let slack = if is_lone { config.max_ack_delay } else { config.timer_slack };
@@ -45,9 +45,10 @@ impl TailProbe {
     }
 
     /// Judges a probe by an ACK (§7.4.2). Returns whether the probe was a retransmission that
-    /// repaired a loss, and not spurious. cwnd must then be cut. If the probe was a retransmission,
-    /// an ACK that ends with the probe and reports no duplicate does not decide. This ACK may
-    /// answer the original, and a report of the duplicate may follow.
+    /// repaired a loss, and not spurious. cwnd must then be cut. A D-SACK of the probe, or a
+    /// duplicate ACK at the end of the probe, shows that a retransmission was spurious. Another ACK
+    /// up to the end of a retransmission does not decide. It may answer the original, and a D-SACK
+    /// may follow.
     pub(super) fn repaired_a_loss(&mut self, ack: &AckSegment<'_>, news: &News) -> bool {
         let Some(end) = self.end_seq.filter(|end| ack.ack >= *end) else { return false };
         let reported = news.dsack.is_some_and(|(_, right)| right == end);

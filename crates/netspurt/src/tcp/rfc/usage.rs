@@ -13,9 +13,9 @@ pub(super) struct Usage {
     most_out: u64,
     /// The octet up to which `limited` and `most_out` are valid.
     until: u64,
-    /// The maximum of the outstanding data since cwnd was last fully used or set by a rule, and the
-    /// instant since which cwnd is not fully used.
+    /// The maximum of the outstanding octets since cwnd was last fully used or set by a rule.
     used: u64,
+    /// The instant from which the time without full use of cwnd is counted.
     used_at: Time,
 }
 
@@ -28,7 +28,8 @@ pub(super) struct Sending {
     pub(super) sent: bool,
     /// Octets in the network.
     pub(super) pipe: u64,
-    /// The outstanding octets, counted as cwnd counts them.
+    /// The outstanding octets. If cwnd is counted in whole segments, each segment counts as a full
+    /// one.
     pub(super) out: u64,
     pub(super) una: u64,
     pub(super) nxt: u64,
@@ -47,8 +48,8 @@ impl Usage {
         (self.used, self.used_at) = (0, now);
     }
 
-    /// Starts to count again from `now` the time in which cwnd is not fully used. An ACK that may
-    /// open cwnd has arrived (`tcp_cong_avoid`).
+    /// Counts the time without full use of cwnd from `now`, because an ACK has arrived that may
+    /// open cwnd (`tcp_cong_avoid`).
     #[inline]
     pub(super) fn refresh(&mut self, now: Time) {
         self.used_at = now;
@@ -60,8 +61,9 @@ impl Usage {
         self.limited || window.in_slow_start() && window.cwnd < 2 * self.most_out
     }
 
-    /// Counts how much of the `window` is used. After an RTO in which cwnd was not fully used, cwnd
-    /// loses half of the unused part, unless the algorithm `owns` cwnd.
+    /// Measures how much of cwnd is used. cwnd loses half of its unused part if it was not fully
+    /// used for an RTO because the application limited the sender. This does not apply if the
+    /// congestion control `owns` cwnd, that is, sets it alone.
     pub(super) fn count(&mut self, sending: &Sending, window: &mut Window, owns: bool) {
         let &Sending { now, out, una, nxt, .. } = sending;
         let limited = sending.pipe + sending.smss > window.cwnd;
@@ -96,7 +98,7 @@ impl Usage {
     }
 }
 
-/// Raises ssthresh to three quarters of cwnd before cwnd shrinks (RFC 2861 §3.1).
+/// Raises ssthresh to at least three quarters of cwnd before cwnd shrinks (RFC 2861 §3.1).
 pub(super) fn raise_ssthresh(window: &mut Window, smss: u64) {
     let segs = window.cwnd / smss;
     let kept = (segs / 2 + segs / 4) * smss;
@@ -124,7 +126,7 @@ mod tests {
 
     /// Linux's rule (`tcp_is_cwnd_limited`): in slow start a window more than half full may grow.
     #[test]
-    fn cwnd_grows_if_it_was_full_or_in_slow_start_if_it_was_more_than_half_full() {
+    fn cwnd_may_grow_if_it_was_full_or_in_slow_start_more_than_half_full() {
         let mut usage = Usage::default();
         let mut window = Window { cwnd: 20_000, ssthresh: 1 };
         usage.count(&sending(1, 19_000), &mut window, false);

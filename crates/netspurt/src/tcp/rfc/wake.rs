@@ -10,7 +10,7 @@ use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
 impl Tcb {
-    /// Carries out one action that is due at `now`.
+    /// Carries out one action that is due at `cx.now`, the first one in the order below.
     pub(in crate::tcp) fn on_deadline(&mut self, cx: &mut Context<'_>) {
         let now = cx.now;
         self.account_for(now);

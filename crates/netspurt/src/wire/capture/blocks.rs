@@ -101,7 +101,7 @@ impl Section {
     /// Reads the whole `block`.
     ///
     /// # Errors
-    /// When its lengths or numbers contradict each other.
+    /// When the block is malformed, or when it begins a section of an unknown version.
     pub(super) fn read(&mut self, block: &[u8]) -> BlockReading {
         let body = &block[..block.len() - 4];
         match self.order.word(block, 0) {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-/// The maximum number of octets that are read in one call.
+/// The initial memory, in octets. The memory grows if more octets are needed at once.
 pub(super) const ROOM: usize = 1 << 16;
 
 /// The unread octets of a stream. Some of them are in memory.

@@ -14,18 +14,18 @@ pub enum CaptureTrouble {
     Version {
         /// pcap or pcapng.
         format: &'static str,
-        /// The major version. Programs for another major version cannot read the file.
+        /// The major version.
         major: u16,
         /// The minor version.
         minor: u16,
     },
-    /// The capture ends too early.
+    /// The capture ends in the middle of the part that the field names.
     #[error("the capture ends within {0}")]
     Cut(&'static str),
     /// The file says that a packet has a length that no packet can have.
     #[error("a packet has {0} captured octets, more than any packet can have")]
     Length(u32),
-    /// The lengths or the numbers of a block contradict each other.
+    /// A block of a pcapng file breaks the rules of the format. The field says how.
     #[error("malformed block: {0}")]
     Malformed(&'static str),
     /// Reading the file failed.

@@ -2,8 +2,8 @@
 
 use crate::wire::LinkType;
 
-/// The longest captured packet, in octets. Capture programs keep at most 256 KiB of a packet.
-/// Segments that a network card cuts later have up to 512 KiB.
+/// The maximum captured length of a packet that is read, in octets. Capture programs keep at most
+/// 256 KiB of a packet, and segments before segmentation offload have up to 512 KiB.
 pub(super) const MOST: usize = 1 << 20;
 
 const NANOSECONDS: u64 = 1_000_000_000;
@@ -21,7 +21,7 @@ pub(super) struct Interface {
 }
 
 impl Interface {
-    /// The nanoseconds since 1970 of a stamp; `None` if they do not fit into 64 bits.
+    /// Converts a timestamp to nanoseconds since 1970; `None` if they do not fit into 64 bits.
     #[inline]
     pub(super) fn unix_ns(self, stamp: u64) -> Option<i64> {
         let ns = match self.rate {

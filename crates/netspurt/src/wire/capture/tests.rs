@@ -45,7 +45,7 @@ fn block(kind: u32, body: &[u8], big: bool) -> Vec<u8> {
 }
 
 /// Makes a pcapng file with the same packets as [`pcap`]. The file has `rate` timestamp units per
-/// second, and an offset for all timestamps.
+/// second, which the option `resolution` declares, and an offset for all timestamps.
 fn pcapng(big: bool, resolution: u8, rate: u64, packets: &[&[u8]]) -> Vec<u8> {
     let n = |value, octets| number(value, octets, big);
     let order = [n(0x1a2b_3c4d, 4), n(1, 2), n(0, 2), n(u32::MAX, 4), n(u32::MAX, 4)].concat();
@@ -197,7 +197,7 @@ fn a_fault_is_reported_with_its_octet_and_its_packet() {
 }
 
 #[test]
-fn a_file_without_end_takes_bounded_memory() {
+fn a_long_file_of_short_packets_takes_bounded_memory() {
     let file = pcap(false, false, &[&[0x45; 1000]]);
     let (header, record) = file.split_at(24);
     let records = record.repeat(1000);
@@ -305,7 +305,7 @@ fn packets_of_every_kind_of_block_are_read_with_the_link_of_their_interface() {
 }
 
 #[test]
-fn a_stamp_beyond_64_bits_is_ignored() {
+fn a_packet_whose_time_exceeds_64_bits_gets_the_time_of_the_packet_before() {
     let file = [
         section(true),
         interface(101, 0, true),

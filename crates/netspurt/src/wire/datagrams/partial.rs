@@ -32,7 +32,8 @@ impl PartialDatagram {
     /// Takes a fragment.
     ///
     /// If two fragments have the same octet, the later one counts (RFC 791 §3.2). In IPv6,
-    /// fragments must not overlap unless they are copies (RFC 5722 §3, RFC 8200 §4.5).
+    /// fragments must not overlap unless they are copies (RFC 5722 §3, RFC 8200 §4.5). Here a
+    /// fragment counts as a copy if earlier fragments cover all its octets.
     ///
     /// # Errors
     /// When the fragment contradicts another fragment.
@@ -88,7 +89,8 @@ impl PartialDatagram {
     }
 
     /// Empties `out` and writes the datagram into it, up to the first octet that was not captured.
-    /// Returns the datagram's length, captured or not; `None` if the length is too great.
+    /// Returns the length of the whole datagram; `None` if its last fragment is missing, or if the
+    /// length is too great.
     pub(super) fn join(&self, out: &mut Vec<u8>) -> Option<u32> {
         let captured = self.captured.holding(0).map_or(0, |range| range.1 as usize);
         let length = self.head.len() as u32 + self.end?;

@@ -8,8 +8,8 @@ use crate::wire::{Checks, Packet, TcpView, cut, decode, encode, set_ecn};
 
 const SECOND: i64 = 1_000_000_000;
 
-/// A segment with time stamps and `len` octets of payload. The value of each octet depends on its
-/// place.
+/// An IPv4 packet, or an IPv6 packet if `six`, that carries a TCP segment with time stamps and
+/// `len` octets of payload. The value of each octet depends on its place.
 fn packet(six: bool, ip_id: u16, len: u16) -> Vec<u8> {
     let ends = match six {
         false => ["10.0.0.1:5001", "10.0.0.2:80"],
@@ -61,7 +61,8 @@ fn part_of_ipv6(whole: &[u8], range: core::ops::Range<usize>) -> Vec<u8> {
     part
 }
 
-/// The datagram that `datagrams` return for a packet of which `snap` octets were captured.
+/// Gives `datagrams` the first `snap` octets of the packet `bytes`, captured `at` nanoseconds after
+/// the start of 1970. Returns what `datagrams` returns.
 fn take_cut(datagrams: &mut Datagrams, at: i64, bytes: &[u8], snap: usize) -> Option<Vec<u8>> {
     let original_bytes = u32::try_from(bytes.len()).unwrap();
     let bytes = &bytes[..bytes.len().min(snap)];

@@ -31,7 +31,7 @@ fn ip_is_found_behind_ethernet_and_its_tags() {
             assert!(found(113, &cooked, &packet));
         }
     }
-    // The frames hold ARP, nothing, and a tag that is cut off.
+    // One frame holds ARP, one ends within its addresses, and one ends within a tag.
     assert_eq!(behind(1, &[&ADDRESSES, &[8, 6], &V4]), None);
     assert_eq!(behind(1, &[&ADDRESSES[..11]]), None);
     assert_eq!(behind(1, &[&ADDRESSES, &tag[..3]]), None);
@@ -52,7 +52,7 @@ fn ip_is_found_behind_labels_and_behind_frames_in_them() {
     assert!(found(1, &[&ADDRESSES, &mpls, &last, &frame], &V4));
     let high = [&[0xa2][..], &frame[1..]].concat();
     assert!(found(1, &[&ADDRESSES, &mpls, &last, &high], &V4));
-    // No label has this bit, so the stack has no end.
+    // No label has the bit that marks the last one, so the stack has no end.
     assert_eq!(behind(1, &[&ADDRESSES, &mpls, &label, &label, &V4]), None);
 }
 
