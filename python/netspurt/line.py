@@ -100,7 +100,8 @@ def push(address: str, port: int, octets: int, *, timeout: float = 300.0) -> dic
     octets
         The number to send.
     timeout
-        The time after which the transfer is given up, in seconds.
+        The maximum time of one wait for the host, in seconds. Octets that are not acknowledged this
+        long after the start count as acknowledged then.
 
     Returns
     -------

@@ -304,7 +304,8 @@ def write_recorded(
     Raises
     ------
     ValueError
-        If there are several recordings or none, or if no link can be made from the recording.
+        If `chosen` is not the number of a recording, if `chosen` is `None` and there is not exactly
+        one recording, or if no link can be made from the recording.
     Exception
         The error of reading a file, if a file could not be read.
     """

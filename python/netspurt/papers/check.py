@@ -159,7 +159,7 @@ def _relates(measured: Value, printed: Value, relation: Callable[[float, float],
     return len(a) == len(b) and all(relation(x, y) for x, y in zip(a, b, strict=True))
 
 
-#: "Far below" means below a tenth.
+#: "Far below" means at most a tenth.
 _FAR = 0.1
 
 #: The name of the comparison that checks whether each printed number is in its band.

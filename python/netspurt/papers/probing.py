@@ -55,7 +55,10 @@ def most_outstanding(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def given_up_after(bench: Bench, *, run: str, lost: str) -> Measured:
-    """Return how long a lost probe delayed the next probe [s], if `lost` probes were lost."""
+    """Return the time from a lost probe to the next probe [s].
+
+    The value is `None` unless `lost` probes were lost and this time is equal for all of them.
+    """
     echo_probes = bench.run(run).echo_probes
     sent = echo_probes["t_ns"].astype(np.int64)
     lost_places = np.flatnonzero(echo_probes["lost"])

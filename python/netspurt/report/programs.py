@@ -68,5 +68,9 @@ def connections(run: Run) -> Rows | None:
 
 
 def _received(opened_by_to: bool) -> tuple[str, str]:
-    """Return two columns of received octets: the asked end's, and that of the end that opened."""
+    """Return the names of two columns of received octets.
+
+    The first is the column of the end that was asked, the second that of the end that opened the
+    connection and asked.
+    """
     return ("from_bytes", "to_bytes") if opened_by_to else ("to_bytes", "from_bytes")

@@ -112,7 +112,7 @@ def _between(pairs: Sequence[_Pair], sender: str, names: Sequence[str]) -> Itera
         every = f"All {data}" if passed.sum() > 1 else "The only segment"
         yield f"{every} with data that passed {near} came to {far}."
     if missed := int((came & ~passed).sum()):
-        yield f"{counted(missed, 'segment')} came to {far} and is missing from {near}."
+        yield f"{near} lacks {counted(missed, 'segment')} that came to {far}."
     yield from _delays(out[both, 1] - out[both, 0], back, names)
 
 
