@@ -111,7 +111,7 @@ def with_programs(connected: Any = None, **values: Any) -> Any:
             {"stopped": True, "status": 124, "server": "nc -l 80", "other_packets": 1234},
             [
                 "The command `wget 'a b'` was ended by the scenario's `stop` with status 124.",
-                "At the other end ran `nc -l 80`.",
+                "The other end ran `nc -l 80`.",
                 "1,234 packets belong to no connection of TCP.",
             ],
         ),

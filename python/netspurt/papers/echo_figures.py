@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def crossing(bench: Bench, *, echo: str, split: str, path: str, mss: int) -> Figure:
-    """Draw the length of the queue against `fill`, the part of the round trip that cwnd fills.
+    """Draw the length of the queue against `fill`, the part of the round trip that data fills.
 
     In the transfers of the grid `echo`, ACKs wait in the same queue as data. In the transfers of
     the grid `split`, they take another path.

@@ -35,7 +35,7 @@ def told_programs(run: Run) -> Iterator[str]:
     ended = "was ended by the scenario's `stop`" if programs.stopped else "ended"
     yield f"The command `{shlex.join(programs.command)}` {ended} with status {programs.status}."
     if programs.server:
-        yield f"At the other end ran `{programs.server}`."
+        yield f"The other end ran `{programs.server}`."
     if programs.other_packets:
         yield f"{number(programs.other_packets)} packets belong to no connection of TCP."
     if not programs.kernel_told:
