@@ -32,7 +32,24 @@ from netspurt.wording import unknown_name
 
 
 class Verdict(StrEnum):
-    """The verdict on a claim."""
+    """The verdict on a claim.
+
+    Attributes
+    ----------
+    REPRODUCED
+        The measured value agrees with the printed value.
+    CONTRADICTION
+        The measured value agrees only with the corrected value, because the paper contradicts
+        itself.
+    SHAPE_ONLY
+        The measured value agrees only with the claim's `shape`.
+    NOT_REPRODUCED
+        The measured value agrees with none of these, or the claimed event does not occur.
+    NOT_CHECKABLE
+        The claim has no measure.
+    NOT_ATTEMPTED
+        The machine cannot make the run.
+    """
 
     REPRODUCED = "reproduced"
     SHAPE_ONLY = "shape-only"
