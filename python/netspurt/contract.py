@@ -21,7 +21,7 @@ class Check:
     Attributes
     ----------
     name
-        The algorithm that was checked.
+        The name of the algorithm that was checked.
     passed
         The rules that it keeps.
     failed

@@ -52,7 +52,8 @@ def over_line(
         A command on the other host, `FAR`. `near` starts when this command listens on a port.
     forward, reverse
         The two directions of the line, such as ``"56 kbit/s, 20 ms, 50 packets"``. Without
-        `reverse`, both directions are the same. The queue may be left out.
+        `reverse`, both directions are the same. The queue may be left out; then it has room for
+        1000 packets.
 
     Returns
     -------
@@ -100,7 +101,8 @@ def push(address: str, port: int, octets: int, *, timeout: float = 300.0) -> dic
     octets
         The number to send.
     timeout
-        The time after which the transfer is given up, in seconds.
+        The maximum time of one wait for the host, in seconds. Octets that are not acknowledged this
+        long after the start count as acknowledged then.
 
     Returns
     -------

@@ -82,7 +82,8 @@ def _read(kind: Any, value: Any, key: str) -> Any:
     if origin is dict:
         pairs = _each(value, dict, key)
         return {name: _read(arguments[1], item, _below(key, name)) for name, item in pairs}
-    # In Python `True` is an `int`, but in JSON it is not a number. A whole number may be a float.
+    # In Python `True` is an `int`, but in JSON it is not a number. A field of type `float` also
+    # takes a whole number.
     wanted = (int, float) if kind is float else kind
     if not isinstance(value, wanted) or (isinstance(value, bool) and kind is not bool):
         raise TypedError(f"`{key}` is not a value of type {kind.__name__}")

@@ -41,7 +41,10 @@ class Target:
 
 @dataclass(frozen=True)
 class EchoProbesTask:
-    """A series of echo probes. `netspurt.probe.Plan` explains the fields."""
+    """A series of echo probes. `netspurt.probe.Plan` explains the fields.
+
+    Here times are in nanoseconds, and `target` stands for the plan's host, kind, port and family.
+    """
 
     target: Target
     count: int | None
@@ -59,7 +62,10 @@ class EchoProbesTask:
 
 @dataclass(frozen=True)
 class HopsTask:
-    """Probes with a hop limit of 1, then 2, up to `most`: `count` of each, `octets` long."""
+    """Probes with a hop limit of 1, then 2, up to `most`: `count` of each, `octets` long.
+
+    The other fields are as in `EchoProbesTask`.
+    """
 
     target: Target
     most: int

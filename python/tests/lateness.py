@@ -78,7 +78,10 @@ class Lateness:
 
     @property
     def says_nothing(self) -> bool:
-        """Return True if the machine was so late that a failure proves nothing."""
+        """Return True if a failure proves nothing.
+
+        This is so if the sleeper woke too late, or other machines got too much processor time.
+        """
         return self.worst_s > ALLOWED_S or self.stolen > ALLOWED_STOLEN
 
     def __str__(self) -> str:

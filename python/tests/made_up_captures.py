@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 #: A packet: its time in seconds, the end that sends it, its sequence number and acknowledgment, its
-#: flags, its window and its octets of data.
+#: flags, its window and the number of its octets of data. End 0 opens the connection.
 MadeUp = tuple[float, int, int, int, int, int, int]
 
 #: The link type of packets that begin with the header of IP.

@@ -68,7 +68,7 @@ class Tables:
         return self._tables[name]
 
 
-#: A segment of data that the node `a` sends in the first direction of the flow `f`.
+#: A segment of data that the node `a` sends forward in the flow `f`.
 SEGMENT: dict[str, Any] = {
     "t_ns": 0,
     "flow": "f",

@@ -25,7 +25,7 @@ def verdict(case: dict[str, object]) -> str:
 
 
 def main() -> None:
-    """Compare as many cases as the command line says."""
+    """Draw COUNT cases with SEED, compare them, and print the verdicts."""
     seed, count = (int(word) for word in sys.argv[1:])
     if not drive.available():
         sys.exit("ns2_fresh.py: ns-2 is not installed (Debian: apt install ns2)")
@@ -34,7 +34,7 @@ def main() -> None:
         kind = verdict(case)
         verdicts[kind] += 1
         if kind == "clear":
-            print(f"case {number} parts clearly: {case}")
+            print(f"case {number} differs, and no tie explains it: {case}")
     print(", ".join(f"{kind} {number}" for kind, number in sorted(verdicts.items())))
 
 

@@ -19,7 +19,8 @@ NS2 = Path(__file__).parents[2] / "authorities" / "packmime"
 #: New connections per second; they use about a quarter, a half and three quarters of the link.
 RATES = (18, 36, 54)
 
-#: The compared quantities: ns-2's name, our column, our units in a unit of ns-2, and quantiles.
+#: The compared quantities: ns-2's name, our column, how many of our units make one of ns-2's units,
+#: and quantiles.
 QUANTITIES = (
     ("request_bytes", "forward_bytes", 1, (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)),
     ("reply_bytes", "reverse_bytes", 1, (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)),

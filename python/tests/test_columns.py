@@ -182,7 +182,7 @@ def test_a_rounded_number_has_three_digits_and_no_exponent(value: float, text: s
         (wording.by_chance(0), "0.0"),
     ],
 )
-def test_a_quantity_has_the_largest_unit_that_it_reaches(told: str, text: str) -> None:
+def test_rates_sizes_times_counts_and_chances_are_in_words(told: str, text: str) -> None:
     assert told == text
 
 

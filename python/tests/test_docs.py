@@ -166,7 +166,7 @@ def test_the_table_in_the_readme_is_the_one_that_the_command_prints(tmp_path: Pa
 
 
 def keys_of(schema: object) -> Iterator[str]:
-    """Return the keys of all tables in a JSON Schema, at any depth."""
+    """Yield the keys of all tables in a JSON Schema, at any depth."""
     if isinstance(schema, list):
         for part in schema:
             yield from keys_of(part)

@@ -10,7 +10,7 @@ from conftest import ROOT
 from ns2_cases import Row, drive, first_difference, rows_of
 
 #: The keys are the queue in packets and the tick [s]. The values are the instant at which 2000
-#: segments were acknowledged [s], and the instants of earlier timeouts [s]. Debian's ns2
+#: segments were acknowledged [s], and the instants of the timeouts before it [s]. Debian's ns2
 #: 2.35+dfsg-5 gave these values with an endless sender. The values are rounded.
 MEASURED = {
     (50, 0.001): (50.1, [8.95, 11.35]),

@@ -205,7 +205,7 @@ def test_an_estimator_in_python_and_one_of_the_core_agree() -> None:
     np.testing.assert_allclose(own, _core.drive(ns.estimator("rfc6298"), steps), rtol=1e-8)
 
 
-def test_the_page_on_writing_an_estimator_is_short() -> None:
+def test_the_text_after_the_first_example_of_the_page_on_writing_an_estimator_is_short() -> None:
     page = (ROOT / "docs" / "writing-an-estimator.md").read_text()
     prose = [line for line in page.split("```")[2].splitlines() if line]
     assert len(prose) < 40

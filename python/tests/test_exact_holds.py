@@ -25,7 +25,7 @@ PHASE = 0.555880716
 
 
 def held(case: dict[str, Any]) -> dict[str, Any]:
-    """Return a case with holds of 0.2 s, and rates whose octets take whole ns if it is slower."""
+    """Return a case with holds of 0.2 s, and with the rates of `FAST` or `SLOW`."""
     links = [link.split(",") for link in case["links"].split()]
     links = [[str(FAST.get(rate, SLOW)), *rest] for rate, *rest in links]
     return {**drive.CASE, **case, "links": _joined(links), "delayed_ack": 0.2}

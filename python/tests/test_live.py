@@ -454,7 +454,7 @@ def test_the_report_of_a_run_of_programs_names_them_and_lists_their_connections(
     assert result.returncode == 0, result.stderr
     assert process("report", "r").returncode == 0
     text = (tmp_path / "r" / "report.html").read_text()
-    assert f"At the other end ran <code>{SERVE}</code>." in text
+    assert f"The other end ran <code>{SERVE}</code>." in text
     assert "ended with status 0." in text
     ((name, *_, asked, back),) = rows_of(text, "Connections of the programs")
     assert name.endswith(".0")

@@ -57,7 +57,7 @@ def test_no_share_is_reported_if_all_segments_came() -> None:
 def test_lost_segments_have_a_share_of_those_that_passed_the_near_point() -> None:
     words = between(segment(1), segment(2, None), segment(3), segment(None), segment(4))
     assert "Of the 4 segments with data that passed near, 1 (25.00%) did not come to far" in words
-    assert "1 segment came to far and is missing from near." in words
+    assert "near lacks 1 segment that came to far." in words
 
 
 def test_segments_without_data_and_acknowledgments_are_not_counted_as_data() -> None:
@@ -111,7 +111,7 @@ def with_programs(connected: Any = None, **values: Any) -> Any:
             {"stopped": True, "status": 124, "server": "nc -l 80", "other_packets": 1234},
             [
                 "The command `wget 'a b'` was ended by the scenario's `stop` with status 124.",
-                "At the other end ran `nc -l 80`.",
+                "The other end ran `nc -l 80`.",
                 "1,234 packets belong to no connection of TCP.",
             ],
         ),

@@ -138,7 +138,7 @@ def test_series_of_round_trips_and_traces_of_opportunities_are_recognised(tmp_pa
         ("t_s;delay_ms\n1;2\n", "separate the cells by commas, not by semicolons"),
         ("1,2,3\n4,5,6\n", "the table has no names of columns"),
         ("delay_ms,t_s\n1,2\n", "put the instants first"),
-        ("t_s,delay_ms,rtt_ms\n1,2,3\n", "rtt_ms and delay_ms have the same value"),
+        ("t_s,delay_ms,rtt_ms\n1,2,3\n", "rtt_ms and delay_ms set the same value"),
         ("t_s,delay_ms_forward\n1,2\n", "add delay_ms_reverse, or rename the column to delay_ms"),
         ("t_s\n1\n", "instants and no values"),
         ("t_s,loss\n1,1.5\n", "1.5 % is 0.015"),

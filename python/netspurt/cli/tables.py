@@ -27,8 +27,8 @@ def table(
         str | None,
         typer.Argument(
             help="The table. Three tables are computed: crossings, the instants at which round "
-            "trips exceeded the RTO; and send-ack and packetdat, Jacobson's listings of a flow. By "
-            "default all tables are listed.",
+            "trips exceeded the RTO; and send-ack and packetdat, Jacobson's listings of a flow. "
+            "Without a name, the recorded tables are listed.",
             show_default=False,
             autocompletion=completing.tables,
         ),
@@ -120,7 +120,7 @@ def _of(table: Table, wanted: dict[str, str | None]) -> Table:
     for column, text in wanted.items():
         if text is None:
             continue
-        # Plots are imported here because the import is slow, and most tables are shown whole.
+        # `pictures` is imported here because the import is slow, and most tables are shown whole.
         from netspurt.pictures.view import pick
 
         if column not in table:

@@ -187,7 +187,10 @@ def _read(file: Path, format_: str | None, direction: str | None) -> Timeline:
 
 
 def _delivered(file: Path, direction: str | None) -> Timeline:
-    """Return a timeline with an opportunity for each packet of a capture's busiest connection."""
+    """Return a timeline with an opportunity for each packet of a capture's busiest connection.
+
+    Only packets of one direction count: of `direction`, or of the direction with more data.
+    """
     from netspurt.cli.opening import busiest, open_tables
     from netspurt.timelines import delivered
 
@@ -304,7 +307,8 @@ def write_recorded(
     Raises
     ------
     ValueError
-        If there are several recordings or none, or if no link can be made from the recording.
+        If `chosen` is not the number of a recording, if `chosen` is `None` and there is not exactly
+        one recording, or if no link can be made from the recording.
     Exception
         The error of reading a file, if a file could not be read.
     """

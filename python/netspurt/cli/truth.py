@@ -96,9 +96,9 @@ def check(
 ) -> None:
     """Explain each capture and compare the explanation with the truth.
 
-    Exit with 1 if a requirement is not met. The requirements at the sender's side: every
-    retransmission is found, no other packet counts as one, missing originals are reported, and
-    98 % of the causes of each class are right.
+    Exit with 1 if a requirement is not met. The requirements apply to captures at the sender's side
+    that have TCP's options: every retransmission is found, no other packet counts as one, missing
+    originals are reported, and 98 % of the causes of each class are right.
     """
     from netspurt.captures import explain
     from netspurt.truth import check_collection, wrong_ones
@@ -135,9 +135,10 @@ def _side(name: str, side: SideScore) -> Iterator[str]:
     )
     if side.unseen_not_found or side.unseen_unknown or side.loss_not_told:
         yield (
-            f"originals not in the capture: {number(side.unseen_not_found)} not found, "
+            "retransmissions whose original is not in the capture: "
+            f"{number(side.unseen_not_found)} not found, "
             f"{number(side.unseen_unknown)} of unknown cause, "
-            f"{number(side.loss_not_told)} not reported as missing"
+            f"{number(side.loss_not_told)} without a report of the missing original"
         )
     if side.confusion:
         yield from _confusion(side)

@@ -11,7 +11,8 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from netspurt.cli.output import print_version
 
-#: The greatest width of help texts, in columns.
+#: The settings of all commands: the names of the help option, and the maximum width of help texts
+#: in columns.
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 #: The meanings of the exit statuses. `netspurt live exec` exits with the status of its command.

@@ -66,7 +66,7 @@ class Bench:
         return self._runs[name]
 
     def _run_live(self, name: str) -> Run:
-        """Make all live runs of the paper at the same time, since they run in real time."""
+        """Return a live run. The first call makes all live runs of the paper at the same time."""
         if not self._live:
             self.announce("running live")
             names = [name for name in self.paper.runs if self.scenario(name).kernel_flow]

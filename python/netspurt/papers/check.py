@@ -32,7 +32,24 @@ from netspurt.wording import unknown_name
 
 
 class Verdict(StrEnum):
-    """The verdict on a claim."""
+    """The verdict on a claim.
+
+    Attributes
+    ----------
+    REPRODUCED
+        The measured value agrees with the printed value.
+    CONTRADICTION
+        The measured value agrees only with the corrected value, because the paper contradicts
+        itself.
+    SHAPE_ONLY
+        The measured value agrees only with the claim's `shape`.
+    NOT_REPRODUCED
+        The measured value agrees with none of these, or the claimed event does not occur.
+    NOT_CHECKABLE
+        The claim has no measure.
+    NOT_ATTEMPTED
+        The machine cannot make the run.
+    """
 
     REPRODUCED = "reproduced"
     SHAPE_ONLY = "shape-only"
@@ -159,7 +176,7 @@ def _relates(measured: Value, printed: Value, relation: Callable[[float, float],
     return len(a) == len(b) and all(relation(x, y) for x, y in zip(a, b, strict=True))
 
 
-#: "Far below" means below a tenth.
+#: "Far below" means at most a tenth.
 _FAR = 0.1
 
 #: The name of the comparison that checks whether each printed number is in its band.

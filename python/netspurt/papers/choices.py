@@ -95,10 +95,11 @@ def spurious_by_choice(  # noqa: PLR0913 - a claim's arguments
     windows: str,
     beside: str,
 ) -> Measured:
-    """Return the value of `any_spurious`; the table has each contact's affected share by choice.
+    """Return the value of `any_spurious`; the table has the affected shares of some contacts.
 
     The share is the part of a contact's time in which its delay would cause spurious
-    retransmissions if this delay were constant.
+    retransmissions if this delay were constant. The table has a row for each combination of
+    choices, and a column for `contact` and for each contact in `beside`.
     """
     by_choice = bands(bench, sweep, queues.split(","), acks.split(","), windows.split(","))
     names = single_relay(bench)

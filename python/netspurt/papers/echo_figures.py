@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def crossing(bench: Bench, *, echo: str, split: str, path: str, mss: int) -> Figure:
-    """Draw the length of the queue over `fill`, for transfers with and without ACKs in it."""
+    """Draw the length of the queue against `fill`, the part of the round trip that data fills.
+
+    In the transfers of the grid `echo`, ACKs wait in the same queue as data. In the transfers of
+    the grid `split`, they take another path.
+    """
     from netspurt.plots.series import draw_series
 
     def of(grid: str) -> list[Filled]:
@@ -51,7 +55,7 @@ def crossing(bench: Bench, *, echo: str, split: str, path: str, mss: int) -> Fig
 
 
 def density(bench: Bench, *, run: str, gain: float, end: float) -> Figure:
-    """Draw the density of packets before a line beside the length of its queue."""
+    """Draw the density of packets before a line, and the length of the line's queue."""
     from netspurt.plots.series import draw_series
 
     finished = bench.run(run)

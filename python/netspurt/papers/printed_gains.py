@@ -41,6 +41,6 @@ def quotient(_: Bench, *, of: str, by: str) -> Measured:
 
 @registered
 def name_in_full(bench: Bench, *, table: str, word: str) -> Measured:
-    """Return the full name of an abbreviation, according to its authority."""
+    """Return the full name of an abbreviation, as a table of the paper's folder gives it."""
     (row,) = (row for row in bench.paper.rows(table) if row["abbreviation"] == word)
     return Measured(row["name"], [tuple(row), tuple(row.values())])

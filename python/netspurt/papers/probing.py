@@ -46,6 +46,7 @@ def most_outstanding(bench: Bench, *, run: str) -> Measured:
     echo_probes = bench.run(run).echo_probes
     sent = echo_probes["t_ns"].astype(np.int64)
     trips = np.ma.asarray(echo_probes["rtt_ns"])
+    # A probe without an answer counts as outstanding for 30 s.
     waits = np.ma.filled(trips, 30_000_000_000).astype(np.int64)
     ends = np.sort(sent + waits)
     # If an answer and the next request share an instant, the answer came first.
@@ -55,7 +56,10 @@ def most_outstanding(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def given_up_after(bench: Bench, *, run: str, lost: str) -> Measured:
-    """Return how long a lost probe delayed the next probe [s], if `lost` probes were lost."""
+    """Return the time from a lost probe to the next probe [s].
+
+    The value is `None` unless `lost` probes were lost and this time is equal for all of them.
+    """
     echo_probes = bench.run(run).echo_probes
     sent = echo_probes["t_ns"].astype(np.int64)
     lost_places = np.flatnonzero(echo_probes["lost"])

@@ -42,12 +42,12 @@ class Variant:
 
 @dataclass(frozen=True)
 class Replays:
-    """The results of the recordings of a row under a variant, for several settings.
+    """The results of timers on the surrogates of a row under a variant, for several settings.
 
     Attributes
     ----------
     efficiency
-        The efficiency of each setting on each recording, shape (seeds, settings).
+        The efficiency of each setting on each surrogate, shape (seeds, settings).
     spurious
         The number of spurious retransmissions, of the same shape.
     waited
@@ -76,7 +76,7 @@ class Recordings:
         self._replayed: dict[Any, Replays] = {}
 
     def made(self, name: str, variant: Variant) -> list[Delays]:
-        """Return the recordings of a row, one per seed."""
+        """Return the surrogates of a row under a variant, one for each seed."""
         if (name, variant) not in self._made:
             row = self.rows[name]
             seeds = range(1, self.seeds + 1)
@@ -97,7 +97,8 @@ class Recordings:
             The number of consecutive losses.
         lengths
             The lengths of the probes. By default they are the lengths of the row's run. If the
-            lengths are mixed, the delay depends on them by the path's printed line.
+            lengths are mixed, the delay of a probe follows from its length by the printed line of
+            the path.
 
         Raises
         ------
@@ -129,7 +130,10 @@ class Recordings:
         rising: Sequence[float],
         g: Sequence[float],
     ) -> Replays:
-        """Replay the two-gain filter on a row's recordings, with all combinations of settings."""
+        """Replay the two-gain filter on a row's surrogates, with all combinations of its constants.
+
+        `falling` has the values of F1, `rising` those of F2, and `g` those of G.
+        """
         key = (name, variant, tuple(falling), tuple(rising), tuple(g))
         if key not in self._replayed:
             recordings = self.made(name, variant)
@@ -140,7 +144,7 @@ class Recordings:
         return self._replayed[key]
 
     def setting(self, name: str, variant: Variant, setting: Setting) -> Replays:
-        """Replay one setting on a row's recordings."""
+        """Replay one setting on a row's surrogates."""
         f1, f2, g = setting
         return self.replayed(name, variant, [f1], [f2], [g])
 

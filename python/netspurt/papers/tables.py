@@ -18,7 +18,7 @@ class PrintedLine:
     Attributes
     ----------
     octets
-        The lengths of its ends.
+        The lengths of probes at the two ends of the line.
     delay_ms
         The delays at these lengths, printed in whole milliseconds.
     rate_bps
@@ -31,7 +31,7 @@ class PrintedLine:
 
     @property
     def bits(self) -> int:
-        """The difference between the lengths of its ends, in bits."""
+        """The difference between the two lengths in `octets`, in bits."""
         return 8 * (self.octets[1] - self.octets[0])
 
     @property
@@ -111,7 +111,7 @@ class AccountRow:
         return self.account.name if self.source == USUAL else f"{self.source}:{self.account.name}"
 
     def mean_answered_ms(self, probes: int) -> float:
-        """Return the mean over the answered probes.
+        """Return the mean delay of the answered probes [ms], of `probes` that were sent.
 
         The printed mean is truncated to a whole millisecond, so half a millisecond is added.
         """

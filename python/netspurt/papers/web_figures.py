@@ -79,7 +79,7 @@ def against_idle(bench: Bench, *, run: str, site: str) -> Figure:
 
 
 def gains_of_sender(bench: Bench, *, sweep: str, measure: str, name: str) -> Figure:
-    """Draw the gain of a measure over the base, by delay and load, with intervals."""
+    """Draw the gain of SFR over Reno in a measure, by delay and load, with intervals."""
     from netspurt.plots.ranges import draw_ranges
 
     swept = bench.swept(sweep)

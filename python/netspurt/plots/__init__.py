@@ -56,7 +56,8 @@ def draw(
     Raises
     ------
     ValueError
-        If there is no such kind, or nothing to show.
+        If there is no such kind, nothing to show, or an option of the view that does not apply to
+        the kind.
     """
     shown = picture(tables, kind, view)
     figure, axes = new_figure(ax, size)
@@ -84,7 +85,10 @@ class RunPlots:
         ax: Axes | None = None,
         size: Size | None = None,
     ) -> Figure:
-        """Draw sequence numbers over time, observed at the sender."""
+        """Draw sequence numbers over time, observed at the view's node; by default at the sender.
+
+        If the sender was not spied, the default is the first spied node.
+        """
         return saved(draw(self.run, "time-sequence", view, ax=ax, size=size), file)
 
     def cwnd(

@@ -61,8 +61,8 @@ def draw_beside(
     span_s
         The duration shown, in seconds.
     parted_s
-        The instant of the first difference, shown as a dotted line in both runs. It is `None` if
-        the runs never differ.
+        The instant of the first difference, in seconds after the first data segment, shown as a
+        dotted line in both runs. It is `None` if the runs never differ.
     ax
         Two existing axes to draw into; their figure is returned.
     size

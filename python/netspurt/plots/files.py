@@ -25,6 +25,8 @@ def save(figure: Figure, files: Iterable[Path]) -> None:
     ------
     ValueError
         If a name does not end in a known ending.
+    OSError
+        If a file cannot be written.
     """
     files = list(files)
     for file in files:

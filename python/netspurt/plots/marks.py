@@ -39,8 +39,9 @@ _VECTORS = 2_000
 def draw_picture(axes: Axes, picture: Picture) -> None:
     """Draw a picture.
 
-    If there are too many marks, all marks in one column of dots are drawn as one mark. The label of
-    the x axis says so.
+    If there are too many bars, or too many points on a rising line, those in one column of dots are
+    drawn as one. Of too many points elsewhere, one in each cell of columns and rows is drawn. The
+    label of the x axis says that marks are merged.
     """
     for mark in picture.marks:
         _draw(axes, mark)
@@ -106,7 +107,10 @@ def _line(axes: Axes, mark: Line, style: dict[str, Any]) -> None:
 
 
 def _bars(axes: Axes, mark: Bars, label: str, style: dict[str, Any]) -> None:
-    """Draw a bar for each row, and a dot at its middle, which is visible at every zoom."""
+    """Draw a bar for each row. If the mark has dots, also draw a dot at the middle of each bar.
+
+    A dot is visible at every zoom.
+    """
     bars = merged(np.column_stack([mark.x, mark.low, mark.high]))
     ends = np.stack([bars[:, [0, 1]], bars[:, [0, 2]]], axis=1)
     axes.add_collection(LineCollection(list(ends), label=label, linewidth=mark.width, **style))
@@ -150,7 +154,7 @@ def _points(axes: Axes, mark: Points, style: dict[str, Any]) -> None:
         style |= {"markerfacecolor": "none"}
     elif mark.hollow:
         style |= {"markerfacecolor": "white"}
-    # Marks at the edge of the picture are not cut off.
+    # Marks of the shapes `up` and `tick` stand at the edge of the picture, which must not cut them.
     style |= {"clip_on": mark.shape not in ("up", "tick"), "rasterized": len(some) > _VECTORS}
     axes.plot(mark.x[some], mark.y[some], **style)
 

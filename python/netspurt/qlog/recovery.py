@@ -35,7 +35,10 @@ def _of(tables: HasTables, name: str, vantage: Vantage) -> Table | None:
 
 
 def _metrics(recorded: dict[str, Table | None]) -> Events:
-    """Return the metrics that changed, at each instant with a change (RFC 9002 A.3, B.2)."""
+    """Return the metrics that changed, at each instant with a change (RFC 9002 A.3, B.2).
+
+    Each sample is written as `latest_rtt`, even if it equals the sample before it.
+    """
     rtt, rto, cwnd = recorded["rtt"], recorded["rto"], recorded["cwnd"]
     tables = [table for table in (rtt, rto, cwnd) if table is not None]
     t = np.unique(np.concatenate([table["t_ns"] for table in tables] or [np.empty(0, np.int64)]))

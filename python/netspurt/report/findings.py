@@ -99,7 +99,7 @@ _LIMITS: dict[
 
 
 def _who(found: Explained, connection: int) -> str:
-    """Return the name of a connection: as in the pictures, or with its file."""
+    """Return the name of a connection: as in the pictures, or with its file if files are pooled."""
     path, own = found.place_of(connection)
     return f"connection {own} of {path}" if found.files else f"c{own}"
 

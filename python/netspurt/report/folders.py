@@ -1,7 +1,7 @@
 """The sections of a folder of captures or recordings: one on all files, then one on each file.
 
-Captures are sorted by the time that they waited for timers and repair. The first captures in this
-order have pictures.
+Captures are sorted by the time that they waited for timers and repair. At most `MOST_TOLD` captures
+have a section, and the first `MOST_DRAWN` of these have pictures.
 """
 
 from __future__ import annotations
@@ -34,7 +34,11 @@ MOST_TOLD = 60
 
 @dataclass(frozen=True)
 class _Sums:
-    """A row of the table of captures: the file, sums over its connections, causes."""
+    """A row of the table of captures: the file, sums over its connections, causes.
+
+    `again` is the number of retransmissions. `spent_s` is the time of all connections, `mostly` is
+    the largest part of this time, and `lost_s` is the time spent on waiting for timers and repair.
+    """
 
     path: str
     connections: int

@@ -35,7 +35,7 @@ def told_programs(run: Run) -> Iterator[str]:
     ended = "was ended by the scenario's `stop`" if programs.stopped else "ended"
     yield f"The command `{shlex.join(programs.command)}` {ended} with status {programs.status}."
     if programs.server:
-        yield f"At the other end ran `{programs.server}`."
+        yield f"The other end ran `{programs.server}`."
     if programs.other_packets:
         yield f"{number(programs.other_packets)} packets belong to no connection of TCP."
     if not programs.kernel_told:
@@ -68,5 +68,9 @@ def connections(run: Run) -> Rows | None:
 
 
 def _received(opened_by_to: bool) -> tuple[str, str]:
-    """Return two columns of received octets: the asked end's, and that of the end that opened."""
+    """Return the names of two columns of received octets.
+
+    The first is the column of the end that was asked, the second that of the end that opened the
+    connection and asked.
+    """
     return ("from_bytes", "to_bytes") if opened_by_to else ("to_bytes", "from_bytes")

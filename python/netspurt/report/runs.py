@@ -89,7 +89,10 @@ def _length(run: Run) -> str:
 
 
 def _answer(run: Run) -> str:
-    """Return when the directions finished, and the time lost to losses; empty without flows."""
+    """Return when the directions finished, and the time in silence and repair; empty without flows.
+
+    A single direction also has its goodput.
+    """
     flows = run.flows
     if len(flows) == 0:
         return ""
@@ -272,7 +275,7 @@ def _links(run: Run) -> Rows:
 
 
 def _files(run: Run) -> Iterator[Link]:
-    """Yield the run's folder and the files of its tables."""
+    """Yield the run's folder, the files of its tables, its captures, and its scenario."""
     if run.folder is None:
         return
     yield Link("the run's folder", str(run.folder))

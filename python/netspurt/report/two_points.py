@@ -74,7 +74,8 @@ def sentences(
     return [
         f"{told[0]} and {told[1]} hold the same connection, {end_of(sender, 'source')} to "
         f"{end_of(sender, 'destination')}, captured at two points; {told[0]} is nearer to the "
-        "sender. So neither is faster: the differences show the path between the two points.",
+        "sender. So the differences do not compare two TCPs: they show the path between the two "
+        "points.",
         *_between(own, end_of(sender, "source"), told),
         f"The causes of retransmissions are more certain beside the sender: `netspurt explain "
         f"{plain(shlex.quote(str(files[0])))}`. All segments are matched by `netspurt match "
@@ -112,7 +113,7 @@ def _between(pairs: Sequence[_Pair], sender: str, names: Sequence[str]) -> Itera
         every = f"All {data}" if passed.sum() > 1 else "The only segment"
         yield f"{every} with data that passed {near} came to {far}."
     if missed := int((came & ~passed).sum()):
-        yield f"{counted(missed, 'segment')} came to {far} and is missing from {near}."
+        yield f"{near} lacks {counted(missed, 'segment')} that came to {far}."
     yield from _delays(out[both, 1] - out[both, 0], back, names)
 
 

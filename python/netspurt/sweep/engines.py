@@ -1,7 +1,7 @@
 """Engines, which run chunks of cases: in threads, live, or on a cluster.
 
-`submit` takes a chunk, `as_completed` yields finished chunks, and `cancel` stops all chunks. Every
-engine gives the same bytes for a chunk.
+`submit` takes a chunk, `as_completed` yields finished chunks, and `cancel` stops all chunks. All
+engines give the same bytes for a chunk of simulated cases.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Engine(Protocol):
         """Yield finished chunks until all are finished. A caller may submit more while it reads."""
 
     def cancel(self) -> None:
-        """Cancel running chunks."""
+        """Cancel all chunks."""
 
 
 #: The maximum duration of one wait, in seconds; interrupts are handled after it.

@@ -8,7 +8,7 @@ _SHOWN_MAX, _BEFORE_MAX = 100, 40
 
 
 class TimelineError(ValueError):
-    """A timeline cannot be made from a file of another tool.
+    """A timeline cannot be made from a file.
 
     Attributes
     ----------

@@ -149,7 +149,10 @@ def _known(name: str) -> tuple[str, float, tuple[int, ...]] | None:
 
 
 def _check(line: Line, columns: Sequence[Column]) -> None:
-    """Check that no two columns have the same value, and that no direction is missing."""
+    """Check that no two columns set the same value, and that no direction lacks a delay or a rate.
+
+    A direction lacks a delay or a rate if only the other direction has it.
+    """
     if not columns:
         fix = "add a column such as delay_ms or rate_mbps"
         raise line.error(None, "the table has instants and no values", fix)
@@ -159,7 +162,7 @@ def _check(line: Line, columns: Sequence[Column]) -> None:
         for direction in column.directions:
             other = by_use.setdefault((column.kind, direction), column)
             if other is not column:
-                message = f"{column.name} and {other.name} have the same value"
+                message = f"{column.name} and {other.name} set the same value"
                 raise line.error(cells[column.place], message, "leave one of them out")
     for column in columns:
         missing = [direction for direction in (0, 1) if (column.kind, direction) not in by_use]

@@ -196,7 +196,9 @@ _FIXES: dict[str, Callable[[Decimal], str]] = {
 
 
 def _outages(rows: Sequence[Row], arrivals: Sequence[str | None]) -> list[Outage]:
-    """Return the outages. Each lasts from its first row to the next row with other arrivals.
+    """Return the outages. Each ends at the next row without an outage or with the other treatment.
+
+    The treatment of packets in an outage is `drop` or `queue`, as in `_arrivals`.
 
     Raises
     ------

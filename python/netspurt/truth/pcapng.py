@@ -19,7 +19,7 @@ _FIXED = struct.Struct("<IIIII")
 
 
 class CaptureError(ValueError):
-    """A file is not a pcapng file that netspurt wrote."""
+    """A file is not pcapng in little-endian order, or is cut or damaged."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def read_packets(file: Path) -> list[Packet]:
     Raises
     ------
     CaptureError
-        If netspurt did not write the file.
+        If the file is not pcapng in little-endian order, or is cut or damaged.
     """
     return [_packet(body) for kind, body in _blocks(file) if kind == _PACKET]
 
@@ -61,7 +61,7 @@ def write_part(source: Path, target: Path, keep: Sequence[int], snap_bytes: int)
     Raises
     ------
     CaptureError
-        If netspurt did not write the source.
+        If the source is not pcapng in little-endian order, or is cut or damaged.
     """
     kept, number = set(keep), -1
     with target.open("xb") as out:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: The octets of each packet that a whole capture keeps: headers of IPv4 or IPv6 with all options.
+#: The octets of each packet that a whole capture keeps: an IPv4 or IPv6 header without options or
+#: extensions, and a TCP header with all options.
 HEADERS = 100
 
 #: The octets of an IP header without options or extensions, by version, and of a TCP header.
@@ -43,7 +44,10 @@ class View:
         return f"{node}.{self.name}.pcapng" if self.name else f"{node}.pcapng"
 
     def snap_bytes(self, octets: bytes) -> int:
-        """Return the number of octets to keep of each packet. `octets` are a packet of the file."""
+        """Return the number of octets to keep of each packet.
+
+        `octets` is one packet of the file, which shows the version of IP.
+        """
         version = octets[0] >> 4 if octets else 4
         return _IP_HEADER.get(version, 20) + _TCP_HEADER if self.without_options else HEADERS
 
