@@ -18,8 +18,8 @@ from lateness import real_time
 #: A frame takes 84.5 ms. As in RFC 2416, there are three buffers: one is for the frame being sent.
 RATE_BPS, FRAME, BUFFERS = 96_000, 1014, 3
 
-#: A link drops the same frames even if each frame is sent too early or too late by up to half of
-#: this time [s].
+#: With the seeds below, a link drops the same frames even if each frame is sent too early or too
+#: late by half of this time [s].
 MARGIN_S = 0.012
 
 #: Seeds of `instants`. Of the first 60 seeds, these 3 give drops that do not depend on a few

@@ -110,7 +110,7 @@ def test_new_cases_equal_ns2_packet_for_packet_except_at_ties_of_exact_fractions
 
 def test_a_wrong_initial_window_gives_differences_that_are_no_ties() -> None:
     if not drive.available():
-        pytest.skip("ns-2 is not installed: its clock is not recomputed")
+        pytest.skip("ns-2 is not installed: no wrong cases are compared")
     parted = []
     for case in cases.draw(FRESH_SEED, WRONG_COUNT):
         changed = {**case, "initial_window": 1 + int(str(case["initial_window"])) % 10}

@@ -134,7 +134,7 @@ def test_a_poll_without_rounds_ends_at_an_interrupt_and_keeps_its_rows(
     told = json.loads(result.stdout)
     assert told["folder"] == "p"
     assert [row["number"] for row in told["fetches"]] == [1, 2]
-    assert [at for _, _, at in clock.started] == [0, 2], "--every must replace the catalogue's every"
+    assert [at for _, _, at in clock.started] == [0, 2], "--every replaces the catalogue's every"
 
 
 # A fetch.
