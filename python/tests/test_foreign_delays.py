@@ -1,4 +1,4 @@
-"""Compares recordings of other people, outside the repository, with a table of their counts."""
+"""Compares counts in other people's recordings, outside the repository, with a table of them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from netspurt.timers import USUAL
 
 from conftest import ROOT
 
-#: The folder of the recordings: beside the repository, or the folder in NETSPURT_DELAYS.
+#: The folder of the recordings: the one that NETSPURT_DELAYS names, or else one beside the
+#: repository.
 FOLDER = Path(os.environ.get("NETSPURT_DELAYS", ROOT.parent / "shared" / "delays"))
 
 
 def rows() -> dict[str, tuple[int, ...] | None]:
-    """Return the counts of recordings, probes, replies, losses and duplicates of each file.
+    """Return each file's counts of recordings, probes, replies, losses and duplicates.
 
-    A file has `None` if the table has a dash instead of one of its counts.
+    The counts are those of the table. A file has `None` if the table lacks one of its counts.
     """
     table = FOLDER / "README.md"
     if not table.is_file():

@@ -1,4 +1,4 @@
-"""Tests sizes of segments on nets that fragment: computed, simulated, and cut by the kernel."""
+"""Tests sizes of segments and of their fragments: computed, simulated, and cut by the kernel."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ print(json.dumps(told))
 
 
 def by_the_kernel(limit: int, lengths: list[int]) -> list[list[int]]:
-    """Return the sizes of the fragments of datagrams with these octets of data, sent by Linux.
+    """Return the sizes of the fragments [B] into which Linux cuts datagrams of these lengths.
 
-    Protocol 253 is reserved for experiments (RFC 3692), so no program answers.
+    `limit` is the MTU [B], and `lengths` are the octets of data behind the IP header. Protocol 253
+    is reserved for experiments (RFC 3692), so no program answers.
     """
     words = [need("unshare"), "-Urn", sys.executable, "-c", OVER_A_SMALL_DEVICE]
     need("ip")

@@ -1,4 +1,4 @@
-"""Tests fragments and echo probes, in tables and in other programs."""
+"""Tests fragments and echo probes in tables, in the output of commands, and in tshark."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from made_up_captures import ACK, SEGMENT, Transfer, made_up
 
 #: The rate of payload on a link of 16 Mbit/s.
 PAYLOAD_BPS = 16e6 * 1448 / 1500
-#: A link that a sender fills, with a queue that overflows.
+#: A link that a sender fills. With CUBIC, the default of `captured`, its queue overflows.
 FULL = {"rate": "16 Mbit/s", "queue": 200, "send": "16 MB"}
 
 
@@ -37,7 +37,7 @@ def overflowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return captured(tmp_path_factory.mktemp("full"), **FULL)
 
 
-def test_a_repair_that_holds_acknowledgments_does_not_hide_a_full_link(overflowing: Path) -> None:
+def test_acks_that_stand_still_in_a_repair_do_not_hide_a_full_link(overflowing: Path) -> None:
     found = explain(overflowing / "a.pcapng")
     assert len(found.table("retransmissions")) > 0
     (limit,) = full_links(found.tables)
@@ -63,7 +63,7 @@ def test_marks_of_a_short_queue_show_a_full_link_at_any_place(
         assert full_links(found.tables) == [limit]
         assert limit.reductions >= 4
         assert (limit.rtt_s is not None) == (node == "a"), (
-            "elsewhere they are not of the whole path"
+            "only the sender's capture shows round trips of the whole path"
         )
         assert 0.8 * PAYLOAD_BPS < limit.rate_bps < PAYLOAD_BPS
         assert paced(found.tables) == []
@@ -119,7 +119,7 @@ def test_a_sender_with_short_queues_fills_a_link_if_data_sent_faster_does_not_ar
     assert limit.rate_bps == pytest.approx(PAYLOAD_BPS, rel=0.05)
     assert limit.rtt_s is not None
     assert limit.rtt_s_min is not None
-    assert limit.rtt_s < 1.25 * limit.rtt_s_min, "the queue alone does not show it"
+    assert limit.rtt_s < 1.25 * limit.rtt_s_min, "the round trips alone must not show a full link"
     words = told(netspurt, folder / "a.pcapng")
     assert "data that was sent faster did not arrive faster" in words
     assert "data on its way (most likely the slowest link was full)" in words
@@ -192,8 +192,8 @@ def test_losses_that_come_at_any_length_of_the_queue_limit_the_rate(
 def varying(seed: int, spread_s: float) -> bytes:
     """Return a capture beside a sender with a constant rate, on a path whose delay varies.
 
-    Packets keep their order. The round trip is 40 ms plus a random part, which is correlated over
-    about 30 ms.
+    Packets keep their order. The round trip is 40 ms plus the size of a random value, which is
+    correlated over about 30 ms and has the standard deviation `spread_s` [s].
     """
     draws, more_s, last = np.random.default_rng(seed), 0.0, 0.0
     transfer = Transfer(pace_s=1e-3)

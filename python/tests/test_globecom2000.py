@@ -21,9 +21,9 @@ from conftest import ROOT, Command
 
 KEY = "globecom2000"
 
-#: The length of each contact [s], its least and its greatest round trip without load [ms], and its
-#: steepest slope [us/s]. An earlier computation with the Python package sgp4 and the mean delay of
-#: the ground leg gave these values.
+#: The length of each contact [s], its least and its greatest round trip without load [ms], and the
+#: steepest slope of this round trip [us/s]. An earlier computation with the Python package sgp4 and
+#: the mean delay of the ground leg gave these values.
 LEVELS = {
     "S1": (3452, 526.7, 561.8, 29.4),
     "S2": (3074, 507.4, 561.6, 49.6),
@@ -40,6 +40,7 @@ LEVELS = {
     "S13": (86400, 446.9, 711.0, 18.6),
     "S14": (1260, 542.0, 1054.5, 26.7),
 }
+#: The mean delay of the ground leg [ms].
 GROUND_MS = 135.29
 
 #: The claims that are not reproduced, reproduced only in shape, or contradicted by the paper.
@@ -163,7 +164,7 @@ def test_each_of_125_claims_has_a_verdict(verdicts: dict[str, dict[str, object]]
     assert all(verdicts[name]["note"] for name in listed)
 
 
-def test_stop_and_wait_retransmits_only_once_at_the_upward_step_of_s14(
+def test_stop_and_wait_retransmits_only_at_the_upward_step_of_s14_with_a_fine_clock(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     single = [f"s{n}.stopwait.g{tick}" for n in range(1, 14) for tick in (1, 500)]

@@ -24,7 +24,7 @@ OTHERS = (
 
 
 def run_of(estimator: str, tick: str, one_way: str = "364.58 ms") -> ns.Scenario:
-    """Return a scenario whose hosts' clocks have this tick, and whose links have this delay."""
+    """Return a scenario whose hosts have clocks with this tick, and whose link has this delay."""
     clock = f'{{ tick = "{tick}", phase = "0 s" }}'
     return ns.Scenario.parse(
         f"""

@@ -25,7 +25,11 @@ KEYS = [
 
 
 def ends(default: str, rng: np.random.Generator) -> tuple[Fraction, Fraction, str]:
-    """Return the ends of a range around a default, and its unit."""
+    """Return the random ends of a range for a key, and its unit.
+
+    The range lies between 0 and 1 if the default is a ratio, or has no unit and is at most 1.
+    Otherwise the range contains the default.
+    """
     digits = default.rstrip("µsmnuh")
     middle, unit = Fraction(digits), default[len(digits) :]
     low, high = sorted(Fraction(int(rng.integers(1, 1000)), 1000) for _ in range(2))

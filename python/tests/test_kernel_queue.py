@@ -18,11 +18,12 @@ from lateness import real_time
 #: A frame takes 84.5 ms. As in RFC 2416, there are three buffers: one is for the frame being sent.
 RATE_BPS, FRAME, BUFFERS = 96_000, 1014, 3
 
-#: A link drops the same frames even if each frame is sent too early or too late by up to half of
-#: this time [s].
+#: With the seeds below, a link drops the same frames even if each frame is sent too early or too
+#: late by half of this time [s].
 MARGIN_S = 0.012
 
-#: Seeds of instants whose drops do not depend on a few milliseconds: 3 of the first 60.
+#: Seeds of `instants`. Of the first 60 seeds, these 3 give drops that do not depend on a few
+#: milliseconds.
 SEEDS = (8, 48, 55)
 
 #: Commands that succeed only on a machine with the features that the test needs.
@@ -100,7 +101,7 @@ def test_the_drops_of_a_link_do_not_depend_on_a_few_milliseconds() -> None:
 def test_the_kernels_queue_drops_the_packets_that_a_link_drops() -> None:
     why = unavailable()
     if why:
-        pytest.skip(f"the kernel's pfifo and tbf cannot be had here: {why}")
+        pytest.skip(f"the kernel's pfifo and tbf cannot be used here: {why}")
     for seed in SEEDS:
         times = instants(seed)
         order = {

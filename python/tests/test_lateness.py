@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 
 
 def on_a_machine(late_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every sleeper report that it woke this late."""
+    """Make every sleeper report a delay of `late_s`; no processor time goes to other machines."""
     monkeypatch.setattr(
         lateness, "SLEEPER", f"import sys; print(flush=True); sys.stdin.read(); print({late_s})"
     )

@@ -38,14 +38,14 @@ def is_time(item: str) -> bool:
 
 
 def disagreements(filed: Numbers, measured: Numbers) -> list[str]:
-    """Return the measurements that are outside the stored range."""
+    """Return the filed values that are missing, or outside their range by more than a tolerance."""
     differences = []
     for (case, item), (median, least, most) in filed.items():
         if (case, item) not in measured:
             differences.append(f"{case} {item}: nothing found")
             continue
         low, high = measured[case, item][1:]
-        # The second level of the kernel's timer wheel has buckets of 32 ms.
+        # The kernel's timer wheel rounds long timers more: its second level has buckets of 32 ms.
         slack = TOLERANCE_US + median // 16 if is_time(item) else 0
         if low > most + slack or high < least - slack:
             differences.append(f"{case} {item}: {low}..{high}, filed {least}..{most}")
@@ -61,7 +61,7 @@ def same_line() -> bool:
 def measure(folder: Path, runs: int) -> Numbers:
     """Measure the kernel again, or skip with the reason if that is impossible."""
     if platform.system() != "Linux" or not same_line():
-        pytest.skip(f"the kernel is {platform.system()} {platform.release()}, not the filed one's")
+        pytest.skip(f"{platform.system()} {platform.release()} is not the measured kernel")
     script = str(AUTHORITY / "measure.py")
     command = [sys.executable, script, "--runs", str(runs), "--to", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=40, check=False)

@@ -169,7 +169,7 @@ def test_a_live_case_whose_flows_have_not_ended_within_the_budget_of_time_is_cut
     stops: list[float] = []
 
     def run_live(scenario: ns.Scenario, _folder: Path, **_options: Any) -> Any:
-        """Imitate a live run whose flow ends 3 s after its start."""
+        """Imitate a live run that ends with its flow, after at most 3 s."""
         stops.append(scenario.stop)
         model = scenario.replace({"flows.x.endpoint": "model"}).run()
         ended_ns = min(model.stop_ns, 3_000_000_000)

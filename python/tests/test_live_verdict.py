@@ -110,7 +110,7 @@ def test_ends_with_equal_settings_share_a_line(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give this machine two sysctls: cubic, and receive buffers of three values."""
+    """Give this machine two sysctls: its congestion control, cubic, and its receive buffers."""
     folder = tmp_path / "net" / "ipv4"
     folder.mkdir(parents=True)
     (folder / "tcp_congestion_control").write_text("cubic\n")

@@ -23,7 +23,10 @@ from conftest import Command
 def bunched(
     rng: np.random.Generator, probes: int, begins: float, ends: float, lost: float
 ) -> NDArray[np.bool_]:
-    """Return losses of the Gilbert-Elliott model: bad periods lose the share `lost` of probes."""
+    """Return which probes the Gilbert-Elliott model loses: a share `lost` of those in bad periods.
+
+    At each probe, a bad period begins with the probability `begins` and ends with `ends`.
+    """
     drawn, state = rng.random((2, probes)), False
     found = np.zeros(probes, bool)
     for n in range(probes):
@@ -33,7 +36,10 @@ def bunched(
 
 
 def with_event(single: int = 0, path_s: float = 0.06) -> ns.Delays:
-    """Return a recording of 5,000 probes: 100 lost in one loss event, and `single` lost alone."""
+    """Return a recording of 5,000 probes: 100 lost in one loss event, and `single` lost alone.
+
+    The delays are about `path_s` [s], except for two delays of 0.2 s.
+    """
     rng = np.random.default_rng(4)
     rtt = rng.normal(path_s, 0.0005, 5000)
     rtt[rng.choice(np.arange(100, 5000), 2, replace=False)] = 0.2

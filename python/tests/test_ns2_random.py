@@ -20,8 +20,9 @@ from ns2_ties import coincidences, reach_ns
 
 #: Cases that count by the rule above, but in which netspurt differs from ns-2. Two events are due
 #: at one instant: a departure and an arrival, or an arrival and the end of a hold (the wait of a
-#: delayed ACK). ns-2 begins with the event that it scheduled last, because the last bits of its
-#: doubles differ. A change of the rate by 1e-8 changes ns-2's order, too.
+#: delayed ACK). In ns-2 the doubles of the two instants differ in their last bits, so that ns-2
+#: begins with the event that it scheduled last. A change of the rate by 1e-8 changes ns-2's order,
+#: too.
 ROUNDED = {2, 3, 12}
 
 #: The seed and the number of new cases: they are in no file, and ns-2 runs them in the tests.
@@ -110,7 +111,7 @@ def test_new_cases_equal_ns2_packet_for_packet_except_at_ties_of_exact_fractions
 
 def test_a_wrong_initial_window_gives_differences_that_are_no_ties() -> None:
     if not drive.available():
-        pytest.skip("ns-2 is not installed: its clock is not recomputed")
+        pytest.skip("ns-2 is not installed: no wrong cases are compared")
     parted = []
     for case in cases.draw(FRESH_SEED, WRONG_COUNT):
         changed = {**case, "initial_window": 1 + int(str(case["initial_window"])) % 10}

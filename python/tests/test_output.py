@@ -12,8 +12,8 @@ from netspurt.cli.output import HarmlessStream, harmless, paint
 
 from conftest import Command, refused
 
-#: A text that clears the screen, sets the title, rings the bell, and reverses the direction of
-#: writing.
+#: A text that clears the screen, sets the title, asks the terminal for its status, and reverses the
+#: direction of writing.
 HOSTILE = "\x1b[2J\x1b]0;mine\x07\x9b5n\u202e\r\x00"
 VISIBLE = r"\x1b[2J\x1b]0;mine\x07\x9b5n\u202e\x0d\x00"
 

@@ -24,7 +24,8 @@ from netspurt.sweep import Threads
 
 from conftest import Command
 
-#: RFC 6298 in seconds, as a user would write it. The core's `rfc6298` has the same rules.
+#: RFC 6298 in seconds, as a user would write it. The core's `rfc6298` has the same rules if its
+#: setting `spread_gains` is false.
 OWN = '''
 class Own:
     """RFC 6298: S and V with gains 1/8 and 1/4."""

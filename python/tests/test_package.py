@@ -1,4 +1,4 @@
-"""Checks the source distribution: its files, and the targets of its links."""
+"""Checks the source distribution: its files, and the targets of the links in its README."""
 
 from __future__ import annotations
 

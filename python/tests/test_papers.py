@@ -19,7 +19,7 @@ from netspurt.papers.data import EVIDENCE
 
 from conftest import ROOT, Command
 
-#: The claims of RFC 2416 that our runs contradict, with the values of these runs.
+#: The claims of RFC 2416 that other parts of the RFC contradict, with the values of our runs.
 CONTRADICTIONS = {
     "iw1.t8": 6.611,
     "pkt1024": 1000,
@@ -149,7 +149,7 @@ def test_explain_prints_the_source_of_a_value(netspurt: Command) -> None:
 
 
 def test_a_claim_that_the_model_misses_is_not_reproduced(tmp_path: Path) -> None:
-    """The verdict comes from the run: with another modem rate, no claim is reproduced."""
+    """The verdict comes from the run: with another modem rate, no time of an ACK is reproduced."""
     shutil.copytree(ROOT / "papers" / "rfc2416", tmp_path / "rfc2416")
     file = tmp_path / "rfc2416" / "start.toml"
     file.write_text(file.read_text().replace("9600 bit/s", "9700 bit/s"))

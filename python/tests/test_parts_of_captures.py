@@ -147,6 +147,7 @@ def test_a_round_trip_of_data_adds_the_half_from_the_capture_to_the_sender() -> 
 
 @pytest.mark.parametrize(
     ("row", "beside"),
+    # Beside its receiver, a direction has no round trips of data, whatever its row says.
     [(_row(), True), (_row(rtt_ns_mean=None), False), (_row(rtt_ns_max=0), False)],
 )
 def test_without_round_trips_of_data_both_halves_of_the_handshake_count(

@@ -24,8 +24,8 @@ from conftest import ROOT, Command, refused
 def two_lines(tmp_path: Path) -> Path:
     """Save round trips that lie on two lines of delay against length.
 
-    In each direction, a probe of less than 126 octets takes 20 ms at 9600 bit/s, and a longer probe
-    takes 60 ms at 19,200 bit/s.
+    In each direction, a probe of less than 126 octets takes 20 ms and its transmission at 9600
+    bit/s. A longer probe takes 60 ms and its transmission at 19,200 bit/s.
     """
     rng = np.random.default_rng(7)
     octets = rng.integers(40, 257, 2000)
@@ -49,7 +49,7 @@ def test_the_command_finds_two_known_lines_within_two_percent(
     assert long["intercept_ms"] == pytest.approx(120, rel=0.02)
     assert short["us_per_octet"] == pytest.approx(2e6 / 1200, rel=0.02)
     assert long["us_per_octet"] == pytest.approx(2e6 / 2400, rel=0.02)
-    # RFC 889's row has half of the round trip, and the rate of one direction.
+    # A row of RFC 889's table has half of the round trip, and the rate of one direction.
     memo = data["memo"]
     assert memo["octets"] == [40, 125, 125, 256]
     assert memo["rate_bps"] == pytest.approx([9600, 19200], rel=0.02)
@@ -219,9 +219,10 @@ def test_a_surrogate_needs_a_row_or_a_mean_and_a_spread(netspurt: Command, tmp_p
 def test_adaptation_counts_the_samples_that_each_timer_needs(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """`mills` needs 2 samples at each change, `mills-single` 4, `by_length` 2 only at the first.
+    """`mills` needs 2 samples at each change from 40 to 256 octets, and `mills-single` 4.
 
-    test_surrogate.py has the computation by hand.
+    With `by_length`, `mills` needs 2 samples at the first change and none later. test_surrogate.py
+    has the computation by hand.
     """
     octets = np.tile(np.repeat([40, 256], 150), 3)
     steps = ns.Delays.of(np.where(octets == 40, 0.1, 0.5), wire_bytes=octets)

@@ -82,7 +82,7 @@ def test_the_direction_with_more_acknowledged_octets_is_shown() -> None:
     assert direction_with_more(queue({})) is busier(Tables()) is None
 
 
-def test_a_direction_ends_with_its_last_acknowledgment_or_the_capture_of_its_connection() -> None:
+def test_a_direction_ends_with_its_last_ack_or_with_its_closed_connection() -> None:
     seen = segments({"flow": "c7"}, {"flow": "c7", "t_ns": 4000 * MS}, {"t_ns": 6000 * MS})
     done = flows({"finished_ns": 3000 * MS}, {"flow": "c7"})
     assert flow_end(Tables(done), "f", "forward") == 3.0
@@ -336,9 +336,10 @@ def test_a_window_is_scaled_if_both_syns_offer_it(
 
 @pytest.mark.parametrize(("edge", "shown"), [(2241, True), (2242, False)])
 def test_a_window_far_above_the_data_is_not_shown(edge: int, shown: bool) -> None:
-    """The data has octets 1 to 1401, so with margins of 5 % the axis goes from -69 to 1471.
+    """The data has octets 1 to 1400, and each margin is 5 % of 1,400 octets.
 
-    The bound is half of this span, 770 octets, above the end of the axis: 2241.
+    So the axis goes from -69 to 1471. The bound is half of this span, 770 octets, above the end of
+    the axis: 2241.
     """
     data = [{"t_ns": n * MS, "seq": 1 + 100 * n} for n in range(14)]
     found = marked(time_sequence(*data, ack(6 * MS, 101, window=edge - 101)), Line)

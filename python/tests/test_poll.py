@@ -1,4 +1,4 @@
-"""Tests fetches at fixed intervals, captures at two points, and an echo host beside a sink."""
+"""Tests fetches at fixed intervals, captures at two points, an echo host and a sink."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def test_a_poll_without_rounds_ends_at_an_interrupt_and_keeps_its_rows(
     told = json.loads(result.stdout)
     assert told["folder"] == "p"
     assert [row["number"] for row in told["fetches"]] == [1, 2]
-    assert [at for _, _, at in clock.started] == [0, 2], "--every holds over the catalogue"
+    assert [at for _, _, at in clock.started] == [0, 2], "--every replaces the catalogue's every"
 
 
 # A fetch.
@@ -177,15 +177,16 @@ def test_an_echo_that_cannot_be_sent_is_a_row_and_not_an_error(
     row = fetch_and_measure(site, 7, tmp_path, catalogue, captures=False)
     assert row["ping_failed"] == "no right to raw sockets"
     (plan,) = plans
-    # An echo probe is as long as a SYN with options. Its give-up time is shorter than that of a
-    # page.
+    # An echo probe is as long as a SYN with options. Its give-up time is that of a page, but at
+    # most 2 s.
     assert (plan.host, plan.count, plan.timeout) == ("192.0.2.9", 3, 2.0)
     assert plan.lengths.order() == {"rule": "fixed", "octets": 60}
     assert fetch_and_measure(site, 7, tmp_path, replace(catalogue, timeout=0.5), captures=False)
     assert plans[1].timeout == 0.5
 
 
-#: A client on port 4000 and a server 40 ms away; the client sends 500 octets, the server 900.
+#: A client on port 4000 and a server, with a round trip of 40 ms in the handshake. The client sends
+#: 500 octets, and the server 900.
 EXCHANGE: list[MadeUp] = [
     (0.00, 0, 0, 0, SYN, 60_000, 0),
     (0.04, 1, 0, 1, SYN_ACK, 60_000, 0),
@@ -266,7 +267,11 @@ def test_times_of_a_poll_may_be_missing_or_negative(seconds: float | None, text:
 
 
 def moved(packets: list[MadeUp], out_s: float, back_s: float, clock_s: float = 0.0) -> list[MadeUp]:
-    """Return the packets nearer to the server: the client's pass later, the server's earlier."""
+    """Return the packets as a point nearer to the server captures them.
+
+    Packets of the client pass this point `out_s` later, and packets of the server `back_s` earlier.
+    The clock of this point is `clock_s` ahead. All times are in seconds.
+    """
     delays = {0: clock_s + out_s, 1: clock_s - back_s}
     return sorted((at + delays[end], end, *rest) for at, end, *rest in packets)  # type: ignore[misc]
 
@@ -362,7 +367,7 @@ def test_a_cut_pcapng_is_found_in_either_order_of_octets(order: str, tmp_path: P
     ):
         file.write_bytes((section + other)[:size])
         assert cut_off(file) == cut, size
-    # A block that claims to be shorter than its own header must not stop the search.
+    # A block that claims to be shorter than its own header must not make the search endless.
     file.write_bytes(section + struct.pack(order + "III", 5, 0, 0) + other)
     assert cut_off(file) is None
 

@@ -59,7 +59,7 @@ def true_rows(probes: int, count: int = 12) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("probes", [300, 512, 900])
-def test_the_number_of_probes_is_found_that_all_rows_agree_with(
+def test_the_number_of_probes_that_all_rows_agree_with_is_found(
     tmp_path: Path, probes: int
 ) -> None:
     paper = accounts(tmp_path, *true_rows(probes))
@@ -141,8 +141,8 @@ def test_the_efficiency_of_a_row_is_cut_off_and_not_rounded(
 
 
 @pytest.mark.parametrize(
-    # A printed total of 10 s may be any time below 11 s. Without the 0.5 s of the lost probe,
-    # 10.5 s of 11 s are good: a share of 0.9545.
+    # A printed total of 10 s may be any time from 10 s to just below 11 s. Without the 0.5 s of the
+    # lost probe, 10.5 s of 11 s are good: a share of 0.9545.
     ("efficiency", "agrees"),
     [(0.93, 0), (0.94, 1), (0.95, 1), (0.96, 0)],
 )
@@ -240,8 +240,9 @@ def test_the_longest_waits_are_means_of_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    # 512 delays of 1 s with a deviation of 0.5 s, or 0.51 s before rounding, have a sum of squares
-    # of 512 * 0.51^2 = 133.17. Eight delays that exceed the mean by 4.08 s need 133.17.
+    # 512 delays have a mean of 1 s. Their printed deviation of 0.5 s is cut off: it may be almost
+    # 0.51 s. Then the squared deviations sum to 512 * 0.51^2 = 133.17. Eight delays that exceed the
+    # mean by 4.08 s need 133.17.
     ("each_s", "possible"),
     [(5.07, 1), (5.09, 0), (0.3, 1)],
 )

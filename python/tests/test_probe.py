@@ -61,7 +61,7 @@ def inside(script: str, folder: Path, timeout: float = 120) -> subprocess.Comple
 def test_a_loop_of_two_echo_services_ends_and_a_service_beyond_loopback_prints_a_warning(
     tmp_path: Path,
 ) -> None:
-    """Two echo hosts that send one datagram to each other stop after about 1,000 answers."""
+    """Two echo hosts that send a datagram back and forth stop after about 1,000 answers."""
     script = """
 import socket, subprocess, sys, time
 from pathlib import Path

@@ -160,7 +160,7 @@ def test_the_screen_counts_a_late_echo_probe_as_late_and_not_as_lost() -> None:
     watch = after(*lines)
     told = screen_lines(Plan("host", count=9), watch, [], 80, 24)
     assert "3 of 9 echo probes, 1 lost, 1 late, 0 duplicates" in told
-    assert sum(watch.histogram.bins.values()) == 2, "the answers are an early and a late one"
+    assert sum(watch.histogram.bins.values()) == 2, "the late answer must count, too"
 
 
 def test_the_screen_of_an_endless_probe_names_no_total() -> None:
@@ -262,7 +262,7 @@ def test_the_table_of_hops_names_the_hop_that_adds_most() -> None:
         *("1", "a, b", "5/5", "2 ms", "3 ms", "2 ms")
     ]
     assert [cell.strip() for cell in cells[1] if cell] == ["2", "no answer", "0/5", *"---"]
-    assert rows[3].endswith("0 ns"), "a hop cannot add less than nothing"
+    assert rows[3].endswith("0 ns"), "a hop that answers faster than the one before it must add 0"
     # Hop 3 adds 8 ms to the least round trip to the host, which is 9.5 ms.
     assert rows[4] == "hop 3 adds most of the delay, 84 %"
 

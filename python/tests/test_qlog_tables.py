@@ -200,7 +200,7 @@ Story = list[tuple[str, int]]
 
 
 def acknowledged(story: Story) -> dict[int, list[int]]:
-    """Return for each ACK the packets that no earlier ACK acknowledged."""
+    """Return for each ACK the packets that it acknowledges and that no earlier ACK acknowledged."""
     found: dict[int, list[int]] = {}
     open_packets: dict[int, int] = {}
     highest = 0

@@ -20,7 +20,8 @@ from conftest import ROOT, Command
 def reordered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Simulate a transfer over a path without losses, on which 2 % of the packets overtake others.
 
-    The packets leave 30 µs apart, so others come within 0.1 ms after a packet that overtook them.
+    The packets leave 30 µs apart. So the next packet that was overtaken comes within 0.1 ms after
+    the packet that overtook it.
     """
     link = 'order = "overtaking"\nreorder = { probability = 0.98, by = "6 ms" }'
     folder = tmp_path_factory.mktemp("reordered")

@@ -547,7 +547,7 @@ def test_the_timer_of_a_closed_connection_ends_with_it(tmp_path: Path) -> None:
     own = explained.segments.where(flow=name)
     last = float(own.seconds().max())
     assert last < explained.stop_ns / 1e9 - 1
-    # The other direction was captured beside its receiver.
+    # The other direction was captured beside its receiver, so its timer is not drawn.
     drawn_lines = picture(explained, "rto", View(flow=name, direction="forward", whole=True)).marks
     ends = [mark.x[-1] for mark in drawn_lines if isinstance(mark, Line)]
     assert ends == [last] * 3

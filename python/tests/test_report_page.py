@@ -87,7 +87,7 @@ def canvas(browser: Any, title: str) -> Any:
 
 
 def hover(browser: Any, over: Any, x: int, y: int) -> None:
-    """Move the pointer to a place; `x` and `y` count from the middle of the canvas."""
+    """Move the pointer to a place; `x` and `y` are pixels from the middle of the canvas."""
     from selenium.webdriver import ActionChains
 
     ActionChains(browser, duration=0).move_to_element_with_offset(over, x, y).perform()
@@ -711,7 +711,7 @@ def open_pictures(browser: Any, shown: dict[str, Picture], file: Path) -> None:
 
 
 def test_blocks_cells_and_intervals_are_drawn_and_read(browser: Any, tmp_path: Path) -> None:
-    """No picture of a run has these kinds of marks."""
+    """No picture of a run has blocks, cells or spans."""
     at = np.arange(3.0)
     ticks = tuple((float(n), f"label {n}") for n in range(3))
     blocks = Blocks(label="low", ink="blue", left=at - 0.4, right=at + 0.4, y=at + 1, hatched=True)

@@ -24,6 +24,7 @@ from netspurt.papers.tables import PathRow, path_rows
 
 from conftest import NETSPURT, ROOT, Command, refused
 
+#: Claims that other parts of the RFC contradict.
 CONTRADICTIONS = {
     "s22.longest-2-3x",
     "s22.isia2-loss",
@@ -32,6 +33,7 @@ CONTRADICTIONS = {
     "cross.order",
 }
 
+#: Claims that no run can check.
 HISTORY = {
     "s31.runs",
     "s1.three-london-paths",
@@ -44,6 +46,7 @@ HISTORY = {
     "s33.typical",
 }
 
+#: Claims whose numbers are not reproduced, but whose shape is.
 SHAPE = {
     "s22.length-in-rto",
     "s32.foe-acceptable",

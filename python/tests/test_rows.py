@@ -1,4 +1,4 @@
-"""Runs all commands in VALIDATION.md's list of rows that do not need the kernel."""
+"""Checks VALIDATION.md's list of rows: runs the commands of all rows that need no kernel."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def test_any_flipped_bit_is_noticed(folder: Path) -> None:
 
 
 def test_any_flipped_bit_of_a_manifest_is_noticed(folder: Path) -> None:
-    # The test tries every fifth bit, so it makes the manifest short.
+    # The test opens the run once for each fifth bit of the manifest. So the manifest must be short.
     for name in set(manifest(folder)["files"]) - {"scenario.toml", "flows.parquet"}:
         (folder / name).unlink()
     kept = {name: manifest(folder)["files"][name] for name in ("scenario.toml", "flows.parquet")}

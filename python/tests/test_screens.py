@@ -186,7 +186,7 @@ def test_the_progress_of_a_sweep_fits_the_terminal_and_names_its_cases(
     tmp_path: Path, columns: int
 ) -> None:
     (tmp_path / "many.toml").write_text(SWEEP)
-    # The progress is shown at once, because a fast machine needs less than a second.
+    # Show the progress at once: a fast machine ends the sweep before the progress usually appears.
     at_once = "from netspurt.cli import output, start; output.QUIET_S = 0; start()"
     status, output = in_a_terminal(
         ["sweep", "many.toml", "--out", "s"],

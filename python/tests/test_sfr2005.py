@@ -18,6 +18,7 @@ from netspurt.sweep import SweepError
 
 from conftest import ROOT
 
+#: The claims that other parts of the paper contradict, with the corrected values.
 CONTRADICTIONS = {"sfr.factor3": 6, "sfr.halve": 0.504, "r1.8pct": 9.764, "max39": [39, 25]}
 #: The quick sweeps do not reproduce these claims; VALIDATION.md has the list of the whole study.
 NOT_REPRODUCED = {

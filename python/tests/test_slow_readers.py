@@ -23,7 +23,10 @@ PACES = {"paced": 0.95e-3, "burst": 0.1e-3}
 
 
 def reading(folder: Path, pace: str, beside: int = 0) -> Path:
-    """Return a capture of a transfer to an application that reads slowly."""
+    """Return a capture of a transfer to an application that reads slowly.
+
+    `beside` is 0 for a capture beside the sender, and 1 beside the receiver.
+    """
     file = folder / f"{pace}-{beside}.pcap"
     slow = Transfer(pace_s=PACES[pace], reads_s=0.025, read=12_500, beside=beside)
     file.write_bytes(slow.capture(8000))
@@ -121,5 +124,5 @@ def test_a_sender_that_had_sent_all_data_was_not_held_back_by_a_reader(tmp_path:
     more = 'app = { reply = "700 B", requests = 60, serve = "30 ms" }'
     found = explain(captured(tmp_path, send="100 B", more=more) / "a.pcapng")
     opened = found.table("connections").where(direction="forward")["window_open_share"]
-    assert opened[0] < 0.75, "the window is smaller than it was"
+    assert opened[0] < 0.75, "the window must be clearly smaller than its maximum"
     assert slow_readers(found.tables) == []

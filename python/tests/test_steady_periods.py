@@ -1,4 +1,4 @@
-"""Tests the edges of change-free periods, bands, categories, averages and medians of a series."""
+"""Tests edge cases of change-free periods, bands, categories, averages and medians of series."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_the_correlation_of_neighbours_is_that_of_the_deviations_in_each_period(
     assert neighbours(alternating, []) == pytest.approx(-0.99)
 
 
-def test_an_interval_of_medians_begins_with_its_first_instant_and_empty_ones_are_left_out() -> None:
+def test_intervals_of_medians_count_from_the_first_instant_and_empty_ones_are_left_out() -> None:
     t, medians = medians_every([5, 6, 8.9, 9, 21], [3.0, 1.0, 2.0, 7.0, NAN], 4.0)
     # The intervals begin at 5, 9, 13, 17 and 21 s; the third to fifth have no value.
     assert t.tolist() == [5.0, 9.0]

@@ -117,7 +117,7 @@ def test_the_two_sizes_with_the_widest_ranges_are_named_first() -> None:
     assert measure("order_by_spread")(bench, contact="A").value == "20, 40 > 10, 30"
 
 
-def test_the_most_varying_contacts_vary_more_by_the_factor_of_the_nearest_others() -> None:
+def test_the_most_varying_contacts_are_compared_with_the_nearest_other_contacts() -> None:
     contacts = {"A": varied(0.8, 0.9), "B": varied(0.6, 0.6), "C": varied(0.2, 0.3)}
     swings = {"A": 9.0, "B": 6.0, "C": 4.0}
     kinds = {name: SimpleNamespace(variability="only", name=name) for name in contacts}

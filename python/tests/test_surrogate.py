@@ -21,7 +21,7 @@ from netspurt.timers import replay, save_records
 STRUCTURES: tuple[Structure, ...] = ("independent", "glitches", "levels", "queue")
 
 
-#: A path with a mean delay of one second and nine losses.
+#: A row with a mean delay of one second and nine losses.
 ROW = Row(mean=1.0, cov=0.4, lost=9)
 
 

@@ -24,7 +24,8 @@ from made_up_papers import host, line, paper_with, run
 
 ONE, TWO = Variant("independent", 1), Variant("glitches", 6)
 
-#: The result of a setting on a recording: efficiency, spurious retransmissions, mean wait.
+#: A function that gives the result of a setting on a recording: its efficiency, its spurious
+#: retransmissions, and its mean wait for a loss divided by the mean delay.
 Outcome = Callable[[str, Variant, Setting, int], tuple[float, float, float]]
 
 
@@ -247,7 +248,7 @@ def test_the_change_of_f2_that_lengthens_waits_must_be_the_same_for_all_variants
 
 
 @pytest.mark.parametrize(("waits", "closest"), [((7.4, 9), 2), ((9, 7.4), 0), ((7.66, 7.3), 2)])
-def test_variants_are_counted_in_which_the_first_setting_is_nearest_to_the_printed_median(
+def test_the_variants_whose_nearest_setting_to_the_printed_median_is_the_first_are_counted(
     tmp_path: Path, waits: tuple[float, float], closest: int
 ) -> None:
     """A lost probe of row A waited 2 s. The mean of its 384 answered probes is 0.26733 s."""

@@ -198,7 +198,7 @@ def test_a_case_beyond_its_budget_is_recorded_as_cut(tmp_path: Path, whole: Case
     assert ((folder.read()["status"] == "cut") == beyond).all()
 
 
-def test_paired_runs_of_two_windows_have_the_same_losses(whole: Cases) -> None:
+def test_paired_runs_of_all_combinations_have_the_same_seeds(whole: Cases) -> None:
     seeds = whole["seed"].reshape(6, 20)
     assert (seeds == seeds[0]).all()
     assert len(set(seeds[0].tolist())) == 20
@@ -511,8 +511,8 @@ def test_a_sweep_that_is_killed_twenty_times_has_the_same_result(tmp_path: Path)
     unfinished, round_ = 0, 0
     folders = [tmp_path / "killed-0"]
     for _ in range(20):
-        # Kill the sweep after some more chunks, at a random moment of the next chunk. On a busy
-        # machine, a random time would often end before the first chunk is finished.
+        # Kill the sweep after some more chunks, at a random moment of the next chunk. A kill at a
+        # random time would often come before the first chunk is finished on a busy machine.
         begun = len(list(folders[-1].glob("cases/*")))
         until = begun + chance.randrange(len(list(whole.chunks())) - begun)
         with subprocess.Popen(

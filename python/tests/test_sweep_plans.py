@@ -163,8 +163,8 @@ def test_only_files_with_the_name_of_a_chunk_are_finished_chunks() -> None:
 @pytest.mark.parametrize(
     ("cases", "cost", "chunk"),
     [
-        # A chunk has about a million wake-ups and at most 5,000 cases; a sweep has about 32 chunks
-        # or more.
+        # A chunk has about a million wake-ups of the simulator and at most 5,000 cases. A sweep has
+        # about 32 chunks or more.
         (10**6, 20_000, 50),
         (10**6, 20_001, 49),
         (10**6, 100, 5000),

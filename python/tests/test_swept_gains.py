@@ -28,7 +28,7 @@ BASE = [100.0, 102.0, 98.0, 100.0]
 
 
 def swept(durations: Durations, copies: Mapping[str, float] | None = None) -> Swept:
-    """Return the cases of a sweep over load and sender."""
+    """Return the cases of a sweep over load and sender; `copies` has retransmissions by sender."""
     rows = [(*key, n, 1e6 * ms) for key, own in durations.items() for n, ms in enumerate(own)]
     loads, senders, repeats, times = (list(column) for column in zip(*rows, strict=True))
     columns: dict[str, Any] = {
@@ -179,7 +179,7 @@ def test_the_cases_of_the_base_are_those_of_its_label_in_each_cell() -> None:
 def test_the_use_of_a_link_is_that_of_its_busier_direction() -> None:
     links = table(link=["up", "up", "lan"], carried_bytes=[1000, 4000, 9000])
     run = made_run('stop = "8 s"', links=links)
-    # The busier direction carried 32,000 bits in 8 s, at 16 kbit/s.
+    # The busier direction carried 32,000 bits in 8 s: 4 of the 16 kbit/s of the link.
     assert _used(run, "up", 16_000) == 0.25
 
 

@@ -26,7 +26,10 @@ def lost_syn_ack(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_second_syn_ack_that_answers_a_repeated_syn_waited_for_no_timer(
     lost_syn_ack: Path, place: str
 ) -> None:
-    """The timer of the SYN-ACK fires 20 ms before the repeated SYN, which is also answered."""
+    """The timer of the SYN-ACK fires 20 ms before the repeated SYN arrives at the server.
+
+    The server answers this SYN with another SYN-ACK.
+    """
     found = explain(lost_syn_ack / f"{place}.pcapng")
     assert len(found.table("retransmissions")) == 2
     waits = found.table("waits").records()
@@ -36,9 +39,9 @@ def test_a_second_syn_ack_that_answers_a_repeated_syn_waited_for_no_timer(
 def test_beside_a_host_the_wait_of_a_syn_does_not_count_again_for_its_syn_ack(
     lost_syn_ack: Path, netspurt: Command
 ) -> None:
-    """Beside the host, the repeated SYN arrives and is answered at one instant."""
+    """Beside the server, the repeated SYN arrives and is answered at one instant."""
     file = lost_syn_ack / "b.pcapng"
     waited_s = explain(file).table("waits").seconds("waited_ns").sum()
-    assert waited_s == pytest.approx(2.03, abs=0.01), "the timers of a SYN and of a SYN-ACK"
+    assert waited_s == pytest.approx(2.03, abs=0.01), "both timers must count, of SYN and SYN-ACK"
     (row,) = re.findall(r"^SYN .*", netspurt("explain", file).stdout, re.MULTILINE)
     assert row.endswith("2.03 s")

@@ -20,7 +20,7 @@ from tcptrace_agreement import (
 
 import netspurt as ns
 
-#: tcptrace has faults in these columns; simulated captures, which have no SYN, show them, too.
+#: Columns that tcptrace computes wrongly, also for simulated captures, which have no SYN.
 FAULTY = (
     *("RTT_full_sz", "RTT full_sz", "wavg_owin", "duplicate_acks", "triple_dupacks"),
     *("avg_win_adv", "initial_window", "avg_owin"),

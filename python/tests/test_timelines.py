@@ -35,7 +35,7 @@ gap = "{gap} ms"
 
 
 def _probed(moves: timelines.Timeline, folder: Path, count: int, gap: int) -> ns.Run:
-    """Send echo probes over a link that follows `moves`; return the run."""
+    """Send echo probes over a link that follows `moves`; return the run. `gap` is in ms."""
     Path(folder, "moves.toml").write_text(moves.to_toml(), encoding="utf-8")
     text = SCENARIO.format(stop=2 * count + 10, count=count, gap=gap)
     return ns.Scenario.parse(text, folder=folder).run()
@@ -257,7 +257,7 @@ def test_a_recording_with_both_directions_gives_each_its_own_timeline(tmp_path: 
     assert moves.forward.loss == pytest.approx(1 / 28)
     assert moves.reverse.loss == 0
     assert (1 - moves.duplicates) ** 2 == pytest.approx(1 - 3 / 27)
-    # A clock that is ahead by 15 ms makes the forward delays negative.
+    # If the sender's clock is 15 ms ahead of the receiver's, the forward delays are negative.
     path.write_text(_irtt([(lost, send - 15, back + 15) for lost, send, back in trips]))
     (shifted,) = ns.read_delays(path)
     moves = timelines.follow(shifted)

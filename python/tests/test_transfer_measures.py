@@ -163,7 +163,7 @@ def test_a_queue_limit_counts_only_if_no_queue_was_longer(
 
 
 def shifted(packets: int, seconds: float) -> list[Event]:
-    """Return the events of a slow start in which packet `n + packets` comes `seconds` later."""
+    """Return the events of a slow start that is ahead by `packets` packets, but `seconds` late."""
     early = [(0.2 * n, "data", n) for n in range(1, 9)]
     early += [(1.0 + 0.3 * n, "ack", n) for n in range(1, 7)]
     if (packets, seconds) == (0, 0.0):

@@ -215,7 +215,7 @@ def test_a_lossy_view_misses_its_share_of_packets(view: View) -> None:
     assert view.kept(1000, "a case") == view.kept(1000, "a case") != view.kept(1000, "another")
 
 
-def test_the_whole_view_keeps_all_packets_and_a_short_one_no_options() -> None:
+def test_the_whole_view_keeps_all_packets_and_a_short_view_keeps_no_options() -> None:
     assert WHOLE.kept(5, "any") == SHORT.kept(5, "any") == [0, 1, 2, 3, 4]
     assert (SHORT.snap_bytes(b"\x45"), SHORT.snap_bytes(b"\x60"), WHOLE.snap_bytes(b"\x60")) == (
         40,
@@ -266,7 +266,7 @@ def test_labels_must_add_up_to_the_kernels_counters() -> None:
     assert len(wrong_sums({"from": sent[:-1]}, {"from": COUNTED})) == 1
 
 
-def test_a_syn_ack_that_answers_a_second_syn_has_not_timed_out() -> None:
+def test_a_second_syn_ack_may_count_as_a_timeout_or_as_none() -> None:
     counted = {"TcpRetransSegs": 1, "TcpExtTCPSynRetrans": 1}
     timed_out = counted | {"TcpExtTCPTimeouts": 1}
     assert wrong_sums({"to": ["syn"]}, {"to": counted}) == []

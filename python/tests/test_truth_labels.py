@@ -1,4 +1,4 @@
-"""Tests labels of captures whose tables were written by hand, and captures that keep a part."""
+"""Tests labels of captures whose tables were written by hand, and parts of captures."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_an_original_is_seen_if_every_octet_was_in_an_earlier_packet(
 @pytest.mark.parametrize(
     ("first", "second", "original"),
     [
-        # A SYN and a FIN take a number each, so a SYN without data has an original.
+        # A SYN and a FIN take a sequence number each. So a SYN without data can have an original.
         (sent(0, 0, flags=SYN), again(0, 0, flags=SYN), "seen"),
         (sent(1, 100), again(1, 100, flags=ACK | FIN), "partly"),
         (sent(1, 100, flags=ACK | FIN), again(101, 1), "seen"),
