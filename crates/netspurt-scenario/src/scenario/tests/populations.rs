@@ -343,7 +343,12 @@ fn mistakes_in_populations_are_reported_with_their_place() {
         ["start", "60 s", "no connection of `web` arrives", "earlier"],
         ["until", "0 s", "no connection of `web` arrives", "later"],
         ["to", "nobody", "no link leads to a node `nobody`", "client"],
-        ["load", "{ share = 0.5, link = \"wire\" }", "cannot be used with `load`", "without a rate"],
+        [
+            "load",
+            "{ share = 0.5, link = \"wire\" }",
+            "cannot be used with `load`",
+            "without a rate",
+        ],
         ["load", "{ share = 0.0, link = \"wire\" }", "0 is not a load", "above 0"],
         ["load", "{ share = -1, link = \"wire\" }", "-1 is not a load", "above 0"],
         ["load", "{ share = 0.5, link = \"wir\" }", "do not cross a link `wir`", "wire"],
