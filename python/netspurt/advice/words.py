@@ -187,8 +187,8 @@ def _tried(advice: Advice) -> list[str]:
     cost, least = (sum(getattr(one, name) for one in lessons) for name in ("cost", "least"))
     if cost > 1.0005 * least:
         sentence += (
-            f". The best timer for each recording would together cost "
-            f"{100 * (cost - least) / cost:.2g} % less"
+            f". With the best timer for each recording, the sum would be "
+            f"{100 * (cost - least) / cost:.2g} % smaller"
         )
     else:
         sentence += ". None of the others is cheaper on any recording"

@@ -60,7 +60,7 @@ class Paced:
             f"{counted(lost.packets, 'data packet')}, but the rate was "
             f"{number(round(lost.had_bps / lost.formula_bps))} times the rate that the formula of "
             "Mathis et al. (1997) gives for such losses. So the congestion control does not slow "
-            "down at each loss; BBR is one that does not."
+            "down at each loss, as with BBR."
         )
 
     def _queues(self) -> str:
