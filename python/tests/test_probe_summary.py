@@ -32,7 +32,7 @@ def watched(kind: str, **more: str) -> Watch:
 
 
 @pytest.mark.parametrize(("kind", "has_line"), [("icmp", True), ("udp", True), ("tcp", False)])
-def test_delay_on_length_is_shown_only_for_kinds_whose_answers_are_as_long_as_the_probes(
+def test_the_line_of_delay_against_length_is_shown_only_if_answers_are_as_long_as_probes(
     kind: str, has_line: bool
 ) -> None:
     watch = watched(kind)

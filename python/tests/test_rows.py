@@ -1,4 +1,4 @@
-"""Checks VALIDATION.md's list of rows: runs the commands of all rows that need no kernel."""
+"""The table *Rows of the papers* in VALIDATION.md: each command prints what its row says."""
 
 from __future__ import annotations
 

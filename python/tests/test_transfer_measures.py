@@ -119,7 +119,7 @@ def test_the_first_drop_is_reported_with_a_table_of_at_most_eight_drops() -> Non
     assert value("first_drop", {"r": none}, run="r") is None
 
 
-def test_windows_are_in_segments_of_packets_without_their_headers() -> None:
+def test_cwnd_is_counted_in_segments_whose_size_is_the_packet_size_without_headers() -> None:
     cwnd = table(t_s=[0.0, 5.0, 7.0, 8.0], cwnd_bytes=[3840, 9600, 960, 1920])
     rto = table(t_s=[1.0, 7.0, 9.0], fired=[False, True, True])
     run = transfer(SIMPLE, cwnd=cwnd, rto=rto)
@@ -163,7 +163,10 @@ def test_a_queue_limit_counts_only_if_no_queue_was_longer(
 
 
 def shifted(packets: int, seconds: float) -> list[Event]:
-    """Return the events of a slow start that is ahead by `packets` packets, but `seconds` late."""
+    """Return the events of a slow start, `seconds` later and with packet numbers `packets` higher.
+
+    With (0, 0), return the trace to compare with.
+    """
     early = [(0.2 * n, "data", n) for n in range(1, 9)]
     early += [(1.0 + 0.3 * n, "ack", n) for n in range(1, 7)]
     if (packets, seconds) == (0, 0.0):
@@ -195,7 +198,7 @@ def test_the_shift_of_two_traces_is_that_with_which_most_events_agree(
 
 
 def test_events_after_the_first_retransmission_do_not_change_the_shift() -> None:
-    """Later, all fourteen events of the early trace follow with a shift of seven packets."""
+    """After its retransmission, the late trace repeats the early one, shifted by seven packets."""
     early, before = shifted(0, 0.0), shifted(3, 2.5)
     late = [*before[:3], *before[8:12], (9.9, "retransmission", 8)]
     late += [(t + 20, kind, n + 7) for t, kind, n in early[:-1]]
@@ -227,7 +230,7 @@ def test_a_link_is_busy_while_its_queue_has_packets() -> None:
 
 
 def test_an_idle_link_and_a_delay_of_the_receiver_are_distinguished() -> None:
-    """Until the retransmission after 4 s, the modem is idle for 1 s of 3 s, or for half a second.
+    """The retransmission leaves at 4 s. Before it, the modem is idle for 1 s in `late`, else 0.5 s.
 
     The receiver of `slow` delays the ACK of packet 2 by 0.4 s. Its later delay does not count.
     """
@@ -277,7 +280,7 @@ def test_saved_round_trips_are_the_maximum_over_lengths() -> None:
 
 
 def test_lateness_counts_at_the_last_packet_that_both_runs_acknowledged() -> None:
-    """With `reno`, a start with four packets is later in the middle; with `sack`, at the end."""
+    """A start with four packets is late at packet 2, which only with `sack` is the last one."""
     cases = [
         case("1 segment", [1.0, 2.0, 3.0, 4.0], recovery="reno"),
         case("4 segments", [1.0, 2.5, 2.75], recovery="reno"),
@@ -307,7 +310,7 @@ def test_the_tick_of_a_timer_is_the_greatest_common_divisor_of_its_samples() -> 
     assert value("ticks_read", runs, runs="coarse,fine") == [500, 10]
 
 
-def test_the_deviations_in_a_timer_leave_out_small_variations_and_backoffs() -> None:
+def test_the_factor_of_rttvar_is_measured_without_small_rttvar_and_without_backoff() -> None:
     rto = table(
         t_s=[0.0, 1.0, 2.0, 3.0, 4.0],
         srtt_s=[1.0] * 5,
@@ -331,7 +334,7 @@ def test_the_first_timer_is_in_multiples_of_the_first_sample() -> None:
     )
 
 
-def test_cwnd_and_ssthresh_after_a_timeout_are_compared_with_cwnd_before_it() -> None:
+def test_after_a_timeout_cwnd_is_in_segments_and_ssthresh_is_a_share_of_the_old_cwnd() -> None:
     rto = table(t_s=[4.0, 6.0], fired=[True, True])
     cwnd = table(
         t_s=[0.0, 3.0, 4.0, 6.0],
@@ -349,7 +352,7 @@ def test_a_timeout_is_early_by_the_time_to_the_next_ack_of_new_data() -> None:
     assert value("early_by", {"r": calm}, run="r") is None
 
 
-def test_two_clocks_are_compared_by_their_ends_and_by_their_durations() -> None:
+def test_runs_with_two_clocks_are_compared_by_end_and_by_duration() -> None:
     runs = {
         name: made_run(flows=table(start_s=[start], finished_s=[end]))
         for name, start, end in (("fine", 10.0, 45.0), ("coarse", 20.0, 60.0))
@@ -358,7 +361,7 @@ def test_two_clocks_are_compared_by_their_ends_and_by_their_durations() -> None:
     assert value("ends_at", runs, run="coarse") == 60
 
 
-def test_the_use_of_a_line_after_a_step_is_its_lowest_share() -> None:
+def test_the_use_after_a_step_is_the_lowest_arrival_rate_divided_by_the_rate_before() -> None:
     """Before the step ten packets arrive in each second; after the step at least four do."""
     counts = [10, 10, 10, 10, 4, 7, 10, 10, 10, 10, 10, 10, 10]
     arrivals = [7 + n + k / 20 for n, count in enumerate(counts) for k in range(count)]

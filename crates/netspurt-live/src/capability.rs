@@ -1,4 +1,4 @@
-//! Finds the capabilities of this machine. The attempts leave no trace.
+//! Finds the capabilities of this machine by trying each. The attempts leave no trace.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -100,7 +100,9 @@ fn icmp_sockets() -> Capability {
             (Ok(_), _) => "raw".to_owned(),
             (Err(_), Ok(_)) => "datagram".to_owned(),
             (Err(_), Err(error)) => {
-                format!("{error}: sysctl net.ipv4.ping_group_range allows them to a group")
+                format!(
+                    "{error}; sysctl net.ipv4.ping_group_range sets the groups that may open them"
+                )
             }
         },
         purpose: "`netspurt probe` with ICMP echoes",

@@ -195,7 +195,7 @@ impl ScriptedSubject {
 impl Subject for ScriptedSubject {
     fn call(&mut self, _: Time, _: &Call) -> CallResult {
         self.heard += 1;
-        match self.results.pop_front().expect("as many as calls") {
+        match self.results.pop_front().expect("one result for each call") {
             (outcome, None) => CallResult::Returned(outcome),
             (outcome, Some(end)) => {
                 self.blocked = Some((end, outcome));
@@ -367,8 +367,8 @@ fn everything_that_the_notation_page_lists_as_unsupported_is_an_error() {
     let mut rows = 0;
     for row in table.lines().filter(|row| row.starts_with("| `")) {
         let cells: Vec<&str> = row.split(" | ").collect();
-        // Markdown puts a code span that contains a backtick between pairs of backticks with
-        // blanks.
+        // In Markdown, a code span that contains a backtick begins with two backticks and a blank,
+        // and ends with a blank and two backticks.
         let cell = cells[0].trim_start_matches("| ");
         let double = cell.strip_prefix("`` ").and_then(|cell| cell.strip_suffix(" ``"));
         let text = double.unwrap_or(cell.trim_matches('`'));

@@ -108,9 +108,9 @@ def _refuse_subcommand(word: str) -> None:
 
 
 def application(words: Sequence[str] = ()) -> App:
-    """Return the command with all subcommands, or with the one that is the first of `words`.
+    """Return the command with all subcommands, or only with the one that `words` begins with.
 
-    Loading the imports and options of all subcommands takes longer than many commands run.
+    To load the imports and options of all subcommands takes longer than a run of many commands.
     """
     from netspurt.cli.words import STATUSES, App, root
 

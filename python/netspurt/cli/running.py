@@ -104,7 +104,7 @@ def one_case(
 
 
 def tell_sweep(file: Path) -> None:
-    """Print how to run the sweep of a scenario, if it has one, because only one run was made."""
+    """Print the command that runs the sweep of a scenario, if the scenario has a sweep."""
     from netspurt.scenario import load
     from netspurt.sweep import Sweep
 
@@ -300,7 +300,7 @@ def _link_lines(result: Run) -> Iterator[str]:
     rows = [_link_cells(result, n, counts) for n in used[:_LISTED]]
     yield from columns([head, *rows], right=range(2, len(head)))
     if len(used) > _LISTED:
-        yield f"... {len(used)} directions of links in use"
+        yield f"... {len(used) - _LISTED} more directions of links"
 
 
 def _link_cells(result: Run, n: int, counts: list[str]) -> tuple[str, ...]:

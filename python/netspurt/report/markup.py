@@ -121,10 +121,10 @@ def _printed_lines(lines: Sequence[str]) -> str:
 
 
 def _with_names(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of a table as HTML. In each line the first cell has an element of its own."""
+    """Yield adjacent lines of tables as HTML. The cells of a common first column get elements."""
     names = [line.partition("  ")[0] for line in lines]
     width = max(map(len, names))
-    # The lines of several tables may have no common first column.
+    # The lines may belong to several tables, whose first columns have different widths.
     aligned = all(line[width : width + 2].strip() == "" for line in lines)
     for line in lines:
         if aligned:
@@ -135,10 +135,10 @@ def _with_names(lines: Sequence[str]) -> Iterator[str]:
             yield _text(line)
 
 
-#: Line widths [characters]. For each, the style sheet has a size of type for paper.
+#: Line widths [characters]. For each, the style sheet sets a font size for printed pages.
 _WIDTHS = (120, 150, 180)
 
-#: The maximum width of lines that fit the paper at the usual size of type [characters].
+#: The maximum width of lines that fit a printed page in the usual font size [characters].
 _WIDTH_USUAL = 100
 
 
@@ -148,7 +148,7 @@ def _in_columns(line: str) -> bool:
 
 
 def _wide_class(lines: Sequence[str]) -> str:
-    """Return the class that gives wide tables smaller type on paper; empty for narrow tables."""
+    """Return the class that prints wide tables in a smaller font; empty for narrow tables."""
     widest = max((len(line) for line in lines if _in_columns(line)), default=0)
     if widest <= _WIDTH_USUAL:
         return ""

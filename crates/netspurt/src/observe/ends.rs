@@ -21,8 +21,8 @@ pub struct EndPair {
 }
 
 /// An address of 32 or 128 bits, as a number in two halves. The halves are separate for speed: a
-/// processor waits long if it reads a number in one piece after the number was written to memory in
-/// two pieces.
+/// `u128` is written to memory in two pieces and read in one, and a processor waits long for such a
+/// read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct EndAddress {
     high: u64,

@@ -30,7 +30,7 @@ pub(super) struct NetResult {
     pub(super) sums: FlowSums,
     /// The spurious transmissions, in ascending order.
     pub(super) spurious: Vec<TransmissionId>,
-    /// The counts of each direction of a link, by the direction's number.
+    /// The counts of all directions of all links, by the direction's number in the world.
     pub(super) links: Vec<LinkCount>,
 }
 

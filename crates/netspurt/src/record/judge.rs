@@ -51,7 +51,8 @@ struct Evidence {
 
 const _: () = assert!(size_of::<Evidence>() == 64, "one cache line");
 
-/// The retransmissions of an end that the judge has not decided, and the verdict on the others.
+/// The retransmissions of an end that may still prove spurious, and the counts over all of the end's
+/// retransmissions so far.
 #[derive(Debug, Default)]
 struct Doubts {
     /// Retransmissions with octets that have not yet arrived in an earlier transmission. The key is

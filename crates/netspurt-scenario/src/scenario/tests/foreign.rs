@@ -74,7 +74,7 @@ fn scenario(timer: &str, sweep: &str) -> Result<Scenario, ScenarioError> {
     });
     let text = format!(
         r#"
-        title = "steady.py:Steady is no timer of this title"
+        title = "steady.py:Steady in a title is only text"
         stop = "20 s"
         [links]
         wire = {{ between = ["a", "b"], rate = "1 Mbit/s", delay = "20 ms", queue = "9 packets" }}
@@ -95,12 +95,12 @@ fn pin() -> String {
 }
 
 #[test]
-fn a_text_is_pinned_to_the_code_of_its_file_everywhere_but_in_the_title() {
+fn the_name_of_a_class_gets_the_fingerprint_of_its_file_everywhere_but_in_the_title() {
     let scenario = scenario("steady.py:Steady:k=3", "").unwrap();
     let resolved = scenario.resolved();
     assert!(resolved.contains(&format!("estimator = \"{}:Steady:k=3\"", pin())), "{resolved}");
-    assert!(resolved.contains("title = \"steady.py:Steady is"));
-    let [origin] = &scenario.algorithms()[..] else { panic!("one of them") };
+    assert!(resolved.contains("title = \"steady.py:Steady in"));
+    let [origin] = &scenario.algorithms()[..] else { panic!("not one algorithm") };
     assert_eq!(origin.file, "steady.py");
     let again = Scenario::parse_with(
         "copy.toml",
@@ -147,7 +147,7 @@ fn a_panic_that_is_not_a_fault_is_passed_on() {
 }
 
 #[test]
-fn bounds_of_the_switches_do_not_apply_to_a_class() {
+fn the_bounds_of_a_timer_are_errors_for_a_class() {
     let timer = scenario("steady.py:Steady", "").unwrap();
     let slip = timer.with(&[("flows.x.tcp.rto.min", "1 s")]).unwrap_err();
     assert_eq!(slip.message, "`steady.py:Steady` has no `min`");
