@@ -120,7 +120,7 @@ def test_instants_are_exact_in_every_unit(
         ("t_s,rtt_ms_forward\n1,2\n", "there is no column 'rtt_ms_forward'"),
         ("t_s,Delay_MS\n1,2\n", "did you mean delay_ms?"),
         ("t_s\tdelay_ms\n1\t2\n", "separate the cells by commas, not by tabs"),
-        ("t_s,delay_ms,delay_s_reverse\n1,2,3\n", "delay_s_reverse and delay_ms have the same"),
+        ("t_s,delay_ms,delay_s_reverse\n1,2,3\n", "delay_s_reverse and delay_ms set the same"),
         ("t_s,rate_bps_reverse\n1,2\n", "add rate_bps_forward, or rename the column to rate_bps"),
         ("t_s,delay_ms\n31536001,1\n1031536001.1,2\n", "is more than 31 years after the start"),
         ("t_s,delay_ms\n1,1e31\n", "1e31 is too large"),
