@@ -140,7 +140,8 @@ fn carry(case: &Case, clock: WallClock, ports: Vec<PacketPort>) -> Outcome<Carri
     fs::remove_dir_all(&folder)?;
     let (_, log) = driven?;
     if log.strange + log.damaged + log.refused > 0 {
-        return Err(format!("{} strange, {} damaged", log.strange, log.damaged).into());
+        let (strange, damaged, refused) = (log.strange, log.damaged, log.refused);
+        return Err(format!("{strange} strange, {damaged} damaged, {refused} refused").into());
     }
     Ok(Carried { packets: log.deliveries.len() as u64, cpu_ns })
 }
