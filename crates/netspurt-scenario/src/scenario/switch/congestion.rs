@@ -167,10 +167,10 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "cwnd.validation",
         "cwnd grows only if the sender used it: all of it or, in slow start, more than half. If \
-         for an RTO cwnd was not full and no ACK of new data came, and the application has no more \
-         data, half of the unused part is given up (RFC 2861). Without the switch an ACK increases \
-         cwnd only if the data that it acknowledges was sent while cwnd was full, and nothing is \
-         given up",
+         for an RTO it was not used in this way and no ACK of new data came, and the application \
+         has no more data, half of the unused part is given up (RFC 2861). Without the switch an \
+         ACK increases cwnd only if the data that it acknowledges was sent while cwnd was full, \
+         and nothing is given up",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
     Switch::flag(

@@ -211,9 +211,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Time(&mut c.receive_rules.challenge_interval)),
     Switch::flag(
         "syn.again_after_reset",
-        "After a SYN-ACK with a wrong acknowledgment the end sends an RST, and retransmits its \
-         first SYN two to three jiffies later (`tcp_rcv_synsent_state_process`). Without the \
-         switch it waits for an RTO",
+        "After a SYN-ACK with a wrong acknowledgment the end sends an RST. If its SYN was sent \
+         only once, the end retransmits it two to three jiffies later \
+         (`tcp_rcv_synsent_state_process`). Without the switch it waits for an RTO",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.again_after_reset)),
     Switch::flag(
@@ -229,8 +229,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.syn_rules.again_without_ecn)),
     Switch::flag(
         "syn.echo_forgives",
-        "If an ACK echoes the timestamp of the first SYN or SYN-ACK, its retransmissions do not \
-         reduce the initial window (`tcp_try_undo_spurious_syn`)",
+        "If an ACK echoes the timestamp of the first transmission of a SYN or SYN-ACK, \
+         retransmissions of this segment do not reduce the initial window \
+         (`tcp_try_undo_spurious_syn`)",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.echo_forgives)),
     Switch::flag(

@@ -150,7 +150,7 @@ pub const SWITCHES: &[Switch] = &[
         "rack_timer_delivers",
         "When RACK's timer begins a recovery, `prr` counts one segment as delivered. Later firings \
          of this timer do not change cwnd, and the timer sends no new data, as in Linux. Without \
-         the switch each firing counts as an ACK that delivers nothing",
+         the switch each firing counts as an ACK that delivers nothing, and may send new data",
     )
     .rfc(|c| Field::Flag(&mut c.rack_timer_delivers)),
     Switch::flag(
@@ -169,9 +169,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.rack_rules.spares_unsent)),
     Switch::flag(
         "rack.needs_news",
-        "RACK looks for losses only after an ACK that gives RACK a new round trip, or that undoes \
-         a cut of cwnd (`tcp_rack_mark_lost`). Without the switch it looks after each ACK that may \
-         show a loss",
+        "RACK looks for losses only after an ACK that gives it a round trip or undoes a cut of \
+         cwnd (`tcp_rack_mark_lost`). Any other ACK of new octets only stops RACK's timer. Without \
+         the switch RACK looks after each ACK that may show a loss",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.needs_news)),
     Switch::flag(
@@ -187,9 +187,9 @@ pub const SWITCHES: &[Switch] = &[
         .kernel(|c| Field::Flag(&mut c.frto)),
     Switch::flag(
         "frto_at_once",
-        "With `frto` and SACK: the first ACK after a timeout may already decide, as in Linux. \
-         Without the switch the second ACK decides at the earliest (RFC 5682 §3.1). The switch \
-         also lets F-RTO examine repeated timeouts",
+        "With `frto` and SACK: the first ACK after a timeout may already prove the timeout \
+         spurious, as in Linux. Without the switch only later ACKs may prove it (RFC 5682 §3.1). \
+         The switch also lets F-RTO examine repeated timeouts",
     )
     .rfc(|c| Field::Flag(&mut c.frto_at_once)),
     Switch::flag("eifel", "Detects spurious retransmissions from timestamps (RFC 3522)")
