@@ -166,8 +166,12 @@ pub const SWITCHES: &[Switch] = &[
          (`tcp_select_initial_window`)",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.whole_first_window)),
-    Switch::flag("pacing", "Spreads the segments of each cwnd over a round trip; BBR always paces")
-        .rfc(|c| Field::Flag(&mut c.pacing)),
+    Switch::flag(
+        "pacing",
+        "Spaces segments evenly: in slow start at two cwnd per round trip, afterwards at 1.2 cwnd \
+         per round trip, as in Linux. BBR always paces, at its own rate",
+    )
+    .rfc(|c| Field::Flag(&mut c.pacing)),
     Switch::flag("nagle", "Holds a short segment back while any octet is outstanding (RFC 896)")
         .rfc(|c| Field::Flag(&mut c.nagle))
         .kernel(|c| Field::Flag(&mut c.nagle)),
