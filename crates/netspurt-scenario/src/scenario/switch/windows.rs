@@ -156,8 +156,8 @@ pub const SWITCHES: &[Switch] = &[
         "receive.autotuning",
         "Needs `receive.counts_memory`. The receive buffer starts with twice \
          `receive.first_window` octets of memory. It grows, at most to `receive_buffer`, if the \
-         application reads more in a round trip than before (`tcp_rcv_space_adjust`). Without the \
-         switch its size is fixed",
+         application reads more in a round trip than before, or if data waits behind a gap \
+         (`tcp_rcv_space_adjust`). Without the switch its size is fixed",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.autotuning)),
     Switch::flag(
