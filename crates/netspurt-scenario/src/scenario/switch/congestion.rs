@@ -36,7 +36,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "abc_limit",
         "The maximum number of segments by which an ACK increases cwnd in slow start (RFC 3465). \
-         `\"0 segments\"` counts ACKs instead of octets; `\"1000000 segments\"` means no limit",
+         With `\"0 segments\"` the sender counts ACKs, not octets; `\"1000000 segments\"` means no \
+         limit",
         SwitchKind::segments(0),
     )
     .rfc_rule(Rule { read: read_limit, write: write_limit }),
@@ -84,8 +85,9 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::new(
         "cubic_first_climb",
-        "Before the first loss CUBIC increases cwnd by at least one segment for this number of \
-         acknowledged segments, as in Linux. `\"0 segments\"` sets no such minimum",
+        "Before the first loss, and after a timeout, CUBIC increases cwnd by at least one segment \
+         for this number of acknowledged segments, as in Linux. `\"0 segments\"` sets no such \
+         minimum",
         SwitchKind::segments(0),
     )
     .rfc_rule(Rule {
@@ -127,7 +129,8 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::flag(
         "cwnd.whole_segments",
-        "cwnd counts whole segments, and not octets (`tcp_packets_in_flight`)",
+        "cwnd counts segments, not octets: a short segment fills as much of cwnd as a full one \
+         (`tcp_packets_in_flight`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.whole_segments)),
     Switch::flag(
@@ -164,31 +167,32 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "cwnd.validation",
         "cwnd grows only if the sender used it: all of it or, in slow start, more than half. If \
-         the application had no data and cwnd did not grow for an RTO, half of the unused part is \
-         given up (RFC 2861). Without the switch an ACK increases cwnd only if its data was sent \
-         while cwnd was full, and nothing is given up",
+         for an RTO it was not used in this way and no ACK of new data came, and the application \
+         has no more data, half of the unused part is given up (RFC 2861). Without the switch an \
+         ACK increases cwnd only if the data that it acknowledges was sent while cwnd was full, \
+         and nothing is given up",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
     Switch::flag(
         "cwnd.mark_cut_ends_beyond",
         "A cut for a congestion mark ends when data is acknowledged that was sent after the cut \
-         began (`tcp_fastretrans_alert`). Without the switch it ends when the data sent before is \
-         acknowledged",
+         began (`tcp_fastretrans_alert`). Without the switch it ends when all data that was sent \
+         before the cut is acknowledged",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_cut_ends_beyond)),
     Switch::flag(
         "cwnd.repair_ends_beyond",
         "For connections without SACK: a repair ends when data is acknowledged that was sent after \
          the repair began (`tcp_is_non_sack_preventing_reopen`). Without the switch it ends when \
-         the data sent before is acknowledged (RFC 6582 §3.2)",
+         all data that was sent before the repair is acknowledged (RFC 6582 §3.2)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.repair_ends_beyond)),
     Switch::flag(
         "cwnd.mark_cut_goes_on",
         "If a loss is found during a cut for a congestion mark, this cut continues, and the loss \
-         is repaired within it. The first retransmission then waits for room in cwnd \
-         (`tcp_enter_recovery`). Without the switch a new recovery begins, and its first \
-         retransmission leaves immediately",
+         is repaired within it. If a segment was sent since the cut began, the first \
+         retransmission waits for room in cwnd (`tcp_enter_recovery`). Without the switch a new \
+         recovery begins, and its first retransmission leaves immediately",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_cut_goes_on)),
     Switch::flag(
@@ -199,21 +203,23 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.last_repair_ack_cuts)),
     Switch::flag(
         "cwnd.idle_decay",
-        "After an idle time cwnd is halved for each RTO that passed (RFC 2861). Without the switch \
-         it is cut to the initial window at once (RFC 5681 §4.1)",
+        "After an idle time cwnd is halved for each RTO that passed, but not below the initial \
+         window (RFC 2861). Without the switch it is cut to the initial window at once (RFC 5681 \
+         §4.1)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_decay)),
     Switch::flag(
         "cwnd.reordered_reports_grow",
-        "On a path that reorders, an ACK may increase cwnd even if it only reports segments by \
-         SACK (`tcp_may_raise_cwnd`). This begins when one segment was overtaken by more than \
-         `dup_thresh` others. Without the switch only an ACK of new octets increases cwnd",
+        "After one segment was overtaken by more than `dup_thresh` others, an ACK may increase \
+         cwnd even if it only reports segments by SACK (`tcp_may_raise_cwnd`). Without the switch \
+         only an ACK of new octets increases cwnd",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.reordered_reports_grow)),
     Switch::flag(
         "cwnd.idle_restart",
-        "An idle cwnd shrinks (RFC 5681 §4.1). With `cwnd.validation` an unused cwnd shrinks, too \
-         (Linux's `tcp_slow_start_after_idle`)",
+        "cwnd shrinks after an idle time of more than an RTO (RFC 5681 §4.1). With \
+         `cwnd.validation` it also shrinks if the sender does not use all of it (Linux's \
+         `tcp_slow_start_after_idle`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_restart)),
 ];

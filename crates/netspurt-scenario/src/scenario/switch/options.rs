@@ -71,7 +71,8 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::flag(
         "sink.gaps_at_once",
-        "A segment that fills a gap is acknowledged immediately (ns-2's `RFC2581_immediate_ack_`)",
+        "A segment that fills only a part of a gap is acknowledged immediately (ns-2's \
+         `RFC2581_immediate_ack_`). A segment that fills a whole gap always is",
     )
     .ns(|c| Field::Flag(&mut c.sink.gaps_at_once)),
     Switch::flag(
@@ -102,7 +103,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.reports_overlaps)),
     Switch::flag(
         "receive.reports_fins",
-        "With `dsack`: if a duplicate has a FIN, the report includes the FIN (`tcp_data_queue`)",
+        "With `dsack`: if a duplicate has a FIN, the report includes the FIN (`tcp_data_queue`). A \
+         repeated FIN without data is also reported",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.reports_fins)),
     Switch::flag(
@@ -113,8 +115,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "receive.full_needs_reader",
         "More than a full segment is acknowledged at once only in two cases: the application reads \
-         data as it arrives, or the last segment makes the window grow (`__tcp_ack_snd_check`). \
-         Without the switch it is always acknowledged at once",
+         data as it arrives, or the window is not smaller than in the last ACK \
+         (`__tcp_ack_snd_check`). Without the switch it is always acknowledged at once",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.full_needs_reader)),
     Switch::flag(
@@ -143,7 +145,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "receive.forgets_blocks",
         "The receiver remembers only the last four SACK blocks that it reported. If data arrives \
-         next to a forgotten block, the new block contains only the data that arrived \
+         next to a forgotten block, the new block does not include the forgotten one \
          (`tcp_sack_new_ofo_skb`). Without the switch the new block contains all contiguous data \
          (RFC 2018 §4)",
     )
@@ -186,9 +188,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_may_lag)),
     Switch::flag(
         "receive.takes_last_again",
-        "All octets of a segment may have arrived before, some of them unacknowledged. If such a \
-         segment ends at the number of this end's last ACK or after it, its acknowledgment and its \
-         timestamp count (`tcp_sequence`). Without the switch they do not count (RFC 9293 §3.10.7.4)",
+        "All octets of a segment may have arrived before. If such a segment ends at the number of \
+         this end's last ACK or after it, its acknowledgment and its timestamp count \
+         (`tcp_sequence`). Without the switch they do not count (RFC 9293 §3.10.7.4)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.takes_last_again)),
     Switch::new(
@@ -210,8 +212,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Time(&mut c.receive_rules.challenge_interval)),
     Switch::flag(
         "syn.again_after_reset",
-        "After a SYN-ACK with a wrong acknowledgment the end sends an RST and retransmits its SYN \
-         at once (`tcp_rcv_synsent_state_process`). Without the switch it waits for an RTO",
+        "After a SYN-ACK with a wrong acknowledgment the end sends an RST. If its SYN was sent \
+         only once, the end retransmits it two to three jiffies later \
+         (`tcp_rcv_synsent_state_process`). Without the switch it waits for an RTO",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.again_after_reset)),
     Switch::flag(
@@ -227,8 +230,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.syn_rules.again_without_ecn)),
     Switch::flag(
         "syn.echo_forgives",
-        "If an ACK echoes the timestamp of the first SYN, retransmissions of the SYN do not \
-         reduce the initial window (`tcp_try_undo_spurious_syn`)",
+        "If an ACK echoes the timestamp of the first transmission of a SYN or SYN-ACK, \
+         retransmissions of this segment do not reduce the initial window \
+         (`tcp_try_undo_spurious_syn`)",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.echo_forgives)),
     Switch::flag(

@@ -43,13 +43,14 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.limited_transmit)),
     Switch::flag(
         "bugfix",
-        "One window of data causes at most one fast retransmit (ns-2's `bugFix_`)",
+        "The losses of one window of data cause at most one fast retransmit (ns-2's `bugFix_`)",
     )
     .ns(|c| Field::Flag(&mut c.bugfix)),
     Switch::flag(
         "bugfix_ss",
-        "With `bugfix`: a fast retransmit of the second packet is always allowed. After a timeout \
-         before the first ACK the initial window is one segment (ns-2's `bugfix_ss_`)",
+        "With `bugfix`: a fast retransmit of the second packet is always allowed. Without \
+         `initial_window_by_size`: if a timeout comes before the first ACK, the connection starts \
+         again with an initial window of one segment (ns-2's `bugfix_ss_`)",
     )
     .ns(|c| Field::Flag(&mut c.bugfix_ss)),
     Switch::flag(
@@ -66,44 +67,47 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.newreno.impatient)),
     Switch::flag(
         "newreno.deflates",
-        "A partial ACK reduces cwnd by the segments that it covers (ns-2's \
-         `partial_window_deflation_`)",
+        "A partial ACK reduces the inflated cwnd by the segments that it covers, less one segment \
+         (ns-2's `partial_window_deflation_`). Without the switch it removes the whole inflation",
     )
     .ns(|c| Field::Flag(&mut c.newreno.deflates)),
     Switch::flag(
         "newreno.exit_fix",
-        "At the end of a recovery cwnd becomes the smaller of ssthresh and the outstanding data \
-         (ns-2's `exit_recovery_fix_`)",
+        "At the end of a recovery cwnd becomes ssthresh, or the outstanding data plus one segment \
+         if that is less (ns-2's `exit_recovery_fix_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.exit_fix)),
     Switch::flag(
         "newreno.less_careful",
-        "With `bugfix`: a fast retransmit is already allowed when everything sent before the last \
-         loss is acknowledged (RFC 2582 §5; ns-2's `lessCareful_`). Without the switch newer data \
-         must be acknowledged, too",
+        "With `bugfix`: a fast retransmit is allowed as soon as all data is acknowledged that was \
+         sent before the last loss was found (RFC 2582 §5; ns-2's `lessCareful_`). Without the \
+         switch newer data must be acknowledged, too",
     )
     .ns(|c| Field::Flag(&mut c.newreno.less_careful)),
     Switch::flag(
         "newreno.bugfix_ack",
-        "With `bugfix`: a fast retransmit is also allowed if the last new ACK covered at most \
-         three segments (RFC 3782 §6.1; ns-2's `bugFix_ack_`)",
+        "With `bugfix`: a fast retransmit is also allowed if cwnd is above one segment and the \
+         last new ACK covered at most three segments (RFC 3782 §6.1; ns-2's `bugFix_ack_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.bugfix_ack)),
     Switch::flag(
         "newreno.bugfix_ts",
-        "With `bugfix` and timestamps: a fast retransmit is also allowed if the last new ACK \
-         answered the last transmission of its segment. The sender compares the echoed timestamp \
-         with the time of this transmission (RFC 3782 §6.2; ns-2's `bugFix_ts_`)",
+        "With `bugfix` and timestamps: a fast retransmit is also allowed if the last new ACK was \
+         caused by the last transmission of the last segment that it acknowledges. The echoed \
+         timestamp shows this (RFC 3782 §6.2; ns-2's `bugFix_ts_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.bugfix_ts)),
     Switch::flag(
         "partial_ack_sends",
-        "With `recovery = \"sack\"`: a partial ACK sends two segments (ns-2's `partial_ack_`)",
+        "With `recovery = \"sack\"`: on a partial ACK the sender sends the next two segments that \
+         SACK has not reported, and only the first partial ACK of a recovery restarts the timer \
+         (ns-2's `partial_ack_`)",
     )
     .ns(|c| Field::Flag(&mut c.partial_ack_sends)),
     Switch::flag(
         "early_retransmit",
-        "Fewer duplicate ACKs suffice if few segments are outstanding (RFC 5827)",
+        "Fewer duplicate ACKs indicate a loss if fewer than four segments are outstanding and no \
+         new data can be sent (RFC 5827)",
     )
     .rfc(|c| Field::Flag(&mut c.early_retransmit)),
     Switch::flag("prr", "Proportional rate reduction (RFC 9937)").rfc(|c| Field::Flag(&mut c.prr)),
@@ -144,36 +148,37 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.rack_checks_echo)),
     Switch::flag(
         "rack_timer_delivers",
-        "When RACK's timer begins a recovery, `prr` counts one segment as delivered, and the timer \
-         sends no new data, as in Linux. Without the switch `prr` counts no delivery",
+        "When RACK's timer begins a recovery, `prr` counts one segment as delivered. Later firings \
+         of this timer do not change cwnd, and the timer sends no new data, as in Linux. Without \
+         the switch each firing counts as an ACK that delivers nothing, and may send new data",
     )
     .rfc(|c| Field::Flag(&mut c.rack_timer_delivers)),
     Switch::flag(
         "rack.reports_first",
         "An ACK may acknowledge some segments and report others by SACK. RACK handles the reported \
-         segments first, and takes its round trip from the segment that it handles last \
-         (`tcp_ack`). Without the switch it handles the acknowledged segments first",
+         segments first (`tcp_ack`). Without the switch it handles the acknowledged segments \
+         first. The segment that is handled last gives RACK its round trip",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.reports_first)),
     Switch::flag(
         "rack.spares_unsent",
-        "If an undo comes before segments that RACK called lost are retransmitted, RACK ignores \
-         these segments until they are sent again (`tcp_rack_detect_loss`). Without the switch it \
-         may call them lost again",
+        "When a cut is undone, some segments that RACK called lost may not be retransmitted yet. \
+         RACK ignores these segments until they are sent again (`tcp_rack_detect_loss`). Without \
+         the switch it may call them lost again",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.spares_unsent)),
     Switch::flag(
         "rack.needs_news",
-        "RACK looks for losses only after an ACK that gives RACK a new round trip, or that undoes \
-         a cut of cwnd (`tcp_rack_mark_lost`). Without the switch it looks after each ACK that may \
-         show a loss",
+        "RACK looks for losses only after an ACK that gives it a round trip or undoes a cut of \
+         cwnd (`tcp_rack_mark_lost`). Any other ACK of new octets only stops RACK's timer. Without \
+         the switch RACK looks after each ACK that may show a loss",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.needs_news)),
     Switch::flag(
         "rack.reports_need_reordering",
-        "If the receiver reports a duplicate, RACK widens its reordering window only in this case: \
-         reordering was seen before, and the duplicate is not a tail loss probe \
-         (`tcp_dsack_seen`). Without the switch each report may widen it (RFC 8985 §6.2)",
+        "A reported duplicate widens RACK's reordering window only if reordering was seen before \
+         and the duplicate is not a tail loss probe (`tcp_dsack_seen`). Without the switch each \
+         report may widen it (RFC 8985 §6.2)",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.reports_need_reordering)),
     Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")
@@ -182,8 +187,9 @@ pub const SWITCHES: &[Switch] = &[
         .kernel(|c| Field::Flag(&mut c.frto)),
     Switch::flag(
         "frto_at_once",
-        "With `frto` and SACK: the first ACK after a timeout decides, as in Linux. Without the \
-         switch the second one decides (RFC 5682 §3.1)",
+        "With `frto` and SACK: the first ACK after a timeout may already prove the timeout \
+         spurious, as in Linux. Without the switch only later ACKs may prove it (RFC 5682 §3.1). \
+         The switch also lets F-RTO examine repeated timeouts",
     )
     .rfc(|c| Field::Flag(&mut c.frto_at_once)),
     Switch::flag("eifel", "Detects spurious retransmissions from timestamps (RFC 3522)")
@@ -192,22 +198,23 @@ pub const SWITCHES: &[Switch] = &[
         .rfc(|c| Field::Flag(&mut c.dsack)),
     Switch::flag(
         "dsack_undo",
-        "Undoes a repair whose retransmissions were all reported as duplicates (RFC 3708)",
+        "Undoes a cut of cwnd if all retransmissions of the repair were reported as duplicates \
+         (RFC 3708)",
     )
     .rfc(|c| Field::Flag(&mut c.dsack_undo)),
     Switch::flag(
         "spurious.old_acks_report",
-        "An ACK may arrive after a later ACK. If it reports duplicates, these reports count even \
-         if nothing is outstanding (`tcp_ack`). Without the switch they count only while data is \
+        "A later ACK may overtake an ACK that reports duplicates. These reports count even if \
+         nothing is outstanding (`tcp_ack`). Without the switch they count only while data is \
          outstanding",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.old_acks_report)),
     Switch::flag(
         "spurious.waits_for_copies",
         "With `eifel`: the timestamp of a partial ACK may prove that a retransmission was \
-         spurious. If retransmissions are outstanding then, this ACK undoes nothing, and the \
-         sender retransmits nothing on it (`tcp_try_undo_partial`). Without the switch outstanding \
-         retransmissions make no difference",
+         spurious. If retransmissions are outstanding at that time, this ACK undoes nothing, and \
+         the sender retransmits nothing on it (`tcp_try_undo_partial`). Without the switch \
+         outstanding retransmissions make no difference",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.waits_for_copies)),
     Switch::flag(
@@ -219,8 +226,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "spurious.doubts_copies",
         "The sender stays in the state Disorder while a retransmission is outstanding, or while \
-         the oldest segment is one that was sent more than once (`tcp_try_keep_open`). In this \
-         state it sends no tail loss probe",
+         the oldest segment was retransmitted before, even if that retransmission does not count \
+         as outstanding (`tcp_try_keep_open`). In this state it sends no tail loss probe",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.doubts_copies)),
     Switch::flag(
@@ -231,8 +238,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.spurious_rules.marks_keep_cuts)),
     Switch::flag(
         "spurious.reports_need_copies",
-        "The receiver may report more duplicates than segments were ever retransmitted. The sender \
-         ignores the reports beyond this number (`tcp_dsack_seen`)",
+        "The receiver may report more duplicates than the sender has sent retransmissions. The \
+         sender ignores the reports beyond this number (`tcp_dsack_seen`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.reports_need_copies)),
     Switch::word::<Undo>("undo", "What is restored when a retransmission proves spurious")
@@ -248,7 +255,7 @@ pub const SWITCHES: &[Switch] = &[
 const SFR_PARTS: &[SwitchPart] = &[
     SwitchPart {
         key: "factor",
-        doc: "The timer in round trips of the handshake, 3 by default",
+        doc: "How long the timer runs, in round trips of the handshake; 3 by default",
         kind: SwitchKind::Number {
             unit: SwitchUnit::Halves,
             min: SfrConfig::FACTORS_HALVES[0] as u64,
@@ -258,14 +265,14 @@ const SFR_PARTS: &[SwitchPart] = &[
     },
     SwitchPart {
         key: "cutout",
-        doc: "The timer stops permanently when this amount of data was acknowledged; by default it \
+        doc: "The timer stops permanently when this amount of data is acknowledged; by default it \
               does not stop",
         kind: SwitchKind::bytes(0, u64::MAX),
         needed: false,
     },
     SwitchPart {
         key: "response",
-        doc: "The effect of a retransmission on cwnd, `none` by default",
+        doc: "The effect of this timer's retransmission on cwnd and ssthresh; `none` by default",
         kind: SwitchKind::Word(words::<SfrResponse>),
         needed: false,
     },
@@ -321,7 +328,7 @@ fn write_sfr(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal>
     Ok(())
 }
 
-/// Each of ns-2's senders, with the recovery whose word names the sender in a scenario.
+/// ns-2's senders, each with the value of the switch `recovery` that selects it in a scenario.
 const VARIANTS: [(NsVariant, Recovery); 5] = [
     (NsVariant::Tahoe, Recovery::Tahoe),
     (NsVariant::Reno, Recovery::Reno),

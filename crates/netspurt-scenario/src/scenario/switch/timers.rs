@@ -70,14 +70,18 @@ pub const SWITCHES: &[Switch] = &[
             read: |c: &RfcConfig| c.rto.bounds().initial.map(nanos),
             write: |c, value| bound(c, Bounds { initial: Some(time(value)), ..NONE }),
         }),
-    Switch::new("rto.min", "The minimum RTO", SwitchKind::TIME)
-        .ns(|c| Field::Time(&mut c.rto.min))
-        .rfc_rule(Rule {
-            read: |c: &RfcConfig| c.rto.bounds().min.map(nanos),
-            write: |c, value| bound(c, Bounds { min: Some(time(value)), ..NONE }),
-        })
-        .kernel(|c: &mut KernelTcp| Field::Time(&mut c.rto_min))
-        .kernel_bounds(1_000, 120_000_000_000),
+    Switch::new(
+        "rto.min",
+        "The minimum RTO; in Linux's timer the minimum of what it adds to srtt",
+        SwitchKind::TIME,
+    )
+    .ns(|c| Field::Time(&mut c.rto.min))
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| c.rto.bounds().min.map(nanos),
+        write: |c, value| bound(c, Bounds { min: Some(time(value)), ..NONE }),
+    })
+    .kernel(|c: &mut KernelTcp| Field::Time(&mut c.rto_min))
+    .kernel_bounds(1_000, 120_000_000_000),
     Switch::new("rto.max", "The maximum RTO", SwitchKind::TIME)
         .ns(|c| Field::Time(&mut c.rto.max))
         .rfc_rule(Rule {
@@ -97,36 +101,36 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.timer_rules.old_reports_restart)),
     Switch::flag(
         "rto.head_copy_restarts",
-        "A retransmission of the first outstanding segment restarts a running timer \
-         (`tcp_xmit_retransmit_queue`)",
+        "A retransmission of the first outstanding segment restarts a running timer, unless RACK's \
+         timer runs (`tcp_xmit_retransmit_queue`)",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.head_copy_restarts)),
     Switch::flag(
         "rto.counts_from_head",
-        "If RACK's timer was armed, the next restart of the retransmission timer counts from the \
-         last transmission of the first outstanding segment (`tcp_rearm_rto`). Without the switch \
-         it counts from the instant that `rto.restart` sets",
+        "If RACK's timer was armed since the last restart of the retransmission timer, the next \
+         restart counts from the last transmission of the first outstanding segment \
+         (`tcp_rearm_rto`). Without the switch it counts from the instant that `rto.restart` sets",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.counts_from_head)),
     Switch::flag(
         "rto.reneging_hurries",
         "An ACK may end just before a segment that SACK had reported: the receiver seems to have \
-         discarded this segment. The sender then retransmits nothing on this ACK. The timer fires \
-         half a round trip later, but not before 10 ms, and all segments count as lost \
+         discarded this segment. The sender retransmits nothing on this ACK, and sets the timer to \
+         half a round trip, at least 10 ms. If the timer fires, all segments count as lost \
          (`tcp_check_sack_reneging`). Without the switch the ACK is handled as any other",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.reneging_hurries)),
     Switch::flag(
         "rto.head_bounds_probes",
-        "With `tlp`: a probe after new data leaves at the latest one RTO after the last \
-         transmission of the first outstanding segment (`tcp_rto_delta_us`). Without the switch \
-         only the running timer sets a latest time",
+        "With `tlp`: after new data was sent, the probe leaves at the latest one RTO after the \
+         last transmission of the first outstanding segment (`tcp_rto_delta_us`). Without the \
+         switch it leaves at the latest when the retransmission timer would fire",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.head_bounds_probes)),
     Switch::flag(
         "rto.rounds_end_beyond",
         "A round of samples ends with an ACK of the first octet that was sent after the round \
-         began (`rtt_seq`). Without the switch it ends when the octets sent before are \
+         began (`rtt_seq`). Without the switch it ends when all octets that were sent before are \
          acknowledged",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.rounds_end_beyond)),
@@ -138,7 +142,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.timer_rules.yields_to_rack)),
     Switch::flag(
         "karn",
-        "Labels samples of retransmitted segments as ambiguous (Karn and Partridge 1987)",
+        "The transmission time of a retransmitted segment gives no sample, because the ACK may \
+         answer an earlier transmission (Karn and Partridge 1987). The sample of a retransmitted \
+         SYN is labelled as ambiguous",
     )
     .rfc(|c| Field::Flag(&mut c.karn)),
 ];

@@ -78,16 +78,16 @@ pub const SWITCHES: &[Switch] = &[
     .kernel_bounds(1, 1000),
     Switch::flag(
         "headers_on_top",
-        "`packet_size` is the payload of a full packet; 40 B of headers are added to it. The \
-         packet with the first octet has no headers (ns-2's `useHeaders_`). Without the switch \
+        "`packet_size` is the payload of a full packet; 40 B of headers are added to it. The first \
+         packet has no headers if it carries data (ns-2's `useHeaders_`). Without the switch \
          `packet_size` includes the headers",
     )
     .ns(|c| Field::Flag(&mut c.headers_on_top)),
     Switch::flag(
         "initial_window_by_size",
         "The size of a full segment determines the initial window: four segments of at most 1095 \
-         B, three of 1096 to 2189 B, or two of more than 2189 B. After a timeout before the first ACK, \
-         `initial_window` applies instead (ns-2's `windowInitOption_ 2`)",
+         B, three of 1096 to 2189 B, or two of more than 2189 B. If a timeout comes before the \
+         first ACK, `initial_window` applies instead (ns-2's `windowInitOption_ 2`)",
     )
     .ns(|c| Field::Flag(&mut c.initial_window_by_size)),
     Switch::flag(
@@ -140,7 +140,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "receive.counts_memory",
         "The receiver counts the memory that each segment occupies. Only a share of its free \
-         memory is window. The window grows with segments whose payload fills most of their memory \
+         memory is window. Each segment whose payload fills most of its memory enlarges the window \
          (`tcp_grow_window`, `tcp_select_window`). Without the switch the receiver counts only \
          payload. `false` also switches `receive.autotuning` off",
     )
@@ -156,8 +156,8 @@ pub const SWITCHES: &[Switch] = &[
         "receive.autotuning",
         "Needs `receive.counts_memory`. The receive buffer starts with twice \
          `receive.first_window` octets of memory. It grows, at most to `receive_buffer`, if the \
-         application reads more in a round trip than before (`tcp_rcv_space_adjust`). Without the \
-         switch its size is fixed",
+         application reads more in a round trip than before, or if data waits behind a gap \
+         (`tcp_rcv_space_adjust`). Without the switch its size is fixed",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.autotuning)),
     Switch::flag(
@@ -168,7 +168,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.syn_rules.whole_first_window)),
     Switch::flag(
         "pacing",
-        "Spreads the segments of each window over a round trip; BBR always paces",
+        "Spaces segments evenly: in slow start at two cwnd per round trip, afterwards at 1.2 cwnd \
+         per round trip, as in Linux. BBR always paces, at its own rate",
     )
     .rfc(|c| Field::Flag(&mut c.pacing)),
     Switch::flag("nagle", "Holds a short segment back while any octet is outstanding (RFC 896)")
@@ -196,9 +197,9 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "send.waits_for_packets",
         "Linux gives several segments to the network card as one packet, a packet for offload. \
-         cwnd and the peer's window may have room for only a part of such a packet. This part then \
-         waits for more room, if an ACK is due within 1 ms (`tcp_tso_should_defer`). Without the \
-         switch it is sent immediately",
+         cwnd and the peer's window may have room for only a part of such a packet. This part \
+         waits for more room if the last segment left less than 1 ms ago and an ACK is due within \
+         1 ms (`tcp_tso_should_defer`). Without the switch it is sent immediately",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.waits_for_packets)),
     Switch::flag(
@@ -231,9 +232,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.send_rules.copies_need_window)),
     Switch::flag(
         "send.keeps_larger_window",
-        "An ACK that acknowledges no new octets and carries no new data may enlarge the peer's \
-         window or close it. If it offers a smaller window, the sender ignores this window \
-         (`tcp_may_update_window`)",
+        "An ACK that acknowledges no new octets and carries no new data changes the peer's window \
+         only if it enlarges or closes it (`tcp_may_update_window`). Without the switch it may \
+         also reduce the window",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.keeps_larger_window)),
     Switch::flag(
@@ -252,8 +253,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.send_rules.fin_is_probe)),
     Switch::flag(
         "send.lost_outnumber_copies",
-        "Lost segments are retransmitted only while the number of lost segments exceeds the number \
-         of outstanding retransmissions (`tcp_xmit_retransmit_queue`)",
+        "Lost segments are retransmitted only while there are more lost segments than outstanding \
+         retransmissions (`tcp_xmit_retransmit_queue`)",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.lost_outnumber_copies)),
     Switch::flag(
@@ -265,8 +266,9 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "send.learns_drops",
         "If the host's own queue drops a segment, the segment does not count as sent. The sender \
-         tries again with the next ACK or after 500 ms (`tcp_send_probe0`). Without the switch the \
-         segment counts as sent. Only scripts have such a queue",
+         tries again with the next ACK or, if nothing is outstanding, every 500 ms \
+         (`tcp_send_probe0`). Without the switch the segment counts as sent. Only scripts have \
+         such a queue",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.learns_drops)),
 ];
