@@ -160,8 +160,9 @@ pub struct RfcConfig {
     pub tlp: bool,
     /// F-RTO: the ACKs after a timeout show whether the timeout was spurious (RFC 5682).
     pub frto: bool,
-    /// With SACK, F-RTO already decides with the first ACK, as in Linux (`tcp_process_loss`). RFC
-    /// 5682 §3.1 step 2 waits for the next ACK.
+    /// With SACK, the first ACK may already prove a timeout spurious, and F-RTO also examines
+    /// repeated timeouts, as in Linux (`tcp_process_loss`). RFC 5682 §3.1 step 2 waits for the next
+    /// ACK.
     pub frto_at_once: bool,
     /// Timestamps show spurious retransmissions, and the cut is undone (RFC 3522, RFC 4015).
     pub eifel: bool,
@@ -187,7 +188,8 @@ pub struct RfcConfig {
     pub rto: EstimatorConfig,
     /// The round trips that the timer gets as samples.
     pub sampling: Sampling,
-    /// Whether samples from segments sent twice are labelled ambiguous (Karn and Partridge 1987).
+    /// Whether the transmission time of a retransmitted segment gives no sample, and the sample of a
+    /// retransmitted SYN is labelled ambiguous (Karn and Partridge 1987).
     pub karn: bool,
     /// The effect of an ACK on a running timer.
     pub restart: Restart,
@@ -202,7 +204,7 @@ pub struct RfcConfig {
     /// Initial window in octets. It limits the initial window if segments are large, but not to
     /// less than two segments (RFC 3390 §1, RFC 6928 §2).
     pub initial_window_bytes: Option<u32>,
-    /// The segments of each window are spread over a round trip.
+    /// Segments are spaced evenly: in slow start at two cwnd per round trip, afterwards at 1.2.
     pub pacing: bool,
     /// The sender holds short segments back while something is outstanding (RFC 896); see
     /// [`minshall`](Self::minshall).
