@@ -14,6 +14,7 @@ from netspurt import _core
 COLUMNS = (
     *("connection", "source", "source_port", "destination", "destination_port"),
     *("t_ns", "duration_ns", "packets", "initial_seq", "unique_bytes", "rtt_ns_min"),
+    "retransmissions",
 )
 
 #: An end of a connection: its address and port.
@@ -27,8 +28,9 @@ class SharedConnection:
     Attributes
     ----------
     best
-        The file and the number of the connection in the capture nearest to its sender. If `certain`
-        is false, this is only the first of the two captures.
+        The file and the number of the connection in the capture nearest to the end that
+        retransmitted most, or else sent the most data. If `certain` is false, this is only the
+        first of the two captures.
     others
         The file and the number of the connection in each other capture.
     certain
@@ -168,15 +170,17 @@ _EQUALLY_NEAR_SHARE = 0.9
 
 
 def _chosen(group: Sequence[_Seen]) -> SharedConnection:
-    """Choose the capture nearest to the end that sent the most data.
+    """Choose the capture nearest to the end that retransmitted most, or else sent the most data.
 
-    A capture nearer to the sender shows a longer round trip. If several captures are equally near,
-    choose the capture with the most packets.
+    Only a capture near this end has all of its retransmissions: far from it, an original that was
+    lost is missing. A capture nearer to the sender shows a longer round trip. If several captures
+    are equally near, choose the capture with the most packets.
     """
-    sent: dict[_End, int] = {}
+    sent: dict[_End, tuple[int, int]] = {}
     for one in group:
         for end, row in one.ends.items():
-            sent[end] = max(sent.get(end, 0), row["unique_bytes"])
+            own = (row["retransmissions"], row["unique_bytes"])
+            sent[end] = max(sent.get(end, (0, 0)), own)
     sender = max(sent, key=sent.__getitem__)
     trips = [one.ends.get(sender, {}).get("rtt_ns_min") or 0 for one in group]
     near = [

@@ -81,7 +81,12 @@ def test_a_connection_in_two_captures_is_reported_once(netspurt: Command, two_po
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
     said = " ".join(netspurt("explain", near, far).stdout.split())
     told = f"{far} and {near} have 1 connection in common. It counts once, as captured nearest "
-    assert said.count(f"{told}to its sender: in {near}. See netspurt match.") == 1, said
+    assert (
+        said.count(
+            f"{told}to the end that retransmitted or sent most: in {near}. See netspurt match."
+        )
+        == 1
+    ), said
     assert "in common" not in netspurt("explain", near).stdout
 
 
@@ -139,7 +144,8 @@ def test_connections_are_the_same_if_their_ends_and_initial_sequence_numbers_are
     def row(seq: int | None, t_ns: int, rtt_ns: int) -> dict[str, object]:
         ends = {"source": "10.0.0.1", "source_port": 1, "destination": "10.0.0.2"}
         sums = {"packets": 9, "unique_bytes": 100, "rtt_ns_min": rtt_ns, "initial_seq": seq}
-        return {**ends, "destination_port": 2, "t_ns": t_ns, "duration_ns": 50, **sums}
+        times = {"t_ns": t_ns, "duration_ns": 50}
+        return {**ends, "destination_port": 2, "retransmissions": 0, **times, **sums}
 
     def best(*rows: dict[str, object]) -> list[tuple[str, int, bool]]:
         files = ((f"{place}.pcap", place, one) for place, one in enumerate(rows))
@@ -160,6 +166,28 @@ def test_connections_are_the_same_if_their_ends_and_initial_sequence_numbers_are
     assert best(row(None, 0, 10), row(7, 1000, 40)) == [], (
         "a later connection without a SYN must not count as the same"
     )
+
+
+@pytest.mark.parametrize(("retransmissions", "best"), [(0, "server"), (1, "client")])
+def test_the_capture_near_the_end_that_retransmitted_shows_a_connection_best(
+    retransmissions: int, best: str
+) -> None:
+    """The server sends most of the data. The client's retransmission shows only near the client."""
+
+    def row(sender: str, rtt_ns: int, sent_bytes: int, again: int) -> dict[str, object]:
+        source, destination = ("a", "b") if sender == "client" else ("b", "a")
+        ends = {"source": source, "source_port": 1, "destination": destination}
+        sums = {"packets": 9, "unique_bytes": sent_bytes, "rtt_ns_min": rtt_ns}
+        seq = 7 if sender == "client" else 8
+        times = {"destination_port": 1, "t_ns": 0, "duration_ns": 50, "initial_seq": seq}
+        return {**ends, **times, **sums, "retransmissions": again}
+
+    client = [row("client", 40, 100, retransmissions), row("server", 10, 900, 0)]
+    server = [row("client", 10, 100, 0), row("server", 40, 900, 0)]
+    files = {"client": client, "server": server}
+    rows = [(file, 0, one) for file, both in files.items() for one in both]
+    (shared,) = shared_connections(rows)
+    assert shared.best == (best, 0)
 
 
 def test_a_capture_that_is_cut_off_is_matched_up_to_the_cut_with_a_warning(

@@ -54,8 +54,8 @@ def _counted_once(shown_by: Mapping[str, int]) -> str:
     )
     return (
         f"{' and '.join(map(named, shown_by))} have {counted(many, 'connection')} in common. "
-        f"{'It counts' if many == 1 else 'Each counts'} once, as captured nearest to its sender: "
-        f"{where}. See netspurt match."
+        f"{'It counts' if many == 1 else 'Each counts'} once, as captured nearest to the end that "
+        f"retransmitted or sent most: {where}. See netspurt match."
     )
 
 
