@@ -206,7 +206,7 @@ class Scenario:
         """Return the scenario without its `[sweep]`: a single run of the values in the file."""
         return Scenario(self._core.alone())
 
-    def moves(self, link: str) -> str:
+    def link_changes(self, link: str) -> str:
         """Return the changes of a link during a run, as the text of a file that a link can follow.
 
         The text has the values of delay, rate and handovers that change. Random values of `slots`

@@ -83,7 +83,7 @@ def test_the_timeline_of_a_link_is_written_to_a_file(netspurt: Command, tmp_path
 
 def followed(scenario: ns.Scenario, folder: Path) -> ns.Scenario:
     """Write the timeline of link `sky` to a file, and return a scenario whose link follows it."""
-    (folder / "sky.toml").write_text(scenario.moves("sky"))
+    (folder / "sky.toml").write_text(scenario.link_changes("sky"))
     data = tomllib.loads(scenario.resolved())
     data["links"]["sky"].pop("slots")
     data["links"]["sky"].pop("delay")

@@ -265,9 +265,9 @@ def _write_link(link: Linked, wanted: Wanted) -> None:
     """Write the timeline of a scenario's link, its trace and its picture, if requested."""
     from netspurt.timelines import printable, read_followed
 
-    moves = link.scenario.moves(link.name)
+    changes = link.scenario.link_changes(link.name)
     heading = f"Link {link.name} of {link.file}, seed {link.scenario.seed}."
-    text = f"# {printable(heading)}\n{moves}"
+    text = f"# {printable(heading)}\n{changes}"
     out, plot = wanted.out, wanted.plot
     if plot is not None:
         check_ending(plot)
@@ -275,12 +275,12 @@ def _write_link(link: Linked, wanted: Wanted) -> None:
         typer.echo(text, nl=False)
     if out is not None:
         write_new(out, text)
-        typer.echo(f"{out}: {', '.join(sorted(tomllib.loads(moves)))} of link {link.name}")
+        typer.echo(f"{out}: {', '.join(sorted(tomllib.loads(changes)))} of link {link.name}")
     if wanted.trace is not None:
-        _write_trace(read_followed(moves, str(link.file)), wanted)
+        _write_trace(read_followed(changes, str(link.file)), wanted)
     if plot is not None:
         title = f"{link.scenario.title or link.file}: link {link.name}, seed {link.scenario.seed}"
-        _draw(read_followed(moves, str(link.file)), plot, title=title, end=link.scenario.stop)
+        _draw(read_followed(changes, str(link.file)), plot, title=title, end=link.scenario.stop)
     if out is not None:
         _tell_use(out)
 

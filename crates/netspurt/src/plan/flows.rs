@@ -134,7 +134,7 @@ impl ScenarioFlows {
         reassembly: Duration,
     ) -> Self {
         let simulated = flows.iter().all(PlannedFlow::is_simulated);
-        assert!(simulated, "a flow whose end the kernel plays cannot be simulated");
+        assert!(simulated, "a flow with an end that uses the kernel's TCP cannot be simulated");
         let mut waiting: Vec<_> = (0..).map(FlowId).zip(flows).collect();
         waiting.sort_by_key(|(id, flow)| std::cmp::Reverse((flow.start, *id)));
         let names = connections.names().clone();
@@ -330,7 +330,7 @@ pub(super) fn programs(id: FlowId, flow: &PlannedFlow) -> [Program; 2] {
             Side::BOTH.map(|side| tcp_end(id.end(side), tcp, task.starting(flow.start)))
         }
         Traffic::Real { .. } | Traffic::Programs { .. } => {
-            panic!("a flow whose end the kernel plays cannot be simulated")
+            panic!("a flow with an end that uses the kernel's TCP cannot be simulated")
         }
         Traffic::EchoProbes { plan, processing } => [
             Program::EchoProbes(EchoProbes::new(id.end(Side::From), plan.clone())),

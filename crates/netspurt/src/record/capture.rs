@@ -155,11 +155,11 @@ fn comment(counted: usize, written: usize, blocks: usize) -> Option<String> {
     } else {
         "; with valid headers".to_owned()
     };
-    let tell = || {
-        let links = format!("The links counted {counted} octets for this packet");
-        format!("{links}{why} the packet has {written} octets.")
-    };
-    (counted != written).then(tell)
+    (counted != written).then(|| {
+        format!(
+            "The links counted {counted} octets for this packet{why} the packet has {written} octets."
+        )
+    })
 }
 
 impl<'a> Rows<'a> {

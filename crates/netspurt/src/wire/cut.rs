@@ -2,9 +2,10 @@
 
 use core::ops::Range;
 
-use crate::segment::{Ecn, IPV4_HEADER_BYTES, Part};
+use crate::segment::{Ecn, Part};
 
-use super::decode::checksum;
+use super::decode::set_ipv4_checksum;
+use super::head::V4;
 
 /// Empties `out` and writes a fragment of the whole IPv4 packet `packet` into it. The packet must
 /// have no options. The fragment carries the range `payload` of the octets after the packet's
@@ -30,8 +31,7 @@ use super::decode::checksum;
 /// When the header of `packet` is not complete, when the range begins after the end of `packet`, or
 /// when the range does not begin at a multiple of eight octets.
 pub fn cut(packet: &[u8], payload: Range<usize>, out: &mut Vec<u8>) {
-    const HEADER: usize = IPV4_HEADER_BYTES as usize;
-    let (header, body) = packet.split_at(HEADER);
+    let (header, body) = packet.split_at(V4);
     let end = payload.end.min(body.len());
     let offset = u32::try_from(payload.start).expect("a packet has 65535 octets at most");
     let part = Part::new(offset, end < body.len());
@@ -41,9 +41,7 @@ pub fn cut(packet: &[u8], payload: Range<usize>, out: &mut Vec<u8>) {
     let length = u16::try_from(out.len()).expect("no longer than the packet");
     out[2..4].copy_from_slice(&length.to_be_bytes());
     out[6..8].copy_from_slice(&part.bits().to_be_bytes());
-    out[10..12].fill(0);
-    let sum = checksum(0, &out[..HEADER]);
-    out[10..12].copy_from_slice(&sum.to_be_bytes());
+    set_ipv4_checksum(&mut out[..V4]);
 }
 /// Writes `ecn` into the IPv4 or IPv6 packet `packet`, as a queue on the packet's path does (RFC
 /// 3168 §5).
@@ -75,7 +73,5 @@ pub fn set_ecn(packet: &mut [u8], ecn: Ecn) {
     }
     packet[1] = packet[1] & !3 | ecn.bits();
     let header = usize::from(packet[0] & 0xf) * 4;
-    packet[10..12].fill(0);
-    let sum = checksum(0, &packet[..header]);
-    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    set_ipv4_checksum(&mut packet[..header]);
 }

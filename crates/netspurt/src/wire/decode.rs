@@ -136,7 +136,7 @@ pub fn decode(bytes: &[u8], checks: Checks) -> Result<Decoded<'_>, DecodeError> 
     }
     let options = there.get(at + TcpHead::BYTES..payload_at);
     let options = options.ok_or(fault(bytes.len(), Fault::Truncated))?;
-    if checks == Checks::Whole && checksum(pseudo(&ip), &there[at..]) != 0 {
+    if checks == Checks::Whole && checksum(pseudo(ip.addresses, end - at), &there[at..]) != 0 {
         return Err(fault(at + TcpHead::CHECKSUM_AT, Fault::TcpChecksum));
     }
     let mut segment = segment(head, &ip, end - payload_at);
@@ -291,13 +291,21 @@ fn jumbogram(bytes: &[u8], next: u8) -> Option<usize> {
     usize::try_from(length).ok()?.checked_add(IPV6_HEADER_BYTES.into())
 }
 
-/// The sum of the pseudo header (RFC 9293 §3.1, RFC 8200 §8.1).
-fn pseudo(ip: &Ip) -> u64 {
-    let addresses = ip.addresses.map(|address| match address {
+/// The sum of the pseudo header (RFC 9293 §3.1, RFC 8200 §8.1) of a segment of TCP with `tcp_bytes`
+/// octets, including its header.
+pub(super) fn pseudo(addresses: [IpAddr; 2], tcp_bytes: usize) -> u64 {
+    let [source, destination] = addresses.map(|address| match address {
         IpAddr::V4(address) => sum(&address.octets()),
         IpAddr::V6(address) => sum(&address.octets()),
     });
-    addresses[0] + addresses[1] + u64::from(TCP) + (ip.tcp.1 - ip.tcp.0) as u64
+    source + destination + u64::from(TCP) + tcp_bytes as u64
+}
+
+/// Writes the checksum of an IPv4 header into the header (RFC 791 §3.1).
+pub(super) fn set_ipv4_checksum(head: &mut [u8]) {
+    head[10..12].fill(0);
+    let sum = checksum(0, head);
+    head[10..12].copy_from_slice(&sum.to_be_bytes());
 }
 
 /// The sum of the 16-bit words of `bytes`, folded into one word by end-around carry (RFC 1071 §1).

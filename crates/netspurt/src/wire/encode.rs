@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::segment::Segment;
 
-use super::decode::{checksum, sum};
+use super::decode::{checksum, pseudo, set_ipv4_checksum};
 use super::head::{TcpHead, V4, V6};
 use super::options::Layout;
 use super::{HOP_LIMIT, LONGEST, TCP};
@@ -56,7 +56,8 @@ pub fn encode(packet: &Packet<'_>, out: &mut Vec<u8>) {
         IpAddr::V4(_) => V4,
         IpAddr::V6(_) => V6,
     };
-    let payload_at = tcp_at + TcpHead::BYTES + options.len();
+    let options_at = tcp_at + TcpHead::BYTES;
+    let payload_at = options_at + options.len();
     let end = payload_at + usize::from(packet.segment.len);
     assert!(end <= LONGEST, "a packet's length fits 16 bits");
     out.clear();
@@ -64,23 +65,20 @@ pub fn encode(packet: &Packet<'_>, out: &mut Vec<u8>) {
     if let Some(payload) = packet.payload {
         out[payload_at..].copy_from_slice(payload);
     }
-    out[tcp_at..payload_at - options.len()].copy_from_slice(&tcp_head(packet, options.len()));
-    out[payload_at - options.len()..payload_at].copy_from_slice(options);
-    let addresses = match (packet.source.ip(), packet.destination.ip()) {
+    out[tcp_at..options_at].copy_from_slice(&tcp_head(packet, options.len()));
+    out[options_at..payload_at].copy_from_slice(options);
+    match (packet.source.ip(), packet.destination.ip()) {
         (IpAddr::V4(from), IpAddr::V4(to)) => {
             let ecn = packet.segment.ecn.bits();
             out[..V4].copy_from_slice(&ipv4_head(TCP, [from, to], packet.ip_id, ecn, end));
-            sum(&from.octets()) + sum(&to.octets())
         }
         (IpAddr::V6(from), IpAddr::V6(to)) => {
             out[..V6].copy_from_slice(&ipv6_head(packet, [from, to], end - V6));
-            sum(&from.octets()) + sum(&to.octets())
         }
         _ => panic!("both addresses of a packet are of one family"),
-    };
-    // The pseudo header (RFC 9293 §3.1, RFC 8200 §8.1) precedes TCP in the sum.
-    let pseudo = addresses + u64::from(TCP) + (end - tcp_at) as u64;
-    let sum = checksum(pseudo, &out[tcp_at..]);
+    }
+    let addresses = [packet.source, packet.destination].map(|end| end.ip());
+    let sum = checksum(pseudo(addresses, end - tcp_at), &out[tcp_at..]);
     out[tcp_at + TcpHead::CHECKSUM_AT..][..2].copy_from_slice(&sum.to_be_bytes());
 }
 
@@ -120,8 +118,7 @@ pub(super) fn ipv4_head(
     head[9] = protocol;
     head[12..16].copy_from_slice(&from.octets());
     head[16..].copy_from_slice(&to.octets());
-    let sum = checksum(0, &head);
-    head[10..12].copy_from_slice(&sum.to_be_bytes());
+    set_ipv4_checksum(&mut head);
     head
 }
 

@@ -4,14 +4,12 @@ use crate::observe::{EndPair, Observed};
 use crate::segment::{Flags, SackBlock, SynOptions, Timestamps};
 
 use super::captured_tcp::CapturedTcp;
-use super::head::{IpHead, TcpHead};
-use super::options::{IPV4_HEADER_BYTES, TIMESTAMPS_BYTES, timestamps_alone};
+use super::head::{IpHead, TcpHead, V4};
+use super::options::{TIMESTAMPS_BYTES, timestamps_alone};
 use super::{CapturedIp, TCP};
 
 /// Octets of a TCP header whose only option is time stamps.
 const STAMPED_BYTES: usize = TcpHead::BYTES + TIMESTAMPS_BYTES as usize;
-/// Octets of the shortest IP header.
-const SHORTEST: usize = IPV4_HEADER_BYTES as usize;
 
 /// A captured segment in the middle of a connection. It has an acknowledgment, neither opens nor
 /// closes the connection, and has no options other than time stamps. Its headers were captured in
@@ -91,7 +89,7 @@ impl PlainSegment {
             _ => return None,
         };
         // An IPv6 packet may be longer than 65535 octets, but a plain segment may not.
-        if at < SHORTEST || payload_at > end || !head.part().is_whole() {
+        if at < V4 || payload_at > end || !head.part().is_whole() {
             return None;
         }
         let six = matches!(head, IpHead::V6(_));

@@ -1,11 +1,9 @@
-//! Tests that encode segments and decode them, with this crate and with another reader.
+//! Tests that encode segments and decode them.
+
+mod other_reader;
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use etherparse::{
-    IcmpEchoHeader, Icmpv4Header, Icmpv4Type, NetSlice, SlicedPacket, TcpOptionElement,
-    TransportSlice,
-};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -82,66 +80,6 @@ fn ends() -> impl Strategy<Value = (SocketAddr, SocketAddr)> {
     prop_oneof![v4, v6]
 }
 
-fn options_by_etherparse(options: &[TcpOptionElement], segment: &mut Segment) {
-    let (mut syn, mut sack) = (SynOptions::default(), SackBlocks::default());
-    for option in options {
-        match *option {
-            TcpOptionElement::MaximumSegmentSize(mss) => syn.mss = Some(mss),
-            TcpOptionElement::WindowScale(shift) => syn.window_scale = Some(shift),
-            TcpOptionElement::SelectiveAcknowledgementPermitted => syn.sack = true,
-            TcpOptionElement::Timestamp(val, ecr) => {
-                segment.set_timestamps(Timestamps { val, ecr })
-            }
-            TcpOptionElement::SelectiveAcknowledgement(first, rest) => {
-                let edges = [Some(first), rest[0], rest[1], rest[2]].into_iter().flatten();
-                edges.for_each(|(left, right)| sack.add(SackBlock { left, right }));
-            }
-            TcpOptionElement::Noop => {}
-        }
-    }
-    if segment.flags.has(Flags::SYN) {
-        segment.set_syn_options(syn);
-    } else {
-        segment.set_sack(&sack);
-    }
-}
-
-/// The segment in `bytes` as etherparse reads it, and its payload.
-fn by_etherparse(bytes: &[u8]) -> (Segment, Vec<u8>) {
-    let read = SlicedPacket::from_ip(bytes).unwrap();
-    let Some(TransportSlice::Tcp(tcp)) = &read.transport else { panic!("no TCP") };
-    let header = tcp.to_header();
-    let (ecn, sum) = match read.net.as_ref().unwrap() {
-        NetSlice::Ipv4(ip) => {
-            let ip = ip.header().to_header();
-            assert_eq!(ip.header_checksum, ip.calc_header_checksum());
-            assert_eq!((ip.time_to_live, ip.dont_fragment, ip.more_fragments), (64, true, false));
-            assert_eq!((ip.dscp.value(), ip.fragment_offset.value()), (0, 0));
-            (ip.ecn as u8, header.calc_checksum_ipv4(&ip, tcp.payload()))
-        }
-        NetSlice::Ipv6(ip) => {
-            let ip = ip.header().to_header();
-            assert_eq!((ip.hop_limit, ip.flow_label.value()), (64, 0));
-            (ip.traffic_class, header.calc_checksum_ipv6(&ip, tcp.payload()))
-        }
-        _ => panic!("no IP"),
-    };
-    assert_eq!(header.checksum, sum.unwrap());
-    let mut segment = Segment {
-        seq: header.sequence_number,
-        ack: header.acknowledgment_number,
-        len: tcp.payload().len().try_into().unwrap(),
-        size_bytes: bytes.len().try_into().unwrap(),
-        window: header.window_size,
-        flags: Flags(tcp.slice()[13]),
-        ecn: Ecn::from_bits(ecn),
-        ..Segment::default()
-    };
-    let options: Vec<_> = tcp.options_iterator().map(Result::unwrap).collect();
-    options_by_etherparse(&options, &mut segment);
-    (segment, tcp.payload().to_vec())
-}
-
 proptest! {
     #[test]
     fn decoding_undoes_encoding(
@@ -160,38 +98,6 @@ proptest! {
         prop_assert_eq!(decode(&bytes, Checks::Captured).unwrap(), read);
         let ip = if source.is_ipv4() { 0 } else { IPV6_HEADER_BYTES - IPV4_HEADER_BYTES };
         prop_assert_eq!(size_bytes, ip + header_bytes(&segment) + segment.len);
-    }
-
-    #[test]
-    fn another_reader_gives_the_same_result(segment in segments(), (source, destination) in ends()) {
-        let bytes =
-            bytes_of(&Packet { source, destination, ip_id: 1, segment, payload: None });
-        let (theirs, payload) = by_etherparse(&bytes);
-        let ours = decode(&bytes, Checks::Whole).unwrap();
-        prop_assert_eq!(theirs, ours.segment);
-        prop_assert_eq!(payload, ours.payload);
-    }
-
-    #[test]
-    fn another_reader_finds_the_echo_message(
-        reply: bool, ip_id: u16, identifier: u16, sequence: u16, len in 0_u16..100
-    ) {
-        let [source, destination] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
-        let echo = EchoPacket { source, destination, ip_id, reply, identifier, sequence, len };
-        let mut bytes = Vec::new();
-        encode_echo(&echo, &mut bytes);
-        let read = SlicedPacket::from_ip(&bytes).unwrap();
-        let (Some(NetSlice::Ipv4(ip)), Some(TransportSlice::Icmpv4(icmp))) =
-            (read.net, read.transport)
-        else {
-            panic!("no ICMP")
-        };
-        let ip = ip.header().to_header();
-        prop_assert_eq!((ip.identification, ip.header_checksum), (ip_id, ip.calc_header_checksum()));
-        let header = IcmpEchoHeader { id: identifier, seq: sequence };
-        let kind = if reply { Icmpv4Type::EchoReply(header) } else { Icmpv4Type::EchoRequest(header) };
-        prop_assert_eq!(icmp.header(), Icmpv4Header::with_checksum(kind, icmp.payload()));
-        prop_assert_eq!(icmp.payload(), vec![0; len.into()]);
     }
 
     #[test]
@@ -215,24 +121,6 @@ proptest! {
                 prop_assert!(error.offset <= bytes.len());
             }
         }
-    }
-
-    #[test]
-    fn options_of_any_kind_are_read_up_to_the_first_malformed_one(area in vec(any::<u8>(), 0..=10), syn: bool) {
-        let mut options: Vec<u8> = area.iter().map(|octet| octet % 12).collect();
-        options.resize(options.len().next_multiple_of(4), 0);
-        let flags = if syn { Flags::SYN } else { Flags::ACK };
-        let mut segment = Segment { flags, ..Segment::default() };
-        let malformed = options::read_options(&options, &mut segment);
-        let mut theirs = Segment { flags, ..Segment::default() };
-        let all: Vec<_> = etherparse::TcpOptionsIterator::from_slice(&options).collect();
-        if all.iter().all(Result::is_ok) {
-            let all: Vec<_> = all.into_iter().flatten().collect();
-            options_by_etherparse(&all, &mut theirs);
-            prop_assert_eq!(segment, theirs);
-            prop_assert_eq!(malformed, None);
-        }
-        prop_assert!(malformed.is_none_or(|at| at < options.len()));
     }
 
     #[test]

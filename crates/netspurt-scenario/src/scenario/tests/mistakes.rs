@@ -156,7 +156,7 @@ fn the_error_for_each_mistake_names_the_key_the_value_and_the_fix() {
         MISTAKES_OF_SIZE,
         MISTAKES_OF_ALGORITHMS,
         MISTAKES_OF_MTU,
-        super::moves::MISTAKES,
+        super::link_changes::MISTAKES,
         super::slots::MISTAKES,
     ]
     .concat()

@@ -2,8 +2,8 @@
 
 mod foreign;
 mod kernel;
+mod link_changes;
 mod mistakes;
-mod moves;
 mod populations;
 mod requests;
 mod slots;
