@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netspurt import _core
+from netspurt.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,8 +50,8 @@ class Explained:
         for each retransmission with its cause, a verdict and the evidence. On request there are
         also the tables of packets that a run has: `segments`, `sack_blocks`, `syns`.
     fault
-        Where and why the reading stopped early, or None. If several captures are pooled: all
-        faults with the names of their files, also of the files that could not be opened.
+        Where and why the reading stopped early, or None. If several captures are pooled: a line
+        for each capture that was not read to its end, or that was left out.
     notes
         Properties of the capture that limit the results, such as times that go back, or link types
         that cannot be read.
@@ -260,23 +261,26 @@ def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explain
     found: list[_core.Explanation] = []
     files: list[tuple[str, int]] = []
     faults: list[str] = []
+    whys: list[str] = []
     first = 0
     for capture in captures:
         paths = [fspath(file) for file in capture]
         try:
             one = _finished(paths)
         except OSError as error:
-            faults.append(str(error))
+            whys.append(str(error))
+            faults.append(f"{error}; it is left out")
             continue
         files.append((", ".join(paths), first))
         if one.fault:
-            faults.append(f"{paths[0]}: {one.fault}" if len(paths) == 1 else one.fault)
+            where = f"{paths[0]}: {one.fault}" if len(paths) == 1 else one.fault
+            faults.append(f"{where}; what came before is used")
         first += len(one)
         found.append(one)
     if not found:
-        raise OSError("; ".join(faults) or "there is no capture")
-    pooled = Explained(f"{len(found)} captures", _core.Explanation.pooled(found), files)
-    pooled.fault = "; ".join(faults) or None
+        raise OSError("; ".join(whys) or "there is no capture")
+    pooled = Explained(counted(len(found), "capture"), _core.Explanation.pooled(found), files)
+    pooled.fault = "\n".join(faults) or None
     pooled._count_once()
     return pooled
 

@@ -267,3 +267,24 @@ def test_no_initial_window_is_shown_if_only_one_direction_was_captured(
     assert "initial window" not in netspurt("explain", one_way).stdout
     both = pcap(tmp_path / "both.pcap", [*talk(3), (0.06, answer(301))])
     assert "initial window" in netspurt("explain", both).stdout
+
+
+def test_captures_that_are_left_out_or_cut_have_a_warning_each(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    good = pcap(tmp_path / "good.pcap", talk(3))
+    (tmp_path / "words.txt").write_text("no capture")
+    (tmp_path / "nothing.pcap").touch()
+    (tmp_path / "cut.pcap").write_bytes(Path(good).read_bytes()[:-1])
+    done = netspurt("explain", "good.pcap", "words.txt", "nothing.pcap", "cut.pcap")
+    assert done.returncode == 1
+    warnings = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
+    assert warnings[:2] == [
+        "warning: words.txt: neither pcap nor pcapng; it is left out",
+        "warning: nothing.pcap: the file is empty; it is left out",
+    ]
+    assert len(warnings) == 3
+    assert warnings[2].startswith("warning: cut.pcap: the capture ends within ")
+    assert warnings[2].endswith("; what came before is used")
+    assert done.stdout.startswith("2 captures: ")
+    assert netspurt("explain", "good.pcap", "words.txt").stdout.startswith("1 capture: ")

@@ -260,7 +260,7 @@ def test_the_comparison_begins_with_which_run_finished_first(
 @pytest.mark.usefixtures("folders")
 def test_a_count_of_one_is_in_the_singular(netspurt: Command) -> None:
     output = netspurt("compare", "plain", "limited", "--span", "1.3").stdout
-    assert "s: 6 segments, 1 ACK; times" in output
+    assert "s: 6 segments, 1 ACK; their times" in output
 
 
 @pytest.mark.usefixtures("folders")
@@ -310,7 +310,10 @@ def test_runs_of_two_flows_are_compared_only_with_a_named_flow(
         result = netspurt("compare", "two", other)
         assert result.returncode == 2
         assert there in result.stderr
-    assert "same for 4.962 s" in netspurt("compare", "two", "two", "--flow", "b").stdout
+    assert (
+        "the same events in the same order for 4.962 s"
+        in netspurt("compare", "two", "two", "--flow", "b").stdout
+    )
 
 
 def test_the_comparison_of_different_scenarios_says_that_they_have_nothing_in_common(

@@ -69,7 +69,7 @@ def r(saved_run: Path, tmp_path: Path) -> None:
         ("run good.toml --unset links.path.dealy", "did you mean `delay`?"),
         ("run good.toml --unset links.paht", "did you mean `path`?"),
         ("run good.toml --unset flows.x.shim", "the file has no `flows.x.shim` to remove"),
-        ("run good.toml --unset links.path.rate", "good.toml:"),
+        ("run good.toml --unset links.path.rate", "(links.path) without links.path.rate"),
         ("run good.toml --unset stop.x", "unset `stop` as a whole"),
         ("run good.toml --unset seed --set seed=3", "contradict each other: leave one of them out"),
         (

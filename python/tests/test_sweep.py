@@ -390,7 +390,7 @@ def test_runs_that_are_equal_pair_by_pair_are_called_the_same(tmp_path: Path) ->
 def test_unknown_names_and_measures_are_errors(whole: Cases) -> None:
     labels = whole.about.labels
     with pytest.raises(
-        ValueError, match=r"no measure is called 'sunk'; the measures are.*waited_ns"
+        ValueError, match=r"no measure is called 'sunk'; the measures are case, .*, and more"
     ):
         summarise(whole, "sunk", [], labels)
     with pytest.raises(ValueError, match=r"'completion_mean': did you mean.*_ns_mean"):

@@ -18,9 +18,9 @@ import netspurt as ns
 from netspurt.run import Run
 from netspurt.truth import Case, TruthError, cases, make_collection
 from netspurt.truth.cases import path_names
-from netspurt.truth.labels import Label, read_labels
+from netspurt.truth.labels import Label, NodeRows, read_labels
 from netspurt.truth.ledger import sums
-from netspurt.truth.pcapng import CaptureError, read_packets, write_part
+from netspurt.truth.pcapng import CaptureError, Packet, read_packets, write_part
 from netspurt.truth.views import GAPS, LOSSY, SHORT, WHOLE, View, views_of
 
 from conftest import ROOT, Command
@@ -316,5 +316,50 @@ def test_the_command_makes_a_collection(netspurt: Command, tmp_path: Path) -> No
     assert "no case of c is called 'tail-*'; the cases are tails-" in said
     (tmp_path / "empty").mkdir()
     said = netspurt("truth", "check", "empty").stderr
-    assert "empty is no folder of `netspurt truth make`" in said
+    assert "empty is neither a folder of `netspurt truth make` nor a run folder" in said
     assert "*" not in said, "the default pattern must not be shown"
+
+
+def ran(netspurt: Command, scenario: str, out: str, *words: str) -> None:
+    """Run a scenario that comes with netspurt."""
+    assert netspurt("run", scenario, "--out", out, *words).returncode == 0
+
+
+def test_the_explanations_of_a_run_are_compared_with_its_own_tables(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    ran(netspurt, "early-timeout", "run", "--set", "record.capture=true")
+    table = ns.open_run(tmp_path / "run").table("segments")
+    sent = (table["node"] == "spacecraft") & (table["way"] == "out") & (table["cause"] != "")
+    checked = netspurt("truth", "check", "run", "--json")
+    side = json.loads(checked.stdout)["sides"]["sender"]
+    assert side["held"] == side["found"] == int(sent.sum()) > 200
+    truth = Counter(table["cause"][sent].tolist())
+    assert {cause: sum(row.values()) for cause, row in side["confusion"].items()} == truth
+    spurious = int((sent & table["spurious"]).sum())
+    assert sum(side["verdicts"]["spurious"].values()) == spurious > 100
+    assert "every requirement is met" in netspurt("truth", "check", "run").stdout
+    see = "Compare with the causes that the run recorded: netspurt truth check run"
+    for words in (["run"], ["run/spacecraft.pcapng"]):
+        assert see in netspurt("explain", *words).stdout
+    (tmp_path / "alone.pcapng").write_bytes((tmp_path / "run/spacecraft.pcapng").read_bytes())
+    assert "truth check" not in netspurt("explain", "alone.pcapng").stdout
+
+
+def test_a_run_without_its_truth_cannot_be_checked(netspurt: Command, tmp_path: Path) -> None:
+    ran(netspurt, "rfc2416", "bare", "--set", "record.tables=['rtt']")
+    said = netspurt("truth", "check", "bare").stderr
+    assert "kept no capture with the table `segments`: run it with --set record.capture" in said
+    ran(netspurt, "rfc2416", "run", "--set", "record.capture=true")
+    assert "--only does not apply" in netspurt("truth", "check", "run", "--only", "x").stderr
+    capture = next((tmp_path / "run").glob("*.pcapng"))
+    other = read_packets(capture)
+    write_part(capture, tmp_path / "part.pcapng", range(len(other) - 1), 100)
+    rows = NodeRows(ns.open_run(tmp_path / "run"), capture.stem)
+    rows.check(other)
+    with pytest.raises(CaptureError, match="packets in the capture"):
+        rows.check(read_packets(tmp_path / "part.pcapng"))
+    first = other[0]
+    longer = Packet(first.unix_ns, first.size_bytes + 4, first.octets)
+    with pytest.raises(CaptureError, match="packet 1 has"):
+        rows.check([longer, *other[1:]])

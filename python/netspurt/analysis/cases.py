@@ -173,6 +173,10 @@ def figure(cases: Columns, measure: str) -> tuple[Floats, Floats]:
     return top, (_numbers(cases, denominator.strip()) if slash else np.ones_like(top))
 
 
+#: The maximum number of measures that an error lists.
+_LISTED = 12
+
+
 def _numbers(cases: Columns, name: str) -> Floats:
     if name not in cases or cases[name].dtype.kind not in "iuf":
         known = measures(cases)
@@ -180,7 +184,7 @@ def _numbers(cases: Columns, name: str) -> Floats:
         raise ValueError(
             f"no measure is called {name!r}: did you mean {' or '.join(similar)}?"
             if similar
-            else unknown_name("measure", name, known)
+            else unknown_name("measure", name, known, most=_LISTED)
         )
     column = np.ma.asarray(cases[name]).astype(np.float64)
     filled: Floats = np.ma.filled(column, np.nan)

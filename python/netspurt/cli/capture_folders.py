@@ -58,8 +58,8 @@ def capture_folder(folder: Path, captures: Sequence[str], room: int) -> Iterator
     from netspurt.report.folders import Opener
 
     every = explain_pooled([file] for file in captures)
-    if every.fault:
-        complain(ValueError(f"{named(every.fault)}; what came before is shown"), "warning:")
+    for fault in (every.fault or "").splitlines():
+        complain(ValueError(named(fault)), "warning:")
     how = Opener(
         lambda file, segments: explain(file, segments=segments), lambda one: list(pooled(one))
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -222,9 +224,11 @@ def _print_captures(
 
     if len(captures) > 1 and not as_json:
         pooled = explaining.explain_pooled(captures)
-        for line in fitted(explained.pooled(pooled, width())):
+        for fault in (pooled.fault or "").splitlines():
+            complain(ValueError(fault), "warning:")
+        for line in fitted([*explained.pooled(pooled, width()), *_runs(captures)]):
             print(line)
-        return _complain_of_fault([], pooled.fault)
+        return 1 if pooled.fault else 0
     status, documents = 0, []
     rows: list[tuple[str, int, Mapping[str, Any]]] = []
     for paths in captures:
@@ -239,6 +243,8 @@ def _print_captures(
         else:
             for line in fitted(explained.lines(found, connection, few=FEW, room=width())):
                 print(line)
+            for line in fitted(_runs(captures)):
+                print(line)
     if as_json:
         # This import takes a fifth of the time until the command prints the first rows. Rows do not
         # need the import, so it is here.
@@ -247,3 +253,22 @@ def _print_captures(
         shared = [asdict(one) for one in shared_connections(rows)]
         print_json({"captures": documents, "in_common": shared})
     return status
+
+
+def _runs(captures: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield a line for each run that made captures and knows why its segments were sent again."""
+    folders = dict.fromkeys(Path(file).parent for paths in captures for file in paths)
+    for folder in filter(_knows_causes, folders):
+        yield (
+            "Compare with the causes that the run recorded: netspurt truth check "
+            f"{named(shlex.quote(str(folder)))}"
+        )
+
+
+def _knows_causes(folder: Path) -> bool:
+    """Return whether a folder is a run folder with captures and the table `segments`."""
+    try:
+        run = json.loads((folder / "run.json").read_bytes())
+        return bool(run["captures"]) and "segments" in run["tables"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return False

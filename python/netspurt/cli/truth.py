@@ -11,7 +11,7 @@ import typer
 from netspurt.cli.options import count
 from netspurt.cli.output import columns, paint, print_json, progress
 from netspurt.cli.words import App
-from netspurt.wording import number
+from netspurt.wording import counted, number
 
 if TYPE_CHECKING:
     from netspurt.truth import Collection, Score, SideScore
@@ -86,7 +86,11 @@ def _made(made: Collection, folder: Path) -> Iterator[str]:
 @app.command()
 def check(
     folder: Annotated[
-        Path, typer.Argument(help="A folder of `netspurt truth make`.", show_default=False)
+        Path,
+        typer.Argument(
+            help="A folder of `netspurt truth make`, or a run folder with captures.",
+            show_default=False,
+        ),
     ],
     only: Annotated[
         str, typer.Option(metavar="PATTERN", help="A pattern of names of cases, as `tails-*`.")
@@ -101,10 +105,16 @@ def check(
     originals are reported, and 98 % of the causes of each class are right.
     """
     from netspurt.captures import explain
-    from netspurt.truth import check_collection, wrong_ones
+    from netspurt.run import MANIFEST
+    from netspurt.truth import check_collection, check_run, wrong_ones
 
-    with progress("explaining captures") as update:
-        score = check_collection(folder, explain, only=only, progress=update)
+    if (folder / MANIFEST).is_file():
+        if only != "*":
+            raise ValueError("--only does not apply to a run, which has no cases")
+        score = check_run(folder, explain)
+    else:
+        with progress("explaining captures") as update:
+            score = check_collection(folder, explain, only=only, progress=update)
     if as_json:
         print_json(score.as_json())
     else:
@@ -121,7 +131,7 @@ def _report(score: Score) -> Iterator[str]:
     for question in ("cause", "verdict"):
         yield from _calibration(score, question)
     failures = score.failures()
-    yield f"{number(score.captures)} captures"
+    yield counted(score.captures, "capture")
     yield from (f"{paint('not met', 'red')}: {failure}" for failure in failures)
     if not failures:
         yield paint("every requirement is met", "green")

@@ -2,11 +2,12 @@
 
 `make_collection` runs many cases, on the kernel's TCP or simulated. It keeps their captures with
 the cause and the verdict of each retransmission. `check_collection` explains the captures and
-compares the explanations with these causes and verdicts.
+compares the explanations with these causes and verdicts. `check_run` does the same for the captures
+of a run, with the run's own tables.
 """
 
 from netspurt.truth.cases import Case, TruthError, cases
-from netspurt.truth.checking import check_collection
+from netspurt.truth.checking import check_collection, check_run
 from netspurt.truth.making import Collection, make_collection
 from netspurt.truth.scoring import Score, SideScore, wrong_ones
 
@@ -18,6 +19,7 @@ __all__ = [
     "TruthError",
     "cases",
     "check_collection",
+    "check_run",
     "make_collection",
     "wrong_ones",
 ]

@@ -1,4 +1,4 @@
-"""Checks explanations: each capture of a collection is explained and compared with its truth."""
+"""Checks explanations: explains captures of a collection or a run, and compares with the truth."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from netspurt.run import MANIFEST, open_run
 from netspurt.truth.answers import Explainer, answers, match
 from netspurt.truth.cases import TruthError
-from netspurt.truth.labels import read_labels
+from netspurt.truth.labels import NodeRows, addresses, read_labels
+from netspurt.truth.ledger import sums
 from netspurt.truth.making import LABELS, TRUTH
+from netspurt.truth.pcapng import CaptureError, read_packets
 from netspurt.truth.scoring import Score
 from netspurt.wording import unknown_name
 
@@ -49,7 +52,7 @@ def check_collection(
     cases = [file.parent for file in found if fnmatchcase(file.parent.name, only)]
     if not found:
         raise TruthError(
-            f"{folder} is no folder of `netspurt truth make`, which makes captures to check"
+            f"{folder} is neither a folder of `netspurt truth make` nor a run folder with captures"
         )
     if not cases:
         names = [file.parent.name for file in found]
@@ -59,6 +62,52 @@ def check_collection(
         _check(score, case, explainer)
         if progress is not None:
             progress(done, len(cases))
+    return score
+
+
+def check_run(folder: str | os.PathLike[str], explainer: Explainer) -> Score:
+    """Explain the captures of a run, and compare the explanations with the run's own tables.
+
+    Parameters
+    ----------
+    folder
+        A run folder with captures and the table `segments`.
+    explainer
+        A function that explains the capture in a file.
+
+    Raises
+    ------
+    TruthError
+        If the run kept no capture or no table `segments`, or if its tables are not the truth: the
+        run does not count, its labels differ from the kernel's counters, or a capture has other
+        packets than the tables.
+    OSError, RunError
+        If a table cannot be read.
+    """
+    folder = Path(folder)
+    run = open_run(folder)
+    manifest = json.loads((folder / MANIFEST).read_bytes())
+    captures = manifest.get("captures") or {}
+    if not captures or "segments" not in run.tables:
+        raise TruthError(
+            f"{folder}: this run kept no capture with the table `segments`: run it with "
+            "--set record.capture=true --set 'record.tables=[\"segments\"]'"
+        )
+    if run.live is not None and (why_not := run.live.why_not()):
+        raise TruthError(f"{folder}: the tables of this run are not the truth: {why_not}")
+    if wrong := [str(one) for one in sums(run) if not one.agrees]:
+        raise TruthError(f"{folder}: the labels differ from the kernel's counters: {wrong[0]}")
+    score = Score()
+    for node, name in captures.items():
+        file, rows = folder / name, NodeRows(run, node)
+        try:
+            packets = read_packets(file)
+            rows.check(packets)
+        except CaptureError as error:
+            raise TruthError(f"{file}: {error}") from error
+        labels = list(rows.labels(name, range(len(packets)), packets, manifest["flows"]))
+        own = addresses(run, manifest["flows"], node)
+        score.add(name, match(file, own, labels, answers(explainer(file))), options_cut=False)
     return score
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ from netspurt.live import run_live
 from netspurt.run import MANIFEST, SCENARIO, Run, open_run
 from netspurt.stored import new_folder
 from netspurt.truth.cases import Case
-from netspurt.truth.labels import Label, NodeRows, write_labels
+from netspurt.truth.labels import Label, NodeRows, addresses, write_labels
 from netspurt.truth.ledger import drops, sums
 from netspurt.truth.pcapng import CaptureError, read_packets, write_part
 from netspurt.truth.views import views_of
@@ -143,17 +143,6 @@ def _make(folder: Path, scratch: Path, case: Case) -> Kept:
         return Kept(case, why_not=why_not)
 
 
-def _addresses(run: Run, ends: Mapping[str, Mapping[str, str]], node: str) -> list[str]:
-    """Return the addresses of a node: one for each end of a flow at the node."""
-    columns = (run.flows[name].tolist() for name in ("flow", "direction", "from", "to"))
-    addresses = set()
-    for flow, direction, *nodes in zip(*columns, strict=True):
-        pair = nodes if direction == "forward" else nodes[::-1]
-        sides = [side for side, at in zip(("from", "to"), pair, strict=True) if at == node]
-        addresses |= {ends[flow][side].rpartition(":")[0].strip("[]") for side in sides}
-    return sorted(addresses)
-
-
 def _run(case: Case, folder: Path) -> Run:
     """Run a case into a new folder, and return the run."""
     scenario = case.scenario()
@@ -194,7 +183,7 @@ def _keep(folder: Path, case: Case, run: Run) -> Kept:
                 {
                     "file": name,
                     "node": node,
-                    "addresses": _addresses(run, manifest["flows"], node),
+                    "addresses": addresses(run, manifest["flows"], node),
                     "packets": len(kept),
                     "snap_bytes": snap_bytes,
                     "without_options": view.without_options,

@@ -14,8 +14,9 @@ import numpy as np
 #: extensions, and a TCP header with all options.
 HEADERS = 100
 
-#: The octets of an IP header without options or extensions, by version, and of a TCP header.
-_IP_HEADER, _TCP_HEADER = {4: 20, 6: 40}, 20
+#: The octets of an IP header without options or extensions, by version, and of a TCP header without
+#: options.
+IP_HEADER, TCP_HEADER = {4: 20, 6: 40}, 20
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class View:
         `octets` is one packet of the file, which shows the version of IP.
         """
         version = octets[0] >> 4 if octets else 4
-        return _IP_HEADER.get(version, 20) + _TCP_HEADER if self.without_options else HEADERS
+        return IP_HEADER.get(version, 20) + TCP_HEADER if self.without_options else HEADERS
 
     def kept(self, packets: int, key: str) -> list[int]:
         """Return the numbers of the packets that the capture keeps, from 0.

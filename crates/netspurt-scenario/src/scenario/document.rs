@@ -24,6 +24,8 @@ pub(super) struct Document {
     text: String,
     /// Each dotted path that is set, with its value as TOML.
     overrides: Vec<(String, String)>,
+    /// The paths of the keys that were removed from the text.
+    removed: Vec<String>,
     /// The files that links may follow, and the files with algorithms, by name.
     files: Files,
     /// Whether the table `[sweep]` is used.
@@ -32,8 +34,14 @@ pub(super) struct Document {
 
 impl Document {
     pub(super) fn new(name: &str, text: &str) -> Self {
-        let (overrides, files) = (Vec::new(), Files::new());
-        Self { name: name.to_owned(), text: text.to_owned(), overrides, files, sweeps: true }
+        Self {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            overrides: Vec::new(),
+            removed: Vec::new(),
+            files: Files::new(),
+            sweeps: true,
+        }
     }
 
     /// Adds files that links may follow, and files with algorithms, by name.
@@ -76,7 +84,10 @@ impl Document {
         let overrides = self.overrides.len();
         self.overrides.retain(|(set, _)| !self::keys(set).starts_with(&keys));
         match without_key(&self.text, &keys) {
-            Ok(text) => self.text = text,
+            Ok(text) => {
+                self.text = text;
+                self.removed.push(path.to_owned());
+            }
             Err(problem) if self.overrides.len() == overrides => return Err(self.blame(&problem)),
             Err(_) => {}
         }
@@ -158,6 +169,7 @@ impl Document {
             key: String::new(),
             value: String::new(),
             set: false,
+            unset: Vec::new(),
             place: span.map(|span| Place::of(text, &span)),
         }
     }
@@ -196,6 +208,7 @@ impl Document {
             value: String::new(),
             place: None,
             set: false,
+            unset: Vec::new(),
         };
         if let Some(followed) = self.followed(table, &problem.path)
             && let Some(place) = followed.place(problem.key)
@@ -206,6 +219,9 @@ impl Document {
             error.key.clone_from(path);
             error.value.clone_from(value);
             error.set = true;
+        } else if !self.removed.is_empty() {
+            // The lines of the text are no longer those of the file, so there is no place.
+            error.unset.clone_from(&self.removed);
         } else if let Some(found) = found {
             let value = if problem.key { None } else { found.value };
             error.value = value.clone().and_then(|v| self.text.get(v)).unwrap_or_default().into();

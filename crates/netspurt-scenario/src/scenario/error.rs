@@ -26,6 +26,9 @@ pub struct ScenarioError {
     pub place: Option<Place>,
     /// Whether the mistake is in a value that was set over the file, for example with `--set`.
     pub set: bool,
+    /// The paths of the keys that were removed from the file before, for example with `--unset`.
+    /// Empty if the mistake is in a value that was set.
+    pub unset: Vec<String>,
 }
 
 impl fmt::Display for ScenarioError {
@@ -39,7 +42,11 @@ impl fmt::Display for ScenarioError {
             "" => String::new(),
             key => format!(" ({key})"),
         };
-        show_placeless(f, &format!("{}{key}", self.file), &self.fix)
+        let without = match self.unset.as_slice() {
+            [] => String::new(),
+            removed => format!(" without {}", removed.join(", ")),
+        };
+        show_placeless(f, &format!("{}{key}{without}", self.file), &self.fix)
     }
 }
 

@@ -52,7 +52,11 @@ pub(super) fn values(text: &str, malformed: &mut Vec<Malformed>) -> Vec<Item> {
         match document {
             Ok(value) => items.push((items.len() + 1, value)),
             Err(error) => {
-                malformed.push(Malformed::new(error.line(), "", format!("not JSON: {error}")));
+                // The parser counts lines from the first line that is not blank.
+                let blank = text.len() - text.trim_start_matches(MARKS).len();
+                let number = text[..blank].matches('\n').count() + error.line();
+                let line = text.lines().nth(number - 1).unwrap_or_default();
+                malformed.push(Malformed::new(number, line, format!("not JSON: {error}")));
                 break;
             }
         }

@@ -246,7 +246,11 @@ impl QuantityKind {
             return Err(UnitError::MissingUnit { text: text.into(), fix: fixes.join(" or ") });
         }
         let Some(&(_, scale, _)) = self.units.iter().find(|(name, ..)| *name == unit) else {
-            return Err(self.wrong_unit(text, number, unit));
+            return Err(if is_exponent(unit) {
+                not_a_number()
+            } else {
+                self.wrong_unit(text, number, unit)
+            });
         };
         let most = self.digits - digits(scale);
         if whole.len() > most {
@@ -293,6 +297,12 @@ fn split(text: &str) -> (&str, &str) {
         .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | '_')))
         .unwrap_or(text.len());
     (&text[..end], text[end..].trim_start_matches(' '))
+}
+
+/// Whether the text after a number begins like the exponent of a number in floating point: `e3 s`.
+fn is_exponent(unit: &str) -> bool {
+    let digits = unit.strip_prefix(['e', 'E']).map(|rest| rest.trim_start_matches(['+', '-']));
+    digits.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Splits a plain decimal into its whole part, without leading zeros, and its decimals.
@@ -457,6 +467,8 @@ mod tests {
         assert!(window.ends_with("write a number of segments, as in `4 segments`"), "{window}");
         assert!(message(time("fast")).contains("plain decimal number"));
         assert!(message(time("1.2.3 s")).contains("plain decimal number"));
+        assert!(message(time("1e3 s")).contains("plain decimal number"));
+        assert!(message(time("1e-3")).contains("plain decimal number"));
         assert!(message(time("0.5 ns")).contains("whole number of nanoseconds"));
         assert!(message(time("99999999999 h")).contains("at most `99999 h`"));
         let zero = "0 bit/s".parse::<BitRate>().unwrap_err().to_string();

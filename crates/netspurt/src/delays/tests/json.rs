@@ -175,6 +175,23 @@ fn a_packet_that_atlas_could_not_send_is_not_a_probe_and_a_malformed_entry_is_no
     assert!(reading.malformed[0].why.contains("entry 2"));
 }
 
+/// Lines are counted from the first line of the file, also from a blank one.
+#[test]
+fn an_incomplete_document_over_several_lines_is_reported_with_its_line() {
+    let text = r#"
+
+{
+"type":"ping","msm_id":1,"prb_id":2,"dst_addr":"a","timestamp":100,"sent":1,"rcvd":1,
+"result":[{"rtt":20.5}]}
+{
+"type": oops}
+"#;
+    let reading = reading(text);
+    assert_eq!((reading.recordings[0].sent(), reading.malformed.len()), (1, 1));
+    let malformed = &reading.malformed[0];
+    assert_eq!((malformed.line, malformed.text.as_str()), (7, "\"type\": oops}"));
+}
+
 #[test]
 fn a_round_trip_of_irtt_that_does_not_say_if_it_was_lost_is_malformed() {
     let text = r#"{"round_trips":[{"seqno":0,"lost":"false","delay":{"rtt":7}},{"seqno":1},

@@ -6,6 +6,9 @@ use std::io;
 /// A kind of fault in a capture.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureTrouble {
+    /// The file has no octets.
+    #[error("the file is empty")]
+    Empty,
     /// The file does not begin like a capture.
     #[error("neither pcap nor pcapng")]
     Unknown,
@@ -59,7 +62,7 @@ impl fmt::Display for CaptureFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.what.fmt(f)?;
         match self.what {
-            CaptureTrouble::Unknown => Ok(()),
+            CaptureTrouble::Empty | CaptureTrouble::Unknown => Ok(()),
             _ => write!(f, ", at octet {}, before packet {}", self.offset, self.packets + 1),
         }
     }

@@ -184,7 +184,8 @@ impl<R: Read> CaptureReader<R> {
     fn format(buffer: &mut Buffer<R>) -> Result<CaptureFormat, CaptureTrouble> {
         let begins = buffer.fill(4)? && is_capture(buffer.unread());
         if !begins {
-            return Err(CaptureTrouble::Unknown);
+            let empty = buffer.unread().is_empty();
+            return Err(if empty { CaptureTrouble::Empty } else { CaptureTrouble::Unknown });
         }
         if buffer.unread().starts_with(&SECTION_HEADER) {
             return Ok(CaptureFormat::Pcapng(None));

@@ -143,6 +143,7 @@ fn packets_before_a_cut_are_read_wherever_the_cut_is() {
             assert_eq!(found.len(), last.iter().filter(|boundary| **boundary <= &end).count());
         }
         assert!(matches!(all(&file[..3]).1.unwrap().what, CaptureTrouble::Unknown));
+        assert!(matches!(all(&file[..0]).1.unwrap().what, CaptureTrouble::Empty));
     }
 }
 
