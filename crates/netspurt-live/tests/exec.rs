@@ -65,7 +65,7 @@ fn fetches_a_page(user: Option<u32>) {
     assert!(complete[0] - asked[0] > 155_000_000, "{connections:?}");
     let flows = folder.table("flows");
     assert_eq!(flows.rows(), 2, "one flow per direction");
-    assert!(numbers(&flows, "sent")[1] >= 50, "the page goes back");
+    assert!(numbers(&flows, "sent")[1] >= 50, "the server sends the page");
     let lost = numbers(&folder.table("links"), "lost").iter().sum::<i64>();
     let retransmitted: i64 = numbers(&folder.table("retransmissions"), "sent").iter().sum();
     assert!(lost > 0 && retransmitted >= lost, "{lost} lost, {retransmitted} retransmitted");
@@ -128,7 +128,7 @@ fn the_run_has_the_exit_status_of_the_command() {
 }
 
 #[test]
-fn a_flow_of_programs_needs_programs() {
+fn a_run_of_a_flow_of_programs_without_programs_fails() {
     let folder = Folder::new();
     let output = start(PATH, &folder.0, None).wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -72,7 +72,8 @@ impl Bench {
         (first..self.next).map(segment).collect()
     }
 
-    /// Packs and sends `segments` until all have left. Returns the number of calls.
+    /// Packs and sends `segments` until all have left. Returns the number of calls of
+    /// `send`.
     fn deliver(&mut self, segments: &[Segment]) -> usize {
         let (mut gone, mut calls) = (0, 0);
         while gone < segments.len() {
@@ -226,9 +227,9 @@ fn a_packet_that_the_device_refuses_is_lost_with_all_its_segments() {
     let segments = [bench.take(3000), bench.take(10)].concat();
     let Bench { port, far, hold, mut post, .. } = bench;
     drop(far);
-    let never = &mut |_: &Segment, _: &mut Vec<u8>| panic!("both packets are whole");
+    let never = &mut |_: &Segment, _: &mut Vec<u8>| panic!("the links changed no segment");
     post.pack(&port, &hold, segments.iter().copied(), never);
-    assert_eq!(post.send(&port, &hold), (3, 3), "the first packet alone");
+    assert_eq!(post.send(&port, &hold), (3, 3), "a refusal counts all segments of one packet");
     post.pack(&port, &hold, segments[3..].iter().copied(), never);
     assert_eq!(post.send(&port, &hold), (1, 1));
 }

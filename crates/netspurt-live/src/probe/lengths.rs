@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn no_probe_is_shorter_than_its_headers() {
+    fn no_probe_is_shorter_than_the_shortest_probe_of_its_kind() {
         assert!(draws(ProbeLengths::Rfc889, 60, 1000).iter().all(|octets| *octets >= 60));
         assert_eq!(draws(ProbeLengths::Fixed { octets: 40 }, 60, 1), [60]);
     }

@@ -195,7 +195,7 @@ impl ProbeSocket {
                 }
             }
         }
-        unreachable!("the second time ends it")
+        unreachable!("the second refusal is returned")
     }
 
     /// Returns the next message for these probes, if one has arrived.
@@ -371,8 +371,8 @@ mod tests {
                 Some(SeenReply::Sent { unix_ns: 11 })
             }),
             ("an earlier probe's stamp", &[][..], Some(Trouble::Sent(1)), None),
-            ("a probe that came back", &udp[..], returned(3, 1), Some(back(Some(77)))),
-            ("one quoted too briefly", &udp[..8], returned(3, 1), Some(back(None))),
+            ("an ICMP error that quotes its probe", &udp[..], returned(3, 1), Some(back(Some(77)))),
+            ("an ICMP error that quotes too little", &udp[..8], returned(3, 1), Some(back(None))),
             ("the machine's own error", &udp[..], Some(Trouble::Local(1)), None),
         ] {
             let got = datagram(octets, trouble);

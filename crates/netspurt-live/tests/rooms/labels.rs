@@ -38,7 +38,7 @@ fn sack(blocks: &[(u32, u32)]) -> SackBlocks {
 }
 
 #[test]
-fn numbers_and_blocks_are_relative_to_any_initial_numbers() {
+fn sequence_numbers_and_sack_blocks_are_relative_to_the_initial_numbers() {
     for (mine, theirs) in [(0, 0), (1, u32::MAX), (u32::MAX - 499, 77), (1 << 31, (1 << 31) - 1)] {
         let mut labels = opened(mine, theirs);
         let first = |number: u32| mine.wrapping_add(number);
@@ -132,8 +132,8 @@ fn packets_that_are_no_valid_segments_are_counted_and_have_no_id() {
         ("a fragment", changed(6, 0x20)),
         ("a later fragment", changed(7, 10)),
         ("another protocol", changed(9, 17)),
-        ("a wrong sum of the IP header", changed(8, 3)),
-        ("a wrong sum of TCP", changed(30, 1)),
+        ("a wrong checksum of the IP header", changed(8, 3)),
+        ("a wrong checksum of TCP", changed(30, 1)),
         ("a TCP header shorter than any", changed(32, 0x40)),
         ("a TCP header longer than the packet", {
             let mut bytes = packet(Segment { flags: Flags::ACK, ..Segment::default() });
@@ -183,11 +183,11 @@ fn the_contents_of_programs_packets_are_not_checked() {
     labels.read(program, &carrying(1, &noise), || None).unwrap();
     assert_eq!(labels.damaged, 0);
     labels.read(HERE, &carrying(1, &noise), || None).unwrap();
-    assert_eq!(labels.damaged, 1, "flows before the first of programs are checked");
+    assert_eq!(labels.damaged, 1, "flows before the first flow of programs are checked");
 }
 
 #[test]
-fn packets_of_other_protocols_are_carried_by_their_size() {
+fn packets_of_other_protocols_become_segments_with_their_size_and_mark() {
     let mut labels = Labels::new();
     let mut ping = packet(Segment { len: 44, ..Segment::default() });
     ping[9] = 1;
@@ -340,7 +340,7 @@ fn a_keep_alive_without_octets_is_not_a_retransmission() {
     let mut labels = opened(70, 80);
     labels.read(HERE, &carrying(71, content::octets(0, 500)), || None).unwrap();
     let before = Segment { seq: 570, ack: 81, flags: Flags::ACK, ..Segment::default() };
-    let never = || panic!("the kernel is asked about retransmissions alone");
+    let never = || panic!("the kernel is asked only about retransmissions");
     let read = labels.read(HERE, &packet(before), never).unwrap();
     assert_eq!((read.seq, read.len, read.cause.get()), (500, 0, None));
     let probing = || Some(TcpInfo::default());
@@ -414,7 +414,7 @@ fn a_reset_has_relative_numbers_and_is_not_a_retransmission() {
 }
 
 #[test]
-fn an_ack_before_the_peers_first_packet_keeps_its_number_on_the_wire() {
+fn an_ack_before_the_peers_first_packet_keeps_its_acknowledgment_number() {
     let mut labels = Labels::new();
     let early = Segment { seq: 10, ack: 5000, flags: Flags::ACK, ..Segment::default() };
     assert_eq!(labels.read(THERE, &back(early), || None).unwrap().ack, 5000);
@@ -424,7 +424,7 @@ fn an_ack_before_the_peers_first_packet_keeps_its_number_on_the_wire() {
 }
 
 #[test]
-fn packets_of_all_protocols_share_the_numbers_of_their_end() {
+fn packets_of_all_protocols_are_numbered_in_one_sequence_per_end() {
     let mut labels = opened(0, 0);
     let mut datagram = packet(Segment { len: 8, ..Segment::default() });
     datagram[9] = 17;

@@ -76,7 +76,7 @@ fn octets_are_delivered_once_and_in_order() {
 }
 
 #[test]
-fn a_flow_with_an_end_is_finished_once_and_never_acknowledged_beyond_it() {
+fn a_flow_of_known_length_is_finished_once_and_never_acknowledged_beyond_it() {
     let mut ledger = Ledger::new(Some(2000));
     (0..2).for_each(|number| ledger.sent(&data(number)));
     for (at, up_to, acked, finished) in [

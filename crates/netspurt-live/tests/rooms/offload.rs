@@ -76,7 +76,7 @@ fn the_kernels_header_gives_the_shape_of_a_packet() {
 }
 
 #[test]
-fn headers_are_as_long_as_their_options() {
+fn the_length_of_the_headers_includes_their_options() {
     let plain = segment(10, Flags::ACK);
     let mut stamped = plain;
     stamped.set_timestamps(Timestamps { val: 1, ecr: 2 });

@@ -243,7 +243,7 @@ fn packets_of_one_end_at_one_instant_are_one_arrival() {
 }
 
 #[test]
-fn a_narrow_link_cuts_a_packet_and_each_part_has_the_packets_id() {
+fn a_link_with_a_small_mtu_cuts_a_packet_and_each_fragment_has_the_packets_id() {
     let mut path = Path::new(network(r#"mtu = "576 B""#, ""));
     let departures = through(&mut path, &[(ms(1), data(0))]);
     assert_eq!(departures.len(), 2, "1020 octets are cut into parts of at most 552 octets");
@@ -281,10 +281,10 @@ to      = "b"
 }
 
 #[test]
-fn a_program_of_the_simulators_answers_a_real_host() {
+fn a_simulated_end_answers_a_real_host() {
     let flow = "endpoint = [\"kernel\", \"model\"]\nprofile = \"linux-6\"";
     let mut path = Path::new(network_of(flow));
-    assert!(path.program(EndId::at(0)).is_none(), "a real host is no program");
+    assert!(path.program(EndId::at(0)).is_none(), "a real host runs no simulated program");
     assert!(path.program(EndId::at(1)).is_some());
     let syn = Segment { flags: Flags::SYN, len: 0, seq: 0, size_bytes: 40, ..data(0) };
     path.enter(ms(1), syn, &mut silent);
@@ -300,7 +300,7 @@ fn a_program_of_the_simulators_answers_a_real_host() {
 
 #[test]
 #[should_panic(expected = "packets enter at gates")]
-fn no_packet_enters_at_a_program_of_the_simulators() {
+fn a_packet_that_enters_at_a_simulated_end_causes_a_panic() {
     let flow = "endpoint = [\"kernel\", \"model\"]\nprofile = \"linux-6\"";
     Path::new(network_of(flow)).enter(ms(1), ack(0, 1), &mut silent);
 }

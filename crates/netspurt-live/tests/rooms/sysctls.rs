@@ -74,7 +74,7 @@ fn values_without_a_switch_are_the_same_for_all_profiles() {
 }
 
 #[test]
-fn a_switch_changes_its_value_and_no_other() {
+fn a_switch_changes_only_its_own_sysctls() {
     let base = KernelTcp::of(KernelProfile::LinuxDefault);
     for (tcp, changed) in [
         (KernelTcp { sack: false, ..base }, &["tcp_dsack", "tcp_sack"][..]),

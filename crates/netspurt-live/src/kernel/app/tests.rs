@@ -77,7 +77,7 @@ fn arrived(peer: &mut UnixStream) -> Vec<u8> {
 const ROOM: usize = 64;
 
 #[test]
-fn a_transfer_writes_its_octets_once_the_connection_is_open_and_closes() {
+fn a_transfer_writes_its_octets_when_the_connection_opens_and_then_closes() {
     let (mut source, mut peer) = source(bulk(Some(600), 0));
     assert_eq!(source.due(), None, "the transfer waits for its socket");
     source.step(ms(20), &mut [0; ROOM]);
@@ -151,7 +151,7 @@ fn an_application_waits_for_its_start_and_reports_why_it_failed() {
 }
 
 #[test]
-fn requests_follow_replies_after_the_think_time_and_the_last_reply_closes() {
+fn a_client_asks_again_after_its_think_time_and_closes_after_the_last_reply() {
     let (mut source, mut peer) = source(requests(0));
     source.requests.as_mut().unwrap().begin(ms(5));
     source.step(ms(20), &mut [0; ROOM]);
@@ -221,7 +221,7 @@ fn the_reader_counts_octets_that_the_other_end_did_not_write() {
 }
 
 #[test]
-fn a_server_answers_each_whole_request_after_its_service() {
+fn a_server_answers_each_whole_request_after_the_service_time() {
     let (mut sink, mut peer) = sink(requests(0));
     peer.write_all(content::octets(0, 29)).unwrap();
     sink.step(ms(10), &mut [0; ROOM]);
@@ -265,7 +265,7 @@ fn a_listener_without_a_connection_waits() {
 }
 
 #[test]
-fn spans_are_passed_to_the_kernel_in_seconds_and_nanoseconds() {
+fn a_timespec_has_the_seconds_and_the_remaining_nanoseconds() {
     for (nanos, expected) in [
         (0, (0, 0)),
         (999_999_999, (0, 999_999_999)),
