@@ -84,7 +84,7 @@ pub(super) unsafe extern "C" fn connect(
         // SAFETY: packetdrill's address is `length` octets long.
         let peer = unsafe { memory::address(address, length) }?;
         let Some(peer) = peer else {
-            return Err(refuse(machine, "connecting to no address".to_owned()));
+            return Err(refuse(machine, "connecting to an address of another family".to_owned()));
         };
         let known = machine.with(|world| world.ends().connect(peer));
         known.map_err(|what| refuse(machine, what))?;

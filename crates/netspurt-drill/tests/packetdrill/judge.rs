@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::player::Verdict;
 
-/// The maximum number of seconds that a script may take. A script needs about a tenth of this time.
+/// The maximum number of seconds that a script may take. Most scripts take some milliseconds.
 const LONGEST_S: &str = "60";
 
 /// The maximum number of lines of a script in which the PSH flag may differ.

@@ -135,7 +135,7 @@ fn an_end_is_reported_with_the_kernels_names_and_without_unset_options() {
 }
 
 #[test]
-fn a_run_is_invalid_if_this_machine_lost_or_damaged_packets() {
+fn all_packets_were_carried_unless_this_machine_lost_or_damaged_some() {
     for (packets, carried) in [
         (PacketCounts::default(), true),
         (PacketCounts { strange: 5, ..PacketCounts::default() }, true),

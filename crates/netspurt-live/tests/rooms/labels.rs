@@ -107,7 +107,7 @@ fn options_and_marks_are_kept() {
 }
 
 #[test]
-fn packets_of_ipv6_are_also_segments() {
+fn ipv6_packets_are_read_as_segments() {
     let mut labels = Labels::new();
     let syn = Segment { seq: 9, flags: Flags::SYN, ..Segment::default() };
     let bytes = packet_between("[2001:db8::1]:10000", "[2001:db8::2]:5001", syn);
@@ -326,7 +326,7 @@ fn a_missing_checksum_is_accepted_only_if_the_device_will_compute_it() {
     let mut bytes = large(100, Flags::ACK);
     bytes[36] ^= 1;
     let mut labels = opened(0, 0);
-    assert!(labels.read(HERE, &bytes, || None).is_none(), "a whole packet has a wrong checksum");
+    assert!(labels.read(HERE, &bytes, || None).is_none(), "no device will correct this checksum");
     let mut out = Vec::new();
     let partial = Shape { partial: true, ..Shape::WHOLE };
     labels.read_all(HERE, (&bytes, partial), || None, &mut out);

@@ -125,7 +125,7 @@ fn a_transfer_waits_for_room_in_a_full_socket_and_then_writes_the_rest() {
 }
 
 #[test]
-fn a_transfer_without_an_end_never_closes() {
+fn an_unlimited_transfer_continues_to_write() {
     let (mut source, mut peer) = source(bulk(None, 0));
     for at in [20, 30] {
         source.step(ms(at), &mut [0; ROOM]);
@@ -146,7 +146,7 @@ fn an_application_waits_for_its_start_and_reports_why_it_failed() {
     source.step(ms(5), &mut [0; ROOM]);
     assert_eq!(source.stage, AppStage::Done);
     let notes = source.into_notes();
-    assert_eq!((notes.wrote, notes.opened), (Some(ms(5)), None), "octets were ready to write");
+    assert_eq!((notes.wrote, notes.opened), (Some(ms(5)), None), "the data waited from the start");
     assert!(notes.failure.is_some());
 }
 
@@ -183,7 +183,7 @@ fn a_client_asks_again_after_its_think_time_and_closes_after_the_last_reply() {
 }
 
 #[test]
-fn a_connection_that_closes_before_the_reply_is_a_failure() {
+fn a_connection_that_closes_before_the_reply_is_complete_is_a_failure() {
     let (mut source, mut peer) = source(requests(0));
     source.step(ms(20), &mut [0; ROOM]);
     peer.write_all(content::octets(0, 99)).unwrap();
@@ -195,7 +195,7 @@ fn a_connection_that_closes_before_the_reply_is_a_failure() {
 }
 
 #[test]
-fn a_request_counts_even_if_its_connection_never_opened() {
+fn a_request_is_recorded_even_if_its_connection_never_opened() {
     let (mut source, _peer) = source(requests(0));
     source.stage = AppStage::Waits;
     source.step(ms(6), &mut [0; ROOM]);
@@ -205,7 +205,7 @@ fn a_request_counts_even_if_its_connection_never_opened() {
 }
 
 #[test]
-fn the_reader_counts_octets_that_the_other_end_did_not_write() {
+fn the_reader_counts_reads_with_octets_that_the_other_end_did_not_write() {
     let (mut sink, mut peer) = sink(bulk(Some(0), 0));
     let mut octets = content::octets(0, 3 * ROOM).to_vec();
     octets[ROOM + 1] ^= 4;
