@@ -93,7 +93,7 @@ const BEYOND: [(&str, &str); 6] = [
 ];
 
 #[test]
-fn our_own_scripts_pass_with_packetdrill_too() {
+fn our_own_scripts_pass_with_packetdrill_except_for_the_listed_ones() {
     let Some((judge, _)) = Judge::find() else { return };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../netspurt/scripts");
     let (mut verdicts, mut wrong, mut flipped) = (Vec::new(), String::new(), 0);

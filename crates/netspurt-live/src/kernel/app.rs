@@ -112,7 +112,7 @@ struct Sink {
     listener: Option<OwnedFd>,
     accepted: FlowSocket,
     replies: Option<ServerReplies>,
-    /// The octets of replies that are not written yet.
+    /// The octets of the current reply that are not written yet.
     reply_bytes_left: u64,
     written: u64,
     over: bool,

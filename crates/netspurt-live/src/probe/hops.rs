@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_a_hop_of_the_target_and_errors_are_distinguished() {
+    fn answers_from_a_hop_answers_from_the_target_and_errors_are_distinguished() {
         const FAR: &str = "10.0.0.9";
         let reply = |key| SeenReply::Reply { key, unix_ns: None, hops_left: None };
         let own = |by: &str, last, why: Option<&str>| {

@@ -48,7 +48,7 @@ fn a_connection_begins_with_its_first_packet_of_any_kind() {
 }
 
 #[test]
-fn a_port_that_is_opened_again_is_another_connection() {
+fn a_syn_with_another_number_on_the_same_ports_begins_another_connection() {
     let mut all = Connections::new(10);
     assert_eq!(of(&mut all, Side::From, 4000, ms(1), with(7, Flags::SYN)), Some(0));
     assert_eq!(

@@ -48,7 +48,7 @@ fn quantiles_are_reported_in_nanoseconds_by_their_names() {
 
 proptest! {
     #[test]
-    fn at_least_its_share_of_the_deliveries_is_not_later_than_each_quantile(
+    fn each_quantile_is_the_smallest_lateness_that_covers_its_share_of_the_deliveries(
         nanos in prop::collection::vec(0_u64..60, 1..1500)
     ) {
         let summary = of(&nanos);
