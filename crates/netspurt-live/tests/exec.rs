@@ -24,6 +24,7 @@ spy = ["client", "server"]
 snap = "65535 B"
 "#;
 
+/// A column of whole numbers; -1 for a missing value.
 fn numbers(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name) {
         Some(Data::I64(values)) => values.clone(),
@@ -37,6 +38,8 @@ fn page() -> Vec<u8> {
     (0..72_000_u32).map(|n| (n % 251) as u8).collect()
 }
 
+/// Checks a run in which curl fetches a page from Python's server. If `user` is given, the run
+/// belongs to the user with this number.
 fn fetches_a_page(user: Option<u32>) {
     if !has("python3") || !has("curl") {
         return;

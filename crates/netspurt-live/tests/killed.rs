@@ -1,6 +1,6 @@
 //! Tests that a run leaves no process and no namespace, at whatever time it is killed.
 
-#![expect(clippy::disallowed_methods, reason = "processes live by the wall clock")]
+#![expect(clippy::disallowed_methods, reason = "the tests wait for processes")]
 
 mod worker;
 

@@ -101,7 +101,7 @@ fn error_octets(kind: &NoticeKind) -> Vec<u8> {
         }
         NoticeKind::Stamped { event, key } => {
             let place = StampEvent::ALL.iter().position(|(_, known)| *known == event);
-            let number = place.and_then(|place| u32::try_from(place).ok()).expect("all are there");
+            let number = place.and_then(|place| u32::try_from(place).ok()).expect("`ALL` has it");
             (libc::ENOMSG, NoticeKind::ORIGIN_STAMPING, 0, number, key)
         }
     };

@@ -122,8 +122,8 @@ pub(super) unsafe extern "C" fn fcntl(
     })
 }
 
-/// The third argument is the place to which the number is written. It is passed in the same way as
-/// the third argument of [`fcntl`].
+/// The third argument is the place to which the result of the request is written. It is passed in
+/// the same way as the third argument of [`fcntl`].
 pub(super) unsafe extern "C" fn ioctl(
     _: *mut c_void,
     fd: c_int,

@@ -14,6 +14,7 @@ pub struct Diag {
     socket: OwnedFd,
 }
 
+/// The octets of a netlink header.
 const HEADER: usize = 16;
 /// The octets of `struct inet_diag_msg`.
 const ANSWER: usize = 72;

@@ -22,7 +22,9 @@ use crate::sys::{self, Unshared};
 /// The exit status if netspurt failed before it could start the program. The commands `env` and
 /// `timeout` use the same status if they fail themselves.
 const FAILED: i32 = 125;
+/// The exit status if the program exists, but cannot be started.
 const NOT_RUN: i32 = 126;
+/// The exit status if there is no such program.
 const NOT_FOUND: i32 = 127;
 
 /// This flag is added to the reported status if the program never ran.

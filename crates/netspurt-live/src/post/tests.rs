@@ -40,6 +40,7 @@ struct Bench {
     far: UnixDatagram,
     hold: Hold,
     post: Post,
+    /// The number of the next segment that the port receives.
     next: u64,
 }
 

@@ -90,7 +90,7 @@ impl Draw {
         drawn.max(self.least)
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below high")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most `high`")]
     fn between(&mut self, low: u16, high: u16) -> u16 {
         let kinds = f64::from(high.saturating_sub(low)) + 1.0;
         low + (self.stream.uniform() * kinds) as u16

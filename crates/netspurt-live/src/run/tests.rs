@@ -179,6 +179,7 @@ fn names() -> Names {
     Names::new(vec!["a".to_owned(), "b".to_owned()], Vec::new(), [("transfer".to_owned(), flow)])
 }
 
+/// A column as whole numbers: -1 for a missing value, and for a text the code of the text.
 fn column(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name) {
         Some(Data::I64(values)) => values.clone(),

@@ -169,7 +169,7 @@ fn a_connection_is_closed_when_both_fins_have_arrived() {
     assert_eq!(closed(&all), None);
     all.reached(0, Side::From, ms(5000), &crossing(Side::To, 2001, 0, FIN_ACK));
     all.reached(0, Side::To, ms(6000), &crossing(Side::From, 301, 0, FIN_ACK));
-    assert_eq!(closed(&all), Some(5_000_000_000), "a FIN that comes again changes nothing");
+    assert_eq!(closed(&all), Some(5_000_000_000), "a FIN that arrives again changes nothing");
 }
 
 #[test]

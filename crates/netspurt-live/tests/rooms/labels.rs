@@ -340,7 +340,7 @@ fn a_keep_alive_without_octets_is_not_a_retransmission() {
     let mut labels = opened(70, 80);
     labels.read(HERE, &carrying(71, content::octets(0, 500)), || None).unwrap();
     let before = Segment { seq: 570, ack: 81, flags: Flags::ACK, ..Segment::default() };
-    let never = || panic!("the kernel is asked only about retransmissions");
+    let never = || panic!("the kernel is asked about a keep-alive");
     let read = labels.read(HERE, &packet(before), never).unwrap();
     assert_eq!((read.seq, read.len, read.cause.get()), (500, 0, None));
     let probing = || Some(TcpInfo::default());
@@ -374,7 +374,7 @@ fn octets_are_counted_past_the_wrap_of_sequence_numbers() {
 #[test]
 fn the_cause_of_repeated_syns_and_syn_acks_is_known_without_the_kernel() {
     let mut labels = opened(900, u32::MAX);
-    let never = || panic!("a SYN has one cause");
+    let never = || panic!("the kernel is asked about a SYN");
     let syn = Segment { seq: 900, flags: Flags::SYN, ..Segment::default() };
     let flags = Flags::SYN.with(Flags::ACK);
     let answer = Segment { seq: u32::MAX, ack: 901, flags, ..Segment::default() };
@@ -401,7 +401,7 @@ fn a_repeated_fin_has_the_cause_that_the_kernel_reports() {
 fn a_reset_has_relative_numbers_and_is_not_a_retransmission() {
     let mut labels = opened(500, 600);
     labels.read(HERE, &carrying(501, content::octets(0, 100)), || None).unwrap();
-    let never = || panic!("a reset has no octets");
+    let never = || panic!("the kernel is asked about a reset");
     let flags = Flags::RST.with(Flags::ACK);
     let reset = Segment { seq: 601, ack: 601, flags, ..Segment::default() };
     let read = labels.read(THERE, &back(reset), never).unwrap();

@@ -198,14 +198,14 @@ fn the_error_for_a_bad_order_of_a_probe_names_the_fault() {
         assert!(error.starts_with("the order of a probe: "), "{error}");
         assert!(error.contains(says), "{key}: {error}");
     }
-    let one_of_target = |key: &str, value: Value| {
+    let error_of_target = |key: &str, value: Value| {
         let task = changed(echo_probes(), "target", changed(target(), key, value));
         read(&task).unwrap_err()
     };
-    assert!(one_of_target("address", json!("far")).contains("IP address"));
-    assert!(one_of_target("port", json!(65_536)).contains("65536"));
-    assert!(one_of_target("kind", json!("sctp")).contains("unknown variant `sctp`"));
-    assert!(one_of_target("hots", json!("far")).contains("unknown field `hots`"));
+    assert!(error_of_target("address", json!("far")).contains("IP address"));
+    assert!(error_of_target("port", json!(65_536)).contains("65536"));
+    assert!(error_of_target("kind", json!("sctp")).contains("unknown variant `sctp`"));
+    assert!(error_of_target("hots", json!("far")).contains("unknown field `hots`"));
 }
 
 #[test]

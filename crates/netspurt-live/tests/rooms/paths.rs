@@ -299,7 +299,7 @@ fn a_simulated_end_answers_a_real_host() {
 }
 
 #[test]
-#[should_panic(expected = "packets enter at gates")]
+#[should_panic(expected = "packets enter only at gates")]
 fn a_packet_that_enters_at_a_simulated_end_causes_a_panic() {
     let flow = "endpoint = [\"kernel\", \"model\"]\nprofile = \"linux-6\"";
     Path::new(network_of(flow)).enter(ms(1), ack(0, 1), &mut silent);

@@ -42,6 +42,7 @@ fn labelled(
     out
 }
 
+/// The only labelled segment of a packet of the host on `side`.
 fn one(all: &mut (ProgramsWatch, Labels), side: Side, port: u16, segment: Segment) -> Segment {
     let [only] = labelled(all, side, &octets(side, port, segment), Shape::WHOLE)[..] else {
         panic!("one segment")

@@ -13,6 +13,7 @@ fn ms(count: u64) -> Time {
     Time::ZERO + Duration::from_millis(count)
 }
 
+/// A transfer that starts at 5 ms. `None` stands for an unlimited number of octets.
 fn bulk(octets: Option<u64>, pause_ms: u64) -> Task {
     Task::Bulk(Bulk { start: ms(5), pause: Duration::from_millis(pause_ms), octets })
 }
@@ -74,6 +75,7 @@ fn arrived(peer: &mut UnixStream) -> Vec<u8> {
     all
 }
 
+/// The maximum number of octets that one call of an application reads.
 const ROOM: usize = 64;
 
 #[test]
