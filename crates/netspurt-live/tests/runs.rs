@@ -209,7 +209,7 @@ fn two_kernels_use_ipv6_and_a_capture_has_the_ipv6_packets() {
         let segments = folder.table("segments");
         let Some(Data::U16(lengths)) = segments.column("len_bytes") else { panic!() };
         let largest = lengths.iter().max().copied();
-        assert_eq!(largest, Some(1500 - 60 - 12), "two headers, one with timestamps");
+        assert_eq!(largest, Some(1500 - 60 - 12), "an MTU minus the headers and the timestamps");
         let capture = std::fs::read(folder.0.join("a.pcapng")).unwrap();
         let source: [u8; 16] = "2001:db8::1".parse::<std::net::Ipv6Addr>().unwrap().octets();
         let packets = capture.windows(16).filter(|octets| *octets == source).count();

@@ -82,7 +82,7 @@ const BEYOND: [(&str, &str); 6] = [
     ),
     (
         "close/linux-ack-of-a-fin-waits",
-        "the library's host begins 1 ms into a jiffy, our player's at its start",
+        "the library's host begins 1 ms after the start of a jiffy, our player's host at the start",
     ),
     ("congestion/bbr-drain", "packetdrill cuts the script's nanoseconds to microseconds"),
     ("congestion/bbr-gain-cycle", "packetdrill cuts the script's nanoseconds to microseconds"),

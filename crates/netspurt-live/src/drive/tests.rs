@@ -144,7 +144,7 @@ fn packets_cross_the_path_unchanged_and_are_logged() {
     for (arrival, delivery) in log.arrivals.iter().zip(&log.deliveries) {
         assert_eq!((delivery.id, delivery.end), (arrival.segment.id, TO));
         assert!(arrival.stamped <= arrival.at && arrival.at < delivery.due);
-        assert!(delivery.due <= delivery.actual, "nothing is early");
+        assert!(delivery.due <= delivery.actual, "no delivery is early");
     }
     assert!(log.deliveries.is_sorted_by_key(|delivery| delivery.due));
     assert_eq!((log.refused, log.missed, log.strange, log.damaged), (0, 0, 0, 0));
@@ -243,7 +243,11 @@ fn a_packet_is_written_with_its_mark_and_as_its_fragments() {
     };
     let parts = [part_of(whole, 0, true, 256), part_of(whole, 256, false, 264)];
     assert_eq!([parts[0].len(), parts[1].len()], [276, 284]);
-    assert_eq!([&parts[0][20..], &parts[1][20..]].concat(), data(0)[20..], "nothing is lost");
+    assert_eq!(
+        [&parts[0][20..], &parts[1][20..]].concat(),
+        data(0)[20..],
+        "the fragments carry all octets"
+    );
     assert_eq!(
         (parts[0][6] & 0x20, parts[1][6] & 0x20),
         (0x20, 0),

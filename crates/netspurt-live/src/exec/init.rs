@@ -219,8 +219,8 @@ mod tests {
             ("it succeeded", Some(0), 0, true),
             ("it failed", Some(3), 3, true),
             ("a signal ended it", Some(128 + 9), 137, true),
-            ("nothing of that name", Some(NEVER_RAN | NOT_FOUND), 127, false),
-            ("nothing that may run", Some(NEVER_RAN | NOT_RUN), 126, false),
+            ("there is no such program", Some(NEVER_RAN | NOT_FOUND), 127, false),
+            ("the program cannot be started", Some(NEVER_RAN | NOT_RUN), 126, false),
             ("no namespaces", Some(NEVER_RAN | FAILED), 125, false),
             ("init is gone", None, 125, false),
         ] {

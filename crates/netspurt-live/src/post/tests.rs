@@ -145,7 +145,7 @@ fn consecutive_segments_of_a_large_packet_leave_under_one_header() {
         ("the first was dropped", &[1, 2, 3, 4], &[3200]),
         ("the last was dropped", &[0, 1, 2, 3], &[4000]),
         ("one was overtaken", &[1, 0, 2], &[1000, 1000, 1000]),
-        ("one came twice", &[0, 0, 1], &[1000, 2000]),
+        ("one was duplicated", &[0, 0, 1], &[1000, 2000]),
         ("the last alone", &[4], &[200]),
     ] {
         let order: Vec<Segment> = order.iter().map(|place| segments[*place]).collect();

@@ -181,8 +181,12 @@ mod tests {
         for (what, seen, expected) in [
             ("the target's answer", reply(OWN), own(FAR, true, None)),
             ("another probe's answer", reply(OWN + 1), None),
-            ("the hop limit", returned_by("10.0.0.1", (11, 0)), own("10.0.0.1", false, None)),
-            ("a closed port of the target's", returned_by(FAR, (3, 3)), own(FAR, true, None)),
+            (
+                "an exceeded hop limit",
+                returned_by("10.0.0.1", (11, 0)),
+                own("10.0.0.1", false, None),
+            ),
+            ("a closed port of the target", returned_by(FAR, (3, 3)), own(FAR, true, None)),
             (
                 "a router without a route",
                 returned_by("10.0.0.1", (3, 1)),
@@ -198,7 +202,7 @@ mod tests {
                 SeenReply::Returned { key: Some(1), by: None, icmp_error: (11, 0), unix_ns: None },
                 None,
             ),
-            ("a stamp", SeenReply::Sent { unix_ns: 5 }, None),
+            ("a timestamp of the sending", SeenReply::Sent { unix_ns: 5 }, None),
         ] {
             assert_eq!(found(seen, FAR), expected, "{what}");
         }

@@ -127,21 +127,21 @@ fn packets_that_are_no_valid_segments_are_counted_and_have_no_id() {
     for (what, bytes) in [
         ("nothing", Vec::new()),
         ("an unknown IP version", changed(0, 0x55)),
-        ("a header shorter than any", changed(0, 0x44)),
+        ("an IP header of 16 octets", changed(0, 0x44)),
         ("a header longer than the packet", changed(0, 0x4f)),
         ("a fragment", changed(6, 0x20)),
         ("a later fragment", changed(7, 10)),
         ("another protocol", changed(9, 17)),
         ("a wrong checksum of the IP header", changed(8, 3)),
         ("a wrong checksum of TCP", changed(30, 1)),
-        ("a TCP header shorter than any", changed(32, 0x40)),
+        ("a TCP header of 16 octets", changed(32, 0x40)),
         ("a TCP header longer than the packet", {
             let mut bytes = packet(Segment { flags: Flags::ACK, ..Segment::default() });
             bytes[32] = 0xf0;
             bytes
         }),
         ("a packet cut short", whole[..139].to_vec()),
-        ("headers alone", whole[..40].to_vec()),
+        ("only the headers", whole[..40].to_vec()),
     ] {
         let mut labels = Labels::new();
         assert_eq!(labels.read(HERE, &bytes, || None), None, "{what}");

@@ -72,7 +72,7 @@ fn octets_are_delivered_once_and_in_order() {
         assert_eq!((sum.delivered_bytes, sum.duplicates), (delivered, duplicates), "{number}");
     }
     ledger.received(&Segment { len: 0, ..data(9) });
-    assert_eq!(ledger.sum().received, 6, "pure ACKs are no data");
+    assert_eq!(ledger.sum().received, 6, "pure ACKs do not count");
 }
 
 #[test]

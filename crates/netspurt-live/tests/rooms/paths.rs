@@ -59,7 +59,7 @@ fn a_packet_takes_its_transmission_time_and_the_delay() {
     assert_eq!(departures.len(), 2);
     assert_eq!((due(&departures[0]), departures[0].segment.dest), (1132, EndId::at(0)));
     assert_eq!((due(&departures[1]), departures[1].segment.dest), (1932, EndId::at(1)));
-    assert_eq!(departures[1].segment, data(0), "links do not change a segment");
+    assert_eq!(departures[1].segment, data(0), "this link does not change the segment");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_shim_at_the_edge_retransmits_packets_that_the_link_lost() {
     let to_b: Vec<_> =
         departures.iter().filter(|departure| departure.segment.dest == EndId::at(1)).collect();
     let again = path.retransmissions();
-    assert!(!again.is_empty(), "a copy crosses the link");
+    assert!(!again.is_empty(), "the shim retransmits");
     assert!(again.iter().all(|(end, copy)| *end == EndId::at(0) && copy.left == 1));
     assert_eq!(to_b.len(), 1 + again.len(), "the SYN, and the copies");
     assert_eq!(to_b[1].segment.id, again[0].1.id);
@@ -217,7 +217,7 @@ fn different_arrivals_have_different_drops() {
     const LINK: &str = r#"queue = "6 packets", loss = { probability = 0.05 }"#;
     let tables = [7, 8].map(|seed| replay(network(LINK, ""), &arrivals(seed, 300), ms(60_000)));
     assert_ne!(tables[0], tables[1]);
-    assert_eq!(tables[0].len(), 1, "drops alone");
+    assert_eq!(tables[0].len(), 1, "the only table is `drops`");
     let drops = &tables[0][0];
     assert!(texts(drops, "flow").iter().all(|flow| flow == "transfer"));
     assert!(texts(drops, "reason").contains(&"loss".to_owned()));
@@ -261,7 +261,7 @@ fn a_duplicating_link_delivers_a_packet_twice() {
     assert_eq!(departures.len(), 2);
     let ids: Vec<TransmissionId> =
         departures.iter().map(|departure| departure.segment.id).collect();
-    assert_eq!(ids[0], ids[1], "the same transmission");
+    assert_eq!(ids[0], ids[1], "both have the id of one transmission");
 }
 
 /// A network of one flow between nodes `a` and `b`. `flow` has further lines of the flow's table.

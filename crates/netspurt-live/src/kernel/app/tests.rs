@@ -97,7 +97,7 @@ fn a_transfer_pauses_after_the_connection_has_opened() {
     source.step(ms(20), &mut [0; ROOM]);
     assert_eq!((source.stage, source.due()), (AppStage::Pauses(ms(70)), Some(ms(70))));
     source.step(ms(69), &mut [0; ROOM]);
-    assert!(arrived(&mut peer).is_empty(), "it pauses");
+    assert!(arrived(&mut peer).is_empty(), "the transfer pauses");
     source.step(ms(70), &mut [0; ROOM]);
     assert_eq!(arrived(&mut peer).len(), 10);
     assert_eq!((source.notes.opened, source.notes.wrote), (Some(ms(20)), Some(ms(70))));
@@ -114,7 +114,7 @@ fn a_transfer_waits_for_room_in_a_full_socket_and_then_writes_the_rest() {
             break;
         }
         assert!(matches!(source.stage, AppStage::Writes(Some(1..))), "{:?}", source.stage);
-        assert!(source.waits_for().is_some(), "it waits for room");
+        assert!(source.waits_for().is_some(), "the transfer waits for room");
         got.extend(arrived(&mut peer));
     }
     got.extend(arrived(&mut peer));
@@ -164,7 +164,7 @@ fn a_client_asks_again_after_its_think_time_and_closes_after_the_last_reply() {
             .unwrap();
         source.step(ms(at), &mut [0; ROOM]);
     }
-    assert_eq!(source.stage, AppStage::Pauses(ms(57)), "it pauses before the next request");
+    assert_eq!(source.stage, AppStage::Pauses(ms(57)), "the client pauses before the next request");
     source.step(ms(57), &mut [0; ROOM]);
     assert_eq!(arrived(&mut peer), content::octets(30, 30));
     peer.write_all(content::octets(100, 100)).unwrap();
@@ -263,7 +263,7 @@ fn a_listener_without_a_connection_waits() {
     assert!(sink.waits_for().is_some() && sink.due().is_none());
     let mut polls = Vec::new();
     apps.ask(ms(4), &mut polls);
-    assert!(polls.is_empty(), "no connection can be asked");
+    assert!(polls.is_empty(), "there is no connection to ask about");
 }
 
 #[test]
