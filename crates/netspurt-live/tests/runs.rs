@@ -87,7 +87,7 @@ fn acks_of_rfc_2416_on_the_kernel_arrive_at_the_measured_times() {
 }
 
 #[test]
-fn the_real_arrivals_have_the_same_drops_in_virtual_time() {
+fn a_replay_of_the_real_arrivals_in_virtual_time_has_the_same_drops() {
     real_time(|| {
         let folder = Folder::new();
         let Some(()) = finish(start(LOSSY, &folder.0, None)) else { return };

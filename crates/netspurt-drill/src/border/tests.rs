@@ -195,7 +195,7 @@ fn a_call_on_another_thread_blocks_and_reads_the_time_of_its_return() {
 }
 
 #[test]
-fn a_wait_may_end_while_another_thread_polls_the_clock() {
+fn a_wait_ends_on_time_while_another_thread_polls_the_clock() {
     let player = Player::new();
     let listener = player.listener();
     let begun = player.now_us();

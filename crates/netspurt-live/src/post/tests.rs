@@ -184,7 +184,7 @@ fn marked_and_unmarked_segments_are_not_joined() {
 }
 
 #[test]
-fn a_changed_packet_is_written_again() {
+fn a_packet_that_was_changed_on_the_path_is_encoded_again() {
     for offload in [false, true] {
         let mut bench = Bench::new(offload);
         let whole = bench.take(900)[0];

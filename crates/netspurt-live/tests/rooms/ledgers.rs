@@ -103,7 +103,7 @@ fn a_segment_without_an_acknowledgment_is_not_an_answer() {
 }
 
 #[test]
-fn sequence_numbers_go_on_past_their_wrap() {
+fn sums_stay_correct_after_sequence_numbers_have_wrapped() {
     let mut ledger = Ledger::new(None);
     let size = 60_000_u32;
     let count = u32::MAX / size + 3;

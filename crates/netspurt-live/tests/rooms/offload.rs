@@ -154,7 +154,7 @@ fn only_the_segments_that_a_queue_marked_have_its_mark() {
 }
 
 #[test]
-fn a_checksum_is_completed_over_any_earlier_value() {
+fn a_completed_checksum_does_not_depend_on_its_earlier_value() {
     for six in [false, true] {
         let whole = large(six, segment(333, Flags::ACK));
         let at = header_bytes(&whole).unwrap() - 4;

@@ -92,7 +92,7 @@ fn departures_are_reported_once_and_in_the_order_of_time() {
 }
 
 #[test]
-fn a_full_queue_drops_and_links_count_it() {
+fn a_full_queue_drops_packets_and_the_link_counts_them() {
     let mut path = Path::new(network(r#"queue = "3 packets""#, ""));
     let burst: Vec<_> = (0..10).map(|number| (ms(1), data(number))).collect();
     let departures = through(&mut path, &burst);
