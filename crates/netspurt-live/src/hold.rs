@@ -244,7 +244,7 @@ mod tests {
         for n in [11, 4, 0, 1, 2, 3, 5, 6, 7, 8, 9] {
             hold.release(id(n));
             assert_eq!(of(&hold, n), None);
-            assert_eq!(of(&hold, 10), Some(packet(9500)), "its last segment is on its way");
+            assert_eq!(of(&hold, 10), Some(packet(9500)), "the last segment is still on the path");
         }
         hold.release(id(10));
         assert_eq!(

@@ -291,14 +291,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hostile_octets_are_counted_and_never_panic(bytes: Vec<u8>, from in 0_u32..2) {
+        fn hostile_octets_cause_no_panic_and_are_read_or_counted(bytes: Vec<u8>, from in 0_u32..2) {
             let mut labels = Labels::new();
             let read = labels.read(EndId::at(from), &bytes, recovering);
             prop_assert_eq!(u64::from(read.is_none()), labels.strange);
         }
 
         #[test]
-        fn a_damaged_packet_of_any_shape_gives_all_its_segments_or_is_counted(
+        fn a_damaged_packet_of_any_shape_gives_segments_or_is_counted(
             at in 0_usize..1040, octet: u8, end in 0_usize..1041, segment_bytes in 0_u16..600,
             partial: bool, foreign: bool
         ) {

@@ -3,7 +3,7 @@
 //! This crate has no models. It drives the core's stages by the wall clock, and passes real packets
 //! to them and back. It also finds out what a machine allows.
 
-#![expect(clippy::disallowed_methods, reason = "this is where the time comes from")]
+#![expect(clippy::disallowed_methods, reason = "this crate reads the wall clock")]
 
 pub mod capability;
 pub mod content;

@@ -127,7 +127,7 @@ impl Path {
     /// # Panics
     /// When the path has no programs.
     fn admit(&mut self, flow: FlowId) {
-        let ends = self.programs.as_ref().expect("connections come from programs");
+        let ends = self.programs.as_ref().expect("only a path with programs gets connections");
         let gate = |(end, node): &(ProgramsEnd, u32)| {
             (LiveHost::Gate(Gate::new(end.shim.as_ref())), *node)
         };
@@ -161,7 +161,7 @@ impl Path {
         }
         self.world.at_end(from, |host| match host {
             LiveHost::Gate(gate) => segments.for_each(|segment| gate.enter(at, segment)),
-            LiveHost::Model(_) => panic!("packets enter at gates"),
+            LiveHost::Model(_) => panic!("packets enter only at gates"),
         });
         self.advance(at, watch);
     }

@@ -18,7 +18,7 @@ pub struct Post {
     prepared: Vec<PreparedPacket>,
     /// The octets of the headers and packets that [`Post::pack`] wrote.
     made: Vec<u8>,
-    /// A buffer for one packet that is written again.
+    /// A buffer for one packet that cannot be sent as it was received.
     whole: Vec<u8>,
     /// A buffer for the segments of a packet that was received.
     pub segments: Vec<Segment>,

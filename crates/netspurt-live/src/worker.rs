@@ -145,7 +145,7 @@ fn print_scenes() -> impl FnMut(Time, &dyn Fn() -> RunScene) -> bool {
             return true;
         }
         next = now + EVERY;
-        let mut line = serde_json::to_string(&scene()).expect("it is JSON");
+        let mut line = serde_json::to_string(&scene()).expect("a scene has a form in JSON");
         line.push('\n');
         let out = io::stdout();
         match room(&out) {

@@ -24,6 +24,7 @@ spy = ["client", "server"]
 snap = "65535 B"
 "#;
 
+/// A column of whole numbers; -1 for a missing value.
 fn numbers(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name) {
         Some(Data::I64(values)) => values.clone(),
@@ -37,6 +38,8 @@ fn page() -> Vec<u8> {
     (0..72_000_u32).map(|n| (n % 251) as u8).collect()
 }
 
+/// Checks a run in which curl fetches a page from Python's server. If `user` is given, the run
+/// belongs to the user with this number.
 fn fetches_a_page(user: Option<u32>) {
     if !has("python3") || !has("curl") {
         return;
@@ -65,7 +68,7 @@ fn fetches_a_page(user: Option<u32>) {
     assert!(complete[0] - asked[0] > 155_000_000, "{connections:?}");
     let flows = folder.table("flows");
     assert_eq!(flows.rows(), 2, "one flow per direction");
-    assert!(numbers(&flows, "sent")[1] >= 50, "the page goes back");
+    assert!(numbers(&flows, "sent")[1] >= 50, "the server sends the page");
     let lost = numbers(&folder.table("links"), "lost").iter().sum::<i64>();
     let retransmitted: i64 = numbers(&folder.table("retransmissions"), "sent").iter().sum();
     assert!(lost > 0 && retransmitted >= lost, "{lost} lost, {retransmitted} retransmitted");
@@ -128,7 +131,7 @@ fn the_run_has_the_exit_status_of_the_command() {
 }
 
 #[test]
-fn a_flow_of_programs_needs_programs() {
+fn a_run_of_a_flow_of_programs_without_programs_fails() {
     let folder = Folder::new();
     let output = start(PATH, &folder.0, None).wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();

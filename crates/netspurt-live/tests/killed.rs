@@ -1,6 +1,6 @@
 //! Tests that a run leaves no process and no namespace, at whatever time it is killed.
 
-#![expect(clippy::disallowed_methods, reason = "processes live by the wall clock")]
+#![expect(clippy::disallowed_methods, reason = "the tests wait for processes")]
 
 mod worker;
 
@@ -54,8 +54,8 @@ fn runs_for(folder: &Folder) -> Vec<PathBuf> {
     processes().into_iter().filter(of).collect()
 }
 
-/// Waits until no run writes to `folder`, and no process is in one of the namespaces `theirs`.
-/// Returns false if this takes more than 10 s.
+/// Waits until no run writes to `folder`, and no process is in one of the namespaces `theirs` or
+/// keeps one open. The namespaces of this process do not count. Returns false after 10 s.
 fn gone(folder: &Folder, theirs: &BTreeSet<PathBuf>) -> bool {
     let own = namespaces(Path::new("/proc/self"));
     let theirs: BTreeSet<_> = theirs.difference(&own).collect();
@@ -136,7 +136,8 @@ profile  = "linux-default"
 shim     = "sfr"
 "#;
 
-/// All processes in one of the namespaces `theirs`.
+/// All processes that are in one of the namespaces `theirs` or keep one open. The namespaces of
+/// this process do not count.
 fn inside(theirs: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
     let own = namespaces(Path::new("/proc/self"));
     let theirs: BTreeSet<_> = theirs.difference(&own).collect();

@@ -56,7 +56,7 @@ fn measured(window: &str) -> Vec<(String, i64, f64)> {
 }
 
 #[test]
-fn rfc_2416_on_the_kernel_takes_the_filed_times() {
+fn acks_of_rfc_2416_on_the_kernel_arrive_at_the_measured_times() {
     real_time(|| {
         let runs = [("1", 7), ("4", 4)].map(|(window, lost)| {
             let folder = Folder::new();
@@ -87,7 +87,7 @@ fn rfc_2416_on_the_kernel_takes_the_filed_times() {
 }
 
 #[test]
-fn the_real_arrivals_have_the_same_drops_in_virtual_time() {
+fn a_replay_of_the_real_arrivals_in_virtual_time_has_the_same_drops() {
     real_time(|| {
         let folder = Folder::new();
         let Some(()) = finish(start(LOSSY, &folder.0, None)) else { return };
@@ -124,7 +124,7 @@ fn an_ordinary_user_can_carry_out_a_live_run() {
 }
 
 #[test]
-fn an_algorithm_that_the_kernel_lacks_is_named() {
+fn a_run_with_a_congestion_control_that_the_kernel_lacks_fails_and_names_it() {
     let folder = Folder::new();
     let text = LOSSY.replace("[record]", "tcp = { congestion = \"westwood\" }\n[record]");
     let output = start(&text, &folder.0, None).wait_with_output().unwrap();
@@ -136,7 +136,8 @@ fn an_algorithm_that_the_kernel_lacks_is_named() {
     assert!(!output.status.success() && !folder.0.join("live.json").exists());
 }
 
-/// Twelve simultaneous transfers over a link that loses, duplicates and reorders packets.
+/// Twelve transfers, which start 20 ms apart, over a link that loses, duplicates and reorders
+/// packets.
 const ROUGH: &str = r#"
 stop = "8 s"
 seed = 11
@@ -194,7 +195,7 @@ fn the_kernel_sends_every_octet_to_the_model_over_a_rough_link() {
 }
 
 #[test]
-fn two_kernels_speak_ipv6_and_captures_have_its_packets() {
+fn two_kernels_use_ipv6_and_a_capture_has_the_ipv6_packets() {
     real_time(|| {
         let folder = Folder::new();
         let text = LOSSY.replace("endpoint =", "family = \"ipv6\"\nendpoint =");
@@ -208,7 +209,7 @@ fn two_kernels_speak_ipv6_and_captures_have_its_packets() {
         let segments = folder.table("segments");
         let Some(Data::U16(lengths)) = segments.column("len_bytes") else { panic!() };
         let largest = lengths.iter().max().copied();
-        assert_eq!(largest, Some(1500 - 60 - 12), "two headers, one with timestamps");
+        assert_eq!(largest, Some(1500 - 60 - 12), "an MTU minus the headers and the timestamps");
         let capture = std::fs::read(folder.0.join("a.pcapng")).unwrap();
         let source: [u8; 16] = "2001:db8::1".parse::<std::net::Ipv6Addr>().unwrap().octets();
         let packets = capture.windows(16).filter(|octets| *octets == source).count();

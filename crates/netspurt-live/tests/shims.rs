@@ -137,10 +137,10 @@ fn offsets(segments: &Table, flow: &str) -> Vec<f64> {
         if ways[row] == "in" {
             model.acked(now, ack[row]);
         } else if causes[row] == "shim" {
-            off.push(now - model.deadline.expect("a timer that runs"));
+            off.push(now - model.deadline.expect("the timer of the model is armed"));
             model.fired(now);
         } else if length > 0 {
-            assert_eq!(causes[row], "", "every repair is the shim's");
+            assert_eq!(causes[row], "", "only the shim retransmits");
             model.sent(now, seq[row] + length, kinds[row] == "syn");
         }
     }

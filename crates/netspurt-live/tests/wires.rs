@@ -1,5 +1,5 @@
-//! Tests that links make the same decisions on veth and on TUN devices, with and without
-//! segmentation offload.
+//! Tests of runs on veth and on TUN devices, with and without segmentation offload. Links decide
+//! about single segments, also if devices take many segments in one packet.
 
 mod worker;
 
@@ -76,7 +76,7 @@ fn links_decide_about_segments_on_tun_devices_with_offload() {
 }
 
 #[test]
-fn an_ordinary_user_has_offload_and_tun_if_the_node_allows_it() {
+fn an_ordinary_user_can_use_offload_and_can_use_tun_if_its_device_node_opens() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!("SKIPPED: only root can become another user");
     }

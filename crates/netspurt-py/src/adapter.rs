@@ -201,7 +201,7 @@ impl RtoEstimator for Adapter {
     fn on_send(&mut self, now: Time, wire_bytes: u32) {
         if self.on_send.is_some() {
             self.tell("on_send", |adapter, py| {
-                let hook = adapter.on_send.as_ref().expect("it is there");
+                let hook = adapter.on_send.as_ref().expect("the hook exists");
                 hook.call1(py, (now.as_secs_f64(), wire_bytes))
             });
         }
@@ -213,7 +213,7 @@ impl RtoEstimator for Adapter {
         }
         self.samples += 1;
         self.tell("on_handshake", |adapter, py| {
-            let hook = adapter.on_handshake.as_ref().expect("it is there");
+            let hook = adapter.on_handshake.as_ref().expect("the hook exists");
             hook.call1(py, (Sample(*sample),))
         });
     }
@@ -228,7 +228,7 @@ impl RtoEstimator for Adapter {
         }
         self.samples += u64::from(sample.is_some());
         self.tell("on_spurious", |adapter, py| {
-            let hook = adapter.on_spurious.as_ref().expect("it is there");
+            let hook = adapter.on_spurious.as_ref().expect("the hook exists");
             hook.call1(py, (sample.map(|sample| Sample(*sample)),))
         });
     }
@@ -236,7 +236,7 @@ impl RtoEstimator for Adapter {
     fn on_progress(&mut self, covers_timed: bool) {
         if self.on_progress.is_some() {
             self.tell("on_progress", |adapter, py| {
-                let hook = adapter.on_progress.as_ref().expect("it is there");
+                let hook = adapter.on_progress.as_ref().expect("the hook exists");
                 hook.call1(py, (covers_timed,))
             });
         }

@@ -474,7 +474,7 @@ impl CongestionAdapter {
     ) {
         if method(self).is_some() {
             self.call(name, window, |adapter, py| {
-                call(method(adapter).as_ref().expect("it is there"), adapter, py)
+                call(method(adapter).as_ref().expect("the method exists"), adapter, py)
             });
         }
     }
@@ -582,10 +582,10 @@ impl CongestionControl for CongestionAdapter {
 /// The state of the algorithm is in Python, so its connection is never packed.
 impl Packed for CongestionAdapter {
     fn pack(&self, _into: &mut Vec<u8>) {
-        unreachable!("it cannot be packed");
+        unreachable!("an algorithm in Python is never packed");
     }
 
     fn unpack(&mut self, _from: &mut &[u8]) {
-        unreachable!("it cannot be packed");
+        unreachable!("an algorithm in Python is never packed");
     }
 }

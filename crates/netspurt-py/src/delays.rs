@@ -143,7 +143,7 @@ impl PyDelays {
         self.column(py, |probe| probe.number)
     }
 
-    /// When each probe left, in nanoseconds.
+    /// When each probe left, in nanoseconds since the beginning of the recording.
     fn sent_ns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |probe| probe.sent.as_nanos().cast_signed())
     }
@@ -266,8 +266,9 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
     Ok(columns)
 }
 
-/// A paired segment: source, destination, sequence number, octets, whether it has a SYN, and its
-/// times in both captures. A time below zero is missing.
+/// A paired segment: source, destination, sequence number, octets of payload, whether it has a SYN,
+/// and its times in both captures, in nanoseconds since 1970. A time is -1 if the capture does not
+/// have the segment.
 type Paired = (String, String, u32, u32, bool, i64, i64);
 
 /// Pairs the segments of two captures of one path.

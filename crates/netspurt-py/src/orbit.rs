@@ -78,7 +78,8 @@ fn orbit_satellites(py: Python<'_>, text: &str, file: &str) -> PyResult<Vec<PySt
     made.collect::<Result<_, _>>().map_err(|error| orbit_error(py, &error))
 }
 
-/// Reads the station that a text describes; `None` if the text is the name of a file.
+/// Reads the station that a text describes; `None` if the text is the name of a file. `elevation`
+/// is the minimum elevation of a site in degrees.
 #[pyfunction]
 fn orbit_station(py: Python<'_>, text: &str, elevation: f64) -> PyResult<Option<PyStation>> {
     let found = Station::of_text(text, elevation).map_err(|error| orbit_error(py, &error))?;
@@ -97,8 +98,8 @@ fn utc_text(ns: i64) -> String {
     Utc::from_nanos(ns).to_string()
 }
 
-/// A pass: rise and set [ns since 1970], whether each is cut off, the minimum and maximum length
-/// [km], and the minimum and maximum delay [s].
+/// A pass: rise and set [ns since 1970], whether the search began after the rise and ended before
+/// the set, the minimum and maximum length [km], and the minimum and maximum delay [s].
 type PassParts = (i64, i64, (bool, bool), (f64, f64), (f64, f64));
 
 /// Arrays of instants, lengths and delays.
@@ -110,6 +111,7 @@ pub struct PyOrbitPath(OrbitPath);
 
 #[pymethods]
 impl PyOrbitPath {
+    /// Makes a path over `stations`. `margin_km` is the height of the atmosphere.
     #[new]
     fn new(py: Python<'_>, stations: Vec<PyRef<'_, PyStation>>, margin_km: f64) -> PyResult<Self> {
         let stations = stations.iter().map(|station| station.0.clone()).collect();
@@ -121,10 +123,12 @@ impl PyOrbitPath {
         self.0.names()
     }
 
+    /// Warnings about results between two instants [ns since 1970].
     fn notes(&self, from_ns: i64, to_ns: i64) -> Vec<String> {
         self.0.notes(Utc::from_nanos(from_ns), Utc::from_nanos(to_ns))
     }
 
+    /// The passes between two instants [ns since 1970]. `step_ns` is the step of the search.
     fn passes(
         &self,
         py: Python<'_>,

@@ -205,7 +205,7 @@ impl PySimulation {
     /// in between.
     fn advance_to(&mut self, py: Python<'_>, t_ns: u64) -> PyResult<()> {
         self.running()?;
-        let run = self.0.as_mut().expect("it is running");
+        let run = self.0.as_mut().expect("the run is in progress");
         let until = Time::from_nanos(t_ns);
         loop {
             match py.detach(|| watched(|| run.advance_towards(until))) {
@@ -223,7 +223,7 @@ impl PySimulation {
     /// Ends the run now, and returns its results.
     fn finish(&mut self, py: Python<'_>) -> PyResult<PyResults> {
         self.running()?;
-        let run = self.0.take().expect("it is running");
+        let run = self.0.take().expect("the run is in progress");
         let results = py.detach(|| watched(|| run.finish()));
         results.map(|ended| PyResults(Arc::new(ended))).map_err(|fault| raised(*fault))
     }

@@ -189,7 +189,7 @@ impl PySweep {
         let (chunk, clock) = (Chunk { first, count }, wall());
         let cancelled = AtomicBool::new(false);
         let done = py.detach(|| run_chunk(&self.0, chunk, &clock, &cancelled));
-        outcome(py, done.expect("nobody cancels it"))
+        outcome(py, done.expect("this chunk cannot be cancelled"))
     }
 }
 

@@ -101,7 +101,7 @@ fn error_octets(kind: &NoticeKind) -> Vec<u8> {
         }
         NoticeKind::Stamped { event, key } => {
             let place = StampEvent::ALL.iter().position(|(_, known)| *known == event);
-            let number = place.and_then(|place| u32::try_from(place).ok()).expect("all are there");
+            let number = place.and_then(|place| u32::try_from(place).ok()).expect("`ALL` has it");
             (libc::ENOMSG, NoticeKind::ORIGIN_STAMPING, 0, number, key)
         }
     };
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_control_message_ends_at_a_multiple_of_eight() {
+    fn a_control_message_is_padded_to_a_multiple_of_eight_octets() {
         let message = one(libc::IPPROTO_TCP, libc::TCP_CM_INQ, &7_i32.to_ne_bytes());
         assert_eq!((message.len(), message[0], message[16]), (24, 20, 7));
     }

@@ -84,7 +84,7 @@ pub(super) unsafe extern "C" fn connect(
         // SAFETY: packetdrill's address is `length` octets long.
         let peer = unsafe { memory::address(address, length) }?;
         let Some(peer) = peer else {
-            return Err(refuse(machine, "connecting to no address".to_owned()));
+            return Err(refuse(machine, "connecting to an address of another family".to_owned()));
         };
         let known = machine.with(|world| world.ends().connect(peer));
         known.map_err(|what| refuse(machine, what))?;
@@ -122,8 +122,8 @@ pub(super) unsafe extern "C" fn fcntl(
     })
 }
 
-/// The third argument is the place to which the number is written. It is passed in the same way as
-/// the third argument of [`fcntl`].
+/// The third argument is the place to which the result of the request is written. It is passed in
+/// the same way as the third argument of [`fcntl`].
 pub(super) unsafe extern "C" fn ioctl(
     _: *mut c_void,
     fd: c_int,

@@ -17,7 +17,8 @@ use super::memory::address_octets;
 use super::table::begin;
 use super::{PacketdrillTable, preload};
 
-/// Each test holds this lock, because only one script is played at a time, as in packetdrill.
+/// Each test that plays a script holds this lock, because only one script is played at a time, as
+/// in packetdrill.
 static ONE: Mutex<()> = Mutex::new(());
 
 const PEER: &str = "192.0.2.1:5000";
@@ -75,7 +76,7 @@ impl Player {
         let place = octets.as_mut_ptr().cast();
         let result =
             unsafe { (self.table.packet_out)(null_mut(), place, &raw mut length, &raw mut at) };
-        assert_eq!(result, 0, "packetdrill would call without end");
+        assert_eq!(result, 0, "after an error, packetdrill would call again without end");
         let packet = &octets[..length];
         if packet.is_empty() {
             return None;
@@ -178,8 +179,8 @@ fn a_call_on_another_thread_blocks_and_reads_the_time_of_its_return() {
             let fd = accept(&table, listener);
             (fd, now_us(&table))
         });
-        // packetdrill continues its script when the other thread sleeps. The test also waits for
-        // this.
+        // packetdrill continues its script after the other thread has gone to sleep. The test does
+        // the same.
         while !current().unwrap().is_blocked() {
             thread::yield_now();
         }
@@ -194,7 +195,7 @@ fn a_call_on_another_thread_blocks_and_reads_the_time_of_its_return() {
 }
 
 #[test]
-fn a_wait_may_end_while_another_thread_polls_the_clock() {
+fn a_wait_ends_on_time_while_another_thread_polls_the_clock() {
     let player = Player::new();
     let listener = player.listener();
     let begun = player.now_us();
@@ -269,7 +270,7 @@ fn mechanisms_that_our_host_lacks_are_refused() {
 }
 
 #[test]
-fn options_have_linuxs_sizes() {
+fn the_values_of_options_have_linuxs_sizes() {
     let player = Player::new();
     let fd = player.socket();
     let tcp = libc::IPPROTO_TCP;
@@ -315,7 +316,7 @@ fn a_call_with_a_null_pointer_fails_with_efault() {
 }
 
 #[test]
-fn an_epoll_returns_the_data_given_with_the_watch() {
+fn epoll_wait_returns_the_data_that_epoll_ctl_was_given() {
     let player = Player::new();
     let listener = player.listener();
     let table = &player.table;
@@ -364,7 +365,7 @@ fn recvmsg_reads_into_all_pieces_and_reports_the_unread_octets() {
 }
 
 #[test]
-fn a_notice_of_the_error_queue_has_its_time_and_its_numbers() {
+fn a_notice_of_a_timestamp_has_the_time_the_error_the_kind_and_the_key() {
     let player = Player::new();
     let listener = player.listener();
     let next = player.open(|| ());
@@ -403,19 +404,20 @@ fn a_notice_of_the_error_queue_has_its_time_and_its_numbers() {
 }
 
 #[test]
-fn shell_commands_are_read_and_not_run() {
+fn only_the_file_of_a_scripts_assertions_is_run_and_other_commands_are_read() {
     let player = Player::new();
     let run = |text: &std::ffi::CStr| unsafe { preload::system(text.as_ptr()) };
     assert_eq!(run(c"sysctl -q net.ipv4.tcp_syn_retries=3"), 0);
     assert_eq!(run(c"true; true /tmp/code_of_nobody"), 1 << 8);
-    // Only the code of assertions is run.
+    // Only one program, applied to the file with a script's assertions, is run. This also works
+    // after the script was refused.
     assert_eq!(run(c"true /tmp/code_of_nobody"), 0);
     assert_eq!(run(c"test -e /tmp/code_of_nobody"), 1 << 8);
     assert!(player.receive().is_none());
 }
 
 #[test]
-fn calls_on_other_file_descriptors_go_to_the_c_library() {
+fn calls_on_other_file_descriptors_become_system_calls() {
     let (mut place, mut length) = (0_i32, 4);
     let wrong = unsafe {
         preload::getsockopt(

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::player::Verdict;
 
-/// The maximum number of seconds that a script may take. A script needs about a tenth of this time.
+/// The maximum number of seconds that a script may take. Most scripts take some milliseconds.
 const LONGEST_S: &str = "60";
 
 /// The maximum number of lines of a script in which the PSH flag may differ.
@@ -107,7 +107,7 @@ fn with_psh(line: &str, psh: bool) -> String {
     let direction = line.find('>').expect("an outbound packet") + 1;
     let mark = line[direction..].find(']').map_or(direction, |at| direction + at + 1);
     let start = mark + line[mark..].len() - line[mark..].trim_start().len();
-    let length = line[start..].find(char::is_whitespace).expect("numbers follow");
+    let length = line[start..].find(char::is_whitespace).expect("numbers after the flags");
     let (bare, rest) =
         (line[start..start + length].replace(['P', '-'], ""), &line[start + length..]);
     let at = bare.find(['.', 'E', 'W']).unwrap_or(bare.len());

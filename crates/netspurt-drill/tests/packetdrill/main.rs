@@ -82,7 +82,7 @@ const BEYOND: [(&str, &str); 6] = [
     ),
     (
         "close/linux-ack-of-a-fin-waits",
-        "the library's host begins 1 ms into a jiffy, our player's at its start",
+        "the library's host begins 1 ms after the start of a jiffy, our player's host at the start",
     ),
     ("congestion/bbr-drain", "packetdrill cuts the script's nanoseconds to microseconds"),
     ("congestion/bbr-gain-cycle", "packetdrill cuts the script's nanoseconds to microseconds"),
@@ -93,7 +93,7 @@ const BEYOND: [(&str, &str); 6] = [
 ];
 
 #[test]
-fn our_own_scripts_pass_with_packetdrill_too() {
+fn our_own_scripts_pass_with_packetdrill_except_for_the_listed_ones() {
     let Some((judge, _)) = Judge::find() else { return };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../netspurt/scripts");
     let (mut verdicts, mut wrong, mut flipped) = (Vec::new(), String::new(), 0);

@@ -3,7 +3,8 @@
 
 use netspurt_scenario::script::{Script, ScriptDialect};
 
-/// Option lines that only our own player knows.
+/// Option lines of our own dialect. packetdrill does not know them, or gives them another meaning
+/// (`--mss`).
 const OWN_OPTIONS: [&str; 6] =
     ["--title=", "--clause=", "--profile=", "--set=", "--fails_with=", "--mss="];
 
@@ -104,7 +105,7 @@ fn a_call_that_fails_gets_a_note_unless_it_has_one() {
 }
 
 #[test]
-fn switches_become_flags() {
+fn the_profile_the_mss_and_the_switches_of_a_script_become_flags() {
     let text =
         "--title=t\n--profile=plain\n--set=tlp=true\n--mss=1000\n0 close(3) = 0\n+1 close(3) = 0";
     let (script, flags) = translated("t.pkt", text);

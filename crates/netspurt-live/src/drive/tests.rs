@@ -34,14 +34,14 @@ fn syn() -> Vec<u8> {
     packet(Side::From, Segment { flags: Flags::SYN, ..Segment::default() })
 }
 
-/// The `number`th packet of 500 octets.
+/// The data packet with the number `number`, from 0. Each packet carries 500 octets of payload.
 fn data(number: u32) -> Vec<u8> {
     let flags = Flags::ACK;
     packet(Side::From, Segment { seq: 1 + 500 * number, len: 500, flags, ..Segment::default() })
 }
 
-/// An observer that records all reports on packets. It ends the run when `wanted` packets were
-/// delivered.
+/// An observer that records deliveries, captured and encoded packets, and the number of drops. It
+/// ends the run when `wanted` packets were delivered.
 #[derive(Default)]
 struct Seen {
     captures: bool,
@@ -144,7 +144,7 @@ fn packets_cross_the_path_unchanged_and_are_logged() {
     for (arrival, delivery) in log.arrivals.iter().zip(&log.deliveries) {
         assert_eq!((delivery.id, delivery.end), (arrival.segment.id, TO));
         assert!(arrival.stamped <= arrival.at && arrival.at < delivery.due);
-        assert!(delivery.due <= delivery.actual, "nothing is early");
+        assert!(delivery.due <= delivery.actual, "no delivery is early");
     }
     assert!(log.deliveries.is_sorted_by_key(|delivery| delivery.due));
     assert_eq!((log.refused, log.missed, log.strange, log.damaged), (0, 0, 0, 0));
@@ -185,7 +185,7 @@ fn a_capture_has_the_octets_of_the_packets() {
 }
 
 #[test]
-fn run_without_hosts_ends_when_the_observer_ends_it() {
+fn a_run_without_hosts_ends_when_the_observer_ends_it() {
     let mut seen = Seen::default();
     let driver = Driver::new(WallClock::start(), Path::new(network("")), Vec::new());
     let (path, log) = driver.run(STOP, &mut seen).unwrap();
@@ -194,7 +194,7 @@ fn run_without_hosts_ends_when_the_observer_ends_it() {
 }
 
 #[test]
-fn all_flows_of_programs_use_the_packet_ports_of_the_first_flow() {
+fn flows_of_programs_use_the_packet_ports_of_their_first_flow() {
     let first = FlowId(3);
     for (programs, flow, home_flow) in
         [(None, 7, 7), (Some(first), 2, 2), (Some(first), 3, 3), (Some(first), 7, 3)]
@@ -243,7 +243,11 @@ fn a_packet_is_written_with_its_mark_and_as_its_fragments() {
     };
     let parts = [part_of(whole, 0, true, 256), part_of(whole, 256, false, 264)];
     assert_eq!([parts[0].len(), parts[1].len()], [276, 284]);
-    assert_eq!([&parts[0][20..], &parts[1][20..]].concat(), data(0)[20..], "nothing is lost");
+    assert_eq!(
+        [&parts[0][20..], &parts[1][20..]].concat(),
+        data(0)[20..],
+        "the fragments carry all octets"
+    );
     assert_eq!(
         (parts[0][6] & 0x20, parts[1][6] & 0x20),
         (0x20, 0),

@@ -71,7 +71,8 @@ impl Connections {
         self.seen[place].ports
     }
 
-    /// The numbers of the connections whose last packet left the path at `since` or later.
+    /// The numbers of the connections whose last packet left the path at `since` or later. If no
+    /// packet has left yet, the time at which the first packet was seen counts.
     pub fn recently_active(&self, since: Time) -> impl Iterator<Item = usize> {
         let recently_active = move |(_, seen): &(usize, &SeenConnection)| seen.last >= since;
         self.seen.iter().enumerate().filter(recently_active).map(|(place, _)| place)
@@ -225,7 +226,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_octets_belong_to_one_connection_or_are_ignored(octets: Vec<u8>, side in 0_usize..2) {
+        fn any_octets_belong_to_a_connection_or_are_counted(octets: Vec<u8>, side in 0_usize..2) {
             let mut all = Connections::new(2);
             let place = all.of(Side::BOTH[side], &octets, Time::ZERO);
             prop_assert_eq!(all.others, u64::from(place.is_none()));

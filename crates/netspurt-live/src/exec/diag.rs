@@ -14,6 +14,7 @@ pub struct Diag {
     socket: OwnedFd,
 }
 
+/// The octets of a netlink header.
 const HEADER: usize = 16;
 /// The octets of `struct inet_diag_msg`.
 const ANSWER: usize = 72;
@@ -134,10 +135,10 @@ mod tests {
         state[80..84].copy_from_slice(&33_u32.to_ne_bytes());
         for (what, answer, cwnd) in [
             ("alone", answer(20, &[(2, &state)]), Some(33)),
-            ("the last", answer(20, &[(4, b"reno\0"), (8, &[0]), (2, &state)]), Some(33)),
-            ("not there", answer(20, &[(4, b"reno\0")]), None),
+            ("the last attribute", answer(20, &[(4, b"reno\0"), (8, &[0]), (2, &state)]), Some(33)),
+            ("no state", answer(20, &[(4, b"reno\0")]), None),
             ("too short", answer(20, &[(2, &state[..83])]), None),
-            ("in another message", answer(2, &[(2, &state)]), None),
+            ("in an error message", answer(2, &[(2, &state)]), None),
         ] {
             assert_eq!(info(&answer).map(|info| info.cwnd), cwnd, "{what}");
         }

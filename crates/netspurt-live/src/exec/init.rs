@@ -22,7 +22,9 @@ use crate::sys::{self, Unshared};
 /// The exit status if netspurt failed before it could start the program. The commands `env` and
 /// `timeout` use the same status if they fail themselves.
 const FAILED: i32 = 125;
+/// The exit status if the program exists, but cannot be started.
 const NOT_RUN: i32 = 126;
+/// The exit status if there is no such program.
 const NOT_FOUND: i32 = 127;
 
 /// This flag is added to the reported status if the program never ran.
@@ -217,8 +219,8 @@ mod tests {
             ("it succeeded", Some(0), 0, true),
             ("it failed", Some(3), 3, true),
             ("a signal ended it", Some(128 + 9), 137, true),
-            ("nothing of that name", Some(NEVER_RAN | NOT_FOUND), 127, false),
-            ("nothing that may run", Some(NEVER_RAN | NOT_RUN), 126, false),
+            ("there is no such program", Some(NEVER_RAN | NOT_FOUND), 127, false),
+            ("the program cannot be started", Some(NEVER_RAN | NOT_RUN), 126, false),
             ("no namespaces", Some(NEVER_RAN | FAILED), 125, false),
             ("init is gone", None, 125, false),
         ] {

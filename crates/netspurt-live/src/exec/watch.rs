@@ -69,7 +69,7 @@ impl ProgramsWatch {
         self.diags.iter().all(Option::is_some)
     }
 
-    /// Labels a packet that the host behind the end `from` sent.
+    /// Labels a packet that the host of the end `from` sent.
     pub fn label(
         &mut self,
         labels: &mut Labels,

@@ -112,7 +112,7 @@ struct Sink {
     listener: Option<OwnedFd>,
     accepted: FlowSocket,
     replies: Option<ServerReplies>,
-    /// The octets of replies that are not written yet.
+    /// The octets of the current reply that are not written yet.
     reply_bytes_left: u64,
     written: u64,
     over: bool,
@@ -386,7 +386,7 @@ impl ContentSource {
         self.socket.get().expect("an end that opens has a socket").as_fd()
     }
 
-    /// Whether the application has completed its task and its connection has ended.
+    /// Whether the application has completed its task or failed, and its connection has ended.
     fn is_over(&self) -> bool {
         self.stage == AppStage::Done && TcpInfo::is_closed(self.open())
     }

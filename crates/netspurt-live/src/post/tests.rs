@@ -40,6 +40,7 @@ struct Bench {
     far: UnixDatagram,
     hold: Hold,
     post: Post,
+    /// The number of the next segment that the port receives.
     next: u64,
 }
 
@@ -72,7 +73,8 @@ impl Bench {
         (first..self.next).map(segment).collect()
     }
 
-    /// Packs and sends `segments` until all have left. Returns the number of calls.
+    /// Packs and sends `segments` until all have left. Returns the number of calls of
+    /// `send`.
     fn deliver(&mut self, segments: &[Segment]) -> usize {
         let (mut gone, mut calls) = (0, 0);
         while gone < segments.len() {
@@ -143,7 +145,7 @@ fn consecutive_segments_of_a_large_packet_leave_under_one_header() {
         ("the first was dropped", &[1, 2, 3, 4], &[3200]),
         ("the last was dropped", &[0, 1, 2, 3], &[4000]),
         ("one was overtaken", &[1, 0, 2], &[1000, 1000, 1000]),
-        ("one came twice", &[0, 0, 1], &[1000, 2000]),
+        ("one was duplicated", &[0, 0, 1], &[1000, 2000]),
         ("the last alone", &[4], &[200]),
     ] {
         let order: Vec<Segment> = order.iter().map(|place| segments[*place]).collect();
@@ -182,7 +184,7 @@ fn marked_and_unmarked_segments_are_not_joined() {
 }
 
 #[test]
-fn a_changed_packet_is_written_again() {
+fn a_packet_that_was_changed_on_the_path_is_encoded_again() {
     for offload in [false, true] {
         let mut bench = Bench::new(offload);
         let whole = bench.take(900)[0];
@@ -226,9 +228,9 @@ fn a_packet_that_the_device_refuses_is_lost_with_all_its_segments() {
     let segments = [bench.take(3000), bench.take(10)].concat();
     let Bench { port, far, hold, mut post, .. } = bench;
     drop(far);
-    let never = &mut |_: &Segment, _: &mut Vec<u8>| panic!("both packets are whole");
+    let never = &mut |_: &Segment, _: &mut Vec<u8>| panic!("the links changed no segment");
     post.pack(&port, &hold, segments.iter().copied(), never);
-    assert_eq!(post.send(&port, &hold), (3, 3), "the first packet alone");
+    assert_eq!(post.send(&port, &hold), (3, 3), "a refusal counts all segments of one packet");
     post.pack(&port, &hold, segments[3..].iter().copied(), never);
     assert_eq!(post.send(&port, &hold), (1, 1));
 }

@@ -41,7 +41,7 @@ pub fn capture(
     ready().map_err(tried("the standard output"))?;
     let (mut batch, mut count, mut last) = (Batch::new(PACKET), 0, false);
     loop {
-        while batch.receive(socket.as_fd()).map_err(tried("a socket of packets"))?
+        while batch.receive(socket.as_fd()).map_err(tried("a packet socket"))?
             || batch.received().next().is_some()
         {
             for got in batch.received().filter(|got| is_of(peer, got.bytes)) {

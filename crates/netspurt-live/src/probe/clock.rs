@@ -1,5 +1,5 @@
-//! Reads two clocks at the same instant: the machine's time, which can be set, and a clock that
-//! cannot be set.
+//! Reads two clocks at almost the same instant: the machine's time, which can be set, and a clock
+//! that cannot be set.
 
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;

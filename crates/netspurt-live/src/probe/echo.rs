@@ -192,6 +192,6 @@ mod tests {
             thread::sleep(Duration::from_millis(10));
             echoes(&mut TcpStream::connect(at).unwrap())
         });
-        assert!(free, "others take the places of those that ended");
+        assert!(free, "a new connection takes the place of one that ended");
     }
 }

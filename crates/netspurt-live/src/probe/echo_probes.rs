@@ -332,7 +332,7 @@ impl Probing<'_> {
             Ok(_) | Err(rustix::io::Errno::INTR) => {
                 Ok(fds.get(1).is_some_and(|halt| !halt.revents().is_empty()))
             }
-            Err(error) => Err(tried("waiting")(error.into())),
+            Err(error) => Err(tried("waiting for an answer")(error.into())),
         }
     }
 }

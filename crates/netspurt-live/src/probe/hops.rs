@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_a_hop_of_the_target_and_errors_are_distinguished() {
+    fn answers_from_a_hop_answers_from_the_target_and_errors_are_distinguished() {
         const FAR: &str = "10.0.0.9";
         let reply = |key| SeenReply::Reply { key, unix_ns: None, hops_left: None };
         let own = |by: &str, last, why: Option<&str>| {
@@ -181,8 +181,12 @@ mod tests {
         for (what, seen, expected) in [
             ("the target's answer", reply(OWN), own(FAR, true, None)),
             ("another probe's answer", reply(OWN + 1), None),
-            ("the hop limit", returned_by("10.0.0.1", (11, 0)), own("10.0.0.1", false, None)),
-            ("a closed port of the target's", returned_by(FAR, (3, 3)), own(FAR, true, None)),
+            (
+                "an exceeded hop limit",
+                returned_by("10.0.0.1", (11, 0)),
+                own("10.0.0.1", false, None),
+            ),
+            ("a closed port of the target", returned_by(FAR, (3, 3)), own(FAR, true, None)),
             (
                 "a router without a route",
                 returned_by("10.0.0.1", (3, 1)),
@@ -198,7 +202,7 @@ mod tests {
                 SeenReply::Returned { key: Some(1), by: None, icmp_error: (11, 0), unix_ns: None },
                 None,
             ),
-            ("a stamp", SeenReply::Sent { unix_ns: 5 }, None),
+            ("a timestamp of the sending", SeenReply::Sent { unix_ns: 5 }, None),
         ] {
             assert_eq!(found(seen, FAR), expected, "{what}");
         }

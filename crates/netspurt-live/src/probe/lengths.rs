@@ -90,7 +90,7 @@ impl Draw {
         drawn.max(self.least)
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below high")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most `high`")]
     fn between(&mut self, low: u16, high: u16) -> u16 {
         let kinds = f64::from(high.saturating_sub(low)) + 1.0;
         low + (self.stream.uniform() * kinds) as u16
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn rfc889_rule_gives_a_sixth_of_shortest_probes_and_a_mean_of_131() {
+    fn the_rfc889_rule_gives_one_sixth_shortest_probes_and_a_mean_length_of_131() {
         let all = draws(ProbeLengths::Rfc889, 40, 100_000);
         let shortest = all.iter().filter(|octets| **octets == 40).count();
         // Here 41 of 257 values become 40, so the mean is (41 * 40 + sum of 41..=256) / 257.
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn no_probe_is_shorter_than_its_headers() {
+    fn no_probe_is_shorter_than_the_shortest_probe_of_its_kind() {
         assert!(draws(ProbeLengths::Rfc889, 60, 1000).iter().all(|octets| *octets >= 60));
         assert_eq!(draws(ProbeLengths::Fixed { octets: 40 }, 60, 1), [60]);
     }

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_answers_its_probe_and_no_other() {
+    fn an_echo_answers_its_probe_and_no_probe_of_another_run() {
         let mine = marks(ProbeKind::Icmp, false);
         let mut reply = built(ProbeKind::Icmp, false, 100);
         assert_eq!(checksum(&[&reply]), 0, "with its checksum, a packet sums up to zero");
@@ -292,7 +292,7 @@ mod tests {
             assert_eq!(
                 mine.answered(&reply[..20], false, &[]),
                 Some(0x1234_0000),
-                "the header is enough"
+                "the header, the mark and the key are enough"
             );
         }
     }

@@ -107,7 +107,9 @@ mod tests {
             assert_eq!(message[4..6], 26_u16.to_ne_bytes(), "RTM_GETROUTE");
             assert_eq!(message[6..8], 1_u16.to_ne_bytes(), "NLM_F_REQUEST");
             assert_eq!((message[16], usize::from(message[17])), (family, 8 * octets));
-            let [(kind, value)] = attributes(&message[HEADERS..])[..] else { panic!("one") };
+            let [(kind, value)] = attributes(&message[HEADERS..])[..] else {
+                panic!("one attribute")
+            };
             assert_eq!((kind, address(value)), (libc::RTA_DST, Some(target)));
         }
     }

@@ -195,7 +195,7 @@ impl ProbeSocket {
                 }
             }
         }
-        unreachable!("the second time ends it")
+        unreachable!("the second refusal is returned")
     }
 
     /// Returns the next message for these probes, if one has arrived.
@@ -366,13 +366,13 @@ mod tests {
             ("an echo", &udp[..], None, Some(reply)),
             ("an echo cut short", &udp[..11], None, None),
             ("nothing", &[][..], None, None),
-            ("somebody else's octets", &[1; 40][..], None, None),
+            ("another program's octets", &[1; 40][..], None, None),
             ("the last probe's stamp", &[][..], Some(Trouble::Sent(2)), {
                 Some(SeenReply::Sent { unix_ns: 11 })
             }),
             ("an earlier probe's stamp", &[][..], Some(Trouble::Sent(1)), None),
-            ("a probe that came back", &udp[..], returned(3, 1), Some(back(Some(77)))),
-            ("one quoted too briefly", &udp[..8], returned(3, 1), Some(back(None))),
+            ("an ICMP error that quotes its probe", &udp[..], returned(3, 1), Some(back(Some(77)))),
+            ("an ICMP error that quotes too little", &udp[..8], returned(3, 1), Some(back(None))),
             ("the machine's own error", &udp[..], Some(Trouble::Local(1)), None),
         ] {
             let got = datagram(octets, trouble);
@@ -439,7 +439,7 @@ mod tests {
         assert_eq!((socket.describe(), socket.least_octets()), ("UDP echo", 40));
         assert_eq!(socket.source(), target.ip());
         assert!(socket.mtu().is_some_and(|mtu| mtu >= 1500));
-        assert_eq!(socket.key(3, 900), 900, "keys are instants");
+        assert_eq!(socket.key(3, 900), 900, "the key is the time of sending");
         socket.set_hops(Some(9)).unwrap();
         socket.prepare(900, 3, 64);
         socket.send().unwrap();

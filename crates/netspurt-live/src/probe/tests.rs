@@ -46,11 +46,11 @@ fn the_kernels_timestamps_are_used_if_they_are_plausible() {
     let good = reply(Some(19_000));
     assert_eq!((good.by_user(), good.by_kernel()), (20_000_000, Some(19_000_000)));
     for (what, answer) in [
-        ("without a stamp of its leaving", EchoReply { kernel_sent_ns: None, ..good }),
-        ("without a stamp of its arrival", EchoReply { kernel_received_ns: None, ..good }),
-        ("before it left", EchoReply { kernel_received_ns: Some(5), ..good }),
-        ("while the clock was set", EchoReply { step_ns: -1_000_000, ..good }),
-        ("longer than the program saw", reply(Some(21_000))),
+        ("no timestamp of the sending", EchoReply { kernel_sent_ns: None, ..good }),
+        ("no timestamp of the arrival", EchoReply { kernel_received_ns: None, ..good }),
+        ("the arrival precedes the sending", EchoReply { kernel_received_ns: Some(5), ..good }),
+        ("the clock was set in between", EchoReply { step_ns: -1_000_000, ..good }),
+        ("longer than by the program's timestamps", reply(Some(21_000))),
     ] {
         assert_eq!(answer.by_kernel(), None, "{what}");
     }

@@ -61,8 +61,8 @@ pub(super) struct Outcome {
     pub(super) wiring: Wiring,
 }
 
-/// Replays `arrivals` on the path of `network` in virtual time up to `stop`, and returns the table
-/// `drops`.
+/// Replays `arrivals` on the path of `network` in virtual time, up to `stop` or the last arrival,
+/// whichever is later. Returns the table `drops`.
 pub fn replay(network: Network, arrivals: &[PacketArrival], stop: Time) -> Vec<Table> {
     let (names, wanted) = (network.names.clone(), network.wanted);
     let mut recorder = netspurt::record::Recorder::new(names);

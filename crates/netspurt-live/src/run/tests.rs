@@ -93,7 +93,7 @@ fn report_has_the_keys_that_its_readers_expect() {
 }
 
 #[test]
-fn the_report_gives_the_exit_of_each_program() {
+fn the_report_has_the_programs_and_the_exit_status_of_the_command() {
     let programs = ProgramsReport {
         command: vec!["curl".to_owned()],
         server: None,
@@ -135,7 +135,7 @@ fn an_end_is_reported_with_the_kernels_names_and_without_unset_options() {
 }
 
 #[test]
-fn a_run_is_invalid_if_this_machine_lost_or_damaged_packets() {
+fn all_packets_were_carried_unless_this_machine_lost_or_damaged_some() {
     for (packets, carried) in [
         (PacketCounts::default(), true),
         (PacketCounts { strange: 5, ..PacketCounts::default() }, true),
@@ -151,7 +151,7 @@ fn a_run_is_invalid_if_this_machine_lost_or_damaged_packets() {
 }
 
 #[test]
-fn a_replay_has_the_same_drops_if_every_value_is_equal() {
+fn a_replay_has_the_same_drops_only_if_every_value_is_equal() {
     let table = |ids: &[i64]| Table::new("drops", vec![Column::new("id", Data::I64(ids.to_vec()))]);
     let (one, two) = (table(&[1, 2]), table(&[1, 3]));
     for (live, again, expected) in [
@@ -179,6 +179,7 @@ fn names() -> Names {
     Names::new(vec!["a".to_owned(), "b".to_owned()], Vec::new(), [("transfer".to_owned(), flow)])
 }
 
+/// A column as whole numbers: -1 for a missing value, and for a text the code of the text.
 fn column(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name) {
         Some(Data::I64(values)) => values.clone(),
@@ -215,7 +216,7 @@ fn arrivals_and_deliveries_have_logical_and_real_instants() {
 }
 
 #[test]
-fn table_of_shims_exists_if_a_shim_retransmitted() {
+fn the_table_of_shims_exists_only_if_a_shim_retransmitted() {
     assert!(shims_table(&names(), &[]).is_none());
     let id = TransmissionId::of_packet(EndId::at(0), 2);
     let again = Retransmission {

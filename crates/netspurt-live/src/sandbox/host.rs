@@ -68,7 +68,7 @@ impl KernelHost {
     pub fn port_inside(&self, mtu: u16) -> Result<PacketPort, SandboxError> {
         self.within(|| {
             PacketPort::open(device(KernelHost::DEVICE, true)?, false, mtu)
-                .map_err(failed_at("a socket of packets"))
+                .map_err(failed_at("a packet socket"))
         })?
     }
 
@@ -154,5 +154,5 @@ fn prevent_ipv6_packets(with_ipv6: bool) -> Result<(), SandboxError> {
 }
 
 pub(super) fn lost_thread() -> io::Error {
-    io::Error::other("a thread ended before its time")
+    io::Error::other("a thread ended unexpectedly")
 }

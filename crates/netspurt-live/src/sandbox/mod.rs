@@ -99,7 +99,7 @@ impl Sandbox {
         // The device must be on before the socket opens. Otherwise the first report of the socket
         // would be that the device is off.
         PacketPort::open(device, plan.wiring.offload, plan.mtu)
-            .map_err(failed_at("a socket of packets"))
+            .map_err(failed_at("a packet socket"))
     }
 }
 

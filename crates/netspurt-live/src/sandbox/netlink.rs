@@ -285,9 +285,13 @@ mod tests {
         });
         message.put(7, &[8]);
         let octets = message.finish(1);
-        let [(18, nested), (7, last)] = &attributes(&octets[16..])[..] else { panic!("two") };
+        let [(18, nested), (7, last)] = &attributes(&octets[16..])[..] else {
+            panic!("two attributes")
+        };
         assert_eq!(last, &[8]);
-        let [(1, name), (2, inner)] = &attributes(nested)[..] else { panic!("two within") };
+        let [(1, name), (2, inner)] = &attributes(nested)[..] else {
+            panic!("two nested attributes")
+        };
         assert_eq!((&name[..], attributes(inner)), (&b"veth\0"[..], vec![(1, vec![9; 5])]));
     }
 

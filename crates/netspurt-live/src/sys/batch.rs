@@ -141,7 +141,7 @@ impl Batch {
     /// # Panics
     /// When the other buffer has another size.
     pub fn exchange(&mut self, index: usize, room: &mut Vec<u8>) {
-        assert_eq!(room.len(), self.rooms[index].len(), "all rooms are of one size");
+        assert_eq!(room.len(), self.rooms[index].len(), "all buffers have the same size");
         mem::swap(&mut self.rooms[index], room);
         self.places[index].iov_base = self.rooms[index].as_mut_ptr().cast();
     }

@@ -27,7 +27,7 @@ pub fn packet(segment: Segment) -> Vec<u8> {
     packet_between("10.0.0.1:10000", "10.0.0.2:5001", segment)
 }
 
-/// The `number`th packet of end 0, with 1000 octets of payload.
+/// The packet with the number `number`, from 0, of end 0. It carries 1000 octets of payload.
 pub fn data(number: u64) -> Segment {
     let dest = EndId::at(1);
     Segment {
@@ -41,7 +41,7 @@ pub fn data(number: u64) -> Segment {
     }
 }
 
-/// The `number`th packet of end 1, which acknowledges all octets before `ack`.
+/// The packet with the number `number`, from 0, of end 1. It acknowledges all octets before `ack`.
 pub fn ack(number: u64, ack: u32) -> Segment {
     let dest = EndId::at(0);
     Segment {

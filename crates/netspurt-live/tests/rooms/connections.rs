@@ -1,5 +1,5 @@
-//! Tests of how packets of programs are assigned to connections. A connection begins with a packet
-//! and is identified by its ports.
+//! Tests of how packets of programs are assigned to connections. The two ports of a packet identify
+//! its connection.
 
 use netspurt::ids::{FlowId, Side};
 use netspurt::segment::{Flags, Segment};
@@ -48,7 +48,7 @@ fn a_connection_begins_with_its_first_packet_of_any_kind() {
 }
 
 #[test]
-fn a_port_that_is_opened_again_is_another_connection() {
+fn a_syn_with_another_number_on_the_same_ports_begins_another_connection() {
     let mut all = Connections::new(10);
     assert_eq!(of(&mut all, Side::From, 4000, ms(1), with(7, Flags::SYN)), Some(0));
     assert_eq!(
@@ -137,7 +137,7 @@ fn conversation(opener: Side) -> Connections {
 }
 
 #[test]
-fn either_side_may_open_a_connection_and_has_the_same_columns() {
+fn the_columns_of_a_connection_do_not_depend_on_the_side_that_opens_it() {
     for opener in Side::BOTH {
         let all = conversation(opener);
         let table = connections_table("web", &all, &[[[2000, 300], [0, 1]]]);
@@ -169,11 +169,11 @@ fn a_connection_is_closed_when_both_fins_have_arrived() {
     assert_eq!(closed(&all), None);
     all.reached(0, Side::From, ms(5000), &crossing(Side::To, 2001, 0, FIN_ACK));
     all.reached(0, Side::To, ms(6000), &crossing(Side::From, 301, 0, FIN_ACK));
-    assert_eq!(closed(&all), Some(5_000_000_000), "a FIN that comes again changes nothing");
+    assert_eq!(closed(&all), Some(5_000_000_000), "a FIN that arrives again changes nothing");
 }
 
 #[test]
-fn the_kernel_is_asked_about_connections_with_recent_departures() {
+fn a_connection_is_recently_active_after_its_start_and_after_each_departure() {
     let mut all = Connections::new(3);
     for port in 0..3 {
         of(&mut all, Side::From, 4000 + port, ms(0), with(7, Flags::SYN));

@@ -142,7 +142,7 @@ fn retransmission_due_before_the_hosts_packet_leaves_before_it() {
 }
 
 #[test]
-fn a_limit_of_retransmissions_leaves_the_rest_to_the_host() {
+fn a_timer_at_the_edge_retransmits_as_often_as_its_limit_allows() {
     for limit in [0_u8, 1, 3] {
         let mut gate = opened(&format!("rfc6298:min=1ms,retransmissions={limit}"));
         gate.enter(ms(30), data(0));
@@ -152,7 +152,7 @@ fn a_limit_of_retransmissions_leaves_the_rest_to_the_host() {
 }
 
 #[test]
-fn a_partial_acknowledgment_leaves_the_timer_running_for_the_rest() {
+fn a_partial_acknowledgment_restarts_the_timer_for_the_remaining_data() {
     let mut gate = opened("rfc6298:min=1ms");
     gate.enter(ms(30), data(0));
     gate.enter(ms(31), data(1));

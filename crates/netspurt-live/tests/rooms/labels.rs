@@ -38,7 +38,7 @@ fn sack(blocks: &[(u32, u32)]) -> SackBlocks {
 }
 
 #[test]
-fn numbers_and_blocks_are_relative_to_any_initial_numbers() {
+fn sequence_numbers_and_sack_blocks_are_relative_to_the_initial_numbers() {
     for (mine, theirs) in [(0, 0), (1, u32::MAX), (u32::MAX - 499, 77), (1 << 31, (1 << 31) - 1)] {
         let mut labels = opened(mine, theirs);
         let first = |number: u32| mine.wrapping_add(number);
@@ -107,7 +107,7 @@ fn options_and_marks_are_kept() {
 }
 
 #[test]
-fn packets_of_ipv6_are_also_segments() {
+fn ipv6_packets_are_read_as_segments() {
     let mut labels = Labels::new();
     let syn = Segment { seq: 9, flags: Flags::SYN, ..Segment::default() };
     let bytes = packet_between("[2001:db8::1]:10000", "[2001:db8::2]:5001", syn);
@@ -127,21 +127,21 @@ fn packets_that_are_no_valid_segments_are_counted_and_have_no_id() {
     for (what, bytes) in [
         ("nothing", Vec::new()),
         ("an unknown IP version", changed(0, 0x55)),
-        ("a header shorter than any", changed(0, 0x44)),
+        ("an IP header of 16 octets", changed(0, 0x44)),
         ("a header longer than the packet", changed(0, 0x4f)),
         ("a fragment", changed(6, 0x20)),
         ("a later fragment", changed(7, 10)),
         ("another protocol", changed(9, 17)),
-        ("a wrong sum of the IP header", changed(8, 3)),
-        ("a wrong sum of TCP", changed(30, 1)),
-        ("a TCP header shorter than any", changed(32, 0x40)),
+        ("a wrong checksum of the IP header", changed(8, 3)),
+        ("a wrong checksum of TCP", changed(30, 1)),
+        ("a TCP header of 16 octets", changed(32, 0x40)),
         ("a TCP header longer than the packet", {
             let mut bytes = packet(Segment { flags: Flags::ACK, ..Segment::default() });
             bytes[32] = 0xf0;
             bytes
         }),
         ("a packet cut short", whole[..139].to_vec()),
-        ("headers alone", whole[..40].to_vec()),
+        ("only the headers", whole[..40].to_vec()),
     ] {
         let mut labels = Labels::new();
         assert_eq!(labels.read(HERE, &bytes, || None), None, "{what}");
@@ -183,11 +183,11 @@ fn the_contents_of_programs_packets_are_not_checked() {
     labels.read(program, &carrying(1, &noise), || None).unwrap();
     assert_eq!(labels.damaged, 0);
     labels.read(HERE, &carrying(1, &noise), || None).unwrap();
-    assert_eq!(labels.damaged, 1, "flows before the first of programs are checked");
+    assert_eq!(labels.damaged, 1, "flows before the first flow of programs are checked");
 }
 
 #[test]
-fn packets_of_other_protocols_are_carried_by_their_size() {
+fn packets_of_other_protocols_become_segments_with_their_size_and_mark() {
     let mut labels = Labels::new();
     let mut ping = packet(Segment { len: 44, ..Segment::default() });
     ping[9] = 1;
@@ -313,7 +313,7 @@ fn a_retransmission_in_a_large_packet_is_labelled_segment_by_segment() {
 }
 
 #[test]
-fn a_packet_that_devices_would_segment_differently_is_strange() {
+fn a_packet_that_is_to_be_cut_by_another_protocols_rules_is_strange() {
     let mut labels = opened(0, 0);
     let mut out = Vec::new();
     let shape = Shape { segment_bytes: 0, partial: true, foreign: true };
@@ -326,7 +326,7 @@ fn a_missing_checksum_is_accepted_only_if_the_device_will_compute_it() {
     let mut bytes = large(100, Flags::ACK);
     bytes[36] ^= 1;
     let mut labels = opened(0, 0);
-    assert!(labels.read(HERE, &bytes, || None).is_none(), "a whole packet has a wrong checksum");
+    assert!(labels.read(HERE, &bytes, || None).is_none(), "no device will correct this checksum");
     let mut out = Vec::new();
     let partial = Shape { partial: true, ..Shape::WHOLE };
     labels.read_all(HERE, (&bytes, partial), || None, &mut out);
@@ -340,7 +340,7 @@ fn a_keep_alive_without_octets_is_not_a_retransmission() {
     let mut labels = opened(70, 80);
     labels.read(HERE, &carrying(71, content::octets(0, 500)), || None).unwrap();
     let before = Segment { seq: 570, ack: 81, flags: Flags::ACK, ..Segment::default() };
-    let never = || panic!("the kernel is asked about retransmissions alone");
+    let never = || panic!("the kernel is asked about a keep-alive");
     let read = labels.read(HERE, &packet(before), never).unwrap();
     assert_eq!((read.seq, read.len, read.cause.get()), (500, 0, None));
     let probing = || Some(TcpInfo::default());
@@ -374,7 +374,7 @@ fn octets_are_counted_past_the_wrap_of_sequence_numbers() {
 #[test]
 fn the_cause_of_repeated_syns_and_syn_acks_is_known_without_the_kernel() {
     let mut labels = opened(900, u32::MAX);
-    let never = || panic!("a SYN has one cause");
+    let never = || panic!("the kernel is asked about a SYN");
     let syn = Segment { seq: 900, flags: Flags::SYN, ..Segment::default() };
     let flags = Flags::SYN.with(Flags::ACK);
     let answer = Segment { seq: u32::MAX, ack: 901, flags, ..Segment::default() };
@@ -401,7 +401,7 @@ fn a_repeated_fin_has_the_cause_that_the_kernel_reports() {
 fn a_reset_has_relative_numbers_and_is_not_a_retransmission() {
     let mut labels = opened(500, 600);
     labels.read(HERE, &carrying(501, content::octets(0, 100)), || None).unwrap();
-    let never = || panic!("a reset has no octets");
+    let never = || panic!("the kernel is asked about a reset");
     let flags = Flags::RST.with(Flags::ACK);
     let reset = Segment { seq: 601, ack: 601, flags, ..Segment::default() };
     let read = labels.read(THERE, &back(reset), never).unwrap();
@@ -414,7 +414,7 @@ fn a_reset_has_relative_numbers_and_is_not_a_retransmission() {
 }
 
 #[test]
-fn an_ack_before_the_peers_first_packet_keeps_its_number_on_the_wire() {
+fn an_ack_before_the_peers_first_packet_keeps_its_acknowledgment_number() {
     let mut labels = Labels::new();
     let early = Segment { seq: 10, ack: 5000, flags: Flags::ACK, ..Segment::default() };
     assert_eq!(labels.read(THERE, &back(early), || None).unwrap().ack, 5000);
@@ -424,7 +424,7 @@ fn an_ack_before_the_peers_first_packet_keeps_its_number_on_the_wire() {
 }
 
 #[test]
-fn packets_of_all_protocols_share_the_numbers_of_their_end() {
+fn packets_of_all_protocols_are_numbered_in_one_sequence_per_end() {
     let mut labels = opened(0, 0);
     let mut datagram = packet(Segment { len: 8, ..Segment::default() });
     datagram[9] = 17;

@@ -9,9 +9,8 @@ fn of(nanos: &[u64]) -> Lateness {
 }
 
 #[test]
-fn high_quantiles_of_few_deliveries_are_the_maximum() {
-    // The deliveries are 1 to n nanoseconds late. The quantile of a share is the share times n,
-    // rounded up.
+fn a_quantile_is_the_lateness_whose_rank_is_the_share_times_n_rounded_up() {
+    // The deliveries are 1 to n nanoseconds late, so each lateness equals its rank.
     for (count, expected) in [
         (1, [1, 1, 1, 1]),
         (2, [1, 2, 2, 2]),
@@ -49,7 +48,7 @@ fn quantiles_are_reported_in_nanoseconds_by_their_names() {
 
 proptest! {
     #[test]
-    fn each_quantile_is_the_least_lateness_that_its_share_does_not_exceed(
+    fn each_quantile_is_the_smallest_lateness_that_covers_its_share_of_the_deliveries(
         nanos in prop::collection::vec(0_u64..60, 1..1500)
     ) {
         let summary = of(&nanos);

@@ -72,11 +72,11 @@ fn octets_are_delivered_once_and_in_order() {
         assert_eq!((sum.delivered_bytes, sum.duplicates), (delivered, duplicates), "{number}");
     }
     ledger.received(&Segment { len: 0, ..data(9) });
-    assert_eq!(ledger.sum().received, 6, "pure ACKs are no data");
+    assert_eq!(ledger.sum().received, 6, "pure ACKs do not count");
 }
 
 #[test]
-fn a_flow_with_an_end_is_finished_once_and_never_acknowledged_beyond_it() {
+fn a_flow_of_known_length_is_finished_once_and_never_acknowledged_beyond_it() {
     let mut ledger = Ledger::new(Some(2000));
     (0..2).for_each(|number| ledger.sent(&data(number)));
     for (at, up_to, acked, finished) in [
@@ -103,7 +103,7 @@ fn a_segment_without_an_acknowledgment_is_not_an_answer() {
 }
 
 #[test]
-fn sequence_numbers_go_on_past_their_wrap() {
+fn sums_stay_correct_after_sequence_numbers_have_wrapped() {
     let mut ledger = Ledger::new(None);
     let size = 60_000_u32;
     let count = u32::MAX / size + 3;

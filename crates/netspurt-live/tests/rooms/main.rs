@@ -1,5 +1,5 @@
-//! Tests of each room (directory of sources) of the crate. The tests need no privileges, and
-//! their results do not depend on how much real time passes.
+//! Tests of the parts of the crate, one file for each part. The tests need no privileges, and their
+//! results do not depend on how much real time passes.
 
 mod common;
 mod connections;

@@ -45,8 +45,8 @@ fn the_kernels_header_gives_the_shape_of_a_packet() {
         header
     };
     for (what, header, shape) in [
-        ("as it is", header(0, 0, 0), Shape::WHOLE),
-        ("without a checksum", header(1, 0, 0), Shape { partial: true, ..Shape::WHOLE }),
+        ("no work for the device", header(0, 0, 0), Shape::WHOLE),
+        ("an incomplete checksum", header(1, 0, 0), Shape { partial: true, ..Shape::WHOLE }),
         (
             "to be cut, TCP over IPv4",
             header(1, 1, 1448),
@@ -67,16 +67,16 @@ fn the_kernels_header_gives_the_shape_of_a_packet() {
             header(1, 5, 1200),
             Shape { segment_bytes: 0, partial: true, foreign: true },
         ),
-        ("a size that means nothing", header(0, 0, 1448), Shape::WHOLE),
+        ("a segment size without segmentation", header(0, 0, 1448), Shape::WHOLE),
         ("a checksum that was checked", header(2, 0, 0), Shape::WHOLE),
     ] {
         assert_eq!(Shape::read(&header), shape, "{what}");
     }
-    assert_eq!(Shape::read(&[1; VIRTIO_BYTES - 1]), Shape::WHOLE, "no header at all");
+    assert_eq!(Shape::read(&[1; VIRTIO_BYTES - 1]), Shape::WHOLE, "the header is too short");
 }
 
 #[test]
-fn headers_are_as_long_as_their_options() {
+fn the_length_of_the_headers_includes_their_options() {
     let plain = segment(10, Flags::ACK);
     let mut stamped = plain;
     stamped.set_timestamps(Timestamps { val: 1, ecr: 2 });
@@ -91,14 +91,16 @@ fn headers_are_as_long_as_their_options() {
         assert_eq!(header_bytes(&large(true, segment)), Some(40 + tcp), "{what} over IPv6");
     }
     let whole = large(false, plain);
-    for (what, bytes) in
-        [("nothing", &[][..]), ("an IP header", &whole[..20]), ("half a TCP header", &whole[..39])]
-    {
+    for (what, bytes) in [
+        ("nothing", &[][..]),
+        ("only an IP header", &whole[..20]),
+        ("half a TCP header", &whole[..39]),
+    ] {
         assert_eq!(header_bytes(bytes), None, "{what}");
     }
     let mut udp = whole.clone();
     udp[9] = 17;
-    assert_eq!(header_bytes(&udp), None, "UDP is not cut here");
+    assert_eq!(header_bytes(&udp), None, "only TCP packets are cut");
     let mut long = whole;
     long[32] = 0xf0;
     assert_eq!(header_bytes(&long), None, "the options would reach beyond the packet");
@@ -152,7 +154,7 @@ fn only_the_segments_that_a_queue_marked_have_its_mark() {
 }
 
 #[test]
-fn a_checksum_is_completed_over_any_earlier_value() {
+fn a_completed_checksum_does_not_depend_on_its_earlier_value() {
     for six in [false, true] {
         let whole = large(six, segment(333, Flags::ACK));
         let at = header_bytes(&whole).unwrap() - 4;

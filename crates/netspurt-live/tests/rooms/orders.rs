@@ -86,7 +86,7 @@ fn the_error_for_a_bad_order_of_a_run_names_the_fault() {
 }
 
 #[test]
-fn invalid_json_is_reported_with_its_place() {
+fn the_error_for_a_text_that_is_not_an_order_says_what_is_wrong() {
     for (text, says) in [
         ("", "EOF while parsing a value at line 1 column 0"),
         ("veth offload", "expected value at line 1 column 1"),
@@ -198,18 +198,18 @@ fn the_error_for_a_bad_order_of_a_probe_names_the_fault() {
         assert!(error.starts_with("the order of a probe: "), "{error}");
         assert!(error.contains(says), "{key}: {error}");
     }
-    let one_of_target = |key: &str, value: Value| {
+    let error_of_target = |key: &str, value: Value| {
         let task = changed(echo_probes(), "target", changed(target(), key, value));
         read(&task).unwrap_err()
     };
-    assert!(one_of_target("address", json!("far")).contains("IP address"));
-    assert!(one_of_target("port", json!(65_536)).contains("65536"));
-    assert!(one_of_target("kind", json!("sctp")).contains("unknown variant `sctp`"));
-    assert!(one_of_target("hots", json!("far")).contains("unknown field `hots`"));
+    assert!(error_of_target("address", json!("far")).contains("IP address"));
+    assert!(error_of_target("port", json!(65_536)).contains("65536"));
+    assert!(error_of_target("kind", json!("sctp")).contains("unknown variant `sctp`"));
+    assert!(error_of_target("hots", json!("far")).contains("unknown field `hots`"));
 }
 
 #[test]
-fn an_order_has_a_parent_and_a_task_and_nothing_more() {
+fn an_order_of_a_probe_has_a_parent_and_a_task_and_nothing_more() {
     let task = json!({ "kind": "serve", "service": "echo", "address": "127.0.0.1", "port": 7 });
     for (order, says) in [
         (json!({ "task": task }), "missing field `parent`"),

@@ -59,7 +59,7 @@ fn a_packet_takes_its_transmission_time_and_the_delay() {
     assert_eq!(departures.len(), 2);
     assert_eq!((due(&departures[0]), departures[0].segment.dest), (1132, EndId::at(0)));
     assert_eq!((due(&departures[1]), departures[1].segment.dest), (1932, EndId::at(1)));
-    assert_eq!(departures[1].segment, data(0), "links do not change a segment");
+    assert_eq!(departures[1].segment, data(0), "this link does not change the segment");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn departures_are_reported_once_and_in_the_order_of_time() {
 }
 
 #[test]
-fn a_full_queue_drops_and_links_count_it() {
+fn a_full_queue_drops_packets_and_the_link_counts_them() {
     let mut path = Path::new(network(r#"queue = "3 packets""#, ""));
     let burst: Vec<_> = (0..10).map(|number| (ms(1), data(number))).collect();
     let departures = through(&mut path, &burst);
@@ -139,7 +139,7 @@ fn a_shim_at_the_edge_retransmits_packets_that_the_link_lost() {
     let to_b: Vec<_> =
         departures.iter().filter(|departure| departure.segment.dest == EndId::at(1)).collect();
     let again = path.retransmissions();
-    assert!(!again.is_empty(), "a copy crosses the link");
+    assert!(!again.is_empty(), "the shim retransmits");
     assert!(again.iter().all(|(end, copy)| *end == EndId::at(0) && copy.left == 1));
     assert_eq!(to_b.len(), 1 + again.len(), "the SYN, and the copies");
     assert_eq!(to_b[1].segment.id, again[0].1.id);
@@ -217,7 +217,7 @@ fn different_arrivals_have_different_drops() {
     const LINK: &str = r#"queue = "6 packets", loss = { probability = 0.05 }"#;
     let tables = [7, 8].map(|seed| replay(network(LINK, ""), &arrivals(seed, 300), ms(60_000)));
     assert_ne!(tables[0], tables[1]);
-    assert_eq!(tables[0].len(), 1, "drops alone");
+    assert_eq!(tables[0].len(), 1, "the only table is `drops`");
     let drops = &tables[0][0];
     assert!(texts(drops, "flow").iter().all(|flow| flow == "transfer"));
     assert!(texts(drops, "reason").contains(&"loss".to_owned()));
@@ -243,7 +243,7 @@ fn packets_of_one_end_at_one_instant_are_one_arrival() {
 }
 
 #[test]
-fn a_narrow_link_cuts_a_packet_and_each_part_has_the_packets_id() {
+fn a_link_with_a_small_mtu_cuts_a_packet_and_each_fragment_has_the_packets_id() {
     let mut path = Path::new(network(r#"mtu = "576 B""#, ""));
     let departures = through(&mut path, &[(ms(1), data(0))]);
     assert_eq!(departures.len(), 2, "1020 octets are cut into parts of at most 552 octets");
@@ -261,7 +261,7 @@ fn a_duplicating_link_delivers_a_packet_twice() {
     assert_eq!(departures.len(), 2);
     let ids: Vec<TransmissionId> =
         departures.iter().map(|departure| departure.segment.id).collect();
-    assert_eq!(ids[0], ids[1], "the same transmission");
+    assert_eq!(ids[0], ids[1], "both have the id of one transmission");
 }
 
 /// A network of one flow between nodes `a` and `b`. `flow` has further lines of the flow's table.
@@ -281,10 +281,10 @@ to      = "b"
 }
 
 #[test]
-fn a_program_of_the_simulators_answers_a_real_host() {
+fn a_simulated_end_answers_a_real_host() {
     let flow = "endpoint = [\"kernel\", \"model\"]\nprofile = \"linux-6\"";
     let mut path = Path::new(network_of(flow));
-    assert!(path.program(EndId::at(0)).is_none(), "a real host is no program");
+    assert!(path.program(EndId::at(0)).is_none(), "a real host runs no simulated program");
     assert!(path.program(EndId::at(1)).is_some());
     let syn = Segment { flags: Flags::SYN, len: 0, seq: 0, size_bytes: 40, ..data(0) };
     path.enter(ms(1), syn, &mut silent);
@@ -299,8 +299,8 @@ fn a_program_of_the_simulators_answers_a_real_host() {
 }
 
 #[test]
-#[should_panic(expected = "packets enter at gates")]
-fn no_packet_enters_at_a_program_of_the_simulators() {
+#[should_panic(expected = "packets enter only at gates")]
+fn a_packet_that_enters_at_a_simulated_end_causes_a_panic() {
     let flow = "endpoint = [\"kernel\", \"model\"]\nprofile = \"linux-6\"";
     Path::new(network_of(flow)).enter(ms(1), ack(0, 1), &mut silent);
 }

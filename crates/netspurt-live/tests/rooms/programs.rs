@@ -42,6 +42,7 @@ fn labelled(
     out
 }
 
+/// The only labelled segment of a packet of the host on `side`.
 fn one(all: &mut (ProgramsWatch, Labels), side: Side, port: u16, segment: Segment) -> Segment {
     let [only] = labelled(all, side, &octets(side, port, segment), Shape::WHOLE)[..] else {
         panic!("one segment")
@@ -54,7 +55,7 @@ fn with(seq: u32, ack: u32, flags: Flags) -> Segment {
 }
 
 #[test]
-fn each_connection_has_a_flow_behind_the_first_and_numbers_of_its_own() {
+fn each_connection_has_a_flow_after_the_first_and_its_own_sequence_numbers() {
     let mut all = watched(4);
     for (place, port) in [(1, 4000), (2, 4001)] {
         let flow = FlowId(FIRST.0 + place);
@@ -83,7 +84,7 @@ fn packets_outside_of_connections_are_carried_by_the_first_flow() {
     for (number, (what, side, octets)) in [
         ("a datagram", Side::From, datagram),
         ("a segment that is damaged", Side::From, damaged),
-        ("a connection beyond the most", Side::To, beyond),
+        ("a connection beyond the limit", Side::To, beyond),
     ]
     .into_iter()
     .enumerate()
@@ -125,7 +126,7 @@ fn a_large_packet_of_a_program_gives_all_its_segments() {
 }
 
 #[test]
-fn only_flows_behind_the_first_flow_of_programs_are_connections() {
+fn only_flows_after_the_first_flow_of_programs_are_connections() {
     let (watch, _) = watched(2);
     for (flow, place) in [(0, None), (2, None), (3, None), (4, Some(0)), (5, Some(1))] {
         assert_eq!(watch.place_of(FlowId(flow)), place, "flow {flow}");
@@ -158,10 +159,10 @@ fn ending() -> (ProgramsEnding, File) {
 }
 
 #[test]
-fn run_ends_300_ms_after_its_first_program_has_ended() {
+fn a_run_ends_300_ms_after_the_command_has_ended() {
     let (mut ending, mut init) = ending();
     for at in [0, 10, 5000] {
-        assert!(!ending.over(ms(at)), "the program runs at {at} ms");
+        assert!(!ending.over(ms(at)), "the command runs at {at} ms");
     }
     init.write_all(&0_i32.to_ne_bytes()).unwrap();
     for (at, over) in [(6000, false), (6299, false), (6300, true), (7000, true)] {
@@ -170,7 +171,7 @@ fn run_ends_300_ms_after_its_first_program_has_ended() {
 }
 
 #[test]
-fn a_run_ends_when_the_process_that_reports_to_it_is_gone() {
+fn a_run_ends_300_ms_after_the_process_that_reports_to_it_is_gone() {
     let (mut ending, init) = ending();
     assert!(!ending.over(ms(1)));
     drop(init);

@@ -44,7 +44,7 @@ fn only_the_passive_end_listens() {
 }
 
 #[test]
-fn a_congestion_control_that_the_kernel_lacks_is_named() {
+fn the_error_names_a_congestion_control_that_the_kernel_lacks() {
     let tcp = KernelTcp { congestion: "no-such", ..TCP() };
     let error = open(&tcp, "127.0.0.1:0".parse().unwrap(), false).unwrap_err();
     assert!(error.to_string().starts_with("tcp.congestion = \"no-such\": "), "{error}");

@@ -23,7 +23,7 @@ fn check(tcp: &KernelTcp, expected: &[(&str, &str)]) {
 }
 
 #[test]
-fn each_profile_has_the_options_and_the_recovery_of_its_time() {
+fn reno_profiles_have_old_options_and_recovery_and_the_default_has_new_ones() {
     const OLD: &[(&str, &str)] = &[
         ("tcp_sack", "0"),
         ("tcp_dsack", "0"),
@@ -74,7 +74,7 @@ fn values_without_a_switch_are_the_same_for_all_profiles() {
 }
 
 #[test]
-fn a_switch_changes_its_value_and_no_other() {
+fn a_switch_changes_only_its_own_sysctls() {
     let base = KernelTcp::of(KernelProfile::LinuxDefault);
     for (tcp, changed) in [
         (KernelTcp { sack: false, ..base }, &["tcp_dsack", "tcp_sack"][..]),
@@ -117,7 +117,7 @@ fn a_given_receive_buffer_is_doubled_and_never_grows() {
 }
 
 #[test]
-fn values_are_named_once_and_written_as_numbers() {
+fn each_sysctl_appears_once_and_its_value_consists_of_numbers() {
     let all = sysctls(&KernelTcp::of(KernelProfile::LinuxDefault));
     let names: std::collections::BTreeSet<_> = all.iter().map(|(name, _)| name).collect();
     assert_eq!(names.len(), all.len());

@@ -1,6 +1,6 @@
 //! Starts live runs as separate processes, for tests.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
+#![allow(dead_code, reason = "each file of tests uses only some of these helpers")]
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;

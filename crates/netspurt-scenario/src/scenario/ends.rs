@@ -22,9 +22,9 @@ impl Scenario {
     /// The files that links follow and whose last change comes before the end of a run.
     ///
     /// # Panics
-    /// Never: the links were planned when the scenario was read.
+    /// Never: the links were already expanded when the scenario was read.
     pub fn followed_ends(&self) -> Vec<FollowedEnd> {
-        let expanded = expand_links(&self.spec).expect("expanded when it was read");
+        let expanded = expand_links(&self.spec).expect("links that were already expanded");
         let ended = expanded.iter().filter_map(|link| {
             let at = last_change(link.spec).filter(|at| *at < self.spec.stop)?;
             let file = self.document.file_of(&link.path)?;

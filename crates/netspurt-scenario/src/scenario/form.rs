@@ -395,7 +395,7 @@ mod tests {
 
     fn slip(text: &str) -> (String, String) {
         let error = read::<Flag>(text).unwrap_err();
-        let span = error.span.expect("texts have places");
+        let span = error.span.expect("an error in a text has a place");
         (error.message, text[span].to_owned())
     }
 

@@ -13,6 +13,7 @@ fn ms(count: u64) -> Time {
     Time::ZERO + Duration::from_millis(count)
 }
 
+/// A transfer that starts at 5 ms. `None` stands for an unlimited number of octets.
 fn bulk(octets: Option<u64>, pause_ms: u64) -> Task {
     Task::Bulk(Bulk { start: ms(5), pause: Duration::from_millis(pause_ms), octets })
 }
@@ -74,10 +75,11 @@ fn arrived(peer: &mut UnixStream) -> Vec<u8> {
     all
 }
 
+/// The maximum number of octets that one call of an application reads.
 const ROOM: usize = 64;
 
 #[test]
-fn a_transfer_writes_its_octets_once_the_connection_is_open_and_closes() {
+fn a_transfer_writes_its_octets_when_the_connection_opens_and_then_closes() {
     let (mut source, mut peer) = source(bulk(Some(600), 0));
     assert_eq!(source.due(), None, "the transfer waits for its socket");
     source.step(ms(20), &mut [0; ROOM]);
@@ -95,7 +97,7 @@ fn a_transfer_pauses_after_the_connection_has_opened() {
     source.step(ms(20), &mut [0; ROOM]);
     assert_eq!((source.stage, source.due()), (AppStage::Pauses(ms(70)), Some(ms(70))));
     source.step(ms(69), &mut [0; ROOM]);
-    assert!(arrived(&mut peer).is_empty(), "it pauses");
+    assert!(arrived(&mut peer).is_empty(), "the transfer pauses");
     source.step(ms(70), &mut [0; ROOM]);
     assert_eq!(arrived(&mut peer).len(), 10);
     assert_eq!((source.notes.opened, source.notes.wrote), (Some(ms(20)), Some(ms(70))));
@@ -112,7 +114,7 @@ fn a_transfer_waits_for_room_in_a_full_socket_and_then_writes_the_rest() {
             break;
         }
         assert!(matches!(source.stage, AppStage::Writes(Some(1..))), "{:?}", source.stage);
-        assert!(source.waits_for().is_some(), "it waits for room");
+        assert!(source.waits_for().is_some(), "the transfer waits for room");
         got.extend(arrived(&mut peer));
     }
     got.extend(arrived(&mut peer));
@@ -125,7 +127,7 @@ fn a_transfer_waits_for_room_in_a_full_socket_and_then_writes_the_rest() {
 }
 
 #[test]
-fn a_transfer_without_an_end_never_closes() {
+fn an_unlimited_transfer_continues_to_write() {
     let (mut source, mut peer) = source(bulk(None, 0));
     for at in [20, 30] {
         source.step(ms(at), &mut [0; ROOM]);
@@ -146,12 +148,12 @@ fn an_application_waits_for_its_start_and_reports_why_it_failed() {
     source.step(ms(5), &mut [0; ROOM]);
     assert_eq!(source.stage, AppStage::Done);
     let notes = source.into_notes();
-    assert_eq!((notes.wrote, notes.opened), (Some(ms(5)), None), "octets were ready to write");
+    assert_eq!((notes.wrote, notes.opened), (Some(ms(5)), None), "the data waited from the start");
     assert!(notes.failure.is_some());
 }
 
 #[test]
-fn requests_follow_replies_after_the_think_time_and_the_last_reply_closes() {
+fn a_client_asks_again_after_its_think_time_and_closes_after_the_last_reply() {
     let (mut source, mut peer) = source(requests(0));
     source.requests.as_mut().unwrap().begin(ms(5));
     source.step(ms(20), &mut [0; ROOM]);
@@ -162,7 +164,7 @@ fn requests_follow_replies_after_the_think_time_and_the_last_reply_closes() {
             .unwrap();
         source.step(ms(at), &mut [0; ROOM]);
     }
-    assert_eq!(source.stage, AppStage::Pauses(ms(57)), "it pauses before the next request");
+    assert_eq!(source.stage, AppStage::Pauses(ms(57)), "the client pauses before the next request");
     source.step(ms(57), &mut [0; ROOM]);
     assert_eq!(arrived(&mut peer), content::octets(30, 30));
     peer.write_all(content::octets(100, 100)).unwrap();
@@ -183,7 +185,7 @@ fn requests_follow_replies_after_the_think_time_and_the_last_reply_closes() {
 }
 
 #[test]
-fn a_connection_that_closes_before_the_reply_is_a_failure() {
+fn a_connection_that_closes_before_the_reply_is_complete_is_a_failure() {
     let (mut source, mut peer) = source(requests(0));
     source.step(ms(20), &mut [0; ROOM]);
     peer.write_all(content::octets(0, 99)).unwrap();
@@ -195,7 +197,7 @@ fn a_connection_that_closes_before_the_reply_is_a_failure() {
 }
 
 #[test]
-fn a_request_counts_even_if_its_connection_never_opened() {
+fn a_request_is_recorded_even_if_its_connection_never_opened() {
     let (mut source, _peer) = source(requests(0));
     source.stage = AppStage::Waits;
     source.step(ms(6), &mut [0; ROOM]);
@@ -205,7 +207,7 @@ fn a_request_counts_even_if_its_connection_never_opened() {
 }
 
 #[test]
-fn the_reader_counts_octets_that_the_other_end_did_not_write() {
+fn the_reader_counts_reads_with_octets_that_the_other_end_did_not_write() {
     let (mut sink, mut peer) = sink(bulk(Some(0), 0));
     let mut octets = content::octets(0, 3 * ROOM).to_vec();
     octets[ROOM + 1] ^= 4;
@@ -221,7 +223,7 @@ fn the_reader_counts_octets_that_the_other_end_did_not_write() {
 }
 
 #[test]
-fn a_server_answers_each_whole_request_after_its_service() {
+fn a_server_answers_each_whole_request_after_the_service_time() {
     let (mut sink, mut peer) = sink(requests(0));
     peer.write_all(content::octets(0, 29)).unwrap();
     sink.step(ms(10), &mut [0; ROOM]);
@@ -261,11 +263,11 @@ fn a_listener_without_a_connection_waits() {
     assert!(sink.waits_for().is_some() && sink.due().is_none());
     let mut polls = Vec::new();
     apps.ask(ms(4), &mut polls);
-    assert!(polls.is_empty(), "no connection can be asked");
+    assert!(polls.is_empty(), "there is no connection to ask about");
 }
 
 #[test]
-fn spans_are_passed_to_the_kernel_in_seconds_and_nanoseconds() {
+fn a_timespec_has_the_seconds_and_the_remaining_nanoseconds() {
     for (nanos, expected) in [
         (0, (0, 0)),
         (999_999_999, (0, 999_999_999)),

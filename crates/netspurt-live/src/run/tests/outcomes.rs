@@ -147,7 +147,7 @@ fn a_run_is_valid_if_it_was_in_time_and_its_replay_agrees() {
     let run = ended(BUDGET, |_| {});
     let Replayed { drops, drops_again, same } = run.report.replayed;
     assert_eq!((drops, drops_again, same), (4, 4, true));
-    assert!(run.report.valid, "the budget may be used up");
+    assert!(run.report.valid, "a delivery may be late by the whole budget");
     assert_eq!((run.report.lateness.deliveries, run.report.budget_ns), (9, 5_000_000));
     assert_eq!(run.report.lateness.spans.max_ns, 5_000_000);
     assert!(!run.report.real_time && run.report.programs.is_none());
@@ -160,8 +160,8 @@ fn a_run_is_invalid_if_packets_were_late_or_missing_or_its_replay_differs() {
     let all: [(&str, Duration, Change); 5] = [
         ("one nanosecond too late", late, |_| {}),
         ("a packet that a device refused", Duration::ZERO, |outcome| outcome.log.refused = 1),
-        ("a packet that found no room", Duration::ZERO, |outcome| outcome.log.missed = 1),
-        ("an arrival that nobody wrote down", Duration::ZERO, |outcome| {
+        ("a packet lost in a full buffer", Duration::ZERO, |outcome| outcome.log.missed = 1),
+        ("an arrival that is missing in the log", Duration::ZERO, |outcome| {
             outcome.log.arrivals.remove(0);
         }),
         ("an arrival at another instant", Duration::ZERO, |outcome| {
@@ -202,7 +202,7 @@ fn drops_are_compared_even_if_they_are_not_recorded() {
 }
 
 #[test]
-fn octets_that_an_application_did_not_read_are_not_delivered() {
+fn the_applications_say_how_many_octets_were_delivered_and_when_they_finished() {
     let run = ended(Duration::ZERO, |outcome| outcome.notes[1].read_bytes = 7000);
     let flows = run.results.table("flows").unwrap();
     assert_eq!(

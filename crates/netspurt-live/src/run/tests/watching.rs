@@ -187,7 +187,7 @@ fn poll(at: u64, end: u32, info: TcpInfo) -> Poll {
 }
 
 #[test]
-fn values_of_the_kernel_in_segments_are_written_in_octets() {
+fn values_that_the_kernel_reports_in_segments_are_recorded_in_octets() {
     let mut watcher = observer(&[0]);
     let info = TcpInfo { smss: 1000, cwnd: 10, ssthresh: 7, unacked: 3, ..TcpInfo::default() };
     let states = [0, 1, 2, TcpInfo::RECOVERY, TcpInfo::LOSS];
