@@ -93,16 +93,16 @@ fn only_the_first_fragment_shows_the_kind_of_its_segment() {
     let results = run(&[]);
     let segments = table(&results, "segments");
     let (nodes, kinds) = (texts(segments, "node"), texts(segments, "kind"));
-    let (ids, offsets) = (numbers(segments, "len_bytes"), optional(segments, "offset_bytes"));
+    let (lengths, offsets) = (numbers(segments, "len_bytes"), optional(segments, "offset_bytes"));
     let at = |node: &str, kind: &str| -> Vec<Option<i64>> {
-        let rows = (0..ids.len()).filter(|row| nodes[*row] == node && kinds[*row] == kind);
+        let rows = (0..lengths.len()).filter(|row| nodes[*row] == node && kinds[*row] == kind);
         rows.map(|row| offsets[row]).collect()
     };
     assert_eq!(at("a", "data"), vec![None; 9], "beside the sender, datagrams are not fragmented");
     assert_eq!(at("d", "data"), vec![Some(0); 9]);
     assert_eq!(at("d", "fragment"), [Some(552), Some(1104)].repeat(9));
     assert_eq!(at("c", "fragment").len(), 18);
-    assert_eq!(at("a", "dupack"), [], "an ACK is not fragmented");
+    assert_eq!(at("a", "dupack"), [], "no ACK of data counts as a duplicate ACK");
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn an_echo_probe_is_fragmented_in_both_directions_and_takes_the_time_of_every_fr
 }
 
 #[test]
-fn an_echo_probe_is_lost_only_after_its_time_limit_and_late_replies_and_copies_are_recorded() {
+fn an_echo_probe_counts_as_lost_after_its_time_limit_and_late_replies_and_copies_are_recorded() {
     let text = r#"
         stop = "100 s"
         [links.line]

@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_lies_within_the_tick() {
+    fn a_tick_is_longer_than_its_phase_and_a_jiffy_is_longer_than_zero() {
         assert_eq!(Clock::ticking(ms(10), ms(10)), None);
         assert_eq!(Clock::ticking(ms(0), ms(0)), None);
         assert_eq!(Clock::linux(ms(0), ms(0)), None);
@@ -430,7 +430,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_timer_fires_before_it_is_armed(
+        fn a_timer_fires_after_it_is_armed_and_within_the_error_of_its_clock(
             now in 0..1u64 << 60, after in 0..1u64 << 60, phase in 0..500_000_000u64,
         ) {
             let (now, after) = (Time::from_nanos(now), Duration::from_nanos(after));
@@ -444,7 +444,7 @@ mod tests {
             prop_assert!(fires > now);
             if after < ms(4) * REACH {
                 prop_assert!(fires >= now + after, "the wheel is never early");
-                prop_assert!(fires <= now + after + ms(8) + after / 7, "nor later than a bucket");
+                prop_assert!(fires <= now + after + ms(8) + after / 7, "the wheel is late by at most a bucket");
             }
             prop_assert_eq!(Clock::EXACT.expiry(now, after), now + after);
         }

@@ -1,4 +1,4 @@
-//! Checks the names of nodes, links, flows and echo probes.
+//! Checks the names of nodes, links, flows, populations and echo probes.
 
 use super::error::Problem;
 use super::number::BoundedInteger;

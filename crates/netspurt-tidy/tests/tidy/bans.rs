@@ -58,7 +58,7 @@ fn banned_paths(facts: &Facts) -> Vec<String> {
 }
 
 #[test]
-fn the_core_and_the_readers_of_scenarios_read_no_clock_and_open_nothing() {
+fn the_core_and_the_readers_of_scenarios_use_no_banned_path() {
     for src in QUIET.map(|src| root().join(src)) {
         all(&src, |file, _| {
             let threaded = module_of(file, &src).first().is_some_and(|room| room == THREADED);
