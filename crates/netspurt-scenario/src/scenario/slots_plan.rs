@@ -163,6 +163,7 @@ struct Jitter {
     keeps: f64,
     /// The standard deviation of a value, in nanoseconds.
     deviation: f64,
+    /// The next value, in nanoseconds.
     value: f64,
     stream: Stream,
 }

@@ -21,7 +21,8 @@ pub enum ScriptDialect {
     #[default]
     Strict,
     /// packetdrill's dialect. An offset counts from the instant at which the previous event
-    /// happened. A line may stand for several segments. Packets after the last `>` line are ignored.
+    /// happened. A line may stand for several segments. Packets after the last `>` line are
+    /// ignored.
     Packetdrill,
 }
 

@@ -24,7 +24,7 @@ fields! {
     CaState = "tcpi_ca_state",
     /// Consecutive timeouts without an ACK of new data.
     Retransmits = "tcpi_retransmits",
-    /// Unanswered zero-window probes.
+    /// Unanswered window probes or keep-alive probes.
     Probes = "tcpi_probes",
     /// How often the current RTO has been doubled.
     Backoff = "tcpi_backoff",
@@ -41,7 +41,7 @@ fields! {
     Ato = "tcpi_ato",
     /// The payload of a full segment that we send, in bytes.
     SndMss = "tcpi_snd_mss",
-    /// The payload of a full segment of the peer, in bytes.
+    /// The estimated payload of a full segment of the peer, in bytes.
     RcvMss = "tcpi_rcv_mss",
     /// Segments sent but not acknowledged.
     Unacked = "tcpi_unacked",

@@ -308,7 +308,7 @@ fn edge_triggered_epoll_reports_an_event_once_and_level_triggered_epoll_repeats_
 }
 
 #[test]
-fn a_segment_has_bytes_of_one_record_only() {
+fn no_segment_has_bytes_from_before_and_after_the_end_of_a_call_with_msg_eor() {
     passes(&open(
         "+0 setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4) = 0
 +0 send(4, ..., 400, MSG_EOR) = 400

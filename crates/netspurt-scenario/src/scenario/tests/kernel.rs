@@ -1,4 +1,4 @@
-//! Tests of flows that have an end with the kernel's TCP, and of applications that pause.
+//! Tests of flows that have an end with the kernel's TCP, of applications that pause, and of IPv6.
 
 use netspurt::ids::FlowId;
 use netspurt::plan::{KernelProfile, NetworkEnd};

@@ -104,7 +104,7 @@ fn arrivals_depend_on_the_seed_and_neither_arrivals_nor_sizes_depend_on_the_send
 }
 
 #[test]
-fn the_number_of_requests_is_drawn_and_each_request_sends_its_octets() {
+fn the_number_of_requests_is_drawn_and_each_request_has_the_octets_of_send() {
     let results = results(&[
         ("populations.web.requests", "geometric:mean=4"),
         ("populations.web.think", "exponential:mean=50ms"),
@@ -365,7 +365,7 @@ fn mistakes_in_populations_are_reported_with_their_key() {
     }
     let text = format!("{WEB}\n[flows.web]\nfrom = \"client\"\nto = \"server\"\n");
     let error = Scenario::parse("web.toml", &text).unwrap_err();
-    assert!(error.message.contains("both have a `web`"), "{error}");
+    assert!(error.message.contains("`flows` has the name of the population `web`"), "{error}");
     let text = WEB.replace("reply    = \"lognormal:median=4 kB,sigma=1\"", "serve = \"5 ms\"");
     let error = Scenario::parse("web.toml", &text).unwrap_err();
     assert!(error.message.contains("applies only to requests"), "{error}");

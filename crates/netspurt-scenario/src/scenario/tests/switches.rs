@@ -239,7 +239,7 @@ fn a_mistake_in_a_timers_text_is_marked_at_its_place() {
 }
 
 #[test]
-fn the_error_for_a_value_of_another_type_lists_the_possible_values() {
+fn the_error_for_a_wrong_value_says_which_values_are_possible() {
     for [value, message, fix] in [
         ["{ tlp = 1 }", "wrong type: integer `1`", "write `true` or `false`"],
         ["{ tlp = \"yes\" }", "wrong type: string \"yes\"", "write `true` or `false`"],
