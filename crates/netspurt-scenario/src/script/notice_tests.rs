@@ -1,4 +1,4 @@
-//! Scripts that test how the error queue is enabled and read.
+//! Scripts that test the error queue, the buffers of messages, and `epoll`.
 
 use super::{Script, run};
 

@@ -29,10 +29,13 @@ struct Actor {
     replies: VecDeque<Vec<Segment>>,
     /// The segments to send at given instants.
     timed: VecDeque<(Time, Segment)>,
+    /// The results of the next calls.
     calls: VecDeque<CallResult>,
+    /// When a blocking call returns, and its result.
     returns: Option<(Time, CallOutcome)>,
     info: Info,
     out: VecDeque<(Time, Segment)>,
+    /// The segments that have arrived.
     heard: Vec<(Time, Segment)>,
 }
 

@@ -36,6 +36,7 @@ fn sweep(extra: &str) -> Arc<Sweep> {
     Arc::new(sweep.expect("it has a sweep"))
 }
 
+/// A stopwatch that always shows zero.
 fn still() -> Stopwatch {
     Arc::new(|| Duration::ZERO)
 }
@@ -50,6 +51,7 @@ fn read(bytes: Vec<u8>) -> Table {
     read_table_bytes("cases", bytes).expect("a table")
 }
 
+/// The column `name` of whole numbers; -1 stands for a missing value.
 fn longs(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name) {
         Some(Data::I64(all)) => all.clone(),

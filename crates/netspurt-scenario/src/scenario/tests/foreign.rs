@@ -10,8 +10,8 @@ use netspurt::units::{Duration, Time};
 
 use crate::scenario::{Label, Scenario, ScenarioError};
 
-/// The class `Steady` of a file: a timer with a constant RTO. With `fails`, it fails at the second
-/// sample.
+/// The class `Steady` of the file `steady.py`: a timer with a constant RTO. If `fails` is true, the
+/// timer fails at the second sample.
 #[derive(Debug)]
 struct Steady {
     origin: Origin,

@@ -22,6 +22,7 @@ fn results(values: &[(&str, &str)]) -> Results {
     run(&Scenario::parse("web.toml", WEB).unwrap().with(values).unwrap())
 }
 
+/// The column `name` of whole numbers; -1 stands for a missing value.
 fn whole(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name) {
         Some(Data::I64(all)) => all.clone(),
@@ -31,10 +32,12 @@ fn whole(table: &Table, name: &str) -> Vec<i64> {
     }
 }
 
+/// The column `name` of the table `connections`.
 fn connections(results: &Results, name: &str) -> Vec<i64> {
     whole(results.table("connections").unwrap(), name)
 }
 
+/// The value of the only population in the column `name` of the table `populations`.
 fn sum(results: &Results, name: &str) -> i64 {
     whole(results.table("populations").unwrap(), name)[0]
 }

@@ -21,6 +21,7 @@ fn results(values: &[(&str, &str)]) -> Results {
     run(&Scenario::parse("web.toml", WEB).unwrap().with(values).unwrap())
 }
 
+/// The column `name` of whole numbers; -1 stands for a missing value.
 fn whole(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name) {
         Some(Data::I64(all)) => all.clone(),

@@ -48,6 +48,7 @@ pub(super) const MISTAKES: &[MistakeCase] = &[
     ],
 ];
 
+/// The text of a scenario in which the link `sky` has this table `slots`.
 fn path(slots: &str) -> String {
     format!(
         "stop = \"120 s\"\n[links]\n\
