@@ -124,7 +124,11 @@ fn one_lost_fragment_loses_the_datagram_and_the_other_fragments_are_discarded() 
     assert_eq!(given_up - lost, 65_000_000_000 - 71_500_000 + 25_000_000);
     let flows = table(&results, "flows");
     assert_eq!(numbers(flows, "retransmissions"), [1]);
-    assert_eq!(numbers(flows, "spurious"), [0], "two of three fragments do not make the segment");
+    assert_eq!(
+        numbers(flows, "spurious"),
+        [0],
+        "two of three fragments do not complete the segment"
+    );
     assert_eq!(numbers(flows, "delivered_bytes"), [9 * 1460]);
 }
 

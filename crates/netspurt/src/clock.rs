@@ -357,7 +357,7 @@ mod tests {
         assert_eq!(wheel(1001, 63), 1072, "1064 lies in 1064..1072");
         assert_eq!(wheel(1000, 503), 1504, "1503 lies in 1496..1504");
         assert_eq!(wheel(1000, 504), 1536, "1504 lies in 1472..1536");
-        assert_eq!(wheel(0, u64::MAX), REACH + (1 << 24), "no timer is longer than the wheel");
+        assert_eq!(wheel(0, u64::MAX), REACH + (1 << 24), "the wheel cuts a longer delay");
     }
 
     /// RTOs of a segment that Linux 6 sent into a path that lost everything, each with the gap to
@@ -413,7 +413,7 @@ mod tests {
                 assert_eq!(capped[1..], [ms(1024), ms(1024)]);
             }
         }
-        assert!(seen_208 && seen_420, "what was measured lies within the ranges");
+        assert!(seen_208 && seen_420, "the measured gaps are among the computed gaps");
     }
 
     #[test]

@@ -200,7 +200,10 @@ fn a_timer_that_expires_with_nothing_outstanding_is_not_a_timeout() {
         let Some(netspurt::record::Data::OptionalI64(ends)) = column("flows", "finished_ns") else {
             panic!()
         };
-        assert!(ends[0].is_some_and(|end| end < 50_000_000_000), "{recovery}: the rest is idle");
+        assert!(
+            ends[0].is_some_and(|end| end < 50_000_000_000),
+            "{recovery}: the connection is idle for the rest of the run"
+        );
         assert_eq!(fired.iter().filter(|f| **f).count() as i64, timeouts[0], "{recovery}");
     }
 }
@@ -380,7 +383,7 @@ fn the_time_before_a_retransmitted_syn_counts_as_waiting() {
     let lost = scenario.with(&[("links.l.loss", "[{ nth = [1] }, \"none\"]")]).unwrap();
     assert_eq!(number(&run(&lost), "waited_ns"), 1_000_000_000);
     let short = lost.with(&[("flows.f.send", "1000 B")]).unwrap();
-    assert_eq!(number(&run(&short), "cwnd_limited_ns"), 0, "a handshake waits for no window");
+    assert_eq!(number(&run(&short), "cwnd_limited_ns"), 0, "cwnd does not limit a handshake");
     assert_eq!(number(&run(&scenario), "waited_ns"), 0);
 }
 

@@ -68,7 +68,7 @@ fn other_values_of_each_switch_are_written_and_read_back_unchanged() {
         for (key, changed, text) in changed(&profile.rfc().unwrap()) {
             match tcp_config(profile.word(), &[(key, &text)]) {
                 Ok(TcpConfig::Rfc(read)) => assert_eq!(*read, changed, "{key} = {text}"),
-                Ok(TcpConfig::Ns(_)) => panic!("no profile of ns-2's"),
+                Ok(TcpConfig::Ns(_)) => panic!("{key}: the configuration of an ns-2 sender"),
                 // Only these switches may contradict another switch.
                 Err(slip) => assert!(
                     ["recovery", "sack", "timestamps", "rto.sampling", "receive.autotuning"]
@@ -188,7 +188,11 @@ fn a_timer_uses_the_jiffies_of_its_host_unless_its_text_sets_others() {
     };
     assert_eq!(line(&linux), "estimator = \"linux\"");
     let exact = linux.with(&[("flows.x.tcp.timer_clock", "exact")]).unwrap();
-    assert_eq!(line(&exact), "estimator = \"linux:jiffy=4ms\"", "the profile's estimator");
+    assert_eq!(
+        line(&exact),
+        "estimator = \"linux:jiffy=4ms\"",
+        "the estimator keeps the jiffies of the profile"
+    );
     let fine = linux.with(&[("flows.x.tcp.rto.estimator", "linux:jiffy=1ms")]).unwrap();
     assert_eq!(line(&fine), "estimator = \"linux:jiffy=1ms\"");
 }
