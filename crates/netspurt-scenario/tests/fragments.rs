@@ -93,16 +93,16 @@ fn only_the_first_fragment_shows_the_kind_of_its_segment() {
     let results = run(&[]);
     let segments = table(&results, "segments");
     let (nodes, kinds) = (texts(segments, "node"), texts(segments, "kind"));
-    let (ids, offsets) = (numbers(segments, "len_bytes"), optional(segments, "offset_bytes"));
+    let (lengths, offsets) = (numbers(segments, "len_bytes"), optional(segments, "offset_bytes"));
     let at = |node: &str, kind: &str| -> Vec<Option<i64>> {
-        let rows = (0..ids.len()).filter(|row| nodes[*row] == node && kinds[*row] == kind);
+        let rows = (0..lengths.len()).filter(|row| nodes[*row] == node && kinds[*row] == kind);
         rows.map(|row| offsets[row]).collect()
     };
     assert_eq!(at("a", "data"), vec![None; 9], "beside the sender, datagrams are not fragmented");
     assert_eq!(at("d", "data"), vec![Some(0); 9]);
     assert_eq!(at("d", "fragment"), [Some(552), Some(1104)].repeat(9));
     assert_eq!(at("c", "fragment").len(), 18);
-    assert_eq!(at("a", "dupack"), [], "an ACK is not fragmented");
+    assert_eq!(at("a", "dupack"), [], "no ACK of data counts as a duplicate ACK");
 }
 
 #[test]
@@ -124,7 +124,11 @@ fn one_lost_fragment_loses_the_datagram_and_the_other_fragments_are_discarded() 
     assert_eq!(given_up - lost, 65_000_000_000 - 71_500_000 + 25_000_000);
     let flows = table(&results, "flows");
     assert_eq!(numbers(flows, "retransmissions"), [1]);
-    assert_eq!(numbers(flows, "spurious"), [0], "two of three fragments do not make the segment");
+    assert_eq!(
+        numbers(flows, "spurious"),
+        [0],
+        "two of three fragments do not complete the segment"
+    );
     assert_eq!(numbers(flows, "delivered_bytes"), [9 * 1460]);
 }
 
@@ -188,7 +192,7 @@ fn an_echo_probe_is_fragmented_in_both_directions_and_takes_the_time_of_every_fr
 }
 
 #[test]
-fn an_echo_probe_is_lost_only_after_its_time_limit_and_late_replies_and_copies_are_recorded() {
+fn an_echo_probe_counts_as_lost_after_its_time_limit_and_late_replies_and_copies_are_recorded() {
     let text = r#"
         stop = "100 s"
         [links.line]

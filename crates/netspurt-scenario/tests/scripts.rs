@@ -43,7 +43,10 @@ fn every_script_has_a_title_a_clause_a_profile_and_changes_that_break_it() {
     assert!(scripts.len() >= 120);
     let mut titles = BTreeSet::new();
     for Script { name, options, events, .. } in &scripts {
-        assert!(!options.title.is_empty() && titles.insert(&options.title), "{name}: its title");
+        assert!(
+            !options.title.is_empty() && titles.insert(&options.title),
+            "{name}: the title is empty or repeated"
+        );
         // A source is an RFC, an Internet-Draft, or authors and a year.
         let year = |word: &str| word.parse::<u16>().is_ok_and(|year| (1980..2030).contains(&year));
         let source = |clause: &String| {
@@ -52,12 +55,15 @@ fn every_script_has_a_title_a_clause_a_profile_and_changes_that_break_it() {
                 || clause.split(' ').any(year)
         };
         let cited = options.clauses.iter().all(source);
-        assert!(cited && !options.clauses.is_empty(), "{name}: its clause");
-        assert!(options.profile.is_some(), "{name}: its profile");
-        assert!(!options.fails_with.is_empty(), "{name}: what it fails with");
+        assert!(
+            cited && !options.clauses.is_empty(),
+            "{name}: no clause, or a clause without a source"
+        );
+        assert!(options.profile.is_some(), "{name}: no profile");
+        assert!(!options.fails_with.is_empty(), "{name}: no `--fails_with`");
         for change in &options.fails_with {
             let same = |set: &SwitchSetting| set.path == change.path && set.value == change.value;
-            assert!(!options.set.iter().any(same), "{name}:{}: no change", change.line);
+            assert!(!options.set.iter().any(same), "{name}:{}: equals a `--set`", change.line);
         }
         let sends = |action: &ScriptAction| matches!(action, ScriptAction::Outbound(_));
         assert!(events.iter().any(|event| sends(&event.action)), "{name}: nothing is sent");
@@ -78,11 +84,15 @@ fn no_script_sets_a_switch_to_the_value_that_its_profile_has() {
         for nth in 0..script.options.set.len() {
             let mut without = script.clone();
             let set = without.options.set.remove(nth);
-            assert!(configs(&without) != with_all, "{}:{}: no change", script.name, set.line);
+            assert!(configs(&without) != with_all, "{}:{}: changes nothing", script.name, set.line);
         }
         let mut without = script.clone();
         let mss = without.options.mss.take();
-        assert!(mss.is_none() || configs(&without) != with_all, "{}: --mss", script.name);
+        assert!(
+            mss.is_none() || configs(&without) != with_all,
+            "{}: `--mss` changes nothing",
+            script.name
+        );
     }
 }
 
@@ -270,7 +280,7 @@ fn a_subject_that_sends_what_a_script_expects_passes_the_script() {
 }
 
 #[test]
-fn a_subject_that_omits_or_changes_a_packet_fails_the_script() {
+fn a_subject_that_omits_changes_or_delays_a_packet_fails_the_script() {
     for script in scripts().into_iter().map(without_checks) {
         for line in 0..ScriptedSubject::of(&script).lines.len() {
             let mut forgetful = ScriptedSubject::of(&script);
@@ -304,7 +314,7 @@ fn every_written_packet_is_read_back_unchanged() {
 }
 
 #[test]
-fn the_example_on_the_page_of_the_notation_passes() {
+fn the_examples_on_the_page_of_the_notation_pass_and_fail_with_their_changes() {
     let page = fs::read_to_string(root().join("../../docs/scripts.md")).unwrap();
     let mut blocks = page.split("```pkt\n").skip(1).peekable();
     assert!(blocks.peek().is_some());

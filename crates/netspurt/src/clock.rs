@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_lies_within_the_tick() {
+    fn a_tick_is_longer_than_its_phase_and_a_jiffy_is_longer_than_zero() {
         assert_eq!(Clock::ticking(ms(10), ms(10)), None);
         assert_eq!(Clock::ticking(ms(0), ms(0)), None);
         assert_eq!(Clock::linux(ms(0), ms(0)), None);
@@ -357,7 +357,7 @@ mod tests {
         assert_eq!(wheel(1001, 63), 1072, "1064 lies in 1064..1072");
         assert_eq!(wheel(1000, 503), 1504, "1503 lies in 1496..1504");
         assert_eq!(wheel(1000, 504), 1536, "1504 lies in 1472..1536");
-        assert_eq!(wheel(0, u64::MAX), REACH + (1 << 24), "no timer is longer than the wheel");
+        assert_eq!(wheel(0, u64::MAX), REACH + (1 << 24), "the wheel cuts a longer delay");
     }
 
     /// RTOs of a segment that Linux 6 sent into a path that lost everything, each with the gap to
@@ -413,7 +413,7 @@ mod tests {
                 assert_eq!(capped[1..], [ms(1024), ms(1024)]);
             }
         }
-        assert!(seen_208 && seen_420, "what was measured lies within the ranges");
+        assert!(seen_208 && seen_420, "the measured gaps are among the computed gaps");
     }
 
     #[test]
@@ -430,7 +430,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_timer_fires_before_it_is_armed(
+        fn a_timer_fires_after_it_is_armed_and_within_the_error_of_its_clock(
             now in 0..1u64 << 60, after in 0..1u64 << 60, phase in 0..500_000_000u64,
         ) {
             let (now, after) = (Time::from_nanos(now), Duration::from_nanos(after));
@@ -444,7 +444,7 @@ mod tests {
             prop_assert!(fires > now);
             if after < ms(4) * REACH {
                 prop_assert!(fires >= now + after, "the wheel is never early");
-                prop_assert!(fires <= now + after + ms(8) + after / 7, "nor later than a bucket");
+                prop_assert!(fires <= now + after + ms(8) + after / 7, "the wheel is late by at most a bucket");
             }
             prop_assert_eq!(Clock::EXACT.expiry(now, after), now + after);
         }

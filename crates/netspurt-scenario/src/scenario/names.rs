@@ -1,4 +1,4 @@
-//! Checks the names of nodes, links, flows and echo probes.
+//! Checks the names of nodes, links, flows, populations and echo probes.
 
 use super::error::Problem;
 use super::number::BoundedInteger;
@@ -25,7 +25,9 @@ pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
         check_characters("population", name, &["populations", name])
             .map_err(Problem::of_the_key)?;
         if let Some(section) = taken(spec, name) {
-            let message = format!("`{section}` and `populations` both have a `{name}`");
+            let message = format!(
+                "`{section}` has the name of the population `{name}` or of one of its connections"
+            );
             let problem = Problem::at(["populations", name], message).of_the_key();
             return Err(problem.fix("choose another name"));
         }

@@ -17,8 +17,8 @@ impl Scenario {
         Self::read(Document::new(name, text))
     }
 
-    /// Does the same as [`parse`](Self::parse). `files` has the files that links may follow, each
-    /// with its name.
+    /// Does the same as [`parse`](Self::parse). `files` has the files that the scenario may name,
+    /// as pairs of a name and a text.
     ///
     /// # Errors
     /// For the same reasons as [`parse`](Self::parse).
@@ -30,8 +30,8 @@ impl Scenario {
         Self::read(Document::new(name, text).with_files(files))
     }
 
-    /// The scenario with values set over it, each at a dotted path. A value that is not TOML is
-    /// taken as text.
+    /// Returns the scenario with `values`: pairs of a dotted path and the value to set there. A
+    /// value that is not TOML is taken as text.
     ///
     /// # Errors
     /// For the same reasons as [`parse`](Self::parse).
@@ -39,8 +39,8 @@ impl Scenario {
         self.with_files(values, Vec::new())
     }
 
-    /// Does the same as [`with`](Self::with). `files` has more files that links may follow, each
-    /// with its name.
+    /// Does the same as [`with`](Self::with). `files` has more files that the scenario may name, as
+    /// pairs of a name and a text.
     ///
     /// # Errors
     /// For the same reasons as [`parse`](Self::parse).

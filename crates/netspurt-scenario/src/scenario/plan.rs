@@ -1,5 +1,5 @@
-//! Checks that the nodes, links, routes and flows of a scenario are consistent, and plans its
-//! world.
+//! Checks that the nodes, links, routes and flows of a scenario are consistent, and makes the plan
+//! of its run.
 
 use std::sync::Arc;
 

@@ -103,8 +103,8 @@ fn plan_population(
     if ipv6 {
         net.check_uncut(name, (from, to), end.packet_bytes())?;
     }
-    // The octets of TCP options are not subtracted. Therefore senders with different options have
-    // the same arrivals.
+    // The octets of TCP options are not subtracted from the payload of a full packet. Therefore
+    // senders with different options have the same arrivals.
     let header = BARE_HEADER_BYTES + own.family.more_bytes();
     let sizes = [end.packet_bytes().saturating_sub(header).max(1), header];
     let (drawn, gap) = drawn_at_rate(name, own, ((from, to), sizes), net)?;

@@ -35,8 +35,8 @@ impl Scenario {
     /// ```
     ///
     /// # Errors
-    /// For the same reasons as [`without`](Self::without), and when it is not clear which nodes are
-    /// the ends.
+    /// For the same reasons as [`without`](Self::without), when it is not clear which nodes are the
+    /// ends, and when a flow with another `app` has the name of the flow that would be added.
     pub fn for_programs(
         name: &str,
         text: &str,

@@ -10,7 +10,7 @@ use super::link_place::LinkPlace;
 use super::quantity::{Amount, WordOr};
 use super::queue_spec::{CodelTable, FqCodelTable, PieTable, QueueSpec, QueueTable, RedTable};
 
-/// Makes the queue of one direction of a link.
+/// Makes the queue of the direction `way` of a link: 0 for forward, 1 for reverse.
 pub(super) fn queue(
     spec: &WordOr<QueueSpec, QueueTable>,
     name: &LinkPlace<'_>,

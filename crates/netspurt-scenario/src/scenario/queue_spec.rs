@@ -36,8 +36,9 @@ pub struct RedTable {
     pub limit: QueueSpec,
     /// The average queue length at which random drops or marks begin, in packets or in bytes.
     pub min_th: QueueSpec,
-    /// From this average queue length on, all packets are dropped. With `gentle`, all packets are
-    /// dropped from twice this length on. In between, an increasing share is dropped or marked.
+    /// Without `gentle`, all packets are dropped from this average queue length on. With `gentle`,
+    /// all packets are dropped from twice this length on, and an increasing share is dropped or
+    /// marked from this length to twice this length.
     pub max_th: QueueSpec,
     /// The weight of the current queue length in the average.
     pub wq: f64,

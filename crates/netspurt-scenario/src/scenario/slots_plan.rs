@@ -14,7 +14,7 @@ use super::link_spec::{
 use super::quantity::{BothWays, WordOr};
 use super::slots_spec::{JitterTable, OutagesTable, SlotsTable};
 
-/// The maximum number of periods, or of other times of a table `slots`, in a run. It limits the
+/// How often a time in the table `slots`, such as the period, may fit into a run. This limits the
 /// length of the drawn timelines.
 const POINTS_MAX: u64 = 2_000_000;
 
@@ -163,6 +163,7 @@ struct Jitter {
     keeps: f64,
     /// The standard deviation of a value, in nanoseconds.
     deviation: f64,
+    /// The next value, in nanoseconds.
     value: f64,
     stream: Stream,
 }
@@ -307,7 +308,7 @@ fn check(
         let Some(step) = step else { continue };
         if step.is_zero() || stop.as_nanos() / step.as_nanos() > POINTS_MAX {
             let message =
-                format!("a run of {stop} has more than {POINTS_MAX} times of this length");
+                format!("this time fits more than {POINTS_MAX} times into a run of {stop}");
             return Err(problem(keys, &message).fix("write a longer time"));
         }
     }

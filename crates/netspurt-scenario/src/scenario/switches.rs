@@ -60,7 +60,7 @@ pub fn tcp_config(profile: &str, switches: &[(&str, &str)]) -> Result<TcpConfig,
         // The first three keys of a path are `flows`, the flow's name, and `tcp`.
         let mut paths = core::iter::once(&problem.path).chain(&problem.also);
         let switch =
-            paths.find_map(|path| last_that_made(switches, path.get(3..).unwrap_or_default()));
+            paths.find_map(|path| last_contributing(switches, path.get(3..).unwrap_or_default()));
         SwitchError { switch, message: problem.message, fix: problem.fix }
     })
 }
@@ -93,12 +93,12 @@ fn read_switches(switches: &[(&str, &str)]) -> Result<TcpSpec, SwitchError> {
         let path = path_to(TreeNode::Table(tree.as_table()), &span);
         let written = text.get(span).unwrap_or_default();
         let (message, fix) = reword(&error.message, written);
-        SwitchError { switch: last_that_made(switches, &path), message, fix }
+        SwitchError { switch: last_contributing(switches, &path), message, fix }
     })
 }
 
 /// The last of the switches that contribute to the mistake at `path`.
-fn last_that_made(switches: &[(&str, &str)], path: &[String]) -> Option<usize> {
+fn last_contributing(switches: &[(&str, &str)], path: &[String]) -> Option<usize> {
     switches.iter().rposition(|(set, _)| {
         let set = keys(set);
         set.starts_with(path) || path.starts_with(&set)
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_blamed_on_the_switch_that_made_it() {
+    fn the_error_gives_the_index_of_the_switch_with_the_mistake() {
         let unknown = slip("rfc-2026", &[("tlp", "true"), ("tpl", "true")]);
         assert_eq!((unknown.switch, unknown.fix.as_str()), (Some(1), "did you mean `tlp`?"));
         let unit = slip("rfc-2026", &[("rto.min", "\"1 x\""), ("tlp", "true")]);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_for_an_unknown_profile_names_the_nearest_profile() {
+    fn an_unknown_profile_and_a_switch_that_the_profile_lacks_are_errors() {
         let wrong = slip("rfc-2062", &[]);
         assert_eq!((wrong.switch, wrong.fix.as_str()), (None, "did you mean `rfc-2026`?"));
         let foreign = slip("ns-2", &[("tlp", "true")]);

@@ -1,5 +1,5 @@
-//! Reads the file of a sweep once. For each case, only the parts that the values of the case change
-//! are read again.
+//! Reads the file of a sweep once. If the values of a case change only links, flows and echo
+//! probes, only these tables are read again for the case. Otherwise all tables are read again.
 
 use indexmap::IndexMap;
 use toml::{Table, Value};
@@ -15,8 +15,7 @@ use super::form::read_table;
 use super::link_spec::LinkSpec;
 use super::spec::Spec;
 
-/// A file that is read only once. If values are set over the file, only the links, flows and echo
-/// probes that these values change are read again.
+/// A file whose text is read only once, and whose values a case may change.
 #[derive(Clone, Debug)]
 pub(super) struct Varied {
     table: Table,

@@ -84,8 +84,8 @@ impl Scenario {
         self.document.full_text().expect("it was read before")
     }
 
-    /// The sources from which the scenario was read: its text, the values that are set over it, and
-    /// the files that its links may follow or that contain its algorithms. A copy of the scenario
+    /// The sources from which the scenario was read: its text, the settings that override values in
+    /// it, and the files that it may follow or that contain its algorithms. A copy of the scenario
     /// can be read from these sources elsewhere.
     pub fn source(&self) -> (&str, &[(String, String)], &BTreeMap<String, String>) {
         self.document.source()

@@ -102,7 +102,7 @@ pub enum HostChange {
     OrphanTime(Duration),
     /// A switch whose change affects an open connection immediately.
     Live(LiveSetting),
-    /// `tcp_ecn=2`: only the peer may ask for ECN.
+    /// `tcp_ecn=2`: whether ECN is used only if the peer asks for it.
     EcnIfAsked(bool),
     /// `tc qdisc … pfifo limit 0`: whether the link's queue drops everything that is sent.
     DropsAll(bool),

@@ -34,6 +34,7 @@ pub(super) struct HostClocks {
     busy: Duration,
     peer_window: Duration,
     send_buffer: Duration,
+    /// When data last arrived, when data was last sent, and when an ACK last arrived.
     data_received: Time,
     data_sent: Time,
     ack_received: Time,

@@ -32,8 +32,8 @@ const NAMED: [(&str, i64); 4] = [
 pub(super) struct ReadControl {
     /// Whether the message has the flag `MSG_TRUNC`.
     pub(super) is_cut: bool,
-    /// Whether a call that reads the error queue must leave the message without flags. It does this
-    /// if the queue is empty.
+    /// Whether a call that reads the error queue must leave the message without flags. Such a call
+    /// does this if the queue is empty.
     pub(super) is_plain: bool,
     unread: Option<i64>,
     at: Option<Time>,
@@ -60,8 +60,8 @@ impl ReadControl {
     }
 }
 
-/// Reads the flags that the message must have. If a call reads nothing from the error queue, the
-/// message has no flags.
+/// Reads the flags that the message must have. The message has no flags if the call does not read
+/// the error queue, or if the queue is empty.
 pub(super) fn flags_read(
     value: Excerpt<'_>,
     call: MessageFlags,

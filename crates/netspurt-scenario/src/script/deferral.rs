@@ -89,7 +89,7 @@ mod tests {
         assert!(deferral.sends_syn_ack());
         assert!(!deferral.ignores(&data, true) && !deferral.ignores(&ack, false));
         assert!(deferral.ignores(&ack, true));
-        assert!(deferral.sends_syn_ack(), "the last timer sends a SYN-ACK");
+        assert!(deferral.sends_syn_ack(), "the last timeout sends a SYN-ACK");
         assert!(!deferral.ignores(&ack, true));
     }
 }

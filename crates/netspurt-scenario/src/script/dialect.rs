@@ -15,13 +15,14 @@ use netspurt::units::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScriptDialect {
     /// Our own dialect. An offset counts from the instant that the script gives for the previous
-    /// event, or from the actual instant of this event if the script gives no single instant. Each
-    /// packet is compared with one line. Every packet that is sent before the end must be in the
-    /// script.
+    /// event. If the script gives no single instant, the offset counts from the instant at which
+    /// the previous event happened. Each packet is compared with one line. Every packet that is
+    /// sent before the end must be in the script.
     #[default]
     Strict,
     /// packetdrill's dialect. An offset counts from the instant at which the previous event
-    /// happened. A line may stand for several segments. Packets after the last line are ignored.
+    /// happened. A line may stand for several segments. Packets after the last `>` line are
+    /// ignored.
     Packetdrill,
 }
 
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tolerance_is_an_eighth_of_the_offset_but_at_least_four_milliseconds() {
+    fn the_tolerance_is_4_ms_or_in_packetdrills_dialect_an_eighth_of_the_offset_if_more() {
         let of = |ms| Tolerance::of(ScriptDialect::Packetdrill).at(Duration::from_millis(ms));
         assert_eq!(of(32), Duration::from_millis(4));
         assert_eq!(of(400), Duration::from_millis(50));

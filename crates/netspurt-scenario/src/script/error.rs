@@ -69,7 +69,8 @@ impl Mistake {
         self
     }
 
-    /// An unknown `word`; the fix is the known word that is most like it.
+    /// The mistake of an unknown `word`. The fix suggests the most similar known words, or lists
+    /// all known words.
     pub(super) fn unknown<'a>(
         span: Range<usize>,
         what: &str,

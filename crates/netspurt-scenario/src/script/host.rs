@@ -173,6 +173,7 @@ pub(super) struct SocketState {
     pub(super) linger: Option<u32>,
     /// When a waiting `close` returns at the latest.
     pub(super) closes_until: Option<Time>,
+    /// `TCP_CORK`.
     pub(super) cork: bool,
     /// `shutdown` for reading.
     pub(super) read_shut: bool,

@@ -45,7 +45,7 @@ pub(super) fn set_notices(
     host.keep(fd, SocketState { notices: NoticeOptions { stamping, ..notices }, ..socket })
 }
 
-/// The octet from which keys count from now on.
+/// The octet that has the key 0 from now on.
 fn key_from(host: &SocketHost, stamping: Stamping) -> u64 {
     let progress = host.progress();
     match stamping.counts_from_next() {

@@ -154,7 +154,8 @@ impl SocketHost {
         reported(found.len(), found)
     }
 
-    /// The result of a call that has waited for its whole time without a ready socket.
+    /// The result of a call whose wait is over: `poll` and `epoll_wait` report no ready socket, and
+    /// `close` returns 0.
     pub(super) fn nothing_ready(&self, call: &Call) -> CallOutcome {
         let found = match call {
             Call::Poll { entries, .. } => {

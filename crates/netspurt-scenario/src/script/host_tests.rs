@@ -91,7 +91,7 @@ fn ioctl_returns_how_much_data_waits() {
 }
 
 #[test]
-fn unread_data_and_a_linger_time_of_0_make_close_send_a_reset() {
+fn close_sends_a_reset_if_data_is_unread_or_the_linger_time_is_0() {
     let unread = "+0 < . 1:1001(1000) ack 1 win 65535\n+0 close(3) = 0\n+0 > R. 1:1(0) ack 1001";
     passes(&format!("{OPEN}{unread}"));
     passes(&format!(
@@ -127,7 +127,7 @@ fn msg_more_holds_a_short_segment() {
 }
 
 #[test]
-fn everything_that_the_host_does_not_support_is_an_error() {
+fn the_error_for_an_unsupported_call_or_option_says_what_is_not_supported() {
     for (call, word) in [
         ("setsockopt(3, SOL_SOCKET, SO_MAX_PACING_RATE, [1000], 4) = 0", "SO_MAX_PACING_RATE"),
         ("setsockopt(3, SOL_TCP, TCP_CONGESTION, \"vegas\", 4) = 0", "vegas"),

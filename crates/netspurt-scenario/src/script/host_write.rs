@@ -16,6 +16,7 @@ use super::zero_copy::part_of;
 struct Writing<'a> {
     /// The lengths of the call's buffers.
     pieces: &'a [u32],
+    /// The sum of these lengths.
     wanted: u64,
     flags: MessageFlags,
     notices: NoticeOptions,

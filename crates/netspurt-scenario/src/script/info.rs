@@ -5,8 +5,8 @@ use super::names::{name_in, named};
 
 macro_rules! fields {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// A field of `tcp_info` or `SK_MEMINFO`, in Linux's units. A field that names segments,
-        /// bytes or timeouts is their number.
+        /// A field of `tcp_info` or `SK_MEMINFO`, in Linux's units. If the description of a field
+        /// names segments, bytes or timeouts, the field is their number.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Field { $($(#[$doc])* $variant,)* }
 
@@ -24,7 +24,7 @@ fields! {
     CaState = "tcpi_ca_state",
     /// Consecutive timeouts without an ACK of new data.
     Retransmits = "tcpi_retransmits",
-    /// Unanswered zero-window probes.
+    /// Unanswered window probes or keep-alive probes.
     Probes = "tcpi_probes",
     /// How often the current RTO has been doubled.
     Backoff = "tcpi_backoff",
@@ -41,7 +41,7 @@ fields! {
     Ato = "tcpi_ato",
     /// The payload of a full segment that we send, in bytes.
     SndMss = "tcpi_snd_mss",
-    /// The payload of a full segment of the peer, in bytes.
+    /// The estimated payload of a full segment of the peer, in bytes.
     RcvMss = "tcpi_rcv_mss",
     /// Segments sent but not acknowledged.
     Unacked = "tcpi_unacked",

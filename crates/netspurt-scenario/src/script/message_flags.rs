@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_flag_is_shown_as_it_is_written() {
+    fn each_flag_is_read_by_its_name_and_displayed_with_it() {
         for name in MessageFlags::NAMES.iter().filter(|name| **name != "MSG_NOSIGNAL") {
             let mut flags = MessageFlags::default();
             assert!(flags.set(name));

@@ -1,4 +1,4 @@
-//! Scripts that test how the error queue is enabled and read.
+//! Scripts that test the error queue, the buffers of messages, and `epoll`.
 
 use super::{Script, run};
 
@@ -31,7 +31,7 @@ const SENT: &str = "0.1 send(3, ..., 1000, MSG_ZEROCOPY) = 1000
 ";
 
 #[test]
-fn levels_and_types_have_the_names_that_packetdrills_users_define() {
+fn a_level_and_a_type_of_control_messages_have_a_second_name() {
     let data = "{ee_errno=0, ee_origin=SO_EE_ORIGIN_ZEROCOPY, ee_type=0, ee_code=SO_EE_CODE_ZEROCOPY_COPIED, ee_info=0, ee_data=0}";
     for (level, kind) in [("SOL_IP", "IP_RECVERR"), ("CMSG_LEVEL_IP", "CMSG_TYPE_RECVERR")] {
         let control = format!("{{cmsg_level={level}, cmsg_type={kind}, cmsg_data={data}}}");
@@ -43,7 +43,7 @@ fn levels_and_types_have_the_names_that_packetdrills_users_define() {
 }
 
 #[test]
-fn control_messages_that_no_call_writes_are_errors_with_their_place() {
+fn unsupported_control_messages_are_errors_with_their_place() {
     let ee = "{ee_errno=0, ee_origin=SO_EE_ORIGIN_ZEROCOPY}";
     let long = format!("{{cmsg_level=SOL_IP, cmsg_type=IP_RECVERR, cmsg_data={ee}}}");
     for (control, message) in [
@@ -66,7 +66,7 @@ fn control_messages_that_no_call_writes_are_errors_with_their_place() {
 }
 
 #[test]
-fn time_stamps_of_arrivals_and_of_hardware_are_not_supported() {
+fn timestamps_of_arrivals_are_not_supported() {
     let set =
         |bits: &str| format!("+0 setsockopt(3, SOL_SOCKET, SO_TIMESTAMPING, [{bits}], 4) = 0");
     assert!(play(&set("SOF_TIMESTAMPING_RX_SOFTWARE")).unwrap_err().contains("expected a value"));
@@ -75,7 +75,7 @@ fn time_stamps_of_arrivals_and_of_hardware_are_not_supported() {
 }
 
 #[test]
-fn the_packet_of_a_timestamp_cannot_be_read() {
+fn the_packet_that_comes_with_a_timestamp_cannot_be_read() {
     let text = "0.1 setsockopt(3, SOL_SOCKET, SO_TIMESTAMPING, [SOF_TIMESTAMPING_TX_ACK], 4) = 0
 0.1 write(3, ..., 1000) = 1000
 0.1 > P. 1:1001(1000) ack 1
@@ -113,7 +113,7 @@ fn an_exclusive_watch_can_neither_be_modified_nor_be_one_shot() {
 }
 
 #[test]
-fn a_one_shot_watch_hides_errors_until_it_is_set_again() {
+fn a_one_shot_watch_reports_an_error_once_until_it_is_modified() {
     play(&format!(
         "+0 epoll_create(1) = 4
 +0 epoll_ctl(4, EPOLL_CTL_ADD, 3, {{events=EPOLLIN|EPOLLONESHOT, fd=3}}) = 0

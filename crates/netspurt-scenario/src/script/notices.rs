@@ -32,8 +32,8 @@ pub(super) struct Notices {
 }
 
 impl Notices {
-    /// Whether the chunk that ends at `written` accepts more octets, if no send buffer decides
-    /// this.
+    /// Whether the chunk that ends at `written` accepts more octets. This applies only if there is
+    /// no send buffer.
     pub(super) fn chunk_is_open(&self, written: u64) -> bool {
         self.closed != Some(written)
     }

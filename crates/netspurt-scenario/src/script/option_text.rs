@@ -90,7 +90,7 @@ fn of_packetdrill(
             1000 => options.compares_stamps = true,
             _ => {
                 let mistake = Mistake::new(value.span(), "our timestamps tick every millisecond");
-                return Err(mistake.fix("write 1000, or 0 to leave them uncompared"));
+                return Err(mistake.fix("write 1000, or 0 so that they are not compared"));
             }
         },
         "strict_segments" => options.strict_segments = true,

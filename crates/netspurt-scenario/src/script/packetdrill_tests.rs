@@ -126,14 +126,14 @@ fn a_line_for_several_segments_has_the_time_of_the_last_segment() {
 }
 
 #[test]
-fn packets_after_the_last_line_are_ignored() {
+fn packets_after_the_last_expected_packet_are_ignored() {
     passes(&open("+0 write(4, ..., 1000) = 1000\n+9 close(4) = 0"));
     let between = open("+0 write(4, ..., 1000) = 1000\n+.1 > F. 1001:1001(0) ack 1");
     assert!(matches!(fails(&between).kind, FailureKind::Packet(_)));
 }
 
 #[test]
-fn commands_set_switches_and_are_never_run() {
+fn commands_of_a_script_set_switches() {
     let config = |text: &str| {
         let script = read(&format!("`{text}`\n0 close(3) = 0")).unwrap();
         script.config(None, &[]).unwrap_or_else(|error| panic!("{error}"))
@@ -308,7 +308,7 @@ fn edge_triggered_epoll_reports_an_event_once_and_level_triggered_epoll_repeats_
 }
 
 #[test]
-fn a_segment_has_bytes_of_one_record_only() {
+fn no_segment_has_bytes_from_before_and_after_the_end_of_a_call_with_msg_eor() {
     passes(&open(
         "+0 setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4) = 0
 +0 send(4, ..., 400, MSG_EOR) = 400
@@ -326,7 +326,7 @@ fn a_segment_has_bytes_of_one_record_only() {
 }
 
 #[test]
-fn messages_report_the_unread_octets() {
+fn recvmsg_reports_the_unread_octets_in_a_control_message() {
     passes(&open(
         "+0 setsockopt(4, SOL_TCP, TCP_INQ, [1], 4) = 0
 +0 < P. 1:101(100) ack 1 win 65535
@@ -352,7 +352,7 @@ fn peeking_at_data_releases_an_acknowledgment() {
     ));
 }
 
-// The estimate is at least 88 octets (`tcp_initialize_rcv_mss`).
+// The estimate is at least 88 and at most 536 octets (`tcp_initialize_rcv_mss`).
 #[test]
 fn the_first_estimate_of_a_full_segment_follows_the_peers_mss() {
     for (offered, counted) in [(300, 300), (20, 88), (1460, 536)] {
@@ -512,7 +512,7 @@ fn a_file_that_dd_made_is_sent_up_to_its_end() {
 }
 
 #[test]
-fn segments_of_mss_octets_are_merged_on_arrival() {
+fn an_arriving_packet_longer_than_the_option_mss_counts_as_merged_segments() {
     passes(&format!(
         "--mss=1000\n{}",
         open("+0 < P. 1:5001(5000) ack 1 win 65535\n+0 %{ assert tcpi_rcv_mss == 1000 }%")

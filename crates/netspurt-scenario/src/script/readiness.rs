@@ -50,7 +50,7 @@ impl Readiness {
         self.0 & bits.0 == bits.0
     }
 
-    /// The bits that are set in both.
+    /// The bits that are set in both sets.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)

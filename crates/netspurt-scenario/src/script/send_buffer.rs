@@ -192,7 +192,7 @@ impl SendBuffer {
     }
 
     /// Whether the buffer reports that it is writable. At least a third of the buffer must be free,
-    /// and fewer than half of the bytes that may be unsent are unsent (`__sk_stream_is_writeable`).
+    /// and the unsent bytes must be fewer than half of their maximum (`__sk_stream_is_writeable`).
     pub(super) fn is_writable(&self, now: &SendProgress) -> bool {
         let queued = self.queued(now);
         let unsent = self.end - now.sent.min(self.end);
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_size_is_doubled_and_does_not_grow() {
+    fn a_fixed_size_is_doubled_and_at_least_4608_and_does_not_grow() {
         let mut buffer = SendBuffer::new(16_384, 4 << 20);
         buffer.open(&at_start());
         assert_eq!(buffer.size(), 2 * 10 * (2048 + 256));

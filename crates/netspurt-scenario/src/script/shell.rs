@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn products_in_parentheses_are_multiplied_out() {
+    fn products_are_multiplied_out_and_incomplete_text_causes_no_panic() {
         assert_eq!(words("a=\"4096 $((3*5)) 7\""), [["a=4096 15 7"]]);
         for odd in ["$((", "$((3", "\"", "'", "$((x))", ">", "2>", "\\"] {
             commands(odd);

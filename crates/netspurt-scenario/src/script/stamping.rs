@@ -50,8 +50,8 @@ impl Stamping {
         self.0 & bit.0 != 0
     }
 
-    /// Whether the key in a notice is the number of its octet, counted from the octet at which the
-    /// option was set. Otherwise the key is 0.
+    /// Whether the key in a notice is the number of its octet. Otherwise the key is 0.
+    /// [`counts_from_next`](Self::counts_from_next) says from which octet the numbers count.
     pub(super) fn counts(self) -> bool {
         self.has(Self::OPT_ID)
     }

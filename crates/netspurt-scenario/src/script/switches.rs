@@ -93,7 +93,8 @@ impl Script {
     /// Checks that each `--fails_with` change is valid.
     ///
     /// # Errors
-    /// When a change is unknown or meaningless. The error names the line of the change.
+    /// For the same reasons as [`config`](Self::config). The error for a wrong change names the
+    /// line of the change.
     pub fn check_changes(&self) -> Result<(), ScriptError> {
         let changes = self.options.fails_with.iter();
         changes.map(core::slice::from_ref).try_for_each(|one| self.config(None, one).map(|_| ()))
@@ -103,7 +104,7 @@ impl Script {
     /// the others.
     ///
     /// # Errors
-    /// When a change is unknown or meaningless.
+    /// For the same reasons as [`config`](Self::config).
     ///
     /// ```
     /// use netspurt_scenario::script::Script;

@@ -29,10 +29,13 @@ struct Actor {
     replies: VecDeque<Vec<Segment>>,
     /// The segments to send at given instants.
     timed: VecDeque<(Time, Segment)>,
+    /// The results of the next calls.
     calls: VecDeque<CallResult>,
+    /// When a blocking call returns, and its result.
     returns: Option<(Time, CallOutcome)>,
     info: Info,
     out: VecDeque<(Time, Segment)>,
+    /// The segments that have arrived.
     heard: Vec<(Time, Segment)>,
 }
 
@@ -113,7 +116,8 @@ fn a_connection_that_follows_its_script_passes_and_the_transcript_lists_the_even
     assert_eq!(lines.len(), 5);
     let heard: Vec<Time> = actor.heard.iter().map(|(at, _)| *at).collect();
     assert_eq!(heard, [ms(0), ms(100), ms(300)]);
-    // The script's numbers become numbers on the wire: 1001 of the host, and 1 of the remote end.
+    // On the wire, the ACK number 1001 counts from the host's initial sequence number. The sequence
+    // number 1 counts from the remote end's.
     let last = actor.heard[2].1;
     assert_eq!((last.ack, last.seq), (LOCAL_ISN + 1001, 0xffff_fc01));
     assert_eq!((last.size_bytes, actor.heard[0].1.size_bytes), (40, 48));
@@ -182,7 +186,7 @@ fn a_packet_that_is_not_in_the_script_fails_the_script_if_it_is_due_before_the_e
 }
 
 #[test]
-fn calls_return_the_values_in_the_script() {
+fn a_call_must_return_the_value_in_the_script() {
     let script = |result: &str| format!("0 write(3, ..., 10) = {result}");
     let actor = |outcome| Actor {
         calls: VecDeque::from([CallResult::Returned(outcome)]),
@@ -203,7 +207,7 @@ fn calls_return_the_values_in_the_script() {
 }
 
 #[test]
-fn a_call_that_blocks_returns_at_its_end() {
+fn a_call_that_blocks_must_return_at_the_end_that_the_script_gives() {
     let actor = |at| Actor {
         calls: VecDeque::from([CallResult::Blocks]),
         returns: Some((at, CallOutcome::returned(4))),
@@ -452,7 +456,7 @@ const MISTAKES: &[Case] = &[
 ];
 
 #[test]
-fn every_mistake_has_its_place_and_its_fix() {
+fn the_error_for_each_mistake_has_its_place_and_its_fix() {
     for (text, line, column, message, fix) in MISTAKES {
         let error = wrong(text);
         let place = error.place.as_ref().expect(text);
@@ -558,7 +562,7 @@ proptest! {
     }
 
     #[test]
-    fn random_text_is_refused_with_a_place_and_without_a_panic(text in "\\PC{0,80}") {
+    fn random_text_is_read_or_refused_with_a_place(text in "\\PC{0,80}") {
         if let Err(error) = Script::parse("r.pkt", &text) {
             prop_assert!(error.place.is_some() && !error.to_string().is_empty());
         }

@@ -69,7 +69,8 @@ impl UnreachableCode {
 pub struct Unreachable {
     /// The reason.
     pub code: UnreachableCode,
-    /// The number of the packet's first octet.
+    /// The sequence number of the packet's first octet: relative in a script, and as on the wire
+    /// for a [`Subject`](super::Subject).
     pub seq: u32,
 }
 

@@ -36,6 +36,7 @@ fn sweep(extra: &str) -> Arc<Sweep> {
     Arc::new(sweep.expect("it has a sweep"))
 }
 
+/// A stopwatch that always shows zero.
 fn still() -> Stopwatch {
     Arc::new(|| Duration::ZERO)
 }
@@ -50,6 +51,7 @@ fn read(bytes: Vec<u8>) -> Table {
     read_table_bytes("cases", bytes).expect("a table")
 }
 
+/// The column `name` of whole numbers; -1 stands for a missing value.
 fn longs(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name) {
         Some(Data::I64(all)) => all.clone(),
@@ -110,7 +112,7 @@ fn paired_cases_have_the_same_seeds_and_unpaired_cases_have_different_seeds() {
 }
 
 #[test]
-fn separate_seeds_depend_on_the_values_and_not_on_the_order_or_names_of_axes() {
+fn unpaired_seeds_depend_on_the_values_and_not_on_the_order_or_names_of_axes() {
     let window = "window = { path = \"flows.x.tcp.initial_window\", values = [\"1 segment\", \"4 segments\"] }";
     let rate = "rate = { path = \"links.path.rate\", values = [\"1 Mbit/s\", \"4 Mbit/s\"] }";
     let seeds = |over: [&str; 2]| {
@@ -140,7 +142,7 @@ fn more_seeds_do_not_change_the_first_seeds() {
 }
 
 #[test]
-fn a_case_beyond_its_budget_of_events_is_cut_and_says_so() {
+fn a_case_beyond_its_budget_of_events_is_cut_and_its_row_says_why() {
     let (whole, _) = chunk(&sweep(""), 0, 30);
     let events = longs(&whole, "events");
     let most = events.iter().copied().max().unwrap() - 1;
@@ -156,24 +158,24 @@ fn a_case_beyond_its_budget_of_events_is_cut_and_says_so() {
 }
 
 #[test]
-fn a_case_beyond_its_budget_of_time_is_cut_and_says_so() {
+fn a_case_beyond_its_budget_of_time_is_cut() {
     let sweep = sweep("time = \"1 s\"");
-    let late = AtomicBool::new(false);
+    let cancelled = AtomicBool::new(false);
     let clock: Stopwatch = {
         let seconds = std::sync::atomic::AtomicU64::new(0);
         Arc::new(move || {
             Duration::from_secs(2 * seconds.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
         })
     };
-    // These runs are so short that they end before the budget of time is checked.
-    let done = run_chunk(&sweep, Chunk { first: 0, count: 1 }, &clock, &late).unwrap();
+    // This run is so short that it ends before the budget of time is checked.
+    let done = run_chunk(&sweep, Chunk { first: 0, count: 1 }, &clock, &cancelled).unwrap();
     assert_eq!(done.counts.done, 1);
     let endless = LOSSY
         .replace("stop = \"20 s\"", "stop = \"20000 s\"")
         .replace("send = \"100 segments\"", "")
         .replace("seeds = 5", "time = \"1 s\"");
     let sweep = Scenario::parse("x.toml", &endless).unwrap().sweep().unwrap();
-    let done = run_chunk(&sweep, Chunk { first: 0, count: 1 }, &clock, &late).unwrap();
+    let done = run_chunk(&sweep, Chunk { first: 0, count: 1 }, &clock, &cancelled).unwrap();
     assert_eq!(done.counts.cut, 1);
 }
 
@@ -224,7 +226,7 @@ fn labels_that_are_numbers_stay_numbers() {
 }
 
 #[test]
-fn the_same_rows_have_the_same_digest() {
+fn chunks_of_the_same_cases_have_the_same_digest_and_the_reserved_columns() {
     let sweep = sweep("");
     let (whole, _) = chunk(&sweep, 0, 30);
     let again = chunk(&sweep, 0, 30).0;
@@ -271,7 +273,7 @@ fn a_flow_of_requests_counts_once_although_both_directions_carry_data() {
     assert!(value("request_ns_mean") <= value("request_ns_max"));
 }
 
-/// The random delay is the same for both initial windows, and each run has its own delay.
+/// In each combination of initial window and rate, the n-th run has the same random delay.
 #[test]
 fn the_table_of_a_sweep_has_the_drawn_values_and_the_results_of_its_scenarios() {
     let text = LOSSY.replace(
@@ -335,7 +337,7 @@ fn a_live_case_has_the_measures_of_its_tables_and_lists_the_missing_measures() {
 /// The queue's algorithm makes a million updates between two packets. The budget still ends the
 /// case soon.
 #[test]
-fn the_budget_holds_during_many_updates_of_a_queue() {
+fn the_budget_of_time_ends_a_case_during_many_updates_of_a_queue() {
     let text = r#"
         stop = "1 h"
         [links.wire]

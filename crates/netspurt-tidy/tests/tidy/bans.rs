@@ -58,7 +58,7 @@ fn banned_paths(facts: &Facts) -> Vec<String> {
 }
 
 #[test]
-fn the_core_and_the_readers_of_scenarios_read_no_clock_and_open_nothing() {
+fn the_core_and_the_readers_of_scenarios_use_no_banned_path() {
     for src in QUIET.map(|src| root().join(src)) {
         all(&src, |file, _| {
             let threaded = module_of(file, &src).first().is_some_and(|room| room == THREADED);
@@ -134,7 +134,7 @@ fn each_form_of_unsafe_code_is_found() {
 }
 
 #[test]
-fn each_way_to_a_clock_or_a_file_is_found() {
+fn each_form_of_a_banned_path_is_found() {
     for bad in [
         "use std::time::Instant;",
         "fn f() { Instant::now(); }",

@@ -29,11 +29,14 @@ enum Named {
 
 /// The state of the search for the thing that a path names.
 struct Search<'a> {
+    /// The module to which the path has led so far.
     here: Module,
+    /// The names of the path that are not followed yet.
     rest: &'a [&'a str],
     /// Whether the path surely names something in this crate. Then a name that is not found counts
     /// as defined in `here`.
     inside: bool,
+    /// How many more imports the search may follow.
     reexports_left: usize,
 }
 

@@ -20,7 +20,7 @@ const NOT_TCP: &[&str] = &[
     "netspurt-live/src/probe/packet.rs",
 ];
 
-/// A source without whitespace, and its words and marks.
+/// The text of a source without whitespace, and the words and marks of the source.
 struct Source {
     dense: String,
     tokens: Vec<String>,
@@ -45,7 +45,7 @@ fn all_sources() -> Vec<(String, PathBuf)> {
     kept.map(named).collect()
 }
 
-/// The words and marks of a source, without its comments.
+/// The words and marks of a source, without its comments and literals.
 fn tokens(text: &str) -> Vec<String> {
     fn read(tokens: TokenStream, out: &mut Vec<String>) {
         for token in tokens {
@@ -107,7 +107,7 @@ fn only_one_file_of_the_module_wire_knows_where_the_fields_of_a_header_are() {
     let found =
         observers(|source| source.tokens.windows(2).any(|two| two == ["struct", "TcpHead"]));
     assert_eq!(found, ["netspurt/src/wire/head.rs"]);
-    // No other file reads the octet with the length of the header.
+    // No other file reads the octet with the length of the header or the octet with the flags.
     let length = |source: &Source| {
         ["[12]>>4", "+12]>>4", "[13])"].iter().any(|part| source.dense.contains(part))
     };

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use crate::source::{files, root};
 
-/// The claims that `text` names: `key.word`, with the key of a paper.
+/// The claims that `text` names: `key.word`, with the key of a paper. Each claim comes with the
+/// rest of its line.
 fn claim_ids(text: &str, keys: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for key in keys {

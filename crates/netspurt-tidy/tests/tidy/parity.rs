@@ -1,5 +1,5 @@
-//! Only `ids.rs` computes with the bits of ids. No other file may use arithmetic to distinguish the
-//! two ends of a flow, or to take parts of the number of an id.
+//! Tests that only `ids.rs` computes with the bits of ids. No other file may use arithmetic to
+//! distinguish the two ends of a flow, or to take parts of the number of an id.
 //!
 //! An expression is about ids if the last word of its name is in [`NAMES`], or if an id is made
 //! from it. Three kinds of expressions look similar, but are accepted. The first is a property of a
@@ -20,7 +20,8 @@ use crate::source::{all, root};
 /// The last words of the names of ids, and of lists with an entry for each end, flow or node.
 const NAMES: &[&str] = &["dest", "end", "endpoint", "flow", "id", "node", "side"];
 
-/// Methods that return the number of an id, or the length of a list with an entry for each id.
+/// Methods whose result is an id, the number of an id, or the length of a list with an entry for
+/// each id, if they are called on an id or on such a list.
 const NUMBERS: &[&str] =
     &["bits", "clone", "expect", "index", "into", "len", "place", "try_into", "unwrap"];
 
@@ -214,7 +215,7 @@ fn only_the_file_of_ids_computes_with_the_bits_of_ids() {
 }
 
 #[test]
-fn the_file_of_ids_does_compute_with_their_bits() {
+fn the_check_finds_the_arithmetic_in_the_file_of_ids() {
     // The check recognises an id by its name. The file of ids writes `self.0`, so the test writes
     // `id.0` instead.
     let text = crate::source::text_of("crates/netspurt/src/ids.rs").replace("self.0", "id.0");

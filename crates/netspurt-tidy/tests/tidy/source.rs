@@ -108,7 +108,7 @@ pub struct Import {
 /// The facts of a file that the rules use.
 #[derive(Default)]
 pub struct Facts {
-    /// Paths of two segments and more, macros, and imports.
+    /// Paths of two segments and more, macros, imports, and the attribute `#[path]`.
     pub paths: Vec<Written>,
     /// Single names, with the modules that contain them.
     pub words: Vec<(String, Vec<String>)>,

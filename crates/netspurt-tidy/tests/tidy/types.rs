@@ -111,7 +111,7 @@ impl<'ast> Visit<'ast> for Types {
 /// why the type is large.
 const PLAIN: &[(&str, &str)] = &[
     ("PacketdrillTable", "packetdrill's table has as many functions"),
-    ("TcpInfo", "the kernel's `struct tcp_info` has as many fields that netspurt shows"),
+    ("TcpInfo", "netspurt shows as many fields of the kernel's `struct tcp_info`"),
 ];
 
 /// The types that are too large.

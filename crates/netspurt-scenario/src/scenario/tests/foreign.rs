@@ -10,8 +10,8 @@ use netspurt::units::{Duration, Time};
 
 use crate::scenario::{Label, Scenario, ScenarioError};
 
-/// The class `Steady` of a file: a timer with a constant RTO. With `fails`, it fails at the second
-/// sample.
+/// The class `Steady` of the file `steady.py`: a timer with a constant RTO. If `fails` is true, the
+/// timer fails at the second sample.
 #[derive(Debug)]
 struct Steady {
     origin: Origin,
@@ -95,7 +95,7 @@ fn pin() -> String {
 }
 
 #[test]
-fn the_name_of_a_class_gets_the_fingerprint_of_its_file_everywhere_but_in_the_title() {
+fn the_name_of_a_class_gets_the_fingerprint_of_its_file_except_in_the_title() {
     let scenario = scenario("steady.py:Steady:k=3", "").unwrap();
     let resolved = scenario.resolved();
     assert!(resolved.contains(&format!("estimator = \"{}:Steady:k=3\"", pin())), "{resolved}");
@@ -111,7 +111,7 @@ fn the_name_of_a_class_gets_the_fingerprint_of_its_file_everywhere_but_in_the_ti
 }
 
 #[test]
-fn a_missing_file_is_reported_with_its_place() {
+fn errors_for_a_missing_file_and_a_missing_class_name_the_key_or_the_line() {
     let slip = scenario("other.py:Steady", "").unwrap_err();
     assert_eq!(slip.message, "there is no file `other.py`");
     assert_eq!(slip.key, "flows.x.tcp.rto.estimator");
@@ -121,7 +121,7 @@ fn a_missing_file_is_reported_with_its_place() {
 }
 
 #[test]
-fn a_fault_ends_its_run_immediately() {
+fn a_fault_of_a_timer_ends_the_run_before_its_stop() {
     let mut run = scenario("steady.py:Steady:fails=1", "").unwrap().simulate();
     let stop = run.stop();
     let fault = watched(|| run.advance_to(stop)).unwrap_err();
@@ -147,7 +147,7 @@ fn a_panic_that_is_not_a_fault_is_passed_on() {
 }
 
 #[test]
-fn the_bounds_of_a_timer_are_errors_for_a_class() {
+fn a_timer_class_has_no_switch_min_and_its_pinned_name_is_read_back() {
     let timer = scenario("steady.py:Steady", "").unwrap();
     let slip = timer.with(&[("flows.x.tcp.rto.min", "1 s")]).unwrap_err();
     assert_eq!(slip.message, "`steady.py:Steady` has no `min`");

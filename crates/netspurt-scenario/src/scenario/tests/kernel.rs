@@ -1,4 +1,4 @@
-//! Tests of flows that have an end with the kernel's TCP, and of applications that pause.
+//! Tests of flows that have an end with the kernel's TCP, of applications that pause, and of IPv6.
 
 use netspurt::ids::FlowId;
 use netspurt::plan::{KernelProfile, NetworkEnd};
@@ -13,7 +13,7 @@ fn with(lines: &str) -> Result<Scenario, ScenarioError> {
     Scenario::parse("x.toml", &CHAIN.replace(TCP, lines))
 }
 
-/// The lines of a flow, and the messages for the mistake and its fix.
+/// The lines of a flow with a mistake, and parts of the error's message and fix.
 const MISTAKES: &[[&str; 3]] = &[
     ["endpoint = \"kernel\"", "the kernel does not have this profile", "`linux-default`"],
     [
@@ -138,7 +138,7 @@ fn a_list_of_shims_gives_each_end_its_own_setting() {
 }
 
 #[test]
-fn connections_of_programs_come_after_all_flows() {
+fn the_flow_of_programs_comes_last_and_its_connections_are_numbered() {
     let more = "[echo_probes.z]\nfrom = \"a\"\nto = \"b\"\nlengths = [\"40 B\"]\ncount = 1";
     let text = "app = \"programs\"\nendpoint = \"kernel\"\nprofile = \"linux-default\"";
     let scenario = Scenario::parse("x", &format!("{}\n{more}", CHAIN.replace(TCP, text))).unwrap();
@@ -210,7 +210,7 @@ fn an_application_with_a_pause_writes_when_the_pause_after_the_opening_ends() {
 }
 
 #[test]
-fn an_ipv6_packet_carries_twenty_octets_less_than_an_ipv4_packet_of_the_same_size() {
+fn ipv6_packets_carry_twenty_octets_less_than_ipv4_packets_and_are_not_fragmented() {
     let smss = |text: &str| {
         let network = with(text).unwrap().network();
         let ends = netspurt::record::flow_addresses(&network.names).next().unwrap();
@@ -277,7 +277,7 @@ fn a_sweep_reports_where_it_has_a_kernels_end() {
 }
 
 #[test]
-fn a_kernel_gets_a_congestion_control_algorithm_only_if_it_sends() {
+fn a_kernels_end_that_only_receives_from_a_model_ignores_the_congestion_switch() {
     let algorithms = |ends: &str, app: &str| {
         let lines = format!(
             "endpoint = {ends}\nprofile = \"reno-2005\"\ntcp = {{ congestion = \"westwood\" }}{app}"

@@ -131,7 +131,7 @@ fn a_link_has_the_values_of_the_file_that_it_follows() {
 }
 
 #[test]
-fn a_mistake_in_a_followed_file_names_that_file_and_its_line() {
+fn the_error_for_a_mistake_in_a_followed_file_names_that_file_and_its_line() {
     let text = CHAIN.replace("delay = \"150 ms\"", "follows = \"pass.toml\"");
     let bare = CHAIN.replace(", delay = \"150 ms\"", "");
     let head = "# a pass\n\n";
@@ -162,7 +162,7 @@ fn a_mistake_in_a_followed_file_names_that_file_and_its_line() {
 }
 
 #[test]
-fn a_file_set_from_outside_overrides_the_scenarios_values_but_not_other_settings() {
+fn a_file_that_a_setting_names_overrides_the_scenario_but_excludes_settings_of_its_keys() {
     let base = Scenario::parse("x.toml", CHAIN).unwrap();
     let files = || {
         let moves = "delay = \"9 ms\"\nrate = \"77 kbit/s\"\norder = \"overtaking\"\n";

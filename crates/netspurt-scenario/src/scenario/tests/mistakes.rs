@@ -90,6 +90,7 @@ const MISTAKES_OF_ALGORITHMS: &[MistakeCase] = &[
     ["\"3 packets\"", "{ pie = { t_update = \"0 s\" } }", "this time cannot be zero", "above zero"],
 ];
 
+/// Mistakes in timelines and values out of range, in the form of `MISTAKES`.
 const MISTAKES_OF_SIZE: &[MistakeCase] = &[
     ["delay = \"150 ms\"", "delay = { timeline = [] }", "at least one point", "as in [["],
     ["\"9600 bit/s\"", "{ timeline = [] }", "at least one point", "as in [["],
@@ -150,7 +151,7 @@ const MISTAKES_OF_MTU: &[MistakeCase] = &[
 ];
 
 #[test]
-fn the_error_for_each_mistake_names_the_key_the_value_and_the_fix() {
+fn the_error_for_each_mistake_has_a_message_a_fix_a_place_and_a_key() {
     for [from, to, message, fix] in [
         MISTAKES,
         MISTAKES_OF_SIZE,
@@ -229,7 +230,7 @@ fn setting(values: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn an_unknown_name_in_a_setting_is_blamed_on_the_setting() {
+fn the_error_for_an_unknown_name_in_a_setting_shows_the_setting() {
     assert_eq!(
         setting(&[("flows.blk.tcp.recovery", "sack")]),
         "no flow `blk`\n   --> x.toml with flows.blk.tcp.recovery = sack\
@@ -571,7 +572,7 @@ fn switches_that_contradict_each_other_are_refused() {
 }
 
 #[test]
-fn shares_of_a_round_trip_have_bounds_and_two_digits() {
+fn shares_of_a_round_trip_have_bounds_and_at_most_two_decimals() {
     let with = |tcp: &str| chain().with(&[("flows.x.tcp", tcp), ("flows.x.profile", "rfc-2026")]);
     for fine in ["reorder_window = 0.07", "reorder_window = 0.0", "tlp_wait = 1.5", "tlp_wait = 3"]
     {

@@ -200,7 +200,10 @@ fn a_timer_that_expires_with_nothing_outstanding_is_not_a_timeout() {
         let Some(netspurt::record::Data::OptionalI64(ends)) = column("flows", "finished_ns") else {
             panic!()
         };
-        assert!(ends[0].is_some_and(|end| end < 50_000_000_000), "{recovery}: the rest is idle");
+        assert!(
+            ends[0].is_some_and(|end| end < 50_000_000_000),
+            "{recovery}: the connection is idle for the rest of the run"
+        );
         assert_eq!(fired.iter().filter(|f| **f).count() as i64, timeouts[0], "{recovery}");
     }
 }
@@ -230,18 +233,19 @@ fn the_table_of_links_counts_only_packets_sent_before_the_end() {
 #[test]
 fn tahoe_is_never_in_recovery() {
     let set = |recovery| run(&chain().with(&[("flows.x.tcp.recovery", recovery)]).unwrap());
-    let ever = |results: Results| match results.table("cwnd").unwrap().column("in_recovery") {
-        Some(netspurt::record::Data::Bool(flags)) => flags.iter().any(|flag| *flag),
-        _ => panic!("no column"),
-    };
-    let repairs =
+    let was_in_recovery =
+        |results: Results| match results.table("cwnd").unwrap().column("in_recovery") {
+            Some(netspurt::record::Data::Bool(flags)) => flags.iter().any(|flag| *flag),
+            _ => panic!("no column"),
+        };
+    let fast_retransmits =
         |results: &Results| match results.table("flows").unwrap().column("fast_retransmits") {
             Some(netspurt::record::Data::I64(values)) => values[0],
             _ => panic!("no column"),
         };
-    assert!(repairs(&set("tahoe")) > 0, "packets were lost");
-    assert!(!ever(set("tahoe")));
-    assert!(ever(set("reno")));
+    assert!(fast_retransmits(&set("tahoe")) > 0, "packets were lost");
+    assert!(!was_in_recovery(set("tahoe")));
+    assert!(was_in_recovery(set("reno")));
 }
 
 #[test]
@@ -379,7 +383,7 @@ fn the_time_before_a_retransmitted_syn_counts_as_waiting() {
     let lost = scenario.with(&[("links.l.loss", "[{ nth = [1] }, \"none\"]")]).unwrap();
     assert_eq!(number(&run(&lost), "waited_ns"), 1_000_000_000);
     let short = lost.with(&[("flows.f.send", "1000 B")]).unwrap();
-    assert_eq!(number(&run(&short), "cwnd_limited_ns"), 0, "a handshake waits for no window");
+    assert_eq!(number(&run(&short), "cwnd_limited_ns"), 0, "cwnd does not limit a handshake");
     assert_eq!(number(&run(&scenario), "waited_ns"), 0);
 }
 
@@ -402,7 +406,7 @@ fn a_probe_that_sends_the_last_octets_ends_the_time_limited_by_cwnd() {
 /// The timer fires at 1.2, 3.2 and 7.2 s. The sender gives up at 15.2 s, and later arrivals change
 /// nothing.
 #[test]
-fn a_flow_that_gave_up_repairs_nothing_afterwards() {
+fn the_repairing_time_of_a_flow_ends_when_the_flow_gives_up() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let from_third: Vec<String> = (3..100).map(|nth: u32| nth.to_string()).collect();
     let loss = format!("[{{ nth = [{}] }}, \"none\"]", from_third.join(", "));

@@ -22,6 +22,7 @@ fn results(values: &[(&str, &str)]) -> Results {
     run(&Scenario::parse("web.toml", WEB).unwrap().with(values).unwrap())
 }
 
+/// The column `name` of whole numbers; -1 stands for a missing value.
 fn whole(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name) {
         Some(Data::I64(all)) => all.clone(),
@@ -31,10 +32,12 @@ fn whole(table: &Table, name: &str) -> Vec<i64> {
     }
 }
 
+/// The column `name` of the table `connections`.
 fn connections(results: &Results, name: &str) -> Vec<i64> {
     whole(results.table("connections").unwrap(), name)
 }
 
+/// The value of the only population in the column `name` of the table `populations`.
 fn sum(results: &Results, name: &str) -> i64 {
     whole(results.table("populations").unwrap(), name)[0]
 }
@@ -90,7 +93,7 @@ fn a_transfer_ends_with_the_last_acknowledgment_and_has_no_response() {
 }
 
 #[test]
-fn arrivals_and_sizes_of_connections_depend_on_the_seed_and_not_on_the_sender() {
+fn arrivals_depend_on_the_seed_and_neither_arrivals_nor_sizes_depend_on_the_sender() {
     let [plain, other] =
         ["rfc-2026", "reno-1998"].map(|profile| results(&[("populations.web.profile", profile)]));
     for name in ["opened_ns", "forward_bytes", "reverse_bytes"] {
@@ -104,7 +107,7 @@ fn arrivals_and_sizes_of_connections_depend_on_the_seed_and_not_on_the_sender() 
 }
 
 #[test]
-fn each_request_of_a_connection_has_a_size_of_its_own() {
+fn the_number_of_requests_is_drawn_and_each_request_has_the_octets_of_send() {
     let results = results(&[
         ("populations.web.requests", "geometric:mean=4"),
         ("populations.web.think", "exponential:mean=50ms"),
@@ -230,7 +233,7 @@ fn requests_of_a_population_are_counted_and_timed() {
 }
 
 #[test]
-fn the_sizes_of_packmime_use_the_rate_computed_from_a_load() {
+fn the_sizes_of_packmime_use_the_rate_of_the_arrivals_or_of_the_load() {
     let of = |arrivals: &str, load: &str, rate: &str| {
         let text = WEB
             .replace("\"poisson:rate=20/s\"", &format!("\"{arrivals}\"\n{load}"))
@@ -252,7 +255,7 @@ fn the_sizes_of_packmime_use_the_rate_computed_from_a_load() {
 }
 
 #[test]
-fn a_file_of_sizes_has_a_value_in_each_line() {
+fn each_line_of_a_followed_file_is_a_value_or_a_comment_or_empty() {
     let read = |key: &str, file: &str| {
         let text = WEB
             .replace(
@@ -287,7 +290,7 @@ fn a_file_of_sizes_has_a_value_in_each_line() {
 }
 
 #[test]
-fn segments_of_connections_are_recorded_under_their_names() {
+fn segments_of_a_population_have_the_names_of_their_connections() {
     let results = results(&[
         ("record.tables", "[\"segments\", \"connections\"]"),
         ("populations.web.most", "3"),
@@ -333,7 +336,7 @@ fn a_population_of_the_kernel_has_the_same_connections_as_a_simulated_population
 }
 
 #[test]
-fn mistakes_in_populations_are_reported_with_their_place() {
+fn mistakes_in_populations_are_reported_with_their_key() {
     for [key, value, message, fix] in [
         ["arrivals", "poisson:rate=0/s", "", ""],
         ["arrivals", "often", "", ""],
@@ -365,7 +368,7 @@ fn mistakes_in_populations_are_reported_with_their_place() {
     }
     let text = format!("{WEB}\n[flows.web]\nfrom = \"client\"\nto = \"server\"\n");
     let error = Scenario::parse("web.toml", &text).unwrap_err();
-    assert!(error.message.contains("both have a `web`"), "{error}");
+    assert!(error.message.contains("`flows` has the name of the population `web`"), "{error}");
     let text = WEB.replace("reply    = \"lognormal:median=4 kB,sigma=1\"", "serve = \"5 ms\"");
     let error = Scenario::parse("web.toml", &text).unwrap_err();
     assert!(error.message.contains("applies only to requests"), "{error}");

@@ -21,6 +21,7 @@ fn results(values: &[(&str, &str)]) -> Results {
     run(&Scenario::parse("web.toml", WEB).unwrap().with(values).unwrap())
 }
 
+/// The column `name` of whole numbers; -1 stands for a missing value.
 fn whole(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name) {
         Some(Data::I64(all)) => all.clone(),
@@ -62,7 +63,7 @@ fn each_request_waits_for_the_reply_before_it() {
     assert_eq!(
         ms(flows, "finished_ns"),
         [195, 205],
-        "the client has read the reply; the server's octets are acknowledged"
+        "at 195 ms the client has read the last reply; at 205 ms it is acknowledged"
     );
     assert_eq!(ms(flows, "start_ns"), [0, 35]);
 }
@@ -78,7 +79,7 @@ fn the_first_request_after_a_pause_does_not_include_the_handshake() {
 }
 
 #[test]
-fn a_reply_of_several_windows_begins_before_it_is_complete() {
+fn a_reply_of_several_rounds_begins_before_it_is_complete() {
     // The reply has 69 full segments. A short last segment would wait for the ACK of all segments
     // before it (Nagle).
     let results = results(&[("flows.web.app.reply", "99912 B"), ("flows.web.app.requests", "1")]);
@@ -142,7 +143,7 @@ fn a_flow_of_requests_is_written_out_and_runs_the_same_again() {
 }
 
 #[test]
-fn captures_keep_headers_unless_a_scenario_asks_for_more() {
+fn captures_keep_128_octets_of_each_packet_unless_snap_sets_another_number() {
     let most = |record: &str| {
         let scenario = Scenario::parse("web.toml", &format!("{WEB}\n{record}")).unwrap();
         let file = run(&scenario).write_capture(0, Vec::new()).unwrap();

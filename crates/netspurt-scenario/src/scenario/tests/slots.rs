@@ -13,7 +13,7 @@ pub(super) const MISTAKES: &[MistakeCase] = &[
     [
         "\"3 packets\"",
         "\"3 packets\", slots = { period = \"0 s\" }",
-        "more than 2000000 times of this length",
+        "fits more than 2000000 times",
         "write a longer time",
     ],
     [
@@ -37,7 +37,7 @@ pub(super) const MISTAKES: &[MistakeCase] = &[
     [
         "\"3 packets\"",
         "\"3 packets\", slots = { jitter = { difference = \"1 ms\", step = \"1 ns\" } }",
-        "more than 2000000 times of this length",
+        "fits more than 2000000 times",
         "write a longer time",
     ],
     [
@@ -48,6 +48,7 @@ pub(super) const MISTAKES: &[MistakeCase] = &[
     ],
 ];
 
+/// The text of a scenario in which the link `sky` has this table `slots`.
 fn path(slots: &str) -> String {
     format!(
         "stop = \"120 s\"\n[links]\n\
@@ -88,7 +89,7 @@ fn each_slot_has_its_own_delay_and_the_delay_drifts_during_the_slot() {
 }
 
 #[test]
-fn successive_probes_differ_by_the_jitter() {
+fn delays_20_ms_apart_differ_on_average_by_the_difference_of_the_jitter() {
     let text = path("{ base = [\"60 ms\", \"60 ms\"], jitter = { difference = \"4 ms\" } }");
     let points = delays(&Scenario::parse("x", &text).unwrap());
     assert_eq!(points.len(), 120_000);

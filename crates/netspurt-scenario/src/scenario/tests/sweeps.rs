@@ -64,7 +64,7 @@ fn one_axis_may_set_several_keys_to_the_same_value() {
 }
 
 #[test]
-fn the_fast_way_of_building_a_case_gives_the_same_scenario_as_parsing() {
+fn a_combination_has_the_same_results_as_the_scenario_of_its_case() {
     let sweep = sweep(
         "seeds = 1\nover.rate = { path = \"links.modem.rate\", values = [\"1 kbit/s\", \"2 kbit/s\"] }\n\
          over.acks = { path = \"flows.x.tcp.acks\", values = [\"every segment\", { delayed = \"200 ms\" }] }",
@@ -79,7 +79,7 @@ fn the_fast_way_of_building_a_case_gives_the_same_scenario_as_parsing() {
 }
 
 /// The sets change a flow, a link, or other keys, or they add a flow or a link. A combination
-/// hashes the text of the links separately. So one link has a timeline, which makes this text long.
+/// hashes the text of the links separately. One link has a timeline, to make this text long.
 #[test]
 fn a_case_is_the_same_whether_the_parts_or_all_of_the_file_are_read_again() {
     let moving =
@@ -157,7 +157,7 @@ fn a_random_axis_gives_each_run_its_own_value_and_all_combinations_the_same_valu
 }
 
 #[test]
-fn drawn_values_have_the_precision_of_scenarios() {
+fn a_scenario_accepts_each_drawn_value() {
     for (path, from, to) in [
         ("links.modem.delay", "1 us", "2 us"),
         ("links.modem.rate", "1 kbit/s", "2 kbit/s"),
@@ -213,10 +213,10 @@ fn listed_scenarios_with_the_same_labels_are_repeats_of_each_other() {
     let repeats: Vec<u64> = (0..8).map(|case| sweep.repeat(case)).collect();
     assert_eq!(repeats, [1, 2, 1, 2, 3, 4, 3, 4]);
     let seeds: std::collections::BTreeSet<u64> = (0..8).map(|case| sweep.seed(case)).collect();
-    assert_eq!(seeds.len(), 4, "paired by the number of the run");
+    assert_eq!(seeds.len(), 4, "cases of the same repeat have the same seed");
 }
 
-/// The text of `[sweep]`, the place of the error, and its message and fix.
+/// The text of `[sweep]`, the key of the error, and parts of its message and fix.
 const MISTAKES: &[[&str; 4]] = &[
     [
         "over.r = { path = \"links.modme.rate\", values = [\"1 kbit/s\"] }",

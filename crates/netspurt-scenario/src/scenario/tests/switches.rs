@@ -19,12 +19,12 @@ fn all() -> impl Iterator<Item = &'static Switch> {
 fn others(kind: &SwitchKind, value: &SwitchValue) -> Vec<SwitchValue> {
     let words = kind.words().into_iter().map(|known| SwitchValue::Word(known.word));
     let parts = || {
-        let smallest = |part: &switch::SwitchPart| match part.kind {
+        let example = |part: &switch::SwitchPart| match part.kind {
             SwitchKind::Number { min, .. } => (part.key, SwitchValue::Number(min + 7)),
             SwitchKind::Flag => (part.key, SwitchValue::Flag(true)),
             _ => (part.key, SwitchValue::Word(part.kind.words()[1].word)),
         };
-        kind.parts().iter().map(smallest).collect()
+        kind.parts().iter().map(example).collect()
     };
     let found: Vec<SwitchValue> = match (kind, value) {
         (SwitchKind::Flag, _) => vec![SwitchValue::Flag(!value.flag())],
@@ -63,12 +63,12 @@ fn changed(config: &RfcConfig) -> Vec<(&'static str, RfcConfig, String)> {
 }
 
 #[test]
-fn every_value_of_a_switch_is_written_and_read_back_unchanged() {
+fn other_values_of_each_switch_are_written_and_read_back_unchanged() {
     for profile in [Profile::Rfc2026, Profile::Plain, Profile::Linux6, Profile::Reno1998] {
         for (key, changed, text) in changed(&profile.rfc().unwrap()) {
             match tcp_config(profile.word(), &[(key, &text)]) {
                 Ok(TcpConfig::Rfc(read)) => assert_eq!(*read, changed, "{key} = {text}"),
-                Ok(TcpConfig::Ns(_)) => panic!("no profile of ns-2's"),
+                Ok(TcpConfig::Ns(_)) => panic!("{key}: the configuration of an ns-2 sender"),
                 // Only these switches may contradict another switch.
                 Err(slip) => assert!(
                     ["recovery", "sack", "timestamps", "rto.sampling", "receive.autotuning"]
@@ -109,12 +109,12 @@ fn every_field_of_a_connection_except_four_has_a_switch() {
             }
         }
     }
-    let others = "connections draw `iss`, the IP version sets the next, scripts set the others";
+    let others = "connections draw `iss`, the IP version sets the second, scripts set the last two";
     assert_eq!(left, ["iss", "ip_header_bytes", "merged_mss", "receive_memory_bytes"], "{others}");
 }
 
 #[test]
-fn every_profile_is_reached_from_every_other_by_its_switches() {
+fn the_switches_of_a_profile_turn_every_other_profile_into_it() {
     let spelled = |config: &RfcConfig| RfcConfig {
         initial_window_segs: u32::try_from(switch::initial_segs(config)).unwrap(),
         initial_window_bytes: None,
@@ -161,7 +161,7 @@ fn timer(values: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
 }
 
 #[test]
-fn the_text_of_a_flows_timer_has_its_constants() {
+fn the_resolved_text_has_a_timers_gain_in_its_text_and_its_bounds_as_switches() {
     let text = "rfc6298:alpha=1/16,min=20ms";
     let scenario = timer(&[("flows.x.tcp.rto.estimator", text)]).unwrap();
     let resolved = scenario.resolved();
@@ -188,7 +188,11 @@ fn a_timer_uses_the_jiffies_of_its_host_unless_its_text_sets_others() {
     };
     assert_eq!(line(&linux), "estimator = \"linux\"");
     let exact = linux.with(&[("flows.x.tcp.timer_clock", "exact")]).unwrap();
-    assert_eq!(line(&exact), "estimator = \"linux:jiffy=4ms\"", "the profile's estimator");
+    assert_eq!(
+        line(&exact),
+        "estimator = \"linux:jiffy=4ms\"",
+        "the estimator keeps the jiffies of the profile"
+    );
     let fine = linux.with(&[("flows.x.tcp.rto.estimator", "linux:jiffy=1ms")]).unwrap();
     assert_eq!(line(&fine), "estimator = \"linux:jiffy=1ms\"");
 }
@@ -239,7 +243,7 @@ fn a_mistake_in_a_timers_text_is_marked_at_its_place() {
 }
 
 #[test]
-fn the_error_for_a_value_of_another_type_lists_the_possible_values() {
+fn the_error_for_a_wrong_value_says_which_values_are_possible() {
     for [value, message, fix] in [
         ["{ tlp = 1 }", "wrong type: integer `1`", "write `true` or `false`"],
         ["{ tlp = \"yes\" }", "wrong type: string \"yes\"", "write `true` or `false`"],

@@ -18,7 +18,8 @@ pub(super) const PHASES: usize = 8;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BbrConfig {
-    /// The gain of pacing and of cwnd in STARTUP, 2/ln 2. DRAIN paces with its inverse.
+    /// The gain of pacing in STARTUP, and of cwnd in STARTUP and DRAIN: 2/ln 2. DRAIN paces with
+    /// the inverse of this gain.
     pub high_gain: (u32, u32),
     /// The gain of cwnd in PROBE_BW.
     pub cwnd_gain: (u32, u32),
@@ -33,7 +34,8 @@ pub struct BbrConfig {
     pub min_rtt_window: Duration,
     /// The minimum time in PROBE_RTT after the pipe has fallen to `min_cwnd_segs` or less.
     pub probe_rtt_time: Duration,
-    /// cwnd in PROBE_RTT, in segments. It is also the minimum cwnd outside loss recovery.
+    /// cwnd in PROBE_RTT, in segments. It is also the minimum cwnd at each ACK that delivers data,
+    /// except in the first round of a loss recovery.
     pub min_cwnd_segs: u32,
     /// A factor. If the bandwidth grows by less than this factor in a round, the path may be full.
     pub full_pipe_growth: (u32, u32),

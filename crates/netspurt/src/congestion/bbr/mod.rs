@@ -70,7 +70,7 @@ packed!(ProbeRtt { done, round_done });
 /// let mut window = Window { cwnd: 10_000, ssthresh: Window::NO_THRESHOLD };
 /// let srtt = Some(Duration::from_millis(80));
 /// bbr.on_ack(&AckInfo { smss: 1000, srtt, rtt: srtt, ..AckInfo::default() }, &mut window);
-/// // 2.885 initial windows in a round trip, less one percent.
+/// // 2.885 times cwnd in a round trip, less one percent.
 /// assert_eq!(bbr.pacing_rate().unwrap().bits_per_second(), Some(2_856_150));
 /// ```
 #[derive(Debug)]
@@ -269,7 +269,7 @@ impl Bbr {
         }
     }
 
-    /// Begins pacing with the first round trip: `high_gain` windows in each round trip, less the
+    /// Begins pacing with the first round trip: `high_gain` times cwnd in each round trip, less the
     /// margin (§4.2.1).
     fn begin_pacing(&mut self, rtt: Option<Duration>, cwnd: u64) {
         let rtt = rtt.map_or(0, Duration::as_nanos);
