@@ -168,10 +168,10 @@ fn burst(
     unknown
 }
 
-/// Adds a late reply. Its probe is the one `behind` places before the end of the burst so far. If
-/// that probe does not exist or has a reply, the late reply counts for the last probe without a
-/// reply. If there is no such probe, it is a duplicate. A late reply without a delay removes its
-/// probe from the burst.
+/// Adds a late reply to the burst whose first probe has the index `first`. The reply's probe is the
+/// one `behind` places before the end of the burst so far. If that probe does not exist or has a
+/// reply, the late reply counts for the last probe without a reply. If all probes have a reply, the
+/// late reply is a duplicate. A late reply without a delay removes its probe from the burst.
 fn add_late_reply(delays: &mut Delays, first: usize, behind: u64, rtt: Option<Duration>) {
     let probes = &mut delays.probes[first..];
     let expected = usize::try_from(behind).ok().and_then(|behind| probes.len().checked_sub(behind));
