@@ -205,7 +205,7 @@ fn a_delayed_ack_that_the_other_end_waits_for_is_no_pause_of_an_application() {
         packets.push((1, at + 90, ack(first + 100, 65_000)));
     }
     let waits = [WaitingFor::Delivery, WaitingFor::Application, WaitingFor::CongestionWindow];
-    assert_eq!(waited(&packets, waits), [90, 0, 180], "no data came at the last ACK");
+    assert_eq!(waited(&packets, waits), [90, 0, 180], "no data came after the last ACK");
 }
 
 /// The capture is beside the sender. The round trip is 50 ms. Four segments of 500 octets with PSH
@@ -232,7 +232,7 @@ fn short_writes(after: u64, acks: &[u32]) -> [u64; 2] {
 }
 
 #[test]
-fn short_segments_that_leave_when_an_ack_comes_were_held_back_and_were_not_all_data() {
+fn short_segments_that_leave_when_an_ack_comes_had_waited_for_this_ack() {
     for acks in [&[1000][..], &[500, 1000]] {
         assert_eq!(short_writes(0, acks), [50 + 9 * 25, 0]);
     }
@@ -338,7 +338,7 @@ fn beside_the_receiver_a_window_with_room_does_not_hold_the_sender() {
 /// the window held the sender back: the segments of a flight take time. If data comes 8 ms later
 /// than this, the application paused.
 #[test]
-fn beside_the_receiver_a_window_holds_the_sender_until_it_learns_of_the_next_one() {
+fn beside_the_receiver_a_window_holds_the_sender_until_the_sender_knows_the_next_window() {
     assert_eq!(flights_at_receiver(24, 3000), [9 * 24, 24]);
     assert_eq!(flights_at_receiver(28, 3000), [9 * 20, 20]);
 }
@@ -401,7 +401,7 @@ fn beside_the_receiver_a_repair_lasts_until_the_sender_knows_that_it_arrived() {
 proptest! {
     /// Any packets of both sides, with any windows and acknowledgments.
     #[test]
-    fn the_parts_of_the_time_are_the_whole_time(
+    fn the_waits_of_a_connection_add_up_to_its_whole_time(
         steps in prop::collection::vec(
             (0..2_usize, 0..40_u64, 0..4_u32, 0..6_u32, 0..9_u16, any::<bool>()),
             0..80,
@@ -425,7 +425,7 @@ proptest! {
 
 /// The capture is beside the sender, which sends four segments every 30 ms. The first segment of
 /// the fourth flight is lost, and repaired a round trip later. Meanwhile `during` new segments are
-/// sent.
+/// sent. Returns the milliseconds that the connection waited for the repair.
 fn repaired(during: u32) -> u64 {
     let mut packets = opened(65_000);
     let mut next = 1;
