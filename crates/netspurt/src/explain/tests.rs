@@ -192,7 +192,7 @@ mod statistics {
     }
 
     #[test]
-    fn octets_that_come_twice_are_unique_once() {
+    fn octets_that_come_twice_count_once_as_unique() {
         let found = forward(&[(0, 0, data(1, 100)), (0, 5, data(51, 100)), (0, 9, data(1, 150))]);
         let data = found.data;
         assert_eq!((data.unique_bytes, data.bytes), (150, 350));
@@ -215,7 +215,7 @@ mod statistics {
         assert_eq!((trips.all.count(), trips.cumulative), (2, 1));
         assert_eq!([ms(trips.all.min_ns()), ms(trips.all.max_ns())], [Some(20), Some(30)]);
         let repairs = found.repairs.unwrap();
-        assert_eq!(ms(repairs.ambiguous.max_ns()), Some(30), "from the last transmission");
+        assert_eq!(ms(repairs.ambiguous.max_ns()), Some(30), "since the last transmission");
         assert_eq!((repairs.of_one_max, ms(repairs.gaps.max_ns())), (1, Some(290)));
     }
 

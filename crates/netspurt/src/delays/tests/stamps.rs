@@ -106,7 +106,7 @@ fn the_errors_for_a_report_of_mtr_and_an_unknown_table_give_the_fix() {
 }
 
 #[test]
-fn words_for_losses_count_and_unclear_rows_are_left_out_with_a_note() {
+fn words_for_losses_count_as_losses_and_unclear_rows_are_left_out_with_a_note() {
     let text = "time,rtt\n1700000000,20.1\n1700000001,error\n1700000002,U\n1700000003,no\n\
                 1700000004,100% loss\n1700000005,>1000\n";
     let reading = reading(text);

@@ -129,7 +129,7 @@ fn the_two_directions_of_a_flow_are_two_recordings() {
 }
 
 #[test]
-fn names_may_stand_below_a_title_which_is_reported() {
+fn column_names_may_be_below_a_title_and_the_title_is_reported() {
     let reading = reading("Run 5 of 2024\nseq,rtt_ms\n1,20\n3,21\n");
     assert_eq!(counts(&reading.recordings[0])[..3], [3, 2, 1]);
     assert_eq!(reading.malformed[0].line, 1);

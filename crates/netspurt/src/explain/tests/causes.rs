@@ -423,7 +423,7 @@ fn a_repair_that_goes_on_in_order_without_acks_is_go_back_n() {
 }
 
 #[test]
-fn a_syn_that_is_sent_again_has_its_own_cause() {
+fn a_retransmitted_syn_has_the_cause_syn() {
     let mut talk = Talk::midway();
     for at in [0.0, 1000.0] {
         talk.packet(Side::From, at, Segment { flags: Flags::SYN, ..Segment::default() });
@@ -468,7 +468,7 @@ fn an_overtaken_packet_is_no_retransmission() {
 }
 
 #[test]
-fn a_capture_that_begins_midway_shows_retransmissions_of_what_it_missed() {
+fn a_capture_that_begins_midway_shows_retransmissions_of_octets_that_it_missed() {
     let mut talk = Talk::midway();
     talk.sack(0.0, 0, &[(1000, 3000)]).sack(1.0, 0, &[(1000, 4000)]).data(1.1, 0);
     // The sender of the first packet captured counts as the initiator.

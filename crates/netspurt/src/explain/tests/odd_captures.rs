@@ -58,9 +58,9 @@ fn a_capture_with_copies_of_each_packet_shows_the_same_causes_as_a_capture_witho
         let habits = [&once, &copied].map(|talk| talk.direction().habits.unwrap());
         assert_eq!(habits[0].vantage.0, habits[1].vantage.0);
         let (segments, times) = (once.direction().statistics.data.packets, later.len() as u64);
-        assert_eq!(habits[1].copies, times * (segments + 1), "and the SYN");
+        assert_eq!(habits[1].copies, times * (segments + 1), "the SYN has copies, too");
         let packets = copied.direction().statistics.data.packets;
-        assert_eq!(packets, (times + 1) * segments, "copies are packets");
+        assert_eq!(packets, (times + 1) * segments, "copies count as packets");
     }
 }
 

@@ -10,7 +10,7 @@ const BACK: Option<Cause> = Some(Cause::GoBackN);
 
 /// RFC 6675 §4: a sender that uses SACK does not retransmit reported octets.
 #[test]
-fn what_was_reported_before_is_sent_again_only_by_a_sender_that_goes_back() {
+fn only_a_sender_that_goes_back_retransmits_octets_that_sack_blocks_reported() {
     let mut talk = first_of_ten_lost(true);
     talk.data(204.2, 1000).data(204.3, 2000).data(204.4, 5000);
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery), BACK, BACK, BACK]);
@@ -62,7 +62,7 @@ fn holes_sent_again_before_reported_octets_get_the_cause_of_the_reported_octets(
 /// RFC 2018 §8: a receiver may discard octets that it reported. Then it acknowledges only the
 /// octets before them.
 #[test]
-fn what_the_receiver_discarded_counts_as_not_reported() {
+fn octets_that_the_receiver_discarded_do_not_count_as_reported() {
     let mut talk = first_of_ten_lost(true);
     talk.ack(304.2, 1000).ack(305.2, 1000).data(600.0, 1000);
     assert_ne!(verdict(&talk).1, VerdictEvidence::Reported);
@@ -125,7 +125,7 @@ fn at_the_receiver_a_segment_was_needed_if_a_part_of_it_had_not_arrived() {
 }
 
 #[test]
-fn at_the_receiver_the_second_copy_of_what_filled_a_gap_was_spurious() {
+fn at_the_receiver_a_second_retransmission_of_octets_that_filled_a_gap_was_spurious() {
     let mut talk = at_receiver();
     talk.data(1000.0, 0).data(1001.0, 2000).data(1002.0, 4000);
     talk.sack(1002.01, 1000, &[(4000, 5000), (2000, 3000)]);
