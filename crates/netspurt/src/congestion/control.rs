@@ -57,7 +57,7 @@ pub struct RateSample {
     pub prior_delivered_bytes: u64,
     /// The octets that the connection has delivered by now.
     pub total_delivered_bytes: u64,
-    /// Whether the application limited the rate of the delivered segments, and not cwnd.
+    /// Whether the application, and not cwnd, limited the rate of the delivered segments.
     pub app_limited: bool,
 }
 

@@ -110,8 +110,8 @@ impl PassedAcks {
     /// `None` if the event may not have happened by `at`.
     ///
     /// A sender that waited for a window uses it within the time that a segment of `full` octets
-    /// takes at the rate that the window allows, but the time of `SLACK_PART` is always allowed. A
-    /// sender that takes longer did not wait for the window.
+    /// takes at the rate that the window allows, or within `near` divided by `SLACK_PART` if this
+    /// is longer. A sender that takes longer did not wait for the window.
     pub fn next(&self, at: Time, near: Duration, full: u64) -> Option<(ReachedBy, Time)> {
         let by_number = self.acks.get(self.known).and_then(|ack| {
             let reached = ack.at + self.near_of(self.known, ack, near);

@@ -27,7 +27,7 @@ const REPAIR_JIFFIES: u64 = 250;
 /// The minimum of `count`: cwnd opens by at most one segment for this number of acknowledged
 /// segments.
 const COUNT_MIN: u64 = 2;
-/// While the curve is not above cwnd, `count` is this number of windows.
+/// While the curve is not above cwnd, `count` is this number times cwnd in segments.
 const COUNT_BELOW: u64 = 100;
 
 /// A stage of congestion avoidance, in segments and jiffies.

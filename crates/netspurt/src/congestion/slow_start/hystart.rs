@@ -25,7 +25,8 @@ pub struct HyStartConfig {
     pub delay_increase: bool,
     /// The number of samples that a round must have before its round trip may end slow start.
     pub min_samples: u32,
-    /// The divisor of the minimum round trip. The quotient is the growth that ends slow start.
+    /// The divisor of the minimum round trip. The quotient, within its bounds, is the growth that
+    /// ends slow start.
     pub delay_divisor: u32,
     /// The lower bound of the growth that ends slow start.
     pub delay_min: Duration,
@@ -193,8 +194,8 @@ mod tests {
         Window { cwnd: segs * SMSS, ssthresh: Window::NO_THRESHOLD }
     }
 
-    /// The number of ACKs of the second round until slow start ends. The round trips of the first
-    /// round are `rtt_us`, and those of the second are `grown_us`.
+    /// The number of ACKs of the second round until slow start ends; `None` if it does not end. The
+    /// round trips of the first round are `rtt_us`, and those of the second are `grown_us`.
     fn acks_until_exit(algorithm: &mut HyStart, rtt_us: u64, grown_us: u64) -> Option<u64> {
         let mut window = window(16);
         for una in 1..=20 {

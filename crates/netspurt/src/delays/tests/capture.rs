@@ -38,6 +38,7 @@ fn pcap(packets: &[(u64, Vec<u8>)], link: u32, header: &[u8]) -> Vec<u8> {
     file
 }
 
+/// Makes a TCP packet from one of the hosts 10.0.0.1 and 10.0.0.2 to the other. `from` is 1 or 2.
 fn tcp(from: u8, seq: u32, len: u16, ack: u32) -> Vec<u8> {
     packet(from, Segment { seq, ack, len, flags: Flags::ACK, ..Segment::default() })
 }

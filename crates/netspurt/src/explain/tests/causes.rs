@@ -217,7 +217,7 @@ fn holes_below_sacked_octets_are_repaired_by_sack() {
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery); 2]);
 }
 
-/// RFC 8985 §6.2: a timer fires a part of a round trip after the last SACK.
+/// RFC 8985 §6.2: RACK's timer fires a part of a round trip after the last SACK.
 #[test]
 fn a_hole_repaired_a_while_after_the_last_sack_is_found_by_rack() {
     let mut talk = Talk::opened(true, false);
