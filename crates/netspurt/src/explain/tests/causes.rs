@@ -300,7 +300,7 @@ fn the_wait_that_doubles_begins_when_the_timer_was_restarted() {
 /// RFC 8985 §7.2: a probe is sent after two round trips and the time of a delayed ACK. A longer RTO
 /// does not make this time longer, so the RTO may be much more than twice this time.
 #[test]
-fn a_wait_much_more_than_twice_the_first_follows_a_probe() {
+fn a_wait_of_more_than_nine_quarters_of_the_first_wait_follows_a_probe() {
     let mut talk = Talk::opened(true, false);
     talk.data(101.0, 0).data(541.0, 0).data(1541.0, 0);
     assert_eq!(talk.causes(), [Some(Cause::Tlp), Some(Cause::Rto)]);
