@@ -57,7 +57,7 @@ pub struct RateSample {
     pub prior_delivered_bytes: u64,
     /// The octets that the connection has delivered by now.
     pub total_delivered_bytes: u64,
-    /// Whether the application limited the rate of the delivered segments, and not cwnd.
+    /// Whether the application, and not cwnd, limited the rate of the delivered segments.
     pub app_limited: bool,
 }
 
@@ -93,8 +93,9 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         let _ = (rtt, window);
     }
 
-    /// The sender calls this on congestion at `now` with `flight` octets outstanding, once for each
-    /// window of data, before it cuts cwnd. Returns the new slow-start threshold.
+    /// The sender calls this on congestion at `now`, once for each window of data, before it cuts
+    /// cwnd. `flight` is the number of outstanding octets; with `cut_from_cwnd` it is cwnd. Returns
+    /// the new slow-start threshold.
     fn on_congestion(
         &mut self,
         now: Time,

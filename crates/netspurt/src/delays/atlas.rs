@@ -12,8 +12,8 @@ use super::tally::MISSING_MAX;
 use super::text::{MILLISECOND, SECOND, float_span};
 use super::{Delays, Probe, SendTimeSource};
 
-/// The results of one measurement of one Atlas probe to one address; for traceroute, the results of
-/// one hop.
+/// The results of one measurement by one Atlas probe (a device) to one address; for traceroute, the
+/// results of one hop.
 #[derive(Debug)]
 struct AtlasPath {
     delays: Delays,
@@ -77,8 +77,9 @@ pub(super) fn parse(
     Ok(())
 }
 
-/// Computes when a probe of a burst left, counted from the path's first result, by the probe's
-/// place in the burst. A burst is the probes of one result. It has one timestamp, in whole seconds.
+/// Computes when a probe of a burst left, from the probe's place in the burst. The time counts from
+/// the path's first result. A burst is the probes of one result. It has one timestamp, in whole
+/// seconds.
 fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Time {
     let start = whole(&item["timestamp"]).unwrap_or(path.start).saturating_sub(path.start);
     let within = interval.as_nanos().saturating_mul(place as u64);
@@ -168,10 +169,10 @@ fn burst(
     unknown
 }
 
-/// Adds a late reply. Its probe is the one `behind` places before the end of the burst so far. If
-/// that probe does not exist or has a reply, the late reply counts for the last probe without a
-/// reply. If there is no such probe, it is a duplicate. A late reply without a delay removes its
-/// probe from the burst.
+/// Adds a late reply to the burst whose first probe has the index `first`. The reply's probe is the
+/// one `behind` places before the end of the burst so far. If that probe does not exist or has a
+/// reply, the late reply counts for the last probe without a reply. If all probes have a reply, the
+/// late reply is a duplicate. A late reply without a delay removes its probe from the burst.
 fn add_late_reply(delays: &mut Delays, first: usize, behind: u64, rtt: Option<Duration>) {
     let probes = &mut delays.probes[first..];
     let expected = usize::try_from(behind).ok().and_then(|behind| probes.len().checked_sub(behind));

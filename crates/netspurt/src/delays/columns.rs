@@ -59,7 +59,8 @@ pub(super) struct TablePlan {
     pub paced: bool,
 }
 
-/// The names of a column of delays, the preferred names first. The lists below have the same order.
+/// The names of a column of delays, the preferred names first. The lists below also begin with the
+/// preferred names.
 const RTT: &[&str] = &[
     "rtt",
     "round_trip_time",

@@ -101,15 +101,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_of_day_pass_midnights_in_the_direction_of_the_lines() {
+    fn each_midnight_adds_a_day_or_subtracts_a_day_if_the_times_fall() {
         let pass = |times: &[i64]| {
             let mut midnights = Midnights::default();
             times.iter().map(|time| midnights.since(*time)).collect::<Vec<_>>()
         };
         assert_eq!(pass(&[DAY - 2, DAY - 1, 0, 1]), [DAY - 2, DAY - 1, DAY, DAY + 1]);
         assert_eq!(pass(&[2, 1, DAY - 1, DAY - 2, 5]), [2, 1, -1, -2, 5 - DAY]);
-        // The times of this log rise. A long pause in it does not mean that it goes back past
-        // midnight.
+        // The times of this log rise, so a long pause does not count as a midnight.
         assert_eq!(pass(&[1, 2, DAY - 1]), [1, 2, DAY - 1]);
     }
 

@@ -90,6 +90,7 @@ type Prober = (IpAddr, IpAddr, u16);
 #[derive(Default)]
 struct Echoes {
     tally: Tally,
+    /// The highest number of a request so far, unwrapped.
     last: u64,
 }
 

@@ -458,7 +458,7 @@ pub(super) fn knows(line: &str) -> bool {
 /// Reads the runs of `text`.
 ///
 /// # Errors
-/// When too many probes are missing.
+/// When more probes are missing than the limit allows.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut runs = Vec::new();

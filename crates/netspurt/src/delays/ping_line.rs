@@ -85,7 +85,8 @@ pub(super) struct Reply<'a> {
     pub duplicate: bool,
     /// Whether the reply's checksum was wrong. The tool does not count such a reply.
     pub corrupt: bool,
-    /// The tool, if the line shows it: BusyBox and hping write only `seq=`.
+    /// The tool, if the line shows it: hping's lines begin with `len=`, and BusyBox writes `seq=`
+    /// without `icmp_`.
     pub dialect: Dialect,
 }
 

@@ -4,14 +4,14 @@ use crate::units::{Duration, Time};
 
 use super::began::Began;
 
-/// The kind of a recording's numbers.
+/// The kind of a recording's delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// Each number is one measured round trip.
+    /// Each delay is one measured round trip.
     RoundTrip,
-    /// Each number is one measured one-way delay.
+    /// Each delay is one measured one-way delay.
     OneWay,
-    /// Each number is a filter's output, such as the kernel's srtt. Estimators never take it as a
+    /// Each delay is a filter's output, such as the kernel's srtt. Estimators never take it as a
     /// sample.
     Smoothed,
 }
@@ -96,7 +96,7 @@ pub struct Delays {
     pub name: String,
     /// The format of the file in words: `ping (Linux)`.
     pub format: String,
-    /// The kind of the recording's numbers.
+    /// The kind of the recording's delays.
     pub measure: Measure,
     /// How the probes followed each other.
     pub order: ProbeOrder,
@@ -118,7 +118,7 @@ pub struct Delays {
 }
 
 impl Delays {
-    /// Makes a recording without probes. Its probes will be round trips, sent at unknown times.
+    /// Makes a recording of round trips without probes. Its times of sending are unknown.
     ///
     /// ```
     /// use netspurt::delays::{Delays, Probe};

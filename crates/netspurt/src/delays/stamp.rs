@@ -195,14 +195,14 @@ fn name<'a>(text: &'a str, names: &[&str]) -> Option<(i64, &'a str)> {
     (!rest.starts_with(|c: char| c.is_alphanumeric())).then_some((place, rest))
 }
 
-/// Returns the text after a weekday in one of the languages.
+/// Returns the text after a weekday in English, German, French or Spanish.
 fn weekday(text: &str) -> Option<&str> {
     let (_, rest) = name(text, &WEEKDAYS).or_else(|| name(text, &FOREIGN_WEEKDAYS))?;
     Some(rest.strip_prefix('.').unwrap_or(rest))
 }
 
-/// Reads the month at the beginning of `text` in one of the languages. Returns the number of
-/// the month, from 1, and the text after the month.
+/// Reads the month at the beginning of `text` in English, German, French or Spanish. Returns the
+/// number of the month, from 1, and the text after the month.
 fn month(text: &str) -> Option<(i64, &str)> {
     let foreign = || FOREIGN_MONTHS.iter().find_map(|names| name(text, names));
     let (month, rest) = name(text, &MONTHS).or_else(foreign)?;
@@ -215,7 +215,7 @@ const FOREIGN_WEEKDAYS: [&str; 21] = [
     "mi\u{e9}", "jue", "vie", "s\u{e1}b", "dom", "mie", "sab",
 ];
 
-/// The months in German, twice in French (with and without accents), and in Spanish.
+/// The months in German (in two forms), in French (with and without accents), and in Spanish.
 const FOREIGN_MONTHS: [[&str; 12]; 5] = [
     ["Jan", "Feb", "M\u{e4}r", "Apr", "Mai", "Jun", "Jul", "Aug", "Sep", "Okt", "Nov", "Dez"],
     ["Jan", "Feb", "Mrz", "Apr", "Mai", "Juni", "Juli", "Aug", "Sept", "Okt", "Nov", "Dez"],
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn stamps_of_many_programs_are_instants() {
+    fn timestamps_of_many_programs_are_read_as_instants() {
         for text in [
             "Tue Oct 22 10:11:12 2024",
             "Tue Oct 22 10:11:12 UTC 2024",
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_before_a_line_ends_where_the_line_begins() {
+    fn of_line_separates_a_timestamp_from_the_rest_of_the_line() {
         for text in [
             "Tue Oct 22 10:11:12 UTC 2024: 64 bytes",
             "Oct 22 10:11:12 64 bytes",

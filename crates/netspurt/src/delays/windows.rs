@@ -354,7 +354,7 @@ fn continues_statistics(line: &str) -> bool {
 /// Reads the runs of `text`.
 ///
 /// # Errors
-/// When too many probes are missing.
+/// When a run has only a summary, and the summary counts more lost probes than the limit allows.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut runs: Vec<WindowsRun> = vec![WindowsRun::default()];

@@ -140,7 +140,7 @@ impl SamplerState {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 values")]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
     fn draw(&mut self, stream: &mut Stream) -> f64 {
         match self {
             Self::Fixed(value) => *value,

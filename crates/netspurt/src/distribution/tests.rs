@@ -40,7 +40,7 @@ fn assert_quantiles(text: &str, unit: DistributionUnit, quantile: impl Fn(f64) -
         let below = values.iter().filter(|value| **value < cut).count();
         let share = f64::from(u32::try_from(below).unwrap()) / f64::from(DRAWS);
         let error = (p * (1.0 - p) / f64::from(DRAWS)).sqrt();
-        assert!((share - p).abs() < ERRORS * error, "{text}: {share} of the draws below {p}");
+        assert!((share - p).abs() < ERRORS * error, "{text}: {share} below the quantile of {p}");
     }
 }
 
@@ -118,7 +118,7 @@ fn pareto_distributions_have_their_quantiles_and_means() {
 }
 
 #[test]
-fn a_truncated_pareto_distribution_is_the_whole_one_up_to_its_greatest_value() {
+fn a_truncated_pareto_distribution_has_its_quantiles_its_bounds_and_its_mean() {
     for shape in [0.5_f64, 1.0, 1.2, 3.0] {
         let text = format!("pareto:shape={shape},least=1 kB,most=100 kB");
         let kept = 1.0 - 0.01_f64.powf(shape);
@@ -134,7 +134,7 @@ fn a_truncated_pareto_distribution_is_the_whole_one_up_to_its_greatest_value() {
         let expected = 1e3 + sum * span / f64::from(strips);
         let told = parse(&text, Octets).mean().unwrap();
         assert!((told / expected - 1.0).abs() < 1e-6, "{text}: {told}, {expected}");
-        // The mean gives the least value back.
+        // The least value follows from the mean.
         let (least, most) = (pareto::least(family::Start::Mean(told), shape, Some(1e5)), 1e5);
         assert!((least.unwrap() - 1e3).abs() < 1e-6, "{shape}: {least:?} below {most}");
     }
@@ -176,7 +176,7 @@ fn geometric_counts_begin_at_one_and_have_their_probabilities() {
 }
 
 #[test]
-fn empirical_values_are_drawn_equally_often() {
+fn empirical_values_are_drawn_equally_often_and_impossible_values_are_refused() {
     let distribution = Distribution::empirical(vec![1.0, 40.0, 1500.0], Octets).unwrap();
     let mut sampler = Sampler::new(&distribution, Stream::named(3, "values"));
     let mut found = std::collections::BTreeMap::new();
@@ -238,7 +238,7 @@ fn the_means_of_packmimes_curves_are_the_sums_of_small_strips() {
 }
 
 #[test]
-fn packmimes_sizes_have_the_quantiles_of_their_curves() {
+fn the_sizes_of_packmimes_requests_have_the_quantiles_of_their_curves() {
     // Half of the requests are of the smaller kind. Successive sizes depend on each other, so the
     // shares vary more than those of independent draws.
     let mut sampler = sampler("packmime-request:rate=18/s", Octets);

@@ -29,8 +29,8 @@ impl CapturedConnection {
     ///
     /// The packet may have data that was on its way while all captured data was acknowledged.
     /// `until_reached` says whether this data was on its way until the acknowledgments reached the
-    /// sender. `soon` says whether it was still on its way afterwards, because it came soon. If
-    /// `soon`, returns what has held the sender back since the last event, else `None`.
+    /// sender. `soon` says whether this data came soon afterwards, so that it was still on its way.
+    /// If `soon`, returns what has held the sender back since the last event, else `None`.
     #[inline(never)]
     pub(super) fn let_reach(
         &mut self,

@@ -280,7 +280,7 @@ impl CapturedConnection {
             let last = self.syns[side.index()].replace(at);
             answers_syn = packet.flags().has(Flags::ACK) && last < self.syns[side.peer().index()];
         } else {
-            // The handshake has no other packets than the two SYNs and this one.
+            // The handshake has only one packet without SYN, and this packet is its last one.
             self.established = true;
         }
         let copies = self.copies(side);

@@ -16,8 +16,8 @@ use crate::wire::CapturedTcp;
 /// A copy has the IP identification and all TCP fields of an earlier packet. If a sender numbers
 /// its packets, equal identifications prove a copy, because a sender does not use an identification
 /// again so soon (RFC 6864 §4.1). Without identifications, a segment with data is a copy if no
-/// sender would send it again so soon. Copies are frequent if they are a third or more of all
-/// segments, themselves included. Then any packet with the fields of an earlier packet counts as
+/// sender would send it again so soon. Copies are frequent if at least a third of all segments,
+/// including the copies, are copies. Then any packet with the fields of an earlier packet counts as
 /// its copy, if it comes about as soon as the earlier copies did. By this last rule, no packet gets
 /// more copies than another packet had before.
 #[derive(Clone, Debug)]
@@ -53,6 +53,7 @@ struct Latest {
     settled: usize,
     /// The number of segments without copies that were removed before they were counted.
     removed: u32,
+    /// The identification of the last packet.
     id: u16,
     /// How often the identification of a packet differed from the previous one, and how often it
     /// was the same.

@@ -97,8 +97,8 @@ impl LatestNumbers {
     }
 
     /// Notes a segment with octets from `from` on. Returns whether it was sent before the previous
-    /// segment, which was captured just before it. This is so if no earlier segment had octets so
-    /// low, and the IP identification is lower or 0.
+    /// segment, which was captured just before it. This is so if all earlier segments began at
+    /// higher octets, and the IP identification is lower or 0.
     #[inline]
     fn note_begin(&mut self, at: Time, from: u32, id: u16) -> bool {
         let Some((begin, last_id, since)) = self.begin else {
@@ -139,8 +139,8 @@ pub struct DisorderWatch {
 }
 
 impl DisorderWatch {
-    /// If at least this many packets of one batch were overtaken at their sender, the capture put
-    /// them out of order. The sender's queues may reorder a few packets.
+    /// If at least this many of the packets that are examined together were overtaken at their
+    /// sender, the capture put them out of order. The sender's queues may reorder a few packets.
     const OVERTAKEN_MIN: u32 = 3;
 
     /// Begins without packets. `at_senders` says for each side that sends whether the capture is

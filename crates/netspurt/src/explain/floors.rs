@@ -62,8 +62,8 @@ pub struct TimerWait {
     pub waited: Duration,
     /// The number of timeouts in a row that retransmitted the same octet before this wait.
     pub backoffs: u32,
-    /// The smoothed round trip and its variation when the timer fired. RFC 6298 computes them from
-    /// every sample.
+    /// The smoothed round trip and its variation when the timer fired, computed from every sample
+    /// as in RFC 6298.
     pub estimate: Option<MeanDeviation>,
     /// Whether a sender with RACK would have known of the loss before the timer fired: SACK blocks
     /// had reported octets that were sent after the last transmission of the lost octets.
@@ -246,8 +246,8 @@ mod tests {
 
     #[test]
     fn acks_of_new_data_restart_the_timer() {
-        // The last round trip is equally long in both cases, but in one of them ACKs come during
-        // it.
+        // The last round trip is equally long in both cases, but in the second case ACKs come
+        // during this round trip.
         let quiet = [(0, 5), (10, 5), (20, 5), (30, 50)];
         let busy = [(0, 5), (10, 5), (20, 5), (30, 20), (30, 35), (30, 50)];
         assert_eq!(sampled(&quiet).spurious(), [1, 1, 1, 1, 0, 0]);

@@ -30,9 +30,9 @@ pub type Acknowledged = Outstanding<CapturedSegment>;
 /// The octets of one direction, with the marks of each outstanding segment.
 pub type CapturedOctets = OneWay<CapturedSegment>;
 
-/// The time from the sending of the last outstanding segment but one to the sending of the last. If
-/// new octets were acknowledged in between, at `una_at`, the time counts from there. Zero if fewer
-/// than two segments are outstanding.
+/// The time between the sending of the last two outstanding segments. If new octets were
+/// acknowledged in between, at `una_at`, the time counts from there. Zero if fewer than two
+/// segments are outstanding.
 pub fn before_tail(octets: &CapturedOctets, una_at: Time) -> Duration {
     let mut latest = octets.outstanding().iter().rev().map(|one| one.first_sent);
     match (latest.next(), latest.next()) {

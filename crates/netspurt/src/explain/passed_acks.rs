@@ -110,8 +110,8 @@ impl PassedAcks {
     /// `None` if the event may not have happened by `at`.
     ///
     /// A sender that waited for a window uses it within the time that a segment of `full` octets
-    /// takes at the rate that the window allows, but the time of `SLACK_PART` is always allowed. A
-    /// sender that takes longer did not wait for the window.
+    /// takes at the rate that the window allows, or within `near` divided by `SLACK_PART` if this
+    /// is longer. A sender that takes longer did not wait for the window.
     pub fn next(&self, at: Time, near: Duration, full: u64) -> Option<(ReachedBy, Time)> {
         let by_number = self.acks.get(self.known).and_then(|ack| {
             let reached = ack.at + self.near_of(self.known, ack, near);
@@ -189,8 +189,8 @@ mod tests {
         assert_eq!(next(&acks, 1063), None);
         assert_eq!(next(&acks, 1064), Some((ReachedBy::Number, at(1064))));
         acks.take_number();
-        assert_eq!((acks.una, next(&acks, 1067)), (3001, None), "data may come");
-        assert_eq!(next(&acks, 1068), Some((ReachedBy::Window, at(1064))), "none came");
+        assert_eq!((acks.una, next(&acks, 1067)), (3001, None), "data may still come");
+        assert_eq!(next(&acks, 1068), Some((ReachedBy::Window, at(1064))), "no data came");
         assert_eq!(acks.take_window(), Some(19_001));
         assert_eq!(next(&acks, 2000), None);
     }
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgments_are_bounded_and_the_newest_counts() {
+    fn the_number_of_kept_acknowledgments_is_bounded_and_the_newest_counts() {
         let mut acks = PassedAcks::none(1, None);
         for n in 0..10_000 {
             let passed = PassedAck { at: at(1000) + Duration::from_micros(n), ..ack(0, n, None) };

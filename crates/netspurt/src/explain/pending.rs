@@ -335,7 +335,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_added_comes_out_in_order(
+        fn pending_segments_come_out_in_the_order_in_which_they_were_added(
             steps in prop::collection::vec((0..9_u8, any::<u16>(), 0..3_u32, any::<bool>()), 0..60)
         ) {
             let (mut pending, mut added) = (PendingSegments::default(), Vec::new());

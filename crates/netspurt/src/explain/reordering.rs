@@ -160,7 +160,7 @@ impl Reordering {
 }
 
 /// The longest time by which a packet of a connection with these directions may be out of order. It
-/// is at most half a round trip, because a segment and its retransmission may pass within one.
+/// is at most half a round trip, because a retransmission may pass a round trip after the original.
 fn disordered_within(directions: [Option<&CapturedDirection>; 2]) -> Duration {
     let rounds = directions.iter().flatten().filter_map(|direction| direction.sender.path.least());
     rounds.min().map_or(Disorder::LIMIT, |round| Disorder::LIMIT.min(round / 2))

@@ -10,7 +10,8 @@ use super::{CapturedDirection, ExplainedRetransmission, Habits, OtherFloors, Sen
 /// A direction of a resting connection, unpacked.
 ///
 /// All octets that were sent count as acknowledged. Of the sender's state, only the retransmissions
-/// and the habits are kept. The causes of later retransmissions are inferred without the rest.
+/// and the habits are kept. The causes of later retransmissions are inferred without its other
+/// parts.
 #[derive(Debug)]
 pub struct RestedDirection {
     /// The sequence space of the direction.

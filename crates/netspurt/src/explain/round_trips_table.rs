@@ -165,13 +165,13 @@ mod tests {
         }
         assert_eq!(stamps.echoed(100, 7), Some(at(0)));
         assert_eq!(stamps.echoed(100, 8), None, "a duplicate ACK");
-        assert_eq!(stamps.echoed(200, 7), None, "it was counted");
+        assert_eq!(stamps.echoed(200, 7), None, "each value counts once");
         assert_eq!(stamps.echoed(300, 9), Some(at(20)), "8 was never echoed");
         assert_eq!(stamps.echoed(400, 8), None);
     }
 
     #[test]
-    fn time_stamps_and_acknowledgments_wrap() {
+    fn round_trips_are_measured_where_time_stamps_and_acknowledgments_wrap() {
         let mut stamps = AwaitedStamps::default();
         stamps.sent(at(0), u32::MAX);
         stamps.sent(at(1), 0);

@@ -148,7 +148,7 @@ impl Sender {
             self.fresh_at = at;
             lately.take(at, left, || path.least().unwrap_or_default() * 3 / 5);
         }
-        // A segment that leaves a gap is a probe, and not a retransmission of the first octets.
+        // A timeout sends the first missing octets, so no gap can be before them.
         let head = packet.len() == self.smss_bytes && left <= octets.sequence().highest();
         waking.sending(at, at.saturating_since(self.sent_at), head, || path.estimate());
         let flight = left + u64::from(packet.len());

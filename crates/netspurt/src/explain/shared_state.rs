@@ -13,7 +13,7 @@ use super::{CapturedDirection, Disorder};
 /// New connections get the memory of resting connections. This costs less than freeing it and
 /// allocating it again.
 #[derive(Debug, Default)]
-#[expect(clippy::vec_box, reason = "who takes one keeps it in its box")]
+#[expect(clippy::vec_box, reason = "a connection takes a direction with its box")]
 pub struct SharedState {
     /// Directions that are not in use.
     directions: Vec<Box<CapturedDirection>>,

@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(repaired(0), [400, 100], "nothing new was sent");
         assert_eq!(repaired(500), [450, 50], "half the rate");
         assert_eq!(repaired(1000), [500, 0], "the same rate");
-        assert_eq!(repaired(3000), [500, 0], "never less than nothing");
+        assert_eq!(repaired(3000), [500, 0], "a repair never counts less than zero");
     }
 
     #[test]

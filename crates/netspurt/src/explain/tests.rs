@@ -1,4 +1,4 @@
-//! Tests that explain whole captures: tables, waits, damage, and connections that rest.
+//! Tests that explain whole captures: tables, waits, cut headers, and resting connections.
 
 mod at_receiver;
 mod causes;
@@ -77,7 +77,7 @@ fn a_segment_with_octets_seen_before_is_a_retransmission() {
 /// The SYN is sent again after 3 s, although its SYN-ACK was captured. The second SYN-ACK answers
 /// the second SYN at once, so it waited for no timer.
 #[test]
-fn a_repeated_syn_waits_once_and_its_answer_waits_for_no_timer() {
+fn a_repeated_syn_waited_for_a_timer_and_its_answer_did_not() {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     let syn_ack = Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() };
     let ack = Segment { flags: Flags::ACK, seq: 1, ack: 1, ..Segment::default() };
@@ -184,7 +184,7 @@ mod statistics {
     }
 
     #[test]
-    fn a_hole_that_is_filled_is_out_of_order_and_no_retransmission() {
+    fn a_segment_that_fills_a_hole_is_out_of_order_and_no_retransmission() {
         let found =
             forward(&[(0, 0, data(1, 100)), (0, 1, data(201, 100)), (0, 2, data(101, 100))]);
         let data = found.data;
@@ -192,7 +192,7 @@ mod statistics {
     }
 
     #[test]
-    fn octets_that_come_twice_are_unique_once() {
+    fn octets_that_come_twice_count_once_as_unique() {
         let found = forward(&[(0, 0, data(1, 100)), (0, 5, data(51, 100)), (0, 9, data(1, 150))]);
         let data = found.data;
         assert_eq!((data.unique_bytes, data.bytes), (150, 350));
@@ -215,7 +215,7 @@ mod statistics {
         assert_eq!((trips.all.count(), trips.cumulative), (2, 1));
         assert_eq!([ms(trips.all.min_ns()), ms(trips.all.max_ns())], [Some(20), Some(30)]);
         let repairs = found.repairs.unwrap();
-        assert_eq!(ms(repairs.ambiguous.max_ns()), Some(30), "from the last transmission");
+        assert_eq!(ms(repairs.ambiguous.max_ns()), Some(30), "since the last transmission");
         assert_eq!((repairs.of_one_max, ms(repairs.gaps.max_ns())), (1, Some(290)));
     }
 
@@ -262,7 +262,7 @@ mod statistics {
     }
 
     #[test]
-    fn windows_are_scaled_if_both_syns_offer_it_and_then_those_of_syns_do_not_count() {
+    fn windows_are_scaled_if_both_syns_offer_scaling_and_then_windows_of_syns_do_not_count() {
         let rest = |shifts| {
             let mut segments = shake(shifts).to_vec();
             segments.push((0, 41, Segment { window: 100, ..ack(1) }));
@@ -276,7 +276,7 @@ mod statistics {
     }
 
     #[test]
-    fn data_sent_into_a_window_of_zero_probes_it() {
+    fn a_segment_with_data_that_is_sent_into_a_closed_window_is_a_window_probe() {
         let found = forward(&[
             (0, 0, data(1, 100)),
             (1, 1, Segment { window: 50, ..ack(1) }),
@@ -289,7 +289,7 @@ mod statistics {
     }
 
     #[test]
-    fn octets_outstanding_fall_with_each_acknowledgment() {
+    fn the_mean_flight_over_time_counts_octets_until_they_are_acknowledged() {
         let found = only(&[(0, 0, data(1, 100)), (1, 10, ack(101)), (0, 40, data(101, 100))]);
         let flight = found.direction(Side::From).unwrap().statistics.flight;
         assert_eq!((flight.max, flight.count), (100, 2));
@@ -337,12 +337,12 @@ mod statistics {
             (0, 131, Segment { ack: 2, ..data(102, 0) }),
         ]);
         let late = Segment { ack: 2, ..data(102, 0) };
-        // Returns the statistics as text, apart from times. The late packets come at this
-        // millisecond.
+        // Returns the statistics as text, apart from times. The late packets come at the
+        // millisecond `late_ms`.
         let text = |late_ms| {
             let first = file_of(&segments);
-            // After this number of packets of another connection, the explainer has checked each
-            // closed connection.
+            // After eight packets of another connection, the explainer has checked each closed
+            // connection.
             let packet = |n: u32| (0, 3000 + u64::from(n), data(1 + 100 * n, 100));
             let others =
                 file_between(["10.0.0.9:1", "10.0.0.2:80"], &[0, 1, 2, 3, 4, 5, 6, 7].map(packet));
@@ -381,7 +381,7 @@ mod statistics {
     }
 
     #[test]
-    fn a_spread_of_one_has_no_deviation() {
+    fn a_spread_of_one_value_has_no_deviation() {
         let mut spread = crate::explain::Spread::default();
         spread.add(Duration::from_millis(5));
         assert_eq!((spread.deviation_ns(), spread.mean_ns()), (None, Some(5e6)));

@@ -1,4 +1,5 @@
-//! Tests of the draft's rules one by one, and of the algorithm on an ideal path.
+//! Tests of the rules of draft-cardwell-iccrg-bbr-congestion-control-00, cited by section, and of
+//! BBR on an ideal path.
 
 use std::collections::VecDeque;
 
@@ -9,10 +10,11 @@ use crate::congestion::RateSample;
 
 const SMSS: u64 = 1000;
 
-/// A segment on its way. Times are in nanoseconds.
+/// A segment in flight. Times are in nanoseconds.
 struct Flying {
     acked_at: u64,
     sent_at: u64,
+    /// The state of the [`Pipe`] when the segment was sent.
     delivered: u64,
     delivered_at: u64,
     first_sent: u64,
@@ -30,16 +32,19 @@ struct Look {
     pacing: u64,
 }
 
-/// A bottleneck with a constant rate and an unlimited buffer, a fixed round trip, and a sender that
-/// always has data to send. Each segment is acknowledged. Times are in nanoseconds.
+/// A bottleneck with a constant rate and an unlimited buffer, a fixed round trip after it, and a
+/// sender that always has data to send. Each segment is acknowledged. Times are in nanoseconds.
 struct Pipe {
     bits_per_second: u64,
     rtt_ns: u64,
+    /// When the bottleneck has transmitted all segments.
     free_at: u64,
     flying: VecDeque<Flying>,
     next_send: u64,
+    /// The octets delivered so far, and the time of the last delivery.
     delivered: u64,
     delivered_at: u64,
+    /// When the segment that was acknowledged last was sent.
     first_sent: u64,
 }
 
@@ -157,7 +162,7 @@ fn ms(look: &Look) -> u64 {
 
 /// §4.3.2 and §4.3.3: STARTUP fills the pipe within a few round trips, and DRAIN empties the queue.
 #[test]
-fn the_bandwidth_of_an_ideal_path_is_found_within_five_percent() {
+fn startup_finds_the_bandwidth_within_five_percent_and_drain_empties_the_queue() {
     let (bbr, looks) = ideal(5);
     for look in looks.iter().filter(|look| ms(look) > 500) {
         assert!((9_500_000..=10_500_000).contains(&look.bandwidth), "{look:?}");
@@ -174,7 +179,7 @@ fn the_bandwidth_of_an_ideal_path_is_found_within_five_percent() {
 /// §4.2.3: the window is the sum of two bandwidth-delay products, three bursts (of 2 segments at 10
 /// Mbit/s), and the two segments that Linux adds while it probes.
 #[test]
-fn the_window_on_an_ideal_path_is_twice_its_bandwidth_delay_product() {
+fn the_window_on_an_ideal_path_is_two_bandwidth_delay_products_and_three_bursts() {
     let (_, looks) = ideal(9);
     let steady = looks.iter().filter(|look| ms(look) > 1000);
     for look in steady {
@@ -193,7 +198,7 @@ fn the_window_on_an_ideal_path_is_twice_its_bandwidth_delay_product() {
 /// full. The phase with gain 3/4 may be shorter, if the queue is empty. The pacing rate is the gain
 /// times the bandwidth, less one percent. PROBE_BW begins in the phase of the configuration.
 #[test]
-fn each_phase_with_gain_one_lasts_a_round_trip() {
+fn probe_bw_runs_through_its_eight_phases_from_the_configured_phase() {
     let (_, looks) = ideal(5);
     let probing: Vec<Look> =
         looks.iter().copied().filter(|look| look.mode == Mode::ProbeBw).collect();
@@ -349,8 +354,8 @@ fn startup_paces_at_the_high_gain_and_only_speeds_up() {
     assert_eq!(bbr.cwnd_gain(), (2885, 1000));
 }
 
-/// §4.2.2: a burst is one segment below 1.2 Mbit/s and two segments below 24 Mbit/s. Above 24
-/// Mbit/s a burst has the octets of a millisecond, but at most 64 kB.
+/// §4.2.2: a burst is one segment below 1.2 Mbit/s and two segments below 24 Mbit/s. From 24
+/// Mbit/s on a burst has the octets of a millisecond, but at most 64 kB.
 #[test]
 fn a_burst_has_more_octets_at_a_higher_pacing_rate() {
     let mut bbr = Bbr::new(BbrConfig::default());
@@ -414,7 +419,7 @@ fn the_window_is_restored_when_the_repair_after_a_timeout_ends() {
 
 /// §4.3.4.4: after an idle time PROBE_BW paces at the estimate in every phase.
 #[test]
-fn pacing_starts_at_the_estimate_after_an_idle_time() {
+fn after_an_idle_time_bbr_paces_at_the_estimate_and_skips_probe_rtt() {
     let (mut bbr, _) = after(&[8_000_000; 8]);
     bbr.enter_phase(0, Time::ZERO);
     bbr.on_idle_restart(Time::ZERO, Duration::from_secs(1));

@@ -26,8 +26,8 @@ impl Curve {
         // A cubic second has 10^27 = 2^27 · 5^27 cubic nanoseconds: one shift and one division.
         let cube = (dt * dt * dt) >> 27;
         let octets = cube.saturating_mul(u128::from(num) * u128::from(self.smss));
-        // Each divisor fits into 64 bits, but their product does not. Two divisions are several
-        // times faster.
+        // Each divisor fits into 64 bits, but their product does not. Two divisions by numbers of
+        // 64 bits are several times faster than one division by the product.
         let octets = octets / u128::from(5_u64.pow(27)) / u128::from(den);
         u64::try_from(octets).unwrap_or(u64::MAX).min(Window::NO_THRESHOLD)
     }

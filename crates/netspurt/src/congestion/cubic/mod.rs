@@ -34,8 +34,8 @@ pub(super) use whole::WholeCubic;
 pub struct CubicConfig {
     /// *C*: the steepness of the curve, in segments per cubic second, as a fraction.
     pub c: (u32, u32),
-    /// beta_cubic: after congestion, ssthresh is this share of the flight size. A fraction
-    /// below 1.
+    /// beta_cubic: after congestion, ssthresh is this share of the flight size; with
+    /// `whole_segments`, it is this share of cwnd. A fraction below 1.
     pub beta: (u32, u32),
     /// Whether a flow leaves bandwidth to others if congestion occurs below its last
     /// `W_max` (§4.7).

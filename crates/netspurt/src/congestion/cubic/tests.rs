@@ -183,10 +183,10 @@ fn the_average_windows_agree_with_the_tables_of_the_rfc() {
     }
 }
 
-/// §4.6: ssthresh is 0.7 of the flight, and at least two segments. §4.7: W_max is the window, or
-/// 0.85 of the window if the window is below the last W_max.
+/// §4.6: ssthresh is 0.7 of the flight, and at least two segments. §4.7: W_max is the window. With
+/// fast convergence, W_max is 0.85 of the window if the window is below the last W_max.
 #[test]
-fn a_second_cut_below_the_first_lowers_the_plateau_further() {
+fn a_cut_sets_ssthresh_and_w_max_and_fast_convergence_lowers_w_max() {
     for (fast, plateau) in [(true, 850_000), (false, 1_000_000)] {
         let mut cubic = Cubic::new(CubicConfig { fast_convergence: fast, ..Default::default() });
         let window = Window { cwnd: 2_000_000, ssthresh: Window::NO_THRESHOLD };
@@ -275,7 +275,7 @@ fn an_undo_restores_everything_that_the_cut_changed() {
 }
 
 #[test]
-fn cubic_does_not_change_slow_start() {
+fn an_ack_in_slow_start_opens_the_window_up_to_the_configured_limit() {
     for (abc_limit_segs, exit, grown) in
         [(2, SlowStartExit::None, 2000), (3, SlowStartExit::None, 3000), (2, <_>::default(), 8000)]
     {

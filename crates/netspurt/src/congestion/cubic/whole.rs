@@ -27,7 +27,7 @@ const REPAIR_JIFFIES: u64 = 250;
 /// The minimum of `count`: cwnd opens by at most one segment for this number of acknowledged
 /// segments.
 const COUNT_MIN: u64 = 2;
-/// While the curve is not above cwnd, `count` is this number of windows.
+/// While the curve is not above cwnd, `count` is this number times cwnd in segments.
 const COUNT_BELOW: u64 = 100;
 
 /// A stage of congestion avoidance, in segments and jiffies.
@@ -292,7 +292,7 @@ mod tests {
     /// which is 2 in whole segments. The target is therefore 8, and 7 acknowledged segments open
     /// cwnd by one. Linux 6.18 does the same.
     #[test]
-    fn the_curve_in_whole_segments_is_above_the_curve_in_octets() {
+    fn the_distance_to_the_plateau_is_rounded_down_to_whole_segments() {
         let mut cubic = cubic();
         let mut window = Window { cwnd: 10 * SMSS, ssthresh: Window::NO_THRESHOLD };
         let cut = cubic.on_congestion(Time::ZERO, Congestion::Loss, window.cwnd, SMSS, &window);
@@ -303,10 +303,10 @@ mod tests {
         assert_eq!(window.cwnd, 8 * SMSS);
     }
 
-    /// Round trips outside of a stage count, even the round trips of a repair. Round trips in the
-    /// first second of a stage are ignored.
+    /// Round trips before a stage count: here the 100 ms of the ACK with which the stage begins.
+    /// Round trips in the first second of a stage are ignored: here 90 ms.
     #[test]
-    fn the_minimum_round_trip_includes_round_trips_of_a_repair() {
+    fn a_round_trip_in_the_first_second_of_a_stage_does_not_lower_the_minimum() {
         let mut cubic = cubic();
         let mut window = Window { cwnd: 10 * SMSS, ssthresh: Window::NO_THRESHOLD };
         window.ssthresh = cubic.on_congestion(Time::ZERO, Congestion::Loss, 1, SMSS, &window);

@@ -25,7 +25,8 @@ pub struct HyStartConfig {
     pub delay_increase: bool,
     /// The number of samples that a round must have before its round trip may end slow start.
     pub min_samples: u32,
-    /// The divisor of the minimum round trip. The quotient is the growth that ends slow start.
+    /// The divisor of the minimum round trip. The quotient, within its bounds, is the growth that
+    /// ends slow start.
     pub delay_divisor: u32,
     /// The lower bound of the growth that ends slow start.
     pub delay_min: Duration,
@@ -61,7 +62,8 @@ impl Default for HyStartConfig {
 }
 
 impl HyStartConfig {
-    /// The growth over the minimum round trip `min_rtt` that ends slow start.
+    /// Slow start ends if a round trip exceeds the minimum round trip `min_rtt` by more than this
+    /// time.
     ///
     /// # Panics
     /// When `delay_divisor` is zero, or `delay_min` is above `delay_max`.
@@ -192,8 +194,8 @@ mod tests {
         Window { cwnd: segs * SMSS, ssthresh: Window::NO_THRESHOLD }
     }
 
-    /// The number of ACKs of the second round until slow start ends. The round trips of the first
-    /// round are `rtt_us`, and those of the second are `grown_us`.
+    /// The number of ACKs of the second round until slow start ends; `None` if it does not end. The
+    /// round trips of the first round are `rtt_us`, and those of the second are `grown_us`.
     fn acks_until_exit(algorithm: &mut HyStart, rtt_us: u64, grown_us: u64) -> Option<u64> {
         let mut window = window(16);
         for una in 1..=20 {
@@ -206,10 +208,10 @@ mod tests {
         })
     }
 
-    /// The minimum round trip may grow by an eighth, but at least by 4 ms and at most by 16 ms. A
-    /// round must have eight samples before it can end slow start.
+    /// The threshold is an eighth of the minimum round trip, but at least 4 ms and at most 16 ms.
+    /// A round must have eight samples before it can end slow start.
     #[test]
-    fn slow_start_ends_in_the_round_in_which_the_delay_grows_by_the_threshold() {
+    fn slow_start_ends_in_the_round_in_which_the_delay_grows_by_more_than_the_threshold() {
         for (rtt_us, limit_us) in [(8000, 4000), (80_000, 10_000), (400_000, 16_000)] {
             let at = acks_until_exit(&mut delays(), rtt_us, rtt_us + limit_us);
             assert_eq!(at, None, "a growth of only {limit_us} us does not end slow start");

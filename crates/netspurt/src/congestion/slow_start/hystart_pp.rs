@@ -86,8 +86,10 @@ pub(super) struct HyStartPp {
     config: HyStartPpConfig,
     /// The round ends when the acknowledgments reach this octet (windowEnd).
     window_end: Option<u64>,
+    /// The minimum round trips of the last round and of this round.
     last_round: Option<Duration>,
     this_round: Option<Duration>,
+    /// The number of round trips measured in this round.
     samples: u32,
     css: Option<Conservative>,
 }

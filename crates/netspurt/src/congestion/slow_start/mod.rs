@@ -71,8 +71,8 @@ impl Packed for Exit {
 /// Slow start of one connection.
 #[derive(Debug)]
 pub(super) struct SlowStart {
-    /// *L* of RFC 3465 §2.2: an ACK increases cwnd by at most so many segments. With a value of 1
-    /// this is equation 2 of RFC 5681. HyStart++ has its own limit in the first slow start.
+    /// *L* of RFC 3465 §2.2: an ACK increases cwnd by at most this number of segments. With a value
+    /// of 1 this is equation 2 of RFC 5681. HyStart++ has its own limit in the first slow start.
     limit_segs: u32,
     exit: Exit,
 }
@@ -91,7 +91,7 @@ impl SlowStart {
     }
 
     /// Processes an ACK that arrives while cwnd is below the threshold. Opens cwnd, or ends slow
-    /// start by setting the threshold to cwnd.
+    /// start by setting the threshold to cwnd, or does both.
     pub(super) fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
         match &mut self.exit {
             // RFC 9406 §4.3: HyStart++ is for the first slow start. Later slow starts end at a

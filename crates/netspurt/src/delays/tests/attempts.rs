@@ -1,11 +1,11 @@
-//! Tests of the readers for programs that measure the time to open a connection.
+//! Tests of the reader for programs that measure the time to open a connection.
 
 use super::{counts, one, reading};
 
 #[test]
 fn lines_of_each_program_give_delays_and_losses() {
     let texts = [
-        // httping and relatives
+        // httping and similar programs
         "Connected to 8.8.8.8:443, seq=1, time=12.3 ms\nConnected to 8.8.8.8:443, seq=3, time=14 ms\n",
         // tcping by E. Fulkerson
         "\nProbing 8.8.8.8:443/tcp - Port is open - time=12.300ms \n\

@@ -38,6 +38,7 @@ fn pcap(packets: &[(u64, Vec<u8>)], link: u32, header: &[u8]) -> Vec<u8> {
     file
 }
 
+/// Makes a TCP packet from one of the hosts 10.0.0.1 and 10.0.0.2 to the other. `from` is 1 or 2.
 fn tcp(from: u8, seq: u32, len: u16, ack: u32) -> Vec<u8> {
     packet(from, Segment { seq, ack, len, flags: Flags::ACK, ..Segment::default() })
 }
@@ -102,7 +103,7 @@ fn an_acknowledgment_is_a_sample_of_the_oldest_segment_unless_it_covers_a_retran
 
 /// A hole is filled after later data arrived. SACK blocks show when the later data arrived.
 #[test]
-fn a_sack_block_is_also_a_sample() {
+fn a_sack_block_gives_a_sample_of_the_segment_that_it_reports() {
     let mut duplicate = Segment { ack: 0, flags: Flags::ACK, ..Segment::default() };
     let mut blocks = SackBlocks::default();
     blocks.add(SackBlock { left: 100, right: 200 });
@@ -144,7 +145,7 @@ fn connections_come_in_the_order_of_their_first_packets_and_a_new_syn_begins_a_n
 }
 
 #[test]
-fn echoes_are_read_over_every_link_type_and_their_16_bit_numbers_wrap() {
+fn echoes_are_read_over_several_link_types_and_their_numbers_continue_after_65535() {
     let packets = [
         (0, echo(false, 65_534)),
         (20, echo(true, 65_534)),

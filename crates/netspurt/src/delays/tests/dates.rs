@@ -31,7 +31,7 @@ fn instants_with_the_year_last_and_in_two_columns_are_read() {
 }
 
 #[test]
-fn a_time_of_day_without_a_date_gives_no_beginning_and_goes_on_after_midnight() {
+fn times_of_day_without_a_date_give_no_start_time_and_continue_after_midnight() {
     let delays = one("time_of_day,rtt\n10:11:12,12\n");
     assert_eq!(counts(&delays)[..3], [1, 1, 0]);
     let delays = one("23:59:59,12\n00:00:01,13\n");
@@ -39,7 +39,7 @@ fn a_time_of_day_without_a_date_gives_no_beginning_and_goes_on_after_midnight() 
 }
 
 #[test]
-fn a_zone_makes_the_beginning_an_instant_of_utc() {
+fn a_time_with_a_zone_gives_a_start_time_in_utc() {
     let began = one("timestamp,rtt\n2024-10-22T12:11:12+02:00,12\n").began.unwrap();
     assert_eq!((began.unix_ns, began.local), (NS, false));
     let began = one("22.10.2024 10:11:12Z,12\n").began.unwrap();
@@ -70,7 +70,7 @@ fn one_date_settles_the_order_for_the_whole_file_and_otherwise_the_user_must_giv
 }
 
 #[test]
-fn dates_in_two_orders_are_an_error_at_the_line_of_the_second() {
+fn dates_in_two_orders_are_an_error_at_the_line_of_the_second_date() {
     let text = "timestamp,rtt\n22/10/2024 10:11:12,12\n10/23/2024 10:11:12,12\n";
     let error = read("x", text.as_bytes()).unwrap_err();
     assert_eq!((error.line, error.message.contains("another order")), (Some(3), true));

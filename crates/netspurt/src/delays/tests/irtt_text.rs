@@ -39,7 +39,7 @@ late (out-of-order) pkts: 1 (20.00%)
 ";
 
 #[test]
-fn irtt_s_text_gives_answers_directions_and_the_count_of_probes() {
+fn the_text_of_irtt_gives_the_delays_the_directions_and_the_count_of_probes() {
     let reading = reading(RUN);
     assert!(reading.malformed.is_empty(), "{:?}", reading.malformed);
     let delays = &reading.recordings[0];
@@ -55,15 +55,15 @@ fn irtt_s_text_gives_answers_directions_and_the_count_of_probes() {
 }
 
 #[test]
-fn the_interval_follows_from_the_duration_in_the_three_digits_that_irtt_prints() {
-    // The duration without the wait is 199.9 ms. It has four gaps between probes.
+fn the_interval_is_computed_from_the_duration_and_rounded_to_three_digits() {
+    // The duration without the wait is 199.9 ms for four gaps, so a gap is 49.975 ms.
     let delays = one(RUN);
     assert_eq!(delays.probes[4].sent.as_nanos() - delays.probes[0].sent.as_nanos(), 200_000_000);
     assert!(delays.notes.iter().any(|note| note.contains("50 ms, by the statistics line")));
 }
 
 #[test]
-fn a_note_warns_of_missing_probes_if_a_text_of_irtt_has_no_end() {
+fn without_statistics_a_note_says_that_probes_after_the_last_answer_are_unknown() {
     let cut = RUN.split_once("[10.9.0.1:2112] [Wait").unwrap().0;
     let delays = one(cut);
     assert_eq!(counts(&delays), [4, 4, 0, 0, 1]);
@@ -73,7 +73,7 @@ fn a_note_warns_of_missing_probes_if_a_text_of_irtt_has_no_end() {
 }
 
 #[test]
-fn a_probe_over_ipv6_has_its_header_and_spans_of_minutes_are_read() {
+fn the_octets_of_a_probe_include_the_ipv6_header_and_spans_of_minutes_are_read() {
     let text = RUN.replace("[10.9.0.1:2112]", "[[fd00::1]:2112]").replace("1.05s", "1m1.05s");
     let delays = one(&text);
     assert_eq!(delays.probes[0].wire_bytes, 108);

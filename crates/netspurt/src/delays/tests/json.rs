@@ -93,7 +93,7 @@ fn a_round_trip_smoothed_by_a_kernel_is_not_a_sample() {
 }
 
 #[test]
-fn latest_rtt_is_a_sample_in_every_draft_of_qlog() {
+fn latest_rtt_is_a_sample_in_each_of_three_forms_of_qlog() {
     let event = |at: u32, ms: u32| {
         format!(
             r#"{{"time":{at},"name":"recovery:metrics_updated","data":{{"latest_rtt":{ms},"smoothed_rtt":1}}}}"#
@@ -227,7 +227,7 @@ fn raw_values_of_flent_are_probes_and_averages_are_not() {
 }
 
 #[test]
-fn without_raw_values_flents_own_instants_are_used_and_null_is_a_loss() {
+fn without_raw_values_flents_own_instants_are_used_and_null_between_values_is_a_loss() {
     let text = r#"{"x_values":[0.0,0.2,0.4,0.6,0.8],
         "results":{"Ping (ms) UDP EF":[null,20.5,null,21.5,null]}}"#;
     let delays = one(text);

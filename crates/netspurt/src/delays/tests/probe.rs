@@ -1,4 +1,4 @@
-//! Tests of the reader for the data files of our own probe.
+//! Tests of the reader for the data files of `netspurt probe`.
 
 use super::{counts, one, reading};
 use crate::delays::{ProbeOrder, SendTimeSource, read};
@@ -41,7 +41,7 @@ fn a_file_that_is_cut_off_is_read_up_to_the_cut_with_a_note() {
 }
 
 #[test]
-fn consecutive_parts_are_one_recording_and_two_runs_are_two() {
+fn consecutive_parts_are_one_recording_and_two_runs_are_two_recordings() {
     let next = "{\"netspurt\":\"probe\",\"part\":2}\n\
         {\"echo_probe\":4,\"octets\":40,\"raw_ns\":9000,\"rtt_ns\":5,\"by\":\"kernel\"}\n";
     let both = one(&format!("{HEADER}{ROWS}{{\"end\":\"continued\"}}\n{next}{END}"));
@@ -67,7 +67,7 @@ fn a_survey_is_a_recording_for_each_hop() {
 }
 
 #[test]
-fn a_line_that_is_not_an_echo_probe_is_reported_with_its_number() {
+fn a_line_that_is_not_an_echo_probe_is_reported_with_its_line_number() {
     let reading = reading(&format!("{HEADER}{{\"echo_probe\":1}}\n{{\"x\":1}}\n{ROWS}{END}"));
     let malformed: Vec<_> =
         reading.malformed.iter().map(|one| (one.line, one.why.as_str())).collect();

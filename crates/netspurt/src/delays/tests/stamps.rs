@@ -71,7 +71,7 @@ fn a_note_reports_stamps_that_cannot_be_read() {
 }
 
 #[test]
-fn delays_of_tools_other_than_iputils_get_no_missing_carry() {
+fn a_missing_carry_is_added_only_if_the_log_may_be_of_iputils() {
     let line = |n: u8, ms: &str| {
         format!("56 bytes from 1.1.1.1 (1.1.1.1): icmp_seq={n} ttl=56 time={ms} ms\n")
     };
@@ -102,11 +102,11 @@ fn the_errors_for_a_report_of_mtr_and_an_unknown_table_give_the_fix() {
     let columns = Columns { rtt: Some("wie lange".into()), ..Columns::default() };
     let text = b"wann,wie lange\n10,20.1\n11,20.2\n";
     let named = read_as("x", text, &Hints { columns, ..Hints::default() });
-    assert!(named.is_ok(), "a name is enough");
+    assert!(named.is_ok(), "the table is read if the user names the column of delays");
 }
 
 #[test]
-fn words_for_losses_count_and_unclear_rows_are_left_out_with_a_note() {
+fn words_for_losses_count_as_losses_and_unclear_rows_are_left_out_with_a_note() {
     let text = "time,rtt\n1700000000,20.1\n1700000001,error\n1700000002,U\n1700000003,no\n\
                 1700000004,100% loss\n1700000005,>1000\n";
     let reading = reading(text);
@@ -125,7 +125,7 @@ fn words_for_losses_count_and_unclear_rows_are_left_out_with_a_note() {
 }
 
 #[test]
-fn stamps_in_tables_have_the_forms_of_many_programs() {
+fn timestamps_of_many_programs_are_read_in_tables() {
     for text in [
         "Tue Oct 22 10:11:SS 2024 20.NN",
         "Tue Oct 22 10:11:SS 2024: 20.NN",
@@ -160,7 +160,7 @@ fn stamps_in_tables_have_the_forms_of_many_programs() {
 }
 
 #[test]
-fn names_with_units_behind_a_comma_and_in_german_are_columns() {
+fn column_names_in_german_or_with_a_unit_after_a_comma_are_recognised() {
     for names in ["time,\"rtt, ms\"", "Zeit;Latenz [ms]", "Zeit;Laufzeit (ms)"] {
         let mark = if names.contains(';') { ';' } else { ',' };
         let delays = one(&format!("{names}\n1700000000{mark}20.1\n1700000001{mark}20.2\n"));
@@ -262,7 +262,7 @@ fn a_date_between_the_lines_of_one_ping_is_the_time_of_sending_of_the_next_probe
 }
 
 #[test]
-fn falling_times_of_day_pass_midnight_backwards() {
+fn each_midnight_subtracts_a_day_if_the_times_of_day_fall() {
     let rows = ["00:00:02", "00:00:01", "23:59:59", "23:59:58"];
     let text: String = rows.iter().map(|time| format!("{time},20\n")).collect();
     assert_eq!(seconds(&format!("time,rtt_ms\n{text}")), (vec![0, 1, 3, 4], 0));

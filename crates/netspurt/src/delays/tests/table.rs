@@ -34,7 +34,7 @@ fn times_of_sending_are_read_in_the_unit_their_size_shows() {
 }
 
 #[test]
-fn one_way_delays_are_distinguished_from_round_trips() {
+fn one_way_delays_are_recognised_by_column_names_and_in_lists_of_whole_numbers() {
     let text = "pub_time(ms) sub_time(ms) delay(ms)\n1722584771162 1722584771194 32\n\
                 1722584771216 1722584771233 17\n";
     let delays = one(text);
@@ -129,7 +129,7 @@ fn the_two_directions_of_a_flow_are_two_recordings() {
 }
 
 #[test]
-fn names_may_stand_below_a_title_which_is_reported() {
+fn column_names_may_be_below_a_title_and_the_title_is_reported() {
     let reading = reading("Run 5 of 2024\nseq,rtt_ms\n1,20\n3,21\n");
     assert_eq!(counts(&reading.recordings[0])[..3], [3, 2, 1]);
     assert_eq!(reading.malformed[0].line, 1);
@@ -158,7 +158,7 @@ fn instants_called_sent_and_received_make_delays() {
 }
 
 #[test]
-fn an_unknown_code_is_not_a_loss() {
+fn with_unknown_status_codes_only_a_missing_delay_is_a_loss() {
     let delays = one("seq,rttMs,status\n1,20,0\n2,,1\n");
     assert_eq!(counts(&delays)[..3], [2, 1, 1]);
     assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 20_000_000);
@@ -172,7 +172,7 @@ fn rows_that_repeat_a_number_are_duplicates_and_a_note_says_so() {
 }
 
 #[test]
-fn stamps_of_ctime_are_instants_in_every_kind_of_table() {
+fn timestamps_of_ctime_are_read_in_tables_with_and_without_a_header() {
     let (first, second) = ("Tue Oct 22 10:11:12 2024", "Tue Oct 22 10:11:12.5 2024");
     for text in [
         format!("time,rtt_ms\n{first},20\n{second},21\n"),

@@ -14,7 +14,7 @@ fn run(header: &str, reply: &str, failure: &str, statistics: &str) -> String {
 }
 
 #[test]
-fn every_language_is_read_by_its_numbers() {
+fn runs_in_eight_languages_give_the_same_counts() {
     let cases = [
         run(
             "Pinging a [10.0.0.1] with 32 bytes of data:",

@@ -58,6 +58,7 @@ pub struct SenderTrouble {
     /// The numbers of retransmissions whose originals came later.
     came: Vec<usize>,
     passed: RecentPackets,
+    /// A buffer for the verdicts that one acknowledgment allows.
     decided: Vec<Decision>,
 }
 

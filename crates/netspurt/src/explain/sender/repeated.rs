@@ -28,8 +28,8 @@ impl Sender {
     /// Takes an acknowledgment that repeats the acknowledgment before it. If the outstanding
     /// segments were sent too late to cause it, it was caused by a segment whose octets had already
     /// arrived (RFC 5681 §4.2). A receiver that sends D-SACK blocks adds a block to such an
-    /// acknowledgment (RFC 2883 §4). If the receiver sends them, an acknowledgment without a D-SACK
-    /// block does not count.
+    /// acknowledgment (RFC 2883 §4). So if the receiver is known to send D-SACK blocks, an
+    /// acknowledgment without such a block does not count.
     pub(super) fn answered_copy(
         &mut self,
         at: Time,

@@ -73,7 +73,7 @@ fn a_retransmission_that_others_overtook_is_no_late_original() {
 }
 
 #[test]
-fn an_original_that_its_copy_overtook_came_and_made_the_copy_spurious() {
+fn a_retransmission_that_overtook_its_original_is_spurious() {
     let direction = one_comes_late(0.0, Some(1204.0));
     let habits = direction.habits.unwrap();
     assert_eq!((habits.late.packets, habits.copies), (1, 0), "the network made no copy");

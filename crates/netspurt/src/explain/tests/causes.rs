@@ -12,7 +12,7 @@ use super::super::{
 };
 use super::read_all;
 
-/// Octets of a segment.
+/// The octets of payload of a full segment.
 const FULL: u16 = 1000;
 
 /// A capture of one transfer, packet by packet; times are milliseconds.
@@ -35,7 +35,8 @@ impl Talk {
         talk
     }
 
-    /// A capture that begins in the middle of a connection.
+    /// A capture without packets. If no handshake is added, the capture begins in the middle of a
+    /// connection.
     pub(super) fn midway() -> Self {
         Self { packets: Vec::new(), isn: 0, stamps: false, id: 100, labels: None }
     }
@@ -105,7 +106,7 @@ impl Talk {
         self
     }
 
-    /// Adds the last packet a second time, as a copy.
+    /// Adds the last packet a second time, as a copy that comes `after` milliseconds later.
     pub(super) fn copy(&mut self, after: f64) -> &mut Self {
         let (side, at, id, segment) = *self.packets.last().unwrap();
         self.packets.push((side, at + after, id, segment));
@@ -193,7 +194,7 @@ pub(super) fn first_of_ten_lost(sack: bool) -> Talk {
 
 /// RFC 5681 §3.2.
 #[test]
-fn the_third_duplicate_calls_for_a_fast_retransmit() {
+fn the_third_duplicate_ack_triggers_a_fast_retransmit() {
     let talk = first_of_ten_lost(false);
     assert_eq!(talk.causes(), [Some(Cause::Fast)]);
     let found = talk.found()[0];
@@ -216,7 +217,7 @@ fn holes_below_sacked_octets_are_repaired_by_sack() {
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery); 2]);
 }
 
-/// RFC 8985 §6.2: a timer fires a part of a round trip after the last SACK.
+/// RFC 8985 §6.2: RACK's timer fires a part of a round trip after the last SACK.
 #[test]
 fn a_hole_repaired_a_while_after_the_last_sack_is_found_by_rack() {
     let mut talk = Talk::opened(true, false);
@@ -299,7 +300,7 @@ fn the_wait_that_doubles_begins_when_the_timer_was_restarted() {
 /// RFC 8985 §7.2: a probe is sent after two round trips and the time of a delayed ACK. A longer RTO
 /// does not make this time longer, so the RTO may be much more than twice this time.
 #[test]
-fn a_wait_much_more_than_twice_the_first_follows_a_probe() {
+fn a_wait_of_more_than_nine_quarters_of_the_first_wait_follows_a_probe() {
     let mut talk = Talk::opened(true, false);
     talk.data(101.0, 0).data(541.0, 0).data(1541.0, 0);
     assert_eq!(talk.causes(), [Some(Cause::Tlp), Some(Cause::Rto)]);
@@ -391,7 +392,6 @@ fn a_flow_label_that_changes_tells_a_timeout_and_one_that_stays_a_probe() {
     assert_eq!(talk.found()[0].rule, CauseRule::LoneByTime);
 }
 
-/// At the receiver the changed flow label shows that a timeout sent the segment.
 #[test]
 fn a_changed_flow_label_shows_a_timeout_at_the_receiver() {
     let mut talk = Talk { packets: Vec::new(), isn: 0, stamps: false, id: 100, labels: None };
@@ -405,9 +405,9 @@ fn a_changed_flow_label_shows_a_timeout_at_the_receiver() {
     assert!(found.cause_confidence > 0.9);
 }
 
-/// If a sender with SACK sends the head a second time, and nothing else, its timer fired.
+/// If a sender with SACK sends the head a second time after a silence, its timer fired.
 #[test]
-fn a_second_retransmission_of_the_head_without_new_reports_is_a_timeout() {
+fn a_second_retransmission_of_the_head_after_a_silence_is_a_timeout() {
     let mut talk = first_of_ten_lost(true);
     talk.sack(250.0, 0, &[(1000, 9000)]).sack(290.0, 0, &[(1000, 10_000)]).data(600.0, 0);
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery), Some(Cause::Rto)]);
@@ -423,7 +423,7 @@ fn a_repair_that_goes_on_in_order_without_acks_is_go_back_n() {
 }
 
 #[test]
-fn a_syn_that_is_sent_again_has_its_own_cause() {
+fn a_retransmitted_syn_has_the_cause_syn() {
     let mut talk = Talk::midway();
     for at in [0.0, 1000.0] {
         talk.packet(Side::From, at, Segment { flags: Flags::SYN, ..Segment::default() });
@@ -468,7 +468,7 @@ fn an_overtaken_packet_is_no_retransmission() {
 }
 
 #[test]
-fn a_capture_that_begins_midway_shows_retransmissions_of_what_it_missed() {
+fn a_capture_that_begins_midway_shows_retransmissions_of_octets_that_it_missed() {
     let mut talk = Talk::midway();
     talk.sack(0.0, 0, &[(1000, 3000)]).sack(1.0, 0, &[(1000, 4000)]).data(1.1, 0);
     // The sender of the first packet captured counts as the initiator.
@@ -479,7 +479,7 @@ fn a_capture_that_begins_midway_shows_retransmissions_of_what_it_missed() {
 }
 
 #[test]
-fn sequence_numbers_wrap() {
+fn a_fast_retransmit_is_found_where_sequence_numbers_wrap() {
     let mut talk = Talk { isn: u32::MAX - 2500, ..Talk::midway() };
     talk.handshake(false, 100.0, 0.0);
     talk.flight(101.0, 0, 6).ack(201.0, 1000);
@@ -492,7 +492,7 @@ fn sequence_numbers_wrap() {
 /// With offload, one packet of the capture holds several segments. The repair sends only one of
 /// them.
 #[test]
-fn a_part_of_a_super_packet_is_sent_again_once() {
+fn one_segment_of_an_offloaded_packet_is_retransmitted_by_sack_recovery() {
     let mut talk = Talk::opened(true, false);
     talk.octets(101.0, 0, 8000);
     for n in 2..=4 {
@@ -543,7 +543,7 @@ fn an_ack_sooner_than_any_round_trip_answers_the_original() {
 /// A capture at the receiver shows only what arrived. If an original was lost before, the capture
 /// shows its octets for the first time in the retransmission.
 #[test]
-fn a_capture_at_the_receiver_shows_what_arrived() {
+fn at_the_receiver_a_retransmission_without_its_original_was_needed() {
     let mut talk = Talk::midway();
     talk.handshake(true, 0.1, 100.0);
     talk.data(101.0, 0).data(101.1, 2000).sack(101.2, 1000, &[(2000, 3000)]);
@@ -578,7 +578,7 @@ pub(super) fn unmarked(talk: &mut Talk) -> Vec<ExplainedRetransmission> {
 }
 
 #[test]
-fn without_marks_what_comes_again_sooner_than_a_round_trip_is_a_copy() {
+fn without_identifications_octets_that_come_again_within_a_round_trip_are_a_copy() {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 2).ack(1000.01, 2000).data(1003.0, 0);
     assert_eq!(unmarked(&mut talk), []);
@@ -587,7 +587,7 @@ fn without_marks_what_comes_again_sooner_than_a_round_trip_is_a_copy() {
 }
 
 #[test]
-fn without_marks_nothing_tells_a_late_original_from_a_retransmission_on_a_path_that_reorders() {
+fn without_identifications_late_originals_look_like_retransmissions_if_the_path_reorders() {
     let mut talk = at_receiver();
     talk.data(1000.0, 0).data(1001.0, 2000).sack(1001.01, 1000, &[(2000, 3000)]);
     talk.data(1102.0, 1000).ack(1102.01, 3000);

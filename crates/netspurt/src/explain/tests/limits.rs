@@ -103,7 +103,7 @@ fn ends_in_full_segments(meanwhile: &[Packet]) -> [u64; 2] {
 #[test]
 fn a_sender_that_sends_nothing_while_most_of_its_flight_is_acknowledged_had_no_more_data() {
     assert_eq!(ends_in_full_segments(&[]), [50, 80]);
-    assert_eq!(ends_in_full_segments(&[(0, 80, data(4001, 1000))]), [130, 0], "it had more");
+    assert_eq!(ends_in_full_segments(&[(0, 80, data(4001, 1000))]), [130, 0], "more data came");
 }
 
 #[test]
@@ -141,8 +141,8 @@ fn replies_of_equal_size(mss: u16, own: u16) -> [u64; 2] {
 #[test]
 fn replies_of_equal_size_are_short_if_the_syn_of_the_other_end_allows_more() {
     assert_eq!(replies_of_equal_size(1460, 1460), [150, 0]);
-    assert_eq!(replies_of_equal_size(700, 1460), [0, 150], "the other end takes no more");
-    assert_eq!(replies_of_equal_size(1460, 700), [0, 150], "the own link takes no more");
+    assert_eq!(replies_of_equal_size(700, 1460), [0, 150], "the other end takes no larger ones");
+    assert_eq!(replies_of_equal_size(1460, 700), [0, 150], "its own link takes no larger ones");
 }
 
 /// The capture is beside the client. The round trip is 50 ms. There are three requests of 100
@@ -190,7 +190,7 @@ fn a_reply_that_comes_later_than_the_round_trip_waited_for_the_application() {
     assert_eq!(requests(30, 500), [150, 90, 90], "the ACK came with the reply");
     assert_eq!(requests(60, 40), [150, 180, 180], "the ACK came before the reply");
     assert_eq!(requests(200, 1), [153, 597, 597], "an ACK at once");
-    assert_eq!(requests(10, 500), [180, 0, 0], "round trips vary");
+    assert_eq!(requests(10, 500), [180, 0, 0], "less than a quarter of the round trip");
 }
 
 /// The capture is beside the sender. It sends the next short segment when the delayed ACK of the
@@ -205,7 +205,7 @@ fn a_delayed_ack_that_the_other_end_waits_for_is_no_pause_of_an_application() {
         packets.push((1, at + 90, ack(first + 100, 65_000)));
     }
     let waits = [WaitingFor::Delivery, WaitingFor::Application, WaitingFor::CongestionWindow];
-    assert_eq!(waited(&packets, waits), [90, 0, 180], "no data came at the last ACK");
+    assert_eq!(waited(&packets, waits), [90, 0, 180], "no data came after the last ACK");
 }
 
 /// The capture is beside the sender. The round trip is 50 ms. Four segments of 500 octets with PSH
@@ -232,11 +232,11 @@ fn short_writes(after: u64, acks: &[u32]) -> [u64; 2] {
 }
 
 #[test]
-fn short_segments_that_leave_when_an_ack_comes_were_held_back_and_were_not_all_data() {
+fn short_segments_that_leave_when_an_ack_comes_had_waited_for_this_ack() {
     for acks in [&[1000][..], &[500, 1000]] {
         assert_eq!(short_writes(0, acks), [50 + 9 * 25, 0]);
     }
-    assert_eq!(short_writes(5, &[1000]), [0, 50 + 9 * 25 + 5], "the application wrote them then");
+    assert_eq!(short_writes(5, &[1000]), [0, 50 + 9 * 25 + 5], "the application wrote later");
 }
 
 /// The capture is beside the server. There are ten replies of 2,960 octets; the last segment of
@@ -303,7 +303,7 @@ fn a_window_closes_once_however_often_its_zero_is_repeated() {
 fn the_open_part_of_a_window_is_its_mean_divided_by_the_mean_of_the_largest_so_far() {
     let (windows, times) = advertised(&[(100, 2000), (200, 500), (400, 500)]);
     let (mean, open) = windows.over_time(times.first.unwrap(), times.last).unwrap();
-    assert_eq!((mean, open), (1000.0, 400.0 / 700.0), "a window that grows is open");
+    assert_eq!((mean, open), (1000.0, 400.0 / 700.0), "a window is open until it shrinks");
     assert_eq!(windows.over_time(times.last, times.last), None);
 }
 
@@ -324,7 +324,7 @@ fn flights_at_receiver(every: u64, window: u16) -> [u64; 2] {
 
 #[test]
 fn beside_the_receiver_a_window_that_is_filled_in_each_round_trip_holds_the_sender() {
-    assert_eq!(flights_at_receiver(20, 3000), [180, 20], "before the first flight it is not full");
+    assert_eq!(flights_at_receiver(20, 3000), [180, 20], "not full before the first flight");
     assert_eq!(flights_at_receiver(20, 3900), [180, 20], "no room for a fourth segment");
 }
 
@@ -338,7 +338,7 @@ fn beside_the_receiver_a_window_with_room_does_not_hold_the_sender() {
 /// the window held the sender back: the segments of a flight take time. If data comes 8 ms later
 /// than this, the application paused.
 #[test]
-fn beside_the_receiver_a_window_holds_the_sender_until_it_learns_of_the_next_one() {
+fn beside_the_receiver_a_window_holds_the_sender_until_the_sender_knows_the_next_window() {
     assert_eq!(flights_at_receiver(24, 3000), [9 * 24, 24]);
     assert_eq!(flights_at_receiver(28, 3000), [9 * 20, 20]);
 }
@@ -401,7 +401,7 @@ fn beside_the_receiver_a_repair_lasts_until_the_sender_knows_that_it_arrived() {
 proptest! {
     /// Any packets of both sides, with any windows and acknowledgments.
     #[test]
-    fn the_parts_of_the_time_are_the_whole_time(
+    fn the_waits_of_a_connection_add_up_to_its_whole_time(
         steps in prop::collection::vec(
             (0..2_usize, 0..40_u64, 0..4_u32, 0..6_u32, 0..9_u16, any::<bool>()),
             0..80,
@@ -425,7 +425,7 @@ proptest! {
 
 /// The capture is beside the sender, which sends four segments every 30 ms. The first segment of
 /// the fourth flight is lost, and repaired a round trip later. Meanwhile `during` new segments are
-/// sent.
+/// sent. Returns the milliseconds that the connection waited for the repair.
 fn repaired(during: u32) -> u64 {
     let mut packets = opened(65_000);
     let mut next = 1;

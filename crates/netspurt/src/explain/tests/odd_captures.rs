@@ -42,7 +42,7 @@ fn repaired() -> Talk {
 /// identification. The copies were captured at another interface, at two other interfaces, or at
 /// another point of the path. A note says that there are copies.
 #[test]
-fn a_capture_of_each_packet_twice_tells_the_same_causes_as_one_of_each_packet_once() {
+fn a_capture_with_copies_of_each_packet_shows_the_same_causes_as_a_capture_without_copies() {
     let cases: [&[f64]; 3] = [&[0.02], &[0.02, 0.05], &[0.3]];
     for (later, v6) in cases.into_iter().flat_map(|later| [(later, false), (later, true)]) {
         let mut once = repaired();
@@ -58,9 +58,9 @@ fn a_capture_of_each_packet_twice_tells_the_same_causes_as_one_of_each_packet_on
         let habits = [&once, &copied].map(|talk| talk.direction().habits.unwrap());
         assert_eq!(habits[0].vantage.0, habits[1].vantage.0);
         let (segments, times) = (once.direction().statistics.data.packets, later.len() as u64);
-        assert_eq!(habits[1].copies, times * (segments + 1), "and the SYN");
+        assert_eq!(habits[1].copies, times * (segments + 1), "the SYN has copies, too");
         let packets = copied.direction().statistics.data.packets;
-        assert_eq!(packets, (times + 1) * segments, "copies are packets");
+        assert_eq!(packets, (times + 1) * segments, "copies count as packets");
     }
 }
 
@@ -79,7 +79,7 @@ fn duplicate_acks_without_identifications_are_not_copies_of_each_other() {
 }
 
 #[test]
-fn a_capture_of_one_direction_tells_no_cause_of_what_acks_may_have_called_for() {
+fn a_capture_without_the_receivers_packets_does_not_show_the_causes_of_retransmissions() {
     assert_eq!(repaired().of_sender().causes(), [None, None, None]);
 }
 
@@ -122,7 +122,7 @@ fn a_closed_window_is_no_pause_of_the_application() {
 }
 
 #[test]
-fn without_acknowledgments_only_a_timer_that_backs_off_shows() {
+fn without_acknowledgments_only_waits_that_double_show_a_timeout() {
     let mut talk = Talk::midway();
     talk.flight(0.0, 0, 10).data(80.0, 2000);
     for (at, first) in [(200.0, 10), (600.0, 11)] {

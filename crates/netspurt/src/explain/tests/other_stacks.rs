@@ -10,7 +10,7 @@ const BACK: Option<Cause> = Some(Cause::GoBackN);
 
 /// RFC 6675 §4: a sender that uses SACK does not retransmit reported octets.
 #[test]
-fn what_was_reported_before_is_sent_again_only_by_a_sender_that_goes_back() {
+fn only_a_sender_that_goes_back_retransmits_octets_that_sack_blocks_reported() {
     let mut talk = first_of_ten_lost(true);
     talk.data(204.2, 1000).data(204.3, 2000).data(204.4, 5000);
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery), BACK, BACK, BACK]);
@@ -19,7 +19,7 @@ fn what_was_reported_before_is_sent_again_only_by_a_sender_that_goes_back() {
     for one in &found[1..3] {
         assert_eq!((one.verdict, one.evidence), (Verdict::Spurious, VerdictEvidence::Reported));
     }
-    assert_ne!(found[3].evidence, VerdictEvidence::Reported, "nothing had reported it");
+    assert_ne!(found[3].evidence, VerdictEvidence::Reported, "no SACK block had reported it");
 }
 
 /// Linux does not split a piece of its send buffer while the buffer is full. So it sends reported
@@ -45,8 +45,8 @@ fn a_sender_that_skipped_reported_segments_goes_back_only_if_it_repeats_two_of_t
 }
 
 #[test]
-fn holes_sent_again_before_what_was_reported_have_the_same_cause() {
-    // The second and the third segment are not reported, the fourth is.
+fn holes_sent_again_before_reported_octets_get_the_cause_of_the_reported_octets() {
+    // SACK blocks report the fourth segment, and not the three segments before it.
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10);
     for n in 1..=3 {
@@ -62,7 +62,7 @@ fn holes_sent_again_before_what_was_reported_have_the_same_cause() {
 /// RFC 2018 §8: a receiver may discard octets that it reported. Then it acknowledges only the
 /// octets before them.
 #[test]
-fn what_the_receiver_discarded_counts_as_not_reported() {
+fn octets_that_the_receiver_discarded_do_not_count_as_reported() {
     let mut talk = first_of_ten_lost(true);
     talk.ack(304.2, 1000).ack(305.2, 1000).data(600.0, 1000);
     assert_ne!(verdict(&talk).1, VerdictEvidence::Reported);
@@ -71,7 +71,7 @@ fn what_the_receiver_discarded_counts_as_not_reported() {
 /// RFC 5681 §4.2. With SACK, lost acknowledgments may have reported that each repair filled its
 /// own hole.
 #[test]
-fn an_ack_that_jumps_a_round_trip_later_tells_nothing_where_sack_is_used() {
+fn a_late_ack_that_jumps_shows_a_spurious_retransmission_only_without_sack() {
     for (sack, told) in [(true, Verdict::Needed), (false, Verdict::Spurious)] {
         let mut talk = first_of_ten_lost(sack);
         talk.data(204.2, 5000).ack(306.0, 10_000);
@@ -98,7 +98,7 @@ fn the_head_after_a_long_silence_was_sent_by_the_timer_although_the_estimate_is_
 }
 
 #[test]
-fn segments_with_other_edges_are_no_copies() {
+fn segments_that_begin_and_end_at_other_octets_are_no_copies() {
     let mut talk = Talk::opened(false, false);
     talk.octets(101.0, 0, 500).flight(101.0, 500, 4);
     talk.ack(201.0, 0).ack(201.1, 0).ack(201.2, 0);
@@ -107,7 +107,7 @@ fn segments_with_other_edges_are_no_copies() {
 }
 
 #[test]
-fn a_gap_is_filled_once_by_a_late_original() {
+fn segments_that_come_more_than_a_round_trip_after_a_repair_are_no_late_originals() {
     let mut talk = at_receiver();
     talk.data(1000.0, 0).data(1001.0, 2000).sack(1001.01, 1000, &[(2000, 3000)]);
     talk.data(1102.0, 1000).ack(1102.01, 3000);
@@ -125,7 +125,7 @@ fn at_the_receiver_a_segment_was_needed_if_a_part_of_it_had_not_arrived() {
 }
 
 #[test]
-fn at_the_receiver_the_second_copy_of_what_filled_a_gap_was_spurious() {
+fn at_the_receiver_a_second_retransmission_of_octets_that_filled_a_gap_was_spurious() {
     let mut talk = at_receiver();
     talk.data(1000.0, 0).data(1001.0, 2000).data(1002.0, 4000);
     talk.sack(1002.01, 1000, &[(4000, 5000), (2000, 3000)]);
@@ -135,7 +135,7 @@ fn at_the_receiver_the_second_copy_of_what_filled_a_gap_was_spurious() {
 
 /// RFC 2883 is optional for a receiver.
 #[test]
-fn no_d_sack_says_nothing_of_a_receiver_that_reported_no_duplicate() {
+fn a_missing_d_sack_is_no_evidence_if_the_receiver_never_reported_a_duplicate() {
     let mut talk = first_of_ten_lost(true);
     talk.data(204.2, 1000).data(204.3, 2000).data(204.4, 3000).ack(306.0, 10_000);
     let found = talk.found()[0];
