@@ -46,8 +46,9 @@ class Explained:
         The file.
     tables
         `connections` has a row for each direction of each connection. `retransmissions` has a row
-        for each retransmission with its cause, a verdict and the evidence. On request there are
-        also the tables of packets that a run has: `segments`, `sack_blocks`, `syns`.
+        for each retransmission with its cause, a verdict and the evidence. Other tables, such as
+        `waits` and `spent`, have what explains waits and rates. If `explain` was called with
+        `segments`, there are also tables that a run has, such as `segments`, `rtt` and `syns`.
     fault
         Where and why the reading stopped early, or None. If several captures are pooled: all
         faults with the names of their files, also of the files that could not be opened.

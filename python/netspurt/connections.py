@@ -63,8 +63,8 @@ def read_connections(path: Path, notes: list[str] | None = None) -> Connections:
     if path.is_dir():
         raise SourceError(
             str(path),
-            "neither a folder of `netspurt poll` nor one of a run: name one, or captures, or a "
-            "table",
+            "neither a folder of `netspurt poll` nor one of a run: name such a folder, a capture "
+            "or a table",
         )
     if is_capture(path):
         return _connections(list(_captured(explain(path, segments=True), notes)), str(path))

@@ -140,7 +140,7 @@ class _NewAcks:
 
 
 def _segment_time(new: _NewAcks, usable: NDArray[np.bool_]) -> float:
-    """Return the most common interval between ACKs, per segment of the second ACK [s]."""
+    """Return the most common time between two ACKs, per segment that the second covers [s]."""
     intervals = np.diff(new.t) / new.segments[1:]
     suitable = usable[1:] & new.clean[1:] & new.clean[:-1] & (intervals > 0)
     if not suitable.any():

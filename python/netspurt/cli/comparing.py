@@ -361,7 +361,7 @@ def _draw(
     both: tuple[list[Run | Explained], list[list[Seen]]],
     views: list[View],
 ) -> None:
-    """Draw the two runs side by side, until both have ended."""
+    """Draw the two runs side by side, up to the last of the compared events."""
     from netspurt.plots import save
     from netspurt.plots.beside import Side, draw_beside
 
@@ -397,7 +397,7 @@ def _called(run: Run | Explained) -> str:
 
 
 def _names(runs: list[Run | Explained]) -> list[str]:
-    """Return different names for two runs: file names, or paths or numbers if names are equal."""
+    """Return different names for two runs: file names, else paths, else with (first), (second)."""
     names = [_called(run) for run in runs]
     if names[0] == names[1]:
         names = [str(run.folder or run.title) for run in runs]

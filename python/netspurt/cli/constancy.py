@@ -289,8 +289,8 @@ def _warnings(data: dict[str, Any]) -> Iterator[str]:
     alike = data["neighbours"]
     if alike is not None and alike > ALIKE and set(data["change_free"]) != {"pelt"}:
         yield from folded(
-            f"neighbouring values are correlated ({alike:.2f}), so some of the changes are chance: "
-            "give --every a longer time"
+            f"neighbouring values are correlated ({alike:.2f}), so some of the changes may be due "
+            "to chance: give --every a longer time"
         )
 
 

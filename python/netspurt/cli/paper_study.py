@@ -41,7 +41,7 @@ def write_curves(key: str, out: Path | None, form: Form) -> None:
         rows.append((name, contact.satellite, *_cells(made[name])))
     for line in columns(rows, right=(2, 3, 4, 5, 6)):
         typer.echo(line)
-    typer.echo(f"one way, over an Earth of {EARTH_KM} km; wrote {len(made)} files to {folder}/")
+    typer.echo(f"one way, Earth's radius {EARTH_KM} km; wrote {len(made)} files to {folder}/")
 
 
 def _row(name: str, satellite: str, curve: Curve) -> dict[str, Any]:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from netspurt.captures import Explained
     from netspurt.table import Table
 
-#: The number of connections that are shown.
+#: The maximum number of connections in a list of connections.
 _WORST = 5
-#: The number of connections whose rate is printed.
+#: The maximum number of connections with a sentence of their own on one kind of limit.
 _LIMITED = 3
 #: A part of the time with a smaller share is left out.
 _SHARE = 0.005

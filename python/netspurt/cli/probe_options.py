@@ -65,8 +65,8 @@ Pace = Annotated[
     str,
     typer.Option(
         metavar="PACE",
-        help="When the next probe leaves: immediate (when the last is answered), 200ms, or "
-        "poisson:200ms. A probe never leaves before the last is answered or given up.",
+        help="When a probe leaves: immediate (when the previous probe is answered), 200ms, or "
+        "poisson:200ms. A probe never leaves before the previous one is answered or given up.",
     ),
 ]
 

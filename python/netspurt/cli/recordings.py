@@ -15,7 +15,7 @@ from netspurt.wording import counted
 if TYPE_CHECKING:
     from netspurt.delays import Recordings
 
-#: Endings of pictures and of reports, which may be in the same folder.
+#: Endings of pictures and of reports, which may be in a folder of recordings.
 _PICTURES = {*ENDINGS, ".jpg", ".jpeg", ".html"}
 
 #: The file with all numbers of a replay.

@@ -332,7 +332,7 @@ def versus_lines(replays: list[Replay], reference: str) -> Iterator[str]:
     yield from text
     yield ""
     told_of = (
-        f"Both figures are the timer's / {reference}'s; ahead is "
+        f"Of two figures, the first is the timer's and the second {reference}'s; ahead is "
         "the difference of efficiencies in hundredths."
     )
     yield told_of

@@ -290,8 +290,8 @@ def _left_out(file: Path, malformed: list[Malformed]) -> Iterator[str]:
 def algorithms_of(delays: list[Delays], named: Iterable[str], how: Replaying) -> list[str]:
     """Return the estimators to show.
 
-    Up to `_MOST_OF_A_GRID` settings of its front replace a grid, and a note says how many settings
-    the grid and the front have.
+    In place of a grid, the result has up to `_MOST_OF_A_GRID` settings of the grid's front. A note
+    says how many settings the grid and the front have.
     """
     from netspurt.grids import is_grid
     from netspurt.timers import grid_front
@@ -312,7 +312,7 @@ def algorithms_of(delays: list[Delays], named: Iterable[str], how: Replaying) ->
         note = f"{text}: {count(number, 'setting')}, {len(front)} of them on the front"
         note += f" ({len(shown)} are shown)" if len(shown) < len(front) else ""
         if not how.quiet:
-            typer.echo(f"{note}: no other one is better. --all shows every one.", err=True)
+            typer.echo(f"{note}: no other setting is better. --all shows every one.", err=True)
     return algorithms
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: The name of a page without `--out`.
 _PAGE = "report.html"
 
-_NO_RECORDING = "--estimator names a timer for recordings of delays, and there is none"
+_NO_RECORDING = "--estimator names a timer for recordings of delays, and no path has one"
 
 
 def report(

@@ -274,7 +274,8 @@ def percent_of(_bench: Bench, *, count: str, each: str, of: str) -> Measured:
 def burst_that_fits(bench: Bench, *, packets: str, limit: str, grid: str) -> Measured:
     """Return the octets of a number of full datagrams, in KB.
 
-    The table has, for each path of a grid, the largest window of the grid without a drop.
+    The table has, for each segment size, the largest window of a grid without a drop: its range
+    over the paths of the grid.
     """
     rows: list[tuple[str, ...]] = [("mss", "largest window without a drop", "over paths")]
     largest: dict[int, dict[str, int]] = {}
