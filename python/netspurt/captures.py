@@ -65,7 +65,7 @@ class Explained:
     shared
         If several captures are pooled: the connections that several of them hold, with their
         numbers in the files. If the captures certainly hold the same connection, the tables have
-        only its rows from the capture nearest to the sender. Otherwise the tables have all rows.
+        only its rows from the capture in `SharedConnection.best`. Otherwise they have all rows.
     sources
         The files that `explain` has read, except the standard input. It is empty if several
         captures are pooled.

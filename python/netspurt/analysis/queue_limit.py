@@ -74,8 +74,7 @@ def queue_limit(
     packet_s
         The time that the slowest line needs for a packet [s]. By default it is the most common
         interval between successive ACKs, divided by the number of packets that they acknowledge. It
-        must be given if ACKs wait in a queue of their own, because that queue changes their
-        intervals.
+        must be given if ACKs also wait in a queue, because that wait changes their intervals.
 
     Raises
     ------

@@ -113,7 +113,7 @@ def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings
                 beside = ValueError(f"{file}: neither a capture nor a recording of delays")
                 left_out += 1
                 if left_out <= _TOLD:
-                    complain(_once(found, said) if how.captures else beside, "left out:")
+                    complain(_hint_once(found, said) if how.captures else beside, "left out:")
                 continue
             read += not isinstance(found, Exception)
             yield file, found
@@ -123,7 +123,7 @@ def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings
             yield path, ValueError(f"{path}: none of its {len(files)} files is a recording")
 
 
-def _once(error: _core.DelaysError, said: set[str]) -> Exception:
+def _hint_once(error: _core.DelaysError, said: set[str]) -> Exception:
     """Return an error without its hint if the hint is in `said`; otherwise add it to `said`."""
     if error.fix not in said:
         said.add(error.fix)

@@ -123,7 +123,7 @@ def good_sizes(_bench: Bench, *, limit: str, unit: str, most: str) -> Measured:
 
 @registered
 def per_acknowledgment(_bench: Bench, *, mss: str, limit: str, segments: str) -> Measured:
-    """Return the packets that a receiver gets per ACK, if it acknowledges every n-th segment."""
+    """Return the packets that a receiver gets per ACK, if an ACK covers `segments` segments."""
     rows: list[tuple[str, ...]] = [("mss", "packets per segment", "packets per ACK", "with ACK")]
     counts = {size: _net(limit, "8").packets(size) for size in dict.fromkeys([int(mss), 512, 246])}
     for size, count in counts.items():

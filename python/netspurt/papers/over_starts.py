@@ -204,7 +204,10 @@ def utilisation(bench: Bench, *, size: str) -> Measured:
 
 @registered
 def timeouts_of_small(bench: Bench, *, sizes: str) -> Measured:
-    """Return the timeouts of these sizes, by both clocks, in all contacts without handoffs."""
+    """Return the number of timeouts of transfers of these sizes, by both clocks.
+
+    Contacts with handoffs are left out.
+    """
     rows = [("contact", "segments", "transfers", "timeouts")]
     total = 0
     for name in single_relay(bench):
