@@ -43,7 +43,7 @@ Count = Annotated[
         "-n",
         parser=whole,
         metavar="N",
-        help="The number of echo probes; 512 without --for.",
+        help="The number of echo probes; by default 512, with --hops 5, with --for no limit.",
     ),
 ]
 

@@ -150,7 +150,7 @@ def losses_to_learn(bench: Bench, *, grid: str, window: str, fits: str) -> Measu
 
     The transfers have a receive window of `window` octets. Transfers without losses, and transfers
     that end before ssthresh is that low, are left out. The table has the first ssthresh after a
-    cut, and the number of cuts that would suffice if each cut halved the window.
+    cut, and the number of cuts that would suffice from `window` on if each cut halved cwnd.
     """
     rows: list[tuple[str, ...]] = [
         ("window", "mss", "transfers", "no loss", "learnt", "cuts", "first threshold", "halvings")
