@@ -467,7 +467,7 @@ def _octets(wire_bytes: ArrayLike, count: int) -> NDArray[np.uint32]:
         whole_octets = octets.astype(np.uint32)
     if (whole_octets != octets).any():
         place = int(np.flatnonzero(whole_octets != octets)[0])
-        raise ValueError(f"wire_bytes[{place}] is {octets[place]}: a whole number of octets")
+        raise ValueError(f"wire_bytes[{place}] is {octets[place]}: write whole octets")
     return whole_octets
 
 

@@ -320,7 +320,7 @@ class PathDelays:
         highest = min(_DEGREE_MAX, len(self._finely.t_ns) - 1)
         if degree is not None and not 0 <= degree <= highest:
             why = (
-                "doubles cannot fit a higher one"
+                "double-precision numbers cannot fit a higher one"
                 if highest == _DEGREE_MAX
                 else "there are too few delays for a higher one"
             )

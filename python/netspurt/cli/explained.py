@@ -311,7 +311,7 @@ def _retransmissions(found: Explained, connection: int, room: int | None) -> Ite
     ]
     yield (
         "Retransmissions (time: seconds from the first packet; octet: counted from the SYN; after: "
-        "time since the octets were sent before):"
+        "time since the octets were last sent):"
     )
     yield from columns(rows, (0, 2, 3, 4), room)
     if {*table["cause"].tolist()} & {*SEEN_IN_ACKS}:

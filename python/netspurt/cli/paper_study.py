@@ -80,5 +80,5 @@ def run_study(key: str, out: Path | None, threads: int) -> None:
     spent, cpu = time.monotonic() - began, time.process_time() - cpu
     told = f"{study.count(folder):,} {what}, {carried / 1e6:,.0f} million packets"
     typer.echo(f"{told} carried by links, in {folder}/")
-    typer.echo(f"{spent:.0f} s, {cpu:.0f} s of processors")
+    typer.echo(f"{spent:.0f} s, {cpu:.0f} s of processor time")
     typer.echo(f"verdicts: netspurt papers check {key} --study {folder}")

@@ -214,8 +214,8 @@ def _before(of: Replay) -> Iterator[str]:
     waits = {one.waited_before for one in of.algorithms}
     told = span(min(waits)) if len(waits) == 1 else f"{span(min(waits))} to {span(max(waits))}"
     text = (
-        f"{count(lost, 'probe')} lost before the first answer: the waits of the initial timers, "
-        f"{told}, are in no figure here."
+        f"{count(lost, 'probe')} lost before the first answer: no figure here includes the waits "
+        f"of the initial timers, {told}."
     )
     yield paint(text, "dim")
 
