@@ -355,7 +355,7 @@ def _code(where: str, pin: str | None) -> _Code:
     if not path.is_file():
         raise PlaceError(
             f"no file `{where}`",
-            "write its path from here, or in a scenario from the scenario's folder",
+            "write its path from the current folder, or in a scenario from the scenario's folder",
         )
     return _read(path)
 

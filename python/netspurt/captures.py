@@ -47,8 +47,9 @@ class Explained:
         The file.
     tables
         `connections` has a row for each direction of each connection. `retransmissions` has a row
-        for each retransmission with its cause, a verdict and the evidence. On request there are
-        also the tables of packets that a run has: `segments`, `sack_blocks`, `syns`.
+        for each retransmission with its cause, a verdict and the evidence. Other tables, such as
+        `waits` and `spent`, have what explains waits and rates. If `explain` was called with
+        `segments`, there are also tables that a run has, such as `segments`, `rtt` and `syns`.
     fault
         Where and why the reading stopped early, or None. If several captures are pooled: a line
         for each capture that was not read to its end, or that was left out.
@@ -65,7 +66,7 @@ class Explained:
     shared
         If several captures are pooled: the connections that several of them hold, with their
         numbers in the files. If the captures certainly hold the same connection, the tables have
-        only its rows from the capture nearest to the sender. Otherwise the tables have all rows.
+        only its rows from the capture in `SharedConnection.best`. Otherwise they have all rows.
     sources
         The files that `explain` has read, except the standard input. It is empty if several
         captures are pooled.

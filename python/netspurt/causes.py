@@ -26,8 +26,8 @@ WORDS = {
     "unknown": "unknown",
 }
 
-#: The words that mark lines on changes of timers, and the words that mark lines on outages. The
-#: findings of a report contain the first line with either of the two texts.
+#: The words that mark lines on changes of timers, and the words that mark lines on outages. Of all
+#: lines with one of these two texts, the findings of a report contain only the first.
 SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS = "would have saved", "several timeouts followed each other"
 
 #: Causes that look alike in a capture, because the same ACKs lead to the same retransmissions. Only

@@ -218,7 +218,7 @@ def _keeps_a_segment(make: Maker) -> str | None:
     return None
 
 
-def _opens_at_first(make: Maker) -> str | None:
+def _grows_without_congestion(make: Maker) -> str | None:
     sender = _Sender(make())
     for _ in range(100):
         sender.ack()
@@ -279,7 +279,7 @@ _RULES: dict[str, Callable[[Maker], str | None]] = {
     "the same input has the same output": _answers_the_same,
     "an instance does not change another instance": _stands_alone,
     "after an ACK, cwnd is at least one segment": _keeps_a_segment,
-    "without congestion, cwnd grows": _opens_at_first,
+    "without congestion, cwnd grows": _grows_without_congestion,
     "after congestion, ssthresh is at least one segment, in octets": _answers_congestion,
     "after a timeout, cwnd grows again": _grows_again,
     "it works with unknown round trips, and with round trips of a microsecond and of a day": (

@@ -63,8 +63,8 @@ def read_connections(path: Path, notes: list[str] | None = None) -> Connections:
     if path.is_dir():
         raise SourceError(
             str(path),
-            "neither a folder of `netspurt poll` nor one of a run: name one, or captures, or a "
-            "table",
+            "neither a folder of `netspurt poll` nor one of a run: name such a folder, a capture "
+            "or a table",
         )
     if is_capture(path):
         return _connections(list(_captured(explain(path, segments=True), notes)), str(path))
@@ -203,11 +203,11 @@ def _far_end(far: Table, packets: Packets, samples: Table) -> Row:
 def of_run(run: Run) -> Connections:
     """Return a row for each flow of a run; the site of a flow is the node that sends the most data.
 
-    The numbers of packets, retransmissions and timeouts come from the table `flows`. The handshake,
-    the longest idle time and the throughput come from the packets at a spied node. This is the node
-    that receives the most data, or the first spied node by name if that node was not spied. Without
-    a spied node these values are not known. The mean and the longest round trip come from the
-    sender's samples.
+    The numbers of packets, retransmissions, timeouts and octets come from the table `flows`. The
+    handshake, the longest idle time and the time for the throughput come from the packets at a
+    spied node. This is the node that receives the most data, or the first spied node by name if
+    that node was not spied. Without a spied node these values are not known. The mean and the
+    longest round trip come from the sender's samples.
 
     Raises
     ------

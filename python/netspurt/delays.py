@@ -128,8 +128,8 @@ class Delays:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the probes as CSV, which `read_delays` reads as the same recording.
 
-        The CSV has the instant at which the recording began. It has no notes, late marks,
-        duplicates or one-way delays. The file appears when it is complete.
+        The CSV has the instant at which the recording began, if it is known. It has no notes, late
+        marks, duplicates or one-way delays. The file appears when it is complete.
 
         Parameters
         ----------
@@ -467,7 +467,7 @@ def _octets(wire_bytes: ArrayLike, count: int) -> NDArray[np.uint32]:
         whole_octets = octets.astype(np.uint32)
     if (whole_octets != octets).any():
         place = int(np.flatnonzero(whole_octets != octets)[0])
-        raise ValueError(f"wire_bytes[{place}] is {octets[place]}: a whole number of octets")
+        raise ValueError(f"wire_bytes[{place}] is {octets[place]}: write whole octets")
     return whole_octets
 
 
@@ -568,7 +568,7 @@ def read_delays(
     DelaysError
         If the file is empty, has no known format, or has no delay.
     ValueError
-        If the interval is not a time, or a column is not valid.
+        If the interval is not a time, a column is not valid, or the file is one of RRDtool.
     OSError
         If the file cannot be read.
     """

@@ -82,12 +82,12 @@ def estimator(text: str) -> EstimatorLike:
     try:
         found = find("timer", text)
     except PlaceError as error:
-        raise _slip(text, error.message, error.fix) from error
+        raise _estimator_error(text, error.message, error.fix) from error
     # The core's error explains a text that names no estimator.
     return Estimator(text) if found is None else cast("EstimatorLike", found.make())
 
 
-def _slip(text: str, message: str, fix: str) -> EstimatorError:
+def _estimator_error(text: str, message: str, fix: str) -> EstimatorError:
     error = EstimatorError(f"{message}: {fix}")
     error.algorithm, error.key, error.value = text, "", ""
     error.message, error.fix = message, fix
@@ -187,7 +187,7 @@ def _stands_alone(make: Maker) -> str | None:
     return _differs(alone, _core.drive(first, _walk(4)))
 
 
-def _keeps_its_word(make: Maker) -> str | None:
+def _repeats_its_rto(make: Maker) -> str | None:
     for steps in (0, 1, 2, 10, 100, 400):
         timer = make()
         _core.drive(timer, _walk(6)[:steps])
@@ -219,7 +219,7 @@ _RULES: dict[str, Callable[[Maker], str | None]] = {
     # would hide state that instances share.
     "the same input has the same output": _answers_the_same,
     "an instance does not change another instance": _stands_alone,
-    "two calls of rto in a row return the same": _keeps_its_word,
+    "two calls of rto in a row return the same": _repeats_its_rto,
     "its timer stays above zero and finite": _keeps_a_timer,
     "its timer stays within its bounds": _keeps_its_bounds,
     "it survives the shortest and the longest round trips": _survives_extremes,

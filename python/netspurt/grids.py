@@ -11,8 +11,8 @@ from fractions import Fraction
 
 from netspurt import _core
 
-#: A range: `1.5..3/16` is sixteen values from 1.5 to 3. A unit follows the numbers. An end may be a
-#: fraction.
+#: A range: `1.5..3/16` is sixteen values from 1.5 to 3. A unit may follow the last value, and then
+#: also the first value. An end may be a fraction.
 _END = r"([\d.]+?(?:/\d+)?)\s*([a-zµ]*)"
 _RANGE = re.compile(rf"^\s*{_END}\s*\.\.\s*{_END}\s*/\s*(\d+)\s*$")
 
@@ -72,7 +72,8 @@ def expand(text: str) -> Iterator[str]:
     Raises
     ------
     ValueError
-        If a range does not have two ends and a count of at least two.
+        If a range does not have two numbers as ends and a count of at least two, if the units of
+        the ends differ, or if the steps are too small.
 
     Examples
     --------

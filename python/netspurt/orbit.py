@@ -121,7 +121,7 @@ def _station_and_notes(
     chosen = sets[int(np.argmin(distances))]
     which = "the newest" if near is None else "the nearest to the start"
     note = (
-        f"{chosen.name}: of {len(sets)} element sets {which} is taken, of "
+        f"{chosen.name}: of {len(sets)} element sets, {which} is used; its epoch is "
         f"{_core.utc_text(chosen.epoch_ns or 0)}"
     )
     return chosen, [note]
@@ -320,7 +320,7 @@ class PathDelays:
         highest = min(_DEGREE_MAX, len(self._finely.t_ns) - 1)
         if degree is not None and not 0 <= degree <= highest:
             why = (
-                "doubles cannot fit a higher one"
+                "double-precision numbers cannot fit a higher one"
                 if highest == _DEGREE_MAX
                 else "there are too few delays for a higher one"
             )
@@ -418,7 +418,7 @@ class OrbitPath:
         applies to each site that is given as text.
     margin_km
         The height of an atmosphere that blocks the sight between two satellites [km]. The Earth
-        under it is a sphere of 6378.137 km.
+        under it is a sphere with a radius of 6378.137 km.
     near
         If a file has several element sets of one satellite, the set whose epoch is nearest to this
         instant is used. By default it is the newest set.

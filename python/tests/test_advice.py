@@ -650,7 +650,7 @@ def test_replay_draws_its_pictures_in_each_format_that_is_named(
     assert {file.name for file in (tmp_path / "out").iterdir()} == {*names, "replay.parquet"}
     assert (tmp_path / "out" / "replay-pareto.pdf").read_bytes().startswith(b"%PDF")
     refused(netspurt(*words, "--pictures", "gif"), "'gif' is not one of png, svg, pdf")
-    refused(netspurt("replay", "a.csv", "--pictures", "svg"), "name a folder")
+    refused(netspurt("replay", "a.csv", "--pictures", "svg"), "add --out FOLDER")
 
 
 def test_drawing_a_recording_without_answers_causes_no_traceback(

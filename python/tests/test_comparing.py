@@ -354,7 +354,7 @@ def test_the_direction_with_more_data_is_compared(netspurt: Command, tmp_path: P
     result = netspurt("compare", "a", "b")
     assert "flow web (reverse) at server" in result.stdout
     assert "median reply" in result.stdout
-    assert "most of the data of flow web; for the other use --direction forward" in result.stderr
+    assert "most of the data of flow web; --direction forward shows the other" in result.stderr
     assert "flow web at client" in netspurt("compare", "a", "b", "--direction", "forward").stdout
 
 

@@ -110,7 +110,7 @@ def test_a_folder_is_read_file_by_file_and_other_files_are_reported(tmp_path: Pa
     assert "none of its 1 files is a recording" in result.output
     (tmp_path / "empty").mkdir()
     result = CliRunner().invoke(application(), ["replay", str(tmp_path / "empty")])
-    assert (result.exit_code, "the folder is empty" in result.output) == (2, True)
+    assert (result.exit_code, "the folder has no recording" in result.output) == (2, True)
 
 
 def test_folders_of_replays_and_of_runs_are_read_as_recordings(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_a_fresh_copy_keeps_the_constants_and_has_no_samples(
             "fixed:rto=9s",
             "fixed: `rto`: 9 s is above `max`, 3 s: write at most 3 s, or raise `max`",
         ),
-        ("nowhere.py:Peak", "no file `nowhere.py`: write its path from here"),
+        ("nowhere.py:Peak", "no file `nowhere.py`: write its path from the current folder"),
         ("math:Peak", "`math` has no class `Peak`: write the name of a class in it"),
         ("no_such_module:Peak", "no module `no_such_module`:"),
         ("test_estimators:Thrice:k", "`k` is not a setting: write key=value, each key once"),

@@ -71,7 +71,7 @@ def test_lateness_and_drops_are_printed_with_units() -> None:
     )
     late, drops, packets, failure, _ = verdict(told)
     assert late == "lateness: p50 999 µs, p99 1 ms, p99.9 1.5 s, max 25 ms, budget 5 ms"
-    assert drops == "the same arrivals in virtual time: 1,000 drops, not the same (1,001)"
+    assert drops == "drops: 1,000; a simulation of the same arrivals has others (1,001)"
     assert (
         packets == "1 packets strange, 0 packets damaged, 2,000 packets missed, 0 packets refused"
     )

@@ -244,8 +244,8 @@ def test_the_element_set_nearest_to_the_start_is_used_and_without_a_start_the_ne
     assert read_station(f"{file}#ours", near="1999-07-02").epoch_ns == first
     words = ["orbit", "passes", "archive.tle", "--from", SITE]
     output = netspurt(*words, "--start", "1999-07-02").stdout
-    assert "OURS: of 2 element sets the nearest to the start is taken, of 1999-07-01" in output
-    assert "the newest is taken, of 1999-07-11" in netspurt(*words).stdout
+    assert "of 2 element sets, the nearest to the start is used; its epoch is 1999-07-01" in output
+    assert "the newest is used; its epoch is 1999-07-11" in netspurt(*words).stdout
 
 
 PASSES = ("orbit", "passes", OURS, "--from", SITE, "--via", RELAY)

@@ -130,7 +130,7 @@ def test_rows_of_a_capture_need_neither_typer_nor_numpy() -> None:
 def test_an_error_in_plain_words_ends_the_command_like_any_other_error(netspurt: Command) -> None:
     result = netspurt("explain", "--csv", "--json", "one.pcap")
     assert result.returncode == 2
-    assert result.stderr.startswith("error: --csv and --json all say how to give results")
+    assert result.stderr.startswith("error: --csv and --json each say how to give results")
     result = netspurt("explain", "there-is-none.pcap")
     assert (result.returncode, result.stdout) == (2, "")
     assert "there-is-none.pcap" in result.stderr

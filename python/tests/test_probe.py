@@ -248,7 +248,7 @@ def test_a_line_for_each_echo_probe_is_printed_only_if_asked_for(tmp_path: Path)
         both = [str(NETSPURT), *words, "-v", "-q"]
         refused = subprocess.run(both, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert refused.returncode == 2
-    assert "--verbose prints a line for each echo probe, --quiet none" in refused.stderr
+    assert "--verbose prints a line for each echo probe, and --quiet prints none" in refused.stderr
 
 
 def test_an_interrupt_ends_with_a_summary_of_the_finished_probes(tmp_path: Path) -> None:

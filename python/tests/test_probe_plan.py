@@ -252,7 +252,7 @@ def test_the_host_behind_a_line_echoes_at_the_port_that_is_probed(
 
 @pytest.mark.parametrize(("host", "count"), [("127.0.0.1", 1), (None, 3)])
 def test_a_line_has_its_own_host_and_at_most_two_directions(host: str | None, count: int) -> None:
-    with pytest.raises(ValueError, match="leave HOST out, and give it once or twice"):
+    with pytest.raises(ValueError, match="leave HOST out, and give --line once or twice"):
         _over_a_line(host, ["1 Mbit/s, 2 ms"] * count, "icmp", None)
 
 
@@ -267,9 +267,9 @@ def test_a_line_has_a_rate_a_delay_and_perhaps_a_queue(text: str) -> None:
     ("words", "says"),
     [
         (("-4", "-6", "host"), "-4 and -6 exclude each other"),
-        (("host", "-v", "-q"), "prints a line for each echo probe, --quiet none"),
-        (("host", "-v", "--json"), "prints a line for each echo probe, --json none"),
-        (("host", "-v", "--hops"), "prints a line for each echo probe, --hops none"),
+        (("host", "-v", "-q"), "prints a line for each echo probe, and --quiet prints none"),
+        (("host", "-v", "--json"), "prints a line for each echo probe, and --json prints none"),
+        (("host", "-v", "--hops"), "prints a line for each echo probe, and --hops prints none"),
         (("host", "--rotate", "0"), "--rotate 0: a file holds at least one echo probe"),
         (("host", "--kind", "sctp"), "'sctp' is not one of icmp, udp, tcp"),
     ],

@@ -448,7 +448,7 @@ def test_a_page_is_never_overwritten(early: Path, netspurt: Command) -> None:
     ("name", "says"),
     [
         ("nothing", "nothing"),
-        ("empty", "the folder is empty"),
+        ("empty", "the folder has no recording"),
         ("notes.txt", "notes.txt"),
         ("empty.pcap", "no packets of TCP"),
     ],

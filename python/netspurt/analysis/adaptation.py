@@ -22,7 +22,7 @@ class Adaptation:
     samples
         The number of delays of the new length until the timer was above all later delays of that
         length. The number is 0 if the timer was above these delays from the beginning, and `None`
-        if the timer was never above them.
+        if the timer was below the last of them, or if there are none.
     """
 
     start: int

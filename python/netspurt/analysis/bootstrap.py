@@ -43,8 +43,8 @@ class Interval:
     value
         The figure of the recording itself.
     low, high
-        The ends of the interval, from percentiles of the resampled figures. They are NaN if few
-        resamples have a figure.
+        The ends of the interval, from percentiles of the resampled figures. They are NaN if fewer
+        than half of the resamples have a figure.
     level
         The share of intervals that contain the true figure, if the blocks are long enough.
     block

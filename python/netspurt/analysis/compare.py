@@ -265,11 +265,11 @@ def _mechanism(event: Seen, last_ack: Seen | None, copies: int) -> str:
 
 
 def opening(segments: Table, flow: str, node: str) -> float | None:
-    """Return the time from the sender's last pure ACK to its first data segment, in seconds.
+    """Return the time from the handshake's ACK to the sender's first data segment, in seconds.
 
-    This ACK ends the handshake. If it is still in a queue when the data is sent, it takes a place
-    that the data needs. The result is `None` if there is no such ACK, for example if the sender has
-    no handshake.
+    The handshake's ACK is the last pure ACK before this segment. If the ACK is still in a queue
+    when the data is sent, it takes a place that the data needs. The result is `None` if there is no
+    such ACK, for example if the sender has no handshake.
     """
     own = segments.where(flow=flow, node=node, way="out")
     data = np.flatnonzero(own["len_bytes"] > 0)

@@ -20,7 +20,7 @@ def measures(cases: Columns) -> list[str]:
 
 
 def label_text(label: object) -> str:
-    """Return a label as the text that a column has if not all of its labels are numbers.
+    """Return a label as text, as it is in a column whose labels are not all numbers.
 
     Examples
     --------

@@ -82,9 +82,9 @@ class LossShare:
         return self.without(self.largest)
 
     def without(self, lost: int, added: float = 0.0) -> float:
-        """Return the share if fewer or more lost probes had been sent.
+        """Return the share after some lost probes are removed and others are added.
 
-        `lost` lost probes are removed, and `added` lost probes are added.
+        `lost` is the number of lost probes to remove, and `added` the number of lost probes to add.
         """
         probes = self.lost / self.value if self.lost else 1.0
         return (self.lost - lost + added) / (probes - lost + added)

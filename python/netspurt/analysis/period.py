@@ -40,8 +40,8 @@ def find_period(
     """Return the period of events; `None` if random arrivals often look as regular as the events.
 
     This is Rayleigh's test of the phases, over all periods from half the mean interval to
-    `longest_s`. For random arrivals the power at one frequency is exponential; `chance` allows for
-    the number of independent frequencies.
+    `longest_s`. For random arrivals the power at one frequency has an exponential distribution;
+    `chance` allows for the number of independent frequencies.
 
     Parameters
     ----------

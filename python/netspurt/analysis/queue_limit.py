@@ -74,8 +74,7 @@ def queue_limit(
     packet_s
         The time that the slowest line needs for a packet [s]. By default it is the most common
         interval between successive ACKs, divided by the number of packets that they acknowledge. It
-        must be given if ACKs wait in a queue of their own, because that queue changes their
-        intervals.
+        must be given if ACKs also wait in a queue, because that wait changes their intervals.
 
     Raises
     ------
@@ -140,7 +139,7 @@ class _NewAcks:
 
 
 def _segment_time(new: _NewAcks, usable: NDArray[np.bool_]) -> float:
-    """Return the most common interval between ACKs, per segment of the second ACK [s]."""
+    """Return the most common time between two ACKs, per segment that the second covers [s]."""
     intervals = np.diff(new.t) / new.segments[1:]
     suitable = usable[1:] & new.clean[1:] & new.clean[:-1] & (intervals > 0)
     if not suitable.any():

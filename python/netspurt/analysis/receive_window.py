@@ -25,7 +25,7 @@ from netspurt.table import Table
 from netspurt.wording import duration, number, rate
 
 #: A connection waited long for the receive window if it waited for at least this share of its time.
-#: Data counts as long on its way if it was on its way for at least the same share of the
+#: A sender had more data to send if data was on its way for at least the same share of the
 #: connection's busy time.
 _SHARE_MIN = 0.25
 #: The columns that name a direction.
@@ -185,7 +185,7 @@ def slow_readers(tables: Mapping[str, Table]) -> list[WindowLimit]:
         np.ma.asarray(connections["window_open_share"], dtype=float), 1.0
     )
     slow = np.isin(spent["connection"], connections["connection"][opened < _SLOW_MAX])
-    # If the sender had sent all its data for most of the time, a larger window would not help it.
+    # A larger window would not help a sender that for most of the time had no more data to send.
     busy_s, flying_s = _busy_s(spent), spent.seconds("congestion_window_ns")
     had_more = (busy_s > 0) & (flying_s >= _SHARE_MIN * busy_s)
     limits = _limits(tables, spent.select(slow & ~_is_long(spent) & had_more))

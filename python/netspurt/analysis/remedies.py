@@ -1,11 +1,11 @@
 """Changes that would have saved time on captured connections: lower floors, probes, RACK.
 
 A change is judged by the silences in the capture. A silence begins with the last progress of a
-connection. It contains one timeout or several consecutive timeouts, and ends with the
-retransmission after which new data was acknowledged. An earlier timeout would also have changed all
-later events, but the capture cannot show how. So the results are estimates: the time that a single
-change saves or costs, summed over all silences. Intervals are computed for the saved share of the
-waiting time, by resampling the connections. If only one connection waited, there is no interval.
+connection. It contains one timeout or several consecutive timeouts, and ends with the last
+retransmission of these timeouts. An earlier timeout would also have changed all later events, but
+the capture cannot show how. So the results are estimates: the time that a single change saves or
+costs, summed over all silences. Intervals are computed for the saved share of the waiting time, by
+resampling the connections. If only one connection waited, there is no interval.
 
 A silence with several timeouts is an outage: the path lost all copies before the last copy. The
 capture does not show which copy would have been the first after the outage with another timer. So a
@@ -16,8 +16,8 @@ sooner after the last retransmission than a round trip takes. Then it answers an
 the path had delayed, and no change shortens the silence.
 
 A floor is what Linux calls rto_min: the minimum time that the timer adds to srtt. A change that a
-sender already has is not a remedy. The floor of a host is at most the shortest time above srtt that
-this host waited. So no floor near this time or above it is tried for this host.
+sender already has is not a remedy. A wait minus srtt is the time above srtt. The floor of a host is
+at most its shortest time above srtt. So no floor near this time or above it is tried for this host.
 
 A capture beside a receiver shows only the receiver's part of a round trip, so no change is tried
 there. If a timer was far above the value that RFC 6298 computes from the round trips, its floor did
@@ -140,9 +140,9 @@ class Silences:
     waited_s
         The time from the last progress to the last retransmission, in seconds.
     unanswered_s
-        The time from the last progress to the retransmission before the last, in seconds. If the
-        silence was answered, this is the last unanswered retransmission. The time is 0 if there was
-        only one retransmission.
+        The time from the last progress to the second to last retransmission, in seconds. If the
+        silence was answered, no answer came to that retransmission. The time is 0 if there was only
+        one retransmission.
     timeouts
         The number of consecutive timeouts.
     answered
@@ -150,9 +150,9 @@ class Silences:
     late
         True if this answer came too soon to answer the last copy, so it answered an earlier copy.
     arrived
-        True if the original had arrived before a single timeout, by the verdict on the
-        retransmission. The path had delayed it or its acknowledgment, or had lost the
-        acknowledgment. A shorter timer saves time only in the last case.
+        True if the silence has only one timeout and the original had arrived before it, by the
+        verdict on the retransmission. The path had delayed the original or its ACK, or had lost the
+        ACK. A shorter timer saves time only if the ACK was lost.
     far
         True if a timer in the silence was far above the value that RFC 6298 computes.
     above_srtt_s
@@ -222,7 +222,7 @@ def silences(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
         The tables of an explained capture, or their rows of some connections: `waits`, `habits`.
     whole
         The tables of the whole capture, if `tables` has only some connections: `waits`, `habits`,
-        `connections`.
+        `connections`, `retransmissions`.
     """
     waits = judged(tables)
     places = _places(waits)

@@ -22,10 +22,10 @@ class Reordering:
     connection
         The number of the connection.
     late, packets
-        The late packets that were not sent again, and all packets with data.
+        The number of late packets that were not sent again, and of all packets with data.
     by_segs_max
-        The maximum number of packets that were sent between a late packet and a packet that came
-        before it.
+        The maximum distance from a late packet to the last octet that came before it, in full
+        segments.
     behind_s_max
         The longest time by which a packet was late [s]; `None` if only acknowledgments show the
         late packets.

@@ -6,7 +6,7 @@ import math
 
 from netspurt.analysis.bootstrap import Interval
 
-#: The maximum number of seeds. A difference that needs more seeds is reported as too small.
+#: The maximum number of seeds. No number is reported for a difference that needs more seeds.
 SEEDS_MAX = 1_000_000
 
 

@@ -13,7 +13,7 @@ from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 
 #: If the handshake's round trip to one host is this many times shorter than the round trip to the
-#: other host, the capture was taken beside this host.
+#: other host, the capture was taken beside the nearer host.
 _SHORTER = 8
 #: Data is mostly on its way if it is on its way for at least this share of a connection's time.
 _ON_ITS_WAY_MIN = 0.5
@@ -93,7 +93,7 @@ def _by_handshakes(connections: Table) -> dict[tuple[int, str], str]:
 
 
 def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> RoundTrip | None:
-    """Return the mean round trip of a direction; `None` if it is not known.
+    """Return the round trip of a direction; `None` if it is not known.
 
     The round trip is the sum of two halves: from the capture to the receiver and back, and from the
     capture to the sender and back. Data shows the first half.

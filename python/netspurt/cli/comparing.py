@@ -361,7 +361,7 @@ def _draw(
     both: tuple[list[Run | Explained], list[list[Seen]]],
     views: list[View],
 ) -> None:
-    """Draw the two runs side by side, until both have ended."""
+    """Draw the two runs side by side, up to the last of the compared events."""
     from netspurt.plots import save
     from netspurt.plots.beside import Side, draw_beside
 
@@ -384,21 +384,21 @@ def _events(seen: list[list[Seen]]) -> list[dict[str, Any]]:
         difference = None if first is None or second is None else second - first
         row = {"what": str(event), "first_s": first, "second_s": second, "difference_s": difference}
         rows.append(row)
-    return sorted(rows, key=_moment)
+    return sorted(rows, key=_time_of_row)
 
 
-def _moment(row: dict[str, Any]) -> float:
+def _time_of_row(row: dict[str, Any]) -> float:
     first = row["first_s"]
     return float(row["second_s"] if first is None else first)
 
 
-def _called(run: Run | Explained) -> str:
+def _name_of(run: Run | Explained) -> str:
     return f"{run.folder.name if run.folder else run.title}"
 
 
 def _names(runs: list[Run | Explained]) -> list[str]:
-    """Return different names for two runs: file names, or paths or numbers if names are equal."""
-    names = [_called(run) for run in runs]
+    """Return different names for two runs: file names, else paths, else with (first), (second)."""
+    names = [_name_of(run) for run in runs]
     if names[0] == names[1]:
         names = [str(run.folder or run.title) for run in runs]
     if names[0] == names[1]:
@@ -429,7 +429,7 @@ def _lines(
     else:
         named = why(comparison, seen[0], seen[1])
         lines.append(f"first divergence{': ' if named else ''}{named}")
-        lines += _beside(comparison.same, seen, names)
+        lines += _side_by_side(comparison.same, seen, names)
     if comparison.matched < _COMMON_SHARE_MIN * (comparison.matched + min(comparison.only)):
         return [
             *lines[:1],
@@ -445,7 +445,7 @@ def _lines(
     return [*lines, matched]
 
 
-#: Two runs have nothing in common if fewer than this share of their events are in both.
+#: Two runs have nothing in common if fewer than this share of the events of one are in both.
 _COMMON_SHARE_MIN = 0.05
 
 
@@ -507,7 +507,7 @@ def _most(comparison: Comparison) -> float:
     return float(max(comparison.all_differences_s, key=abs))
 
 
-def _beside(same: int, seen: list[list[Seen]], names: list[str]) -> list[str]:
+def _side_by_side(same: int, seen: list[list[Seen]], names: list[str]) -> list[str]:
     rows: list[tuple[str, ...]] = [("", names[0], "", names[1])]
     for n in range(max(0, same - 2), same + _AROUND):
         cells: list[str] = []

@@ -272,13 +272,13 @@ def prediction_lines(predictions: list[dict[str, Any]]) -> Iterator[str]:
         return
     best = min(predictions, key=lambda one: one["error"])
     last = predictions[0]
-    text = f"the next value is best predicted by the {best['name']}: {_off(best)}"
+    text = f"the next value is best predicted by the {best['name']}: {_error_words(best)}"
     if best is not last:
-        text += f"; by the last value, {_off(last)}"
+        text += f"; by the last value, {_error_words(last)}"
     yield from folded(text)
 
 
-def _off(one: dict[str, Any]) -> str:
+def _error_words(one: dict[str, Any]) -> str:
     """Return the error of a prediction in percent."""
     mean, most = (100 * math.expm1(one[key]) for key in ("error", "error_p95"))
     percent = [f"{part:.2g}" if part < 10 else f"{part:.0f}" for part in (mean, most)]
@@ -289,8 +289,8 @@ def _warnings(data: dict[str, Any]) -> Iterator[str]:
     alike = data["neighbours"]
     if alike is not None and alike > ALIKE and set(data["change_free"]) != {"pelt"}:
         yield from folded(
-            f"neighbouring values are correlated ({alike:.2f}), so some of the changes are chance: "
-            "give --every a longer time"
+            f"neighbouring values are correlated ({alike:.2f}), so some of the changes may be due "
+            "to chance: give --every a longer time"
         )
 
 

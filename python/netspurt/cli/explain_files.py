@@ -81,7 +81,7 @@ def _check(
     given = {"--csv": as_csv is not None, "--json": as_json, "--parquet": parquet is not None}
     several = [name for name, there in given.items() if there]
     if len(several) > 1:
-        raise ValueError(f"{' and '.join(several)} all say how to give results: choose one")
+        raise ValueError(f"{' and '.join(several)} each say how to give results: choose one")
     if as_csv and as_csv not in LAYOUTS:
         raise ValueError(f"--csv={as_csv}: the layouts are {', '.join(LAYOUTS)}")
     if as_csv is not None and connection is not None:

@@ -170,9 +170,9 @@ def _unanswerable(found: Explained) -> Iterator[str]:
         of = "the only connection" if every == 1 else f"{number(silent)} of {number(every)} "
         of += "" if every == 1 else "connections"
         yield (
-            f"Only one direction of {of} was captured: its round trips cannot be known, nor "
-            "why a segment was sent again and whether that was needed; only a timer that doubles "
-            "its waits can be recognized. Capture where both directions pass."
+            f"Only one direction of {of} was captured. It shows neither round trips, nor why a "
+            "segment was sent again and whether that was needed; only a timer that doubles its "
+            "waits can be recognized. Capture where both directions pass."
         )
 
 
@@ -262,7 +262,7 @@ _TOLD: Sequence[tuple[str, Any]] = (
 def _connection(found: Explained, connection: int, room: int | None) -> Iterator[str]:
     """Yield the results for a connection, with its directions side by side."""
     rows = list(_rows(_chosen(found.table("connections"), connection)))
-    first = rows[0] if rows[0]["direction"] == "forward" else _turned(rows[0])
+    first = rows[0] if rows[0]["direction"] == "forward" else _with_ends_exchanged(rows[0])
     yield (
         f"connection {connection}: {end_of(first, 'source')} -> {end_of(first, 'destination')}, "
         f"{first['ending']}, {_time(first['duration_ns'])}"
@@ -279,7 +279,7 @@ def _connection(found: Explained, connection: int, room: int | None) -> Iterator
         yield f"  {line}"
 
 
-def _turned(row: dict[str, Any]) -> dict[str, Any]:
+def _with_ends_exchanged(row: dict[str, Any]) -> dict[str, Any]:
     ends = ("source", "source_port"), ("destination", "destination_port")
     turned = {
         a: row[b] for one, other in (ends, ends[::-1]) for a, b in zip(one, other, strict=True)
@@ -311,7 +311,7 @@ def _retransmissions(found: Explained, connection: int, room: int | None) -> Ite
     ]
     yield (
         "Retransmissions (time: seconds from the first packet; octet: counted from the SYN; after: "
-        "time since the octets were sent before):"
+        "time since the octets were last sent):"
     )
     yield from columns(rows, (0, 2, 3, 4), room)
     if {*table["cause"].tolist()} & {*SEEN_IN_ACKS}:

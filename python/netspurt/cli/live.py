@@ -219,8 +219,8 @@ def verdict(live: LiveReport, *, ends: bool = True) -> list[str]:
     again, packets = live.replayed, asdict(live.packets)
     lines = [
         f"lateness: {told}, budget {_span(live.budget_ns)}",
-        f"the same arrivals in virtual time: {number(again.drops)} drops, "
-        + ("the same" if again.same else f"not the same ({number(again.drops_again)})"),
+        f"drops: {number(again.drops)}; a simulation of the same arrivals has "
+        + ("the same" if again.same else f"others ({number(again.drops_again)})"),
     ]
     if any(packets.values()):
         lines.append(

@@ -110,7 +110,7 @@ def _refuse_subcommand(word: str) -> None:
 def application(words: Sequence[str] = ()) -> App:
     """Return the command with all subcommands, or only with the one that `words` begins with.
 
-    To load the imports and options of all subcommands takes longer than a run of many commands.
+    Loading the imports and options of all subcommands would take longer than many commands run.
     """
     from netspurt.cli.words import STATUSES, App, root
 

@@ -44,7 +44,7 @@ def hint_at_direction(run: Run, flow: str, shown: str | None) -> None:
         what = f"shown: data from {flows['from'][int(reverse)]}, most of the data of flow {flow}"
         other = "forward" if reverse else "reverse"
         note = paint("note:", "yellow", sys.stderr)
-        print(f"{note} {what}; for the other use --direction {other}", file=sys.stderr)
+        print(f"{note} {what}; --direction {other} shows the other direction", file=sys.stderr)
 
 
 def print_version() -> None:

@@ -39,7 +39,10 @@ def paired(runs: list[Run | Explained]) -> list[Pairs] | None:
     names = [run.populations["population"].tolist() for run in (first, second)]
     both = [name for name in names[0] if name in names[1]]
     if not both:
-        raise ValueError(f"no population is in both: {', '.join(names[0])}; {', '.join(names[1])}")
+        first_has, second_has = (", ".join(some) for some in names)
+        raise ValueError(
+            f"no population is in both runs: the first has {first_has}, the second {second_has}"
+        )
     return [pairs_of(first, second, name) for name in both]
 
 

@@ -296,7 +296,8 @@ def _find(papers: list[Paper], claim_id: str) -> tuple[Paper, Claim]:
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        raise PaperError(f"{claim_id!r} is any of {', '.join(c.id for _, c in fitting)}")
+        ids = ", ".join(c.id for _, c in fitting)
+        raise PaperError(f"{claim_id!r} names several claims: {ids}")
     short = {c.id.removeprefix(f"{p.key}."): c.id for p, c in named}
     near = difflib.get_close_matches(claim_id, [*short, *short.values()], n=3)
     keys = ", ".join(f"`netspurt papers show {p.key}`" for p in papers)

@@ -41,7 +41,7 @@ def write_curves(key: str, out: Path | None, form: Form) -> None:
         rows.append((name, contact.satellite, *_cells(made[name])))
     for line in columns(rows, right=(2, 3, 4, 5, 6)):
         typer.echo(line)
-    typer.echo(f"one way, over an Earth of {EARTH_KM} km; wrote {len(made)} files to {folder}/")
+    typer.echo(f"one way, Earth's radius {EARTH_KM} km; wrote {len(made)} files to {folder}/")
 
 
 def _row(name: str, satellite: str, curve: Curve) -> dict[str, Any]:
@@ -80,5 +80,5 @@ def run_study(key: str, out: Path | None, threads: int) -> None:
     spent, cpu = time.monotonic() - began, time.process_time() - cpu
     told = f"{study.count(folder):,} {what}, {carried / 1e6:,.0f} million packets"
     typer.echo(f"{told} carried by links, in {folder}/")
-    typer.echo(f"{spent:.0f} s, {cpu:.0f} s of processors")
+    typer.echo(f"{spent:.0f} s, {cpu:.0f} s of processor time")
     typer.echo(f"verdicts: netspurt papers check {key} --study {folder}")

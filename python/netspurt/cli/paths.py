@@ -41,7 +41,7 @@ Chance = Annotated[
     ),
 ]
 
-#: The lengths of RFC 889's first table: the shortest, the end of the first line, the longest.
+#: The lengths of RFC 889's first table: the shortest, the last of the first line, the longest.
 _MEMO = (40, 125, 256)
 #: A note suggests two lines if their residuals are below this share of one line's residuals.
 _WORTH = 0.8
@@ -167,7 +167,8 @@ def bursts(
 ) -> None:
     """List every burst of long delays, and test whether they come at regular intervals.
 
-    The typical delay is the median of the hundred probes around a probe, adjusted for its length.
+    Delays are first corrected for the lengths of the probes. The typical delay is then the median
+    of the hundred probes around a probe.
     """
     how = How(format_, interval, columns_of(column), lost_after)
 
@@ -255,7 +256,7 @@ def _period_lines(period: dict[str, Any]) -> Iterator[str]:
     span = f"{period['period']:.4g}{unit}"
     if period["found"]:
         text = (
-            f"the bursts come every {span}; chance fits as well with a probability "
+            f"the bursts come every {span}; chance alone gives as good a fit with a probability "
             f"{_chance(period)}; strength {period['strength']:.2f}"
         )
     else:
@@ -352,7 +353,8 @@ def _fit(recording: Delays, break_: str) -> tuple[Fit, int]:
 def _memo(fit: Fit, measure: str) -> dict[str, Any] | None:
     """Return the one-way row of RFC 889's first table, if the lengths and the break fit it.
 
-    The lengths must be within those of the table. A second line must begin where it begins there.
+    The lengths must be within those of the table. If there is a second line, it must begin at the
+    same length as in the table.
     """
     from netspurt.analysis import rate_table
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from netspurt.captures import Explained
     from netspurt.table import Table
 
-#: The number of connections that are shown.
+#: The maximum number of connections in a list of connections.
 _WORST = 5
-#: The number of connections whose rate is printed.
+#: The maximum number of connections with a sentence of their own on one kind of limit.
 _LIMITED = 3
 #: A part of the time with a smaller share is left out.
 _SHARE = 0.005
@@ -146,7 +146,7 @@ def _causes(found: Explained, room: int | None) -> Iterator[str]:
         likeliest = f" Most likely here: {WORDS[seen[0]]}." if len(seen) == 1 else ""
         yield f"{ALIKE}{likeliest}"
     yield from _unsure(found)
-    yield from _two_waits(found)
+    yield from _waits_beside_silences(found)
 
 
 #: A cause or a verdict with less confidence than this is reported as a guess.
@@ -194,7 +194,7 @@ def _unsure_beside(found: Explained) -> Iterator[str]:
     )
 
 
-def _two_waits(found: Explained) -> Iterator[str]:
+def _waits_beside_silences(found: Explained) -> Iterator[str]:
     """Yield why timers waited longer than the silences before them, if they waited much longer."""
     waited = float(found.table("waits").seconds("waited_ns").sum())
     silent = float(found.table("spent").seconds("timeout_ns").sum())
@@ -344,7 +344,7 @@ def _loss_lines(found: Explained, connection: int | None) -> Iterator[str]:
             f"{one.sentence(who)} while it had data to send. It lost data {times} times in "
             f"{counted(one.packets, 'data packet')} (losses within one round trip count once), "
             f"with round trips of {duration(one.rtt_s)}{trips}; for this the formula of Mathis et "
-            f"al. (1997) gives {rate(one.formula_bps)}. {_of_window(one)}"
+            f"al. (1997) gives {rate(one.formula_bps)}. {_what_helps(one)}"
         )
         if not one.rtt_seen:
             yield (
@@ -359,7 +359,7 @@ def _loss_lines(found: Explained, connection: int | None) -> Iterator[str]:
         )
 
 
-def _of_window(one: LossLimit) -> str:
+def _what_helps(one: LossLimit) -> str:
     """Return what would double the rate of a connection, or the rate that its window allows."""
     if told := one.window_sentence():
         return told

@@ -43,7 +43,7 @@ Count = Annotated[
         "-n",
         parser=whole,
         metavar="N",
-        help="The number of echo probes; 512 without --for.",
+        help="The number of echo probes; by default 512, with --hops 5, with --for no limit.",
     ),
 ]
 
@@ -65,8 +65,8 @@ Pace = Annotated[
     str,
     typer.Option(
         metavar="PACE",
-        help="When the next probe leaves: immediate (when the last is answered), 200ms, or "
-        "poisson:200ms. A probe never leaves before the last is answered or given up.",
+        help="When a probe leaves: immediate (when the previous probe is answered), 200ms, or "
+        "poisson:200ms. A probe never leaves before the previous one is answered or given up.",
     ),
 ]
 

@@ -64,7 +64,7 @@ def probe(
     if verbose and (quiet or as_json or hops):
         other = "--quiet" if quiet else "--json" if as_json else "--hops"
         raise ValueError(
-            f"--verbose prints a line for each echo probe, {other} none: leave one out"
+            f"--verbose prints a line for each echo probe, and {other} prints none: leave one out"
         )
     usual = 5 if hops else (None if for_ is not None else COUNT)
     usual_wait = 2.0 if hops else 30.0
@@ -117,7 +117,7 @@ def _over_a_line(host: str | None, line: list[str], kind: str, port: int | None)
     from netspurt.probe import PORTS
 
     if host is not None or len(line) > 2:
-        raise ValueError("--line makes its own host: leave HOST out, and give it once or twice")
+        raise ValueError("--line makes its own host: leave HOST out, and give --line once or twice")
     words, skip = [], False
     for word in sys.argv[2:]:
         if not skip and word != "--line" and not word.startswith("--line="):
@@ -354,9 +354,9 @@ def _returned(watch: Watch) -> Iterator[str]:
         return
     if any(why.startswith(_CLOSED) for why in watch.returned):
         yield (
-            f"No host echoes at UDP port {about.port} of {about.address}. Start one there: "
+            f"No program echoes at UDP port {about.port} of {about.address}. Start one there: "
             f"`netspurt serve echo --port {about.port} --address {about.address}`; --kind icmp "
-            "needs none."
+            "needs no such program."
         )
 
 

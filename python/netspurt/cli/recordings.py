@@ -15,7 +15,7 @@ from netspurt.wording import counted
 if TYPE_CHECKING:
     from netspurt.delays import Recordings
 
-#: Endings of pictures and of reports, which may be in the same folder.
+#: Endings of pictures and of reports, which may be in a folder of recordings.
 _PICTURES = {*ENDINGS, ".jpg", ".jpeg", ".html"}
 
 #: The file with all numbers of a replay.
@@ -81,7 +81,7 @@ def files_of(path: Path) -> list[Path]:
         and not any(part.startswith(".") for part in file.relative_to(path).parts)
     ]
     if not found:
-        raise ValueError(f"{path}: the folder is empty: name a recording, or a folder with some")
+        raise ValueError(f"{path}: the folder has no recording: name one, or a folder with one")
     return found
 
 
@@ -113,7 +113,7 @@ def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings
                 beside = ValueError(f"{file}: neither a capture nor a recording of delays")
                 left_out += 1
                 if left_out <= _TOLD:
-                    complain(_once(found, said) if how.captures else beside, "left out:")
+                    complain(_hint_once(found, said) if how.captures else beside, "left out:")
                 continue
             read += not isinstance(found, Exception)
             yield file, found
@@ -123,7 +123,7 @@ def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings
             yield path, ValueError(f"{path}: none of its {len(files)} files is a recording")
 
 
-def _once(error: _core.DelaysError, said: set[str]) -> Exception:
+def _hint_once(error: _core.DelaysError, said: set[str]) -> Exception:
     """Return an error without its hint if the hint is in `said`; otherwise add it to `said`."""
     if error.fix not in said:
         said.add(error.fix)

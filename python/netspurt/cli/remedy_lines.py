@@ -25,10 +25,10 @@ def remedy_lines(
 ) -> Iterator[str]:
     """Yield the changes of the sender that would have saved the most time, with their costs.
 
-    If no change would have saved time, the line says why. Changes that would have saved little of
-    the time of the transfers are left out, and a line says so. `tables` has `waits`, `floors`,
-    `habits` and `spent`. If `tables` has only one connection, `whole` has the tables of the whole
-    capture.
+    If no change would have saved time, a line says why. Changes that would have saved little of the
+    time of the transfers are left out, and a line says so if no change is left. `tables` has
+    `waits`, `floors`, `habits` and `spent`. If `tables` has only one connection, `whole` has the
+    tables of the whole capture.
     """
     from netspurt.analysis.remedies import far_above, judged, outages, remedies, silences
 
@@ -70,7 +70,7 @@ _LITTLE = 0.01
 
 
 def _transferring_s(spent: Table) -> float:
-    """Return the time of connections in which an application had data to send [s]."""
+    """Return the time of connections without the time in which neither end had data to send [s]."""
     return float((whole_s(spent) - spent.seconds("application_ns")).sum())
 
 

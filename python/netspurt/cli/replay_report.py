@@ -214,8 +214,8 @@ def _before(of: Replay) -> Iterator[str]:
     waits = {one.waited_before for one in of.algorithms}
     told = span(min(waits)) if len(waits) == 1 else f"{span(min(waits))} to {span(max(waits))}"
     text = (
-        f"{count(lost, 'probe')} lost before the first answer: the waits of the initial timers, "
-        f"{told}, are in no figure here."
+        f"{count(lost, 'probe')} lost before the first answer: no figure here includes the waits "
+        f"of the initial timers, {told}."
     )
     yield paint(text, "dim")
 
@@ -332,7 +332,7 @@ def versus_lines(replays: list[Replay], reference: str) -> Iterator[str]:
     yield from text
     yield ""
     told_of = (
-        f"Both figures are the timer's / {reference}'s; ahead is "
+        f"Of two figures, the first is the timer's and the second {reference}'s; ahead is "
         "the difference of efficiencies in hundredths."
     )
     yield told_of

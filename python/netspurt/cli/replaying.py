@@ -114,7 +114,7 @@ def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> 
     if out is not None and out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file: --out names a folder")
     if pictures and out is None:
-        raise ValueError("--pictures names the kind of the pictures of --out: name a folder")
+        raise ValueError("--pictures names the kind of the pictures of --out: add --out FOLDER")
     if show.rfc889 and show.versus:
         raise ValueError("--rfc889 and --versus print different tables: leave one of them out")
     if show.adaptation and (show.rfc889 or show.versus or show.pool or show.every):
@@ -290,8 +290,8 @@ def _left_out(file: Path, malformed: list[Malformed]) -> Iterator[str]:
 def algorithms_of(delays: list[Delays], named: Iterable[str], how: Replaying) -> list[str]:
     """Return the estimators to show.
 
-    Up to `_MOST_OF_A_GRID` settings of its front replace a grid, and a note says how many settings
-    the grid and the front have.
+    In place of a grid, the result has up to `_MOST_OF_A_GRID` settings of the grid's front. A note
+    says how many settings the grid and the front have.
     """
     from netspurt.grids import is_grid
     from netspurt.timers import grid_front
@@ -312,7 +312,7 @@ def algorithms_of(delays: list[Delays], named: Iterable[str], how: Replaying) ->
         note = f"{text}: {count(number, 'setting')}, {len(front)} of them on the front"
         note += f" ({len(shown)} are shown)" if len(shown) < len(front) else ""
         if not how.quiet:
-            typer.echo(f"{note}: no other one is better. --all shows every one.", err=True)
+            typer.echo(f"{note}: no other setting is better. --all shows every one.", err=True)
     return algorithms
 
 

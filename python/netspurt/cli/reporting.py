@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: The name of a page without `--out`.
 _PAGE = "report.html"
 
-_NO_RECORDING = "--estimator names a timer for recordings of delays, and there is none"
+_NO_RECORDING = "--estimator names a timer for recordings of delays, and no path has one"
 
 
 def report(
@@ -209,8 +209,8 @@ def _replays(
             told = name if len(reading) == 1 and file == path else _short(one.name, file, path)
             advice = advise([found])
             text = [unstyled(line) for line in lines(advice)]
-            # The replay of the advice also has timers with computed constants. The page shows
-            # those timers that its table has.
+            # The replay of the advice also has timers with computed constants. The section shows
+            # only the timers that the table in `lines` has.
             shown = advice.replays[0].only(mentioned(advice))
             yield replay_section(shown, told, text, str(file), advice.pick)
 

@@ -152,8 +152,8 @@ def _idle(data: Data, sites: dict[str, Data]) -> Iterator[str]:
     labels = data["all"]["labels"]
     if labels["right"]["count"]:
         yield from folded(
-            f"idle times {above} that neither a round trip nor the other end explains count as "
-            f"timeouts: right in {number(labels['right']['hits'])} of "
+            f"idle times {above} that nothing else explains count as timeouts: right in "
+            f"{number(labels['right']['hits'])} of "
             f"{number(labels['right']['count'])} connections, {number(labels['missed'])} missed, "
             f"{number(labels['invented'])} invented"
         )

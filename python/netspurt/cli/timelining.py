@@ -222,7 +222,7 @@ def _write_trace(read: Timeline, wanted: Wanted) -> None:
     if span is not None and values.rate and (outage_ns := silence_at_end(values, span)):
         note = (
             f"the trace ends with an outage of {outage_ns / 1e9:g} s: a last opportunity is added "
-            "at its end, because the trace begins again there"
+            "at the end of the trace, because the trace begins again then"
         )
         _tell([note])
 

@@ -19,7 +19,7 @@ from netspurt.scenario import Scenario
 T = TypeVar("T")
 
 
-#: The maximum number of attempts at a live run. An attempt fails if the machine is late.
+#: The maximum number of attempts at a live run. An attempt fails if its run is not valid.
 ATTEMPTS_MAX = 3
 
 

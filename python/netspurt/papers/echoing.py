@@ -150,7 +150,7 @@ def losses_to_learn(bench: Bench, *, grid: str, window: str, fits: str) -> Measu
 
     The transfers have a receive window of `window` octets. Transfers without losses, and transfers
     that end before ssthresh is that low, are left out. The table has the first ssthresh after a
-    cut, and the number of cuts if each one halved cwnd.
+    cut, and the number of cuts that would suffice from `window` on if each cut halved cwnd.
     """
     rows: list[tuple[str, ...]] = [
         ("window", "mss", "transfers", "no loss", "learnt", "cuts", "first threshold", "halvings")
@@ -282,8 +282,8 @@ def limits_inferred(bench: Bench, *, grid: str, others: str) -> Measured:
 def _limit_seen(case: Case, *, alone: bool) -> int | None:
     """Return the limit that the capture beside the sender shows; `None` if no drop is usable.
 
-    If ACKs are not `alone` in their queue, or if segments are fragmented, the time of a packet is
-    computed from the true rate and not inferred.
+    `alone` is false if ACKs share the queue with the data, or if segments are fragmented. Then the
+    time of a packet is computed from the true rate and not inferred.
     """
     run = case.run
     mss = mss_of(case.values)

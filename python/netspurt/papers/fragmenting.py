@@ -123,7 +123,7 @@ def good_sizes(_bench: Bench, *, limit: str, unit: str, most: str) -> Measured:
 
 @registered
 def per_acknowledgment(_bench: Bench, *, mss: str, limit: str, segments: str) -> Measured:
-    """Return the packets that a receiver gets per ACK, if it acknowledges every n-th segment."""
+    """Return the packets that a receiver gets per ACK, if an ACK covers `segments` segments."""
     rows: list[tuple[str, ...]] = [("mss", "packets per segment", "packets per ACK", "with ACK")]
     counts = {size: _net(limit, "8").packets(size) for size in dict.fromkeys([int(mss), 512, 246])}
     for size, count in counts.items():
@@ -274,7 +274,8 @@ def percent_of(_bench: Bench, *, count: str, each: str, of: str) -> Measured:
 def burst_that_fits(bench: Bench, *, packets: str, limit: str, grid: str) -> Measured:
     """Return the octets of a number of full datagrams, in KB.
 
-    The table has, for each path of a grid, the largest window of the grid without a drop.
+    The table has, for each segment size, the largest window of a grid without a drop: its range
+    over the paths of the grid.
     """
     rows: list[tuple[str, ...]] = [("mss", "largest window without a drop", "over paths")]
     largest: dict[int, dict[str, int]] = {}

@@ -54,7 +54,11 @@ def ack(bench: Bench, *, run: str, packet: str, sends: str) -> Measured:
 
 @registered
 def dupack(bench: Bench, *, run: str, packet: str, nth: str, retransmissions: str = "") -> Measured:
-    """Return the time of a packet's n-th duplicate ACK, if only `retransmissions` left then."""
+    """Return the time of a packet's n-th duplicate ACK, if only `retransmissions` left then.
+
+    Otherwise the value is `None`. `retransmissions` are numbers of packets. If there are none, no
+    packet may have left at that instant.
+    """
     segments = at_sender(bench.run(run))
     times = segments.where(kind="dupack", packet=int(packet)).seconds()
     if len(times) < int(nth):

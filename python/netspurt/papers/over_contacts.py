@@ -51,7 +51,7 @@ def bounds_km(apogee: float, perigee: float) -> tuple[float, float]:
 
 @registered
 def heights(bench: Bench, *, contact: str) -> Measured:
-    """Return the apogee and the perigee of a contact's orbit, if the orbit allows its delays."""
+    """Return apogee and perigee of a contact's orbit [km], if it allows the stored delays."""
     this_contact, curve = _curves(bench)[contact]
     orbit = elements(bench.paper, this_contact.satellite)
     min_km, max_km = bounds_km(orbit["apogee"], orbit["perigee"])
@@ -103,9 +103,10 @@ def contacts_of_a_day(bench: Bench) -> Measured:
 
 @registered
 def chosen_contacts(bench: Bench) -> Measured:
-    """Return the contacts per satellite, if they are its least and its most variable passes.
+    """Return two numbers of contacts per satellite, if the contacts are the extreme passes.
 
-    The first number is for satellites with several passes, the second for satellites with one.
+    The first number is for satellites with several passes, the second for satellites with one. The
+    extreme passes of a satellite are its least and its most variable pass.
     """
     per_satellite = Counter(contact.satellite for contact, _ in _curves(bench).values())
     rows = [("contact", "whole passes", "their swings", "its swing")]

@@ -20,7 +20,7 @@ from netspurt.quantities import quantity
 PACKET = 1500
 RATE = 1.5e6
 
-#: The number of starts of a contact in runs with changed values.
+#: The maximum number of starts of a contact in runs with changed values.
 _STARTS_IF_CHANGED = 2
 
 
@@ -119,7 +119,10 @@ def clock_ratio(bench: Bench, *, contact: str, size: str) -> Measured:
 
 @registered
 def clock_difference(bench: Bench, *, sizes: str) -> Measured:
-    """Return the largest difference between the mean throughputs of the clocks, as a share."""
+    """Return the largest difference between the mean throughputs of the clocks, as a share.
+
+    Contacts with handoffs are left out.
+    """
     rows = [("contact", "segments", "fine over coarse")]
     max_difference = 0.0
     for name in single_relay(bench):
@@ -150,7 +153,10 @@ def _spreads(bench: Bench, name: str) -> list[float]:
 
 @registered
 def long_vary_more(bench: Bench) -> Measured:
-    """Return the number of contacts whose longest transfers vary no less than the shortest."""
+    """Return the number of contacts whose longest transfers vary no less than the shortest.
+
+    Contacts with handoffs are left out.
+    """
     rows = [("contact", *(f"{size} segments" for size in bench.of_study.sizes))]
     count = 0
     for name in single_relay(bench):
@@ -165,7 +171,7 @@ def most_varying(bench: Bench, *, contacts: str) -> Measured:
     """Return two factors by which these contacts vary more: in round trips and in throughput.
 
     A factor is the minimum variation of these contacts, divided by the maximum variation of the
-    other contacts. For throughputs it is the minimum factor over all sizes.
+    other contacts without handoffs. For throughputs it is the minimum factor over all sizes.
     """
     these = contacts.split(",")
     swings, spreads = {}, {}
@@ -198,7 +204,10 @@ def utilisation(bench: Bench, *, size: str) -> Measured:
 
 @registered
 def timeouts_of_small(bench: Bench, *, sizes: str) -> Measured:
-    """Return the timeouts of these sizes, by both clocks, in all contacts without handoffs."""
+    """Return the number of timeouts of transfers of these sizes, by both clocks.
+
+    Contacts with handoffs are left out.
+    """
     rows = [("contact", "segments", "transfers", "timeouts")]
     total = 0
     for name in single_relay(bench):
@@ -293,11 +302,12 @@ def static_spurious(bench: Bench, *, contact: str, size: str) -> Measured:
 
 @registered
 def static_and_moving(bench: Bench, *, size: str) -> Measured:
-    """Return the effect of constant instead of moving delays, and the timeouts of stop-and-wait.
+    """Return the effect of constant delays, and the spurious retransmissions of stop-and-wait.
 
-    The first number is the share of affected transfers over constant mean delays, minus their share
-    over moving delays. It is the mean over all contacts without handoffs, by the fine clock. The
-    second number is the number of timeouts of stop-and-wait in these contacts, by both clocks.
+    The first number is the share of transfers with spurious retransmissions over constant mean
+    delays, minus the same share over moving delays. It is the mean over all contacts without
+    handoffs, by the fine clock. The second number is the number of spurious retransmissions of
+    stop-and-wait in these contacts, by both clocks.
     """
     fine, coarse = fine_and_coarse(bench)
     rows = [("contact", "constant delay", "moving delay", "timeouts of stop-and-wait")]
@@ -351,7 +361,7 @@ def lost_by_fine_clock(bench: Bench, *, size: str) -> Measured:
 def least_floor(bench: Bench, *, contacts: str, floors: str, size: str) -> Measured:
     """Return the smallest minimum RTO [s] with which the fine clock has no spurious retransmission.
 
-    All larger ones that are tried must have none, too. `floors` are in seconds and ascend.
+    No larger value in `floors` may have one, either. `floors` are in seconds and ascend.
     """
     fine, _ = fine_and_coarse(bench)
     names = contacts.split(",")
