@@ -454,7 +454,7 @@ def survey(
     echo_probes
         The number of echo probes for each hop.
     on_line
-        The parameter of the same name of `run`.
+        As in `run`.
 
     Raises
     ------
@@ -564,9 +564,10 @@ def length_line(recording: Delays) -> LengthLine | None:
 def bursts(
     recording: Delays, line: LengthLine | None, *, times: float = USUAL_TIMES
 ) -> list[Glitch]:
-    """Return bursts of long delays, after the delays are corrected for the lengths of probes.
+    """Return bursts of long delays.
 
-    A delay is long if it exceeds the typical delay multiplied by `times`.
+    A delay is long if it exceeds the typical delay multiplied by `times`. If `line` rises with the
+    length of probes, the delays are first corrected for the lengths.
     """
     rtt = recording.rtt_s
     if line is not None and line.slope_s > 0:

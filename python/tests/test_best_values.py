@@ -139,7 +139,10 @@ def test_values_that_beat_each_other_in_turn_have_no_best_value() -> None:
 
 
 def over_queues(of_b: Mapping[str, float]) -> Best:
-    """Compare `a`, which needs 10 ms over each queue, with the times of `b`; nothing is random."""
+    """Compare `a`, which needs 10 ms over each queue, with `b`, which needs the times `of_b` [ms].
+
+    Nothing in the cases is random.
+    """
     values = {("a", queue): [10e6] * 3 for queue in of_b}
     values |= {("b", queue): [ms * 1e6] * 3 for queue, ms in of_b.items()}
     found = best_of(swept(values, exact=True))

@@ -225,7 +225,9 @@ def test_the_two_kinds_of_round_trips_are_named_if_they_differ(
     assert "`netspurt explain` times the newest segment" in oldest["notes"][0]
 
 
-def test_the_limits_of_a_capture_are_stated(netspurt: Command, tmp_path: Path) -> None:
+def test_explain_says_that_a_capture_has_no_tcp_or_only_one_direction(
+    netspurt: Command, tmp_path: Path
+) -> None:
     empty = pcap(tmp_path / "empty.pcap", [])
     assert "No packet with a header of TCP was captured" in netspurt("explain", empty).stdout
     assert "No packet with a header of TCP" in netspurt("explain", empty, "--csv").stderr

@@ -32,7 +32,8 @@ class View:
     flow, direction, node, link
         The subject. By default pictures show the first flow, the direction `"forward"` (the other
         is `"reverse"`), the node of the sender if it was spied, and the links with drops or long
-        queues. `netspurt.pictures.picture` selects the direction with more acknowledged octets.
+        queues. Where a kind shows one direction and the view has none, `netspurt.pictures.picture`
+        takes the direction with more acknowledged octets.
     start, end
         The span of time, in seconds. `None` means the start or the end of the run.
     whole
