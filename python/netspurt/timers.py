@@ -498,7 +498,7 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
     grid
         An estimator with ranges, such as `mills:g=1.5..3/16`.
     order, clock, told
-        The parameters of the same names of `replay`.
+        As in `replay`.
     progress
         A function that is called with the number of estimators tried so far, and the number of all
         estimators. It is not called for estimators that run side by side.

@@ -39,7 +39,7 @@ TOLERANCE_US = 5
 
 
 class Difference(NamedTuple):
-    """Holds the first difference between two lists of rows."""
+    """Holds the first difference between two lists of rows, and its index in them (`place`)."""
 
     place: int
     ours: Row | None

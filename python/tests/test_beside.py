@@ -85,7 +85,9 @@ def test_the_profile_makes_the_stored_retransmissions(group: str) -> None:
 
 
 @real_time
-def test_at_most_two_cases_of_the_running_kernel_differ_from_the_stored_runs(tmp_path: Path) -> None:
+def test_at_most_two_cases_of_the_running_kernel_differ_from_the_stored_runs(
+    tmp_path: Path,
+) -> None:
     capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
     available, why = capabilities["user and network namespaces"]
     if not available:

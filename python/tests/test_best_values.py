@@ -56,7 +56,7 @@ def of_one(values: Mapping[str, Sequence[float]], **how: Any) -> Best:
     return found
 
 
-def test_the_best_value_has_its_mean_in_the_unit_of_the_page() -> None:
+def test_the_best_value_is_named_with_its_mean_and_interval() -> None:
     found = of_one({"a": [30, 31, 29, 30], "b": [20, 21, 19, 20]}, exact=True)
     # The spread of the four runs is 0.8165 ms: Student's interval is 20 +- 3.1824 * 0.8165 / 2.
     assert found.words == (

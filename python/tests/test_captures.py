@@ -332,7 +332,7 @@ def test_the_bounds_of_the_time_that_a_lower_floor_saves_contain_the_truth() -> 
     assert remedies(tables) == [], "silences with several timeouts must give no remedy"
 
 
-def test_a_lower_floor_saves_the_expected_mean_in_outages_of_various_lengths() -> None:
+def test_a_lower_floor_saves_the_expected_mean_in_outages_of_different_lengths() -> None:
     from scipy.stats import norm
 
     from netspurt.analysis.remedies import outages, silences
@@ -348,7 +348,7 @@ def test_a_lower_floor_saves_the_expected_mean_in_outages_of_various_lengths() -
         each.append((one.least_s, one.most_s))
     low, high = np.array(each).T
     assert np.all((low - 1e-6 <= truths[::50]) & (truths[::50] <= high + 1e-6))
-    assert truths.min() < 0 < truths.max(), "a shorter timer must save time in some outages, not in all"
+    assert truths.min() < 0 < truths.max(), "a shorter timer must not save time in every outage"
     all_of_them = outages(silences(_in_outages(cases)))
     assert all_of_them is not None
     assert all_of_them.mean_s / len(cases) == pytest.approx(0.4427 * (0.29 - 0.12), rel=0.01)

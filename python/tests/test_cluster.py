@@ -51,6 +51,7 @@ def long_sweep() -> Sweep:
 
 @pytest.fixture(scope="module")
 def wanted(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the digest of the long sweep, run by threads."""
     folder, _ = run_sweep(long_sweep(), tmp_path_factory.mktemp("wanted") / "s")
     return folder.read().digest()
 

@@ -185,7 +185,7 @@ def test_the_correlation_of_neighbours_leaves_the_steps_out() -> None:
 def test_planted_levels_and_their_number_are_found() -> None:
     """At least 7 of 8 invented series show all eleven levels, five standard deviations apart.
 
-    The paper of 2005 also has eleven levels.
+    The paper `sfr2005` also reports eleven levels, of the throughput of one site.
     """
     right = 0
     for seed in range(8):

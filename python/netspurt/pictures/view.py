@@ -86,8 +86,8 @@ class View:
     def during(self, states: Table, end: float) -> tuple[NDArray[np.float64], Table]:
         """Return the states in force in the span of time, up to `end`, with the start of each.
 
-        The first state is in force when the span begins. The last state is repeated at the end of
-        the span.
+        The first state is the state in force when the span begins, if there is one. The last state
+        is repeated at the end of the span.
         """
         t = states.seconds()
         start = 0.0 if self.start is None else self.start
