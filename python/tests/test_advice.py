@@ -357,7 +357,7 @@ def test_an_rto_min_without_a_measurable_gain_is_not_advised() -> None:
     assert "Its gain over 200 ms is not measurable." in last
 
 
-def test_the_advice_begins_with_the_recommended_timer_unless_linux_and_quic_were_named() -> None:
+def test_the_advice_begins_with_the_recommended_timer_if_linux_or_quic_was_not_named() -> None:
     texts = advice_on(path_of(SHORT), ["quic", "rfc6298"]).paragraphs()
     assert texts[0].startswith("Take quic: ")
     assert advice_on(path_of(SHORT), ["linux", "rfc6298"]).paragraphs()[0].startswith("Take linux")

@@ -38,7 +38,7 @@ def read(folder: Path) -> list[dict[str, str]]:
 FILED = read(AUTHORITY)
 
 
-def test_at_least_45_cases_have_equal_retransmissions_of_each_cause() -> None:
+def test_at_least_45_cases_have_the_same_retransmissions_in_kernel_and_model() -> None:
     assert [(row["group"], row["case"]) for row in FILED] == [
         (group, name) for group, cases in CASES.items() for name in cases
     ]

@@ -78,7 +78,7 @@ def test_a_cut_capture_does_not_stop_the_other_joined_captures(
     assert "whole.pcap" not in result.stderr
 
 
-def test_a_silent_pipe_can_be_interrupted() -> None:
+def test_explain_can_be_interrupted_while_it_waits_for_a_pipe() -> None:
     words = [str(NETSPURT), "explain", "-"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         where, until = Path(f"/proc/{process.pid}/wchan"), time.monotonic() + 60

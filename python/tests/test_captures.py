@@ -355,7 +355,7 @@ def test_a_lower_floor_saves_the_expected_mean_in_outages_of_different_lengths()
     assert all_of_them.mean_s / len(cases) == pytest.approx(float(truths.mean()), abs=0.004)
 
 
-def test_an_outage_and_not_the_timer_is_named_for_waits_of_several_timeouts() -> None:
+def test_an_outage_is_named_as_the_cause_of_waits_with_several_timeouts() -> None:
     from netspurt.cli.remedy_lines import remedy_lines
 
     words = " ".join(remedy_lines(_in_outages(OUTAGES)))

@@ -126,7 +126,7 @@ def test_constant_short_and_empty_series_have_no_change(method: Method) -> None:
         assert find_changes(series, method=method) == []
 
 
-def test_the_limit_distribution_agrees_with_shuffles() -> None:
+def test_chances_from_the_limit_distribution_agree_with_chances_from_shuffles() -> None:
     """Compares series on both sides of the length above which the limit distribution is used."""
     rng = np.random.default_rng(6)
     apart = []

@@ -184,7 +184,7 @@ def test_a_rounded_number_has_three_digits_and_no_exponent(value: float, text: s
         (wording.by_chance(0), "0.0"),
     ],
 )
-def test_rates_sizes_times_counts_and_chances_are_in_words(told: str, text: str) -> None:
+def test_rates_sizes_times_counts_and_chances_are_printed_for_people(told: str, text: str) -> None:
     assert told == text
 
 

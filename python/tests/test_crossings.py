@@ -45,7 +45,7 @@ def test_a_crossing_is_the_first_instant_at_which_the_age_of_a_segment_exceeds_t
     assert crossings(rto, quick) == []
 
 
-def test_the_instant_at_which_rtt_exceeds_rto_is_printed_before_the_flagged_retransmission(
+def test_crossings_are_listed_with_their_timeouts_retransmissions_and_verdicts(
     netspurt: Command, early: Path
 ) -> None:
     """VALIDATION.md has the times of the timeouts; in ns-2 they are 8.95 s and 11.35 s."""

@@ -25,7 +25,7 @@ def blocks(path: Path, language: str) -> list[str]:
 
 
 def steps(block: str) -> Iterator[tuple[str, str]]:
-    """Yield the commands of a console block with what they print."""
+    """Yield the commands of a console block, each with the output that the block shows."""
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, _, output = part.partition("\n")
         yield command, output
