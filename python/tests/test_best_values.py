@@ -172,7 +172,9 @@ def test_equal_times_over_one_queue_are_no_exception() -> None:
 
 
 @pytest.mark.parametrize(("better", "told"), [(1, False), (2, True)])
-def test_exceptions_are_named_only_if_there_are_more_than_chance_gives(better: int, told: bool) -> None:
+def test_exceptions_are_named_only_if_there_are_more_than_chance_gives(
+    better: int, told: bool
+) -> None:
     """By chance, one of 20 comparisons of random cases at 95 % is wrong on average."""
     values: dict[tuple[str, str], list[float]] = {}
     for n in range(20):

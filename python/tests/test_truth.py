@@ -316,5 +316,5 @@ def test_the_command_makes_a_collection(netspurt: Command, tmp_path: Path) -> No
     assert "no case of c is called 'tail-*'; the cases are tails-" in said
     (tmp_path / "empty").mkdir()
     said = netspurt("truth", "check", "empty").stderr
-    assert "empty is no folder of `netspurt truth make`" in said
+    assert "empty was not made by `netspurt truth make`" in said
     assert "*" not in said, "the default pattern must not be shown"

@@ -49,7 +49,7 @@ def check_collection(
     cases = [file.parent for file in found if fnmatchcase(file.parent.name, only)]
     if not found:
         raise TruthError(
-            f"{folder} is no folder of `netspurt truth make`, which makes captures to check"
+            f"{folder} was not made by `netspurt truth make`, which makes captures to check"
         )
     if not cases:
         names = [file.parent.name for file in found]
