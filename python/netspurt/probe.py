@@ -168,7 +168,8 @@ class Plan:
         Raises
         ------
         ProbeError
-            If the host has no address, or the data file exists.
+            If the host has no address, if the probes are too short, or if the data file exists or
+            has no folder.
         """
         pace: dict[str, Any] = {"rule": self.pace}
         if self.gap is not None:
@@ -193,7 +194,8 @@ class Plan:
         Raises
         ------
         ProbeError
-            If the host has no address, or the data file exists.
+            If the host has no address, if the probes are too short, or if the data file exists or
+            has no folder.
         """
         return HopsTask(
             target=self._target(),
@@ -431,7 +433,7 @@ def run(
     ------
     ProbeError
         If the machine does not allow the probes or has no route to the host, if the host has no
-        address, or if the data file exists.
+        address, if the probes are too short, or if the data file exists or has no folder.
     """
     return _follow(plan.task(), estimators, keep=plan.out is None, on_line=on_line)
 
@@ -460,7 +462,7 @@ def survey(
     ------
     ProbeError
         If the machine does not allow the probes or has no route to the host, if the host has no
-        address, or if the data file exists.
+        address, if the probes are too short, or if the data file exists or has no folder.
     """
     task = plan.survey_task(most, echo_probes)
     return _follow(task, (), keep=plan.out is None, on_line=on_line)

@@ -380,6 +380,8 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
         no probes, smoothed values, or no times of sending for the causal order.
     EstimatorError
         If an algorithm or a constant is unknown or invalid.
+    ValueError
+        If no estimator is named.
 
     Examples
     --------
