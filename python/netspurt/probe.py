@@ -168,7 +168,8 @@ class Plan:
         Raises
         ------
         ProbeError
-            If the host has no address, or the data file exists.
+            If the host has no address, if the probes are too short, or if the data file exists or
+            has no folder.
         """
         pace: dict[str, Any] = {"rule": self.pace}
         if self.gap is not None:
@@ -193,7 +194,8 @@ class Plan:
         Raises
         ------
         ProbeError
-            If the host has no address, or the data file exists.
+            If the host has no address, if the probes are too short, or if the data file exists or
+            has no folder.
         """
         return HopsTask(
             target=self._target(),
@@ -431,7 +433,7 @@ def run(
     ------
     ProbeError
         If the machine does not allow the probes or has no route to the host, if the host has no
-        address, or if the data file exists.
+        address, if the probes are too short, or if the data file exists or has no folder.
     """
     return _follow(plan.task(), estimators, keep=plan.out is None, on_line=on_line)
 
@@ -454,13 +456,13 @@ def survey(
     echo_probes
         The number of echo probes for each hop.
     on_line
-        The parameter of the same name of `run`.
+        As in `run`.
 
     Raises
     ------
     ProbeError
         If the machine does not allow the probes or has no route to the host, if the host has no
-        address, or if the data file exists.
+        address, if the probes are too short, or if the data file exists or has no folder.
     """
     task = plan.survey_task(most, echo_probes)
     return _follow(task, (), keep=plan.out is None, on_line=on_line)
@@ -564,9 +566,10 @@ def length_line(recording: Delays) -> LengthLine | None:
 def bursts(
     recording: Delays, line: LengthLine | None, *, times: float = USUAL_TIMES
 ) -> list[Glitch]:
-    """Return bursts of long delays, after the delays are corrected for the lengths of probes.
+    """Return bursts of long delays.
 
-    A delay is long if it exceeds the typical delay multiplied by `times`.
+    A delay is long if it exceeds the typical delay multiplied by `times`. If `line` rises with the
+    length of probes, the delays are first corrected for the lengths.
     """
     rtt = recording.rtt_s
     if line is not None and line.slope_s > 0:

@@ -98,7 +98,7 @@ class HeaderLine:
 
 @dataclass(frozen=True)
 class EchoProbeLine:
-    """An echo probe that was answered or given up. An answered probe has both round trips.
+    """An echo probe that was answered or given up. An answered one has `rtt_ns` and `user_rtt_ns`.
 
     Attributes
     ----------

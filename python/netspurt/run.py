@@ -1,9 +1,9 @@
 """Runs, in memory and in folders.
 
 A run folder contains `run.json`, `scenario.toml` (the resolved scenario), a Parquet file for each
-table, and a pcapng file for each spied node. `run.json` has the version, the seed, fingerprints,
-the names of the contents, the SHA-256 of each file, and its own checksum. The folder appears under
-its name only when it is complete.
+table, and a pcapng file for each spied node if the scenario records captures. `run.json` has the
+version, the seed, fingerprints, the names of the contents, the SHA-256 of each file, and its own
+checksum. The folder appears under its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MANIFEST = _core.RUN_MANIFEST
 SCENARIO = _core.RUN_SCENARIO
 FORMAT = _core.RUN_FORMAT
 
-#: The tables that a run may have in addition to `flows` and `links`.
+#: The tables that a scenario can leave out with `tables` under `[record]`.
 RECORDED = (
     "segments",
     "sack_blocks",

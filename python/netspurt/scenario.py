@@ -155,7 +155,7 @@ class Scenario:
         Raises
         ------
         ScenarioError
-            If the result is inconsistent.
+            If a path or a value is wrong, or the result is inconsistent.
         """
         return self._with({path: as_toml(value) for path, value in values.items()})
 
@@ -172,7 +172,8 @@ class Scenario:
         Raises
         ------
         ScenarioError
-            If the scenario does not have a key of `unset`, or the result is inconsistent.
+            If a path or a value is wrong, if the scenario does not have a key of `unset`, or if the
+            result is inconsistent.
         """
         return self._with(values, unset)
 

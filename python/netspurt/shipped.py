@@ -54,8 +54,8 @@ def resolve(scenario: str | os.PathLike[str], *, live: bool = False) -> Path:
     Parameters
     ----------
     scenario
-        The path of a file, or the name of a scenario that comes with netspurt. If such a file
-        exists, the text is taken as its path.
+        The path of a file, or the name of a scenario that comes with netspurt. If a file has this
+        path, or if the text ends in `.toml`, the text is taken as a path.
     live
         True if the name `x` means `live/x` when there is such a scenario.
 

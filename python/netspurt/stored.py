@@ -60,7 +60,7 @@ def refuse_link(path: Path, what: str, error: type[ValueError]) -> None:
         The error to raise if it is a link.
     """
     if path.is_symlink():
-        raise error(f"{path} is a symbolic link, which no {what} makes: put the file there")
+        raise error(f"{path} is a symbolic link, which no {what} makes: replace it by the file")
 
 
 def sync_folder(path: Path) -> None:

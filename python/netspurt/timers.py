@@ -380,6 +380,8 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
         no probes, smoothed values, or no times of sending for the causal order.
     EstimatorError
         If an algorithm or a constant is unknown or invalid.
+    ValueError
+        If no estimator is named.
 
     Examples
     --------
@@ -498,7 +500,7 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
     grid
         An estimator with ranges, such as `mills:g=1.5..3/16`.
     order, clock, told
-        The parameters of the same names of `replay`.
+        As in `replay`.
     progress
         A function that is called with the number of estimators tried so far, and the number of all
         estimators. It is not called for estimators that run side by side.

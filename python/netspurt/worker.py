@@ -26,7 +26,7 @@ except RuntimeError as error:
 
 
 class ProbeError(RuntimeError, ValueError):
-    """Probing is impossible: the address is wrong, or the machine forbids the socket."""
+    """Probing is impossible: for example, the host has no address, or the socket is forbidden."""
 
 
 @dataclass(frozen=True)

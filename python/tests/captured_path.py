@@ -49,7 +49,10 @@ capture = true
 
 
 def captured(folder: Path, **words: Any) -> Path:
-    """Run a transfer with these values. Return the run's folder, with a capture of each end."""
+    """Run a transfer, and return the run's folder, with a capture of each end.
+
+    `words` are values for the names in braces in `PATH`.
+    """
     known = {"seed": 3, "rate": "50 Mbit/s", "queue": 2000, "loss": 0, "congestion": "cubic"}
     known |= {"more": "", "link": "", "send": "2 MB", "stop": "120 s"}
     run = Scenario.parse(PATH.format(**{**known, **words}), name="path").run()

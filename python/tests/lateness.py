@@ -4,9 +4,9 @@ A test that waits for real packets needs a machine on which timers fire on time.
 take the processor, timers fire late and packets wait. So a second process, the sleeper, runs
 beside such a test: it only sleeps, and measures how late it wakes. If the test fails and the
 sleeper woke late, the failure proves nothing, and the test is repeated. A failed test is also
-repeated if a hypervisor gave processor time to other machines. If the machine was late in each
-attempt, the test is skipped, and the reason says how late the machine was. If the machine was on
-time, the test fails.
+repeated if a hypervisor gave more than 0.5 % of the processors' time to other machines. If the
+machine was late in each attempt, the test is skipped, and the reason says how late the machine was.
+If the machine was on time, the test fails.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Lateness:
 
     def __str__(self) -> str:
         return (
-            f"a sleeper woke up to {self.worst_s * 1e3:.1f} ms late, "
+            f"a sleeper woke at most {self.worst_s * 1e3:.1f} ms late, "
             f"and {self.stolen:.1%} of the processors' time went to other machines"
         )
 

@@ -48,7 +48,7 @@ def rows(name: str, every: list[dict[str, Any]], defaults: Mapping[str, Any]) ->
         else:
             columns[key] = np.array(values, dtype=np.array(default).dtype)
     for row in every:
-        assert set(row) <= set(defaults), f"the table {name} has no column for all of {row}"
+        assert set(row) <= set(defaults), f"the table {name} lacks a column for a key of {row}"
     made: Any = Made(columns, name)
     return Table(made)
 

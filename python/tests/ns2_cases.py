@@ -39,7 +39,7 @@ TOLERANCE_US = 5
 
 
 class Difference(NamedTuple):
-    """Holds the first difference between two lists of rows."""
+    """Holds the first difference between two lists of rows, and its index in them (`place`)."""
 
     place: int
     ours: Row | None
@@ -119,7 +119,10 @@ def _instant(step: tuple[str, str]) -> int:
 
 
 def rows_of(run: Run) -> list[Row]:
-    """Return the actions of a run's sender as rows like those of `drive.run`."""
+    """Return the events at a run's sender and the drops of data as rows like those of `drive.run`.
+
+    The events are transmissions, arrivals of ACKs, and timeouts.
+    """
     seen = run.segments
     kinds = {"data": "send", "retransmission": "retransmission", "ack": "ack", "dupack": "dupack"}
     events = [

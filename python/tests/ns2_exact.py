@@ -29,9 +29,10 @@ Way = tuple[int, int]
 
 
 class Tie(NamedTuple):
-    """Holds the exact instant of two events [s], and its place: a full queue or the end of a hold.
+    """Holds the exact instant of two events [s], and where they are: in a queue or at a receiver.
 
-    `where` is `hold`, or `queue` with the two nodes of the link.
+    `where` is `hold` for the end of a hold, or `queue` with the two nodes of a link for a full
+    queue.
     """
 
     at: Fraction

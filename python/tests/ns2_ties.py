@@ -1,4 +1,4 @@
-"""Finds instants with two events that ns-2 may order differently because ns-2 rounds times."""
+"""Finds instants with two events whose order in ns-2 depends on the rounding of times."""
 
 from __future__ import annotations
 

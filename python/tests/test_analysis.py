@@ -150,10 +150,10 @@ def test_a_planted_period_is_found() -> None:
     assert period.strength > 0.6
 
 
-def test_random_arrivals_have_no_period() -> None:
+def test_at_most_12_of_500_random_series_have_a_period() -> None:
     rng = np.random.default_rng(3)
     taken = sum(find_period(rng.uniform(0, 3600, 40)) is not None for _ in range(500))
-    assert taken <= 12, "at most 12 random series may be called regular"
+    assert taken <= 12, "at most 12 of 500 random series may have a period"
     assert find_period([1.0, 2.0, 3.0]) is None
     with pytest.raises(ValueError, match="between 0 and 1"):
         find_period([1.0], chance=0)
@@ -229,7 +229,7 @@ def test_about_95_percent_of_the_intervals_of_a_slope_contain_the_true_slope() -
     assert 0.91 < held / 400 < 0.985
 
 
-def test_a_line_that_does_not_rise_has_no_rate() -> None:
+def test_the_rate_of_a_line_that_does_not_rise_has_no_upper_bound() -> None:
     line = fit_lengths([40, 100, 256, 40, 100, 256], [1.0, 2.0, 1.0, 2.0, 1.0, 2.0], break_at=None)
     low, high = line.lines[0].rate_between()
     assert low > 0

@@ -38,7 +38,7 @@ def read(folder: Path) -> list[dict[str, str]]:
 FILED = read(AUTHORITY)
 
 
-def test_at_least_45_cases_have_equal_retransmissions_of_each_cause() -> None:
+def test_at_least_45_cases_have_the_same_retransmissions_in_kernel_and_model() -> None:
     assert [(row["group"], row["case"]) for row in FILED] == [
         (group, name) for group, cases in CASES.items() for name in cases
     ]
@@ -85,14 +85,16 @@ def test_the_profile_makes_the_stored_retransmissions(group: str) -> None:
 
 
 @real_time
-def test_the_running_kernel_makes_the_stored_retransmissions(tmp_path: Path) -> None:
+def test_at_most_two_cases_of_the_running_kernel_differ_from_the_stored_runs(
+    tmp_path: Path,
+) -> None:
     capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
     available, why = capabilities["user and network namespaces"]
     if not available:
         pytest.skip(f"no namespaces: {why}")
     filed = json.loads((AUTHORITY / "beside.json").read_text())["release"]
     if platform.release().split(".")[:2] != filed.split(".")[:2]:
-        pytest.skip(f"Linux {platform.release()}, and {filed} is filed")
+        pytest.skip(f"the kernel is Linux {platform.release()}, but the stored runs are of {filed}")
     words = [sys.executable, str(AUTHORITY / "beside.py"), "--group", "lists"]
     result = subprocess.run(
         [*words, "--to", str(tmp_path)], capture_output=True, text=True, check=False

@@ -56,7 +56,7 @@ def of_one(values: Mapping[str, Sequence[float]], **how: Any) -> Best:
     return found
 
 
-def test_the_best_value_has_its_mean_in_the_unit_of_the_page() -> None:
+def test_the_best_value_is_named_with_its_mean_and_interval() -> None:
     found = of_one({"a": [30, 31, 29, 30], "b": [20, 21, 19, 20]}, exact=True)
     # The spread of the four runs is 0.8165 ms: Student's interval is 20 +- 3.1824 * 0.8165 / 2.
     assert found.words == (
@@ -139,7 +139,10 @@ def test_values_that_beat_each_other_in_turn_have_no_best_value() -> None:
 
 
 def over_queues(of_b: Mapping[str, float]) -> Best:
-    """Compare `a`, which needs 10 ms over each queue, with the times of `b`; nothing is random."""
+    """Compare `a`, which needs 10 ms over each queue, with `b`, which needs the times `of_b` [ms].
+
+    Nothing in the cases is random.
+    """
     values = {("a", queue): [10e6] * 3 for queue in of_b}
     values |= {("b", queue): [ms * 1e6] * 3 for queue, ms in of_b.items()}
     found = best_of(swept(values, exact=True))
@@ -169,7 +172,9 @@ def test_equal_times_over_one_queue_are_no_exception() -> None:
 
 
 @pytest.mark.parametrize(("better", "told"), [(1, False), (2, True)])
-def test_exceptions_are_named_only_if_chance_gives_fewer(better: int, told: bool) -> None:
+def test_exceptions_are_named_only_if_there_are_more_than_chance_gives(
+    better: int, told: bool
+) -> None:
     """By chance, one of 20 comparisons of random cases at 95 % is wrong on average."""
     values: dict[tuple[str, str], list[float]] = {}
     for n in range(20):

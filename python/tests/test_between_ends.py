@@ -56,7 +56,7 @@ def without_first(capture: bytes, packets: int) -> bytes:
     return bytes(kept)
 
 
-def test_an_application_is_not_blamed_by_a_capture_whose_place_is_unknown(
+def test_the_cause_of_a_wait_is_left_open_if_the_place_of_the_capture_is_unknown(
     folder: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "later.pcapng"

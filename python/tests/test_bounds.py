@@ -1,4 +1,4 @@
-"""Tests that a run or a file above a limit of resources gets an error that names the limit."""
+"""Tests the errors for runs and files that exceed a limit, and for damaged Parquet files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def test_a_run_that_records_more_rows_than_allowed_raises_an_error_with_the_limi
     assert bounded(rows).run().digest == complete.digest
 
 
-def test_the_command_reports_the_bound_in_one_line(netspurt: Command, tmp_path: Path) -> None:
+def test_the_command_names_the_exceeded_limit_and_writes_no_folder(
+    netspurt: Command, tmp_path: Path
+) -> None:
     (tmp_path / "long.toml").write_text(LONG)
     result = netspurt("run", "long.toml", "--set", "record.rows=100", "--out", "r")
     assert result.returncode == 2, result.stderr

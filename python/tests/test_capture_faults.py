@@ -78,7 +78,7 @@ def test_a_cut_capture_does_not_stop_the_other_joined_captures(
     assert "whole.pcap" not in result.stderr
 
 
-def test_a_silent_pipe_can_be_interrupted() -> None:
+def test_explain_can_be_interrupted_while_it_waits_for_a_pipe() -> None:
     words = [str(NETSPURT), "explain", "-"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         where, until = Path(f"/proc/{process.pid}/wchan"), time.monotonic() + 60
@@ -225,7 +225,9 @@ def test_the_two_kinds_of_round_trips_are_named_if_they_differ(
     assert "`netspurt explain` times the newest segment" in oldest["notes"][0]
 
 
-def test_the_limits_of_a_capture_are_stated(netspurt: Command, tmp_path: Path) -> None:
+def test_explain_says_that_a_capture_has_no_tcp_or_only_one_direction(
+    netspurt: Command, tmp_path: Path
+) -> None:
     empty = pcap(tmp_path / "empty.pcap", [])
     assert "No packet with a header of TCP was captured" in netspurt("explain", empty).stdout
     assert "No packet with a header of TCP" in netspurt("explain", empty, "--csv").stderr

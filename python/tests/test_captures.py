@@ -1,4 +1,4 @@
-"""Tests that plots, tables and comparisons take captures like runs."""
+"""Tests captures in plots, tables and comparisons, and what `netspurt explain` says about them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_every_plot_of_packets_takes_a_capture(folder: Path, kind: str) -> None:
     assert figure.axes[0].has_data()
 
 
-def test_a_table_that_no_capture_has_is_an_error_that_names_the_others(folder: Path) -> None:
+def test_the_error_for_a_table_that_captures_lack_names_their_tables(folder: Path) -> None:
     with pytest.raises(CaptureError, match="no table 'links', only connections"):
         explain(folder / "source.pcapng").table("links")
 
@@ -163,7 +163,7 @@ def test_a_plot_for_xplot_has_a_bar_for_each_segment(
     assert first[2:5:2] == ["1", str(1 + int(data["len_bytes"][0]))]
 
 
-def test_a_line_break_in_a_title_gives_xplot_no_command(netspurt: Command) -> None:
+def test_line_breaks_in_a_title_add_no_lines_to_a_plot_for_xplot(netspurt: Command) -> None:
     scenario = ns.new_scenario().replace({"stop": "5 s", "title": "one\nline 0 0 1 1\rtwo"})
     scenario.run().save("named")
     netspurt("plot", "named", "--kind", "time-sequence", "--out", "named.xpl")
@@ -181,7 +181,7 @@ def test_a_plot_that_xplot_cannot_show_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-def test_the_savings_of_remedies_are_summed_over_connections(folder: Path) -> None:
+def test_the_remedies_of_a_capture_are_ordered_by_the_time_that_they_save(folder: Path) -> None:
     from netspurt.analysis.remedies import remedies
 
     explained = explain(folder / "source.pcapng")
@@ -205,8 +205,8 @@ def waits_of(
     """Return tables with waits. A row is a connection, the time waited [s], and srtt [s].
 
     Without `rttvar_s`, the variation of round trips is a quarter of srtt. The first `probes` waits
-    ended with a probe. Each connection also sent data for `sending_s`, and its applications paused
-    for an hour.
+    ended with a probe. If `answered`, an answer comes `answer_s` after each retransmission. Each
+    connection also sent data for `sending_s`, and its applications paused for an hour.
     """
     connections, waited, srtt = zip(*rows, strict=True)
     answers = np.ma.array(np.full(len(rows), round(1e9 * answer_s)), mask=not answered)
@@ -299,7 +299,10 @@ def _in_outages(cases: Sequence[tuple[Sequence[float], float, float]]) -> dict[s
 
 
 def _saved_in_truth(waits: Sequence[float], srtt: float, end: float) -> float:
-    """Return what a timer of srtt + 40 ms saves if the outage loses all retransmissions in it."""
+    """Return the time [s] that a timer of srtt + 40 ms saves if all copies before `end` are lost.
+
+    `waits` are the waits of the sender's own timer. All times are in seconds.
+    """
     timer = left = srtt + 0.04
     while left < end:
         left = 2 * left + timer
@@ -314,7 +317,7 @@ def _copies(timer: float, end: float) -> list[float]:
     return waits
 
 
-def test_the_time_that_a_lower_floor_saves_in_outages_has_bounds_that_contain_the_truth() -> None:
+def test_the_bounds_of_the_time_that_a_lower_floor_saves_contain_the_truth() -> None:
     from netspurt.analysis.remedies import outages, remedies, silences
 
     tables = _in_outages(OUTAGES)
@@ -326,10 +329,10 @@ def test_the_time_that_a_lower_floor_saves_in_outages_has_bounds_that_contain_th
     # In these tables the two outages overlap. Time that belongs to both outages counts once.
     assert found.failed_s == pytest.approx(2.572027)
     assert found.waited_s == pytest.approx(1.932017 + 5.612014)
-    assert remedies(tables) == [], "what cannot be known must not be ranked"
+    assert remedies(tables) == [], "silences with several timeouts must give no remedy"
 
 
-def test_a_lower_floor_saves_the_expected_mean_in_outages_of_various_lengths() -> None:
+def test_a_lower_floor_saves_the_expected_mean_in_outages_of_different_lengths() -> None:
     from scipy.stats import norm
 
     from netspurt.analysis.remedies import outages, silences
@@ -345,14 +348,14 @@ def test_a_lower_floor_saves_the_expected_mean_in_outages_of_various_lengths() -
         each.append((one.least_s, one.most_s))
     low, high = np.array(each).T
     assert np.all((low - 1e-6 <= truths[::50]) & (truths[::50] <= high + 1e-6))
-    assert truths.min() < 0 < truths.max(), "a shorter timer may also be late"
+    assert truths.min() < 0 < truths.max(), "a shorter timer must not save time in every outage"
     all_of_them = outages(silences(_in_outages(cases)))
     assert all_of_them is not None
     assert all_of_them.mean_s / len(cases) == pytest.approx(0.4427 * (0.29 - 0.12), rel=0.01)
     assert all_of_them.mean_s / len(cases) == pytest.approx(float(truths.mean()), abs=0.004)
 
 
-def test_an_outage_and_not_the_timer_is_named_for_waits_of_several_timeouts() -> None:
+def test_an_outage_is_named_as_the_cause_of_waits_with_several_timeouts() -> None:
     from netspurt.cli.remedy_lines import remedy_lines
 
     words = " ".join(remedy_lines(_in_outages(OUTAGES)))
@@ -410,7 +413,7 @@ def test_spans_that_overlap_count_once() -> None:
     assert _union(np.array([]), np.array([])) == 0.0
 
 
-def test_an_answer_that_came_too_soon_was_to_a_copy_that_the_path_had_delayed() -> None:
+def test_an_answer_sooner_than_a_round_trip_counts_as_the_answer_to_a_delayed_copy() -> None:
     """The shortest round trip is 40 ms: 30 ms are too short for an answer, and 40 ms are not."""
     from netspurt.analysis.remedies import outages, remedies, silences
     from netspurt.cli.remedy_lines import remedy_lines
@@ -555,7 +558,7 @@ def test_beside_the_receiver_repairs_last_as_long_as_at_the_sender_and_causes_ar
         ("acks-04-no-options-s1", "timeout", "retransmission"),
     ],
 )
-def test_the_wait_beside_a_cause_is_the_silence_before_its_timer(
+def test_the_row_of_a_cause_shows_the_time_waited_for_its_timer(
     name: str, cause: str, timer: str, netspurt: Command
 ) -> None:
     capture = ROOT / "data" / "captures" / name / "sender.pcapng"
@@ -580,7 +583,7 @@ def test_idle_time_is_attributed_to_the_applications_of_both_ends(netspurt: Comm
     assert expected in netspurt("explain", capture).stdout
 
 
-def test_waits_for_probes_and_syns_are_not_counted_as_saved_by_a_lower_rto() -> None:
+def test_captures_that_waited_only_for_probes_or_syns_have_no_remedy() -> None:
     from netspurt.analysis.remedies import remedies
 
     for name in ("tails-16-default-s1", "handshakes-06-no-tlp-s1"):
@@ -589,7 +592,7 @@ def test_waits_for_probes_and_syns_are_not_counted_as_saved_by_a_lower_rto() -> 
         assert remedies(explained.tables) == []
 
 
-def test_the_time_of_a_connection_is_spent_on_one_thing_at_a_time(folder: Path) -> None:
+def test_the_parts_of_the_spent_time_add_up_to_the_duration_of_the_connection(folder: Path) -> None:
     explained = explain(folder / "source.pcapng")
     spent, connections = explained.table("spent"), explained.table("connections")
     parts = [name for name in spent if name.endswith("_ns")]

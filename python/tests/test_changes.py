@@ -27,9 +27,9 @@ NOISES: dict[str, Noise] = {
 OWN: tuple[Method, ...] = ("rank-order", "bootstrap")
 
 
-def peer() -> None:
+def need_ruptures() -> None:
     """Skip a test of PELT, and say why, if ruptures is not installed."""
-    pytest.importorskip("ruptures", reason="ruptures is not installed: nothing to compare with")
+    pytest.importorskip("ruptures", reason="ruptures is not installed: PELT needs it")
 
 
 def share_with_changes(method: Method, noise: Noise, series: int, n: int) -> float:
@@ -55,7 +55,7 @@ def test_bootstrap_finds_a_change_in_3_to_7_percent_of_steady_series(noise: str)
 
 def test_pelt_finds_a_change_in_at_most_2_percent_of_steady_series() -> None:
     """The measured share is 0.1 % to 0.6 %."""
-    peer()
+    need_ruptures()
     assert share_with_changes("pelt", NOISES["tail"], 1000, 60) <= 0.02
 
 
@@ -77,7 +77,7 @@ def test_planted_steps_are_found_at_their_places_and_no_other_steps(
 ) -> None:
     """Two steps, of 2.5 and 5 standard deviations, are found within 6 values in 18 of 20 series."""
     if method == "pelt":
-        peer()
+        need_ruptures()
     right = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -94,7 +94,7 @@ def test_planted_steps_are_found_at_their_places_and_no_other_steps(
 def test_a_rise_and_a_fall_back_are_two_changes(method: Method) -> None:
     """The mean after the fall equals the mean before the rise, so one test could miss both."""
     if method == "pelt":
-        peer()
+        need_ruptures()
     rng = np.random.default_rng(4)
     series = rng.normal(40, 1, 300)
     series[120:170] += 6
@@ -103,7 +103,7 @@ def test_a_rise_and_a_fall_back_are_two_changes(method: Method) -> None:
     assert changes[0].after - changes[0].before == pytest.approx(6, abs=0.5)
 
 
-def test_outliers_do_not_change_the_result_of_ranks() -> None:
+def test_rank_order_finds_no_change_at_outliers() -> None:
     rng = np.random.default_rng(8)
     series = rng.normal(40, 1, 200)
     series[150:156] += 400
@@ -121,12 +121,12 @@ def test_missing_values_are_skipped_and_positions_count_the_whole_series(method:
 @pytest.mark.parametrize("method", METHODS)
 def test_constant_short_and_empty_series_have_no_change(method: Method) -> None:
     if method == "pelt":
-        peer()
+        need_ruptures()
     for series in (np.full(200, 40.0), np.arange(11.0), np.array([]), np.full(30, np.nan)):
         assert find_changes(series, method=method) == []
 
 
-def test_the_limit_distribution_agrees_with_shuffles() -> None:
+def test_chances_from_the_limit_distribution_agree_with_chances_from_shuffles() -> None:
     """Compares series on both sides of the length above which the limit distribution is used."""
     rng = np.random.default_rng(6)
     apart = []
@@ -160,7 +160,7 @@ def test_periods_keep_the_minimum_length_and_results_repeat(
         assert changes == find_changes(values, method=method, least=least)
 
 
-def test_a_monotone_scale_does_not_change_the_result_of_ranks() -> None:
+def test_rank_order_finds_the_same_changes_in_the_logarithms_of_a_series() -> None:
     rng = np.random.default_rng(7)
     series = np.concatenate([rng.lognormal(0, 0.5, 80), rng.lognormal(1, 0.5, 80)])
     plain, logs = (find_changes(one) for one in (series, np.log(series)))

@@ -66,7 +66,7 @@ def test_a_scenario_file_that_cannot_be_read_gets_one_clear_error(
 
 
 def failed(result: subprocess.CompletedProcess[str], *says: str) -> None:
-    """Check that the command printed one error and nothing else, and ended with status 2."""
+    """Check that the command printed one error with the texts `says`, and ended with status 2."""
     assert result.returncode == 2, result
     assert result.stdout == ""
     assert result.stderr.count("error:") == 1, result.stderr
@@ -120,7 +120,7 @@ def test_the_error_for_an_unreadable_file_names_the_file(netspurt: Command, tmp_
     failed(netspurt("run", "mine.toml"), "mine.toml", "Permission denied")
 
 
-def test_a_full_disk_leaves_no_folder_that_looks_complete(
+def test_a_run_that_cannot_write_a_file_leaves_no_folder(
     netspurt: Command, tmp_path: Path
 ) -> None:
     netspurt("new", "mine.toml")
@@ -146,7 +146,7 @@ def catches(pid: int, signal_sent: signal.Signals) -> bool:
 
 
 @pytest.mark.parametrize("signal_sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_an_interrupted_run_leaves_no_folder_that_looks_complete(
+def test_an_interrupted_run_leaves_no_folder_with_its_name(
     netspurt: Command, tmp_path: Path, signal_sent: signal.Signals
 ) -> None:
     netspurt("new", "mine.toml")
@@ -343,7 +343,7 @@ def test_wrong_arguments_are_errors_without_a_traceback(netspurt: Command) -> No
     assert netspurt("--version").stdout.startswith("netspurt ")
 
 
-def test_every_shipped_scenario_runs(netspurt: Command) -> None:
+def test_every_shipped_scenario_without_a_sweep_runs(netspurt: Command) -> None:
     files = sorted((ROOT / "scenarios").glob("*.toml"))
     # Other tests run the scenarios that have a sweep.
     for path in (file for file in files if "[sweep" not in file.read_text()):
@@ -375,7 +375,7 @@ def test_a_table_is_printed_for_people_and_for_programs(netspurt: Command) -> No
     failed(netspurt("table", "r", "cwnd", "--flow", "x"), "is called 'x'", "transfer")
 
 
-def test_plot_refuses_options_that_it_would_ignore(netspurt: Command) -> None:
+def test_plot_refuses_options_and_files_that_it_cannot_use(netspurt: Command) -> None:
     netspurt("new", "mine.toml")
     netspurt("run", "mine.toml", "--out", "r")
     failed(
@@ -470,7 +470,7 @@ def test_a_reader_that_closes_the_pipe_causes_no_error(tmp_path: Path) -> None:
     assert (result.stdout, result.stderr) == ("{\n", "")
 
 
-def test_the_error_for_an_impossible_folder_has_its_given_name(netspurt: Command) -> None:
+def test_the_error_for_an_impossible_folder_names_it_as_given(netspurt: Command) -> None:
     netspurt("new", "mine.toml")
     output = netspurt("run", "mine.toml", "--out", "/proc/run").stderr
     assert "/proc/run" in output

@@ -27,8 +27,8 @@ T = TypeVar("T")
 #: Ray gives up with one of these messages if a start takes 30 s. Ray has no setting for this limit.
 GAVE_UP = ("The current node timed out during startup", "Timed out while waiting for nodes to join")
 
-# Other programs get this setting from the engine, before the engine imports Ray. This file imports
-# Ray before the engine does.
+# In other programs, the engine makes this setting before it imports Ray. This file imports Ray
+# first, so it makes the setting itself.
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 
 ray: Any = pytest.importorskip(
@@ -51,6 +51,7 @@ def long_sweep() -> Sweep:
 
 @pytest.fixture(scope="module")
 def wanted(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the digest of the long sweep, run by threads."""
     folder, _ = run_sweep(long_sweep(), tmp_path_factory.mktemp("wanted") / "s")
     return folder.read().digest()
 
@@ -122,7 +123,7 @@ def sweep_while(place: Path, act: Callable[[], bool]) -> Path:
         out = place / f"s{attempt}"
         if acts_in_time(out, act):
             return out
-    return pytest.skip(f"the machine was too busy: Ray ended {TRIES} sweeps before the act")
+    return pytest.skip(f"the machine was too busy: {TRIES} sweeps ended before the test could act")
 
 
 def acts_in_time(out: Path, act: Callable[[], bool]) -> bool:

@@ -117,7 +117,7 @@ def test_there_is_a_worker_for_each_processor_or_as_many_as_asked_for(
     assert engine.workers == used
 
 
-def test_a_sweep_on_tasks_has_the_cases_of_threads(start: Start, tmp_path: Path) -> None:
+def test_a_sweep_in_tasks_has_the_same_results_as_in_threads(start: Start, tmp_path: Path) -> None:
     fake_ray = FakeRay(cpus=2)
     start(fake_ray)
     near, _ = run_sweep(small(), tmp_path / "near", chunk=1)
@@ -129,7 +129,7 @@ def test_a_sweep_on_tasks_has_the_cases_of_threads(start: Start, tmp_path: Path)
     assert fake_ray.ended == 0, "a cluster that others started must not be stopped"
 
 
-def test_an_idle_worker_gets_a_task_with_too_few_chunks(start: Start) -> None:
+def test_an_idle_worker_gets_a_task_with_fewer_chunks_than_usual(start: Start) -> None:
     fake_ray, engine = start(FakeRay(cpus=2))
     engine.prepare(1)
     for n in range(6):
@@ -202,6 +202,6 @@ def test_an_address_is_tried_in_each_of_its_forms(form: str) -> None:
 
 
 @pytest.mark.parametrize("port", [65536, 10**20])
-def test_a_port_beyond_the_last_is_no_address(port: int) -> None:
+def test_a_port_above_65535_is_reported_as_an_address_without_a_cluster(port: int) -> None:
     with pytest.raises(ConnectionError, match=rf"no Ray cluster answers at 127\.0\.0\.1:{port}"):
         _check_answers(f"127.0.0.1:{port}")

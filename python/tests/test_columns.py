@@ -39,7 +39,7 @@ def test_columns_begin_at_the_same_place_in_every_line(rows: list[list[str]]) ->
 
 @given(TABLE, st.integers(10, 120))
 @settings(max_examples=60, deadline=None)
-def test_a_table_is_as_wide_as_its_room_or_its_longest_words(
+def test_a_table_is_at_most_as_wide_as_its_room_or_its_longest_words(
     rows: list[list[str]], room: int
 ) -> None:
     lines = list(columns(rows, room=room))
@@ -111,7 +111,9 @@ def test_a_line_has_the_terminal_s_width_but_at_least_60_characters(
 # Errors and names.
 
 
-def test_an_error_of_a_file_is_its_name_and_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_about_a_file_shows_its_name_and_the_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     complain(FileNotFoundError(2, "No such file or directory", "here.pcap"))
     complain(ValueError("here.pcap: No such file (os error 2): name another"))
     complain(ValueError("\x1b[31mred.pcap"), "warning:")
@@ -182,7 +184,7 @@ def test_a_rounded_number_has_three_digits_and_no_exponent(value: float, text: s
         (wording.by_chance(0), "0.0"),
     ],
 )
-def test_rates_sizes_times_counts_and_chances_are_in_words(told: str, text: str) -> None:
+def test_rates_sizes_times_counts_and_chances_are_printed_for_people(told: str, text: str) -> None:
     assert told == text
 
 

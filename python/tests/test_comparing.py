@@ -226,7 +226,7 @@ def test_the_command_shows_the_first_difference_of_two_runs_and_its_reason(
     assert f"first divergence: {LIMITED_TRANSMIT}" in back
 
 
-def test_the_comparison_begins_with_which_run_finished_first(
+def test_the_comparison_begins_with_the_run_that_finished_first(
     netspurt: Command, tmp_path: Path
 ) -> None:
     base = ns.new_scenario().replace({"flows.transfer.send": "20 segments", "stop": "99 s"})

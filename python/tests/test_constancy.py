@@ -59,7 +59,7 @@ def test_a_steady_series_is_one_period_and_each_step_begins_a_new_period(
     assert data["sd_s"] == pytest.approx(0.002, rel=0.1)
 
 
-def test_the_command_prints_periods_the_best_predictor_and_the_study_of_2001(
+def test_the_command_prints_periods_the_best_predictor_and_a_comparison_with_the_study_of_2001(
     netspurt: Command, stepped: Path, tmp_path: Path
 ) -> None:
     result = netspurt(
@@ -89,7 +89,9 @@ def test_correlated_neighbours_are_reported_with_the_fix(netspurt: Command, tmp_
     assert "give --every a longer time" in text
 
 
-def test_a_recording_without_times_counts_probes(netspurt: Command, tmp_path: Path) -> None:
+def test_the_periods_of_a_recording_without_times_are_counted_in_probes(
+    netspurt: Command, tmp_path: Path
+) -> None:
     rng = np.random.default_rng(13)
     rtt = np.concatenate([rng.normal(0.04, 0.001, 60), rng.normal(0.05, 0.001, 60)])
     file = ns.Delays.of(rtt, wire_bytes=[64] * 120).save(tmp_path / "numbers.csv")
@@ -117,7 +119,7 @@ def test_the_constancy_of_every_shipped_recording_is_printed_or_it_is_too_short(
         assert result.returncode == 0 or "a test for a change needs" in result.stderr, result.stderr
 
 
-def test_lengths_count_each_period_once_or_by_its_time() -> None:
+def test_quantiles_of_lengths_weigh_periods_equally_or_by_their_time() -> None:
     t = np.arange(10.0)
     periods = category_periods(t, [1, 1, 1, 1, 1, 1, 5, 1, 1, 1], [3.0])
     assert [period.length_s for period in periods] == [6, 1, 2]
@@ -183,7 +185,7 @@ def test_the_correlation_of_neighbours_leaves_the_steps_out() -> None:
 def test_planted_levels_and_their_number_are_found() -> None:
     """At least 7 of 8 invented series show all eleven levels, five standard deviations apart.
 
-    The paper of 2005 also has eleven levels.
+    The paper `sfr2005` also reports eleven levels, of the throughput of one site.
     """
     right = 0
     for seed in range(8):

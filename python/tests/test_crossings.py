@@ -18,7 +18,7 @@ from conftest import ROOT, Command
 
 @pytest.fixture(scope="module")
 def early(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a run of the scenario with the early timeout."""
+    """Return the folder of a run of the scenario `early-timeout`."""
     run = ns.load(ROOT / "scenarios" / "early-timeout.toml").run()
     return run.save(tmp_path_factory.mktemp("early") / "run")
 
@@ -30,7 +30,7 @@ class Rows(dict[str, "np.ndarray"]):
         return self[name].astype(float)
 
 
-def test_a_sample_crosses_at_the_first_instant_at_which_its_age_exceeds_the_timer() -> None:
+def test_a_crossing_is_the_first_instant_at_which_the_age_of_a_segment_exceeds_the_rto() -> None:
     """A segment leaves at 1 s and is acknowledged at 3.5 s; at 2 s the RTO falls to 1.2 s."""
     rto = Rows(
         t_ns=np.array([0.0, 2.0, 4.0]),
@@ -45,7 +45,7 @@ def test_a_sample_crosses_at_the_first_instant_at_which_its_age_exceeds_the_time
     assert crossings(rto, quick) == []
 
 
-def test_the_instant_at_which_rtt_exceeds_rto_is_printed_before_the_flagged_retransmission(
+def test_crossings_are_listed_with_their_timeouts_retransmissions_and_verdicts(
     netspurt: Command, early: Path
 ) -> None:
     """VALIDATION.md has the times of the timeouts; in ns-2 they are 8.95 s and 11.35 s."""

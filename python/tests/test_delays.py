@@ -113,7 +113,9 @@ def test_a_folder_is_read_file_by_file_and_other_files_are_reported(tmp_path: Pa
     assert (result.exit_code, "the folder has no recording" in result.output) == (2, True)
 
 
-def test_folders_of_replays_and_of_runs_are_read_as_recordings(tmp_path: Path) -> None:
+def test_a_folder_of_a_replay_is_read_and_a_run_without_recordings_is_an_error(
+    tmp_path: Path,
+) -> None:
     words = ["replay", str(DATA / "irtt.json"), "-e", "linux", "--out", str(tmp_path)]
     assert CliRunner().invoke(application(), words).exit_code == 0
     (data,) = json.loads(

@@ -25,7 +25,7 @@ def blocks(path: Path, language: str) -> list[str]:
 
 
 def steps(block: str) -> Iterator[tuple[str, str]]:
-    """Yield the commands of a console block with what they print."""
+    """Yield the commands of a console block, each with the output that the block shows."""
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, _, output = part.partition("\n")
         yield command, output
@@ -161,7 +161,7 @@ def test_the_table_in_the_readme_is_the_one_that_the_command_prints(tmp_path: Pa
     (shown,) = [b for b in blocks(ROOT / "README.md", "") if b.startswith("RFC 2416")]
     shown = shown.replace("\n  ...\n", "...\n")
     if not matches(shown[: shown.rindex("...")] + "...", printed):
-        raise TimelessError(f"the rows of the simulation\n{printed}")
+        raise TimelessError(f"the rows of the simulation differ from the README:\n{printed}")
     assert matches(shown, printed.split("\n  pictures")[0])
 
 

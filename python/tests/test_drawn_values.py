@@ -240,7 +240,7 @@ def test_existing_axes_must_fit_and_belong_to_a_figure() -> None:
     assert new_figures(2, [one, two], None, (3, 2)) == (figure, [one, two])
     with pytest.raises(ValueError, match="this plot needs 3 axes, and ax has 2"):
         new_figures(3, [one, two], None, (3, 2))
-    with pytest.raises(ValueError, match="size is that of a new figure"):
+    with pytest.raises(ValueError, match="size is only for a new figure"):
         new_figures(2, [one, two], (3, 2), (3, 2))
     one.remove()
     with pytest.raises(ValueError, match="ax belongs to no figure"):

@@ -128,7 +128,7 @@ def test_a_plot_is_drawn_into_an_axes_of_the_caller(start_run: ns.Run, kind: str
     assert " ".join(right.get_title(loc="left").split()) == start_run.title
     inner = figure.add_subfigure(figure.add_gridspec()[0]).add_subplot()
     assert draw(start_run, kind, ax=inner) is figure
-    with pytest.raises(ValueError, match="size is that of a new figure"):
+    with pytest.raises(ValueError, match="size is only for a new figure"):
         draw(start_run, kind, ax=right, size=(3, 2))
 
 

@@ -172,7 +172,7 @@ def test_spurious_retransmissions_are_in_the_finding(sender: Captured) -> None:
     verdicts = sender.found.table("retransmissions")["verdict"]
     spurious = int((verdicts == "spurious").sum())
     assert spurious > 1
-    assert f" {spurious} were spurious; of " in sender.section.parts[0].answer
+    assert f" {spurious} were spurious; for " in sender.section.parts[0].answer
 
 
 def test_the_connections_that_waited_longest_for_timers_and_repair_are_first(

@@ -323,8 +323,8 @@ def test_a_run_whose_directions_sent_nothing_has_no_pictures() -> None:
         (["needed", "spurious"], "1 was spurious."),
         (["spurious"] * 2, "2 were spurious."),
         (["spurious"] * 2000, "2,000 were spurious."),
-        (["unknown", "spurious"], "1 was spurious; of 1 it cannot be known."),
-        (["unknown"] * 3, "None is known to be spurious; of 3 it cannot be known."),
+        (["unknown", "spurious"], "1 was spurious; for 1 this is not known."),
+        (["unknown"] * 3, "None is known to be spurious; for 3 this is not known."),
     ],
 )
 def test_verdicts_on_retransmissions_say_what_is_unknown(verdicts: list[str], words: str) -> None:

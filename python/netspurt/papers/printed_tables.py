@@ -61,7 +61,7 @@ def line_rates(bench: Bench, *, table: str, row: str) -> Measured:
 
 @registered
 def fitting_bits(bench: Bench, *, table: str) -> Measured:
-    """Return the bits between the ends of a line, for each kind, if all printed rates agree.
+    """Return, for each kind of line, the bits between its ends, if all printed rates agree.
 
     The bits are the difference of the lengths of the probes at both ends.
     """
@@ -82,7 +82,7 @@ def fitting_bits(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def nominal_rates(bench: Bench, *, table: str, rows: str) -> Measured:
-    """Return the speeds of the lines to some hosts."""
+    """Return the nominal rates of the transmission lines to some hosts [bit/s]."""
     paths = path_rows(bench.paper, table)
     shown = [("path", "fitted", "line", "off")]
     for path in paths.values():
@@ -95,10 +95,10 @@ def nominal_rates(bench: Bench, *, table: str, rows: str) -> Measured:
 
 @registered
 def halving(bench: Bench, *, table: str, rows: str) -> Measured:
-    """Return the factor, a half or one, that makes round trips agree with known lines.
+    """Return the factor, a half or one, that makes round trips agree with known transmission lines.
 
-    A probe crosses a line twice, so delays of whole round trips would show half of the line's
-    speed.
+    A probe crosses a transmission line twice, so delays of whole round trips would show half of its
+    rate.
     """
     paths = [path_rows(bench.paper, table)[name] for name in names_in(rows)]
     errors = {}

@@ -103,7 +103,7 @@ class Recordings:
         Raises
         ------
         PaperError
-            If no line is printed for the path.
+            If the lengths are mixed, and no line is printed for the path.
         """
         octets = lengths or row.run.octets or (SHORTEST, LONGEST)
         mixed = not isinstance(octets, int)

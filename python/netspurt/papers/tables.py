@@ -66,7 +66,7 @@ class PathRow:
         return short_ms + (long_ms - short_ms) * (octets - short) / (long - short)
 
     def points(self) -> list[tuple[int, float]]:
-        """Return the line's corners for a surrogate: octets and seconds."""
+        """Return the ends of the lines for a surrogate, each as octets and seconds."""
         corners = [SHORTEST, LAST_SHORT, LAST_SHORT + 1, LONGEST]
         used = corners if len(self.lines) > 1 else [SHORTEST, LONGEST]
         return [(octets, self.at(octets) / 1e3) for octets in used]

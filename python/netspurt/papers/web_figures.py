@@ -95,7 +95,7 @@ def gains_of_sender(bench: Bench, *, sweep: str, measure: str, name: str) -> Fig
         [f"{load} %" for load in loads],
         series,
         title=f"Gain of SFR: {name}",
-        label="less than by Reno [%]",
+        label="reduction against Reno [%]",
         beneath=f"load; marks are 95 % intervals of {seeds} paired seeds",
     )
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 #: Figures by their labels. A figure has a label of one axis of the sweep, or of two axes. The
-#: labels of the first axis are along the x axis of the picture.
+#: labels of the first axis are along the x axis of the picture, or along the y axis for dots.
 Figures = Mapping[tuple[str, ...], "Interval"]
 
 #: The number of characters of labels that fit side by side.

@@ -32,7 +32,8 @@ class View:
     flow, direction, node, link
         The subject. By default pictures show the first flow, the direction `"forward"` (the other
         is `"reverse"`), the node of the sender if it was spied, and the links with drops or long
-        queues. `netspurt.pictures.picture` selects the direction with more acknowledged octets.
+        queues. Where a kind shows one direction and the view has none, `netspurt.pictures.picture`
+        takes the direction with more acknowledged octets.
     start, end
         The span of time, in seconds. `None` means the start or the end of the run.
     whole
@@ -85,8 +86,8 @@ class View:
     def during(self, states: Table, end: float) -> tuple[NDArray[np.float64], Table]:
         """Return the states in force in the span of time, up to `end`, with the start of each.
 
-        The first state is in force when the span begins. The last state is repeated at the end of
-        the span.
+        The first state is the state in force when the span begins, if there is one. The last state
+        is repeated at the end of the span.
         """
         t = states.seconds()
         start = 0.0 if self.start is None else self.start

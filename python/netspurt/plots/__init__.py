@@ -57,7 +57,7 @@ def draw(
     ------
     ValueError
         If there is no such kind, nothing to show, or an option of the view that does not apply to
-        the kind.
+        the kind, or if `ax` and `size` are both given.
     """
     shown = picture(tables, kind, view)
     figure, axes = new_figure(ax, size)

@@ -44,7 +44,8 @@ def draw_cases(  # noqa: PLR0913 - what to draw, and where
     Raises
     ------
     ValueError
-        If there is no such kind, or if the kind cannot show this number of names or series.
+        If there is no such kind, if the kind cannot show this number of names or series, or if `ax`
+        and `size` are both given.
     """
     shown = of_cases(kind, figures, names, measure)
     figure, axes = new_figure(ax, size)

@@ -35,7 +35,7 @@ def draw(replay: Judged, kind: str, *, ax: Axes | None = None, size: Size | None
     Raises
     ------
     ValueError
-        If there is no such kind, or nothing to show.
+        If there is no such kind, or nothing to show, or if `ax` and `size` are both given.
     """
     shown = replayed(replay, kind)
     figure, axes = new_figure(ax, size)

@@ -72,7 +72,7 @@ def new_figure(
 
 def _check_size(size: Size | None) -> None:
     if size is not None:
-        raise ValueError("size is that of a new figure: leave it out, or leave ax out")
+        raise ValueError("size is only for a new figure: leave out size or ax")
 
 
 def new_figures(

@@ -154,4 +154,4 @@ def _verdicts(verdicts: Sequence[str]) -> Iterator[str]:
     spurious, unknown = verdicts.count("spurious"), verdicts.count("unknown")
     told = f"{number(spurious)} {'was' if spurious == 1 else 'were'} spurious"
     told = told if spurious else "None is known to be spurious"
-    yield f"{told}; of {number(unknown)} it cannot be known." if unknown else f"{told}."
+    yield f"{told}; for {number(unknown)} this is not known." if unknown else f"{told}."

@@ -214,7 +214,7 @@ def _notes(sweep: _Sweep, within: int) -> Iterator[str]:
     compared = sum(len(rows) for each in sweep.verdicts.values() for rows in each.values())
     if (told := chance(compared + within)) and not sweep.exact:
         yield told
-    yield "`netspurt sweep show` and `netspurt sweep compare` tell every other measure."
+    yield "`netspurt sweep show` and `netspurt sweep compare` show every other measure."
 
 
 def _chosen(cases: Cases) -> list[str]:

@@ -151,7 +151,7 @@ class Ray:
     def as_completed(self) -> Iterator[tuple[Chunk, _core.Outcome]]:
         """Yield finished chunks until all submitted chunks are finished.
 
-        If a worker is idle, a task starts even with too few chunks.
+        If a worker is idle, a task starts even with fewer chunks than usual.
         """
         while self._next_task or self._running:
             if self._next_task and len(self._running) < self.workers:

@@ -37,7 +37,7 @@ class Store(Protocol):
 
 
 class SweepError(ValueError):
-    """A folder cannot be used as requested: no sweep, another sweep, or an unfinished sweep."""
+    """A folder cannot be used as requested: for example, it has no sweep, or a damaged file."""
 
 
 class BusyError(Exception):

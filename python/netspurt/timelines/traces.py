@@ -58,7 +58,7 @@ def mahimahi(way: Way, length_ns: int | None = None) -> list[int]:
         raise ValueError(f"less than {OPPORTUNITY_BYTES} octets are delivered in that time")
     if count > POINTS_MAX:
         raise ValueError(
-            f"the trace has {count:,} lines, and at most {POINTS_MAX:,} are allowed: take less time"
+            f"the trace has {count:,} lines, and at most {POINTS_MAX:,} are allowed: shorten --for"
         )
     wanted_bits = 8.0 * OPPORTUNITY_BYTES * np.arange(1, count + 1) * (1 - 1e-12)
     after = np.searchsorted(bits, wanted_bits)

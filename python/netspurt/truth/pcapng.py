@@ -19,7 +19,7 @@ _FIXED = struct.Struct("<IIIII")
 
 
 class CaptureError(ValueError):
-    """A file is not pcapng in little-endian order, or is cut or damaged."""
+    """A file of a collection is damaged, or a capture disagrees with the tables of its run."""
 
 
 @dataclass(frozen=True)
