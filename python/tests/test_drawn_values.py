@@ -79,7 +79,7 @@ def test_panels_stand_four_in_a_row_with_one_y_axis() -> None:
     assert (len(shown), len(figure.axes)) == (5, 8)
     assert [axes.get_title(loc="left") for axes in shown] == ["p0", "p1", "p2", "p3", "p4"]
     assert [axes.get_xlim() for axes in shown] == [(0.0, 5.0)] * 5
-    # The values reach from 0 to 9, and a panel has a margin of 5 % of its own values.
+    # All values are from 0 to 9, and a panel adds a margin of 5 % of the range of its own values.
     assert shown[4].get_ylim() == pytest.approx((-0.25, 9.25))
     assert [len(axes.lines) for axes in shown] == [1, 1, 2, 1, 1]
     (legend,) = figure.legends
@@ -119,7 +119,7 @@ def test_the_times_of_a_path_are_in_the_unit_that_fits(
         assert ticks == pytest.approx(axes.get_xticks().tolist())
 
 
-def test_opportunities_are_a_mean_rate_and_the_trace_repeats() -> None:
+def test_opportunities_are_drawn_as_a_mean_rate_and_the_trace_repeats() -> None:
     trace = Timeline("t", Way(opportunities=[n * MS for n in range(1, 101)]))
     (axes,) = draw_timeline(trace, end_s=1.0).axes
     # One opportunity in each millisecond is 12 Mbit/s. Each span of 5 ms has five opportunities.

@@ -136,7 +136,7 @@ def test_labels_are_about_the_packets_that_they_number(collection: Path) -> None
         check_labels(case)
 
 
-def test_the_labels_of_a_lossy_capture_name_the_missing_packets(collection: Path) -> None:
+def test_the_truth_of_a_lossy_capture_names_the_missing_packets(collection: Path) -> None:
     found = 0
     for case in folders(collection):
         captures = {capture["file"]: capture for capture in truth_of(case)["captures"]}
