@@ -103,7 +103,9 @@ def test_beside_the_receiver_losses_at_a_constant_rate_come_from_a_full_queue(
     assert "Losses may have limited" not in words
 
 
-def test_beside_the_receiver_losses_that_make_the_rate_vary_limit_it(tmp_path: Path) -> None:
+def test_beside_the_receiver_losses_with_a_varying_rate_are_named_as_the_limit(
+    tmp_path: Path,
+) -> None:
     folder = captured(tmp_path, rate="40 Mbit/s", send="4 MB", loss=0.005)
     found = explain(folder / "b.pcapng")
     assert full_links(found.tables) == []
@@ -132,7 +134,7 @@ def test_beside_the_receiver_the_time_of_delayed_acks_is_no_queue(tmp_path: Path
     assert full_links(found.tables) == []
 
 
-def test_a_constant_rate_without_a_queue_is_not_explained(
+def test_a_constant_rate_without_a_queue_is_reported_without_a_certain_cause(
     tmp_path: Path, netspurt: Command
 ) -> None:
     file = tmp_path / "paced.pcap"
@@ -163,7 +165,7 @@ def test_losses_that_do_not_slow_a_sender_down_are_said_to_explain_nothing(
 
 
 @pytest.mark.parametrize(("queue", "congestion"), [(5, "reno"), (20, "reno"), (40, "reno")])
-def test_losses_of_a_queue_that_the_sender_filled_do_not_limit_it(
+def test_losses_of_a_queue_that_the_sender_filled_are_not_named_as_the_limit(
     tmp_path: Path, netspurt: Command, queue: int, congestion: str
 ) -> None:
     words = {"rate": "16 Mbit/s", "send": "16 MB", "queue": queue, "congestion": congestion}

@@ -227,7 +227,7 @@ def test_the_shown_settings_of_a_grid_are_spread_over_its_front() -> None:
         ("linux,nothing", ""),
     ],
 )
-def test_timers_in_one_option_are_repeated_one_by_one(text: str, repeated: str) -> None:
+def test_timers_in_one_option_are_written_with_an_option_each(text: str, repeated: str) -> None:
     assert _several(text) == repeated
 
 

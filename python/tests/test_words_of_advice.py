@@ -87,7 +87,7 @@ def test_a_price_may_be_zero_and_is_five_median_delays_by_default() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.floats(1e-5, 900))
-def test_a_key_has_two_significant_digits_of_a_time(seconds: float) -> None:
+def test_a_time_in_a_setting_has_two_significant_digits(seconds: float) -> None:
     _, nanoseconds = _core.quantity(span(seconds))
     assert nanoseconds / 1e9 == pytest.approx(float(f"{seconds:.1e}"), rel=0.06)
     assert abs(nanoseconds / 1e9 - seconds) <= 0.0501 * seconds
