@@ -20,8 +20,8 @@ from conftest import ROOT, Command
 def reordered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Simulate a transfer over a path without losses, on which 2 % of the packets overtake others.
 
-    The packets leave 30 µs apart. So an overtaken packet arrives within 0.1 ms after each packet
-    that overtook it.
+    The packets leave 30 µs apart. So after a packet that overtook others, the first of these others
+    arrives within 0.1 ms.
     """
     link = 'order = "overtaking"\nreorder = { probability = 0.98, by = "6 ms" }'
     folder = tmp_path_factory.mktemp("reordered")
