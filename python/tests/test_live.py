@@ -419,7 +419,7 @@ sys.exit(3)
 """
 
 
-#: Programs for the two ends: a server of the files in its folder, and a client of the server.
+#: A server of the files in its folder, and a Python program that fetches one file from it.
 SERVE = f"{sys.executable} -m http.server 8000"
 FETCH = "from urllib.request import urlopen; urlopen('http://away:8000/file').read()"
 

@@ -93,7 +93,7 @@ def test_a_direction_ends_with_its_last_ack_or_with_its_closed_connection() -> N
 
 
 def lengths(link: str, *packets: int, direction: str = "forward") -> list[dict[str, Any]]:
-    """Return changes of the length of a queue, one after each second."""
+    """Return changes of the length of a queue, at 1 s, 2 s and so on."""
     return [
         {"t_ns": 1000 * MS * n, "link": link, "direction": direction, "queue_packets": count}
         for n, count in enumerate(packets, 1)
