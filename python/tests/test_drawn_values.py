@@ -88,9 +88,7 @@ def test_panels_stand_four_in_a_row_with_one_y_axis() -> None:
     assert (len(alone.axes), alone.legends, alone.axes[0].get_title(loc="left")) == (1, [], "")
 
 
-def test_passes_are_lines_with_gaps_and_the_first_twenty_have_numbers_at_their_shortest_delays() -> (
-    None
-):
+def test_passes_are_lines_with_gaps_and_the_first_twenty_have_their_numbers() -> None:
     each = [(np.array([n, n + 0.2, n + 0.4]), np.array([0.03, 0.02, 0.03])) for n in range(22)]
     (axes,) = draw_passes(each, 3 * 3600 + 1, title="path", start="noon").axes
     (line,) = axes.lines

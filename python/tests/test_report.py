@@ -307,7 +307,7 @@ def test_the_page_of_a_capture_says_what_the_snap_length_cut(netspurt: Command) 
     assert words, "the page must have a note on the snap length"
     assert words.groups() == (f"{data:,}", f"{data:,}")
     assert pages["sender"].index('class="notes"') < pages["sender"].index(words[0]), (
-        "the note must come after the figures"
+        "the sentence must be among the notes"
     )
     expected = "the snap length cut the TCP headers of 33 packets"
     assert expected in pages["sender.short"].partition("</pre>")[0]

@@ -301,7 +301,7 @@ def test_marks_can_be_read_with_only_the_keyboard(
     assert browser.switch_to.active_element == all_of(browser, ".frame")[0]
 
 
-def test_a_legend_hides_its_marks(browser: Any, page_of_one: Path) -> None:
+def test_a_button_of_the_legend_hides_and_shows_its_marks(browser: Any, page_of_one: Path) -> None:
     opened(browser, page_of_one)
     full = drawn(browser)
     name = button(browser, "receive window")
@@ -447,7 +447,7 @@ def test_each_type_of_mark_is_drawn_by_the_page(
 
 
 def two_scales(file: Path) -> Path:
-    """Write a page of two subjects; one asks for a linear y axis, the other for a logarithmic one."""
+    """Write a page of two subjects: one asks for a linear y axis, one for a logarithmic one."""
     x = np.array([0.0, 1.0])
     small = Line(label="rto", ink="red", x=x, y=np.array([0.08, 0.2]))
     large = Line(label="rto", ink="red", x=x, y=np.array([0.00009, 0.2]))

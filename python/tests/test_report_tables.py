@@ -119,7 +119,7 @@ def test_a_loss_without_a_later_copy_was_never_repaired_unless_it_is_acknowledge
         ({"flow": ["y"]}, 0),
     ],
 )
-def test_only_drops_of_a_directions_data_are_losses_of_it(
+def test_only_drops_of_a_directions_data_are_its_losses(
     changes: dict[str, Any], listed: int
 ) -> None:
     assert len(missed(run_of([FIRST], [0], acked=0, drops=changes))) == listed
@@ -165,7 +165,7 @@ def test_without_losses_or_late_repairs_the_table_says_which() -> None:
         assert (list(rows.rows), rows.empty) == ([], words)
 
 
-def test_losses_are_not_known_without_drops_or_beside_another_node() -> None:
+def test_losses_are_not_known_without_drops_or_at_another_node() -> None:
     run = run_of([FIRST], [0])
     elsewhere = run_of([FIRST], [0], segments={"node": ["r"]})
     assert missed_rows(elsewhere, ways(run), Drawn(set())) is None

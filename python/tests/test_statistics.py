@@ -123,7 +123,6 @@ def test_few_blocks_widen_an_interval_by_students_distribution() -> None:
     assert stretch([Resamples(series, length=10)], 0.95) == pytest.approx(4.302653 / 1.959964)
     assert stretch([Resamples(series, length=3)], 0.95) == pytest.approx(2.262157 / 1.959964)
     # Fewer than three blocks count as three.
-    # Fewer than three blocks count as three.
     assert stretch([Resamples(series, length=30)], 0.95) == pytest.approx(4.302653 / 1.959964)
 
 

@@ -89,7 +89,7 @@ def test_a_budget_of_time_is_kept_in_nanoseconds(
     assert listed(range(1, 2), **options).budget == budget
 
 
-def test_sweeps_have_equal_fingerprints_only_if_their_results_are_equal() -> None:
+def test_a_fingerprint_depends_on_cases_seeds_and_budgets_but_not_on_the_title() -> None:
     sweep = listed(range(1, 3), seeds=2)
     assert listed(range(1, 3), seeds=2, title="other words").fingerprint == sweep.fingerprint
     others = [
@@ -199,7 +199,7 @@ def test_the_costs_of_a_few_cases_over_the_whole_sweep_are_averaged(
 
 
 class Recorded:
-    """An engine that runs its newest chunk first, in this thread, and counts its chunks."""
+    """An engine that runs its newest chunk first, in this thread, and notes all its chunks."""
 
     room = 3
 

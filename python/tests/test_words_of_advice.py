@@ -144,7 +144,7 @@ def _tally(learnt: int, lost: int, spurious: int, timers: float, waited: float) 
 
 def test_the_cost_is_the_mean_wait_at_the_share_of_losses_plus_the_price_of_early_timers() -> None:
     tally, terms = _tally(100, 2, 3, 30.0, 0.9), Terms(0.5, 0.02, 100)
-    # Half a loss waits for the mean timer of 0.3 s: 0.9 + 0.15 s for 2.5 losses.
+    # Half a loss is added; it waits for the mean timer of 0.3 s: 0.9 + 0.15 s for 2.5 losses.
     waiting, spurious = parts([tally], [terms])
     assert waiting[0] == pytest.approx(0.02 * 1.05 / 2.5)
     assert spurious[0] == pytest.approx(0.98 * 0.5 * 3 / 98)
