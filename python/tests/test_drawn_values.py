@@ -79,7 +79,7 @@ def test_panels_stand_four_in_a_row_with_one_y_axis() -> None:
     assert (len(shown), len(figure.axes)) == (5, 8)
     assert [axes.get_title(loc="left") for axes in shown] == ["p0", "p1", "p2", "p3", "p4"]
     assert [axes.get_xlim() for axes in shown] == [(0.0, 5.0)] * 5
-    # The values reach from 0 to 9, and a panel has a margin of 5 % of its own values.
+    # All values are from 0 to 9, and a panel adds a margin of 5 % of the range of its own values.
     assert shown[4].get_ylim() == pytest.approx((-0.25, 9.25))
     assert [len(axes.lines) for axes in shown] == [1, 1, 2, 1, 1]
     (legend,) = figure.legends
@@ -88,7 +88,7 @@ def test_panels_stand_four_in_a_row_with_one_y_axis() -> None:
     assert (len(alone.axes), alone.legends, alone.axes[0].get_title(loc="left")) == (1, [], "")
 
 
-def test_passes_are_lines_with_gaps_and_numbers_at_their_shortest_delays() -> None:
+def test_passes_are_lines_with_gaps_and_the_first_twenty_have_their_numbers() -> None:
     each = [(np.array([n, n + 0.2, n + 0.4]), np.array([0.03, 0.02, 0.03])) for n in range(22)]
     (axes,) = draw_passes(each, 3 * 3600 + 1, title="path", start="noon").axes
     (line,) = axes.lines
@@ -119,7 +119,7 @@ def test_the_times_of_a_path_are_in_the_unit_that_fits(
         assert ticks == pytest.approx(axes.get_xticks().tolist())
 
 
-def test_opportunities_are_a_mean_rate_and_the_trace_repeats() -> None:
+def test_opportunities_are_drawn_as_a_mean_rate_and_the_trace_repeats() -> None:
     trace = Timeline("t", Way(opportunities=[n * MS for n in range(1, 101)]))
     (axes,) = draw_timeline(trace, end_s=1.0).axes
     # One opportunity in each millisecond is 12 Mbit/s. Each span of 5 ms has five opportunities.
@@ -133,7 +133,7 @@ def test_opportunities_are_a_mean_rate_and_the_trace_repeats() -> None:
     assert y_of(few.axes[0].lines[0]).tolist() == pytest.approx([24.0] * 3)
 
 
-def test_a_path_has_a_panel_for_each_value_in_its_own_unit() -> None:
+def test_the_picture_of_a_path_has_a_panel_for_each_value_in_its_own_unit() -> None:
     rates = [(0, 10**6), (S, 5 * 10**6)]
     way = Way(delay=[(0, 5 * MS)], rate=rates, loss=[(S, 0.5)], bit_errors=[(0, 1e-6), (S, 1e-4)])
     figure = draw_timeline(Timeline("x", way, between="linear"), end_s=2.0)
@@ -174,7 +174,7 @@ def test_directions_with_a_thousand_points_have_panels_of_their_own() -> None:
     assert figure.axes[0].get_title(loc="right") == "loss 10 % forward, 20 % in reverse"
 
 
-def test_a_path_with_nothing_but_outages_has_an_empty_panel_with_shades() -> None:
+def test_the_picture_of_a_path_with_only_outages_is_an_empty_panel_with_shades() -> None:
     way = Way(outages=[Outage(S, S), Outage(3 * S, 0)])
     (axes,) = draw_timeline(Timeline("x", way), end_s=5.0, view=View(start=1.5)).axes
     (shade,) = [c for c in axes.collections if isinstance(c, PolyCollection)]
@@ -247,7 +247,7 @@ def test_existing_axes_must_fit_and_belong_to_a_figure() -> None:
         root_figure(one)
 
 
-def test_a_title_breaks_if_it_would_reach_the_text_at_its_right() -> None:
+def test_a_title_breaks_if_it_would_reach_the_text_at_its_right_or_the_edge() -> None:
     _, axes = new_figure(size=(6, 4))
     set_title(axes, "short")
     assert axes.get_title(loc="left") == "short"

@@ -72,14 +72,14 @@ def test_an_endless_sender_agrees_with_ns2_within_50_ms(queue: int, tick: float)
 def test_a_transfer_of_2000_segments_takes_as_long_as_in_ns2_within_5_percent(
     queue: int, tick: float
 ) -> None:
-    """The ACK of the last segment is delayed by up to 200 ms."""
+    """The ACK of the last segment waits up to 200 ms for another segment, which does not come."""
     rows = run(queue, tick, "2000 segments")
     done, fired = MEASURED[queue, tick]
     assert finished(rows) == pytest.approx(done, rel=0.05)
     assert len(timeouts(rows)) == len(fired)
 
 
-def test_the_first_timeout_comes_44_ms_before_its_ack() -> None:
+def test_the_first_timeout_comes_44_ms_before_the_next_ack() -> None:
     rows = run(50, 0.001, "2000 segments")
     first = next(place for place, row in enumerate(rows) if row.event == "timeout")
     answer = next(row for row in rows[first:] if row.event == "ack")

@@ -166,7 +166,7 @@ def test_a_class_that_cannot_be_imported_again_is_an_error() -> None:
     assert isinstance(check, Check)
 
 
-def test_an_exception_is_raised_with_its_hook_and_sample() -> None:
+def test_an_exception_is_raised_with_its_method_and_sample() -> None:
     def fails(self: Thrice, sample: Sample) -> None:
         if sample.rtt > 0.5:
             raise ZeroDivisionError("mine")

@@ -41,7 +41,10 @@ def cases(values: Mapping[str, Sequence[float]]) -> tuple[Columns, dict[str, lis
 
 
 def difference(values: Mapping[str, Sequence[float]], *, paired: bool) -> tuple[float, float, str]:
-    """Return the difference of the second label from the first, half its interval, its verdict."""
+    """Return the difference of the second label from the first, half its width, and the verdict.
+
+    The width is that of the difference's interval.
+    """
     columns, order = cases(values)
     (row,) = compare(columns, "timeouts", "algorithm", order, paired=paired)
     reach = row.difference.high - row.difference.value

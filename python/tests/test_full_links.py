@@ -51,7 +51,7 @@ def test_acks_that_stand_still_in_a_repair_do_not_hide_a_full_link(overflowing: 
 MARKING = 'rate = "16 Mbit/s", delay = "25 ms", queue = { codel = { ecn = true } }'
 
 
-def test_marks_of_a_short_queue_show_a_full_link_at_any_place(
+def test_marks_of_a_short_queue_show_a_full_link_at_every_capture_point(
     tmp_path: Path, netspurt: Command
 ) -> None:
     folder = captured_between(
@@ -103,7 +103,9 @@ def test_beside_the_receiver_losses_at_a_constant_rate_come_from_a_full_queue(
     assert "Losses may have limited" not in words
 
 
-def test_beside_the_receiver_losses_that_make_the_rate_vary_limit_it(tmp_path: Path) -> None:
+def test_beside_the_receiver_losses_with_a_varying_rate_are_named_as_the_limit(
+    tmp_path: Path,
+) -> None:
     folder = captured(tmp_path, rate="40 Mbit/s", send="4 MB", loss=0.005)
     found = explain(folder / "b.pcapng")
     assert full_links(found.tables) == []
@@ -125,14 +127,14 @@ def test_a_sender_with_short_queues_fills_a_link_if_data_sent_faster_does_not_ar
     assert "data on its way (most likely the slowest link was full)" in words
 
 
-def test_beside_the_receiver_the_time_of_delayed_acks_is_no_queue(tmp_path: Path) -> None:
+def test_beside_the_receiver_delayed_acks_do_not_look_like_a_full_link(tmp_path: Path) -> None:
     folder = captured(tmp_path, **FULL, congestion="bbr")
     found = explain(folder / "b.pcapng")
     assert len(found.table("steady")) == 1
     assert full_links(found.tables) == []
 
 
-def test_a_constant_rate_without_a_queue_is_not_explained(
+def test_a_constant_rate_without_a_queue_is_reported_without_a_certain_cause(
     tmp_path: Path, netspurt: Command
 ) -> None:
     file = tmp_path / "paced.pcap"
@@ -148,7 +150,7 @@ def test_a_constant_rate_without_a_queue_is_not_explained(
     assert "Losses do not explain the rate" not in words
 
 
-def test_losses_that_do_not_slow_a_sender_down_are_said_to_explain_nothing(
+def test_losses_that_do_not_slow_a_sender_down_are_said_not_to_explain_the_rate(
     tmp_path: Path, netspurt: Command
 ) -> None:
     words: dict[str, Any] = {**FULL, "congestion": "bbr", "loss": 0.05, "send": "8 MB"}
@@ -163,7 +165,7 @@ def test_losses_that_do_not_slow_a_sender_down_are_said_to_explain_nothing(
 
 
 @pytest.mark.parametrize(("queue", "congestion"), [(5, "reno"), (20, "reno"), (40, "reno")])
-def test_losses_of_a_queue_that_the_sender_filled_do_not_limit_it(
+def test_losses_of_a_queue_that_the_sender_filled_are_not_named_as_the_limit(
     tmp_path: Path, netspurt: Command, queue: int, congestion: str
 ) -> None:
     words = {"rate": "16 Mbit/s", "send": "16 MB", "queue": queue, "congestion": congestion}
@@ -192,8 +194,8 @@ def test_losses_that_come_at_any_length_of_the_queue_limit_the_rate(
 def varying(seed: int, spread_s: float) -> bytes:
     """Return a capture beside a sender with a constant rate, on a path whose delay varies.
 
-    Packets keep their order. The round trip is 40 ms plus the size of a random value, which is
-    correlated over about 30 ms and has the standard deviation `spread_s` [s].
+    Packets keep their order. The round trip is 40 ms plus the absolute value of a random process,
+    which is correlated over about 30 ms and has the standard deviation `spread_s` [s].
     """
     draws, more_s, last = np.random.default_rng(seed), 0.0, 0.0
     transfer = Transfer(pace_s=1e-3)

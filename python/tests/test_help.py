@@ -71,7 +71,9 @@ def test_the_help_is_grouped_by_task(netspurt: Command) -> None:
 
 
 @pytest.mark.parametrize("group", ["delays", "sweep"])
-def test_a_group_with_a_default_command_lists_its_options(netspurt: Command, group: str) -> None:
+def test_the_help_of_a_group_lists_the_options_of_its_default_command(
+    netspurt: Command, group: str
+) -> None:
     output = netspurt(group, "--help").stdout
     own_help = netspurt(group, "x", "--help").stdout
     assert re.match(rf"Usage: netspurt {group} \[OPTIONS\] [A-Z]+", own_help)
@@ -135,7 +137,7 @@ def test_python_m_netspurt_runs_the_command(tmp_path: Path) -> None:
     assert result.stdout == f"netspurt {ns.__version__}\n"
 
 
-def test_thousands_are_always_separated_in_the_same_way(netspurt: Command, tmp_path: Path) -> None:
+def test_thousands_are_separated_by_commas(netspurt: Command, tmp_path: Path) -> None:
     netspurt("new", "x.toml")
     assert re.search(r"\b1,\d{3} packet-hops", netspurt("run", "x.toml", "--out", "r").stdout)
     rtts = "\n".join(f"{n},{40 + n % 7}" for n in range(1500))

@@ -149,7 +149,9 @@ def to_a_sink(limit: int, **more: object) -> ns.Run:
 
 @pytest.mark.parametrize("limit", [5, 8, 12, 16, 24])
 @pytest.mark.parametrize("acks", ["every segment", {"delayed": "200 ms"}])
-def test_a_capture_at_the_sender_gives_the_queues_limit(limit: int, acks: object) -> None:
+def test_a_capture_at_the_sender_gives_the_queues_limit_within_one_packet(
+    limit: int, acks: object
+) -> None:
     run = to_a_sink(limit, **{"flows.transfer.tcp.acks": acks})
     found = queue_limit(Trace.of(run.segments.where(node="source")))
     assert found.packets is not None

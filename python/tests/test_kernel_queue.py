@@ -91,7 +91,7 @@ def unavailable() -> str:
     return tried.stderr.strip() if tried.returncode else ""
 
 
-def test_the_drops_of_a_link_do_not_depend_on_a_few_milliseconds() -> None:
+def test_with_the_chosen_seeds_drops_do_not_depend_on_a_few_milliseconds() -> None:
     for seed in SEEDS:
         assert is_clear(instants(seed), seed), seed
         assert len(dropped(instants(seed))) >= 3, seed

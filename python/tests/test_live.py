@@ -128,7 +128,7 @@ def test_a_receive_buffer_bounds_the_kernels_window(tmp_path: Path) -> None:
 
 
 @namespaces
-def test_a_run_that_was_too_late_is_reported_and_is_not_valid(
+def test_a_live_run_with_a_delivery_beyond_the_budget_is_invalid(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
@@ -361,7 +361,7 @@ def test_a_comparison_has_every_events_times_and_a_picture(
 
 @namespaces
 @real_time
-def test_timers_named_on_the_command_line_run_beside_the_kernels(
+def test_timers_named_on_the_command_line_run_beside_the_kernels_timer(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
@@ -380,7 +380,7 @@ def test_timers_named_on_the_command_line_run_beside_the_kernels(
     assert "rfc6298" in failed.stderr
 
 
-def test_a_comparison_counts_the_events_of_only_one_run() -> None:
+def test_a_comparison_counts_the_events_that_only_one_run_has() -> None:
     scenario = ns.load(ROOT / "scenarios" / "rfc2416.toml").replace({"stop": "9 s"})
     run = scenario.run()
     seen = events(run.segments, "transfer", "source")
@@ -419,7 +419,7 @@ sys.exit(3)
 """
 
 
-#: Programs for the two ends: a server of the files in its folder, and a client of the server.
+#: A server of the files in its folder, and a Python program that fetches one file from it.
 SERVE = f"{sys.executable} -m http.server 8000"
 FETCH = "from urllib.request import urlopen; urlopen('http://away:8000/file').read()"
 
@@ -540,7 +540,9 @@ def test_a_shim_of_the_command_replaces_a_shim_that_is_unset(
 
 
 @namespaces
-def test_a_missing_command_has_the_usual_exit_status(process: Command, tmp_path: Path) -> None:
+def test_a_missing_command_ends_with_status_127_and_a_failed_server_with_125(
+    process: Command, tmp_path: Path
+) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     result = process("live", "exec", "path.toml", "--out", "r", "--", "no-such-program")
     assert result.returncode == 127
@@ -555,7 +557,9 @@ def test_a_missing_command_has_the_usual_exit_status(process: Command, tmp_path:
 
 
 @namespaces
-def test_a_command_ended_by_the_stop_is_reported(process: Command, tmp_path: Path) -> None:
+def test_a_command_that_the_scenarios_stop_ends_is_reported(
+    process: Command, tmp_path: Path
+) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     words = ["--set", "stop='1 s'", "--", "sleep", "60"]
     result = process("live", "exec", "path.toml", "--out", "r", *words)
@@ -563,7 +567,7 @@ def test_a_command_ended_by_the_stop_is_reported(process: Command, tmp_path: Pat
     assert "the scenario's stop, 1 s, ended the command" in result.stderr
 
 
-def test_a_capture_without_the_table_of_segments_is_refused(
+def test_a_scenario_that_captures_without_the_table_of_segments_is_refused(
     netspurt: Command, tmp_path: Path
 ) -> None:
     record = '[record]\ntables = ["drops"]\ncapture = true\n'
@@ -605,7 +609,7 @@ tables = ["connections"]
 
 @namespaces
 @real_time
-def test_a_population_on_kernels_equals_the_simulated_one(
+def test_a_population_on_kernels_is_like_the_simulated_one(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "web.toml").write_text(WEB)
@@ -620,7 +624,7 @@ def test_a_population_on_kernels_equals_the_simulated_one(
     assert sizes[0] == sizes[1], "both runs must have the same connections in the same order"
     medians = [float(np.nanmedian(table.seconds("response_ns"))) for table in (live, simulated)]
     assert 0.9 < medians[0] / medians[1] < 1.2
-    # The ACK of the last data arrives half a round trip, 10 ms, later.
+    # The ACK of the last data arrives half a round trip, 10 ms, after this data.
     behind = live.seconds("duration_ns") - live.seconds("response_ns")
     assert 0.009 < np.nanmedian(behind) < 0.02
 

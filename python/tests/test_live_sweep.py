@@ -147,7 +147,7 @@ def test_a_live_sweep_needs_the_live_flag_and_a_kernels_end(
 
 
 @pytest.mark.usefixtures("allowed")
-def test_the_budget_of_a_live_sweep_applies_to_its_runs(
+def test_the_lateness_budget_of_a_live_sweep_applies_to_its_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     budgets: list[float] = []

@@ -48,7 +48,7 @@ def failing(**changes: Any) -> LiveReport:
         ),
     ],
 )
-def test_a_run_that_does_not_count_gives_every_reason(told: LiveReport, why: str) -> None:
+def test_an_invalid_run_gives_every_reason(told: LiveReport, why: str) -> None:
     assert told.why_not() == why
     last = verdict(told)[-1]
     assert last == f"Linux 6, : {f'INVALID: {why}' if why else 'valid'}"

@@ -148,7 +148,7 @@ def test_an_interval_contains_its_value_and_no_impossible_values(
     assert found == Interval(0.2, *ends, 0.9, 7)
 
 
-def test_a_probe_that_leaves_at_the_first_answer_knows_a_delay() -> None:
+def test_the_timer_of_a_probe_that_leaves_at_the_first_answer_has_a_sample() -> None:
     delays = ns.Delays.of([0.5, None, 0.1, 0.1], sent=[0.0, 0.25, 0.5, 1.0])
     # The first answer arrives at 0.5 s.
     assert learnt(delays, "causal").tolist() == [False, False, True, True]
@@ -156,7 +156,7 @@ def test_a_probe_that_leaves_at_the_first_answer_knows_a_delay() -> None:
 
 
 @pytest.mark.parametrize("order", ["causal", "sequence"])
-def test_if_no_probe_knows_a_delay_all_probes_count(order: str) -> None:
+def test_all_probes_count_if_the_timer_of_none_has_a_sample(order: str) -> None:
     silent = ns.Delays.of([None, None], sent=[0.0, 1.0])
     assert learnt(silent, order).all()
     late = ns.Delays.of([None, 0.1], sent=[0.0, 1.0])
@@ -260,7 +260,7 @@ def test_there_is_no_bound_if_events_were_seen_or_could_not_be_seen(
         (0.0, 1.0, 10, None),
     ],
 )
-def test_the_interval_shrinks_with_the_root_of_the_number_of_seeds(
+def test_the_needed_seeds_grow_with_the_square_of_the_relative_half_width(
     value: float, half_width: float, seeds: int, expected: int | None
 ) -> None:
     difference = Interval(value, value - half_width, value + half_width, 0.95, 1)

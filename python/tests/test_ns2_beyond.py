@@ -18,7 +18,7 @@ BASE = {
     "stop": 20.0,
 }
 
-#: Nine packets. The delay rises, so they are retransmitted; the copies cause duplicate ACKs.
+#: The delay rises, so all nine packets are retransmitted; the copies cause duplicate ACKs.
 RENO = {**BASE, "recovery": "reno", "packets": 9, "initial_window": 2, "delays": "0.106,1,2,0.735"}
 
 NEWRENO = {

@@ -101,7 +101,7 @@ def test_stored_answers_equal_a_new_run_of_ns2() -> None:
         assert drive.run(answer.case) == answer.rows, number
 
 
-def test_new_cases_equal_ns2_packet_for_packet_except_at_ties_of_exact_fractions() -> None:
+def test_new_cases_equal_ns2_packet_for_packet_except_at_ties_that_doubles_decide() -> None:
     if not drive.available():
         pytest.skip("ns-2 is not installed: no fresh cases are compared")
     verdicts = [verdict(case) for case in cases.draw(FRESH_SEED, FRESH_COUNT)]

@@ -227,7 +227,7 @@ def test_the_shown_settings_of_a_grid_are_spread_over_its_front() -> None:
         ("linux,nothing", ""),
     ],
 )
-def test_timers_in_one_option_are_repeated_one_by_one(text: str, repeated: str) -> None:
+def test_timers_in_one_option_are_written_with_an_option_each(text: str, repeated: str) -> None:
     assert _several(text) == repeated
 
 
@@ -239,5 +239,7 @@ def test_timers_in_one_option_are_repeated_one_by_one(text: str, repeated: str) 
         ((536, 552, 552, 552, 20), "536 + 3 x 552 + 20"),
     ],
 )
-def test_many_equal_fragments_are_printed_as_a_product(cut: tuple[int, ...], text: str) -> None:
+def test_more_than_four_fragments_are_printed_with_a_product(
+    cut: tuple[int, ...], text: str
+) -> None:
     assert _parts(cut) == text

@@ -131,7 +131,9 @@ LEVELS = {
 
 
 @pytest.mark.parametrize("row", AUTHORITY, ids=lambda row: row["satellite"])
-def test_contacts_have_the_levels_and_swings_of_the_paper_s_scenarios(row: dict[str, str]) -> None:
+def test_contacts_have_the_number_and_round_trips_of_an_earlier_computation(
+    row: dict[str, str],
+) -> None:
     (fewest, most), *levels = LEVELS[row["satellite"]]
     passes = OrbitPath([RELAY, orbit(row)]).passes(START)
     assert fewest <= len(passes) <= most

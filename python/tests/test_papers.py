@@ -32,7 +32,7 @@ CONTRADICTIONS = {
 
 @pytest.fixture(scope="module")
 def verdicts() -> dict[str, dict[str, object]]:
-    """Judge all claims of the memo; leave out the claims about the kernel."""
+    """Judge all claims of RFC 2416 except those about the kernel."""
     paper = read_paper("rfc2416")
     judged = check(Bench(paper), [claim for claim in paper.claims if claim.evidence != "kernel"])
     return {j.claim.id.removeprefix("rfc2416."): j.as_dict() for j in judged}
@@ -203,7 +203,7 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
     with (ROOT / "papers" / "rfc2416" / "expected.csv").open(newline="") as file:
-        # The rows about the kernel are not claims of the memo.
+        # The rows about the kernel are not claims of RFC 2416.
         claim_ids = {row["id"] for row in csv.DictReader(file) if row["evidence"] != "kernel"}
     listed_ids = {
         line.split('"')[1]
@@ -237,7 +237,7 @@ def test_the_list_of_claims_keeps_to_a_narrow_terminal(netspurt: Command) -> Non
     assert any("≪ 0.229 s" in line for line in output), "the relation sign must be kept"
 
 
-def test_each_picture_is_titled_after_its_run() -> None:
+def test_the_runs_of_rfc2416_have_titles_of_their_own() -> None:
     paper = read_paper("rfc2416")
     titles = {run: paper.scenario(run).title for run in ("iw1", "iw4")}
     assert titles == {

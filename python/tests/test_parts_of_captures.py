@@ -193,5 +193,5 @@ def test_connections_with_a_silent_direction_are_not_judged() -> None:
     spent = _spent(congestion_window=[90, 50, 49], repair=[10, 50, 51])
     tables = {"connections": connections, "spent": spent}
     assert with_both_directions(tables)["connection"].tolist() == [2, 3]
-    # Half of the time is enough.
+    # Half of a connection's time counts as most of it.
     assert mostly_on_its_way(tables) == {2: pytest.approx(0.1)}

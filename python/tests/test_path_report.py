@@ -51,7 +51,7 @@ def test_a_round_trip_is_printed_with_its_half_and_a_one_way_delay_alone() -> No
     )
 
 
-def test_a_probe_crosses_a_line_twice_in_a_round_trip() -> None:
+def test_the_rate_of_a_line_is_twice_the_rate_that_its_round_trips_give() -> None:
     line: dict[str, Any] = {"rate_bps": 28e3, "rate_bps_between": [25e3, 32e3]}
     assert each_way(line, "round-trip") == "56 kbit/s each way (50 kbit/s to 64 kbit/s)"
     assert each_way(line, "one-way") == "28 kbit/s each way (25 kbit/s to 32 kbit/s)"

@@ -24,8 +24,8 @@ from conftest import ROOT, Command, refused
 def two_lines(tmp_path: Path) -> Path:
     """Save round trips that lie on two lines of delay against length.
 
-    In each direction, a probe of less than 126 octets takes 20 ms and its transmission at 9600
-    bit/s. A longer probe takes 60 ms and its transmission at 19,200 bit/s.
+    In each direction, a probe of less than 126 octets takes 20 ms plus its transmission time at
+    9600 bit/s. A longer probe takes 60 ms plus its transmission time at 19,200 bit/s.
     """
     rng = np.random.default_rng(7)
     octets = rng.integers(40, 257, 2000)

@@ -257,7 +257,7 @@ def test_each_instant_of_a_dead_time_has_the_directions_that_are_dead(
             name for name in [wanted] if name is not None
         ]
     for (_, end, way), (begin, _, next_way) in itertools.pairwise(spans):
-        assert end < begin or way != next_way, "spans that touch must differ"
+        assert end < begin or way != next_way, "spans that touch must have different directions"
 
 
 def test_dead_times_of_each_link_are_shades_up_to_the_end_of_the_run() -> None:

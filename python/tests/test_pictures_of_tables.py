@@ -93,7 +93,7 @@ def test_a_direction_ends_with_its_last_ack_or_with_its_closed_connection() -> N
 
 
 def lengths(link: str, *packets: int, direction: str = "forward") -> list[dict[str, Any]]:
-    """Return changes of the length of a queue, one after each second."""
+    """Return changes of the length of a queue, at 1 s, 2 s and so on."""
     return [
         {"t_ns": 1000 * MS * n, "link": link, "direction": direction, "queue_packets": count}
         for n, count in enumerate(packets, 1)
@@ -123,7 +123,7 @@ def test_a_queue_begins_empty_and_a_drop_stands_at_its_length() -> None:
     lost = drops({"t_ns": 1500 * MS}, {"t_ns": 2000 * MS}, {"t_ns": 500 * MS})
     shown = picture(Tables(states, lost), "queue")
     lines, cross = marked(shown, Line), marked(shown, Points)["dropped"]
-    # The reverse queue still holds packets when the run ends.
+    # The lines go on to the end of the run, 10 s.
     assert lines["l forward"].x.tolist() == [0, 1, 2, 3, 10]
     assert lines["l forward"].y.tolist() == [0, 7, 3, 0, 0]
     assert list(lines) == ["l forward", "l reverse"], "the fullest queue is drawn last"
@@ -143,7 +143,10 @@ def test_queues_without_waiting_packets_are_nothing_to_draw() -> None:
 
 
 def states_of(*more: Table, high: int = 0) -> Tables:
-    """Return a run with cwnd of 1000 to 2000 octets; ssthresh falls to 900 octets at 2 s."""
+    """Return a run with cwnd of 1000 to 2000 octets; ssthresh falls to 900 octets at 2 s.
+
+    `high` is the ssthresh before 2 s, in octets; 0 means 3600.
+    """
     ssthresh = high or 3600
     states = cwnd((0, 1000, ssthresh, False), (1000, 2000, ssthresh, True), (2000, 1500, 900, True),
                   (3000, 1500, 900, False), (4000, 1000, 900, True), flight=700)  # fmt: skip
@@ -261,7 +264,8 @@ def test_density_is_the_inverse_of_the_smoothed_gaps() -> None:
     run = Tables(segments(*paced(15), *(ack(n * MS, 1) for n in range(10))), flows())
     lines = marked(picture(run, "density"), Line)
     assert list(lines) == ["data"], "ten ACKs have too few gaps"
-    # Fifteen packets have five runs of ten gaps. Each density is at the sixth packet of its run.
+    # Fifteen packets have five sequences of ten gaps. Each density is at the sixth packet of its
+    # sequence.
     assert lines["data"].x.tolist() == pytest.approx([0.05, 0.06, 0.07, 0.08, 0.09])
     assert lines["data"].y.tolist() == pytest.approx([100.0] * 5)
 

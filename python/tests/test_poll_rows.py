@@ -134,7 +134,9 @@ def test_a_poll_without_rounds_ends_at_an_interrupt_and_keeps_its_rows(
     told = json.loads(result.stdout)
     assert told["folder"] == "p"
     assert [row["number"] for row in told["fetches"]] == [1, 2]
-    assert [at for _, _, at in clock.started] == [0, 2], "--every replaces the catalogue's every"
+    assert [at for _, _, at in clock.started] == [0, 2], (
+        "--every must replace the catalogue's `every`"
+    )
 
 
 # A fetch.
@@ -144,7 +146,7 @@ def fetched(monkeypatch: pytest.MonkeyPatch, **row: Any) -> None:
     monkeypatch.setattr(polling, "fetch", lambda *_: dict(row))
 
 
-def test_the_ratio_is_the_handshake_over_the_echoes(
+def test_the_ratio_is_the_round_trip_of_the_handshake_divided_by_that_of_ping(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     site = Site("a", "http://a/", "192.0.2.1", "192.0.2.1")
@@ -290,12 +292,13 @@ def test_the_times_of_matched_segments_are_those_between_both_points(tmp_path: P
     assert other_way.out_s == pytest.approx(-found.out_s)
 
 
-def test_segments_that_one_point_missed_are_counted_there(tmp_path: Path) -> None:
+def test_segments_that_only_one_point_captured_are_counted(tmp_path: Path) -> None:
     more: MadeUp = (0.06, 0, 501, 1, ACK, 60_000, 500)
     near = written(tmp_path / "near.pcap", [*EXCHANGE[:-1], more])
     far = written(tmp_path / "far.pcap", moved([*EXCHANGE[:3], EXCHANGE[4]], 0.015, 0.012))
     (found,) = match(near, far)
-    # The client's data were lost behind the first point; the server's answer was lost before it.
+    # The client's data were lost after the first point. The server's answer was lost between the
+    # second point and the first.
     assert (found.only_first, found.only_second) == (2, 1)
     assert found.segments == found.paired + 3
 

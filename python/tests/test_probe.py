@@ -189,7 +189,7 @@ def test_each_echo_probe_is_a_line_and_the_histogram_counts_the_answers_at_any_m
 
 
 class echo:  # noqa: N801 - used as a function
-    """An echo host on loopback."""
+    """An echo host on loopback; `words` are further options of `netspurt serve echo`."""
 
     def __init__(self, *words: str) -> None:
         self.words = words
@@ -207,7 +207,7 @@ class echo:  # noqa: N801 - used as a function
 
 
 @pytest.mark.parametrize("who", ["the command", "its worker"])
-def test_a_killed_run_keeps_every_echo_probe_up_to_the_last(who: str, tmp_path: Path) -> None:
+def test_a_killed_probe_keeps_every_echo_probe_that_it_printed(who: str, tmp_path: Path) -> None:
     with echo() as port:
         words = ["probe", "127.0.0.1", "--kind", "udp", "--port", str(port), "--pace", "5ms"]
         words += ["--out", "killed.jsonl", "-v", "--calibrate", "0", "-n", "100000"]
@@ -532,7 +532,7 @@ assert watch.answered == 10, watch
 """
     far = [*SELF, "serve", "echo", "--address", "10.0.0.2"] if kind == "udp" else []
     assert over_line([sys.executable, "-c", near], far, forward="10 Mbit/s, 5 ms") == 0
-    tcpdump = need("tshark") if kind == "udp" else None
+    tshark = need("tshark") if kind == "udp" else None
     capture = tmp_path / "c.pcapng"
     if kind == "icmp":
         (recording,) = ns.read_delays(capture)
@@ -548,7 +548,7 @@ assert watch.answered == 10, watch
         assert sum(row.received for row in sent) >= 10
         assert {octets for row in sent for octets in row.wire_bytes.tolist()} == {length}
     else:
-        words = [str(tcpdump), "-r", str(capture), "-Y", "udp", "-T", "fields", "-e", "ip.len"]
+        words = [str(tshark), "-r", str(capture), "-Y", "udp", "-T", "fields", "-e", "ip.len"]
         output = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
         assert output.count(str(length)) == 20
 

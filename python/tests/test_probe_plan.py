@@ -39,7 +39,7 @@ SELF = [sys.executable, "-P", "-c", "from netspurt.cli import start; start()"]
         ("bursts:1", {"rule": "bursts", "each": 1}),
     ],
 )
-def test_a_rule_of_lengths_becomes_the_order_of_the_probing_process(
+def test_a_rule_of_lengths_is_read_and_given_to_the_probing_process(
     text: str, order: dict[str, Any]
 ) -> None:
     assert Lengths.of(text).order() == order

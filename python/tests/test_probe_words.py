@@ -183,7 +183,7 @@ def test_a_continued_file_does_not_end_the_run() -> None:
     st.sampled_from(["rfc6298", "mills", "rfc793"]),
 )
 @settings(max_examples=25, deadline=None)
-def test_the_sums_of_a_timer_beside_the_probes_are_those_of_its_own_rule(
+def test_the_sums_of_a_timer_beside_the_probes_equal_those_of_its_estimator_alone(
     rtts: list[int | None], name: str
 ) -> None:
     (shadow,) = after(
@@ -207,7 +207,7 @@ def test_the_sums_of_a_timer_beside_the_probes_are_those_of_its_own_rule(
     assert shadow.efficiency == pytest.approx(good / (good + waited + early))
 
 
-def test_a_timer_that_has_waited_for_nothing_has_no_efficiency() -> None:
+def test_a_timer_without_probes_has_no_efficiency() -> None:
     watch = after(estimators=("rfc6298",))
     assert math.isnan(watch.shadows[0].efficiency)
     rows = [line for line in screen_lines(Plan("h"), watch, [], 80, 24) if "rfc6298" in line]
@@ -314,7 +314,7 @@ def about(name: str, spurious: int = 0, lost: int = 0, waited_s: float = 0.0) ->
     return {"estimator": name, "spurious": spurious, "lost": lost, "waited_s": waited_s}
 
 
-def test_the_mean_wait_for_a_lost_probe_names_the_shortest_and_the_longest() -> None:
+def test_the_sentences_on_timers_name_spurious_counts_and_the_extreme_mean_waits() -> None:
     algorithms = [about("a", 0, 2, 4.0), about("b", 3, 4, 2.0), about("c", 1000, 4, 2.4)]
     early, wait = _meaning(after(header()), algorithms)
     assert early == (

@@ -69,7 +69,7 @@ class Schema:
     """Holds the CDDL of the drafts and of netspurt; members that the CDDL lacks are invalid."""
 
     def __init__(self) -> None:
-        self.library = pytest.importorskip("pycddl", reason="pycddl and cbor2 check CDDL")
+        self.library = pytest.importorskip("pycddl", reason="no pycddl: CDDL is not checked")
         self.cbor = pytest.importorskip("cbor2")
         drafts = ("main-schema-14", "quic-events-13")
         text = "".join((ROOT / f"authorities/qlog/{name}.cddl").read_text() for name in drafts)
@@ -149,7 +149,9 @@ def test_a_file_of_records_has_what_the_draft_requires(run: Run, tmp_path: Path)
     assert times == sorted(times)
 
 
-def test_an_object_has_a_trace_for_each_connection_and_node(run: Run, tmp_path: Path) -> None:
+def test_a_contained_file_has_a_trace_for_each_connection_and_node(
+    run: Run, tmp_path: Path
+) -> None:
     seen = vantages(run)
     write_qlog(tmp_path / "all.qlog", run, seen)
     data = json.loads((tmp_path / "all.qlog").read_text())
@@ -220,7 +222,7 @@ def test_metrics_are_written_only_when_they_change(run: Run, tmp_path: Path) -> 
     assert last == run.cwnd.where(direction="forward")["cwnd_bytes"][-1]
 
 
-def test_each_retransmission_except_probes_reports_an_earlier_transmission_as_lost(
+def test_each_retransmission_except_tail_loss_probes_reports_an_earlier_transmission_as_lost(
     run: Run, tmp_path: Path
 ) -> None:
     _, events = written(run, tmp_path, node="source")
@@ -275,7 +277,7 @@ def test_qvis_gets_acknowledged_ranges_that_cover_each_packet_once(
     assert {entry["frame_type"] for entry in data} == {"stream"}
 
 
-def test_impossible_names_for_qlog_files_are_errors(
+def test_invalid_names_of_qlog_files_flows_and_nodes_are_errors(
     netspurt: Command, run: Run, tmp_path: Path
 ) -> None:
     run.save(tmp_path / "r")

@@ -113,7 +113,7 @@ def test_a_packet_has_the_members_that_its_row_has(tmp_path: Path) -> None:
         (("", "sack-recovery"), [(0, "reordering_threshold")]),
         (("", "rack"), [(0, "time_threshold")]),
         (("", "rto", "rto"), [(0, "pto_expired"), (1, "pto_expired")]),
-        # A probe reports nothing as lost. The next retransmission reports the probe as lost.
+        # A tail loss probe reports nothing as lost. The next retransmission reports the probe.
         (("", "tlp", "rto"), [(1, "pto_expired")]),
         (("", "shim"), []),
         # Tahoe goes back after a fast retransmit, and other senders after a timeout.

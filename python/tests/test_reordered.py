@@ -20,8 +20,8 @@ from conftest import ROOT, Command
 def reordered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Simulate a transfer over a path without losses, on which 2 % of the packets overtake others.
 
-    The packets leave 30 µs apart. So the next packet that was overtaken comes within 0.1 ms after
-    the packet that overtook it.
+    The packets leave 30 µs apart. So after a packet that overtook others, the first of these others
+    arrives within 0.1 ms.
     """
     link = 'order = "overtaking"\nreorder = { probability = 0.98, by = "6 ms" }'
     folder = tmp_path_factory.mktemp("reordered")
@@ -77,7 +77,7 @@ def test_a_hole_that_a_late_original_fills_takes_no_time_of_repair(
         ('duplicate = { probability = 0.02, after = "30 ms" }', 41),
     ],
 )
-def test_originals_that_come_after_their_retransmissions_are_late_and_no_copies(
+def test_duplicates_by_the_network_count_as_copies_and_late_originals_do_not(
     tmp_path: Path, effect: str, copies: int
 ) -> None:
     link = f'order = "overtaking"\n{effect}'

@@ -246,7 +246,7 @@ def test_a_missing_recommendation_is_explained_before_the_tables() -> None:
     assert output.index(few) < table
 
 
-def test_a_recording_without_answers_has_no_figures_and_no_error() -> None:
+def test_a_recording_without_answers_has_no_spurious_share_and_no_recommendation() -> None:
     replay = ns.replay(ns.Delays.of([None] * 60, every=1.0), ["mills", "linux"])
     assert [algorithm.lost for algorithm in replay.algorithms] == [60, 60]
     assert np.isnan(replay.algorithms[0].spurious_share.low)

@@ -160,7 +160,7 @@ def test_the_recommended_timer_has_a_broad_line_and_few_others_are_beside_it() -
     assert told == [f"{names[3]} (recommended)"]
 
 
-def test_a_replay_of_some_of_its_timers_has_the_same_figures(replay: Replay) -> None:
+def test_a_replay_reduced_to_some_timers_keeps_their_results(replay: Replay) -> None:
     only = replay.only({SETTINGS[1], "quic"})
     assert [one.estimator for one in only.algorithms] == SETTINGS[1:2]
     own, former = only[SETTINGS[1]], replay[SETTINGS[1]]
@@ -214,7 +214,7 @@ def test_timers_of_a_front_differ_in_colour_or_shape() -> None:
     assert len(looks) == len(set(looks.values())) == 20
 
 
-def test_a_front_of_a_thousand_timers_names_only_a_few() -> None:
+def test_a_front_of_two_hundred_timers_names_at_most_twenty() -> None:
     names = [f"fixed:rto={us}us,max=1s" for us in range(60_000, 160_000, 500)]
     many = ns.replay(ns.Delays.of(delays(), every=1.0), names)
     labels = shown(axes_of(many, "pareto"))
@@ -288,7 +288,7 @@ def test_a_front_is_drawn_even_if_no_timer_was_too_short() -> None:
 
 
 @pytest.mark.parametrize("kind", ["histogram", "scatter"])
-def test_nothing_is_drawn_if_no_probe_was_answered(kind: str) -> None:
+def test_no_histogram_or_scatter_is_drawn_if_no_probe_was_answered(kind: str) -> None:
     gone = ns.replay(ns.Delays.of([None] * 20, every=1.0, name="gone"), ["mills"])
     with pytest.raises(
         ValueError, match="gone: no probe was answered, so there is nothing to draw"

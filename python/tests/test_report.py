@@ -32,7 +32,7 @@ from report_pages import columns_of, description, rows_of
 
 @pytest.fixture(scope="module")
 def early(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a run's folder, with spurious retransmissions and losses that only timers repair."""
+    """Return the folder of a run with spurious retransmissions and losses that timers repair."""
     return ns.load("early-timeout").run().save(tmp_path_factory.mktemp("runs") / "early")
 
 
@@ -116,7 +116,7 @@ def test_the_page_has_the_marks_and_the_values_of_the_picture(early: Path, tmp_p
             assert columns[described[name]].tolist() == getattr(mark, name).tolist()
 
 
-def test_the_tables_have_each_spurious_retransmission_and_each_late_repair(
+def test_the_tables_have_each_spurious_retransmission_and_losses_repaired_by_timers(
     early: Path, netspurt: Command
 ) -> None:
     run = ns.open_run(early)
@@ -137,7 +137,7 @@ def test_the_tables_have_each_spurious_retransmission_and_each_late_repair(
     assert direction[6:10] == ["2,224", "224", "156", "2"]
 
 
-def test_the_page_of_a_run_begins_with_the_time_of_its_end_and_the_cost_of_losses(
+def test_the_page_of_a_run_begins_with_its_end_and_the_time_in_silence_and_repair(
     early: Path, netspurt: Command
 ) -> None:
     def answers(*words: object) -> list[str]:
@@ -222,12 +222,12 @@ def test_a_page_with_too_many_marks_states_the_share_that_it_keeps(tmp_path: Pat
     section = Section("Many points", [Part("many")], groups=[Group([Side("many", [flow])])])
     text = page([section], tmp_path / "page.html", 10_000)
     kept = len(columns_of(text)[0])
-    # The points rise, so the first point of a column is its lowest, and the last its highest.
+    # In each column of pixels the first point is the lowest and the last the highest.
     assert 4_900 < kept <= 10_000
     assert f"Of 40,000 marks this page keeps {kept / 40_000:.0%}" in text
 
 
-def test_a_page_of_numbers_that_do_not_compress_keeps_fewer_and_says_how_many(
+def test_a_page_of_numbers_that_do_not_compress_states_the_share_that_it_keeps(
     tmp_path: Path,
 ) -> None:
     rng = np.random.default_rng(1)
@@ -260,7 +260,9 @@ def test_a_short_line_is_drawn_whole_beside_long_ones(tmp_path: Path) -> None:
     assert f"Of 40,080 marks this page keeps {(kept + 80) / 40_080:.0%}" in text
 
 
-def test_a_capture_is_reported_with_what_explain_prints(saved_run: Path, netspurt: Command) -> None:
+def test_a_capture_is_reported_with_the_first_line_of_explain(
+    saved_run: Path, netspurt: Command
+) -> None:
     capture = next(saved_run.glob("*.pcapng"), None) or _capture(netspurt)
     result = netspurt("report", capture, "--out", "page.html")
     assert result.returncode == 0, result
@@ -305,7 +307,7 @@ def test_the_page_of_a_capture_says_what_the_snap_length_cut(netspurt: Command) 
     assert words, "the page must have a note on the snap length"
     assert words.groups() == (f"{data:,}", f"{data:,}")
     assert pages["sender"].index('class="notes"') < pages["sender"].index(words[0]), (
-        "the note must come after the figures"
+        "the sentence must be among the notes"
     )
     expected = "the snap length cut the TCP headers of 33 packets"
     assert expected in pages["sender.short"].partition("</pre>")[0]
@@ -410,7 +412,7 @@ def test_go_back_n_after_a_fast_retransmit_is_not_listed_as_waiting_for_a_timeou
     assert len(rows) <= int(ns.open_run("tahoe").flows["timeouts"].sum())
 
 
-def test_a_run_without_losses_claims_no_repair(netspurt: Command) -> None:
+def test_the_page_of_a_run_without_losses_says_that_nothing_was_lost(netspurt: Command) -> None:
     Path("two.toml").write_text(TWO)
     netspurt("run", "two.toml", "--set", "links.line.queue=unlimited", "--out", "calm")
     netspurt("report", "calm", "--out", "page.html")
@@ -525,12 +527,12 @@ def test_flows_with_retransmissions_are_drawn_first_if_not_all_are_drawn(tmp_pat
     spurious = rows_of(text, "Spurious retransmissions")
     assert len(spurious) == int(flows["spurious"].sum())
     assert spurious[0][5] == "timeout, FIN"
-    # The pages' servers are not spied, so the page says nothing about their late repairs.
+    # The web servers are not spied, so the report does not say that all losses were repaired.
     assert "were recorded at another node" in text
     assert "Every loss was repaired" not in text
 
 
-def test_a_run_of_populations_has_their_table(netspurt: Command) -> None:
+def test_the_page_of_a_population_has_its_durations_and_links(netspurt: Command) -> None:
     netspurt("run", "web", "--set", "stop=5 s", "--out", "web")
     netspurt("report", "web", "--out", "page.html")
     text = Path("page.html").read_text()

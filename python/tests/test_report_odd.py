@@ -53,7 +53,7 @@ def text_of(run: ns.Run, out: Path) -> str:
     return page([run_section(run, "odd")], out / "page.html")
 
 
-def test_directions_share_the_picture_of_their_run_and_its_marks_count_once() -> None:
+def test_directions_share_the_picture_of_queues_and_its_marks_count_once() -> None:
     run = ns.load("sites").run()
     kinds = ("rto", "queue")
     flows = flows_of(run, kinds, Room())
@@ -249,7 +249,7 @@ def test_a_line_of_one_point_is_visible(plain: ns.Scenario) -> None:
     plt.close(figure)
 
 
-def test_the_verb_agrees_with_the_number_of_retransmissions(tmp_path: Path) -> None:
+def test_the_verb_agrees_with_the_number_of_spurious_retransmissions(tmp_path: Path) -> None:
     run = ns.load("handover-dead").replace({"stop": "20 s"}).run()
     again = int(run.flows["retransmissions"].sum())
     assert int(run.flows["spurious"].sum()) == 1

@@ -1,4 +1,4 @@
-"""Tests a report's page in headless Chromium: it opens, zooms, shows values and loads nothing.
+"""Tests a report's page in headless Chromium: the page opens, zooms, shows values, loads nothing.
 
 The tests need Debian's packages chromium and chromium-driver; without these they are skipped.
 """
@@ -81,7 +81,7 @@ def press(browser: Any, *keys: str, shift: bool = False) -> None:
 
 
 def canvas(browser: Any, title: str) -> Any:
-    """Return the canvas of a panel that receives the events of the pointer."""
+    """Return the canvas that receives the pointer's events, in the panel with this title."""
     panels = (element for element in all_of(browser, ".panel") if title in element.text)
     return next(panels).find_element("css selector", "canvas.over")
 
@@ -95,7 +95,7 @@ def hover(browser: Any, over: Any, x: int, y: int) -> None:
 
 
 def drawn(browser: Any, n: int = 0) -> str:
-    """Return what a canvas shows."""
+    """Return the picture on canvas number `n`, as a data URL."""
     script = (
         "return document.querySelectorAll('.stack canvas:first-child')[arguments[0]].toDataURL()"
     )
@@ -119,7 +119,9 @@ def test_a_page_opens_without_an_error_and_without_a_request(
     assert not all_of(browser, "#trouble:not(:empty)")
 
 
-def test_each_kind_of_picture_is_drawn(browser: Any, page_of_one: Path) -> None:
+def test_a_run_has_five_pictures_and_each_kind_of_mark_has_its_colour(
+    browser: Any, page_of_one: Path
+) -> None:
     opened(browser, page_of_one)
     titles = [heading.text for heading in all_of(browser, ".panel h4")]
     assert titles == [
@@ -142,7 +144,7 @@ def test_each_kind_of_picture_is_drawn(browser: Any, page_of_one: Path) -> None:
     assert {"26,26,26", "0,158,115", "230,159,0", "211,47,47", "68,74,85"} <= inks
 
 
-def test_the_time_in_which_a_link_is_dead_is_shaded_and_read(browser: Any, tmp_path: Path) -> None:
+def test_the_readout_says_dead_only_while_the_link_is_dead(browser: Any, tmp_path: Path) -> None:
     run = ns.load("handover-dead").replace({"stop": "20 s"}).run()
     file = tmp_path / "dead.html"
     file.write_text(page([run_section(run, "dead")], file))
@@ -187,7 +189,7 @@ def test_the_button_of_a_row_zooms_to_the_mark_of_the_row_and_shows_its_values(
         assert f"packet {cells[2]}" in spoken
 
 
-def test_a_row_of_a_loss_leads_to_its_cross_which_names_octets_and_packet(
+def test_the_button_of_a_loss_shows_its_mark_with_octets_and_packet(
     browser: Any, page_of_one: Path
 ) -> None:
     opened(browser, page_of_one)
@@ -209,7 +211,7 @@ def seconds(text: str) -> float:
     return float(value) * {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[unit]
 
 
-def test_the_cursor_reads_the_values_of_the_table(
+def test_the_readouts_show_the_values_of_the_tables_at_the_cursor(
     browser: Any, page_of_one: Path, early: ns.Run
 ) -> None:
     opened(browser, page_of_one)
@@ -232,7 +234,9 @@ def test_the_cursor_reads_the_values_of_the_table(
         assert f"cwnd {int(cwnd['cwnd_bytes'][last]):,} B" in readings[2]
 
 
-def test_the_pointer_reads_the_nearest_mark(browser: Any, page_of_one: Path, early: ns.Run) -> None:
+def test_the_pointer_shows_only_times_of_segments_and_drops(
+    browser: Any, page_of_one: Path, early: ns.Run
+) -> None:
     opened(browser, page_of_one)
     rows = all_of(browser, "tr[data-place]")
     rows[0].find_element("css selector", "button").click()
@@ -297,7 +301,7 @@ def test_marks_can_be_read_with_only_the_keyboard(
     assert browser.switch_to.active_element == all_of(browser, ".frame")[0]
 
 
-def test_a_legend_hides_its_marks(browser: Any, page_of_one: Path) -> None:
+def test_a_button_of_the_legend_hides_and_shows_its_marks(browser: Any, page_of_one: Path) -> None:
     opened(browser, page_of_one)
     full = drawn(browser)
     name = button(browser, "receive window")
@@ -443,7 +447,7 @@ def test_each_type_of_mark_is_drawn_by_the_page(
 
 
 def two_scales(file: Path) -> Path:
-    """Write a page of two subjects; alone, one has a linear y axis, the other a logarithmic one."""
+    """Write a page of two subjects: one asks for a linear y axis, one for a logarithmic one."""
     x = np.array([0.0, 1.0])
     small = Line(label="rto", ink="red", x=x, y=np.array([0.08, 0.2]))
     large = Line(label="rto", ink="red", x=x, y=np.array([0.00009, 0.2]))
@@ -485,7 +489,7 @@ def test_no_text_of_a_picture_is_cut(browser: Any, page_of_two: Path, tmp_path: 
     };
     """
     added = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
-    # With one answer, the time axis still ends at a number.
+    # A recording of one answer is tested, too: all its times are equal.
     (tmp_path / "one.txt").write_text(
         "PING h (10.0.0.1) 56(84) bytes of data.\n"
         "[1700000000.100000] 64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=20.1 ms\n"
@@ -505,7 +509,7 @@ def test_no_text_of_a_picture_is_cut(browser: Any, page_of_two: Path, tmp_path: 
         browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
 
 
-def test_the_table_of_a_capture_has_all_its_columns_in_sight(
+def test_the_table_of_a_capture_shows_all_columns_or_scrolls(
     browser: Any, netspurt: Command
 ) -> None:
     netspurt("run", "slow-download", "--out", "slow")
@@ -653,7 +657,9 @@ def test_a_menu_shows_one_of_several_flows(browser: Any, tmp_path: Path) -> None
     assert "tail (reverse)" in all_of(browser, ".panel .aside")[0].text
 
 
-def test_a_recording_has_its_timers_and_distributions(browser: Any, tmp_path: Path) -> None:
+def test_the_page_of_a_recording_shows_timers_and_distributions(
+    browser: Any, tmp_path: Path
+) -> None:
     file = tmp_path / "ping.html"
     found = ns.replay(ROOT / "data" / "ping.txt")
     file.write_text(page([replay_section(found, "ping", ["told"], "ping.txt")], file))
@@ -676,7 +682,7 @@ def test_a_recording_has_its_timers_and_distributions(browser: Any, tmp_path: Pa
     assert 0 < seconds(at.removeprefix("at ")) < 10 * np.nanmax(rtt)
 
 
-def test_the_pictures_of_a_recording_have_only_timers_of_its_table(
+def test_the_page_of_a_recording_omits_timers_that_replay_does_not_print(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """The advice also replays timers that it then does not mention."""
@@ -736,7 +742,7 @@ def test_blocks_cells_and_intervals_are_drawn_and_read(browser: Any, tmp_path: P
 
 @dataclass(frozen=True)
 class Steady:
-    """A change-free period."""
+    """A change-free period: its start and end in seconds, and the median of its values."""
 
     start_s: float
     end_s: float

@@ -148,7 +148,7 @@ CONNECTED: dict[str, list[Any]] = {
 
 
 def test_times_of_a_programs_connection_count_from_its_last_syn() -> None:
-    """The end that did not open the connection receives what was asked."""
+    """What was asked is counted at the end that did not open the connection."""
     opened = table(**CONNECTED, opened_by_to=np.array([False, True]))
     rows = connections(with_programs(opened))
     assert rows is not None
@@ -225,7 +225,7 @@ def ended(stop_s: float = 10.0, **columns: Any) -> Any:
         ),
     ],
 )
-def test_the_answer_on_several_directions_has_the_last_end_and_the_cost_of_losses(
+def test_the_answer_on_several_directions_has_the_last_end_and_the_times_in_silence_and_repair(
     columns: dict[str, Any], words: str
 ) -> None:
     assert _answer(ended(**columns)) == words

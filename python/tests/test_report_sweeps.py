@@ -37,7 +37,7 @@ def section(folder: SweepFolder) -> Section:
     return sweep_section(folder, "tail", ["Nothing is random."])
 
 
-def test_a_sweep_s_page_begins_with_the_best_value_of_each_axis(section: Section) -> None:
+def test_the_page_of_a_sweep_begins_with_the_best_value_of_each_axis(section: Section) -> None:
     (part,) = section.parts
     best = re.match(
         r"By mean time to the whole reply, tail = (\S+) is best: \S+ ms \(95 %: \S+ \.\. \S+\)\.",
@@ -55,7 +55,7 @@ def test_a_sweep_s_page_begins_with_the_best_value_of_each_axis(section: Section
     assert "Nothing is random." in part.words
 
 
-def test_a_sweep_s_page_says_what_the_values_of_its_axes_set(
+def test_the_page_of_a_sweep_says_what_the_values_of_its_axes_set(
     section: Section, tmp_path: Path
 ) -> None:
     text = page([section], tmp_path / "page.html")
@@ -68,7 +68,7 @@ def test_a_sweep_s_page_says_what_the_values_of_its_axes_set(
     assert dict(rows_of(text, "The values of tail"))["9"] == "nothing: the values of the file"
 
 
-def test_dots_are_sorted_and_their_axis_is_near_the_figures() -> None:
+def test_dots_are_sorted_and_their_axis_ends_near_the_values() -> None:
     figures: Figures = {
         (name,): Interval(value, value - 0.01, value + 0.01, 0.95, 1)
         for name, value in {"b": 0.96, "a": 0.99, "c": 0.94, "d": float("nan")}.items()
@@ -93,7 +93,7 @@ def test_the_best_value_of_an_axis_is_decided_and_needs_two_labels(folder: Sweep
     assert only is None  # one label leaves nothing to compare
 
 
-def test_all_times_of_a_sweep_s_page_have_one_unit(section: Section) -> None:
+def test_all_times_on_the_page_of_a_sweep_have_one_unit(section: Section) -> None:
     (part,) = section.parts
     heads = {text for rows in part.tables for text in rows.head}
     labels = {

@@ -27,7 +27,7 @@ Sent = tuple[float, int, int, str]
 def run_of(
     sent: list[Sent], gone: list[int], *, acked: int = 10**6, why: str = "loss", **more: Any
 ) -> Any:
-    """Return a run of one flow. It loses the transmissions `gone`, counted from 0, after 0.1 s."""
+    """Return a run of one flow that loses the transmissions `gone` (from 0), each after 0.1 s."""
     count = len(sent)
     t, seq, octets, cause = (list(column) for column in zip(*sent, strict=True))
     segments = {
@@ -119,7 +119,7 @@ def test_a_loss_without_a_later_copy_was_never_repaired_unless_it_is_acknowledge
         ({"flow": ["y"]}, 0),
     ],
 )
-def test_only_drops_of_a_directions_data_are_losses_of_it(
+def test_only_drops_of_a_directions_data_are_its_losses(
     changes: dict[str, Any], listed: int
 ) -> None:
     assert len(missed(run_of([FIRST], [0], acked=0, drops=changes))) == listed
@@ -165,7 +165,7 @@ def test_without_losses_or_late_repairs_the_table_says_which() -> None:
         assert (list(rows.rows), rows.empty) == ([], words)
 
 
-def test_losses_are_not_known_without_drops_or_beside_another_node() -> None:
+def test_losses_are_not_known_without_drops_or_at_another_node() -> None:
     run = run_of([FIRST], [0])
     elsewhere = run_of([FIRST], [0], segments={"node": ["r"]})
     assert missed_rows(elsewhere, ways(run), Drawn(set())) is None
@@ -228,7 +228,9 @@ def test_the_cells_of_a_table_are_escaped_and_aligned() -> None:
 
 
 @pytest.mark.parametrize(("more", "words"), [(1, "1 more row"), (1234, "1,234 more rows"), (0, "")])
-def test_rows_that_are_left_out_are_counted_with_the_place_of_all(more: int, words: str) -> None:
+def test_rows_that_are_left_out_are_counted_and_a_sentence_says_where_all_are(
+    more: int, words: str
+) -> None:
     rows = Rows("c", ("h",), [("x",)], more=more, elsewhere="`netspurt table` prints all.")
     text = markup(Part("p", tables=[rows]))
     sentence = (
@@ -288,7 +290,7 @@ def test_only_wide_tables_have_smaller_type_on_paper(width: int, style: str) -> 
     assert re.findall(r"<pre(?: class=(\S+))? role", text) == [style]
 
 
-def test_lines_of_a_table_stay_together_and_their_first_cell_has_a_name() -> None:
+def test_lines_of_a_table_stay_together_and_their_first_cells_are_names() -> None:
     lines = ["Timers:", "rto:min=1  20 ms", "fixed      3 s", "           9 s", "  So run `x`."]
     text = markup(Part("p", lines=lines))
     assert text.count('<span class="cells"') == 1

@@ -290,7 +290,7 @@ def test_a_timer_by_length_is_worse_on_the_multiplexer_only_because_it_is_shorte
     assert level == pytest.approx(plain, rel=0.04)
 
 
-def test_foe_is_shape_only_because_its_row_does_not_say_how_delays_followed_each_other(
+def test_the_efficiency_of_foe_depends_on_the_structure_of_its_surrogate(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     measured = verdicts["s32.foe-acceptable"]["measured"]
@@ -304,7 +304,7 @@ def test_foe_is_shape_only_because_its_row_does_not_say_how_delays_followed_each
 
 
 @pytest.mark.parametrize("key", ["rfc889", "rfc2416"])
-def test_a_paper_s_claims_are_shown_to_programs(netspurt: Command, key: str) -> None:
+def test_the_claims_of_a_paper_are_shown_to_programs(netspurt: Command, key: str) -> None:
     result = netspurt("papers", "show", key, "--json")
     data = json.loads(result.stdout)
     assert len(data["claims"]) == len(read_paper(key).claims)

@@ -60,7 +60,7 @@ def plain(text: str) -> str:
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.kernel], ids=lambda row: row.name)
-def test_a_row_s_commands_show_what_the_list_says(
+def test_the_commands_of_a_row_print_what_the_row_says(
     netspurt: Command, tmp_path: Path, row: Row
 ) -> None:
     for folder in ("crates", "data", "papers", "scenarios"):

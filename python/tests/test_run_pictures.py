@@ -157,7 +157,7 @@ def test_a_cross_has_the_octets_of_the_dropped_packet(start_run: ns.Run) -> None
     assert told == [octets[one] for one in start_run.drops["id"].tolist()]
 
 
-def test_packets_are_numbered_even_if_their_sizes_differ() -> None:
+def test_marks_have_packet_numbers_only_if_the_sizes_of_packets_differ() -> None:
     run = ns.load("requests").run()
     shown_picture = picture(run, "time-sequence", PictureView(direction="reverse"))
     assert shown_picture.packet_bytes is None
@@ -284,7 +284,7 @@ def interval(value: float, reach: float = 0.5) -> Interval:
 NAN = float("nan")
 
 
-def test_bars_are_as_high_as_their_figures_with_their_intervals() -> None:
+def test_bars_are_as_high_as_their_values_and_have_the_known_intervals() -> None:
     figures: Figures = {
         ("a",): interval(2.0),
         ("b",): interval(5.0, 1.0),

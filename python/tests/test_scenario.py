@@ -112,7 +112,7 @@ QUANTITIES: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("key", QUANTITIES)
-def test_the_schema_and_the_parser_agree_on_every_value(key: str) -> None:
+def test_the_schema_and_the_parser_agree_on_every_listed_value(key: str) -> None:
     answers = {}
     for value in QUANTITIES[key]:
         scenario = tomllib.loads(_core.STARTING_POINT)
@@ -134,7 +134,7 @@ def reads(key: str, value: object) -> bool:
     return True
 
 
-def test_replace_takes_every_kind_of_value() -> None:
+def test_replace_takes_values_of_toml_and_refuses_sets_and_lone_surrogates() -> None:
     changed = ns.new_scenario().replace(
         {
             "title": 'with "quotes", a \\, a \x7f and a\nbreak',
@@ -229,7 +229,7 @@ def test_a_run_is_the_same_in_memory_and_in_its_folder(start: ns.Scenario, tmp_p
     assert rerun.digest == run.digest
 
 
-def test_other_tools_read_the_tables(start_run: ns.Run, tmp_path: Path) -> None:
+def test_polars_reads_the_saved_tables(start_run: ns.Run, tmp_path: Path) -> None:
     folder = start_run.save(tmp_path / "run")
     frame = pl.read_parquet(folder / "segments.parquet")
     assert frame["kind"].to_list() == start_run.segments["kind"].tolist()

@@ -70,7 +70,7 @@ def test_rows_behind_a_value_have_a_cell_for_each_heading(judged: dict[str, Judg
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
-def test_the_corrected_numbers_of_the_paper_are_recorded(
+def test_the_measured_values_are_the_corrected_numbers_of_the_paper(
     judged: dict[str, Judged], name: str
 ) -> None:
     assert judged[name].measured == pytest.approx(CONTRADICTIONS[name], abs=0.001)

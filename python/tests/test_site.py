@@ -241,7 +241,7 @@ def test_every_command_and_every_option_is_explained() -> None:
     assert unexplained_words == []
 
 
-def test_each_command_is_listed_once_under_its_task() -> None:
+def test_the_list_of_commands_has_each_task_once() -> None:
     panels = re.findall(r"^## (.+)$", PARTS["commands"](), re.MULTILINE)
     assert panels[0] == "Simulate and look"
     assert len(panels) == len(set(panels)) > 4

@@ -42,7 +42,7 @@ def pages_folder(pages: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return pages.save(tmp_path_factory.mktemp("sites") / "pages")
 
 
-#: The page of one site, as in the scenario `sites`.
+#: A scenario in which the client fetches one page, as from a site of the scenario `sites`.
 PAGE = """
 stop = "9 s"
 [links]
@@ -421,7 +421,7 @@ def test_the_command_answers_each_question_with_a_table(
     assert any(IN_WORDS["loss"] in line for line in lines)
 
 
-def test_the_command_draws_and_leaves_sites_out(
+def test_the_command_draws_pictures_and_leaves_sites_out(
     netspurt: Command, pages_folder: Path, tmp_path: Path
 ) -> None:
     words = ("--without", "near", "--without", "far", "--pictures", "p", "--json")
@@ -459,7 +459,7 @@ def test_a_poll_without_captures_omits_the_tables_that_need_them(
     ("seconds", "label"),
     [(120, "time [s]"), (8000, "time [min]"), (40_000, "time [h]")],
 )
-def test_throughput_over_time_has_the_time_axis_of_other_pictures(
+def test_the_unit_of_the_time_axis_of_throughput_fits_its_length(
     seconds: float, label: str
 ) -> None:
     (axes,) = draw_throughput([0, seconds], [1e6, 2e6], [0, 1], [1e6, 2e6], title="t").axes

@@ -122,7 +122,7 @@ def r(saved_run: Path, tmp_path: Path) -> None:
         ("live exec good.toml --side c -- true", "`c`"),
     ],
 )
-def test_a_scenario_that_cannot_be_used_is_named_and_nothing_is_made(
+def test_a_mistake_with_a_scenario_is_reported_and_nothing_is_made(
     netspurt: Command, tmp_path: Path, words: str, says: str
 ) -> None:
     before = set(tmp_path.rglob("*"))
@@ -241,7 +241,7 @@ def test_the_error_for_a_run_that_cannot_be_shown_gives_the_reason(
         ("explain words.txt", "words.txt: neither pcap nor pcapng"),
     ],
 )
-def test_the_error_for_a_recording_that_cannot_be_read_gives_the_reason(
+def test_the_error_for_a_recording_or_its_replay_gives_the_reason(
     netspurt: Command, words: str, says: str
 ) -> None:
     refused(netspurt(*words.split()), says)
@@ -276,7 +276,7 @@ def test_the_error_for_a_recording_that_cannot_be_read_gives_the_reason(
         ("doctor --jsn", "No such option: --jsn"),
     ],
 )
-def test_every_other_mistake_is_reported_with_the_fix(
+def test_mistakes_of_other_commands_are_reported_and_nothing_is_made(
     netspurt: Command, tmp_path: Path, words: str, says: str
 ) -> None:
     before = set(tmp_path.rglob("*"))
@@ -312,7 +312,7 @@ def test_every_command_has_a_help_that_explains_each_option(netspurt: Command) -
                 assert told, f"{' '.join(words)}: {above} has no help"
 
 
-def test_the_schema_is_json_and_the_starting_point_is_a_scenario(
+def test_schema_prints_json_and_new_writes_the_file_that_it_prints(
     netspurt: Command, tmp_path: Path
 ) -> None:
     assert json.loads(netspurt("schema").stdout)["type"] == "object"

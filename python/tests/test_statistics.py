@@ -40,6 +40,7 @@ def mean(sums: Floats) -> Floats:
 
 
 def remembering(n: int, rho: float, seed: int) -> Floats:
+    """Return an autoregressive series of `n` values with the coefficient `rho`."""
     noise = np.random.default_rng(seed).normal(size=n)
     series = np.zeros(n)
     for place in range(n):
@@ -78,7 +79,7 @@ def test_the_length_of_blocks_is_that_of_the_published_formula(n: int, rho: floa
         assert block_length(series) == block_by_hand(series), seed
 
 
-def test_a_block_length_depends_on_no_unit_and_no_level() -> None:
+def test_a_block_length_does_not_depend_on_the_unit_or_the_offset() -> None:
     series = remembering(400, 0.8, 1)
     assert block_length(series) == block_length(1000 * series) == block_length(series - 50)
 
@@ -121,6 +122,7 @@ def test_few_blocks_widen_an_interval_by_students_distribution() -> None:
     series = remembering(30, 0.0, 1)
     assert stretch([Resamples(series, length=10)], 0.95) == pytest.approx(4.302653 / 1.959964)
     assert stretch([Resamples(series, length=3)], 0.95) == pytest.approx(2.262157 / 1.959964)
+    # Fewer than three blocks count as three.
     assert stretch([Resamples(series, length=30)], 0.95) == pytest.approx(4.302653 / 1.959964)
 
 
@@ -154,7 +156,7 @@ def test_swapping_the_terms_of_a_difference_changes_its_sign_and_shared_parts_ca
 
 
 @pytest.mark.parametrize("series", [[], [1.0]])
-def test_resampling_one_probe_is_an_error(series: list[float]) -> None:
+def test_resampling_fewer_than_two_values_is_an_error(series: list[float]) -> None:
     with pytest.raises(ValueError, match="too few to resample"):
         block_bootstrap(series, mean)
 
@@ -242,7 +244,7 @@ def test_the_second_line_begins_at_the_break() -> None:
     fit = fit_lengths(octets, np.where(octets < 126, 0.001 * octets, 1.0 + 0 * octets))
     assert fit.at(125) == pytest.approx(0.125)
     assert fit.at(126) == pytest.approx(1.0)
-    assert fit.lines[1].rate_bps > 1e9, "a flat line must have no bound on its rate"
+    assert fit.lines[1].rate_bps > 1e9, "a flat line must have a rate above 1 Gbit/s"
 
 
 @given(

@@ -33,7 +33,7 @@ def _period(length_s: float) -> SteadyPeriod:
     return SteadyPeriod(10.0, 10.0 + length_s, 0, 1, 1.0, 1.0, 0.0)
 
 
-def test_a_period_has_the_figures_of_its_values_and_ends_at_the_next_periods_first_value() -> None:
+def test_a_period_has_median_mean_and_deviation_and_ends_where_the_next_begins() -> None:
     t = [2.0, 3.0, 5.0, 8.0, 13.0]
     first, second = change_free_periods(t, [1.0, NAN, 3.0, 7.0, 9.0], [_change(3)])
     assert (first.start_s, first.end_s, first.length_s) == (2.0, 8.0, 6.0)
@@ -99,7 +99,7 @@ def test_a_band_and_a_relative_error_need_values_above_zero(value: float) -> Non
 
 
 def test_a_value_at_the_edge_of_a_band_belongs_to_it() -> None:
-    # 16 is exactly twice 8; a value just above it is not.
+    # 16 is exactly twice 8, and 16.01 is more than twice 8.
     assert [one.count for one in band_periods(range(3), [8, 16, 8], ratio=2)] == [3]
     assert [one.count for one in band_periods(range(3), [8, 16.01, 10], ratio=2)] == [1, 2]
 

@@ -104,7 +104,7 @@ def varied(short: float, long: float) -> Transfers:
     )
 
 
-def test_contacts_whose_long_transfers_vary_at_least_as_much_are_counted() -> None:
+def test_contacts_whose_long_transfers_vary_at_least_as_much_as_short_ones_are_counted() -> None:
     contacts = {"A": varied(0.5, 0.25), "B": varied(0.25, 0.5), "C": varied(0.5, 0.5)}
     assert value("long_vary_more", contacts) == 2
 

@@ -96,7 +96,7 @@ def sums_of(made: Delays, algorithm: str) -> dict[str, float]:
     return _core.replay(made._core, algorithm).account()
 
 
-def taught(algorithm: str, made: Delays) -> list[int | None]:
+def samples_needed(algorithm: str, made: Delays) -> list[int | None]:
     waits = _core.replay(made._core, algorithm).wait_ns() / 1e9
     changes = adaptations(made.wire_bytes, made.rtt_s, waits)
     return [change.samples for change in changes if change.octets == (40, 256)]
@@ -113,9 +113,9 @@ def test_a_timer_needs_several_long_packets_to_adapt_after_short_ones() -> None:
     assert (octets[:150] == 40).all()
     assert (octets[150:300] == 256).all()
     steps = Delays.of(np.where(octets == 40, 0.1, 0.5), wire_bytes=octets)
-    assert taught("mills", steps) == [2, 2, 2]
-    assert taught("mills-single", steps) == [4, 4, 4]
-    assert taught("mills:by_length=true", steps) == [2, 0, 0]
+    assert samples_needed("mills", steps) == [2, 2, 2]
+    assert samples_needed("mills-single", steps) == [4, 4, 4]
+    assert samples_needed("mills:by_length=true", steps) == [2, 0, 0]
 
 
 def test_mills_with_by_length_is_no_worse_if_the_delays_depend_on_the_length() -> None:

@@ -82,7 +82,7 @@ def found(folder: Path, outcome: Outcome, name: str, **arguments: str) -> Any:
 
 
 def by_row(leads: dict[str, float]) -> Outcome:
-    """Return an outcome in which G = 2 has a higher efficiency than G = 1.
+    """Return an outcome in which the efficiency with G = 2 differs from that with G = 1.
 
     The difference is `leads[row]`, and twice this in `TWO`.
     """
@@ -212,7 +212,7 @@ def test_the_best_weights_are_compared_with_the_best_single_weight(
     assert result.table[1][-1] == behind
 
 
-def test_a_higher_factor_should_have_fewer_spurious_retransmissions_and_longer_waits(
+def test_recordings_that_break_the_tradeoff_of_a_higher_factor_are_counted(
     tmp_path: Path,
 ) -> None:
     """With a higher factor two of row B's four recordings have more spurious retransmissions.
@@ -251,7 +251,7 @@ def test_the_change_of_f2_that_lengthens_waits_must_be_the_same_for_all_variants
 def test_the_variants_whose_nearest_setting_to_the_printed_median_is_the_first_are_counted(
     tmp_path: Path, waits: tuple[float, float], closest: int
 ) -> None:
-    """A lost probe of row A waited 2 s. The mean of its 384 answered probes is 0.26733 s."""
+    """In row A a lost probe waited 2 s, and the 384 answered probes have a mean of 0.26733 s."""
     assert pytest.approx(7.481, abs=0.001) == 2 / (0.2005 * 512 / 384)
 
     def outcome(_: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:
@@ -267,7 +267,7 @@ def test_the_variants_whose_nearest_setting_to_the_printed_median_is_the_first_a
 # Recordings.
 
 
-def test_a_replay_is_summed_up_by_hand(tmp_path: Path) -> None:
+def test_a_replay_has_the_sums_computed_by_hand(tmp_path: Path) -> None:
     """The timer is twice E. With weights of 3/4 and 15/16, E is 1, 1.25, 1.9375.
 
     So the timer is 3 s before the first delay, then 2 s, 2.5 s and 3.875 s. The delay of 4 s

@@ -1,4 +1,4 @@
-"""Results of sweeps survive interrupts, are equal on every engine, and have correct verdicts."""
+"""Sweeps survive interrupts, give equal results on one thread and two, and compare correctly."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def test_a_scenario_in_the_output_folder_is_not_overwritten(tmp_path: Path) -> N
     assert (tmp_path / "scenario.toml").read_text().startswith("# dear")
 
 
-def test_a_url_of_this_machine_is_a_folder_whose_files_are_whole(tmp_path: Path) -> None:
+def test_a_sweep_with_a_file_url_is_written_to_a_folder(tmp_path: Path) -> None:
     assert isinstance(open_store(f"file://{tmp_path}"), Folder)
     run_sweep(lossy(), f"file://{tmp_path}/s", chunk=50)
     assert open_sweep(tmp_path / "s").tally().done == 120
@@ -320,7 +320,7 @@ def test_a_set_value_that_an_axis_also_sets_is_refused(
     assert sorted(file.name for file in tmp_path.iterdir()) == ["x.toml"]
 
 
-def test_a_value_beside_the_axes_is_set_in_every_case(netspurt: Command, tmp_path: Path) -> None:
+def test_a_set_value_that_no_axis_sets_applies_to_a_case(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(LOSSY)
     beside = ("--set", "links.path.delay=500 ms", "--seed", 4)
     assert netspurt("run", "x.toml", "--case", 3, *beside, "--out", "r").returncode == 0
@@ -463,7 +463,9 @@ def test_the_command_runs_shows_and_compares_a_sweep(netspurt: Command, tmp_path
     assert (tmp_path / "s" / "retransmissions-per-sent.png").stat().st_size > 10_000
 
 
-def test_mistakes_on_the_command_line_are_reported(netspurt: Command, tmp_path: Path) -> None:
+def test_a_misspelled_path_and_a_failed_case_of_a_strict_sweep_are_reported(
+    netspurt: Command, tmp_path: Path
+) -> None:
     (tmp_path / "x.toml").write_text(LOSSY.replace("links.path.rate", "links.paht.rate"))
     slip = netspurt("sweep", "x.toml", "--out", "s")
     assert slip.returncode == 2
@@ -502,7 +504,9 @@ def sweep_command(file: Path, out: Path) -> list[str]:
     return [str(NETSPURT), "sweep", str(file), "--out", str(out), "--chunk", "20"]
 
 
-def test_a_sweep_that_is_killed_twenty_times_has_the_same_result(tmp_path: Path) -> None:
+def test_killed_sweeps_that_are_continued_have_the_result_of_an_uninterrupted_sweep(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "x.toml"
     file.write_text(LOSSY.replace("seeds = 20", "seeds = 200"))
     subprocess.run(sweep_command(file, tmp_path / "whole"), check=True, capture_output=True)
@@ -541,7 +545,9 @@ def test_a_sweep_that_is_killed_twenty_times_has_the_same_result(tmp_path: Path)
         assert not list(folder.glob(".*.partial"))
 
 
-def test_the_shipped_sweeps_take_less_than_a_minute_of_processor_time(tmp_path: Path) -> None:
+def test_the_sweeps_of_rfc2416_take_less_than_a_minute_and_have_the_known_verdicts(
+    tmp_path: Path,
+) -> None:
     began = time.process_time()
     for name in ("many-starts", "savings"):
         sweep = Sweep.of(ns.load(ROOT / "papers" / "rfc2416" / f"{name}.toml"))

@@ -53,7 +53,7 @@ def test_equal_algorithms_are_rarely_called_better_or_worse(
             cases, "timeouts", "algorithm", {"algorithm": ["old", "new"]}, paired=paired
         )
         told += row.verdict in ("better", "worse")
-    # On average 6 are expected. By chance there are more than 18 less than once in 100,000 times.
+    # On average 6 are expected. More than 18 come by chance less than once in 100,000 times.
     assert told <= 18
 
 
@@ -120,7 +120,7 @@ def test_labels_of_mixed_types_are_found(tmp_path: Path) -> None:
     assert {row.baseline for row in again} == {label_text(1.0)}
 
 
-def test_any_column_of_names_or_whole_numbers_makes_groups() -> None:
+def test_a_column_of_whole_numbers_makes_groups_but_the_compared_axis_does_not() -> None:
     cases = two(np.zeros(3), np.ones(3))
     rows = summarise(cases, "timeouts", ["repeat"], {"algorithm": ["old", "new"]})
     assert [(row.labels, row.mean.value) for row in rows] == [

@@ -100,7 +100,9 @@ def test_every_file_holds_the_cases_in_its_name(folder: Path) -> None:
     assert opened.tally().cases == 7
 
 
-def test_a_sweep_reports_progress_from_the_finished_cases_to_all(folder: Path) -> None:
+def test_the_progress_of_a_continued_sweep_counts_the_cases_that_were_finished_before(
+    folder: Path,
+) -> None:
     (folder / "cases" / "000000005.parquet").unlink()
     calls: list[tuple[float, float]] = []
     _, tally = run_sweep(small(), folder, progress=lambda *at: calls.append(at))
@@ -307,7 +309,7 @@ def test_the_error_for_an_impossible_folder_does_not_claim_kept_cases(
         assert "Finished cases are kept" not in result.stderr
 
 
-def test_an_unknown_store_names_its_kind(tmp_path: Path) -> None:
+def test_the_error_for_an_unknown_store_names_its_kind(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="nowhere"):
         open_store("nowhere://bucket/s")
     assert open_store(f"local://{tmp_path}").where == str(tmp_path)

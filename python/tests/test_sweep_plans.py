@@ -89,7 +89,7 @@ def test_a_budget_of_time_is_kept_in_nanoseconds(
     assert listed(range(1, 2), **options).budget == budget
 
 
-def test_sweeps_have_equal_fingerprints_only_if_their_results_are_equal() -> None:
+def test_a_fingerprint_depends_on_cases_seeds_and_budgets_but_not_on_the_title() -> None:
     sweep = listed(range(1, 3), seeds=2)
     assert listed(range(1, 3), seeds=2, title="other words").fingerprint == sweep.fingerprint
     others = [
@@ -199,7 +199,7 @@ def test_the_costs_of_a_few_cases_over_the_whole_sweep_are_averaged(
 
 
 class Recorded:
-    """An engine that runs its newest chunk first, in this thread, and counts its chunks."""
+    """An engine that runs its newest chunk first, in this thread, and notes all its chunks."""
 
     room = 3
 
@@ -285,7 +285,7 @@ def test_a_folder_that_a_program_holds_cannot_be_held_again(tmp_path: Path) -> N
         pass
 
 
-def test_a_link_to_another_place_is_not_read(tmp_path: Path) -> None:
+def test_a_symbolic_link_to_another_place_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("x")
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "cases").symlink_to(tmp_path)
@@ -325,7 +325,7 @@ def test_a_digest_changes_with_names_values_masks_and_texts() -> None:
     assert joined(*halves).digest() == joined(variants[0]).digest()
 
 
-def test_cases_are_no_array_and_a_notebook_shows_ten() -> None:
+def test_cases_do_not_become_an_array_and_a_notebook_shows_ten_of_them() -> None:
     cases = joined({"case": list(range(5000, 5040))})
     with pytest.raises(TypeError, match="take a column such as"):
         np.asarray(cases)
@@ -355,7 +355,9 @@ def test_cases_are_no_array_and_a_notebook_shows_ten() -> None:
         ("[sweep.over.p.sets.a]\n'links.a.loss.probability' = 0.1", False),
     ],
 )
-def test_a_sweep_is_exact_only_if_no_key_of_its_scenario_draws(text: str, exact: bool) -> None:
+def test_a_sweep_is_exact_only_if_no_key_draws_and_its_repeats_are_equal(
+    text: str, exact: bool
+) -> None:
     cases: Any = {"case": np.arange(4), "repeat": np.arange(4) % 2, "sent": np.full(4, 9)}
     cases["rate"] = np.array([1, 1, 2, 2])
     folder: Any = SimpleNamespace(labels={"rate": [1, 2]}, scenario=lambda: text)

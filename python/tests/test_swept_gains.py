@@ -57,7 +57,7 @@ def shorter(*by_ms: float) -> list[float]:
     return [base - by for base, by in zip(BASE, by_ms, strict=True)]
 
 
-def test_a_gain_is_the_share_of_the_base_s_mean_with_the_interval_of_the_differences() -> None:
+def test_a_gain_is_a_share_of_the_mean_of_the_base_with_the_interval_of_the_differences() -> None:
     """The differences are 8, 12, 10 and 10 ms. Their standard deviation is 1.633 ms."""
     sweep = swept({("low", "reno"): BASE, ("low", "sfr"): shorter(8, 12, 10, 10)})
     (gain,) = sweep.gains(MEAN).values()
@@ -97,7 +97,7 @@ def test_each_cell_is_compared_with_the_base_at_its_own_load() -> None:
     assert (row[0], row[1], row[-1]) == ("low, sfr", "5.0 % (5.0 .. 5.0)", "8.0, 4.0")
 
 
-def test_the_difference_of_two_gains_has_the_root_of_both_squared_widths() -> None:
+def test_the_difference_of_two_gains_has_the_root_of_the_sum_of_squared_half_widths() -> None:
     step = _difference(Interval(9, 6, 12, 0.95, 1), Interval(4, 0, 8, 0.95, 1))
     assert (step.value, step.low, step.high) == (5, 0, 10)
 
@@ -205,7 +205,7 @@ def test_a_sweep_without_all_its_cases_is_refused(status: list[str], says: str) 
         ("ms", 0, "1 ms (-1 .. 12)"),
     ],
 )
-def test_a_figure_is_printed_with_its_interval(unit: str, places: int, text: str) -> None:
+def test_a_value_is_printed_with_its_interval(unit: str, places: int, text: str) -> None:
     assert interval_text(Interval(1.25, -0.6, 12, 0.95, 1), unit, places) == text
 
 

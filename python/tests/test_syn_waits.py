@@ -42,6 +42,8 @@ def test_beside_a_host_the_wait_of_a_syn_does_not_count_again_for_its_syn_ack(
     """Beside the server, the repeated SYN arrives and is answered at one instant."""
     file = lost_syn_ack / "b.pcapng"
     waited_s = explain(file).table("waits").seconds("waited_ns").sum()
-    assert waited_s == pytest.approx(2.03, abs=0.01), "both timers must count, of SYN and SYN-ACK"
+    assert waited_s == pytest.approx(2.03, abs=0.01), (
+        "the timers of both SYN and SYN-ACK must count"
+    )
     (row,) = re.findall(r"^SYN .*", netspurt("explain", file).stdout, re.MULTILINE)
     assert row.endswith("2.03 s")

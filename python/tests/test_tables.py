@@ -146,7 +146,7 @@ def test_a_missing_value_is_a_dash_for_people_and_empty_for_programs(
     assert lines[0].split()[names.split().index("failure")] == "-"
 
 
-def test_a_missing_table_or_selection_without_rows_is_an_error(
+def test_an_invalid_selection_is_an_error_and_all_tables_are_listed(
     netspurt: Command, saved: Path
 ) -> None:
     refused(netspurt("table", saved, "segments", "--flow", "x"), "the flows are bulk, pages")

@@ -292,7 +292,8 @@ def test_the_id_of_a_claim_is_found_in_a_text() -> None:
     assert claim_ids(f"not {key}.toml, nor {key}/thing.") == []
 
 
-def test_no_requirement_brings_a_second_version_of_syn_into_the_extension() -> None:
+def test_half_does_not_depend_on_zerocopy() -> None:
+    """With zerocopy, the build of the extension would need two versions of the crate syn."""
     locked = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
     (half,) = (package for package in locked if package["name"] == "half")
     assert "zerocopy" not in half["dependencies"], (

@@ -54,7 +54,7 @@ def test_an_error_hides_control_characters_and_may_concern_the_whole_file() -> N
     assert (whole.line, whole.column) == (None, None)
 
 
-def test_cells_have_no_blanks_and_quotes_and_know_their_columns() -> None:
+def test_cells_are_read_without_blanks_and_quotes_and_with_their_columns() -> None:
     line = '  t_s ,"delay_ms",, \t" x "'
     cells = [(cell.text, cell.column) for cell in Line("f", 1, line).cells()]
     assert cells == [("t_s", 3), ("delay_ms", 8), ("", 19), ("x", 22)]
@@ -159,7 +159,7 @@ def test_every_end_of_line_and_a_byte_order_mark_are_read(
     assert sheet(tmp_path, f"{mark}t_s,loss{ends}1,0.5{ends}").forward.loss == [(S, 0.5)]
 
 
-def test_a_format_can_be_named_and_unknown_ones_are_refused(
+def test_a_format_can_be_named_and_unknown_formats_and_invalid_files_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert sheet(tmp_path, "5,6\n", format_="hypatia").forward.delay == [(5, 3)]
@@ -185,7 +185,7 @@ def test_files_of_two_directions_become_one_link() -> None:
     assert both.notes == ["up: slow", "down: fast"]
     assert paired(up, replace(up, name="copy")).reverse is None
     trace = Timeline("trace", Way(opportunities=[5]))
-    assert paired(up, trace).reverse == trace.forward, "a trace is a rate"
+    assert paired(up, trace).reverse == trace.forward, "a trace must count as a rate"
     with pytest.raises(ValueError, match="up, and in reverse down has both directions already"):
         paired(up, both)
     with pytest.raises(ValueError, match="up has a rate, and still has none: add one"):
@@ -261,7 +261,7 @@ def test_steps_beside_straight_lines_become_vertical_lines() -> None:
     assert read.forward.loss == [(0, 0.5), (S, 0.0)]
 
 
-def test_a_direction_without_a_delay_has_none_in_the_file() -> None:
+def test_a_direction_without_a_delay_is_read_back_with_a_delay_of_zero() -> None:
     one_way = Timeline("x\n", Way(delay=[(0, 5 * MS)], rate=[(0, 7)]), Way(loss=0.25))
     read = read_followed(one_way.to_toml(), "x")
     assert read.reverse == Way(delay=[(0, 0)], rate=[], loss=0.25, outages=[])
@@ -300,7 +300,7 @@ NAN = float("nan")
         ([0, 0, 0, 0], True, (0.4, 0.0)),
     ],
 )
-def test_losses_count_for_the_direction_that_lost_them(
+def test_losses_count_for_their_direction_or_are_divided_if_one_is_not_known(
     lost_direction: list[int], one_way: bool, expected: tuple[float, float]
 ) -> None:
     forward = np.array([NAN] * 4 + [0.1] * 6)
@@ -340,7 +340,7 @@ def test_round_trips_are_divided_by_the_clocks_or_in_halves(
     assert says is None or says in found.notes[0]
 
 
-def test_delays_of_one_direction_have_no_reverse(tmp_path: Path) -> None:
+def test_one_way_delays_have_no_reverse_and_smoothed_delays_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "one.csv"
     file.write_text("order,measure,probe,sent_ns,rtt_ns\n" + "".join(
         f"causal,one-way,{n},{n}000000000,{'' if n == 2 else 30 * MS}\n" for n in range(5)

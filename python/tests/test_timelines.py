@@ -100,7 +100,7 @@ def test_a_table_becomes_a_timeline_for_a_link(tmp_path: Path) -> None:
     assert '["15 s", "2.5 Mbit/s"]' in resolved
 
 
-def test_the_distance_beside_an_orbit_s_delay_is_left_out(tmp_path: Path) -> None:
+def test_a_column_of_distances_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "pass.csv"
     path.write_text("t_s,distance_km,delay_s\n0,75000,0.25\n")
     assert timelines.read_timeline(path).forward.delay == [(0, 250_000_000)]
@@ -315,7 +315,7 @@ def test_an_outage_loses_only_the_lost_probes_if_round_trips_are_longer_than_gap
     np.testing.assert_allclose(spans, [(2.3, 0.5), (6.3, 3.0)], atol=0.002)
 
 
-def test_the_link_releases_together_the_probes_that_were_released_together(tmp_path: Path) -> None:
+def test_a_link_reproduces_answers_that_all_arrived_at_once(tmp_path: Path) -> None:
     rtt: list[float | None] = [0.04] * 100
     for n in range(30, 60):
         rtt[n] = 6.0 - 0.1 * n + 0.03
@@ -337,7 +337,7 @@ def test_an_overtaken_answer_does_not_delay_the_answers_that_overtook_it(tmp_pat
     assert kept.order == "fifo", "answers within a millisecond must not count as overtaking"
 
 
-def test_gaps_of_a_recording_are_noted() -> None:
+def test_gaps_and_lost_probes_at_the_end_of_a_recording_are_noted() -> None:
     sent = [0.1 * n + (10 if n > 20 else 0) for n in range(40)]
     (note,) = timelines.follow(ns.Delays.of([0.04] * 40, sent=sent)).notes
     assert note.startswith("no probe left for 10.1 s, 0:00:02 after the beginning")

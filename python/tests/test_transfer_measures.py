@@ -98,12 +98,12 @@ def test_an_ack_has_a_time_only_if_exactly_the_claimed_packets_left_with_it(
     [("1", "", 3), ("2", "3", 4), ("2", "", None), ("2", "3,5", None), ("3", "", None)],
 )
 def test_a_duplicate_ack_is_found_by_its_number(nth: str, again: str, at: float | None) -> None:
-    """Packet 5 leaves 2 ns after the second duplicate, which is another instant."""
+    """Packet 5 leaves 2 ns after the second duplicate ACK, so it does not belong to this ACK."""
     words = {"run": "r", "packet": "2", "nth": nth, "retransmissions": again}
     assert value("dupack", {"r": transfer(SIMPLE)}, **words) == at
 
 
-def test_the_first_ack_that_covers_a_packet_is_its_ack() -> None:
+def test_the_first_covering_ack_and_the_first_retransmission_are_found() -> None:
     assert ack_times(transfer(SIMPLE)).tolist() == [1.5, 2.5, 6, 6, 6]
     assert ack_times(transfer(SIMPLE[:2])).tolist() == []
     assert first_retransmission(transfer(SIMPLE)) == 4
@@ -189,7 +189,7 @@ def test_the_shift_of_two_traces_is_that_with_which_most_events_agree(
     result = measure("shift")(bench_with(runs), part="packets", **both)
     assert (result.value, result.table[1][2]) == (packets, "13")
     assert value("shift", runs, part="seconds", **both) == pytest.approx(seconds)
-    # A shift by one packet is 1 s on the modem.
+    # A packet takes 1 s on the modem.
     ahead = seconds - packets
     assert value("gain", runs, link="modem", unit="seconds", **both) == pytest.approx(ahead)
     assert value("gain", runs, link="modem", unit="packets", **both) == pytest.approx(ahead)
@@ -280,7 +280,7 @@ def test_saved_round_trips_are_the_maximum_over_lengths() -> None:
 
 
 def test_lateness_counts_at_the_last_packet_that_both_runs_acknowledged() -> None:
-    """A start with four packets is late at packet 2, which only with `sack` is the last one."""
+    """A start with four packets is late at packet 2; in `sack`, not in `reno`, this is the last."""
     cases = [
         case("1 segment", [1.0, 2.0, 3.0, 4.0], recovery="reno"),
         case("4 segments", [1.0, 2.5, 2.75], recovery="reno"),

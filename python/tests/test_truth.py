@@ -136,7 +136,7 @@ def test_labels_are_about_the_packets_that_they_number(collection: Path) -> None
         check_labels(case)
 
 
-def test_the_labels_of_a_lossy_capture_name_the_missing_packets(collection: Path) -> None:
+def test_the_truth_of_a_lossy_capture_names_the_missing_packets(collection: Path) -> None:
     found = 0
     for case in folders(collection):
         captures = {capture["file"]: capture for capture in truth_of(case)["captures"]}
@@ -209,7 +209,7 @@ def test_a_damaged_capture_is_an_error(tmp_path: Path) -> None:
 def test_a_lossy_view_misses_its_share_of_packets(view: View) -> None:
     missed = sorted(set(range(100_000)) - set(view.kept(100_000, "a case")))
     assert view.lost * 0.8 < len(missed) / 100_000 < view.lost * 1.2
-    # Consecutive missed packets form runs of the view's length; runs that meet form a longer one.
+    # Consecutive missed packets form sequences of the length of a burst, or longer if two meet.
     runs = [len(list(run)) for _, run in itertools.groupby(n - i for i, n in enumerate(missed))]
     assert min(runs[:-1]) == view.burst
     assert view.kept(1000, "a case") == view.kept(1000, "a case") != view.kept(1000, "another")

@@ -120,7 +120,7 @@ def test_a_wrong_cause_is_counted_and_listed(collection: Path) -> None:
     assert "answered rto" in wrong_ones(score.wrong)[0]
 
 
-def test_an_answer_about_another_packet_is_invented(collection: Path) -> None:
+def test_a_second_answer_about_a_packet_is_invented(collection: Path) -> None:
     def doubles(label: Label, answer: Answer) -> Iterator[Answer]:
         yield from (answer, answer) if label.len_bytes else (answer,)
 
@@ -141,7 +141,7 @@ def test_an_answer_about_another_packet_is_invented(collection: Path) -> None:
     assert f"{sides['sender'].invented} retransmissions invented" in score.failures()
 
 
-def test_a_capture_loss_must_be_reported(collection: Path) -> None:
+def test_a_missing_original_must_be_reported(collection: Path) -> None:
     score = judged(collection, lambda _, answer: iter([replace(answer, original_missing=False)]))
     side = score.sides["sender"]
     assert side.loss_not_told > 0
@@ -159,7 +159,7 @@ def test_verdicts_are_right_unknown_or_wrong(collection: Path) -> None:
     assert low.calibration("verdict") == []
 
 
-def test_packets_are_matched_by_time_if_octets_cannot_be_counted(collection: Path) -> None:
+def test_packets_are_matched_by_time_if_sequence_numbers_differ(collection: Path) -> None:
     def shifts(_: Label, answer: Answer) -> Iterator[Answer]:
         yield replace(answer, seq=answer.seq + 7, t_ns=answer.t_ns + 400)
 

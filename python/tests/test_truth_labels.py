@@ -75,7 +75,9 @@ def test_a_label_has_the_values_of_its_row_and_of_its_packet() -> None:
 
 
 @pytest.mark.parametrize(("way", "side"), [("out", "sender"), ("in", "receiver")])
-def test_a_capture_beside_an_end_sees_its_side(way: str, side: str) -> None:
+def test_a_packet_that_leaves_the_node_has_the_senders_side_and_an_arrival_the_receivers(
+    way: str, side: str
+) -> None:
     assert [label.side for label in labels_of(again(1, way=way))] == [side]
 
 
@@ -211,7 +213,7 @@ COMMENT = struct.pack("<HH4s", 1, 4, b"note") + bytes(4)
 
 
 def test_a_part_of_a_capture_is_written_octet_by_octet(tmp_path: Path) -> None:
-    """The part has the interface's new limit, shorter packets with padding, and no comments."""
+    """The part has the new snap length, shorter packets with padding, and no comments."""
     whole, part = tmp_path / "whole", tmp_path / "part"
     statistics = block(5, bytes(12))
     content = [

@@ -110,7 +110,9 @@ def test_sides_and_captures_without_options_have_scores_of_their_own() -> None:
         (0, 1, ["tlp: 0 of 1 right, at least 98% are required"]),
     ],
 )
-def test_98_of_100_right_causes_are_enough(right: int, wrong: int, failures: list[str]) -> None:
+def test_98_percent_of_right_causes_are_required(
+    right: int, wrong: int, failures: list[str]
+) -> None:
     label = replace(LABEL, cause="tlp")
     pairs = [(label, replace(ANSWER, cause="tlp"))] * right + [(label, ANSWER)] * wrong
     assert scored(*pairs, (LABEL, ANSWER)).failures() == failures

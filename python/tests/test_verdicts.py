@@ -177,7 +177,7 @@ def test_words_can_be_compared_only_for_equality() -> None:
         ("[3, 5]", [(3, 3)], Verdict.NOT_REPRODUCED),
     ],
 )
-def test_each_printed_number_lies_in_its_own_band(
+def test_printed_numbers_are_reproduced_only_if_each_lies_in_its_own_band(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: str, bands: Any, verdict: Verdict
 ) -> None:
     monkeypatch.setitem(registry.MEASURES, "banded", lambda _bench: Measured([9.0], bands=bands))

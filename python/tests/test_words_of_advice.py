@@ -87,7 +87,7 @@ def test_a_price_may_be_zero_and_is_five_median_delays_by_default() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.floats(1e-5, 900))
-def test_a_key_has_two_significant_digits_of_a_time(seconds: float) -> None:
+def test_a_time_in_a_setting_has_two_significant_digits(seconds: float) -> None:
     _, nanoseconds = _core.quantity(span(seconds))
     assert nanoseconds / 1e9 == pytest.approx(float(f"{seconds:.1e}"), rel=0.06)
     assert abs(nanoseconds / 1e9 - seconds) <= 0.0501 * seconds
@@ -144,7 +144,7 @@ def _tally(learnt: int, lost: int, spurious: int, timers: float, waited: float) 
 
 def test_the_cost_is_the_mean_wait_at_the_share_of_losses_plus_the_price_of_early_timers() -> None:
     tally, terms = _tally(100, 2, 3, 30.0, 0.9), Terms(0.5, 0.02, 100)
-    # Half a loss waits for the mean timer of 0.3 s: 0.9 + 0.15 s for 2.5 losses.
+    # Half a loss is added; it waits for the mean timer of 0.3 s: 0.9 + 0.15 s for 2.5 losses.
     waiting, spurious = parts([tally], [terms])
     assert waiting[0] == pytest.approx(0.02 * 1.05 / 2.5)
     assert spurious[0] == pytest.approx(0.98 * 0.5 * 3 / 98)
