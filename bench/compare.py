@@ -61,7 +61,7 @@ def time_once(command: Sequence[str]) -> Timing:
 
 def build() -> None:
     """Build the example program `simulate`, which runs netspurt's engine without Python."""
-    command = ["cargo", "build", "--quiet", "--release", "--package", "netspurt"]
+    command = ["cargo", "build", "--quiet", "--release", "--package", "netspurt-scenario"]
     subprocess.run([*command, "--example", "simulate"], cwd=ROOT, check=True)
 
 

@@ -52,11 +52,26 @@ def run(program: Path, seconds: int, user: int | None, spin_ns: int) -> dict[str
     """Run the scenario and return its `live.json`. Without `user` the run keeps root's rights."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
-        words = [str(program), str(os.getpid()), folder, "5000000", str(spin_ns)]
-        text = SCENARIO.format(seconds=seconds)
+        order = {
+            "parent": os.getpid(),
+            "folder": folder,
+            "source": "lateness",
+            "scenario": SCENARIO.format(seconds=seconds),
+            "code": {},
+            "budget_ns": 5_000_000,
+            "spin_ns": spin_ns,
+            "wire": "veth",
+            "offload": False,
+            "programs": None,
+        }
         identity = {} if user is None else {"user": user, "group": user, "extra_groups": []}
         done = subprocess.run(
-            words, input=text, capture_output=True, text=True, check=False, **identity
+            [str(program)],
+            input=json.dumps(order),
+            capture_output=True,
+            text=True,
+            check=False,
+            **identity,
         )
         if done.returncode != 0:
             sys.exit(f"no run: {done.stderr.strip()}")

@@ -121,14 +121,14 @@ def main() -> None:
             lambda: _core.drive(ns.estimator(f"{file}:Timer"), trips),
         )
         base = ns.Scenario.parse(PATH, folder=folder)
-        acks = int(base.run().flows["sent"][0])
+        segments = int(base.run().flows["sent"][0])
         for title, path, text in [
             ("a run with a timer", "flows.x.tcp.rto.estimator", f"{file}:Timer"),
             ("a run with congestion control", "flows.x.tcp.congestion", f"{file}:Reno"),
         ]:
             own = base.replace({path: text})
-            assert own.run().flows["sent"][0] == acks, "both variants must send the same segments"
-            compare(title, acks, "segment", base.run, own.run)
+            assert own.run().flows["sent"][0] == segments, "both variants must send the same segments"
+            compare(title, segments, "segment", base.run, own.run)
 
 
 if __name__ == "__main__":
