@@ -76,7 +76,7 @@ fn the_last_missing_octet_completes_a_datagram_in_any_order_of_fragments() {
 }
 
 #[test]
-fn a_whole_datagram_goes_straight_through() {
+fn a_whole_datagram_is_passed_on_immediately() {
     let (mut host, mut events) = host();
     host.push(at(1), 0, datagram(1, 1500), &mut events);
     assert_eq!(host.inner().0, [(at(1), datagram(1, 1500))]);
@@ -93,7 +93,7 @@ fn datagrams_in_flight_at_the_same_time_are_distinguished_by_their_ids() {
 }
 
 #[test]
-fn the_timer_runs_from_the_first_fragment_to_come_and_is_not_set_again() {
+fn the_timer_runs_from_the_first_arrived_fragment_and_is_not_set_again() {
     // RFC 1122 §3.3.2: the reassembly time is a fixed value between 60 and 120 seconds.
     let (mut host, mut events) = host();
     let parts = parts(datagram(1, 1500), 576);

@@ -267,7 +267,7 @@ mod tests {
     use crate::segment::Segment;
 
     #[test]
-    fn a_short_last_packet_of_a_flow_has_its_number() {
+    fn a_short_last_packet_of_a_flow_is_selected_by_its_number() {
         let packet = |dest, n: u32, len| Segment {
             dest: EndId::at(dest),
             seq: 1 + (n - 1) * 1000,

@@ -83,7 +83,7 @@ fn with(handover: Handover) -> LinkConfig {
 }
 
 #[test]
-fn a_rate_step_counts_for_the_frame_in_transmission() {
+fn a_rate_step_applies_to_the_frame_in_transmission() {
     let rates = Rates::new(vec![(at(0), rate(8000)), (at(1500), rate(16_000))]).unwrap();
     let config = LinkConfig { rate: Rate::Following(rates), ..slow() };
     let (arrived, _, _) = fates(config, &[0, 0, 0]);
@@ -221,7 +221,7 @@ proptest! {
             let copies = arrived.iter().filter(|(_, of)| *of == id).count();
             let drops = dropped.iter().filter(|(_, of)| *of == id).count();
             prop_assert!(copies + drops >= 1, "frame {id} neither arrived nor was dropped");
-            prop_assert!(copies + drops == 1 || doubles, "frame {id} came {copies} times");
+            prop_assert!(copies + drops == 1 || doubles, "frame {id}: {copies} arrivals, {drops} drops");
         }
         let flushed = times.len() as u64 - count.carried;
         prop_assert!(flushed <= count.dropped);

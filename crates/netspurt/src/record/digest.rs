@@ -128,7 +128,7 @@ mod tests {
     proptest! {
         /// The numbers have differences of every size, and cross the borders of blocks.
         #[test]
-        fn a_number_that_differs_changes_the_digest(
+        fn a_changed_or_additional_number_changes_the_digest(
             steps in prop::collection::vec((any::<i64>(), 0_u32..64), 1..40),
             repeat in 1_usize..300,
             place in any::<prop::sample::Index>(),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absent_value_is_not_zero() {
+    fn an_absent_value_and_a_zero_have_different_digests() {
         let of = |value| {
             let column = Column::new("c", Data::OptionalI64(vec![value]));
             digest([&Table::new("t", vec![column])])

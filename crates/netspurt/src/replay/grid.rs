@@ -182,8 +182,11 @@ impl TwoGainGrid {
 
 /// The filters of the settings that are computed side by side.
 struct Lanes {
+    /// The estimates, in nanoseconds.
     estimate: [f64; LANES],
+    /// The gains for samples below the estimate: 1 - F1.
     falling: [f64; LANES],
+    /// The gains for all other samples: 1 - F2.
     rising: [f64; LANES],
     g: [f64; LANES],
     spurious: [f64; LANES],

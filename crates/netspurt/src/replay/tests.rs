@@ -33,6 +33,7 @@ fn judged(delays: &Delays, how: Replay, config: MillsConfig) -> (Vec<Judged>, Ac
     (all, account)
 }
 
+/// The timer of each probe in microseconds.
 fn waits(delays: &Delays, how: Replay, config: MillsConfig) -> Vec<u64> {
     let (all, _) = judged(delays, how, config);
     all.iter().map(|judged| judged.wait.as_nanos() / 1_000).collect()
@@ -88,7 +89,6 @@ fn a_timer_uses_only_samples_whose_replies_have_arrived_except_in_rfc_889s_order
     assert_eq!(sequence[1], 2_750_000);
 }
 
-/// If a reply arrives when the next probe leaves, the reply is processed first.
 #[test]
 fn a_reply_that_arrives_when_a_probe_leaves_is_processed_before_the_probe() {
     let delays = recording(&[Some(1000), Some(10)]);
@@ -109,8 +109,8 @@ fn an_algorithm_that_learns_of_timeouts_backs_off_until_an_unambiguous_sample() 
             "{order:?}"
         );
     }
-    let asked = waits(&delays, Replay::of(&delays), config);
-    assert_eq!(asked, [3_000_000, 200_000, 200_000, 200_000, 600_000, 575_000]);
+    let samples_only = waits(&delays, Replay::of(&delays), config);
+    assert_eq!(samples_only, [3_000_000, 200_000, 200_000, 200_000, 600_000, 575_000]);
 }
 
 #[test]

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn each_timeout_of_the_handshake_doubles_the_initial_timer() {
+    fn timeouts_of_the_handshake_double_the_initial_timer_before_the_slop_is_added() {
         let mut timer = after(&[]);
         let ticks: Vec<u64> = (0..3).map(|_| time_out(&mut timer, TimeoutKind::Syn)).collect();
         assert_eq!(ticks, [2200, 4200, 8200]);

@@ -446,7 +446,7 @@ mod tests {
     /// The first six timeouts are linear while fewer than four segments are outstanding; later ones
     /// double the timer. Progress sets the count to zero.
     #[test]
-    fn a_thin_flow_does_not_double_for_six_timeouts() {
+    fn the_timer_of_a_thin_flow_doubles_only_from_the_seventh_timeout_on() {
         let config = LinuxConfig { thin_linear: true, ..LinuxConfig::default() };
         let mut timer = Linux::new(config);
         timer.on_sample(&sample(30_000, 0));
@@ -470,7 +470,7 @@ mod tests {
     /// the first timer fired at a count of jiffies that is 7 modulo 8. The test therefore arms the
     /// first timer at a count that is 3 modulo 8.
     #[test]
-    fn in_jiffies_a_short_path_retransmits_as_measured() {
+    fn with_jiffies_of_4_ms_a_short_path_has_the_measured_gaps_between_retransmissions() {
         let mut timer = Linux::new(LinuxConfig { jiffy: ms(4), ..LinuxConfig::default() });
         timer.on_sample(&sample(60, 0));
         assert_eq!(timer.rto(), ms(204));

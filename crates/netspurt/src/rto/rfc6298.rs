@@ -86,8 +86,9 @@ impl Rfc6298Config {
 /// The first sample R makes SRTT = R and RTTVAR = R/2 (§2.2). A later sample makes RTTVAR = (1 -
 /// beta) RTTVAR + beta |SRTT - R|, and then SRTT = (1 - alpha) SRTT + alpha R (§2.3). The timer is
 /// SRTT + max(G, K RTTVAR), from min to max (§2.4, §2.5). Timeouts double it (§5.5). The backoff
-/// ends with an unambiguous sample (§3 and the note to §5: Karn and Partridge 1987). If a SYN timed
-/// out, the timer for data begins without backoff at `syn_fallback` (§5.7).
+/// ends with an unambiguous sample (§3 and the note to §5: Karn and Partridge 1987). If a SYN or
+/// SYN-ACK timed out and `initial` is below `syn_fallback`, the timer for data begins without
+/// backoff at `syn_fallback` (§5.7).
 ///
 /// With `spread_gains`, the gains are divided by ceiling(FlightSize / (2 SMSS)) for a sample from
 /// an echoed timestamp, and for a sample from a scoreboard that times every segment (RFC 7323

@@ -168,7 +168,7 @@ mod tests {
     /// 110.9, rounded up to 111, and (150 + 79) / 4 = 57.25, rounded up to 58. 60 ms gives (777 +
     /// 60) / 8 = 104.6, rounded up to 105, and (174 + 51) / 4 = 56.25, rounded up to 57.
     #[test]
-    fn quotients_are_rounded_up() {
+    fn later_means_and_variations_are_rounded_up() {
         let at = |samples: &[u64]| after(SmoltcpConfig::default(), samples).estimate.unwrap();
         assert_eq!(at(&[101]), (101, 50));
         assert_eq!(at(&[101, 180]), (111, 58));

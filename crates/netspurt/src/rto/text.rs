@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_are_written_as_in_scenarios_and_blanks_do_not_count() {
+    fn blanks_around_names_and_values_are_ignored_and_the_written_text_has_none() {
         let config = MillsConfig {
             falling: Ratio::new(7, 8),
             g: Ratio::new(3, 2),
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn published_constants_with_an_alias_are_written_as_the_alias() {
+    fn a_timer_is_written_with_an_alias_if_this_text_is_shorter() {
         let old = parse("rfc6298:initial=3 s,spread_gains=false");
         assert_eq!(old.to_string(), "rfc2988");
         assert_eq!(parse("rfc2988:max=64 s").to_string(), "rfc2988:max=64s");
