@@ -49,7 +49,7 @@ pub struct Transcript {
 struct Extent {
     /// The largest payload of a packet, in octets.
     payload_bytes: u16,
-    /// Packets with payload.
+    /// The number of packets with payload.
     sent: u64,
     /// When the first packet with payload was captured.
     start: Option<Time>,

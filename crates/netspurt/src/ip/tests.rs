@@ -61,7 +61,7 @@ fn drops(events: &mut Events<Segment>) -> Vec<(Time, u64, u16)> {
 }
 
 #[test]
-fn the_last_missing_octet_completes_a_datagram_in_any_order_of_fragments() {
+fn the_last_missing_fragment_completes_a_datagram_in_any_order() {
     let whole = datagram(1, 1500);
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [1, 0, 2]] {
         let (mut host, mut events) = host();
@@ -132,7 +132,7 @@ fn a_duplicate_fragment_adds_nothing_and_times_out_if_its_datagram_is_complete()
 }
 
 #[test]
-fn fragments_of_two_sizes_that_overlap_make_the_datagram() {
+fn overlapping_fragments_of_two_sizes_complete_the_datagram() {
     let (mut host, mut events) = host();
     let whole = datagram(1, 1500);
     let (wide, tight) = (parts(whole, 1000), parts(whole, 300));
@@ -192,7 +192,7 @@ proptest! {
     }
 
     #[test]
-    fn a_datagram_with_a_hole_is_never_delivered_and_always_given_up(
+    fn a_datagram_with_a_missing_fragment_is_dropped_and_not_delivered(
         size in 600..=u16::MAX,
         mtu in 68..500_u32,
         hole in any::<prop::sample::Index>(),

@@ -72,7 +72,7 @@ fn three_buffers_hold_one_frame_in_transmission_and_two_that_wait() {
 }
 
 #[test]
-fn a_departure_precedes_an_arrival_at_the_same_instant() {
+fn a_departure_makes_room_for_a_frame_that_arrives_at_the_same_instant() {
     let times = [Time::ZERO, Time::ZERO, Time::ZERO, at(1000)];
     let (out, _) = arrivals(modem(), &times);
     assert_eq!(out.len(), 4, "the first frame left at 1 s and made room");
@@ -99,7 +99,7 @@ fn if_a_departure_and_an_arrival_coincide_the_one_scheduled_first_happens_first(
         );
         assert!(
             !dropped(near, at(500)),
-            "the departure comes first if the arrival was scheduled when the transmission began"
+            "the departure comes first if the arrival was scheduled when the transmission began or later"
         );
     }
     assert!(dropped(end - 3, at(501)), "the departure is not due yet");

@@ -134,8 +134,8 @@ pub struct Flows<T> {
     lifetimes: Lifetimes,
     /// The hash depends on a random key, because an attacker may have made the capture.
     hashes: RandomState,
-    /// Indices of `live`, by the hashes of their keys. The table does not store the keys, so more
-    /// of it fits into the processor's cache.
+    /// For each connection, its index in `live`, by the hash of its key. The table does not store
+    /// the keys, so more of the table fits into the processor's cache.
     places: HashTable<u32>,
     live: Vec<Live<T>>,
     /// For each connection of `live`, an instant before which a check of its age has no effect. A

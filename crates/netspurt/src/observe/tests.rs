@@ -283,7 +283,7 @@ fn a_connection_is_retired_when_its_lifetime_has_ended() {
 }
 
 #[test]
-fn memory_depends_on_the_active_connections() {
+fn retired_connections_take_no_memory_and_each_connection_is_returned_once() {
     let lifetimes = Lifetimes { closed: Duration::from_secs(5), idle: Duration::from_secs(50) };
     let mut flows: Flows<u8> = Flows::new(lifetimes);
     let mut folded = 0_u64;

@@ -114,7 +114,7 @@ fn an_algorithm_that_learns_of_timeouts_backs_off_until_an_unambiguous_sample() 
 }
 
 #[test]
-fn a_coarse_clock_reads_and_fires_in_its_ticks() {
+fn with_a_coarse_clock_delays_and_timers_are_whole_ticks() {
     let delays = recording(&[Some(130), Some(130)]);
     let clock = Clock::ticking(ms(100), Duration::ZERO).unwrap();
     let how = Replay { clock, ..Replay::of(&delays) };
@@ -183,7 +183,7 @@ proptest! {
     }
 
     #[test]
-    fn the_grid_and_the_algorithm_agree(
+    fn a_setting_of_a_grid_has_the_sums_of_mills_with_the_same_constants(
         rtts in prop::collection::vec(prop::option::weighted(0.9, 1..5000_u64), 1..80),
         (falling, rising, g) in (0..=64_u64, 0..=64_u64, 64..320_u64),
     ) {

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn after_more_than_three_timeouts_the_next_sample_is_the_first() {
+    fn after_more_than_three_timeouts_the_next_sample_counts_as_the_first() {
         for (timeouts, srtt) in [(3, 3520), (4, 181 << 5)] {
             let mut timer = after(&[99]);
             for _ in 0..timeouts {

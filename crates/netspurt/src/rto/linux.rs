@@ -431,7 +431,7 @@ mod tests {
     /// only if the handshake gave no sample. On the RFC 2416 path a handshake of 425.3 ms makes the
     /// first timer three times as long (1.276 s measured).
     #[test]
-    fn the_handshake_gives_the_first_timer_or_three_seconds() {
+    fn the_first_timer_comes_from_the_sample_of_the_handshake_or_is_three_seconds() {
         let mut timer = after(&[]);
         (0..6).for_each(|_| timer.on_timeout(Time::ZERO, TimeoutKind::Syn));
         timer.on_handshake(&RttSample { ambiguous: true, ..sample(425_300, 0) });

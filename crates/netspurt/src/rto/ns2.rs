@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backoff_above_eight_makes_the_next_sample_the_first() {
+    fn after_a_backoff_above_eight_the_next_sample_counts_as_the_first() {
         let mut timer = timer();
         timer.on_sample(&sample(ms(1220)));
         for backoff in [2, 4, 8] {

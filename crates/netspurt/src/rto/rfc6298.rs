@@ -414,7 +414,7 @@ mod tests {
     /// (300 - 50) / 4 = 112.5 and 100 + 300 / 8 = 137.5. The next sample is of new data and gives
     /// max(102, 400) and max(50, 200).
     #[test]
-    fn the_sample_of_the_proving_ack_counts_as_usual_and_ends_the_backoff() {
+    fn the_sample_of_the_ack_that_proves_a_timeout_spurious_counts_as_usual() {
         let mut timer = after(without_floor(), &[100]);
         timer.on_timeout(at(500), TimeoutKind::Rto);
         timer.on_spurious(Some(&RttSample { sent: at(200), ..sample(400) }));

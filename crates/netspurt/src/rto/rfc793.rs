@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rfc_of_1981_takes_any_sample_and_never_backs_off() {
+    fn without_karns_rules_every_sample_counts_and_timeouts_do_not_change_the_timer() {
         let mut timer = Rfc793::new(Rfc793Config::default());
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         assert_eq!(timer.rto(), ms(3000));

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn after_three_timeouts_the_next_sample_is_the_first() {
+    fn after_three_timeouts_the_next_sample_counts_as_the_first() {
         for (timeouts, mean) in [(2, 675), (3, 1200), (4, 1200)] {
             let mut timer = after(SmoltcpConfig::default(), &[600]);
             for doubled in 1..=timeouts {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spurious_timeout_computes_the_timer_again() {
+    fn after_a_spurious_timeout_the_timer_is_computed_again() {
         let mut timer = after(SmoltcpConfig::default(), &[600]);
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         timer.on_sample(&RttSample { ambiguous: true, ..RttSample::default() });

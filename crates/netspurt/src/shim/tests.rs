@@ -123,7 +123,7 @@ fn a_segment_is_retransmitted_at_most_the_given_number_of_times() {
 }
 
 #[test]
-fn a_reset_ends_the_shim() {
+fn after_a_reset_the_timer_is_not_armed() {
     let mut shim = opened("fixed:rto=50ms");
     shim.sent(at(30), &data(0));
     shim.arrived(at(40), &Segment { flags: Flags::RST, ..Segment::default() });

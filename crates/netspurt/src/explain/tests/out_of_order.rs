@@ -145,7 +145,7 @@ fn beside_the_sender_sack_blocks_show_how_many_packets_were_late() {
     assert_eq!(talk.causes(), []);
     let late = late_of(&talk, |habits| habits.late_in_acks);
     assert_eq!((late.packets, late.distance_max), (450, 9));
-    assert_eq!(late_of(&repaired(), |habits| habits.late_in_acks).packets, 0, "a retransmission came");
+    assert_eq!(late_of(&repaired(), |habits| habits.late_in_acks).packets, 0, "retransmitted");
 }
 
 /// Segments are lost, and retransmissions fill the holes.

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn above_the_slope_all_frames_are_dropped_and_below_it_none() {
+    fn with_gentle_all_frames_are_dropped_from_twice_max_th_on_and_none_below_min_th() {
         let mut red = red(|config| config.wq = 1.0);
         assert_eq!(red.judge(Time::ZERO, 1000, (4, 4000)), AqmVerdict::Pass);
         assert_eq!(red.count, None);
