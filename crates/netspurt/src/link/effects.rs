@@ -72,7 +72,9 @@ pub type Messages = Arc<[Option<NonZero<u64>>]>;
 /// time.
 #[derive(Clone, Debug)]
 struct Bursts {
+    /// Whether the present state is the bad one.
     bad: bool,
+    /// The time of one step; `None` for one step per frame.
     every: Option<Duration>,
     /// The number of whole spans `every` that have passed since the start of the run.
     steps: u64,

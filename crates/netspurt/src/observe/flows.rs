@@ -16,9 +16,9 @@ use super::{EndPair, Observed};
 /// How long a connection without further packets is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetimes {
-    /// How long a connection is remembered after both FINs or a reset.
+    /// How long a connection with both FINs or a reset is remembered after its last packet.
     pub closed: Duration,
-    /// How long any other connection is remembered.
+    /// How long any other connection is remembered after its last packet.
     pub idle: Duration,
 }
 
@@ -141,7 +141,7 @@ pub struct Flows<T> {
     /// For each connection of `live`, an instant before which a check of its age has no effect. A
     /// check reads this list first, because `live` is mostly not in the processor's cache.
     due: Vec<Time>,
-    /// The index of the connection that had a packet last, by a part of the hash of its key.
+    /// The index of the connection that had the last packet, for each value of a part of the hash.
     recent: Box<[u32; RECENT]>,
     /// The next connection whose age is checked.
     next_checked: usize,

@@ -58,7 +58,7 @@ impl Search {
     ///
     /// # Errors
     /// When the span is empty, the step is not above zero, the span has more than twenty million
-    /// steps, or a satellite decays before its end.
+    /// steps, or a satellite decays before the end of the span.
     pub fn passes(&self, path: &OrbitPath) -> Result<Vec<Pass>, OrbitError> {
         let seen = self.look(path)?;
         let mut passes = Vec::new();

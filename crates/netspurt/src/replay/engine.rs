@@ -80,7 +80,7 @@ pub enum ReplayError {
 /// The verdict on the timer of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerVerdict {
-    /// The reply arrived before the timer fired.
+    /// The reply arrived before the timer fired, or at the same instant.
     InTime,
     /// The timer fired before the reply arrived.
     Spurious,

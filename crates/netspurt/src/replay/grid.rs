@@ -209,8 +209,8 @@ impl Lanes {
         }
     }
 
-    /// Processes an event that comes before the first sample, or that brings it. The timer is
-    /// `timer` nanoseconds. The first sample becomes the estimate.
+    /// Processes an event before the first sample, or the event that brings the first sample. The
+    /// timer is `timer` nanoseconds. The first sample becomes the estimate.
     fn unsampled(&mut self, op: Op, timer: f64) {
         if !matches!(op, Op::Reply(_)) {
             self.timers_ns.iter_mut().for_each(|timers| *timers += timer);

@@ -43,10 +43,10 @@ fn sequence(delays: &Delays) -> Replay {
     Replay { order: ProbeOrder::Sequence, ..Replay::of(delays) }
 }
 
-/// RFC 889 §3.3 by hand. The first estimate E is 100 ms, and the timer is 200. After the first
-/// probe E is 75 + 50 = 125, and the timer 250. The second probe is lost, so neither changes. After
-/// the third E is 117.1875 + 6.25, and the timer 246.875. After the fourth E is 92.578125 + 75, and
-/// the timer 335.15625.
+/// RFC 889 §3.3 by hand, in milliseconds. The first estimate E is 100, and the timer is 200. After
+/// the first probe, E is 75 + 50 = 125, and the timer is 250. The second probe is lost, so E and
+/// the timer do not change. After the third probe, E is 117.1875 + 6.25, and the timer is 246.875.
+/// After the fourth probe, E is 92.578125 + 75, and the timer is 335.15625.
 #[test]
 fn five_probes_get_the_verdicts_computed_by_hand() {
     let delays = recording(&[Some(200), None, Some(100), Some(300), Some(335)]);
@@ -141,9 +141,9 @@ fn a_recording_that_cannot_be_replayed_is_an_error_with_the_reason() {
     );
 }
 
-/// RFC 889 §3.3 gives 3.5 samples for a rise and 15.5 for a fall to 1/e. This test counts the
-/// samples until the timer of 2 E is long enough, and until it is within a tenth of its final
-/// value.
+/// RFC 889 §3.3 gives 3.5 samples for a rise and 15.5 samples for a fall, until 1/e of the distance
+/// to the new delay is left. This test counts the samples until the timer of 2 E is long enough,
+/// and until it is within a tenth of its final value.
 #[test]
 fn after_a_step_of_the_delay_the_timer_adapts_as_fast_as_its_gains_imply() {
     let mut algorithm = Mills::new(MillsConfig::default());

@@ -83,7 +83,7 @@ macro_rules! algorithms {
             /// Makes a timer of this algorithm that has seen no sample.
             ///
             /// # Panics
-            /// When the constants contradict each other; see [`check`](Self::check).
+            /// When a constant is out of its range, or constants contradict each other.
             pub fn build(&self) -> Box<dyn RtoEstimator> {
                 match self {
                     $(Self::$Algorithm(config) => Box::new($Algorithm::new(*config)),)+

@@ -287,12 +287,12 @@ mod tests {
         (state.srtt.unwrap(), state.rttvar.unwrap(), state.rto)
     }
 
-    /// RFC 6298 §2.2: the first sample becomes the mean, and half of it the variation. §2.3: a
-    /// later sample first moves the variation by a quarter, with the old mean, and then moves the
-    /// mean by an eighth. By hand: 100 ms gives 100, 50 and a timer of 300. The sample of 180 ms
-    /// gives 0.75 · 50 + 0.25 · 80 = 57.5, 87.5 + 22.5 = 110 and a timer of 110 + 230 = 340. The
-    /// sample of 60 ms gives 0.75 · 57.5 + 0.25 · 50 = 55.625, 96.25 + 7.5 = 103.75 and a timer of
-    /// 103.75 + 222.5 = 326.25.
+    /// RFC 6298 §2.2: the first sample becomes the mean, and half of the sample becomes the
+    /// variation. §2.3: a later sample first moves the variation by a quarter, with the old mean,
+    /// and then moves the mean by an eighth. By hand: 100 ms gives 100, 50 and a timer of 300. The
+    /// sample of 180 ms gives 0.75 · 50 + 0.25 · 80 = 57.5, 87.5 + 22.5 = 110 and a timer of 110 +
+    /// 230 = 340. The sample of 60 ms gives 0.75 · 57.5 + 0.25 · 50 = 55.625, 96.25 + 7.5 = 103.75
+    /// and a timer of 103.75 + 222.5 = 326.25.
     #[test]
     fn mean_and_variation_follow_the_rfc() {
         let at = |samples: &[u64]| fields(&after(without_floor(), samples));

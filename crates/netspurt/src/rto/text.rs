@@ -56,8 +56,8 @@ impl EstimatorConfig {
     /// ```
     ///
     /// # Errors
-    /// When the name or a key is unknown, a key is given twice, a value is malformed, or constants
-    /// contradict each other.
+    /// When the name or a key is unknown, a key is given twice, a value is malformed or out of its
+    /// range, or constants contradict each other.
     pub fn parse(text: &str) -> Result<Self, EstimatorError> {
         Self::parse_on(text, Clock::EXACT)
     }
@@ -89,7 +89,7 @@ impl EstimatorConfig {
     /// ```
     ///
     /// # Errors
-    /// For the same reasons as [`parse`](Self::parse), except for contradictions.
+    /// When the name or a key is unknown, a key is given twice, or a value is malformed.
     pub fn bounds_in(text: &str) -> Result<[bool; 3], EstimatorError> {
         let (mut config, given) = Self::read_on(text, Clock::EXACT)?;
         let bounds = config.keys_mut().bounds();
@@ -166,12 +166,12 @@ impl EstimatorConfig {
         config.keys_mut().keys().iter().map(|(key, constant)| (*key, constant.write())).collect()
     }
 
-    /// Checks that the constants do not contradict each other. [`build`](Self::build) then
-    /// succeeds.
+    /// Checks that each constant is in its range, and that constants do not contradict each other.
+    /// [`build`](Self::build) then succeeds.
     ///
     /// # Errors
-    /// When constants contradict each other, or the first timer or the maximum is zero. The error
-    /// names the key with the wrong value.
+    /// When a constant is out of its range, constants contradict each other, or the first timer or
+    /// the maximum is zero. The error names the key with the wrong value.
     pub fn check(&self) -> Result<(), EstimatorError> {
         let mut config = *self;
         let keys = config.keys_mut();
