@@ -221,7 +221,10 @@ proptest! {
             let copies = arrived.iter().filter(|(_, of)| *of == id).count();
             let drops = dropped.iter().filter(|(_, of)| *of == id).count();
             prop_assert!(copies + drops >= 1, "frame {id} neither arrived nor was dropped");
-            prop_assert!(copies + drops == 1 || doubles, "frame {id}: {copies} arrivals, {drops} drops");
+            prop_assert!(
+                copies + drops == 1 || doubles,
+                "frame {id}: {copies} arrivals, {drops} drops"
+            );
         }
         let flushed = times.len() as u64 - count.carried;
         prop_assert!(flushed <= count.dropped);

@@ -99,7 +99,7 @@ fn if_a_departure_and_an_arrival_coincide_the_one_scheduled_first_happens_first(
         );
         assert!(
             !dropped(near, at(500)),
-            "the departure comes first if the arrival was scheduled when the transmission began or later"
+            "the departure comes first if the arrival was not scheduled before the transmission"
         );
     }
     assert!(dropped(end - 3, at(501)), "the departure is not due yet");

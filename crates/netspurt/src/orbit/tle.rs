@@ -21,8 +21,9 @@ const BLANK: [&[usize]; 2] = [&[1, 8, 17, 32, 43, 52, 61, 63], &[1, 7, 16, 25, 3
 ///
 /// # Errors
 /// When a line has a wrong checksum, length or field; when a line is missing or belongs to no set;
-/// when the text has no set; or when an orbit is inside the Earth, in its dense atmosphere or
-/// beyond its pull. The error names the line and the column, unless the text has no set.
+/// when the text has no set; when an element is out of its range; or when an orbit is inside the
+/// Earth, in its dense atmosphere or beyond its pull. The error names the line and the column,
+/// unless the text has no set.
 ///
 /// ```
 /// use netspurt::orbit::read_tle;

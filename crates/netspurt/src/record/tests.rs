@@ -55,7 +55,7 @@ fn longs(table: &Table, column: &str) -> Vec<i64> {
 }
 
 fn optional(table: &Table, column: &str) -> Vec<Option<i64>> {
-    let Some(Data::OptionalI64(values)) = table.column(column) else { panic!("no options") };
+    let Some(Data::OptionalI64(values)) = table.column(column) else { panic!("no optional i64") };
     values.clone()
 }
 
