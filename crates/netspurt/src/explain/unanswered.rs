@@ -21,7 +21,7 @@ const WAITS: usize = 3;
 const CONFIDENCE: f32 = 0.9;
 
 /// Finds the retransmissions of timers that back off, and sets their cause. In `direction.floors`,
-/// only the waits for retransmissions that a timer is known to have sent are kept.
+/// keeps only the waits that ended with a retransmission that a timer is known to have sent.
 pub fn judge_alone(direction: &mut EndedDirection) {
     let all = &mut direction.retransmissions;
     let mut begins = 0;

@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn lists_that_could_keep_a_decoder_busy_are_refused() {
         assert!(!ends(&[0x99, 0xf5, 0xff, 0xff, 0xff, 0x7f, 0]), "2^28 - 1 numbers");
-        assert!(!ends(&[0x99, 0x11, 0]), "a decoder skips a boolean without an octet");
+        assert!(!ends(&[0x99, 0x11, 0]), "a decoder may read no octet for a boolean");
     }
 
     #[test]

@@ -148,7 +148,8 @@ fn beside_the_sender_sack_blocks_show_how_many_packets_were_late() {
     assert_eq!(late_of(&repaired(), |habits| habits.late_in_acks).packets, 0, "retransmitted");
 }
 
-/// Segments are lost, and retransmissions fill the holes.
+/// One segment is lost, and a retransmission fills the hole. The sender also retransmits a segment
+/// that had arrived.
 #[test]
 fn a_repair_lasts_from_the_first_retransmission_to_the_ack_of_all_octets() {
     let mut talk = at_receiver();
