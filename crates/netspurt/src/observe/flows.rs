@@ -55,7 +55,7 @@ struct Live<T> {
     isn: Option<u32>,
 }
 
-/// The fields of a packet's headers that concern its connection.
+/// When a packet was seen, and the fields of its headers that concern its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passing {
     /// When the packet was seen.
