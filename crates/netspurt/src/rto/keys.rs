@@ -303,7 +303,8 @@ slot_of!(
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EstimatorError {
-    /// The name of the algorithm as it was written.
+    /// The name of the algorithm as it was written. If a constant is out of its range or
+    /// contradicts another one, this is the algorithm's own name, even if an alias was written.
     pub algorithm: String,
     /// The key that is wrong; empty if the name of the algorithm is wrong or no settings follow the
     /// colon.

@@ -99,7 +99,8 @@ impl Ns2 {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When the tick is zero or the bounds contradict each other.
+    /// When the tick is zero, two ticks are more than the maximum, or the bounds contradict each
+    /// other.
     pub fn new(config: Ns2Config) -> Self {
         Self {
             config: checked(config),
