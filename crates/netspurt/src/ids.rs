@@ -19,7 +19,7 @@ impl FlowId {
     }
 }
 
-/// The two sides of a flow, named as a scenario names their nodes.
+/// The two sides of a flow. A scenario gives their nodes under the keys `from` and `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Side {

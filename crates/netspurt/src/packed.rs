@@ -64,7 +64,7 @@ const ONE_OCTET: u8 = 192;
 /// first octet at or above the limit shows how many octets follow: one more than its difference
 /// from the limit.
 const TWO_OCTETS: u8 = 248;
-/// The number of values that take two octets.
+/// Numbers below this take at most two octets.
 const PAIRS: u64 = ((TWO_OCTETS - ONE_OCTET) as u64) << 8;
 
 impl PackedValue for u64 {

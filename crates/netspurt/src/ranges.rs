@@ -142,7 +142,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranges_hold_the_octets_of_their_set(
+        fn ranges_agree_with_a_set_of_octets(
             steps in prop::collection::vec((0_u64..60, 0_u64..12, 0..10_u8), 0..60)
         ) {
             let (mut ranges, mut oracle) = (Ranges::default(), BTreeSet::new());

@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn the_numbers_of_a_stream_are_the_same_in_every_version() {
         // The expected values were computed independently of this code, with SHA-256 and PCG XSL-RR
-        // 128/64 (MCG) from their definitions. A change of them invalidates every saved digest.
+        // 128/64 (MCG) from their definitions. If a stream changes, every saved digest is invalid.
         let mut s = Stream::named(1, "links.modem.there/loss");
         let first: Vec<u64> = (0..3).map(|_| s.bits()).collect();
         assert_eq!(first, FIRST);
@@ -71,7 +71,7 @@ mod tests {
         [3_754_476_669_993_230_164, 8_482_167_741_121_943_798, 6_734_069_880_776_637_866];
 
     #[test]
-    fn chance_is_never_at_zero_and_always_at_one() {
+    fn a_chance_of_zero_is_never_true_and_a_chance_of_one_is_always_true() {
         let mut s = Stream::named(7, "x");
         assert!((0..1000).all(|_| !s.chance(0.0)));
         assert!((0..1000).all(|_| s.chance(1.0)));

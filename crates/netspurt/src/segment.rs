@@ -16,7 +16,7 @@ pub const IPV4_HEADER_BYTES: u16 = 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Cause {
-    /// The third duplicate ACK (RFC 5681 §3.2), or a partial ACK that follows it (RFC 6582).
+    /// Duplicate ACKs, usually three (RFC 5681 §3.2), or a partial ACK after them (RFC 6582).
     Fast,
     /// A hole reported by SACK during recovery (RFC 6675).
     SackRecovery,

@@ -49,7 +49,7 @@ pub struct Transcript {
 struct Extent {
     /// The largest payload of a packet, in octets.
     payload_bytes: u16,
-    /// Packets with payload.
+    /// The number of packets with payload.
     sent: u64,
     /// When the first packet with payload was captured.
     start: Option<Time>,
@@ -90,7 +90,8 @@ impl Transcript {
         self.add(at, sighting, &view.expect("plain segments can be read"))
     }
 
-    /// Notes the sample of the round trip that the packet at `place` ends, unless it is ambiguous.
+    /// Stores the sample of the round trip that the packet at `place` ends. An ambiguous sample is
+    /// not stored.
     pub fn sampled(&mut self, place: u32, sample: RttSample) {
         self.packets[place as usize].sample = Some(sample).filter(|sample| !sample.ambiguous);
     }
@@ -220,7 +221,8 @@ fn sums(
         let sum = FlowSum {
             start: extent.start.map(&since),
             sent: extent.sent,
-            // Beside the receiver a retransmission may bring octets that were not seen before.
+            // The explained retransmissions are counted, because beside the receiver a
+            // retransmission may bring octets that were not seen before.
             retransmissions: direction.retransmissions.len() as u64,
             acked_bytes: direction.una.saturating_sub(first),
             ..FlowSum::default()

@@ -10,8 +10,8 @@ use crate::units::Duration;
 use super::rule::CauseRule;
 use super::{EndedBy, EndedDirection, ExplainedRetransmission};
 
-/// The minimum and the maximum ratio of a wait that counts as doubled to the wait before it. Clocks
-/// are coarse, and the RTO may have been computed again.
+/// The minimum and the maximum ratio of a wait that counts as doubled to the wait before it. The
+/// ratio may differ from 2, because clocks are coarse and the RTO may have been computed again.
 const DOUBLED: [f64; 2] = [1.6, 2.6];
 /// The minimum number of waits in a row that show a timer. Each wait after the first is double the
 /// wait before it.
@@ -20,8 +20,8 @@ const WAITS: usize = 3;
 /// with known causes lacks a direction.
 const CONFIDENCE: f32 = 0.9;
 
-/// Finds timers that back off. Keeps only the waits of retransmissions that a timer is known to
-/// have sent.
+/// Finds the retransmissions of timers that back off, and sets their cause. In `direction.floors`,
+/// keeps only the waits that ended with a retransmission that a timer is known to have sent.
 pub fn judge_alone(direction: &mut EndedDirection) {
     let all = &mut direction.retransmissions;
     let mut begins = 0;
@@ -41,8 +41,8 @@ pub fn judge_alone(direction: &mut EndedDirection) {
     });
 }
 
-/// How many retransmissions in a row, from the first on, carry the same octets while the waits
-/// double. 1 if the second one does not fit.
+/// The number of retransmissions in a row, from the first of `all` on, that begin with the same
+/// octet and whose waits double. It is 1 if the second retransmission does not continue the first.
 fn backed_off(all: &[ExplainedRetransmission]) -> usize {
     let again = |pair: &&[ExplainedRetransmission]| {
         pair[0].left == pair[1].left && doubled(pair[0].gap, pair[1].gap)

@@ -13,8 +13,8 @@ fn span(span: Duration) -> i64 {
     span.as_nanos().cast_signed()
 }
 
-/// The table `spent`: a row for each connection, with the time that it spent waiting for each
-/// thing.
+/// The table `spent`: a row for each connection, with the time that the connection waited for each
+/// kind of [`WaitingFor`].
 pub fn spent_table(explanation: &Explanation) -> Table {
     let all = &explanation.connections;
     let mut columns =

@@ -86,7 +86,8 @@ impl<A: ?Sized> Seam<A> {
 /// A function that gets the code of a file: the file's [pinned](pinned) name and its text.
 pub type Learn = fn(&str, &str);
 
-/// The function that gets the code of a file. It is called before a text names an algorithm in it.
+/// The function that gets the code of a file. It is called before an algorithm of this file is
+/// looked up.
 static LEARN: OnceLock<Learn> = OnceLock::new();
 
 /// Sets the function that gets the code of files. Only the first call has an effect.

@@ -174,15 +174,16 @@ mod tests {
     const KNOWN: &[(u64, Holds)] =
         &[(1, Holds::Whole), (2, Holds::List(&Holds::Text)), (3, Holds::Structure(&[]))];
 
+    /// Whether the walk reaches the end of the structure.
     fn ends(octets: &[u8]) -> bool {
         Walk::new(octets).structure(KNOWN, 0).is_some()
     }
 
     #[test]
     fn defined_fields_and_unknown_fields_pass_the_walk() {
-        assert!(ends(&[0x15, 4, 0x19, 0x18, 1, b'a', 0x1c, 0, 0]), "all that are known");
+        assert!(ends(&[0x15, 4, 0x19, 0x18, 1, b'a', 0x1c, 0, 0]), "all known fields");
         assert!(ends(&[0xa5, 4, 0]), "field 10 is unknown");
-        assert!(ends(&[0x29, 0, 0]), "an empty list says no type");
+        assert!(ends(&[0x29, 0, 0]), "an empty list needs no type");
     }
 
     #[test]
@@ -195,7 +196,7 @@ mod tests {
     #[test]
     fn lists_that_could_keep_a_decoder_busy_are_refused() {
         assert!(!ends(&[0x99, 0xf5, 0xff, 0xff, 0xff, 0x7f, 0]), "2^28 - 1 numbers");
-        assert!(!ends(&[0x99, 0x11, 0]), "a truth takes no octet where a decoder skips it");
+        assert!(!ends(&[0x99, 0x11, 0]), "a decoder may read no octet for a boolean");
     }
 
     #[test]

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fragment_carries_whole_units_of_eight_octets_and_the_last_the_rest() {
+    fn fragments_carry_whole_units_of_eight_octets_and_the_last_one_carries_the_rest() {
         // The datagram has 532 octets after the header. A fragment has room for 230, of which 224
         // are whole units.
         let cut = cuts(fragments(datagram(552), 250));

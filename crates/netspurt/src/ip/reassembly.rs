@@ -214,8 +214,8 @@ impl<F: Frame, E: Host<F>> Host<F> for Reassembling<F, E> {
     }
 }
 
-/// These methods are never inlined. The compiler can then inline a host without reassembly where
-/// the host is used.
+/// These methods are not inlined, so that the compiler still inlines the methods of hosts that do
+/// not reassemble.
 impl<F: Frame, E: Stage<F>> Stage<F> for Reassembling<F, E> {
     #[inline(never)]
     fn push(&mut self, now: Time, port: Port, frame: F, events: &mut Events<F>) {

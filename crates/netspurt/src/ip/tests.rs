@@ -61,7 +61,7 @@ fn drops(events: &mut Events<Segment>) -> Vec<(Time, u64, u16)> {
 }
 
 #[test]
-fn the_last_missing_octet_completes_a_datagram_in_any_order_of_fragments() {
+fn the_last_missing_fragment_completes_a_datagram_in_any_order() {
     let whole = datagram(1, 1500);
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [1, 0, 2]] {
         let (mut host, mut events) = host();
@@ -76,7 +76,7 @@ fn the_last_missing_octet_completes_a_datagram_in_any_order_of_fragments() {
 }
 
 #[test]
-fn a_whole_datagram_goes_straight_through() {
+fn a_whole_datagram_is_passed_on_immediately() {
     let (mut host, mut events) = host();
     host.push(at(1), 0, datagram(1, 1500), &mut events);
     assert_eq!(host.inner().0, [(at(1), datagram(1, 1500))]);
@@ -93,7 +93,7 @@ fn datagrams_in_flight_at_the_same_time_are_distinguished_by_their_ids() {
 }
 
 #[test]
-fn the_timer_runs_from_the_first_fragment_to_come_and_is_not_set_again() {
+fn the_timer_runs_from_the_first_arrived_fragment_and_is_not_set_again() {
     // RFC 1122 §3.3.2: the reassembly time is a fixed value between 60 and 120 seconds.
     let (mut host, mut events) = host();
     let parts = parts(datagram(1, 1500), 576);
@@ -132,7 +132,7 @@ fn a_duplicate_fragment_adds_nothing_and_times_out_if_its_datagram_is_complete()
 }
 
 #[test]
-fn fragments_of_two_sizes_that_overlap_make_the_datagram() {
+fn overlapping_fragments_of_two_sizes_complete_the_datagram() {
     let (mut host, mut events) = host();
     let whole = datagram(1, 1500);
     let (wide, tight) = (parts(whole, 1000), parts(whole, 300));
@@ -192,7 +192,7 @@ proptest! {
     }
 
     #[test]
-    fn a_datagram_with_a_hole_is_never_delivered_and_always_given_up(
+    fn a_datagram_with_a_missing_fragment_is_dropped_and_not_delivered(
         size in 600..=u16::MAX,
         mtu in 68..500_u32,
         hole in any::<prop::sample::Index>(),

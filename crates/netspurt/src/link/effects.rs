@@ -72,7 +72,9 @@ pub type Messages = Arc<[Option<NonZero<u64>>]>;
 /// time.
 #[derive(Clone, Debug)]
 struct Bursts {
+    /// Whether the present state is the bad one.
     bad: bool,
+    /// The time of one step; `None` for one step per frame.
     every: Option<Duration>,
     /// The number of whole spans `every` that have passed since the start of the run.
     steps: u64,
@@ -267,7 +269,7 @@ mod tests {
     use crate::segment::Segment;
 
     #[test]
-    fn a_short_last_packet_of_a_flow_has_its_number() {
+    fn a_short_last_packet_of_a_flow_is_selected_by_its_number() {
         let packet = |dest, n: u32, len| Segment {
             dest: EndId::at(dest),
             seq: 1 + (n - 1) * 1000,

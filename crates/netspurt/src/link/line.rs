@@ -51,7 +51,7 @@ impl Line {
         self.extras.is_none()
     }
 
-    /// Whether `parcel` is lost or dropped before the queue. If so, this has been reported.
+    /// Whether `parcel` is lost or dropped before the queue. If so, the method also reports this.
     #[inline(always)]
     pub(super) fn loses_at_entry<F: Frame>(
         &mut self,

@@ -66,8 +66,8 @@ impl Managed {
 
     /// Starts the next transmission on the idle line.
     fn start<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
-        let mut desk = DecisionSink { line: &mut self.line, transit };
-        if let Some(parcel) = self.discipline.dequeue(now, &mut desk) {
+        let mut decision_sink = DecisionSink { line: &mut self.line, transit };
+        if let Some(parcel) = self.discipline.dequeue(now, &mut decision_sink) {
             let size = parcel.size_bytes();
             let span = self.line.transmit(now, size);
             self.in_service = Some((span.1, size));
@@ -84,8 +84,8 @@ impl Managed {
             return;
         }
         let before = self.held();
-        let mut desk = DecisionSink { line: &mut self.line, transit };
-        self.discipline.enqueue(now, parcel, before, &mut desk);
+        let mut decision_sink = DecisionSink { line: &mut self.line, transit };
+        self.discipline.enqueue(now, parcel, before, &mut decision_sink);
         if self.in_service.is_none() {
             self.start(now, transit);
         }

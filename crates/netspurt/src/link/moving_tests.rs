@@ -83,7 +83,7 @@ fn with(handover: Handover) -> LinkConfig {
 }
 
 #[test]
-fn a_rate_step_counts_for_the_frame_in_transmission() {
+fn a_rate_step_applies_to_the_frame_in_transmission() {
     let rates = Rates::new(vec![(at(0), rate(8000)), (at(1500), rate(16_000))]).unwrap();
     let config = LinkConfig { rate: Rate::Following(rates), ..slow() };
     let (arrived, _, _) = fates(config, &[0, 0, 0]);
@@ -100,7 +100,7 @@ fn in_a_dead_time_a_link_stops_within_a_frame_and_continues_later() {
 }
 
 #[test]
-fn frames_that_arrive_in_a_dead_time_may_be_dropped() {
+fn a_handover_with_the_fate_drop_drops_frames_that_arrive_in_its_dead_time() {
     let dropping = Handover { arrivals: ArrivalFate::Drop, ..handover(3000) };
     let (arrived, dropped, count) = fates(with(dropping), &[0, 1500, 4499, 4500]);
     assert_eq!((arrived, dropped), (vec![(2000, 0), (6500, 3)], vec![(1500, 1), (4499, 2)]));
@@ -137,7 +137,7 @@ fn a_flushed_queue_has_room_immediately() {
 
 /// At 1500 ms the first frame is on its way, from 1000 to 2000 ms.
 #[test]
-fn frames_in_flight_arrive_in_time_or_later_or_are_dropped_or_copied() {
+fn frames_in_flight_pass_or_are_held_or_dropped_or_copied_at_a_handover() {
     let over = |this| LinkConfig { order: Order::Overtaking, ..with(this) };
     let fate = |in_flight| fates(over(Handover { in_flight, ..handover(500) }), &[0]);
     assert_eq!(fate(FlightFate::Pass).0, [(2000, 0)]);
@@ -148,7 +148,7 @@ fn frames_in_flight_arrive_in_time_or_later_or_are_dropped_or_copied() {
 }
 
 #[test]
-fn the_new_path_has_a_delay_of_its_own() {
+fn a_copied_frame_has_the_delay_of_the_new_path() {
     let points = vec![(at(0), ms(1000)), (at(1500), ms(100))];
     let delay = Delay::following(Timeline::new(points, Interpolation::Step).unwrap());
     let copying = Handover { in_flight: FlightFate::Copy, ..handover(0) };
@@ -221,7 +221,10 @@ proptest! {
             let copies = arrived.iter().filter(|(_, of)| *of == id).count();
             let drops = dropped.iter().filter(|(_, of)| *of == id).count();
             prop_assert!(copies + drops >= 1, "frame {id} neither arrived nor was dropped");
-            prop_assert!(copies + drops == 1 || doubles, "frame {id} came {copies} times");
+            prop_assert!(
+                copies + drops == 1 || doubles,
+                "frame {id}: {copies} arrivals, {drops} drops"
+            );
         }
         let flushed = times.len() as u64 - count.carried;
         prop_assert!(flushed <= count.dropped);

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_above_all_packets_has_no_effect() {
+    fn a_limit_that_no_packet_exceeds_has_no_effect() {
         let [wide, free] = [takes(1500, TooBig::Fragment), None]
             .map(|mtu| arrivals(link(mtu, QueueLimit::Unlimited, None), datagram(1500)));
         assert_eq!(wide, free);

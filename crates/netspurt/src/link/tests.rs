@@ -72,13 +72,14 @@ fn three_buffers_hold_one_frame_in_transmission_and_two_that_wait() {
 }
 
 #[test]
-fn a_departure_precedes_an_arrival_at_the_same_instant() {
+fn a_departure_makes_room_for_a_frame_that_arrives_at_the_same_instant() {
     let times = [Time::ZERO, Time::ZERO, Time::ZERO, at(1000)];
     let (out, _) = arrivals(modem(), &times);
     assert_eq!(out.len(), 4, "the first frame left at 1 s and made room");
 }
 
-/// The link is full until 1.5 s. The first frame then leaves; its transmission began at 0.5 s.
+/// The link is full until 1.5 s. The first frame then leaves; its transmission began at 0.5 s. A
+/// departure and an arrival coincide if they are at most 2 ns apart.
 #[test]
 fn if_a_departure_and_an_arrival_coincide_the_one_scheduled_first_happens_first() {
     let dropped = |at_ns: u64, since: Time| {
@@ -98,11 +99,11 @@ fn if_a_departure_and_an_arrival_coincide_the_one_scheduled_first_happens_first(
         );
         assert!(
             !dropped(near, at(500)),
-            "the departure comes first if the arrival was scheduled at that time or later"
+            "the departure comes first if the arrival was not scheduled before the transmission"
         );
     }
     assert!(dropped(end - 3, at(501)), "the departure is not due yet");
-    assert!(!dropped(end + 3, at(0)), "the departure is over");
+    assert!(!dropped(end + 3, at(0)), "the frame has left");
 }
 
 #[test]
@@ -164,7 +165,7 @@ fn a_falling_delay_reorders_only_if_the_link_allows_it() {
 }
 
 #[test]
-fn a_frame_lost_on_the_way_takes_line_time_and_one_lost_at_the_entry_does_not() {
+fn a_frame_lost_on_the_way_takes_transmission_time_and_one_lost_at_the_entry_does_not() {
     let pick = || Some(Pick::default().nth(vec![1]));
     let on_the_way = Effects { loss: pick(), ..Effects::default() };
     let out = arrivals(LinkConfig { effects: Some(on_the_way), ..modem() }, &[Time::ZERO; 2]).0;
@@ -175,7 +176,7 @@ fn a_frame_lost_on_the_way_takes_line_time_and_one_lost_at_the_entry_does_not() 
 }
 
 #[test]
-fn a_packet_named_twice_loses_two_transmissions() {
+fn a_packet_number_given_twice_selects_two_transmissions() {
     let mut pick = Pick::default().packets(vec![3, 3]);
     let third = Segment { seq: 1921, len: 960, ..Segment::default() };
     let other = Segment { seq: 961, len: 960, ..Segment::default() };
@@ -215,7 +216,7 @@ fn frames_that_arrive_before_an_earlier_one_are_counted() {
         link.count().overtook
     };
     assert_eq!(overtook(Order::Overtaking, 9000), 2);
-    assert_eq!(overtook(Order::Overtaking, 3000), 1, "frame 3 is on its way");
+    assert_eq!(overtook(Order::Overtaking, 3000), 1, "frame 3 has not arrived");
     assert_eq!(overtook(Order::Fifo, 9000), 0);
 }
 

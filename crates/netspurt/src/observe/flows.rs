@@ -16,9 +16,9 @@ use super::{EndPair, Observed};
 /// How long a connection without further packets is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetimes {
-    /// How long a connection is remembered after both FINs or a reset.
+    /// How long a connection with both FINs or a reset is remembered after its last packet.
     pub closed: Duration,
-    /// How long any other connection is remembered.
+    /// How long any other connection is remembered after its last packet.
     pub idle: Duration,
 }
 
@@ -55,7 +55,7 @@ struct Live<T> {
     isn: Option<u32>,
 }
 
-/// The fields of a packet's headers that concern its connection.
+/// When a packet was seen, and the fields of its headers that concern its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passing {
     /// When the packet was seen.
@@ -134,14 +134,14 @@ pub struct Flows<T> {
     lifetimes: Lifetimes,
     /// The hash depends on a random key, because an attacker may have made the capture.
     hashes: RandomState,
-    /// Indices of `live`, by the hashes of their keys. The table does not store the keys, so more
-    /// of it fits into the processor's cache.
+    /// For each connection, its index in `live`, by the hash of its key. The table does not store
+    /// the keys, so more of the table fits into the processor's cache.
     places: HashTable<u32>,
     live: Vec<Live<T>>,
     /// For each connection of `live`, an instant before which a check of its age has no effect. A
     /// check reads this list first, because `live` is mostly not in the processor's cache.
     due: Vec<Time>,
-    /// The index of the connection that had a packet last, by a part of the hash of its key.
+    /// The index of the connection that had the last packet, for each value of a part of the hash.
     recent: Box<[u32; RECENT]>,
     /// The next connection whose age is checked.
     next_checked: usize,

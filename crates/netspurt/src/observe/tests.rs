@@ -63,7 +63,7 @@ fn an_ack_gives_the_sample_of_the_oldest_segment_that_it_newly_covers() {
 /// which it is ambiguous whether the reply was for the first instance of the packet or a later
 /// instance)". Linux takes no sample of such an ACK (`FLAG_RETRANS_DATA_ACKED`).
 #[test]
-fn an_ack_that_covers_retransmitted_octets_is_ambiguous() {
+fn the_sample_of_an_ack_that_covers_retransmitted_octets_is_ambiguous() {
     let mut way = sent(&[0, 5, 9]);
     assert!(way.sent(at(50), &data(1), ()).unwrap().again);
     let sample = way.answered(at(80), &ack(201, &[])).sample.unwrap();
@@ -76,13 +76,13 @@ fn an_ack_that_covers_retransmitted_octets_is_ambiguous() {
     assert_eq!(way.retransmissions(), 1);
 }
 
-/// Linux does the same: it uses the time of the first segment that SACK newly reports
-/// (`first_sackt`) if the acknowledgment number gives no time (`first_ackt`).
+/// If the acknowledgment number gives no time (`first_ackt`), Linux uses the time of the first
+/// segment that SACK newly reports (`first_sackt`).
 #[test]
 fn a_sack_block_gives_the_sample_of_the_oldest_segment_that_it_newly_reports() {
     let mut way = sent(&[0, 5, 9, 12, 15]);
     assert_eq!(timed(&way.answered(at(30), &ack(1, &[(201, 301)]))), Some(at(9)));
-    assert_eq!(timed(&way.answered(at(31), &ack(1, &[(201, 301)]))), None, "no news");
+    assert_eq!(timed(&way.answered(at(31), &ack(1, &[(201, 301)]))), None, "nothing new");
     assert_eq!(timed(&way.answered(at(32), &ack(1, &[(201, 401)]))), Some(at(12)));
     way.sent(at(40), &data(1), ());
     way.sent(at(41), &data(101), ());
@@ -92,16 +92,17 @@ fn a_sack_block_gives_the_sample_of_the_oldest_segment_that_it_newly_reports() {
     assert_eq!(timed(&way.answered(at(61), &ack(501, &[]))), None);
 }
 
-/// Octets that were reported before waited for the hole below them (Linux: `TCPCB_SACKED_ACKED`).
+/// The ACK of such octets was delayed until the hole below them was filled (Linux:
+/// `TCPCB_SACKED_ACKED`).
 #[test]
-fn an_ack_of_octets_that_were_all_reported_before_gives_no_sample() {
+fn an_ack_of_octets_that_sack_reported_before_gives_no_sample() {
     let mut way = sent(&[0, 5]);
     way.answered(at(30), &ack(1, &[(1, 101)]));
     assert_eq!(way.answered(at(90), &ack(101, &[])).sample, None);
 }
 
 #[test]
-fn blocks_below_the_ack_report_duplicates_and_blocks_of_unsent_octets_are_ignored() {
+fn blocks_that_are_malformed_or_below_the_ack_or_of_unsent_octets_have_no_effect() {
     let mut way = sent(&[0, 5, 9]);
     way.answered(at(30), &ack(101, &[]));
     for block in [(1, 101), (1, 1), (301, 401), (250, 240)] {
@@ -124,7 +125,7 @@ fn a_segment_of_old_and_new_octets_is_a_retransmission_with_new_octets() {
 }
 
 #[test]
-fn a_retransmission_of_a_whole_segment_replaces_the_stored_value_and_of_a_part_does_not() {
+fn only_a_retransmission_of_a_whole_segment_replaces_the_stored_value() {
     let mut way = OneWay::new(Sequence::default());
     way.sent(at(0), &data(1), 'a');
     way.sent(at(1), &Segment { len: 50, ..data(1) }, 'b');
@@ -137,7 +138,7 @@ fn a_retransmission_of_a_whole_segment_replaces_the_stored_value_and_of_a_part_d
 }
 
 #[test]
-fn the_round_trip_of_a_syn_is_a_handshake() {
+fn only_the_sample_of_a_syn_is_labelled_as_a_handshake() {
     let mut way = OneWay::new(Sequence::from_syn(9));
     let syn = Segment { seq: 9, flags: Flags::SYN, ..Segment::default() };
     way.sent(at(0), &syn, ());
@@ -146,9 +147,10 @@ fn the_round_trip_of_a_syn_is_a_handshake() {
     assert!(!way.answered(at(50), &ack(110, &[])).sample.unwrap().handshake);
 }
 
-/// Linux's rule: the octet at the end of a round belongs to the next round.
+/// As in Linux, a round begins by noting the next octet to be sent. A sample of this octet begins
+/// the next round.
 #[test]
-fn a_round_ends_with_a_sample_of_what_was_sent_after_it_began() {
+fn a_round_ends_with_a_sample_of_an_octet_that_was_sent_after_the_round_began() {
     let mut rounds = Rounds::default();
     let counts = [(1, 3841), (961, 4801), (3840, 6721), (3841, 7681), (4801, 8641), (7681, 9000)]
         .map(|(place, next)| rounds.sample(place, next));
@@ -156,7 +158,7 @@ fn a_round_ends_with_a_sample_of_what_was_sent_after_it_began() {
 }
 
 #[test]
-fn without_acknowledgments_only_the_last_segments_are_followed() {
+fn at_most_256_segments_are_followed_before_the_first_ack_and_65536_after_it() {
     let mut way = OneWay::new(Sequence::default());
     for n in 0..100_000 {
         way.sent(at(n), &data(1 + 100 * n as u32), ());
@@ -190,7 +192,7 @@ fn a_connection_whose_beginning_was_missed_is_followed_from_either_side() {
 }
 
 #[test]
-fn wrapped_numbers_are_counted_from_any_beginning() {
+fn samples_are_right_although_sequence_numbers_wrap() {
     for start in [0, 1, u32::MAX - 150, u32::MAX, 1 << 31] {
         let mut seen = TwoWay::default();
         for n in 0..30_u32 {
@@ -246,12 +248,12 @@ fn packets_between_two_ends_are_one_connection_until_another_syn() {
         (number, side, born)
     };
     assert_eq!(of(&passing(0, 4000, 80, Flags::SYN, 7)), (0, Side::From, true));
-    assert_eq!(of(&passing(1, 4000, 80, Flags::SYN, 7)), (0, Side::From, false), "sent again");
+    assert_eq!(of(&passing(1, 4000, 80, Flags::SYN, 7)), (0, Side::From, false), "retransmitted");
     assert_eq!(of(&passing(2, 80, 4000, both, 9)), (0, Side::To, false));
     assert_eq!(of(&passing(3, 4001, 80, Flags::SYN, 7)), (1, Side::From, true));
     assert_eq!(of(&passing(4, 4000, 80, Flags::SYN, 8)), (2, Side::From, true));
     assert_eq!(of(&passing(5, 80, 4000, Flags::ACK, 9)), (2, Side::To, false));
-    // The SYN of this connection was missed, or arrives late.
+    // The SYN of this connection arrives after its SYN-ACK.
     let late = Passing { ack: 6, ..passing(6, 80, 4002, both, 1) };
     assert_eq!(of(&late), (3, Side::To, true));
     assert_eq!(of(&passing(6, 4002, 80, Flags::SYN, 5)), (3, Side::From, false));
@@ -274,14 +276,14 @@ fn a_connection_is_retired_when_its_lifetime_has_ended() {
     assert_eq!(of(passing(1200, 2, 1, fin, 0)), 0, "half closed, idle");
     assert_eq!(of(passing(1201, 1, 2, fin, 0)), 0);
     assert_eq!(of(passing(1261, 2, 1, Flags::ACK, 0)), 0, "closed");
-    assert_eq!(of(passing(1322, 2, 1, Flags::ACK, 0)), 1, "gone");
+    assert_eq!(of(passing(1322, 2, 1, Flags::ACK, 0)), 1, "retired");
     assert_eq!(of(passing(1323, 2, 1, Flags::RST, 0)), 1);
     assert_eq!(of(passing(1384, 2, 1, Flags::ACK, 0)), 2);
     assert_eq!(of(passing(1985, 2, 1, Flags::ACK, 0)), 3);
 }
 
 #[test]
-fn memory_depends_on_the_active_connections() {
+fn retired_connections_take_no_memory_and_each_connection_is_returned_once() {
     let lifetimes = Lifetimes { closed: Duration::from_secs(5), idle: Duration::from_secs(50) };
     let mut flows: Flows<u8> = Flows::new(lifetimes);
     let mut folded = 0_u64;

@@ -58,7 +58,7 @@ impl Search {
     ///
     /// # Errors
     /// When the span is empty, the step is not above zero, the span has more than twenty million
-    /// steps, or a satellite decays before its end.
+    /// steps, or a satellite decays before the end of the span.
     pub fn passes(&self, path: &OrbitPath) -> Result<Vec<Pass>, OrbitError> {
         let seen = self.look(path)?;
         let mut passes = Vec::new();
@@ -91,7 +91,7 @@ impl Search {
             let next = seen.get(n + 1);
             let around = n.checked_sub(1).map(|last| seen[last]).zip(next.copied());
             let found = match around {
-                Some((last, next)) => other_side(path, last, *here, next)?,
+                Some((last, next)) => extreme_of_opposite_sign(path, last, *here, next)?,
                 None => None,
             };
             match found {
@@ -172,7 +172,7 @@ fn middle(a: Utc, b: Utc) -> Utc {
 /// The clearances at three given instants have the same sign. Finds an instant between them at
 /// which the clearance has the opposite sign. Returns `None` if there is none, or if the clearance
 /// at the middle instant is not the nearest to zero.
-fn other_side(
+fn extreme_of_opposite_sign(
     path: &OrbitPath,
     last: Seen,
     here: Seen,

@@ -24,11 +24,12 @@ impl GroundSite {
     /// Returns the position of the site at an instant.
     pub fn position(&self, at: Utc) -> Vector {
         let (sin, cos) = libm::sincos(self.latitude.to_radians());
-        let squeezed = (1.0 - FLATTENING) * (1.0 - FLATTENING);
-        let normal = EARTH_KM / (cos * cos + squeezed * sin * sin).sqrt();
+        // The square of the ratio of the axes of the ellipsoid.
+        let squared_ratio = (1.0 - FLATTENING) * (1.0 - FLATTENING);
+        let normal = EARTH_KM / (cos * cos + squared_ratio * sin * sin).sqrt();
         let height = self.height / 1000.0;
         let from_axis = (normal + height) * cos;
-        Vector([from_axis, 0.0, (squeezed * normal + height) * sin]).turned(self.angle(at))
+        Vector([from_axis, 0.0, (squared_ratio * normal + height) * sin]).turned(self.angle(at))
     }
 
     /// Returns the direction of the site's zenith.

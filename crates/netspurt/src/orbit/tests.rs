@@ -41,7 +41,7 @@ fn day(step_s: i64) -> Search {
 }
 
 /// The distance between a point on a circle of radius `r` and a point on a circle of radius `s`.
-/// Seen from the common centre, the two points are `angle` apart.
+/// Seen from the common centre, the two points are `angle` radians apart.
 fn chord(r: f64, s: f64, angle: f64) -> f64 {
     (r * r + s * s - 2.0 * r * s * libm::cos(angle)).sqrt()
 }
@@ -54,8 +54,8 @@ fn the_distance_of_two_relays_is_the_chord_between_their_longitudes() {
 }
 
 /// A satellite in a circular orbit in the plane of the equator, the radius of that orbit, and the
-/// time from one pass under a geostationary relay to the next [s]. In this plane, SGP4's gravity
-/// neither tilts nor stretches the orbit.
+/// time from one pass under a geostationary relay to the next [s]. In this plane, the gravity field
+/// of SGP4 changes neither the inclination nor the shape of the orbit.
 fn equatorial() -> (Station, f64, f64) {
     let low = circular(2000.0, 0.0, 0.0);
     let radii: Vec<f64> = (0..1440)
@@ -93,7 +93,7 @@ fn a_circular_orbit_has_the_analytic_distance_to_a_relay_within_a_kilometre() {
 }
 
 #[test]
-fn a_satellite_over_the_equator_is_hidden_for_the_angle_that_the_earth_covers() {
+fn passes_over_the_equator_have_the_analytic_durations_and_distances() {
     let (low, radius, synodic) = equatorial();
     let both = path(&[geo(0.0), low]);
     let passes = day(30).passes(&both).unwrap();
@@ -101,8 +101,8 @@ fn a_satellite_over_the_equator_is_hidden_for_the_angle_that_the_earth_covers() 
     let half = libm::acos(EARTH_KM / radius) + libm::acos(EARTH_KM / 42_164.17);
     for pass in passes.iter().filter(|pass| pass.whole()) {
         assert!((pass.seconds() - synodic * half / core::f64::consts::PI).abs() < 0.1);
-        // The distance is greatest when the line between both touches the Earth. It is least when
-        // both are on one line from the centre.
+        // The distance is greatest when the line between both stations touches the Earth. It is
+        // least when both stations are on one line from the Earth's centre.
         let most = chord(radius, 42_164.17, half);
         assert!((pass.km[1] - most).abs() < 1.0 && (pass.km[0] - 42_164.17 + radius).abs() < 0.1);
     }
@@ -369,7 +369,7 @@ mod messages {
         NORAD_CAT_ID = 1\nBSTAR = 0\n";
 
     #[test]
-    fn a_message_has_the_elements_of_the_same_set_in_two_lines() {
+    fn the_elements_of_each_message_are_read() {
         let set = read_elements(MESSAGE, "ours.omm").unwrap().remove(0);
         let wanted = Elements {
             name: "OURS".to_owned(),

@@ -21,8 +21,9 @@ const BLANK: [&[usize]; 2] = [&[1, 8, 17, 32, 43, 52, 61, 63], &[1, 7, 16, 25, 3
 ///
 /// # Errors
 /// When a line has a wrong checksum, length or field; when a line is missing or belongs to no set;
-/// when the text has no set; or when an orbit is inside the Earth, in its dense atmosphere or
-/// beyond its pull. The error names the line and the column, unless the text has no set.
+/// when the text has no set; when an element is out of its range; or when an orbit is inside the
+/// Earth, in its dense atmosphere or beyond its pull. The error names the line and the column,
+/// unless the text has no set.
 ///
 /// ```
 /// use netspurt::orbit::read_tle;
@@ -35,10 +36,10 @@ const BLANK: [&[usize]; 2] = [&[1, 8, 17, 32, 43, 52, 61, 63], &[1, 7, 16, 25, 3
 /// assert!(error.to_string().contains("ours.tle:3:69"));
 /// ```
 pub fn read_tle(text: &str, file: &str) -> Result<Vec<Elements>, OrbitError> {
-    let around_the_earth = |(set, span): (Elements, Range<usize>)| {
+    let checked_set = |(set, span): (Elements, Range<usize>)| {
         set.checked().map_err(|error| error.at(file, text, &span))
     };
-    read_any_tle(text, file)?.into_iter().map(around_the_earth).collect()
+    read_any_tle(text, file)?.into_iter().map(checked_set).collect()
 }
 
 /// Reads the element sets of a text as [`read_tle`] does, but does not check the orbits. Returns

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sidereal_angle_of_greenwich_is_that_of_the_almanac() {
+    fn the_sidereal_angle_of_greenwich_equals_the_example_of_meeus() {
         // Meeus, Astronomical Algorithms, example 12.a: mean sidereal time at Greenwich on
         // 1987-04-10 0h is 13 h 10 min 46.3668 s.
         let at: Utc = "1987-04-10".parse().unwrap();

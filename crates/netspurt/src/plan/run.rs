@@ -84,9 +84,9 @@ impl Simulation {
         while !self.advance_towards(until) {}
     }
 
-    /// Advances towards `until`. Stops after a number of wake-ups that the world sets, which together
-    /// take some milliseconds. Returns true if the run reached `until` or its end, or if the run is
-    /// [`overfull`](Self::overfull).
+    /// Advances towards `until`. Stops after a number of wake-ups that the world sets, which
+    /// together take some milliseconds. Returns true if the run reached `until` or its end, or if
+    /// the run is [`overfull`](Self::overfull).
     pub fn advance_towards(&mut self, until: Time) -> bool {
         self.advance_within(until, u64::MAX)
     }

@@ -137,11 +137,11 @@ impl Spans {
         self.histogram.len()
     }
 
-    /// Returns the quantile for the share `above / below`: the span of rank ⌈share · count⌉ in
-    /// ascending order (definition 1 of Hyndman and Fan 1996). The result exceeds the exact value
-    /// by at most 1 in 1000. A span that has not ended counts as longer than all others. Returns
-    /// `None` if the rank belongs to such a span. Also returns `None` if the rank is the highest
-    /// one: this span is the maximum, and every greater share has this rank, too.
+    /// Returns the quantile for the share `above / below`: the span of rank ⌈share · n⌉ in
+    /// ascending order, where n is the number of all spans (definition 1 of Hyndman and Fan 1996).
+    /// The result exceeds the exact value by at most 1 in 1000. A span that has not ended counts as
+    /// longer than all others. Returns `None` if the rank belongs to such a span. Also returns
+    /// `None` if the rank is n, because the quantile would be the maximum.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn quantile(&self, above: u64, below: u64) -> Option<i64> {
         let all = self.count() + self.open;

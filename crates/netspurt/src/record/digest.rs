@@ -33,10 +33,10 @@ fn text(hash: &mut Sha256, text: &str) {
 /// The number of values in a block.
 const BLOCK: usize = 4096;
 
-/// Hashes `kind`, which stands for the type of the column, the count of numbers, and then the
-/// differences between successive numbers, one block at a time. A block consists of an octet with
-/// the width of its differences, and the differences in little-endian order. The width is the least
-/// of 0, 1, 2, 4 and 8 octets that holds all differences of the block. This encoding loses no
+/// Hashes three things: `kind`, which stands for the type of the column; the count of numbers; and
+/// the differences between successive numbers, one block at a time. A block consists of an octet
+/// with the width of its differences, and the differences in little-endian order. The width is the
+/// least of 0, 1, 2, 4 and 8 octets that holds all differences of the block. This encoding loses no
 /// information and halves the number of octets to hash.
 fn numbers<T: Copy>(hash: &mut Sha256, kind: u8, all: &[T], word: impl Fn(T) -> u64) {
     hash.update([kind]);
@@ -128,7 +128,7 @@ mod tests {
     proptest! {
         /// The numbers have differences of every size, and cross the borders of blocks.
         #[test]
-        fn a_number_that_differs_changes_the_digest(
+        fn a_changed_or_additional_number_changes_the_digest(
             steps in prop::collection::vec((any::<i64>(), 0_u32..64), 1..40),
             repeat in 1_usize..300,
             place in any::<prop::sample::Index>(),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absent_value_is_not_zero() {
+    fn an_absent_value_and_a_zero_have_different_digests() {
         let of = |value| {
             let column = Column::new("c", Data::OptionalI64(vec![value]));
             digest([&Table::new("t", vec![column])])

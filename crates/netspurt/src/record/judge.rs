@@ -51,8 +51,8 @@ struct Evidence {
 
 const _: () = assert!(size_of::<Evidence>() == 64, "one cache line");
 
-/// The retransmissions of an end that may still prove spurious, and the counts over all of the end's
-/// retransmissions so far.
+/// The retransmissions of an end that may still prove spurious, and the counts of all
+/// retransmissions of the end so far.
 #[derive(Debug, Default)]
 struct Doubts {
     /// Retransmissions with octets that have not yet arrived in an earlier transmission. The key is

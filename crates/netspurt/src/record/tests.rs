@@ -55,7 +55,7 @@ fn longs(table: &Table, column: &str) -> Vec<i64> {
 }
 
 fn optional(table: &Table, column: &str) -> Vec<Option<i64>> {
-    let Some(Data::OptionalI64(values)) = table.column(column) else { panic!("no options") };
+    let Some(Data::OptionalI64(values)) = table.column(column) else { panic!("no optional i64") };
     values.clone()
 }
 
@@ -182,7 +182,7 @@ fn time_stamps_ecn_and_options_of_syns_have_columns() {
 }
 
 #[test]
-fn a_column_without_values_takes_no_memory() {
+fn a_column_without_values_stores_only_its_number_of_rows() {
     let [two, one] = [2, 1].map(|count| record(&vec![ack(1); count]));
     assert_eq!(table(&two, "segments").column("ts_val"), Some(&Data::MissingI64(2)));
     assert!(write_table(table(&two, "segments"), &mut Vec::new()).is_ok());
@@ -210,8 +210,8 @@ fn segments() -> impl Strategy<Value = Segment> {
     let syn =
         (proptest::option::of(any::<u16>()), proptest::option::of(any::<u8>()), any::<bool>());
     (head, stamps, syn, 0..=3_u32).prop_map(|(head, stamps, (mss, window_scale, sack), count)| {
-        let (there, flags, ecn, window, len, seq) = head;
-        let (dest, flags) = (if there { LISTENER } else { OPENER }, Flags(flags));
+        let (forward, flags, ecn, window, len, seq) = head;
+        let (dest, flags) = (if forward { LISTENER } else { OPENER }, Flags(flags));
         let mut frame = Segment { len, window, ..sent(dest, flags, seq, seq / 2) };
         frame.id = TransmissionId::new(frame.source(), 1);
         frame.ecn = Ecn::from_bits(ecn);

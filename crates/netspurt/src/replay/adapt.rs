@@ -19,7 +19,8 @@ pub struct Adaptation {
     pub timers: (Duration, Duration),
 }
 
-/// The number of samples of each delay. No algorithm depends on more samples than this.
+/// The number of samples of each delay. With its published constants, every algorithm settles
+/// within this number of samples.
 const SAMPLES: u32 = 4000;
 
 /// Gives the algorithm samples of `from` until it settles, and then samples of `to`.

@@ -80,7 +80,7 @@ pub enum ReplayError {
 /// The verdict on the timer of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerVerdict {
-    /// The reply arrived before the timer fired.
+    /// The reply arrived before the timer fired, or at the same instant.
     InTime,
     /// The timer fired before the reply arrived.
     Spurious,
@@ -139,7 +139,7 @@ impl Replay {
         let mut bench = Bench::new(*self, algorithm);
         match self.order {
             ProbeOrder::Sequence => bench.in_sequence(delays, &mut each),
-            ProbeOrder::Causal => bench.as_they_came(delays, &mut each),
+            ProbeOrder::Causal => bench.in_order_of_arrival(delays, &mut each),
         }
         Ok(())
     }
@@ -199,7 +199,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Replays in the order of arrival: the algorithm gets a sample when the reply has arrived.
-    fn as_they_came(&mut self, delays: &Delays, each: &mut impl FnMut(Judged)) {
+    fn in_order_of_arrival(&mut self, delays: &Delays, each: &mut impl FnMut(Judged)) {
         let mut due: BinaryHeap<Reverse<(Time, usize, Next)>> = BinaryHeap::new();
         let mut retransmitted = Vec::new();
         let learns_timeouts = self.how.notice == Notice::Timeouts;

@@ -182,8 +182,11 @@ impl TwoGainGrid {
 
 /// The filters of the settings that are computed side by side.
 struct Lanes {
+    /// The estimates, in nanoseconds.
     estimate: [f64; LANES],
+    /// The gains for samples below the estimate: 1 - F1.
     falling: [f64; LANES],
+    /// The gains for all other samples: 1 - F2.
     rising: [f64; LANES],
     g: [f64; LANES],
     spurious: [f64; LANES],
@@ -206,8 +209,8 @@ impl Lanes {
         }
     }
 
-    /// Processes an event that comes before the first sample, or that brings it. The timer is
-    /// `timer` nanoseconds. The first sample becomes the estimate.
+    /// Processes an event before the first sample, or the event that brings the first sample. The
+    /// timer is `timer` nanoseconds. The first sample becomes the estimate.
     fn unsampled(&mut self, op: Op, timer: f64) {
         if !matches!(op, Op::Reply(_)) {
             self.timers_ns.iter_mut().for_each(|timers| *timers += timer);

@@ -33,6 +33,7 @@ fn judged(delays: &Delays, how: Replay, config: MillsConfig) -> (Vec<Judged>, Ac
     (all, account)
 }
 
+/// The timer of each probe in microseconds.
 fn waits(delays: &Delays, how: Replay, config: MillsConfig) -> Vec<u64> {
     let (all, _) = judged(delays, how, config);
     all.iter().map(|judged| judged.wait.as_nanos() / 1_000).collect()
@@ -42,10 +43,10 @@ fn sequence(delays: &Delays) -> Replay {
     Replay { order: ProbeOrder::Sequence, ..Replay::of(delays) }
 }
 
-/// RFC 889 §3.3 by hand. The first estimate E is 100 ms, and the timer is 200. After the first
-/// probe E is 75 + 50 = 125, and the timer 250. The second probe is lost, so neither changes. After
-/// the third E is 117.1875 + 6.25, and the timer 246.875. After the fourth E is 92.578125 + 75, and
-/// the timer 335.15625.
+/// RFC 889 §3.3 by hand, in milliseconds. The first estimate E is 100, and the timer is 200. After
+/// the first probe, E is 75 + 50 = 125, and the timer is 250. The second probe is lost, so E and
+/// the timer do not change. After the third probe, E is 117.1875 + 6.25, and the timer is 246.875.
+/// After the fourth probe, E is 92.578125 + 75, and the timer is 335.15625.
 #[test]
 fn five_probes_get_the_verdicts_computed_by_hand() {
     let delays = recording(&[Some(200), None, Some(100), Some(300), Some(335)]);
@@ -88,7 +89,6 @@ fn a_timer_uses_only_samples_whose_replies_have_arrived_except_in_rfc_889s_order
     assert_eq!(sequence[1], 2_750_000);
 }
 
-/// If a reply arrives when the next probe leaves, the reply is processed first.
 #[test]
 fn a_reply_that_arrives_when_a_probe_leaves_is_processed_before_the_probe() {
     let delays = recording(&[Some(1000), Some(10)]);
@@ -109,12 +109,12 @@ fn an_algorithm_that_learns_of_timeouts_backs_off_until_an_unambiguous_sample() 
             "{order:?}"
         );
     }
-    let asked = waits(&delays, Replay::of(&delays), config);
-    assert_eq!(asked, [3_000_000, 200_000, 200_000, 200_000, 600_000, 575_000]);
+    let samples_only = waits(&delays, Replay::of(&delays), config);
+    assert_eq!(samples_only, [3_000_000, 200_000, 200_000, 200_000, 600_000, 575_000]);
 }
 
 #[test]
-fn a_coarse_clock_reads_and_fires_in_its_ticks() {
+fn with_a_coarse_clock_delays_and_timers_are_whole_ticks() {
     let delays = recording(&[Some(130), Some(130)]);
     let clock = Clock::ticking(ms(100), Duration::ZERO).unwrap();
     let how = Replay { clock, ..Replay::of(&delays) };
@@ -141,9 +141,9 @@ fn a_recording_that_cannot_be_replayed_is_an_error_with_the_reason() {
     );
 }
 
-/// RFC 889 §3.3 gives 3.5 samples for a rise and 15.5 for a fall to 1/e. This test counts the
-/// samples until the timer of 2 E is long enough, and until it is within a tenth of its final
-/// value.
+/// RFC 889 §3.3 gives 3.5 samples for a rise and 15.5 samples for a fall, until 1/e of the distance
+/// to the new delay is left. This test counts the samples until the timer of 2 E is long enough,
+/// and until it is within a tenth of its final value.
 #[test]
 fn after_a_step_of_the_delay_the_timer_adapts_as_fast_as_its_gains_imply() {
     let mut algorithm = Mills::new(MillsConfig::default());
@@ -183,7 +183,7 @@ proptest! {
     }
 
     #[test]
-    fn the_grid_and_the_algorithm_agree(
+    fn a_setting_of_a_grid_has_the_sums_of_mills_with_the_same_constants(
         rtts in prop::collection::vec(prop::option::weighted(0.9, 1..5000_u64), 1..80),
         (falling, rising, g) in (0..=64_u64, 0..=64_u64, 64..320_u64),
     ) {

@@ -303,7 +303,7 @@ fn the_probe_in_flight_is_the_last_of_its_flow() {
     };
     let mut prober = EchoProbes::new(FlowId(3).end(Side::From), plan);
     let mut events = Events::new(Wanted::default());
-    assert!(echo_probe_sums(3, &prober).is_empty(), "nothing has left");
+    assert!(echo_probe_sums(3, &prober).is_empty(), "no probe has left");
     prober.pop(Time::ZERO, &mut events).unwrap();
     let at = Time::ZERO + Duration::from_millis(100);
     while prober.next_wakeup().is_some_and(|due| due <= at) {

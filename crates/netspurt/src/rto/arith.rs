@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ratio_is_written_as_a_decimal_or_a_fraction() {
+    fn each_ratio_has_one_written_form_and_a_malformed_ratio_is_an_error() {
         for (text, written) in [
             ("7/8", "7/8"),
             ("0.875", "7/8"),
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weight_and_its_gain_add_up_to_one() {
+    fn a_weight_and_its_gain_add_up_to_one_and_a_step_moves_by_the_gain() {
         let weight = Ratio::new(15, 16);
         assert_eq!(weight.rest(), Ratio::new(1, 16));
         assert_eq!(weight.rest().split(3), Ratio::new(1, 48));

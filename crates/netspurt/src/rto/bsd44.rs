@@ -256,7 +256,7 @@ mod tests {
     /// After more than a quarter of the twelve timeouts, the mean is no longer used. The timer does
     /// not change.
     #[test]
-    fn from_the_fourth_timeout_on_the_next_sample_is_the_first() {
+    fn after_four_timeouts_the_next_sample_counts_as_the_first() {
         let mut timer = after(&[2]);
         for ticks in [18, 36, 72] {
             timer.on_timeout(Time::ZERO, TimeoutKind::Rto);

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_algorithm_does_not_change_while_lengths_are_the_same_or_unknown() {
+    fn by_length_changes_no_timer_while_all_lengths_are_equal_or_unknown() {
         for octets in [0, 40] {
             let mut plain = Mills::new(MillsConfig::default());
             let mut by_length = by_length();
@@ -106,7 +106,7 @@ mod tests {
     /// 3.56 ms. A packet of mean length takes 2.48 ms and has a timer of 4.96 ms. The timers of the
     /// two lengths differ from this timer by 1.08 ms.
     #[test]
-    fn a_length_adds_to_the_timer_what_it_adds_to_the_delay() {
+    fn the_timer_depends_on_the_length_as_the_delay_does() {
         let mut algorithm = by_length();
         let mut last = [Duration::ZERO; 2];
         for n in 0..4000 {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_on_which_length_adds_no_delay_has_one_timer_for_all() {
+    fn a_path_on_which_length_adds_no_delay_has_one_timer_for_all_lengths() {
         let mut algorithm = by_length();
         (0..200).for_each(|n| {
             probe(&mut algorithm, 40 + n % 200, 1000);

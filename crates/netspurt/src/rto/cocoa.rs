@@ -30,8 +30,8 @@ pub struct CocoaConfig {
     pub initial: Duration,
     /// The maximum RTO.
     pub max: Duration,
-    /// Whether estimates age. If no sample renews an estimate, it becomes longer if it is short, and
-    /// shorter if it is long.
+    /// Whether estimates age. If no sample renews an estimate, a short estimate becomes longer, and
+    /// a long one becomes shorter.
     pub ageing: bool,
     /// The seed of the dither, which lengthens each timer by up to a half; `None` for no dither.
     pub dither: Option<u64>,
@@ -287,9 +287,9 @@ mod tests {
 
     /// By hand. The first timer is 2 s. A strong sample of 400 ms gives 400 + 4 · 200 = 1200 and
     /// (2000 + 1200) / 2 = 1600. A weak sample of 2 s gives 2000 + 1000 = 3000 and 0.75 · 1600 +
-    /// 0.25 · 3000 = 1950. Another strong sample of 400 ms reduces the variation from 200 to 150. This
-    /// gives 400 + 4 · 150 = 1000 and (1950 + 1000) / 2 = 1475. A sample after three retransmissions is
-    /// ignored.
+    /// 0.25 · 3000 = 1950. Another strong sample of 400 ms reduces the variation from 200 to 150.
+    /// This gives 400 + 4 · 150 = 1000 and (1950 + 1000) / 2 = 1475. A sample after three
+    /// retransmissions is ignored.
     #[test]
     fn the_timer_moves_towards_the_estimator_that_took_the_sample() {
         assert_eq!(rto(&[]), ms(2000));
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_that_counts_ends_the_backoff() {
+    fn a_weak_sample_or_a_spurious_timeout_ends_the_backoff_and_an_ignored_sample_does_not() {
         let mut timer = after(CocoaConfig::default(), &[(400, 0)]);
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         timer.on_timeout(Time::ZERO, TimeoutKind::Probe);

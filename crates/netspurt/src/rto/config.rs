@@ -83,7 +83,7 @@ macro_rules! algorithms {
             /// Makes a timer of this algorithm that has seen no sample.
             ///
             /// # Panics
-            /// When the constants contradict each other; see [`check`](Self::check).
+            /// When [`check`](Self::check) finds a constant out of its range or a contradiction.
             pub fn build(&self) -> Box<dyn RtoEstimator> {
                 match self {
                     $(Self::$Algorithm(config) => Box::new($Algorithm::new(*config)),)+

@@ -1,5 +1,5 @@
 //! Tests the rules that every algorithm must follow. Each algorithm is tested with its published
-//! constants.
+//! constants, and some algorithms also with Karn's rules or with a backoff.
 
 use proptest::prelude::*;
 

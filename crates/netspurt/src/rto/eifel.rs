@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn timeouts_double_the_timer_until_an_unambiguous_sample() {
+    fn a_spurious_timeout_ends_a_backoff_and_an_ambiguous_sample_does_not() {
         let mut timer = after(&[90]);
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         timer.on_timeout(Time::ZERO, TimeoutKind::Probe);

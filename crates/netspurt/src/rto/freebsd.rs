@@ -243,14 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn each_timeout_of_the_handshake_doubles_the_initial_timer() {
+    fn timeouts_of_the_handshake_double_the_initial_timer_before_the_slop_is_added() {
         let mut timer = after(&[]);
         let ticks: Vec<u64> = (0..3).map(|_| time_out(&mut timer, TimeoutKind::Syn)).collect();
         assert_eq!(ticks, [2200, 4200, 8200]);
     }
 
     #[test]
-    fn after_more_than_three_timeouts_the_next_sample_is_the_first() {
+    fn after_more_than_three_timeouts_the_next_sample_counts_as_the_first() {
         for (timeouts, srtt) in [(3, 3520), (4, 181 << 5)] {
             let mut timer = after(&[99]);
             for _ in 0..timeouts {

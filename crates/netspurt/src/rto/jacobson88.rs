@@ -174,7 +174,7 @@ mod tests {
     /// By hand: the paper of 1988 gives ((36 / 4) + 10) / 2 = 9 ticks, and the paper of 1990 gives
     /// (36 / 8) + 10 = 14.
     #[test]
-    fn two_deviations_in_1988_became_four_in_1990() {
+    fn the_timer_has_two_deviations_as_in_1988_or_four_as_in_1990() {
         assert_eq!(after(Deviations::Two, &[4, 8]).rto(), ticks(9));
         assert_eq!(after(Deviations::Four, &[4, 8]).rto(), ticks(14));
         // With sa 34 and sv 10, (34 / 4 + 10) / 2 = 9 and 34 / 8 + 10 = 14, where each quotient is

@@ -94,16 +94,16 @@ pub(super) trait Keys {
         [Some("initial"), Some("min"), Some("max")]
     }
 
-    /// Checks that the constants do not contradict each other.
+    /// Checks that each constant is in its range, and that constants do not contradict each other.
     ///
     /// # Errors
-    /// When constants contradict each other. The error names the key with the wrong value, and a
-    /// correct value.
+    /// When a constant is out of its range, or constants contradict each other. The error names the
+    /// key with the wrong value, and a correct value.
     fn check(&self) -> Result<(), Contradiction>;
 }
 
-/// A mistake in constants that contradict each other: the key with the wrong value, the mistake,
-/// and the fix.
+/// A constant that is out of its range or contradicts another one: its key, the mistake, and the
+/// fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Contradiction {
     pub(super) key: &'static str,
@@ -120,7 +120,7 @@ impl fmt::Display for Contradiction {
 /// Checks the constants and returns them. Every algorithm's `new` begins with this call.
 ///
 /// # Panics
-/// When the constants contradict each other.
+/// When a constant is out of its range, or constants contradict each other.
 pub(super) fn checked<C: Keys>(config: C) -> C {
     if let Err(contradiction) = config.check() {
         panic!("{contradiction}");
@@ -303,13 +303,14 @@ slot_of!(
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EstimatorError {
-    /// The name of the algorithm as it was written.
+    /// The name of the algorithm as it was written. If a constant is out of its range or
+    /// contradicts another one, this is the algorithm's own name, even if an alias was written.
     pub algorithm: String,
     /// The key that is wrong; empty if the name of the algorithm is wrong or no settings follow the
     /// colon.
     pub key: String,
-    /// The value of the key: the written text, or the value of a constant that contradicts another.
-    /// Empty if the mistake is not a value.
+    /// The value of the key: the written text, or the value of a constant that is out of its range
+    /// or contradicts another one. Empty if the mistake is not a value.
     pub value: String,
     /// The mistake.
     pub message: String,

@@ -431,7 +431,7 @@ mod tests {
     /// only if the handshake gave no sample. On the RFC 2416 path a handshake of 425.3 ms makes the
     /// first timer three times as long (1.276 s measured).
     #[test]
-    fn the_handshake_gives_the_first_timer_or_three_seconds() {
+    fn the_first_timer_comes_from_the_sample_of_the_handshake_or_is_three_seconds() {
         let mut timer = after(&[]);
         (0..6).for_each(|_| timer.on_timeout(Time::ZERO, TimeoutKind::Syn));
         timer.on_handshake(&RttSample { ambiguous: true, ..sample(425_300, 0) });
@@ -443,10 +443,10 @@ mod tests {
         assert_eq!(micros(&timer), 1_275_900);
     }
 
-    /// The first six timeouts are linear while fewer than four segments are outstanding; later ones
-    /// double the timer. Progress sets the count to zero.
+    /// While fewer than four segments are outstanding, the first six timeouts do not double the
+    /// timer, and later ones do. Progress sets the count of timeouts to zero.
     #[test]
-    fn a_thin_flow_does_not_double_for_six_timeouts() {
+    fn the_timer_of_a_thin_flow_doubles_only_from_the_seventh_timeout_on() {
         let config = LinuxConfig { thin_linear: true, ..LinuxConfig::default() };
         let mut timer = Linux::new(config);
         timer.on_sample(&sample(30_000, 0));
@@ -464,13 +464,13 @@ mod tests {
         assert_eq!(wait(&after(&[(30_000, 0)]), 3), ms(230));
     }
 
-    /// Measured on Linux 6.18 over a veth pair: `tcpi_rto` is 204 ms, and the retransmissions leave
-    /// after 208, 420, 832 and 1664 ms. The second gap is between 412 and 440 ms. It depends on
-    /// when the first timer fired within a bucket of the timer wheel. The second gap is 420 ms if
-    /// the first timer fired at a count of jiffies that is 7 modulo 8. The test therefore arms the
-    /// first timer at a count that is 3 modulo 8.
+    /// Measured on Linux 6.18 over a veth pair: `tcpi_rto` is 204 ms, and the gaps before the
+    /// retransmissions are 208, 420, 832 and 1664 ms. The second gap is between 412 and 440 ms. It
+    /// depends on when the first timer fired within a bucket of the timer wheel. The second gap is
+    /// 420 ms if the first timer fired at a count of jiffies that is 7 modulo 8. The test therefore
+    /// arms the first timer at a count that is 3 modulo 8.
     #[test]
-    fn in_jiffies_a_short_path_retransmits_as_measured() {
+    fn with_jiffies_of_4_ms_a_short_path_has_the_measured_gaps_between_retransmissions() {
         let mut timer = Linux::new(LinuxConfig { jiffy: ms(4), ..LinuxConfig::default() });
         timer.on_sample(&sample(60, 0));
         assert_eq!(timer.rto(), ms(204));

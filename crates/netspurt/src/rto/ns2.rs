@@ -59,12 +59,12 @@ impl Keys for Ns2Config {
 /// The retransmission timer of ns-2.35 with `rfc2988_` on (its default), `rttvar_exp_` 2 and no
 /// timestamps.
 ///
-/// srtt is kept in eighths of a tick and rttvar in quarters, both at least 1, as in Jacobson's code
-/// of 1988. The RTO is srtt + 4 rttvar in whole ticks. Two rules are ns-2's own. First, an ACK of
-/// the timed segment ends a backoff, with or without a sample; a sample of an echoed timestamp does
-/// not end it. Second, a backoff above 8 adds srtt to four times rttvar and clears srtt, so the
-/// next sample counts as the first. ns-2 does not detect spurious timeouts; here they end a
-/// backoff.
+/// srtt is kept in eighths of a tick and rttvar in quarters, as in Jacobson's code of 1988. A
+/// sample sets both to at least 1. The RTO is srtt + 4 rttvar in whole ticks. Two rules are ns-2's
+/// own. First, an ACK of the timed segment ends a backoff, with or without a sample; a sample of an
+/// echoed timestamp does not end it. Second, a backoff above 8 adds srtt to four times rttvar and
+/// clears srtt, so the next sample counts as the first. ns-2 does not detect spurious timeouts;
+/// here they end a backoff.
 ///
 /// ```
 /// use netspurt::rto::{Ns2, Ns2Config, RtoEstimator, TimeoutKind};
@@ -99,7 +99,8 @@ impl Ns2 {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When the tick is zero or the bounds contradict each other.
+    /// When the tick is zero, two ticks are more than the maximum, or the bounds contradict each
+    /// other.
     pub fn new(config: Ns2Config) -> Self {
         Self {
             config: checked(config),
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backoff_above_eight_makes_the_next_sample_the_first() {
+    fn after_a_backoff_above_eight_the_next_sample_counts_as_the_first() {
         let mut timer = timer();
         timer.on_sample(&sample(ms(1220)));
         for backoff in [2, 4, 8] {

@@ -236,7 +236,7 @@ mod tests {
     /// By hand: ten outstanding segments give five samples in a round trip, so the timer is 175 ·
     /// 119/120.
     #[test]
-    fn the_timer_fades_less_at_each_sample_if_a_round_trip_has_many() {
+    fn the_timer_fades_less_at_each_sample_if_a_round_trip_has_many_samples() {
         let mut timer = after(&[100]);
         timer.on_sample(&RttSample {
             rtt: ms(80),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn timeouts_double_the_timer_until_an_unambiguous_sample() {
+    fn a_spurious_timeout_ends_a_backoff_and_an_ambiguous_sample_does_not() {
         let mut timer = after(&[100]);
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         timer.on_timeout(Time::ZERO, TimeoutKind::Probe);

@@ -86,8 +86,9 @@ impl Rfc6298Config {
 /// The first sample R makes SRTT = R and RTTVAR = R/2 (§2.2). A later sample makes RTTVAR = (1 -
 /// beta) RTTVAR + beta |SRTT - R|, and then SRTT = (1 - alpha) SRTT + alpha R (§2.3). The timer is
 /// SRTT + max(G, K RTTVAR), from min to max (§2.4, §2.5). Timeouts double it (§5.5). The backoff
-/// ends with an unambiguous sample (§3 and the note to §5: Karn and Partridge 1987). If a SYN timed
-/// out, the timer for data begins without backoff at `syn_fallback` (§5.7).
+/// ends with an unambiguous sample (§3 and the note to §5: Karn and Partridge 1987). If a SYN or
+/// SYN-ACK timed out and `initial` is below `syn_fallback`, the timer for data begins without
+/// backoff at `syn_fallback` (§5.7).
 ///
 /// With `spread_gains`, the gains are divided by ceiling(FlightSize / (2 SMSS)) for a sample from
 /// an echoed timestamp, and for a sample from a scoreboard that times every segment (RFC 7323
@@ -286,12 +287,12 @@ mod tests {
         (state.srtt.unwrap(), state.rttvar.unwrap(), state.rto)
     }
 
-    /// RFC 6298 §2.2: the first sample becomes the mean, and half of it the variation. §2.3: a
-    /// later sample first moves the variation by a quarter, with the old mean, and then moves the
-    /// mean by an eighth. By hand: 100 ms gives 100, 50 and a timer of 300. The sample of 180 ms
-    /// gives 0.75 · 50 + 0.25 · 80 = 57.5, 87.5 + 22.5 = 110 and a timer of 110 + 230 = 340. The
-    /// sample of 60 ms gives 0.75 · 57.5 + 0.25 · 50 = 55.625, 96.25 + 7.5 = 103.75 and a timer of
-    /// 103.75 + 222.5 = 326.25.
+    /// RFC 6298 §2.2: the first sample becomes the mean, and half of the sample becomes the
+    /// variation. §2.3: a later sample first moves the variation by a quarter, with the old mean,
+    /// and then moves the mean by an eighth. By hand: 100 ms gives 100, 50 and a timer of 300. The
+    /// sample of 180 ms gives 0.75 · 50 + 0.25 · 80 = 57.5, 87.5 + 22.5 = 110 and a timer of 110 +
+    /// 230 = 340. The sample of 60 ms gives 0.75 · 57.5 + 0.25 · 50 = 55.625, 96.25 + 7.5 = 103.75
+    /// and a timer of 103.75 + 222.5 = 326.25.
     #[test]
     fn mean_and_variation_follow_the_rfc() {
         let at = |samples: &[u64]| fields(&after(without_floor(), samples));
@@ -413,7 +414,7 @@ mod tests {
     /// (300 - 50) / 4 = 112.5 and 100 + 300 / 8 = 137.5. The next sample is of new data and gives
     /// max(102, 400) and max(50, 200).
     #[test]
-    fn the_sample_of_the_proving_ack_counts_as_usual_and_ends_the_backoff() {
+    fn the_sample_of_the_ack_that_proves_a_timeout_spurious_counts_as_usual() {
         let mut timer = after(without_floor(), &[100]);
         timer.on_timeout(at(500), TimeoutKind::Rto);
         timer.on_spurious(Some(&RttSample { sent: at(200), ..sample(400) }));

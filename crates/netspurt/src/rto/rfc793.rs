@@ -9,9 +9,8 @@ use super::backoff::Backoff;
 use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Rfc793`]. The defaults are the values that were in use. α and β are at the
-/// upper ends of the ranges in RFC 793 p. 41: 0.9 and 2. The bounds are the examples of the RFC: a
-/// second and a minute.
+/// The constants of [`Rfc793`]. The defaults of α and β are the upper ends of the ranges in RFC 793
+/// p. 41: 0.9 and 2. The default bounds are the examples of the RFC: a second and a minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rfc793Config {
     /// α: the weight of the smoothed value against a new sample, 0.8 to 0.9 in the RFC.
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rfc_of_1981_takes_any_sample_and_never_backs_off() {
+    fn without_karns_rules_every_sample_counts_and_timeouts_do_not_change_the_timer() {
         let mut timer = Rfc793::new(Rfc793Config::default());
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         assert_eq!(timer.rto(), ms(3000));

@@ -65,7 +65,7 @@ impl Keys for SctpConfig {
 ///
 /// Timeouts double the timer (§6.3.3). The backoff ends with an unambiguous sample (Karn and
 /// Partridge 1987), or when a timeout proves spurious. The RFC has no rule for handshakes. It also
-/// has no rule for several samples in a window, because §6.3.1 allows one sample in a round trip.
+/// has no rule for several samples in a flight, because §6.3.1 allows one sample in a round trip.
 ///
 /// ```
 /// use netspurt::rto::{RtoEstimator, Sctp, SctpConfig};
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn timeouts_double_the_timer_until_an_unambiguous_sample() {
+    fn a_spurious_timeout_ends_a_backoff_and_an_ambiguous_sample_does_not() {
         let mut timer = after(SctpConfig::default(), &[800]);
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         timer.on_timeout(Time::ZERO, TimeoutKind::Probe);

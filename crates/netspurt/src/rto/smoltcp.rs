@@ -168,7 +168,7 @@ mod tests {
     /// 110.9, rounded up to 111, and (150 + 79) / 4 = 57.25, rounded up to 58. 60 ms gives (777 +
     /// 60) / 8 = 104.6, rounded up to 105, and (174 + 51) / 4 = 56.25, rounded up to 57.
     #[test]
-    fn quotients_are_rounded_up() {
+    fn later_means_and_variations_are_rounded_up() {
         let at = |samples: &[u64]| after(SmoltcpConfig::default(), samples).estimate.unwrap();
         assert_eq!(at(&[101]), (101, 50));
         assert_eq!(at(&[101, 180]), (111, 58));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn after_three_timeouts_the_next_sample_is_the_first() {
+    fn after_three_timeouts_the_next_sample_counts_as_the_first() {
         for (timeouts, mean) in [(2, 675), (3, 1200), (4, 1200)] {
             let mut timer = after(SmoltcpConfig::default(), &[600]);
             for doubled in 1..=timeouts {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spurious_timeout_computes_the_timer_again() {
+    fn after_a_spurious_timeout_the_timer_is_computed_again() {
         let mut timer = after(SmoltcpConfig::default(), &[600]);
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         timer.on_sample(&RttSample { ambiguous: true, ..RttSample::default() });

@@ -232,9 +232,10 @@ mod tests {
         assert_eq!(integers(&quick), (7, 400, 400));
     }
 
-    /// By hand: the timer of 1337 ms doubles to 2674, 5348 and 10696. The connection has then
-    /// waited for 18.7 s, so the mean and its quarter are added to the four deviations, 775 + 450 +
-    /// 112, and the timer doubles to 21392. The next sample counts as the first.
+    /// By hand: the timer of 1337 ms doubles to 2674, 5348 and 10696. illumos adds these timers up
+    /// to a wait of 18.7 s. At the next timeout, the mean and its quarter are therefore added to
+    /// the four deviations, 775 + 450 + 112, and the timer doubles to 21392. The next sample counts
+    /// as the first.
     #[test]
     fn after_ten_seconds_without_an_answer_the_mean_is_no_longer_used() {
         let mut timer = after(&[100]);

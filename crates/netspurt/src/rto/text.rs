@@ -56,8 +56,8 @@ impl EstimatorConfig {
     /// ```
     ///
     /// # Errors
-    /// When the name or a key is unknown, a key is given twice, a value is malformed, or constants
-    /// contradict each other.
+    /// When the name or a key is unknown, a key is given twice, a value is malformed or out of its
+    /// range, or constants contradict each other.
     pub fn parse(text: &str) -> Result<Self, EstimatorError> {
         Self::parse_on(text, Clock::EXACT)
     }
@@ -89,7 +89,7 @@ impl EstimatorConfig {
     /// ```
     ///
     /// # Errors
-    /// For the same reasons as [`parse`](Self::parse), except for contradictions.
+    /// When the name or a key is unknown, a key is given twice, or a value is malformed.
     pub fn bounds_in(text: &str) -> Result<[bool; 3], EstimatorError> {
         let (mut config, given) = Self::read_on(text, Clock::EXACT)?;
         let bounds = config.keys_mut().bounds();
@@ -166,12 +166,12 @@ impl EstimatorConfig {
         config.keys_mut().keys().iter().map(|(key, constant)| (*key, constant.write())).collect()
     }
 
-    /// Checks that the constants do not contradict each other. [`build`](Self::build) then
-    /// succeeds.
+    /// Checks that each constant is in its range, and that constants do not contradict each other.
+    /// [`build`](Self::build) then succeeds.
     ///
     /// # Errors
-    /// When constants contradict each other, or the first timer or the maximum is zero. The error
-    /// names the key with the wrong value.
+    /// When a constant is out of its range, constants contradict each other, or the first timer or
+    /// the maximum is zero. The error names the key with the wrong value.
     pub fn check(&self) -> Result<(), EstimatorError> {
         let mut config = *self;
         let keys = config.keys_mut();
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_are_written_as_in_scenarios_and_blanks_do_not_count() {
+    fn blanks_around_names_and_values_are_ignored_and_the_written_text_has_none() {
         let config = MillsConfig {
             falling: Ratio::new(7, 8),
             g: Ratio::new(3, 2),
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn published_constants_with_an_alias_are_written_as_the_alias() {
+    fn a_timer_is_written_with_an_alias_if_this_text_is_shorter() {
         let old = parse("rfc6298:initial=3 s,spread_gains=false");
         assert_eq!(old.to_string(), "rfc2988");
         assert_eq!(parse("rfc2988:max=64 s").to_string(), "rfc2988:max=64s");

@@ -75,14 +75,14 @@ fn super_fast_never_fires_after_an_ambiguous_handshake() {
 }
 
 #[test]
-fn an_rfc_6298_timer_backs_off_until_an_unambiguous_sample() {
-    // After one sample of 20 ms the timer is 20 + 4 · 10.
+fn an_rfc_6298_timer_doubles_on_each_timeout_and_stays_doubled_after_an_ambiguous_ack() {
+    // After one sample of 20 ms the timer is 20 + 4 · 10 = 60 ms.
     let mut shim = opened("rfc6298:min=10ms");
     shim.sent(at(30), &data(0));
     shim.sent(at(35), &data(1));
     assert_eq!(shim.next_wakeup(), Some(at(90)));
     assert_eq!(shim.pop(at(90)).unwrap().seq, 1);
-    assert_eq!(shim.next_wakeup(), Some(at(210)), "twice 60 ms later");
+    assert_eq!(shim.next_wakeup(), Some(at(210)), "120 ms later");
     assert_eq!(
         shim.pop(at(210)).unwrap().id,
         data(0).id.copy(2),
@@ -91,7 +91,7 @@ fn an_rfc_6298_timer_backs_off_until_an_unambiguous_sample() {
     let backoffs: Vec<u32> =
         shim.retransmissions().iter().map(|retransmission| retransmission.backoff).collect();
     assert_eq!(backoffs, [2, 4]);
-    // An ACK that covers a segment sent twice gives no sample, so the timer stays backed off.
+    // An ACK of a retransmitted segment gives no sample, so the timer stays backed off.
     shim.arrived(at(230), &ack(1001));
     assert_eq!(shim.next_wakeup(), Some(at(470)));
     shim.arrived(at(240), &ack(2001));
@@ -105,10 +105,10 @@ fn a_retransmission_by_the_host_gives_no_sample_and_restarts_an_estimators_timer
     shim.sent(at(80), &Segment { id: data(7).id, ..data(0) });
     assert_eq!(shim.next_wakeup(), Some(at(140)));
     let again = shim.pop(at(140)).unwrap();
-    assert_eq!(again.id, data(7).id.copy(1), "the newest copy");
+    assert_eq!(again.id, data(7).id.copy(1), "a copy of the host's retransmission");
     shim.arrived(at(160), &ack(1001));
     shim.sent(at(170), &data(1));
-    assert_eq!(shim.next_wakeup(), Some(at(290)), "still 120 ms");
+    assert_eq!(shim.next_wakeup(), Some(at(290)), "the timer is still 120 ms");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_segment_is_retransmitted_at_most_the_given_number_of_times() {
 }
 
 #[test]
-fn a_reset_ends_the_shim() {
+fn after_a_reset_the_timer_is_not_armed() {
     let mut shim = opened("fixed:rto=50ms");
     shim.sent(at(30), &data(0));
     shim.arrived(at(40), &Segment { flags: Flags::RST, ..Segment::default() });
@@ -144,11 +144,14 @@ fn a_mistake_in_a_shims_text_is_reported_with_its_fix() {
     assert!(slip("rfc6298:").contains("there are no settings after"));
 }
 
-/// The events at a host's edge.
+/// An event at a host's edge.
 #[derive(Clone, Debug)]
 enum Step {
+    /// The host sends a segment: sequence number, octets of payload, flags.
     Sent(u32, u16, u8),
+    /// A segment reaches the host: acknowledgment number, flags.
     Came(u32, u8),
+    /// Time passes, in milliseconds.
     Wait(u64),
 }
 
@@ -188,7 +191,7 @@ proptest! {
                             let first = shim.outgoing.outstanding().front().unwrap();
                             prop_assert!(first.right > una);
                             prop_assert_eq!(again.seq, first.kept.copy.seq);
-                            prop_assert!(first.left > 0, "no SYN");
+                            prop_assert!(first.left > 0, "a SYN");
                         }
                     }
                     now = until;

@@ -102,8 +102,8 @@ fn advance_returns_full_if_time_does_not_advance() {
     assert_eq!(world.now(), Time::ZERO);
 }
 
-/// A population of flows. It has the instants of their starts, the last one first, and it records
-/// its calls.
+/// A population that records its calls. `waiting` has the flows that have not started, each with
+/// the instant of its start; the flow that starts last is first.
 #[derive(Debug, Default)]
 struct RecordedPopulation {
     waiting: Vec<(Time, FlowId, FlowEnds<Echo>)>,

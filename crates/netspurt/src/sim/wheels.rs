@@ -64,8 +64,8 @@ impl Wheels {
     pub(super) fn take_block(&mut self, nodes: &mut Nodes) -> u32 {
         let node = self.wheels[0].empty(slot_of(self.first, 0));
         self.first += 1;
-        // If all digits of the block's number below a wheel's digit are zero, a slot of this wheel
-        // begins, and its entries move down.
+        // Each wheel stands for one digit of the block's number to the base 256. If all lower
+        // digits are zero, a slot of this wheel begins, and the slot's entries move down.
         let turned = (self.first.trailing_zeros() / BITS).min(WHEELS as u32 - 1);
         for wheel in (1..=turned).rev() {
             self.move_down(nodes, wheel);

@@ -7,7 +7,7 @@ use super::super::{Explainer, Explanation, LatePackets, WaitingFor};
 use super::causes::{Talk, at_receiver};
 
 /// Three flights on a path with a round trip of 100 ms, captured beside the sender. A segment of
-/// the second flight is lost, and SACK recovery sends it again.
+/// the second flight is lost, and SACK recovery retransmits it.
 fn repaired() -> Talk {
     let mut talk = Talk::opened(true, true);
     talk.flight(100.0, 0, 4).ack(200.1, 4000);
@@ -36,7 +36,7 @@ fn shuffled(once: &Talk, seed: u64) -> Talk {
 }
 
 #[test]
-fn packets_that_are_a_little_out_of_order_have_the_causes_of_those_in_order() {
+fn a_capture_slightly_out_of_order_shows_one_retransmission_that_acks_caused() {
     assert_eq!(repaired().causes(), [Some(Cause::SackRecovery)]);
     let mut noticed = 0;
     for (seed, v6) in (1..40).flat_map(|seed| [(seed, false), (seed, true)]) {
@@ -63,9 +63,10 @@ fn packets_that_are_a_little_out_of_order_have_the_causes_of_those_in_order() {
     assert_eq!(repaired().explained().notes.lines(), [""; 0]);
 }
 
-/// Beside the receiver, an acknowledgment is sent as soon as a segment comes.
+/// Beside the receiver, an acknowledgment is sent immediately after a segment arrives. The capture
+/// has each acknowledgment before its segment.
 #[test]
-fn an_acknowledgment_before_what_it_acknowledges_makes_no_retransmission() {
+fn a_segment_captured_after_its_acknowledgment_is_out_of_order_and_no_retransmission() {
     let mut talk = Talk::midway();
     talk.handshake(true, 0.01, 100.0);
     for n in 0..10 {
@@ -78,7 +79,7 @@ fn an_acknowledgment_before_what_it_acknowledges_makes_no_retransmission() {
 
 /// The server's capture holds the SYN-ACK before the SYN that it answers.
 #[test]
-fn a_syn_behind_its_answer_is_no_retransmission() {
+fn a_syn_captured_after_its_syn_ack_is_no_retransmission() {
     let mut talk = Talk::opened(true, true);
     talk.data(100.1, 0).ack(200.2, 1000);
     let mut late = Talk::midway();
@@ -91,14 +92,14 @@ fn a_syn_behind_its_answer_is_no_retransmission() {
 }
 
 /// Fifty flights on a path with a round trip of 100 ms, captured beside the receiver or the sender.
-/// The last segment of each flight comes first, because the path holds the others back. They come
-/// `apart` milliseconds after each other.
+/// The last segment of each flight arrives first, because the path holds the other nine back. These
+/// nine arrive `apart` milliseconds after each other.
 fn reordered_by_the_path(apart: f64, beside_receiver: bool) -> Talk {
     let mut talk = if beside_receiver { at_receiver() } else { Talk::opened(true, true) };
     for flight in 0..50_u32 {
         let (at, first) = (1000.0 + 200.0 * f64::from(flight), 10_000 * flight);
         let came = |n: u32| at + if n == 9 { 0.0 } else { apart * f64::from(n + 1) };
-        // The sender numbers its packets in the order in which it sends them.
+        // The sender sends the packets in order, so their IP identifications are in this order.
         for n in 0..10 {
             talk.data(if beside_receiver { came(n) } else { at }, first + 1000 * n);
         }
@@ -118,9 +119,9 @@ fn late_of(talk: &Talk, of: fn(&super::super::Habits) -> LatePackets) -> LatePac
     talk.direction().habits.map_or(LatePackets::default(), |habits| of(&habits))
 }
 
-/// The receiver acknowledges each packet just after it came, so the capture is in order.
+/// The capture has the acknowledgment of each packet just after the packet, so it is in order.
 #[test]
-fn what_the_path_reordered_is_late_and_neither_disorder_nor_repair() {
+fn packets_that_the_path_reordered_are_late_and_neither_disorder_nor_repair() {
     for (apart, v6) in [(0.02, false), (0.3, false), (5.0, false), (0.02, true), (5.0, true)] {
         let mut talk = reordered_by_the_path(apart, true);
         if v6 {
@@ -139,17 +140,18 @@ fn what_the_path_reordered_is_late_and_neither_disorder_nor_repair() {
 }
 
 #[test]
-fn beside_the_sender_the_blocks_tell_how_many_packets_were_overtaken() {
+fn beside_the_sender_sack_blocks_show_how_many_packets_were_late() {
     let talk = reordered_by_the_path(0.3, false);
     assert_eq!(talk.causes(), []);
     let late = late_of(&talk, |habits| habits.late_in_acks);
     assert_eq!((late.packets, late.distance_max), (450, 9));
-    assert_eq!(late_of(&repaired(), |habits| habits.late_in_acks).packets, 0, "it was sent again");
+    assert_eq!(late_of(&repaired(), |habits| habits.late_in_acks).packets, 0, "retransmitted");
 }
 
-/// A repair begins with a retransmission and lasts until everything is acknowledged.
+/// One segment is lost, and a retransmission fills the hole. The sender also retransmits a segment
+/// that had arrived.
 #[test]
-fn a_hole_that_a_retransmission_fills_is_still_a_repair() {
+fn a_repair_lasts_from_the_first_retransmission_to_the_ack_of_all_octets() {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 2).ack(1000.01, 2000);
     for n in 1..10_u32 {
@@ -161,19 +163,18 @@ fn a_hole_that_a_retransmission_fills_is_still_a_repair() {
     assert_eq!(found.connections[0].spent.of(WaitingFor::Repair).as_nanos(), 10_100_000);
 }
 
-/// Everything in an explanation except the packets.
+/// The parts of an explanation that must not depend on the transcript, as text.
 fn told(found: &Explanation) -> String {
     format!("{:?} {:?} {:?}", found.passed, found.notes, found.connections)
 }
 
-/// A transcript only records the packets, so the explanation must be the same without it.
 #[test]
-fn a_transcript_changes_nothing_in_what_is_explained() {
+fn an_explanation_is_the_same_with_and_without_a_transcript() {
     let mut talks = vec![reordered_by_the_path(0.02, true), reordered_by_the_path(0.3, false)];
     talks.extend((1..40).map(|seed| shuffled(&repaired(), seed)));
     for seed in 1..20 {
-        // Twelve flights of three segments, which fit into one batch. Some packets are out of
-        // order.
+        // Twelve flights of three segments. The connection processes all their packets at once.
+        // Some packets are out of order.
         let mut talk = Talk::opened(true, true);
         for flight in 0..12 {
             talk.flight(100.0 + f64::from(flight) * 10.0, 3000 * flight, 3);

@@ -91,7 +91,8 @@ impl State {
             self.begin(algorithm, now);
             match marked {
                 Some(parcel) => return Some(parcel),
-                // The next frame is sent, and its delay decides the next state.
+                // The next frame is sent. If its delay is short, the next call ends the dropping
+                // state.
                 None => head = self.head(algorithm, now, queue)?,
             }
         }

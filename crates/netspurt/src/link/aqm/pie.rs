@@ -60,7 +60,8 @@ impl Pie {
     }
 
     /// Called when a frame left for the line after `sojourn` in the queue; `empty` says whether the
-    /// queue is now empty. At one instant a departure precedes an update.
+    /// queue is now empty. If a departure and an update are due at the same instant, the departure
+    /// comes first.
     pub(super) fn departed(&mut self, now: Time, sojourn: Duration, empty: bool) {
         while self.next_update < now {
             self.tick(now);
@@ -68,8 +69,8 @@ impl Pie {
         self.delay = if empty { Duration::ZERO } else { sojourn };
     }
 
-    /// Judges an arrival while `waiting_bytes` octets wait (RFC 8033 §4.1, §5.1). At one instant an
-    /// update precedes an arrival.
+    /// Judges an arrival while `waiting_bytes` octets wait (RFC 8033 §4.1, §5.1). If an update and
+    /// an arrival are due at the same instant, the update comes first.
     pub(super) fn judge(&mut self, now: Time, waiting_bytes: u64) -> AqmVerdict {
         while self.next_update <= now {
             self.tick(now);
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_queue_reduces_the_probability_by_a_fiftieth() {
+    fn without_delay_an_update_also_reduces_the_probability_by_a_fiftieth() {
         let mut pie = Pie { drop_prob: 0.5, ..pie() };
         pie.update();
         // (0.5 - 0.125·0.015)·0.98.
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn pie_drops_nothing_with_few_frames_or_short_delays() {
+    fn pie_drops_nothing_while_few_octets_wait_or_delays_are_short() {
         let spent = |p, old| {
             let never = Time::NEVER;
             let burst_allowance = Duration::ZERO;
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn pie_marks_below_a_drop_probability_of_a_tenth_and_drops_above() {
+    fn pie_marks_below_a_drop_probability_of_a_tenth_and_drops_from_there_on() {
         let kinds = |p| {
             let mut pie = Pie {
                 drop_prob: p,
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_without_effect_are_skipped_and_later_updates_keep_their_times() {
+    fn after_a_long_idle_time_the_next_update_is_at_a_multiple_of_the_interval() {
         let mut pie = pie();
         pie.judge(at(1_000_003), 0);
         // 66 667 updates at intervals of 15 ms are 1 000 005 ms.

@@ -106,8 +106,8 @@ impl Red {
     }
 }
 
-/// Adjusts `pb` so that the gaps between chosen frames are uniform (Floyd and Jacobson 1993, §7).
-/// Returns pb / (1 - count·pb), at most 1.
+/// Adjusts `pb` so that the gaps between chosen frames are uniformly distributed (Floyd and
+/// Jacobson 1993, §7). Returns pb / (1 - count·pb), at most 1.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn uniform_gap_probability(pb: f64, count: u64) -> f64 {
     let rest = 1.0 - count as f64 * pb;
@@ -209,7 +209,8 @@ mod tests {
         for (n, p) in (1..=10).rev().zip(&spread) {
             assert!(close(*p, 1.0 / f64::from(n)), "{spread:?}");
         }
-        // The count is 1 at the first frame after a choice: gaps are uniform from 1 to 9 frames.
+        // The count is 1 at the first frame after a choice, so the gaps are uniformly distributed
+        // from 1 to 9 frames. A gap of 10 is possible, because pb is slightly below 0.1.
         let mut red = red(|config| config.wq = 0.0);
         red.avg = 14.999_999_999;
         let verdicts = (0..100_000).map(|_| red.judge(Time::ZERO, 1000, (9, 9000)));
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn above_the_slope_all_frames_are_dropped_and_below_it_none() {
+    fn with_gentle_all_frames_are_dropped_from_twice_max_th_on_and_none_below_min_th() {
         let mut red = red(|config| config.wq = 1.0);
         assert_eq!(red.judge(Time::ZERO, 1000, (4, 4000)), AqmVerdict::Pass);
         assert_eq!(red.count, None);

@@ -175,7 +175,7 @@ fn codel_drops_nothing_if_the_queue_empties_within_an_interval() {
 }
 
 #[test]
-fn codel_drops_nothing_while_at_most_one_largest_frame_waits() {
+fn codel_drops_nothing_while_at_most_one_frame_of_the_largest_size_waits() {
     // `first` frames come at once, and then one frame for each frame that leaves. So `first` - 2
     // frames wait behind the departing frame.
     let drops = |first| {
@@ -243,7 +243,7 @@ fn flows_send_a_quantum_each_in_rotation_and_a_new_flow_is_served_first() {
 }
 
 #[test]
-fn a_queue_that_became_empty_goes_to_the_end_of_the_old_flows_once() {
+fn an_empty_new_queue_goes_to_the_end_of_the_old_queues_before_it_can_be_new_again() {
     // The quantum is two frames. The queue of the second flow is empty at 3 ms and moves behind the
     // queue of the first. The second flow's frame at 3.5 ms does not make its queue a new queue, so
     // this frame waits until the first flow's turn is over.
