@@ -73,7 +73,7 @@ impl Transfer {
             while let Some((_, _, segment)) = self.ends[end].pop(self.now, &mut self.events) {
                 self.flying.push_back((segment.dest.index(), segment));
                 sent += 1;
-                assert!(sent < 100_000, "an end sends without end");
+                assert!(sent < 100_000, "an end does not stop sending");
             }
         }
         self.events.drain().for_each(drop);
@@ -105,7 +105,7 @@ impl Transfer {
             self.now = self.now.max(at);
             self.collect();
             steps += 1;
-            assert!(steps < STEPS_MAX, "wake-ups without end");
+            assert!(steps < STEPS_MAX, "the ends do not stop waking up");
             if self.flying.len() > 5_000 {
                 self.flying.clear();
             }
@@ -149,7 +149,7 @@ impl Transfer {
         let over = |end: &Connection| matches!(end.state(), TcpState::Closed | TcpState::TimeWait);
         while !self.ends.iter().all(over) {
             steps += 1;
-            assert!(steps < STEPS_MAX, "no end in sight");
+            assert!(steps < STEPS_MAX, "the transfer does not end");
             if let Some((to, segment)) = self.flying.pop_front() {
                 self.deliver(to, segment);
                 continue;

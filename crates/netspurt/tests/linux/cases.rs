@@ -191,7 +191,7 @@ fn syn_ack(phase: Duration) -> Answers {
     found
 }
 
-fn stance(flow: &Flow) -> Answers {
+fn rto_and_cwnd(flow: &Flow) -> Answers {
     let info = flow.info();
     answers([("rto_us", micros(info.rto.rto)), ("cwnd", info.cwnd / info.smss)])
 }
@@ -199,7 +199,7 @@ fn stance(flow: &Flow) -> Answers {
 fn after_handshake(phase: Duration) -> Answers {
     let mut flow = without_probes(phase);
     flow.connect(ms(400));
-    let mut found = stance(&flow);
+    let mut found = rto_and_cwnd(&flow);
     flow.write(100);
     let first = flow.get();
     found.insert("gap_us".to_owned(), micros(flow.get().t - first.t));
@@ -217,7 +217,7 @@ fn late_syn_ack(phase: Duration, rtt: Duration, drops: usize, echo: bool) -> Ans
     flow.pass(rtt);
     flow.quiet(ms(1));
     flow.answer_syn(Some(first.tsval));
-    stance(&flow)
+    rto_and_cwnd(&flow)
 }
 
 fn zero_window(phase: Duration) -> Answers {

@@ -108,11 +108,11 @@ fn the_linux_profile_agrees_with_the_kernel() {
 }
 
 /// The nominal length of each timer is known, and so is the phase of the jiffies at which it was
-/// armed. The timer fires at the instant that our model of the timer wheel predicts, or one jiffy
-/// later. It is later if the processor that runs the timer reads the count of jiffies before
-/// another processor has raised the count.
+/// armed. At least 98 % of the timers fire at the instant that our model of the timer wheel
+/// predicts, or one jiffy later. A timer is later if the processor that runs it reads the count of
+/// jiffies before another processor has raised the count.
 #[test]
-fn the_kernels_timers_fire_when_the_wheel_predicts() {
+fn the_kernels_timers_fire_when_the_wheel_predicts_or_one_jiffy_later() {
     let rows = table("timers.csv");
     let (mut prompt, mut jiffy_late) = (0, 0);
     for row in &rows {

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_recovery_sets_cwnd_so_that_no_burst_follows() {
+    fn the_end_of_a_repair_sets_cwnd_by_its_phase_and_the_burst_limit() {
         let leave = |phase, most| {
             let mut control = reno(15_000);
             control.window.ssthresh = 7000;
@@ -272,9 +272,9 @@ mod tests {
     }
 
     /// RFC 4015 §3.2: ssthresh becomes pipe_prev. cwnd becomes the outstanding octets plus one
-    /// burst.
+    /// burst. Linux restores cwnd and ssthresh.
     #[test]
-    fn an_undone_cut_restores_ssthresh_or_the_whole_window() {
+    fn an_undone_cut_sets_ssthresh_to_pipe_prev_or_restores_the_window() {
         let before = Window { cwnd: 15_000, ssthresh: 12_000 };
         let back = |how| {
             let mut control = reno(2000);

@@ -288,8 +288,9 @@ impl AckDelay {
         is_quick || is_full || self.algorithm == DelayedAck::Never
     }
 
-    /// Does the same as `need` if the last of the `held` octets is the peer's FIN, which the
-    /// application is expected to answer (`tcp_fin`).
+    /// Returns how urgent the acknowledgment is if the last of the `held` octets is the peer's FIN.
+    /// The flow becomes interactive, because the application is expected to answer the FIN
+    /// (`tcp_fin`).
     pub(super) fn need_of_fin(&mut self, held: u64, reader: Reader) -> AckNeed {
         self.interactive = true;
         // In an interactive flow pushed data is not urgent.

@@ -50,8 +50,8 @@ impl Tcb {
         self.tx.end_burst(self.header.sent > sent_before, waited, cx.now);
     }
 
-    /// Sends full segments while both windows have room and no retransmission can be due. Returns
-    /// true if only cwnd stopped the sending. Nothing else can be sent in this case.
+    /// Sends full segments while cwnd and the peer's window have room and no retransmission can be
+    /// due. Returns true if only cwnd stopped the sending. Nothing else can be sent in this case.
     #[inline]
     fn send_full(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(edges) = self.tx.clear_edges() else { return false };

@@ -1,5 +1,5 @@
-//! Chooses the next segment to send: a retransmission or new data, as both windows and the pacer
-//! allow.
+//! Chooses the next segment to send: a retransmission or new data, as cwnd, the peer's window and
+//! the pacer allow.
 
 use crate::segment::Cause;
 use crate::units::{BitRate, Time};
@@ -61,7 +61,7 @@ impl NextSegment {
 /// retransmission can be due.
 #[derive(Clone, Copy)]
 pub(super) struct Edges {
-    /// The limit that the peer's window and the end of a record set. It is below the last octet
+    /// The limit that the peer's window and the end of a record set. It excludes the last octet
     /// that was written.
     pub(super) peer: u64,
     /// The smallest of `peer`, the limit that cwnd sets, and the limit of data that does not wait

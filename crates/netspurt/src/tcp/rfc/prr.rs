@@ -126,8 +126,8 @@ mod tests {
     }
 
     /// RFC 9937 §6.2, second branch: with pipe below ssthresh, the sender sends as many octets as
-    /// were delivered. It sends one segment more if the ACK shows no further loss. pipe never
-    /// exceeds ssthresh.
+    /// were delivered. It sends one segment more if the ACK shows no further loss. pipe
+    /// exceeds ssthresh only by the first retransmission.
     #[test]
     fn below_ssthresh_at_most_one_segment_more_than_delivered_is_sent() {
         for (safe, room) in [(false, SMSS), (true, 2 * SMSS)] {

@@ -18,7 +18,8 @@ pub enum Phase {
     Cwr,
     /// A loss found by acknowledgments is being repaired.
     Recovery,
-    /// All outstanding octets count as lost, after a timeout or after Tahoe's fast retransmit.
+    /// Outstanding octets count as lost after a timeout or after Tahoe's fast retransmit: all of
+    /// them, or with RACK the head and those that were sent long enough ago.
     Loss,
 }
 
@@ -93,8 +94,8 @@ impl Repair {
         self.rescued = false;
     }
 
-    /// Enters Loss: all outstanding octets, up to `nxt`, count as lost. The head is retransmitted
-    /// with this `cause`.
+    /// Enters Loss after a timeout or after Tahoe's fast retransmit. Octets up to `nxt` are
+    /// outstanding. The head is retransmitted with this `cause`.
     pub(super) fn begin_loss(&mut self, nxt: u64, cause: Cause) {
         (self.phase, self.point, self.recover) = (Phase::Loss, nxt, nxt);
         self.forced = true;
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repair_is_complete_when_all_that_was_outstanding_is_acknowledged() {
+    fn a_cut_is_complete_when_all_that_was_outstanding_is_acknowledged() {
         let mut repair = Repair::default();
         let complete_at = |repair: &Repair, una| repair.is_complete(una, false);
         assert!(!complete_at(&repair, 1));

@@ -350,9 +350,9 @@ pub struct SendRules {
     /// A FIN waits for a closed window to open (`tcp_snd_wnd_test`), and the window is probed.
     pub fin_needs_window: bool,
     /// The sender passes several segments to the network card as one packet (segmentation offload).
-    /// The last segments of the written data wait if the window has less room than such a packet,
-    /// which has at least two segments. They wait only if an ACK is due within 1 ms and the last
-    /// octets were sent within 1 ms (`tcp_tso_should_defer`).
+    /// Such a packet has at least two segments. cwnd and the peer's window may have room for only a
+    /// part of it. This part waits for more room if an ACK is due within 1 ms and the last segment
+    /// was sent less than 1 ms ago (`tcp_tso_should_defer`).
     pub waits_for_packets: bool,
     /// The last segment of each packet for offload with several segments has PSH
     /// (`__tcp_transmit_skb`), and not only the last segment of what the application wrote.

@@ -81,11 +81,11 @@ impl Play {
             let writing = (!writes.is_empty()).then_some(next_write);
             let Some(now) = due.chain(landing).chain(writing).min() else { break };
             if writing == Some(now) {
-                let (pause, octets) = writes.pop().expect("there is one");
+                let (pause, octets) = writes.pop().expect("a write is due");
                 self.ends[0].write(now, octets, &mut events);
                 next_write = now + Duration::from_millis(pause);
             } else if landing == Some(now) {
-                let (_, (to, segment)) = self.flying.pop_first().expect("there is one");
+                let (_, (to, segment)) = self.flying.pop_first().expect("a segment is due");
                 self.ends[to].push(now, 0, segment, &mut events);
             }
             self.send(now, &mut events);

@@ -124,7 +124,8 @@ mod tests {
         }
     }
 
-    /// Linux's rule (`tcp_is_cwnd_limited`): in slow start a window more than half full may grow.
+    /// Linux's rule (`tcp_is_cwnd_limited`): in slow start cwnd may grow if it is more than half
+    /// full.
     #[test]
     fn cwnd_may_grow_if_it_was_full_or_in_slow_start_more_than_half_full() {
         let mut usage = Usage::default();

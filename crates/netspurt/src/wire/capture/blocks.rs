@@ -204,7 +204,7 @@ impl Section {
                 break;
             }
             let value = options.get(at + 4..at + 4 + length);
-            take(code, value.ok_or(malformed("an option beyond its end"))?)?;
+            take(code, value.ok_or(malformed("an option extends beyond the block"))?)?;
             at += 4 + length.next_multiple_of(4);
         }
         Ok(())

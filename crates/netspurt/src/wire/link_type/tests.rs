@@ -39,7 +39,7 @@ fn ip_is_found_behind_ethernet_and_its_tags() {
 
 /// RFC 3032 §2.1: the last label of a stack has the lowest bit of its third octet set.
 #[test]
-fn ip_is_found_behind_labels_and_behind_frames_in_them() {
+fn ip_is_found_behind_mpls_labels_and_in_ethernet_frames_behind_them() {
     let (label, last) = ([0, 1, 0x40, 64], [0, 1, 0x81, 64]);
     let mpls = [0x88, 0x47];
     for packet in [V4, V6] {
@@ -169,7 +169,7 @@ fn a_limited_number_of_headers_is_skipped() {
 proptest! {
     /// Octets with a meaning in headers are more frequent here than in random octets.
     #[test]
-    fn a_packet_that_is_found_is_a_part_of_the_given_octets(
+    fn a_packet_that_is_found_ends_the_given_octets_except_in_nflog(
         link in prop_oneof![0_u16..300, Just(1), Just(113), Just(127), Just(239), Just(9)],
         picks in proptest::collection::vec(0_usize..24, 0..80),
         noise: u8,
