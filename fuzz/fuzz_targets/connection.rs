@@ -1,6 +1,6 @@
 //! Fuzzes two connections over a hostile network, in two modes. In the first mode the network
-//! loses, copies, delays, reorders and marks packets. The target checks that every octet that
-//! arrives was sent, and that all octets arrive after the network stops doing harm. In the second
+//! loses, copies, delays, reorders and marks packets. The target checks that no more octets arrive
+//! than were written, and that all octets arrive after the network stops doing harm. In the second
 //! mode the network also forges segments whose numbers are near the connection's sequence numbers.
 //! The code must not panic or hang.
 

@@ -19,20 +19,21 @@ fn values(delays: &Delays) -> Vec<f64> {
 }
 
 /// The path to UCL in RFC 889 §2.1. It divides packets of more than 125 octets in two.
-fn cut() -> DelayByLength {
+fn path_to_ucl() -> DelayByLength {
     DelayByLength::through(&[(40, ms(1089)), (125, ms(1240)), (126, ms(1426)), (256, ms(1548))])
 }
 
 fn mixed(mean: u64, cov: f64, lost: u32) -> Row {
     let lengths = Lengths::Clamped { lowest: 40, highest: 256 };
-    Row { mean: ms(mean), cov, lost, lengths, line: cut(), ..Row::default() }
+    Row { mean: ms(mean), cov, lost, lengths, line: path_to_ucl(), ..Row::default() }
 }
 
 #[test]
 fn every_structure_fits_the_row_and_differs_from_the_next_one() {
-    // From RFC 889's second table: the row with the least spread, the one with the greatest spread
-    // and the one with the most losses. In the fourth row, the mixed lengths alone spread the
-    // delays further than the row allows.
+    // The first three rows have the spread and the losses of rows in RFC 889's second table: of the
+    // row with the least spread, of the row with the greatest spread, and of the row with the most
+    // losses. In the fourth row, the mixed lengths alone spread the delays further than the row
+    // allows.
     for (mean, cov, lost) in [(2044, 0.03, 0), (900, 1.13, 20), (432, 1.1, 196), (1316, 0.1, 9)] {
         let row = mixed(mean, cov, lost);
         let made: Vec<Delays> =
@@ -97,7 +98,7 @@ fn about_one_probe_in_six_has_the_least_length() {
 #[test]
 fn runs_of_short_probes_are_followed_by_runs_of_long_ones() {
     let lengths_in_turn = Lengths::Runs { first: (40, 3), then: (256, 2) };
-    let row = Row { probes: 7, lengths: lengths_in_turn, line: cut(), ..Row::default() };
+    let row = Row { probes: 7, lengths: lengths_in_turn, line: path_to_ucl(), ..Row::default() };
     let drawn = lengths(&row.surrogate(Structure::Levels, 1).unwrap());
     assert_eq!(drawn, [40, 40, 40, 256, 256, 40, 40]);
 }
@@ -158,7 +159,8 @@ fn an_impossible_row_is_refused_with_the_reason() {
     assert!(told(Row { cov: f64::NAN, ..row() }).contains("cov = NaN"));
     assert!(told(Row { mean: ms(0), ..row() }).contains("above zero"));
     assert!(
-        told(Row { lengths: Lengths::Same(30), line: cut(), ..row() }).contains("from 40 to 256")
+        told(Row { lengths: Lengths::Same(30), line: path_to_ucl(), ..row() })
+            .contains("from 40 to 256")
     );
     let backward = DelayByLength::through(&[(256, ms(2)), (40, ms(1))]);
     assert!(told(Row { line: backward, ..row() }).contains("must rise"));

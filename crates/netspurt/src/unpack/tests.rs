@@ -30,9 +30,9 @@ fn all(source: impl Read) -> io::Result<Vec<u8>> {
 }
 
 /// A source that returns one octet at a time, each after an interruption.
-struct Drops<'a>(&'a [u8], bool);
+struct Interrupted<'a>(&'a [u8], bool);
 
-impl Read for Drops<'_> {
+impl Read for Interrupted<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         self.1 = !self.1;
         if self.1 {
@@ -53,7 +53,7 @@ fn every_member_and_every_frame_is_read_at_once_or_octet_by_octet() {
     ];
     for file in files {
         assert_eq!(all(&file[..]).unwrap(), b"one\ntwo\n");
-        assert_eq!(all(Drops(&file, false)).unwrap(), b"one\ntwo\n");
+        assert_eq!(all(Interrupted(&file, false)).unwrap(), b"one\ntwo\n");
     }
     for short in [&b""[..], b"a", b"abc"] {
         assert_eq!(all(short).unwrap(), short);

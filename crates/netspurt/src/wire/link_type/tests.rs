@@ -57,7 +57,7 @@ fn ip_is_found_behind_mpls_labels_and_in_ethernet_frames_behind_them() {
 }
 
 #[test]
-fn ip_is_found_in_sessions_of_ppp() {
+fn ip_is_found_in_ppp_and_in_ciscos_hdlc() {
     let session = [0x88, 0x64, 0x11, 0, 0, 9, 0, 5];
     assert!(found(1, &[&ADDRESSES, &session, &[0, 0x21]], &V4));
     assert!(found(1, &[&ADDRESSES, &[0x81, 0, 0, 5], &session, &[0, 0x57]], &V6));
@@ -142,7 +142,8 @@ fn ip_is_found_in_wireless_frames() {
         [header(0x08, 1, 24), header(0x08, 3, 30), header(0x88, 2, 26), header(0x88, 0x82, 30)]
     {
         assert!(found(105, &[&frame, &llc], &V4));
-        // One header has a time and flags, and another has neither.
+        // One radiotap header has a time and flags, and another has neither. The flags may say that
+        // the frame's header is padded; such a frame is not read.
         let timed = [&[0, 0, 17, 0, 3, 0, 0, 0][..], &[9; 8], &[0]].concat();
         assert!(found(127, &[&timed, &frame, &llc], &V4));
         assert!(found(127, &[&[0, 0, 8, 0, 0, 0, 0, 0], &frame, &llc], &V4));
