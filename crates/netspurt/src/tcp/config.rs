@@ -126,7 +126,7 @@ pub struct NsConfig {
     /// When a loss halves the window, cwnd is not rounded to whole segments (`precisionReduce_`).
     pub precise_cut: bool,
     /// The sender uses F-RTO (`frto_enabled_`). A sack sender uses the variant of F-RTO with SACK
-    /// blocks (`sfrto_enabled_`).
+    /// blocks (`sfrto_enabled_`). A fack sender ignores this switch.
     pub frto: bool,
     /// Round trips are measured by timestamps on every new ACK, to the nearest tick
     /// (`timestamps_`).

@@ -161,7 +161,7 @@ proptest! {
 fn octets_after_the_packet_are_not_part_of_it() {
     let mut bytes = bytes_of(&packet(IPV4, Segment { len: 3, ..stamped(Flags::ACK) }));
     let alone = decode(&bytes, Checks::Whole).unwrap().segment;
-    // Ethernet pads short frames to 60 octets.
+    // Octets of the link may follow the packet, such as the padding of a short Ethernet frame.
     bytes.extend([0xee; 6]);
     let padded = decode(&bytes, Checks::Whole).unwrap();
     assert_eq!((padded.segment, padded.payload), (alone, &[0; 3][..]));

@@ -1,4 +1,4 @@
-//! Plays the cases of `authorities/linux/kernel_cases.py` to our connection.
+//! Plays cases of `authorities/linux/kernel_cases.py` to our connection.
 
 use std::collections::BTreeMap;
 
@@ -415,7 +415,7 @@ fn small_buffer(config: &mut RfcConfig) {
     config.receive_memory_bytes = Some(24_000);
 }
 
-/// Every case, by its name in `measured.csv`.
+/// The cases that are played, each with its name in `measured.csv`.
 pub fn all() -> Vec<(&'static str, Case)> {
     fn case(run: impl Fn(Duration) -> Answers + 'static) -> Case {
         Box::new(run)

@@ -86,7 +86,7 @@ mod tests {
     /// RFC 9937 §6.2, first branch: if ssthresh is half of cwnd, one segment is sent for every two
     /// segments that are delivered.
     #[test]
-    fn above_the_threshold_sending_is_in_proportion_to_delivery() {
+    fn above_ssthresh_one_segment_is_sent_for_every_two_delivered() {
         let mut prr = Prr::default();
         prr.begin(20 * SMSS);
         let mut pipe = 19 * SMSS;

@@ -161,9 +161,9 @@ impl LossRecovery {
         self.loss.detect(&self.repair, scene).map_or(NextLook::OnAck, NextLook::After)
     }
 
-    /// If a partial ACK answers an original, records that the path reorders. Returns whether this
-    /// ACK must not undo a cut yet, because retransmissions are outstanding. Each of the two is
-    /// done only if its rule is on (`teaches_reordering`, `waits_for_copies`).
+    /// Checks whether a partial ACK answers an original. If it does, records with
+    /// `teaches_reordering` that the path reorders. With `waits_for_copies`, returns whether this
+    /// ACK must not undo a cut yet, because retransmissions are outstanding.
     fn was_late(&mut self, news: &News, scene: &LossContext<'_>) -> bool {
         let rules = scene.config.spurious_rules;
         let partial = self.repair.phase == Phase::Recovery && scene.window.una < self.repair.point;

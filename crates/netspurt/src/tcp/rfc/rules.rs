@@ -248,8 +248,8 @@ pub struct ReceiveRules {
     /// into one (generic receive offload). Zero: a segment does not wait.
     pub gro: Duration,
     /// The minimum time between two challenge ACKs (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`),
-    /// between two answers to a repeated SYN, and between two answers to segments without payload
-    /// outside the window. Zero: each of them is answered.
+    /// between two answers to a repeated SYN, and between two answers to segments without data
+    /// and FIN outside the window. Zero: each of them is answered.
     pub challenge_interval: Duration,
 }
 

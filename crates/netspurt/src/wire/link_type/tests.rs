@@ -62,7 +62,7 @@ fn ip_is_found_in_ppp_and_in_ciscos_hdlc() {
     assert!(found(1, &[&ADDRESSES, &session, &[0, 0x21]], &V4));
     assert!(found(1, &[&ADDRESSES, &[0x81, 0, 0, 5], &session, &[0, 0x57]], &V6));
     assert!(found(51, &[&session[2..], &[0, 0x21]], &V4));
-    // LCP is not IP, and the discovery stage of PPPoE is not its session stage.
+    // Frames of LCP, and frames in the discovery stage of PPPoE, do not hold IP.
     assert_eq!(behind(1, &[&ADDRESSES, &session, &[0xc0, 0x21], &V4]), None);
     assert_eq!(behind(1, &[&ADDRESSES, &[0x88, 0x63], &session[2..], &[0, 0x21], &V4]), None);
     for header in [&[0xff, 3, 0, 0x21][..], &[0, 0x21], &[0x21], &[0xff, 3, 0x21]] {
