@@ -9,7 +9,7 @@ use crate::units::{Duration, Time};
 pub(super) struct Usage {
     /// Whether cwnd was full.
     limited: bool,
-    /// The maximum of the outstanding data, in octets of whole segments.
+    /// The maximum of [`Sending::out`].
     most_out: u64,
     /// The octet up to which `limited` and `most_out` are valid.
     until: u64,
@@ -38,7 +38,8 @@ pub(super) struct Sending {
     pub(super) rto: Duration,
     /// The initial window in octets.
     pub(super) initial: u64,
-    /// True if the application has no unsent data, and no loss is suspected.
+    /// True if the application has no unsent data, no loss is suspected, and the rules let cwnd
+    /// shrink after an idle time (`idle_restart`).
     pub(super) is_application_limited: bool,
 }
 

@@ -73,8 +73,8 @@ impl Section {
     /// The length of the block that begins with `head`, and whether its body is of interest.
     ///
     /// # Errors
-    /// When the length is below [`AROUND`] or not a multiple of four, or when a block of interest is
-    /// longer than any packet.
+    /// When the length is below [`AROUND`] or not a multiple of four, or when a block of interest
+    /// is longer than any packet.
     pub(super) fn block(&self, head: &[u8; AROUND]) -> Result<(usize, bool), CaptureTrouble> {
         let (kind, length) = (self.order.word(head, 0), self.order.word(head, 4) as usize);
         if length < AROUND || !length.is_multiple_of(4) {
