@@ -152,7 +152,7 @@ pub struct NsNewReno {
     /// Only the first partial ACK of a recovery restarts the timer (`newreno_changes1_`; RFC 2582's
     /// impatient variant).
     pub impatient: bool,
-    /// A partial ACK reduces the window by the segments that it covers, less one segment
+    /// A partial ACK reduces the inflated cwnd by the segments that it covers, less one segment
     /// (`partial_window_deflation_`). Without this switch, it removes the whole inflation.
     pub deflates: bool,
     /// At the end of a recovery cwnd becomes ssthresh, or the data outstanding plus one segment if

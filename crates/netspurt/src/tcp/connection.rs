@@ -342,8 +342,8 @@ impl Connection {
         }
     }
 
-    /// Whether a segment is accepted: it lies in the window and is not an old duplicate. A segment
-    /// that comes before the connection is open is always accepted.
+    /// Whether a segment is accepted: it lies in the receive window and is not an old duplicate. A
+    /// segment that comes before the connection is open is always accepted.
     pub fn accepts(&self, segment: &Segment, now: Time) -> bool {
         match &self.kind {
             ConnectionKind::Ns(_) => true,

@@ -65,8 +65,8 @@ impl CwndControl {
         self.is_owned
     }
 
-    /// Scales the window when the octets of a full segment change from `before` to `now`. cwnd and
-    /// ssthresh keep their numbers of segments.
+    /// Scales cwnd and ssthresh when the octets of a full segment change from `before` to `now`.
+    /// cwnd and ssthresh keep their numbers of segments.
     #[inline]
     pub(super) fn follow_smss(&mut self, before: u64, now: u64) {
         if before != now {
@@ -129,7 +129,7 @@ impl CwndControl {
         };
     }
 
-    /// Undoes a cut that proved spurious (RFC 4015 §3). `before` is the window before the cut.
+    /// Undoes a cut that proved spurious (RFC 4015 §3). `before` is the state before the cut.
     /// `pipe_prev` is the number of octets that were outstanding at the cut, but at least the old
     /// ssthresh. `resumed` is the number of octets that are in the network now, plus one burst.
     pub(super) fn undo_cut(&mut self, before: &Window, pipe_prev: u64, resumed: u64, how: Undo) {

@@ -174,7 +174,8 @@ impl AckDelay {
         }
     }
 
-    /// Ends the immediate acknowledgments when the window is small (`__tcp_select_window`).
+    /// Ends the immediate acknowledgments when the receive window is small
+    /// (`__tcp_select_window`).
     pub(super) fn on_scarcity(&mut self) {
         if matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
             self.quick = 0;

@@ -237,7 +237,8 @@ impl RfcSender {
         NextSegment::of(&sent, &self.window, in_packet, Some(cause))
     }
 
-    /// Sends the next new octets, if the windows, Nagle and silly window avoidance allow it.
+    /// Sends the next new octets, if cwnd, the peer's window, Nagle and silly window avoidance
+    /// allow it.
     fn next_new(&mut self, now: Time) -> Option<NextSegment> {
         if self.window.grows_packets() {
             grow_packet(self);

@@ -14,7 +14,7 @@ pub enum Phase {
     Open,
     /// Segments arrived out of order.
     Disorder,
-    /// The window is being cut for a mark, without a loss (RFC 3168 §6.1.2).
+    /// cwnd is being cut for a mark, without a loss (RFC 3168 §6.1.2).
     Cwr,
     /// A loss found by acknowledgments is being repaired.
     Recovery,
@@ -102,7 +102,7 @@ impl Repair {
         self.head_cause = Some(cause);
     }
 
-    /// Enters Cwr, because the window is cut for a mark. Octets up to `nxt` are outstanding.
+    /// Enters Cwr, because cwnd is cut for a mark. Octets up to `nxt` are outstanding.
     pub(super) fn begin_cwr(&mut self, nxt: u64) {
         (self.phase, self.point) = (Phase::Cwr, nxt);
     }
@@ -120,7 +120,7 @@ impl Repair {
         (self.point, self.forced) = (point, self.prr.owes_first());
     }
 
-    /// The window that proportional rate reduction allows after an ACK.
+    /// The cwnd that proportional rate reduction allows after an ACK.
     pub(super) fn reduce(&mut self, ack: &PrrAck) -> u64 {
         self.prr.on_ack(ack)
     }
