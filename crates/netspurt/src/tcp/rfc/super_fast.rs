@@ -1,5 +1,4 @@
-//! Super Fast Retransmit (Tarr and Ghita 2005, §5): the octets that it has sent, and how long its
-//! timer waits.
+//! Super Fast Retransmit (Tarr and Ghita 2005, §5): whether its timer runs, and how long it waits.
 
 use crate::packed::packed;
 use crate::rto::SfrConfig;
