@@ -120,7 +120,7 @@ def relay() -> None:
 
 
 def tool(name: str, *command: str) -> str:
-    """Run a tool, return its output, and write it to the file `name` if there is one."""
+    """Run a tool, return its output, and write it to the file `name`, unless `name` is empty."""
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     text = result.stdout + result.stderr
     if name:

@@ -83,8 +83,8 @@ def run(target: str, seconds: int) -> tuple[int, bool]:
 def main() -> None:
     """Run the targets that the command line names."""
     parser = argparse.ArgumentParser(description="Run the fuzz targets.")
-    parser.add_argument("--seconds", type=int, default=60, help="for each target")
-    parser.add_argument("target", nargs="*", help=f"of {', '.join(targets())}; all if none")
+    parser.add_argument("--seconds", type=int, default=60, help="time for each target [s]")
+    parser.add_argument("target", nargs="*", help=f"one of {', '.join(targets())}; default: all")
     options = parser.parse_args()
     unknown = sorted(set(options.target) - set(targets()))
     if unknown:

@@ -1,6 +1,6 @@
 //! Fuzzes two connections over a hostile network, in two modes. In the first mode the network
-//! loses, copies, delays, reorders and marks packets. The target checks that every octet that
-//! arrives was sent, and that all octets arrive after the network stops doing harm. In the second
+//! loses, copies, delays, reorders and marks packets. The target checks that no more octets arrive
+//! than were written, and that all octets arrive after the network stops doing harm. In the second
 //! mode the network also forges segments whose numbers are near the connection's sequence numbers.
 //! The code must not panic or hang.
 
@@ -73,7 +73,7 @@ impl Transfer {
             while let Some((_, _, segment)) = self.ends[end].pop(self.now, &mut self.events) {
                 self.flying.push_back((segment.dest.index(), segment));
                 sent += 1;
-                assert!(sent < 100_000, "an end sends without end");
+                assert!(sent < 100_000, "an end does not stop sending");
             }
         }
         self.events.drain().for_each(drop);
@@ -105,7 +105,7 @@ impl Transfer {
             self.now = self.now.max(at);
             self.collect();
             steps += 1;
-            assert!(steps < STEPS_MAX, "wake-ups without end");
+            assert!(steps < STEPS_MAX, "the ends do not stop waking up");
             if self.flying.len() > 5_000 {
                 self.flying.clear();
             }
@@ -149,7 +149,7 @@ impl Transfer {
         let over = |end: &Connection| matches!(end.state(), TcpState::Closed | TcpState::TimeWait);
         while !self.ends.iter().all(over) {
             steps += 1;
-            assert!(steps < STEPS_MAX, "no end in sight");
+            assert!(steps < STEPS_MAX, "the transfer does not end");
             if let Some((to, segment)) = self.flying.pop_front() {
                 self.deliver(to, segment);
                 continue;

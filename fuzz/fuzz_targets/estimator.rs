@@ -41,7 +41,7 @@ fuzz_target!(|input: (&str, &[u8])| {
             }),
         }
         let rto = timer.rto();
-        assert!(rto > Duration::ZERO, "{written}: the timer is 0");
+        assert!(rto > Duration::ZERO, "{written}: the RTO is 0");
         assert!(rto >= min && rto <= max, "{written}: {rto} is outside {min} to {max}");
     }
 });

@@ -257,7 +257,7 @@ def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -
     )
     assert re.search(less, first), first
     many = [f"fixed:rto={n}s,max=60s" for n in range(1, 9)]
-    assert "The other 7 with bounds and backoff cost measurably more." in str(
+    assert "The other 7 timers with bounds and backoff cost measurably more." in str(
         advice_on(rare(), many)
     )
     text = str(advice_on(rare(spikes=0), ["linux", "mills-single"]))

@@ -34,8 +34,8 @@ pub trait Frame: Copy {
     fn with_mark(self) -> Self;
     /// The part of the datagram that the frame carries.
     fn part(&self) -> Part;
-    /// The fragment that carries the octets `payload` behind the frame's own IP header, with a
-    /// header of its own and the frame's id.
+    /// The fragment that carries the octets `payload` of the frame, counted from the end of the
+    /// frame's IP header. The fragment has its own IP header and the id of the frame.
     #[must_use]
     fn fragment(self, payload: Range<u32>) -> Self;
     /// The whole datagram, of `size_bytes` octets, to which the frame belongs as a fragment.

@@ -1,5 +1,6 @@
-//! Tests with captures that other people or the kernel made. The observer must count what tshark or
-//! the kernel's own counters count. The captures are in `../shared/traces`, beside the repository.
+//! Tests with captures of other people, and with captures of the kernel's TCP. The observer must
+//! find the counts of tshark, or of the kernel's own counters. The captures are in
+//! `../shared/traces`, beside the repository.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -94,7 +95,7 @@ fn packets_connections_and_retransmissions_have_the_counts_of_tshark() {
 }
 
 #[test]
-fn retransmissions_at_the_sender_have_the_count_of_its_kernel() {
+fn retransmissions_have_the_kernels_count_and_at_the_receiver_those_of_lost_tails_are_missing() {
     let Some(folder) = shared() else { return };
     for (case, unseen) in
         [("clean", 0), ("fastrtx", 0), ("random3", 0), ("tail_rto", 1), ("tail_tlp", 1)]

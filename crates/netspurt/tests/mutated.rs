@@ -13,8 +13,9 @@ use netspurt::wire::{
     CaptureReader, CaptureTrouble, Datagrams, Packet, PcapngWriter, TcpView, cut, encode,
 };
 
-/// The number of files that are made, and the maximum length of a file in octets.
+/// The number of damaged files that are made.
 const FILES: usize = 10_000;
+/// Longer captures are cut to this number of octets.
 const LONGEST: usize = 6000;
 
 /// Draws a number below `below`. `below` must not be zero.
@@ -104,8 +105,8 @@ fn captures() -> Vec<Vec<u8>> {
     all
 }
 
-/// Changes `file` in one to six places: changes octets or bits, writes numbers at limits, inserts
-/// or removes octets, or cuts off the rest of the file.
+/// Changes `file` one to six times: changes octets or bits, writes extreme numbers, inserts or
+/// removes octets, or cuts off the rest of the file.
 fn mutate(file: &mut Vec<u8>, stream: &mut Stream) {
     const LIMITS: [[u8; 4]; 6] =
         [[0; 4], [0xff; 4], [0, 0, 0, 0x80], [0x7f, 0xff, 0xff, 0xff], [1, 0, 0, 0], [0, 0, 16, 0]];
@@ -222,7 +223,7 @@ const ENDLESS: [&str; 2] = [
 ];
 
 #[test]
-fn a_parquet_file_with_an_endless_list_is_damaged() {
+fn a_parquet_file_with_an_endless_list_is_refused_as_damaged() {
     for digits in ENDLESS {
         let octet = |n: usize| u8::from_str_radix(&digits[n..n + 2], 16).unwrap();
         let file: Vec<u8> = (0..digits.len()).step_by(2).map(octet).collect();

@@ -3,7 +3,7 @@
 //! Both programs make runs of 400 s. A run is described by quantiles, counts and indices of
 //! dispersion. For each of these numbers, the mean over our runs may differ from the mean over
 //! ns-2's runs by at most five standard errors of the difference, plus the unit to which ns-2's
-//! values are rounded. At each rate, our runs hold at least half a million draws of each kind.
+//! values are rounded. At each rate, our runs hold about half a million draws of each kind.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,9 +12,13 @@ use std::path::Path;
 use netspurt::distribution::{Distribution, DistributionUnit, Sampler};
 use netspurt::rng::Stream;
 
+/// The rates of the runs, in connections per second.
 const RATES: [u32; 3] = [18, 36, 54];
+/// The number of draws of each kind at each rate, about.
 const DRAWS: u32 = 500_000;
+/// The length of a run in seconds.
 const STOP: u32 = 400;
+/// The maximum difference of two means, in standard errors.
 const ERRORS: f64 = 5.0;
 
 /// The rows of a table, each with its values by column.
@@ -52,7 +56,7 @@ fn assert_alike(what: &str, ours: &[f64], theirs: &[f64], grain: f64) {
     assert!(errors <= ERRORS, "{what}: {a} ours, {b} in ns-2, {errors} standard errors apart");
 }
 
-/// Samplers for runs at `rate`, each with a stream of its own.
+/// Samplers for runs at `rate` connections per second, each with a stream of its own.
 fn samplers(text: &str, unit: DistributionUnit, rate: u32) -> impl Iterator<Item = Sampler> {
     let distribution = Distribution::parse(&format!("{text}:rate={rate}/s"), unit).expect("right");
     let name = text.to_owned();

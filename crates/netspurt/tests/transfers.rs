@@ -234,7 +234,7 @@ impl Transfer {
             }
             self.act(now, &mut events);
         }
-        panic!("no end in sight: {:?}", self.ends.each_ref().map(Connection::info));
+        panic!("the transfer does not end: {:?}", self.ends.each_ref().map(Connection::info));
     }
 
     fn tell(&mut self, at: Time, end: usize, segment: &Segment) {
@@ -327,7 +327,7 @@ fn every_octet_arrives_once_and_in_order_and_nothing_hangs() {
 /// of a spurious retransmission. Spurious tail loss probes do not count, because no cut comes with
 /// them. If every retransmission was needed, no cut is undone.
 #[test]
-fn a_cut_for_a_needed_retransmission_is_not_undone_on_a_path_that_only_loses() {
+fn on_a_path_that_only_loses_no_more_cuts_are_undone_than_retransmissions_are_spurious() {
     play(how_many(5_000), Transfer::that_only_loses, |transfer| {
         let retransmissions = transfer.judge.verdict(EndId::at(0)).retransmissions;
         let spurious: u64 = retransmissions.spurious.iter().map(|count| u64::from(*count)).sum();

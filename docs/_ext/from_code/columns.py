@@ -1,4 +1,4 @@
-"""Tables and their columns: the code gives names and types, and data files give meanings."""
+"""Tables and their columns: names and types are from the code, meanings from data and guides."""
 
 from __future__ import annotations
 

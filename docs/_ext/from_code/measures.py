@@ -9,7 +9,7 @@ from from_code.markdown import cell, code, table
 
 def measures() -> str:
     """Return a row for each measure, with its arguments and what it returns."""
-    import netspurt.papers  # noqa: F401 - it registers them
+    import netspurt.papers  # noqa: F401 - the import registers the measures
     from netspurt.papers.registry import MEASURES
 
     rows = []

@@ -31,7 +31,8 @@ def shortcomings(text: str) -> list[str]:
     """Return what a timer lacks: backoff, a minimum, a maximum.
 
     A `quic` timer needs no bounds: `max_ack_delay` is its minimum, and connections end at their
-    idle timeout. The bounds of a Python estimator count if it has the attribute `bounds`.
+    idle timeout. A `fixed` timer always has bounds: its `rto` and its `max`. The bounds of a Python
+    estimator count if it has the attribute `bounds`.
 
     Examples
     --------
@@ -87,9 +88,10 @@ def can_be_completed(text: str) -> bool:
 
 
 def lacking(text: str, min_rto: str) -> dict[str, str]:
-    """Return settings that add the parts that a timer of the core lacks, with a minimum RTO.
+    """Return settings that add the parts that a timer of the core lacks; `min_rto` is the minimum.
 
-    A part that no setting of the timer can add is left out. The result is empty for other timers.
+    A part that no setting of the timer can add is left out. The result is empty for a timer that is
+    not of the core.
 
     Examples
     --------

@@ -117,7 +117,7 @@ def _costing_more(advice: Advice) -> Iterator[str]:
     """Yield which timers cost measurably more than the pick, and Linux's timer if it is cheaper."""
     complete = [name for name in advice.asked if name != advice.pick and not shortcomings(name)]
     if len(complete) > NAMED_MAX:
-        yield f"The other {len(complete):,} with bounds and backoff cost measurably more."
+        yield f"The other {len(complete):,} timers with bounds and backoff cost measurably more."
     elif complete:
         yield f"{_costs(advice, complete)} cost{'s' * (len(complete) == 1)} measurably more."
     if advice.cost(advice.linux).total.value < advice.cost(advice.pick).total.value:
@@ -139,7 +139,7 @@ def _rule(advice: Advice) -> Iterator[str]:
         return
     named = [f"{name} {_at_worst(advice, name)}" for name in others[:NAMED_MAX]]
     if len(others) > NAMED_MAX:
-        named.append(f"the other {len(others) - NAMED_MAX:,} more")
+        named.append(f"more for the other {len(others) - NAMED_MAX:,}")
     cheapest = _cheapest(advice)
     is_cheapest = cheapest == advice.pick
     from_cheapest = "" if is_cheapest else f" from {cheapest}, the cheapest"
@@ -156,7 +156,7 @@ def _told_apart(advice: Advice) -> Iterator[str]:
     names = [name for name in advice.asked if name not in advice.alike and not shortcomings(name)]
     than = f"measurably more than {_costs(advice, [_cheapest(advice)])}"
     if len(names) > NAMED_MAX:
-        yield f"The other {len(names):,} with bounds and backoff cost {than}."
+        yield f"The other {len(names):,} timers with bounds and backoff cost {than}."
     elif names:
         yield f"{_costs(advice, names)} cost{'s' * (len(names) == 1)} {than}."
 

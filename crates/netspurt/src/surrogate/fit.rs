@@ -20,8 +20,9 @@ impl Fitted {
     }
 }
 
-/// The minimum ratio of the noise's spread to the spread that the printed row gives. It keeps all
-/// delays above zero. A spread is a coefficient of variation.
+/// The minimum ratio of the noise's spread to the spread that the printed row gives. With a ratio
+/// above one, a positive multiple of the noise gives the row's spread, so all delays stay above
+/// zero. A spread is a coefficient of variation.
 const MARGIN: f64 = 1.25;
 /// The greatest share of the row's spread that the lengths of probes may cause.
 const SHARE: f64 = 0.9;

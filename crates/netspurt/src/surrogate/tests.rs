@@ -19,20 +19,21 @@ fn values(delays: &Delays) -> Vec<f64> {
 }
 
 /// The path to UCL in RFC 889 §2.1. It divides packets of more than 125 octets in two.
-fn cut() -> DelayByLength {
+fn path_to_ucl() -> DelayByLength {
     DelayByLength::through(&[(40, ms(1089)), (125, ms(1240)), (126, ms(1426)), (256, ms(1548))])
 }
 
 fn mixed(mean: u64, cov: f64, lost: u32) -> Row {
     let lengths = Lengths::Clamped { lowest: 40, highest: 256 };
-    Row { mean: ms(mean), cov, lost, lengths, line: cut(), ..Row::default() }
+    Row { mean: ms(mean), cov, lost, lengths, line: path_to_ucl(), ..Row::default() }
 }
 
 #[test]
-fn every_structure_fits_the_row_and_differs_from_the_others() {
-    // From RFC 889's second table: the row with the least spread, the one with the greatest spread
-    // and the one with the most losses. In the fourth row, the mixed lengths alone spread the
-    // delays further than the row allows.
+fn every_structure_fits_the_row_and_differs_from_the_next_one() {
+    // The first three rows have the spread and the losses of rows in RFC 889's second table: of the
+    // row with the least spread, of the row with the greatest spread, and of the row with the most
+    // losses. In the fourth row, the mixed lengths alone spread the delays further than the row
+    // allows.
     for (mean, cov, lost) in [(2044, 0.03, 0), (900, 1.13, 20), (432, 1.1, 196), (1316, 0.1, 9)] {
         let row = mixed(mean, cov, lost);
         let made: Vec<Delays> =
@@ -52,7 +53,8 @@ fn lengths(delays: &Delays) -> Vec<u32> {
     delays.probes.iter().map(|probe| probe.wire_bytes).collect()
 }
 
-fn persistence(delays: &Delays) -> f64 {
+/// The correlation of a delay with the previous delay.
+fn autocorrelation(delays: &Delays) -> f64 {
     let values = values(delays);
     let mean = average(&values);
     let product: f64 = values.windows(2).map(|w| (w[0] - mean) * (w[1] - mean)).sum();
@@ -60,29 +62,29 @@ fn persistence(delays: &Delays) -> f64 {
 }
 
 #[test]
-fn only_in_the_independent_structure_a_delay_does_not_depend_on_the_previous_one() {
+fn successive_delays_are_correlated_in_all_structures_except_the_independent_one() {
     let row = Row { cov: 0.5, ..Row::default() };
     for structure in Structure::ALL {
-        let r = persistence(&row.surrogate(structure, 3).unwrap());
+        let r = autocorrelation(&row.surrogate(structure, 3).unwrap());
         assert_eq!(r > 0.5, structure != Structure::Independent, "{} {r}", structure.name());
     }
 }
 
 #[test]
-fn glitches_are_few_runs_of_delays_many_times_the_typical_one() {
+fn three_glitches_give_one_to_three_runs_of_delays_longer_than_three_medians() {
     let row = Row { cov: 0.7, glitches: 3, ..Row::default() };
     let delays = row.surrogate(Structure::Glitches, 5).unwrap();
     let mut sorted = values(&delays);
     sorted.sort_by(f64::total_cmp);
-    let typical = sorted[sorted.len() / 2];
-    let long: Vec<bool> = values(&delays).iter().map(|&v| v > 3.0 * typical).collect();
+    let median = sorted[sorted.len() / 2];
+    let long: Vec<bool> = values(&delays).iter().map(|&v| v > 3.0 * median).collect();
     let runs = long.windows(2).filter(|pair| !pair[0] && pair[1]).count();
     assert!((1..=3).contains(&runs), "{runs}");
     assert!(delays.notes.iter().any(|note| note.starts_with("glitches begin")));
 }
 
 #[test]
-fn one_probe_in_six_has_the_least_length() {
+fn about_one_probe_in_six_has_the_least_length() {
     let row = Row { probes: 20_000, ..mixed(1000, 0.3, 0) };
     let drawn = lengths(&row.surrogate(Structure::Independent, 1).unwrap());
     let least = drawn.iter().filter(|&&octets| octets == 40).count();
@@ -96,7 +98,7 @@ fn one_probe_in_six_has_the_least_length() {
 #[test]
 fn runs_of_short_probes_are_followed_by_runs_of_long_ones() {
     let lengths_in_turn = Lengths::Runs { first: (40, 3), then: (256, 2) };
-    let row = Row { probes: 7, lengths: lengths_in_turn, line: cut(), ..Row::default() };
+    let row = Row { probes: 7, lengths: lengths_in_turn, line: path_to_ucl(), ..Row::default() };
     let drawn = lengths(&row.surrogate(Structure::Levels, 1).unwrap());
     assert_eq!(drawn, [40, 40, 40, 256, 256, 40, 40]);
 }
@@ -157,7 +159,8 @@ fn an_impossible_row_is_refused_with_the_reason() {
     assert!(told(Row { cov: f64::NAN, ..row() }).contains("cov = NaN"));
     assert!(told(Row { mean: ms(0), ..row() }).contains("above zero"));
     assert!(
-        told(Row { lengths: Lengths::Same(30), line: cut(), ..row() }).contains("from 40 to 256")
+        told(Row { lengths: Lengths::Same(30), line: path_to_ucl(), ..row() })
+            .contains("from 40 to 256")
     );
     let backward = DelayByLength::through(&[(256, ms(2)), (40, ms(1))]);
     assert!(told(Row { line: backward, ..row() }).contains("must rise"));

@@ -126,7 +126,7 @@ pub struct NsConfig {
     /// When a loss halves the window, cwnd is not rounded to whole segments (`precisionReduce_`).
     pub precise_cut: bool,
     /// The sender uses F-RTO (`frto_enabled_`). A sack sender uses the variant of F-RTO with SACK
-    /// blocks (`sfrto_enabled_`).
+    /// blocks (`sfrto_enabled_`). A fack sender ignores this switch.
     pub frto: bool,
     /// Round trips are measured by timestamps on every new ACK, to the nearest tick
     /// (`timestamps_`).
@@ -152,7 +152,7 @@ pub struct NsNewReno {
     /// Only the first partial ACK of a recovery restarts the timer (`newreno_changes1_`; RFC 2582's
     /// impatient variant).
     pub impatient: bool,
-    /// A partial ACK reduces the window by the segments that it covers, less one segment
+    /// A partial ACK reduces the inflated cwnd by the segments that it covers, less one segment
     /// (`partial_window_deflation_`). Without this switch, it removes the whole inflation.
     pub deflates: bool,
     /// At the end of a recovery cwnd becomes ssthresh, or the data outstanding plus one segment if

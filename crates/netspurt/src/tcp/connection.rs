@@ -260,7 +260,7 @@ impl Connection {
         (self.ready, self.due) = (now, self.kind.next_deadline());
     }
 
-    /// Sends a held ACK if its hold (the wait of a delayed ACK) ends just before an arrival at
+    /// Sends a held ACK if its hold (the wait of a delayed ACK) ends before an arrival at
     /// `now` that was scheduled at `since`; see [`Host::act_before`](crate::stage::Host::act_before).
     #[inline]
     pub fn act_before(&mut self, now: Time, since: Time, events: &mut Events<Segment>) {
@@ -342,8 +342,8 @@ impl Connection {
         }
     }
 
-    /// Whether a segment is accepted: it lies in the window and is not an old duplicate. A segment
-    /// that comes before the connection is open is always accepted.
+    /// Whether a segment is accepted: it lies in the receive window and is not an old duplicate. A
+    /// segment that comes before the connection is open is always accepted.
     pub fn accepts(&self, segment: &Segment, now: Time) -> bool {
         match &self.kind {
             ConnectionKind::Ns(_) => true,

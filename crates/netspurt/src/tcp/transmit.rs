@@ -18,7 +18,8 @@ use super::timer::RetransmitTimer;
 pub struct SendCount {
     /// Segments with payload sent, retransmissions included.
     pub data_segments: u64,
-    /// The retransmissions among these segments.
+    /// Retransmissions sent. ns-2's senders count only retransmissions with payload. The TCP of the
+    /// RFCs also counts those of a SYN or FIN alone.
     pub retransmissions: u64,
     /// Octets of payload in retransmissions, in senders that count octets.
     pub retransmitted_bytes: u64,

@@ -1,8 +1,8 @@
 //! Regular expressions of quantities, for the schema.
 //!
-//! The patterns match the texts that `units` reads. For each unit they limit the digits, so that
-//! the value is below 10^18 base units, and the decimals. A test compares the patterns with the
-//! reader.
+//! The patterns match the texts that `units` reads. For each unit they limit the digits before the
+//! point, so that the value is below 10^18 base units, and the decimals. A test compares the
+//! patterns with the reader.
 
 /// The pattern of a number with at most `$digits` digits and `$decimals` decimals, and its unit.
 macro_rules! decimal {

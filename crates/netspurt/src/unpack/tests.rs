@@ -30,9 +30,9 @@ fn all(source: impl Read) -> io::Result<Vec<u8>> {
 }
 
 /// A source that returns one octet at a time, each after an interruption.
-struct Drops<'a>(&'a [u8], bool);
+struct Interrupted<'a>(&'a [u8], bool);
 
-impl Read for Drops<'_> {
+impl Read for Interrupted<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         self.1 = !self.1;
         if self.1 {
@@ -44,7 +44,7 @@ impl Read for Drops<'_> {
 }
 
 #[test]
-fn every_member_and_every_frame_is_read_at_any_speed_of_arrival() {
+fn every_member_and_every_frame_is_read_at_once_or_octet_by_octet() {
     let files = [
         [gzip(b"one\n"), gzip(b""), gzip(b"two\n")].concat(),
         [zstd(b"one\n"), SKIPPED.to_vec(), zstd(b""), zstd(b"two\n")].concat(),
@@ -53,7 +53,7 @@ fn every_member_and_every_frame_is_read_at_any_speed_of_arrival() {
     ];
     for file in files {
         assert_eq!(all(&file[..]).unwrap(), b"one\ntwo\n");
-        assert_eq!(all(Drops(&file, false)).unwrap(), b"one\ntwo\n");
+        assert_eq!(all(Interrupted(&file, false)).unwrap(), b"one\ntwo\n");
     }
     for short in [&b""[..], b"a", b"abc"] {
         assert_eq!(all(short).unwrap(), short);
@@ -108,7 +108,7 @@ fn every_whole_block_of_a_frame_that_is_cut_is_read() {
 /// The blocks repeat one octet. Four octets of the file give 128 KiB of contents (RFC 8878
 /// §3.1.1.2).
 #[test]
-fn a_file_that_was_made_to_keep_readers_busy_is_refused() {
+fn contents_over_64_mib_and_over_10000_times_the_files_length_are_refused() {
     let mut bomb = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0x38];
     for _ in 0..1000 {
         bomb.extend([2, 0, 16, 0]);

@@ -115,8 +115,8 @@ pub(super) struct Ip {
 /// ```
 ///
 /// # Errors
-/// When the bytes are not a whole TCP segment over IP, or fail the `checks`. The offset points to
-/// the wrong field, or to the end if octets are missing.
+/// When the bytes do not begin with a TCP segment over IP, or fail the `checks`. The offset points
+/// to the wrong field, or to the end if octets are missing.
 pub fn decode(bytes: &[u8], checks: Checks) -> Result<Decoded<'_>, DecodeError> {
     let ip = match version(bytes)? {
         4 => ipv4(bytes, checks, None)?,

@@ -97,7 +97,7 @@ fn tcp_head(packet: &Packet<'_>, options: usize) -> [u8; TcpHead::BYTES] {
     head
 }
 
-/// An IPv4 header without options (RFC 791 §3.1), with its checksum. Routers may not fragment the
+/// An IPv4 header without options (RFC 791 §3.1), with its checksum. Routers must not fragment the
 /// packet, which has `length` octets.
 pub(super) fn ipv4_head(
     protocol: u8,

@@ -88,7 +88,7 @@ impl PlainSegment {
             TcpHead::BYTES => (false, Timestamps::default()),
             _ => return None,
         };
-        // An IPv6 packet may be longer than 65535 octets, but a plain segment may not.
+        // An IPv6 packet may be longer than 65535 octets, but the payload of its segment is not.
         if at < V4 || payload_at > end || !head.part().is_whole() {
             return None;
         }

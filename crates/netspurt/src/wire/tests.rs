@@ -161,7 +161,7 @@ proptest! {
 fn octets_after_the_packet_are_not_part_of_it() {
     let mut bytes = bytes_of(&packet(IPV4, Segment { len: 3, ..stamped(Flags::ACK) }));
     let alone = decode(&bytes, Checks::Whole).unwrap().segment;
-    // Ethernet pads short frames to 60 octets.
+    // Octets of the link may follow the packet, such as the padding of a short Ethernet frame.
     bytes.extend([0xee; 6]);
     let padded = decode(&bytes, Checks::Whole).unwrap();
     assert_eq!((padded.segment, padded.payload), (alone, &[0; 3][..]));
@@ -298,7 +298,7 @@ fn the_checksum_agrees_with_rfc_1071() {
 }
 
 #[test]
-fn each_fault_has_its_place() {
+fn each_fault_is_reported_with_its_octet() {
     let good = bytes_of(&packet(IPV4, Segment::default()));
     let six = bytes_of(&packet(IPV6, Segment::default()));
     let with = |good: &[u8], at: usize, octet: u8| {
@@ -322,7 +322,7 @@ fn each_fault_has_its_place() {
     // A jumbogram's length is zero.
     assert_eq!(with(&six, 5, 0), (4, Fault::Length));
     assert_eq!(with(&six, 5, 19), (4, Fault::Length));
-    // With its header the packet is longer than a length of 16 bits can express.
+    // The payload of 65535 octets and the header exceed 65535 octets.
     let long = [&six[..5], &[0xff], &six[6..]].concat();
     assert_eq!(with(&long, 4, 0xff), (4, Fault::Length));
     let error = decode(&[], Checks::Whole).unwrap_err();
@@ -395,9 +395,10 @@ fn the_destination_is_the_last_one_of_the_routing_header() {
     assert_eq!((error.offset, error.what), (43, Fault::Routed));
 }
 
-/// The length field of the packet is zero, and 60 octets after the headers were captured.
+/// If the network card divides a packet later, its length field is zero in the capture. Of each
+/// packet here, 60 octets after the headers were captured.
 #[test]
-fn a_packet_that_the_card_cuts_later_is_as_long_as_on_the_link() {
+fn a_packet_whose_length_field_is_zero_has_its_length_on_the_link() {
     for (ends, at, ip_bytes) in [(IPV4, 2, 20), (IPV6, 4, 40)] {
         let mut bytes = bytes_of(&packet(ends, Segment { len: 60, ..stamped(Flags::ACK) }));
         bytes[at..at + 2].fill(0);
@@ -457,9 +458,9 @@ fn the_captured_part_of_a_header_that_is_cut_is_read() {
 }
 
 proptest! {
-    /// A plain segment has the fields that the reader of all segments finds.
+    /// [`PlainSegment`] and [`TcpView`] must find the same fields in a packet.
     #[test]
-    fn a_plain_segment_has_the_fields_that_the_general_reader_finds(
+    fn a_plain_segment_has_the_fields_that_the_view_of_the_packet_has(
         six: bool, flags: u8, plain in 0_u8..8, stamps: bool, numbers: [u32; 2], len in 0_u16..300,
         changes in vec((0_usize..80, any::<u8>()), 0..3), cut in 0_usize..400
     ) {
@@ -492,7 +493,8 @@ proptest! {
     }
 }
 
-/// All fields of a captured segment, as text, except those that a plain segment does not have.
+/// The fields of a captured segment, as text. The urgent pointer is left out, because a plain
+/// segment does not store it.
 fn fields(segment: &impl CapturedTcp) -> String {
     let numbers = (segment.seq(), segment.ack(), segment.len(), segment.captured_bytes());
     let other = (segment.flags(), segment.window(), segment.advertised(), segment.size_bytes());

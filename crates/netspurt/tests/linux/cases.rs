@@ -1,4 +1,4 @@
-//! Plays the cases of `authorities/linux/kernel_cases.py` to our connection.
+//! Plays cases of `authorities/linux/kernel_cases.py` to our connection.
 
 use std::collections::BTreeMap;
 
@@ -32,6 +32,8 @@ fn answers<const N: usize>(pairs: [(&str, u64); N]) -> Answers {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
+/// Sends `segments` segments of `len` octets, one each `gap`. Returns for each segment the highest
+/// acknowledgment number that came within 4 ms, or 0 if no ACK came.
 fn stream(flow: &mut Flow, segments: usize, gap: Duration, len: u64) -> Vec<u64> {
     (0..segments)
         .map(|_| {
@@ -50,6 +52,7 @@ fn settle(flow: &mut Flow, rest: Duration) {
     flow.quiet(rest);
 }
 
+/// Returns the number of segments before the first one without an ACK.
 fn quick_count(acks: &[u64]) -> usize {
     acks.iter().position(|ack| *ack == 0).unwrap_or(acks.len())
 }
@@ -191,7 +194,7 @@ fn syn_ack(phase: Duration) -> Answers {
     found
 }
 
-fn stance(flow: &Flow) -> Answers {
+fn rto_and_cwnd(flow: &Flow) -> Answers {
     let info = flow.info();
     answers([("rto_us", micros(info.rto.rto)), ("cwnd", info.cwnd / info.smss)])
 }
@@ -199,7 +202,7 @@ fn stance(flow: &Flow) -> Answers {
 fn after_handshake(phase: Duration) -> Answers {
     let mut flow = without_probes(phase);
     flow.connect(ms(400));
-    let mut found = stance(&flow);
+    let mut found = rto_and_cwnd(&flow);
     flow.write(100);
     let first = flow.get();
     found.insert("gap_us".to_owned(), micros(flow.get().t - first.t));
@@ -217,7 +220,7 @@ fn late_syn_ack(phase: Duration, rtt: Duration, drops: usize, echo: bool) -> Ans
     flow.pass(rtt);
     flow.quiet(ms(1));
     flow.answer_syn(Some(first.tsval));
-    stance(&flow)
+    rto_and_cwnd(&flow)
 }
 
 fn zero_window(phase: Duration) -> Answers {
@@ -296,6 +299,7 @@ fn reports(phase: Duration, upto: &[u64]) -> (u64, Packet) {
 
 fn reordering(phase: Duration) -> Answers {
     let (wait, again) = reports(phase, &[2]);
+    // A quarter of the round trip of 202 ms is 50.5 ms.
     let beyond = wait - 50_500;
     answers([("beyond_a_quarter_us", beyond), ("retransmissions_first", (again.seq == 1).into())])
 }
@@ -411,7 +415,7 @@ fn small_buffer(config: &mut RfcConfig) {
     config.receive_memory_bytes = Some(24_000);
 }
 
-/// Every case, by its name in `measured.csv`.
+/// The cases that are played, each with its name in `measured.csv`.
 pub fn all() -> Vec<(&'static str, Case)> {
     fn case(run: impl Fn(Duration) -> Answers + 'static) -> Case {
         Box::new(run)

@@ -1,6 +1,6 @@
-//! Compares the profile `linux-6` with a running Linux kernel. A remote end plays the same scripts
-//! to both. The kernel's answers are in `authorities/linux`, with instructions to measure them
-//! again.
+//! Compares the profile `linux-6` with a Linux kernel. A remote end plays the same scripts to both.
+//! The kernel's answers were measured before; they are in `authorities/linux`, with instructions to
+//! measure them again.
 
 mod cases;
 mod peer;
@@ -23,8 +23,9 @@ const LATE_US: u64 = 2_000;
 const JIFFY_LATE_US: u64 = 4_000 + 1_500;
 /// The error of a time that was measured between two packets.
 const READING: Duration = Duration::from_micros(700);
-/// Cases that our model leaves out; VALIDATION.md lists each of them.
-const NOT_MODELLED: [&str; 1] = ["out_of_order"];
+/// Cases that were measured on the kernel and are not played to our connection; VALIDATION.md
+/// compares them.
+const NOT_PLAYED: [&str; 1] = ["out_of_order"];
 /// The beginnings of the names of measured items that are not compared with our connection.
 const NOT_TOLD: [&str; 7] =
     ["window", "rttvar", "advmss", "pmtu", "rtt", "snd_ssthresh", "reordering"];
@@ -101,18 +102,18 @@ fn the_linux_profile_agrees_with_the_kernel() {
     }
     let asked: Vec<_> = all().into_iter().map(|(name, _)| name).collect();
     for name in kernel.keys() {
-        let known = asked.contains(&name.as_str()) || NOT_MODELLED.contains(&name.as_str());
+        let known = asked.contains(&name.as_str()) || NOT_PLAYED.contains(&name.as_str());
         assert!(known, "our connection does not play the case {name}");
     }
     assert!(wrong.is_empty(), "kernel median (range), ours:\n{}", wrong.join("\n"));
 }
 
 /// The nominal length of each timer is known, and so is the phase of the jiffies at which it was
-/// armed. The timer fires at the instant that our model of the timer wheel predicts, or one jiffy
-/// later. It is later if the processor that runs the timer reads the count of jiffies before
-/// another processor has raised the count.
+/// armed. At least 98 % of the timers fire at the instant that our model of the timer wheel
+/// predicts, or one jiffy later. A timer is later if the processor that runs it reads the count of
+/// jiffies before another processor has raised the count.
 #[test]
-fn the_kernels_timers_fire_when_the_wheel_predicts() {
+fn the_kernels_timers_fire_when_the_wheel_predicts_or_one_jiffy_later() {
     let rows = table("timers.csv");
     let (mut prompt, mut jiffy_late) = (0, 0);
     for row in &rows {

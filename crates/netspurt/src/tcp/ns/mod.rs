@@ -62,7 +62,7 @@ pub(super) struct NsSender {
     ssthresh_segs: u32,
     dupacks: u32,
     /// An ACK with this number is a duplicate (`last_ack_`). The number equals `una`, except while
-    /// sack1 recovers.
+    /// sack1 or fack recovers.
     last: u64,
     /// The end of the data that was sent when the last loss was found (`recover_`).
     recover: u64,
@@ -71,6 +71,7 @@ pub(super) struct NsSender {
     action: CwndAction,
     /// Window inflation in segments (`dupwnd_`).
     inflation_segs: u64,
+    /// Whether newreno has had a partial ACK in this recovery.
     first_partial: bool,
     /// The cause of the next retransmission in a send step.
     retransmission_cause: Cause,
@@ -294,7 +295,7 @@ impl NsSender {
         !self.config.bugfix || self.tx.una > self.recover || after_first
     }
 
-    /// Carries out the first part of every fast retransmit. The caller cuts the window.
+    /// Carries out the first part of a fast retransmit, except in fack. The caller cuts the window.
     fn begin_repair(&mut self, cx: &Context<'_>) {
         self.recover = self.tx.max;
         self.action = CwndAction::DupAck;

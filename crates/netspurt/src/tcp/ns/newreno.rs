@@ -70,7 +70,7 @@ impl NsSender {
         self.send(ack, Cause::Fast, cx);
     }
 
-    /// Reduces the window by the acknowledged segments, and adds one for the segment that is sent.
+    /// Reduces the inflated cwnd by the acknowledged segments, less the one segment that is sent.
     #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
     fn deflate(&mut self, acked: u64) {
         if self.inflation_segs > acked {

@@ -1,4 +1,4 @@
-//! Reno: a loss halves the window, and duplicate ACKs inflate it until the next new ACK.
+//! Reno: a loss halves cwnd, and duplicate ACKs inflate it until the next new ACK.
 
 use crate::segment::Cause;
 

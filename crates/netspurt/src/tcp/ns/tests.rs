@@ -84,21 +84,17 @@ fn a_syn_is_sent_alone_and_its_answer_releases_the_initial_window() {
 }
 
 #[test]
-fn a_lost_syn_is_retransmitted_and_the_initial_window_no_longer_depends_on_the_size() {
+fn a_lost_syn_is_retransmitted_and_the_initial_window_is_then_two_segments() {
     let mut source = End::writes(with_handshake(), 6000);
     source.sends(Time::ZERO);
     let again = source.sends(at(3000));
     assert_eq!((numbers(&again), again[0].cause.get()), (vec![(0, 0, 40)], Some(Cause::Syn)));
-    assert_eq!(
-        source.acked(at(3100), 1).len(),
-        2,
-        "`initial_window_segs`, which is two by default"
-    );
+    assert_eq!(source.acked(at(3100), 1).len(), 2, "`initial_window_segs` is two by default");
     assert_eq!(source.connection.totals().sent.retransmissions, 0);
 }
 
 #[test]
-fn two_new_acks_after_a_timeout_restore_window_and_threshold() {
+fn two_new_acks_after_a_timeout_undo_the_timeout() {
     let config = NsConfig { frto: true, initial_window_segs: 4, ..plain() };
     let mut source = End::writes(config, 40 * 960);
     assert_eq!(source.sends(Time::ZERO).len(), 4);
@@ -107,7 +103,8 @@ fn two_new_acks_after_a_timeout_restore_window_and_threshold() {
     assert_eq!(numbers(&probes), [(3841, 960, 1000), (4801, 960, 1000)]);
     let rest = source.acked(at(3110), 1921);
     assert_eq!(source.connection.totals().sent.undone, 1);
-    // Five packets, the octets 961 to 5760, were outstanding before this ACK. ns-2 counts one more.
+    // Five packets, the octets 961 to 5760, were outstanding before this ACK. ns-2 sets cwnd to one
+    // packet more, so the window ends at octet 7680.
     assert_eq!(numbers(&rest), [(5761, 960, 1000), (6721, 960, 1000)]);
 }
 

@@ -132,8 +132,9 @@ impl RfcSender {
         self.moved |= news.acked > 0;
     }
 
-    /// Handles an ACK that arrives after a later ACK. Only its SACK blocks are news. An ACK that is
-    /// older than the largest window does not come from the peer (RFC 5961 §5.2).
+    /// Handles an ACK that arrives after a later ACK. Only its SACK blocks are news. An ACK that
+    /// lies more than the peer's largest window below `una` does not come from the peer (RFC 5961
+    /// §5.2).
     fn on_old_ack(&mut self, ack: &AckSegment<'_>, cx: &mut Context<'_>) -> bool {
         if self.window.is_too_old(ack.ack) {
             return false;

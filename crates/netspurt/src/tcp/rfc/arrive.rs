@@ -208,7 +208,7 @@ impl Tcb {
         }
         self.header.take_stamp(segment, 0, self.rx.last_ack, cx.now);
         self.on_handshake_ack(segment, cx);
-        // The octet of the peer's SYN lies before the window, so the segment is acknowledged.
+        // The peer's SYN lies before the receive window, so the segment is acknowledged.
         self.rx.need = AckNeed::Now;
     }
 
@@ -223,8 +223,9 @@ impl Tcb {
         }
     }
 
-    /// Handles a segment outside the window, which is answered (RFC 9293 §3.10.7.4). If the window
-    /// is closed, the acknowledgment of the segment still counts.
+    /// Handles a segment outside the receive window, or an old duplicate. The segment is answered
+    /// (RFC 9293 §3.10.7.4). If the receive window is closed, the acknowledgment of the segment
+    /// still counts.
     fn on_unacceptable(&mut self, segment: &Segment, left: u64, right: u64, cx: &mut Context<'_>) {
         if right > left && right <= self.rx.nxt {
             self.take_old(segment, (left, right), cx.now);
@@ -334,8 +335,8 @@ impl Tcb {
         }
     }
 
-    /// Answers with a reset a segment that belongs to no connection, or whose acknowledgment is
-    /// not acceptable before the connection is open (RFC 9293 §3.10.7.1).
+    /// Sends a reset, because the segment belongs to no connection, or because its acknowledgment
+    /// is not acceptable before the connection is open (RFC 9293 §3.10.7.1).
     fn refuse(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if segment.flags.has(Flags::RST) {
             return;

@@ -64,8 +64,8 @@ pub(in crate::tcp) fn set_congestion(tcb: &mut Tcb, congestion: &CongestionConfi
     tcb.tx.recovery.cwnd.replace(congestion, rtt);
 }
 
-/// Whether a segment is accepted, because it is in the window and not an old duplicate. A segment
-/// that comes before the connection is open is always accepted.
+/// Whether a segment is accepted, because it is in the receive window and not an old duplicate. A
+/// segment that comes before the connection is open is always accepted.
 pub(in crate::tcp) fn accepts(tcb: &Tcb, segment: &Segment, now: Time) -> bool {
     let left = tcb.rx.octet(segment.seq);
     let right = left + u64::from(segment.seq_len());

@@ -65,8 +65,8 @@ impl CwndControl {
         self.is_owned
     }
 
-    /// Scales the window when the octets of a full segment change from `before` to `now`. cwnd and
-    /// ssthresh keep their numbers of segments.
+    /// Scales cwnd and ssthresh when the octets of a full segment change from `before` to `now`.
+    /// cwnd and ssthresh keep their numbers of segments.
     #[inline]
     pub(super) fn follow_smss(&mut self, before: u64, now: u64) {
         if before != now {
@@ -129,7 +129,7 @@ impl CwndControl {
         };
     }
 
-    /// Undoes a cut that proved spurious (RFC 4015 §3). `before` is the window before the cut.
+    /// Undoes a cut that proved spurious (RFC 4015 §3). `before` is the state before the cut.
     /// `pipe_prev` is the number of octets that were outstanding at the cut, but at least the old
     /// ssthresh. `resumed` is the number of octets that are in the network now, plus one burst.
     pub(super) fn undo_cut(&mut self, before: &Window, pipe_prev: u64, resumed: u64, how: Undo) {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_recovery_sets_cwnd_so_that_no_burst_follows() {
+    fn the_end_of_a_repair_sets_cwnd_by_its_phase_and_the_burst_limit() {
         let leave = |phase, most| {
             let mut control = reno(15_000);
             control.window.ssthresh = 7000;
@@ -272,9 +272,9 @@ mod tests {
     }
 
     /// RFC 4015 §3.2: ssthresh becomes pipe_prev. cwnd becomes the outstanding octets plus one
-    /// burst.
+    /// burst. Linux restores cwnd and ssthresh.
     #[test]
-    fn an_undone_cut_restores_ssthresh_or_the_whole_window() {
+    fn an_undone_cut_sets_ssthresh_to_pipe_prev_or_restores_the_window() {
         let before = Window { cwnd: 15_000, ssthresh: 12_000 };
         let back = |how| {
             let mut control = reno(2000);

@@ -174,7 +174,8 @@ impl AckDelay {
         }
     }
 
-    /// Ends the immediate acknowledgments when the window is small (`__tcp_select_window`).
+    /// Ends the immediate acknowledgments when the receive window is small
+    /// (`__tcp_select_window`).
     pub(super) fn on_scarcity(&mut self) {
         if matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
             self.quick = 0;
@@ -288,8 +289,9 @@ impl AckDelay {
         is_quick || is_full || self.algorithm == DelayedAck::Never
     }
 
-    /// Does the same as `need` if the last of the `held` octets is the peer's FIN, which the
-    /// application is expected to answer (`tcp_fin`).
+    /// Returns how urgent the acknowledgment is if the last of the `held` octets is the peer's FIN.
+    /// The flow becomes interactive, because the application is expected to answer the FIN
+    /// (`tcp_fin`).
     pub(super) fn need_of_fin(&mut self, held: u64, reader: Reader) -> AckNeed {
         self.interactive = true;
         // In an interactive flow pushed data is not urgent.

@@ -50,8 +50,8 @@ impl Tcb {
         self.tx.end_burst(self.header.sent > sent_before, waited, cx.now);
     }
 
-    /// Sends full segments while both windows have room and no retransmission can be due. Returns
-    /// true if only cwnd stopped the sending. Nothing else can be sent in this case.
+    /// Sends full segments while cwnd and the peer's window have room and no retransmission can be
+    /// due. Returns true if only cwnd stopped the sending. Nothing else can be sent in this case.
     #[inline]
     fn send_full(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(edges) = self.tx.clear_edges() else { return false };
@@ -113,7 +113,7 @@ impl Tcb {
         self.header.set_wire_size(segment);
     }
 
-    /// Sends one octet beyond a closed window, to learn whether the window opened (RFC 9293
+    /// Sends one octet into the peer's closed window, to learn whether it has opened (RFC 9293
     /// §3.8.6.1). The octet is not counted as sent until it is acknowledged. Linux sends no octet:
     /// it sends an old sequence number, which the peer must answer.
     pub(super) fn send_window_probe(&mut self, cx: &mut Context<'_>) {

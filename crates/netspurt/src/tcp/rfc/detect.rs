@@ -41,7 +41,8 @@ pub(super) struct LossContext<'a> {
 }
 
 impl LossDetector {
-    /// Returns the outstanding octets as the window counts them, which may be in whole segments.
+    /// Returns the outstanding octets as cwnd counts them. With `whole_segments`, a short segment
+    /// counts as a full segment.
     #[inline]
     pub(super) fn counted_flight(&self, window: &SendWindow, config: &RfcConfig) -> u64 {
         if config.cwnd_rules.whole_segments {

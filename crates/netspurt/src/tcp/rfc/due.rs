@@ -228,8 +228,8 @@ impl RfcSender {
         }
     }
 
-    /// Sends the octets for which the window has room, even if they are few, or probes a closed
-    /// window.
+    /// Sends the octets for which the peer's window has room, even if they are few, or probes a
+    /// closed window.
     pub(super) fn persist(&mut self, now: Time) -> Persisted {
         self.timers.stop_persist();
         if self.persist.is_refused {

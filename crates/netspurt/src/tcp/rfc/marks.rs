@@ -32,9 +32,9 @@ impl MarkEcho {
     }
 
     /// Processes the mark and the CWR of an arrived segment. By CWR the peer says that it reacted
-    /// (`tcp_ecn_accept_cwr`). Returns whether the segment must be acknowledged immediately. If
-    /// marks count only in new data, this is so for CWR in a segment with data, SYN or FIN.
-    /// Otherwise it is so for a mark.
+    /// (`tcp_ecn_accept_cwr`). Returns whether the segment must be acknowledged immediately. With
+    /// `in_text_only`, a segment with CWR and with data, SYN or FIN must be. Otherwise a segment
+    /// with a mark must be.
     pub(super) fn on_segment(&mut self, segment: &Segment) -> bool {
         if !self.is_on {
             return false;
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn in_data_the_first_mark_and_non_ecn_segments_are_acknowledged_immediately() {
+    fn the_first_marked_data_and_later_data_without_ecn_are_acknowledged_immediately() {
         let mut marks = marks(true);
         let segment = |ecn| Segment { ecn, len: 1000, ..Segment::default() };
         assert!(!marks.on_new_data(&segment(Ecn::NOT_ECT)), "no earlier segment was ECN-capable");

@@ -391,7 +391,7 @@ mod tests {
     /// With the rule of Karn and Partridge (1987), a segment that was retransmitted gives no
     /// sample. Without this rule, the first transmission is timed.
     #[test]
-    fn a_retransmission_of_the_timed_segment_ends_its_timing() {
+    fn a_retransmission_of_the_timed_segment_ends_its_timing_only_with_karns_rule() {
         for karn in [true, false] {
             let mut bench = bench(Sampling::OnePerRtt);
             bench.send(0);
@@ -501,7 +501,7 @@ mod tests {
 
     /// RFC 7323 §4.3: if a SYN was sent twice, only an echo could show which copy was answered.
     #[test]
-    fn the_handshake_is_measured_if_its_syn_was_sent_once() {
+    fn the_handshake_has_a_round_trip_only_if_its_syn_was_sent_once() {
         let rtt = |times| {
             let Bench { mut meter, window, config, mut timer } = bench(Sampling::EachAck);
             let mut events = Events::new(Wanted::default());

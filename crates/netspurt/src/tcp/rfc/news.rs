@@ -121,8 +121,9 @@ pub(super) struct Reports {
 }
 
 impl Reports {
-    /// Reads the blocks of `segment`, which acknowledges up to `ack`. Blocks that name octets that
-    /// were never sent, or that are already acknowledged, are ignored.
+    /// Reads the blocks of `segment`, which acknowledges up to `ack`. Blocks of octets that
+    /// were never sent are ignored. Blocks of acknowledged octets are also ignored, except a first
+    /// block that reports a duplicate.
     pub(super) fn read(segment: &Segment, ack: u64, window: &SendWindow) -> Self {
         let mut reports = Self::default();
         let octet = |wire| window.octet(wire);

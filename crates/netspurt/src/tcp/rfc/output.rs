@@ -1,5 +1,5 @@
-//! Chooses the next segment to send: a retransmission or new data, as both windows and the pacer
-//! allow.
+//! Chooses the next segment to send: a retransmission or new data, as cwnd, the peer's window and
+//! the pacer allow.
 
 use crate::segment::Cause;
 use crate::units::{BitRate, Time};
@@ -61,7 +61,7 @@ impl NextSegment {
 /// retransmission can be due.
 #[derive(Clone, Copy)]
 pub(super) struct Edges {
-    /// The limit that the peer's window and the end of a record set. It is below the last octet
+    /// The limit that the peer's window and the end of a record set. It excludes the last octet
     /// that was written.
     pub(super) peer: u64,
     /// The smallest of `peer`, the limit that cwnd sets, and the limit of data that does not wait
@@ -176,8 +176,8 @@ impl RfcSender {
         self.account.held_by = self.what_holds(now, self.pipe());
     }
 
-    /// Returns what the next segment waits for: the pacer, or the window that has no room for it.
-    /// If neither window has room, returns the window with less room.
+    /// Returns what the next segment waits for: the pacer, cwnd, or the peer's window. If neither
+    /// cwnd nor the peer's window has room, returns the one with less room.
     fn what_holds(&self, now: Time, pipe: u64) -> HeldBy {
         let repairs = self.recovery.loss.scoreboard.waiting() > 0;
         if self.window.unsent() == 0 && !repairs {
@@ -237,7 +237,8 @@ impl RfcSender {
         NextSegment::of(&sent, &self.window, in_packet, Some(cause))
     }
 
-    /// Sends the next new octets, if the windows, Nagle and silly window avoidance allow it.
+    /// Sends the next new octets, if cwnd, the peer's window, Nagle and silly window avoidance
+    /// allow it.
     fn next_new(&mut self, now: Time) -> Option<NextSegment> {
         if self.window.grows_packets() {
             grow_packet(self);

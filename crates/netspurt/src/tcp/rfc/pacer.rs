@@ -50,8 +50,8 @@ impl Pacer {
     }
 }
 
-/// Returns a rate of 1.2 windows per round trip, or of two windows in slow start, so that pacing
-/// does not limit the window. `None` if there is no srtt.
+/// Returns a rate of 1.2 cwnd per round trip, or of two cwnd in slow start, so that pacing does not
+/// limit cwnd. `None` if there is no srtt.
 pub(super) fn spread_rate(window: &Window, srtt: Option<Duration>) -> Option<BitRate> {
     let srtt = srtt?.as_nanos().max(1);
     let percent = if window.in_slow_start() { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
@@ -64,10 +64,10 @@ pub(super) fn spread_rate(window: &Window, srtt: Option<Duration>) -> Option<Bit
 mod tests {
     use super::*;
 
-    /// Linux's ratios: a round trip has room for two windows in slow start, and for 1.2 windows
+    /// Linux's ratios: a round trip has room for two cwnd in slow start, and for 1.2 cwnd
     /// afterwards.
     #[test]
-    fn a_window_is_spread_over_less_than_a_round_trip() {
+    fn a_cwnd_is_spread_over_less_than_a_round_trip() {
         let srtt = Some(Duration::from_millis(100));
         let bits = |cwnd, ssthresh| {
             spread_rate(&Window { cwnd, ssthresh }, srtt).and_then(BitRate::bits_per_second)

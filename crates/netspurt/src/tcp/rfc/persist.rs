@@ -17,7 +17,7 @@ const QUEUE_WAIT: Duration = Duration::from_millis(500);
 /// The state of the probes of a closed window, or of a full queue in this host.
 #[derive(Debug, Default)]
 pub(super) struct Persist {
-    /// The number of probes since the window closed.
+    /// The number of probes since the peer's window closed.
     pub(super) backoff: u32,
     /// The number of probes since the last segment from the peer.
     unanswered: u32,
@@ -53,8 +53,8 @@ impl Persist {
         ProbesInfo { unanswered: self.unanswered + self.refused, backoff: self.backoff }
     }
 
-    /// Sets the number of probes to zero, because the window is open or the peer accepted a probe.
-    /// Returns whether a probe was sent before.
+    /// Sets the number of probes to zero, because the peer's window is open or the peer accepted a
+    /// probe. Returns whether a probe was sent before.
     #[inline]
     pub(super) fn reset(&mut self) -> bool {
         core::mem::take(&mut self.backoff) > 0

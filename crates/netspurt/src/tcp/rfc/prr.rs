@@ -86,7 +86,7 @@ mod tests {
     /// RFC 9937 §6.2, first branch: if ssthresh is half of cwnd, one segment is sent for every two
     /// segments that are delivered.
     #[test]
-    fn above_the_threshold_sending_is_in_proportion_to_delivery() {
+    fn above_ssthresh_one_segment_is_sent_for_every_two_delivered() {
         let mut prr = Prr::default();
         prr.begin(20 * SMSS);
         let mut pipe = 19 * SMSS;
@@ -126,8 +126,8 @@ mod tests {
     }
 
     /// RFC 9937 §6.2, second branch: with pipe below ssthresh, the sender sends as many octets as
-    /// were delivered. It sends one segment more if the ACK shows no further loss. pipe never
-    /// exceeds ssthresh.
+    /// were delivered. It sends one segment more if the ACK shows no further loss. pipe
+    /// exceeds ssthresh only by the first retransmission.
     #[test]
     fn below_ssthresh_at_most_one_segment_more_than_delivered_is_sent() {
         for (safe, room) in [(false, SMSS), (true, 2 * SMSS)] {

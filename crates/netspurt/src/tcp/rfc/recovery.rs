@@ -161,9 +161,9 @@ impl LossRecovery {
         self.loss.detect(&self.repair, scene).map_or(NextLook::OnAck, NextLook::After)
     }
 
-    /// If a partial ACK answers an original, records that the path reorders. Returns whether this
-    /// ACK must not undo a cut yet, because retransmissions are outstanding. Each of the two is
-    /// done only if its rule is on (`teaches_reordering`, `waits_for_copies`).
+    /// Checks whether a partial ACK answers an original. If it does, records with
+    /// `teaches_reordering` that the path reorders. With `waits_for_copies`, returns whether this
+    /// ACK must not undo a cut yet, because retransmissions are outstanding.
     fn was_late(&mut self, news: &News, scene: &LossContext<'_>) -> bool {
         let rules = scene.config.spurious_rules;
         let partial = self.repair.phase == Phase::Recovery && scene.window.una < self.repair.point;
@@ -258,12 +258,12 @@ impl LossRecovery {
         }
     }
 
-    /// Reduces the threshold because of congestion.
+    /// Reduces ssthresh because of congestion.
     pub(super) fn cut(&mut self, kind: Congestion, scene: &LossContext<'_>) {
         self.cut_with(kind, self.loss.flight_to_cut(scene.window), scene);
     }
 
-    /// Reduces the threshold because of congestion, with `flight` octets outstanding.
+    /// Reduces ssthresh because of congestion, with `flight` octets outstanding.
     fn cut_with(&mut self, kind: Congestion, flight: u64, scene: &LossContext<'_>) {
         self.note_prior(kind == Congestion::Timeout, scene.window);
         let met = CongestionEvent { now: scene.now, kind, flight, smss: scene.window.smss };
@@ -346,8 +346,8 @@ impl LossRecovery {
         }
     }
 
-    /// Cuts the window because a tail loss probe repaired a loss. `flight` octets were outstanding
-    /// when the ACK came.
+    /// Cuts ssthresh and cwnd because a tail loss probe repaired a loss. `flight` octets were
+    /// outstanding when the ACK came.
     pub(super) fn on_loss_repaired_by_probe(&mut self, flight: u64, scene: &LossContext<'_>) {
         if self.repair.phase.is_at_ease() {
             self.cut_with(Congestion::Loss, flight, scene);
@@ -361,14 +361,14 @@ impl LossRecovery {
     pub(super) fn on_timeout(&mut self, repeatedly: bool, scene: &LossContext<'_>) {
         let (window, config) = (scene.window, scene.config);
         let rules = config.cwnd_rules;
-        // RFC 3168 §6.1.2: the peer learns of each reduction of the window, even if the threshold
-        // does not change.
+        // RFC 3168 §6.1.2: the peer learns of each reduction of cwnd, even if ssthresh does not
+        // change.
         self.cwnd.owes_cwr = true;
         let is_repeated_loss = self.repair.phase == Phase::Loss && repeatedly;
         let is_cut = rules.timeout_keeps_cut && self.repair.is_cutting(window.una);
         if !is_repeated_loss && !is_cut {
-            // RFC 5681 §3.1: the threshold falls once for each loss, and not at each retransmission
-            // of the lost segment.
+            // RFC 5681 §3.1: ssthresh falls once for each loss, and not at each retransmission of
+            // the lost segment.
             self.cut(Congestion::Timeout, scene);
         }
         // Linux starts F-RTO if the timeout is repeated or if no repair was in progress

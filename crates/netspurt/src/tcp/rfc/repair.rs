@@ -14,11 +14,12 @@ pub enum Phase {
     Open,
     /// Segments arrived out of order.
     Disorder,
-    /// The window is being cut for a mark, without a loss (RFC 3168 §6.1.2).
+    /// cwnd is being cut for a mark, without a loss (RFC 3168 §6.1.2).
     Cwr,
     /// A loss found by acknowledgments is being repaired.
     Recovery,
-    /// All outstanding octets count as lost, after a timeout or after Tahoe's fast retransmit.
+    /// Outstanding octets count as lost after a timeout or after Tahoe's fast retransmit: all of
+    /// them, or with RACK the head and those that were sent long enough ago.
     Loss,
 }
 
@@ -93,15 +94,15 @@ impl Repair {
         self.rescued = false;
     }
 
-    /// Enters Loss: all outstanding octets, up to `nxt`, count as lost. The head is retransmitted
-    /// with this `cause`.
+    /// Enters Loss after a timeout or after Tahoe's fast retransmit. Octets up to `nxt` are
+    /// outstanding. The head is retransmitted with this `cause`.
     pub(super) fn begin_loss(&mut self, nxt: u64, cause: Cause) {
         (self.phase, self.point, self.recover) = (Phase::Loss, nxt, nxt);
         self.forced = true;
         self.head_cause = Some(cause);
     }
 
-    /// Enters Cwr, because the window is cut for a mark. Octets up to `nxt` are outstanding.
+    /// Enters Cwr, because cwnd is cut for a mark. Octets up to `nxt` are outstanding.
     pub(super) fn begin_cwr(&mut self, nxt: u64) {
         (self.phase, self.point) = (Phase::Cwr, nxt);
     }
@@ -119,7 +120,7 @@ impl Repair {
         (self.point, self.forced) = (point, self.prr.owes_first());
     }
 
-    /// The window that proportional rate reduction allows after an ACK.
+    /// The cwnd that proportional rate reduction allows after an ACK.
     pub(super) fn reduce(&mut self, ack: &PrrAck) -> u64 {
         self.prr.on_ack(ack)
     }
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repair_is_complete_when_all_that_was_outstanding_is_acknowledged() {
+    fn a_cut_is_complete_when_all_that_was_outstanding_is_acknowledged() {
         let mut repair = Repair::default();
         let complete_at = |repair: &Repair, una| repair.is_complete(una, false);
         assert!(!complete_at(&repair, 1));

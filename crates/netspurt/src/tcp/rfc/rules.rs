@@ -175,9 +175,9 @@ pub struct ReceiveRules {
     pub reports_fins: bool,
     /// TIME-WAIT reports no duplicates (`tcp_timewait_state_process`).
     pub time_wait_is_mute: bool,
-    /// More than a full segment is acknowledged immediately only if the window has not shrunk
-    /// (`__tcp_ack_snd_check`). The window does not shrink if the application reads, or if the last
-    /// segment lets the window grow.
+    /// More than a full segment is acknowledged immediately only if the receive window has not
+    /// shrunk (`__tcp_ack_snd_check`). It does not shrink if the application reads, or if the last
+    /// segment lets it grow.
     pub full_needs_reader: bool,
     /// The acknowledgment of a FIN waits for an answer of the application, like an acknowledgment
     /// of data (`tcp_fin`), and is not sent immediately.
@@ -248,8 +248,8 @@ pub struct ReceiveRules {
     /// into one (generic receive offload). Zero: a segment does not wait.
     pub gro: Duration,
     /// The minimum time between two challenge ACKs (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`),
-    /// between two answers to a repeated SYN, and between two answers to segments without payload
-    /// outside the window. Zero: each of them is answered.
+    /// between two answers to a repeated SYN, and between two answers to segments without data
+    /// and FIN outside the receive window. Zero: each of them is answered.
     pub challenge_interval: Duration,
 }
 
@@ -347,12 +347,13 @@ pub struct SendRules {
     /// A short segment that is held back leaves after an RTO at the latest
     /// (`tcp_check_probe_timer`), and not after the 200 ms of RFC 9293 §3.8.6.2.1.
     pub held_for_an_rto: bool,
-    /// A FIN waits for a closed window to open (`tcp_snd_wnd_test`), and the window is probed.
+    /// A FIN waits for the peer's closed window to open (`tcp_snd_wnd_test`), and the window is
+    /// probed.
     pub fin_needs_window: bool,
     /// The sender passes several segments to the network card as one packet (segmentation offload).
-    /// The last segments of the written data wait if the window has less room than such a packet,
-    /// which has at least two segments. They wait only if an ACK is due within 1 ms and the last
-    /// octets were sent within 1 ms (`tcp_tso_should_defer`).
+    /// Such a packet has at least two segments. cwnd and the peer's window may have room for only a
+    /// part of it. This part waits for more room if an ACK is due within 1 ms and the last segment
+    /// was sent less than 1 ms ago (`tcp_tso_should_defer`).
     pub waits_for_packets: bool,
     /// The last segment of each packet for offload with several segments has PSH
     /// (`__tcp_transmit_skb`), and not only the last segment of what the application wrote.

@@ -567,7 +567,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_outstanding_segment_has_24_octets() {
+    fn the_record_of_an_outstanding_segment_takes_24_octets_of_memory() {
         assert_eq!(size_of::<SentSegment>(), 24);
     }
 

@@ -230,7 +230,7 @@ impl SendWindow {
         self.end.saturating_sub(self.nxt)
     }
 
-    /// Octets of data that the next segment may have if the windows have room.
+    /// Octets of data that the next segment may have if cwnd and the peer's window have room.
     pub(super) fn next_data(&self) -> u64 {
         self.unsent_data().min(self.smss).min(self.record_end() - self.nxt)
     }
@@ -251,7 +251,7 @@ impl SendWindow {
     }
 
     /// Whether the segment that begins at octet `seq` may be retransmitted. The rules may forbid a
-    /// retransmission beyond the window, after the peer has shrunk the window. The segment that
+    /// retransmission beyond the peer's window, after the peer has shrunk it. The segment that
     /// begins at the oldest outstanding octet may always be retransmitted.
     pub(super) fn takes_copy(&self, seq: u64, config: &RfcConfig) -> bool {
         seq == self.una || seq < self.peer_edge() || !config.send_rules.copies_need_window
@@ -268,8 +268,8 @@ impl SendWindow {
         (self.peer, self.peer_max) = (window, window);
     }
 
-    /// Opens the window when a segment with the numbers `last_update` acknowledges our SYN.
-    /// `window` is the window in this segment; `None` if the segment is a SYN.
+    /// Takes the peer's window when a segment with the numbers `last_update` acknowledges our SYN.
+    /// `window` is the peer's window in this segment; `None` if the segment is a SYN.
     pub(super) fn open(&mut self, last_update: (u64, u64), window: Option<u64>) {
         self.una = 1;
         self.last_update = last_update;
@@ -431,9 +431,10 @@ mod tests {
         assert!(window.room() == 0 && !window.has_new_data());
     }
 
-    /// RFC 9293 §3.10.7.4: SND.WL1 and SND.WL2 prevent old segments from setting the window.
+    /// RFC 9293 §3.10.7.4: SND.WL1 and SND.WL2 prevent old segments from setting the peer's
+    /// window.
     #[test]
-    fn an_old_segment_does_not_change_the_window() {
+    fn an_old_segment_does_not_change_the_peers_window() {
         let mut window = opened();
         assert!(window.update(10, 5, 3000) && !window.update(10, 5, 3000));
         assert!(!window.update(9, 5, 1) && !window.update(10, 4, 1) && window.peer() == 3000);
@@ -442,7 +443,7 @@ mod tests {
 
     /// Linux's rule (`tcp_may_update_window`) for an ACK that brings neither data nor progress.
     #[test]
-    fn an_ack_without_news_may_enlarge_or_close_the_window_but_not_reduce_it() {
+    fn an_ack_without_news_may_enlarge_or_close_the_peers_window_but_not_reduce_it() {
         let mut window = opened();
         (window.una, window.keeps_larger) = (5, true);
         assert!(window.update(10, 5, 3000));
@@ -453,7 +454,7 @@ mod tests {
 
     /// RFC 5961 §5.2: the smallest acceptable ACK is SND.UNA - MAX.SND.WND.
     #[test]
-    fn an_ack_older_than_the_largest_window_is_too_old() {
+    fn an_ack_more_than_the_largest_window_below_una_is_too_old() {
         let mut window = opened();
         window.una = 10_000;
         assert!(!window.is_too_old(6000) && window.is_too_old(5999));

@@ -1,5 +1,4 @@
-//! Super Fast Retransmit (Tarr and Ghita 2005, §5): the octets that it has sent, and how long its
-//! timer waits.
+//! Super Fast Retransmit (Tarr and Ghita 2005, §5): whether its timer runs, and how long it waits.
 
 use crate::packed::packed;
 use crate::rto::SfrConfig;
@@ -140,13 +139,9 @@ mod tests {
         );
         sfr.fire(1001, 4001);
         assert_eq!(sfr.wait_after_ack(2001, false, 2000, rtt), next);
-        assert_eq!(sfr.wait_after_ack(3001, false, 3000, rtt), None, "all of it was acknowledged");
+        assert_eq!(sfr.wait_after_ack(3001, false, 3000, rtt), None, "the series is over");
         sfr.fire(3001, 4001);
-        assert_eq!(
-            sfr.wait_after_ack(3501, false, 3500, rtt),
-            next,
-            "new data, so the timer waits again"
-        );
+        assert_eq!(sfr.wait_after_ack(3501, false, 3500, rtt), next, "a new series has begun");
         assert_eq!(
             sfr.wait_after_ack(3501, false, 80_000, rtt),
             None,

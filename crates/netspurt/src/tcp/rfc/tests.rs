@@ -81,11 +81,11 @@ impl Play {
             let writing = (!writes.is_empty()).then_some(next_write);
             let Some(now) = due.chain(landing).chain(writing).min() else { break };
             if writing == Some(now) {
-                let (pause, octets) = writes.pop().expect("there is one");
+                let (pause, octets) = writes.pop().expect("a write is due");
                 self.ends[0].write(now, octets, &mut events);
                 next_write = now + Duration::from_millis(pause);
             } else if landing == Some(now) {
-                let (_, (to, segment)) = self.flying.pop_first().expect("there is one");
+                let (_, (to, segment)) = self.flying.pop_first().expect("a segment is due");
                 self.ends[to].push(now, 0, segment, &mut events);
             }
             self.send(now, &mut events);
@@ -97,6 +97,7 @@ impl Play {
     }
 }
 
+/// A rule: its name, and a function that switches it on or off in a configuration.
 type Rule = (&'static str, fn(&mut RfcConfig));
 
 const RULES: [Rule; 15] = [
@@ -117,9 +118,9 @@ const RULES: [Rule; 15] = [
     ("minshall", |config| config.minshall ^= true),
 ];
 
-/// Each of the `RULES`, in which Linux differs from the RFCs, has an effect by itself.
+/// If one of the `RULES` is switched on or off by itself, some connection sends other segments.
 #[test]
-fn each_linux_rule_by_itself_changes_some_connection() {
+fn each_rule_by_itself_changes_the_segments_of_some_connection() {
     for (name, flip) in RULES {
         let shows = (0..200).any(|seed| {
             [RfcConfig::rfc_2026(), RfcConfig::linux_6()].into_iter().any(|usual| {

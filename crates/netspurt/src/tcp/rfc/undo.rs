@@ -126,8 +126,8 @@ impl SpuriousWatch {
         self.prior = Some(prior);
     }
 
-    /// Forgets the window before the last cut, so that it is not restored even if the cut proves
-    /// spurious.
+    /// Forgets cwnd and ssthresh from before the last cut, so that they are not restored even if
+    /// the cut proves spurious.
     pub(super) fn forget_window(&mut self) {
         if let Some(prior) = &mut self.prior {
             prior.window = Window { cwnd: 0, ssthresh: 0 };
@@ -296,7 +296,7 @@ mod tests {
         assert!(!watch.is_proved_by_reports());
     }
 
-    /// RFC 5682 §2.1: two ACKs that move the window prove the timeout spurious. A duplicate ACK
+    /// RFC 5682 §2.1: two ACKs that move `una` prove the timeout spurious. A duplicate ACK
     /// shows that the loss was genuine.
     #[test]
     fn without_sack_two_acks_in_a_row_prove_the_timeout_spurious() {

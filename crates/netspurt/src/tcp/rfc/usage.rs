@@ -9,7 +9,7 @@ use crate::units::{Duration, Time};
 pub(super) struct Usage {
     /// Whether cwnd was full.
     limited: bool,
-    /// The maximum of the outstanding data, in octets of whole segments.
+    /// The maximum of [`Sending::out`].
     most_out: u64,
     /// The octet up to which `limited` and `most_out` are valid.
     until: u64,
@@ -38,7 +38,8 @@ pub(super) struct Sending {
     pub(super) rto: Duration,
     /// The initial window in octets.
     pub(super) initial: u64,
-    /// True if the application has no unsent data, and no loss is suspected.
+    /// True if the application has no unsent data, no loss is suspected, and the rules let cwnd
+    /// shrink after an idle time (`idle_restart`).
     pub(super) is_application_limited: bool,
 }
 
@@ -124,7 +125,8 @@ mod tests {
         }
     }
 
-    /// Linux's rule (`tcp_is_cwnd_limited`): in slow start a window more than half full may grow.
+    /// Linux's rule (`tcp_is_cwnd_limited`): in slow start cwnd may grow if it is more than half
+    /// full.
     #[test]
     fn cwnd_may_grow_if_it_was_full_or_in_slow_start_more_than_half_full() {
         let mut usage = Usage::default();

@@ -3,7 +3,7 @@
 /// Which octets may leave when a part is accepted (`tcp_sendmsg_locked`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Leaving {
-    /// All octets that the windows allow.
+    /// All octets that cwnd and the peer's window allow.
     #[default]
     All,
     /// One packet for segmentation offload (`tcp_push_one`).

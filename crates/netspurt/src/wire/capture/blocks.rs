@@ -73,7 +73,8 @@ impl Section {
     /// The length of the block that begins with `head`, and whether its body is of interest.
     ///
     /// # Errors
-    /// When the length is impossible.
+    /// When the length is below [`AROUND`] or not a multiple of four, or when a block of interest
+    /// is longer than any packet.
     pub(super) fn block(&self, head: &[u8; AROUND]) -> Result<(usize, bool), CaptureTrouble> {
         let (kind, length) = (self.order.word(head, 0), self.order.word(head, 4) as usize);
         if length < AROUND || !length.is_multiple_of(4) {
@@ -204,7 +205,7 @@ impl Section {
                 break;
             }
             let value = options.get(at + 4..at + 4 + length);
-            take(code, value.ok_or(malformed("an option beyond its end"))?)?;
+            take(code, value.ok_or(malformed("an option extends beyond the block"))?)?;
             at += 4 + length.next_multiple_of(4);
         }
         Ok(())

@@ -39,7 +39,7 @@ pub fn is_capture(bytes: &[u8]) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapturedPacket<'a> {
     /// The time of the packet, in nanoseconds since 1970. A packet without a time of its own has
-    /// the time of the packet before it, or 0 if it is the first.
+    /// the time of the packet before it, or 0 if no packet before it has a time.
     pub unix_ns: i64,
     /// Whether the packet has a time of its own. Simple packets of pcapng have no time, and a time
     /// that does not fit into 64 bits counts as no time.
@@ -154,7 +154,7 @@ impl<R: Read> CaptureReader<Unpacked<R>> {
     /// Starts to read a capture that may be compressed with gzip or zstd.
     ///
     /// # Errors
-    /// When `source` fails or does not contain a capture.
+    /// When `source` fails, or for the same reasons as [`new`](Self::new).
     pub fn unpacking(source: R) -> Result<Self, CaptureFault> {
         let contents = Unpacked::new(source);
         Self::new(contents.map_err(|error| CaptureFault {
@@ -169,7 +169,8 @@ impl<R: Read> CaptureReader<R> {
     /// Starts to read a capture.
     ///
     /// # Errors
-    /// When `source` fails or is not a capture.
+    /// When `source` fails or is not a capture, or when the header of a pcap file is cut short or
+    /// has an unknown version.
     pub fn new(source: R) -> Result<Self, CaptureFault> {
         let mut buffer = Buffer::new(source);
         match Self::format(&mut buffer) {
@@ -202,8 +203,8 @@ impl<R: Read> CaptureReader<R> {
     /// The next packet; `None` at the end of the file.
     ///
     /// # Errors
-    /// When the file cannot be read, ends within a packet, or is malformed. After an error, no more
-    /// packets are read.
+    /// When the file cannot be read, ends within a packet or a block, or is malformed. After an
+    /// error, no more packets are read.
     #[inline]
     pub fn next_packet(&mut self) -> Result<Option<CapturedPacket<'_>>, CaptureFault> {
         match self.next_buffered() {

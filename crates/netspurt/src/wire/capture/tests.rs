@@ -10,6 +10,7 @@ use crate::wire::PcapngWriter;
 
 const INTERFACE: u32 = 1;
 
+/// The time of the first packet in most files, in nanoseconds since 1970.
 const AT: i64 = 1_700_000_000_123_456_000;
 
 fn number(value: u32, octets: usize, big: bool) -> Vec<u8> {
@@ -175,7 +176,7 @@ fn a_fault_is_reported_with_its_octet_and_its_packet() {
     assert_eq!(fault(32, 52 + 4), told("its two lengths differ", 28, 1));
     // The lengths before and after a block must be equal, even if the block is skipped.
     assert_eq!(fault(28 + 44 + 48, 48), told("its two lengths differ", 28 + 44, 1));
-    assert_eq!(fault(28 + 18, 200), told("an option beyond its end", 28, 1));
+    assert_eq!(fault(28 + 18, 200), told("an option extends beyond the block", 28, 1));
     assert_eq!(fault(28 + 20, 99), told("a resolution beyond 64 bits", 28, 1));
     let packet = good.len() - 36;
     let missing = "a packet of an interface that is not described";
@@ -396,7 +397,7 @@ fn the_length_of_a_captured_ip_packet_is_the_length_on_the_link_without_the_link
 }
 
 #[test]
-fn compressed_captures_are_read_up_to_where_they_are_damaged() {
+fn compressed_captures_are_read_up_to_where_they_are_cut_off() {
     let packets: Vec<Vec<u8>> =
         (0..200_u8).map(|n| (0..200).map(|at: u8| at.wrapping_mul(n)).collect()).collect();
     let packets: Vec<&[u8]> = packets.iter().map(Vec::as_slice).collect();

@@ -21,8 +21,8 @@ pub struct FragmentCounts {
     /// Datagrams that were given up: a fragment was missing for a minute, a fragment contradicted
     /// another one, memory was short, or the datagram was too long.
     pub given_up: u64,
-    /// Fragments that were not used: their numbers are impossible, or their headers were not
-    /// captured.
+    /// Fragments that were not used: their length or offset is impossible, or their headers were
+    /// not captured.
     pub malformed: u64,
 }
 

@@ -144,7 +144,7 @@ fn a_datagram_of_fragments_that_were_cut_short_has_its_octets_up_to_the_first_ga
 }
 
 #[test]
-fn a_datagram_waits_for_a_minute() {
+fn a_datagram_waits_less_than_a_minute_for_its_fragments() {
     let parts = parts(&packet(false, 9, 300), 200);
     for (wait, complete) in [(60 * SECOND - 1, true), (60 * SECOND, false)] {
         let mut datagrams = Datagrams::default();
@@ -171,11 +171,11 @@ fn the_oldest_datagram_is_given_up_if_memory_is_short() {
     assert_eq!(datagrams.counts().given_up, 1000 - waiting as u64);
     let last = &mut parts(&whole, 59_000)[1];
     last[4..6].copy_from_slice(&999_u16.to_be_bytes());
-    assert!(take(&mut datagrams, 0, last).is_some(), "the newest is there");
+    assert!(take(&mut datagrams, 0, last).is_some(), "the newest datagram is not given up");
 }
 
 #[test]
-fn fragments_with_impossible_numbers_are_counted() {
+fn malformed_fragments_are_counted_and_not_used() {
     let parts = parts(&packet(false, 9, 300), 160);
     let mut odd = parts[0].clone();
     odd[3] -= 1;

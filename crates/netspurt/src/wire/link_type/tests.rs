@@ -39,7 +39,7 @@ fn ip_is_found_behind_ethernet_and_its_tags() {
 
 /// RFC 3032 §2.1: the last label of a stack has the lowest bit of its third octet set.
 #[test]
-fn ip_is_found_behind_labels_and_behind_frames_in_them() {
+fn ip_is_found_behind_mpls_labels_and_in_ethernet_frames_behind_them() {
     let (label, last) = ([0, 1, 0x40, 64], [0, 1, 0x81, 64]);
     let mpls = [0x88, 0x47];
     for packet in [V4, V6] {
@@ -57,12 +57,12 @@ fn ip_is_found_behind_labels_and_behind_frames_in_them() {
 }
 
 #[test]
-fn ip_is_found_in_sessions_of_ppp() {
+fn ip_is_found_in_ppp_and_in_ciscos_hdlc() {
     let session = [0x88, 0x64, 0x11, 0, 0, 9, 0, 5];
     assert!(found(1, &[&ADDRESSES, &session, &[0, 0x21]], &V4));
     assert!(found(1, &[&ADDRESSES, &[0x81, 0, 0, 5], &session, &[0, 0x57]], &V6));
     assert!(found(51, &[&session[2..], &[0, 0x21]], &V4));
-    // LCP is not IP, and the discovery stage of PPPoE is not its session stage.
+    // Frames of LCP, and frames in the discovery stage of PPPoE, do not hold IP.
     assert_eq!(behind(1, &[&ADDRESSES, &session, &[0xc0, 0x21], &V4]), None);
     assert_eq!(behind(1, &[&ADDRESSES, &[0x88, 0x63], &session[2..], &[0, 0x21], &V4]), None);
     for header in [&[0xff, 3, 0, 0x21][..], &[0, 0x21], &[0x21], &[0xff, 3, 0x21]] {
@@ -142,7 +142,8 @@ fn ip_is_found_in_wireless_frames() {
         [header(0x08, 1, 24), header(0x08, 3, 30), header(0x88, 2, 26), header(0x88, 0x82, 30)]
     {
         assert!(found(105, &[&frame, &llc], &V4));
-        // One header has a time and flags, and another has neither.
+        // One radiotap header has a time and flags, and another has neither. The flags may say that
+        // the frame's header is padded; such a frame is not read.
         let timed = [&[0, 0, 17, 0, 3, 0, 0, 0][..], &[9; 8], &[0]].concat();
         assert!(found(127, &[&timed, &frame, &llc], &V4));
         assert!(found(127, &[&[0, 0, 8, 0, 0, 0, 0, 0], &frame, &llc], &V4));
@@ -169,7 +170,7 @@ fn a_limited_number_of_headers_is_skipped() {
 proptest! {
     /// Octets with a meaning in headers are more frequent here than in random octets.
     #[test]
-    fn a_packet_that_is_found_is_a_part_of_the_given_octets(
+    fn a_packet_that_is_found_ends_the_given_octets_except_in_nflog(
         link in prop_oneof![0_u16..300, Just(1), Just(113), Just(127), Just(239), Just(9)],
         picks in proptest::collection::vec(0_usize..24, 0..80),
         noise: u8,

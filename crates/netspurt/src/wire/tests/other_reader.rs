@@ -76,7 +76,9 @@ fn by_etherparse(bytes: &[u8]) -> (Segment, Vec<u8>) {
 
 proptest! {
     #[test]
-    fn another_reader_gives_the_same_result(segment in segments(), (source, destination) in ends()) {
+    fn etherparse_and_decode_read_the_same_segment(
+        segment in segments(), (source, destination) in ends()
+    ) {
         let bytes =
             bytes_of(&Packet { source, destination, ip_id: 1, segment, payload: None });
         let (theirs, payload) = by_etherparse(&bytes);
@@ -86,7 +88,7 @@ proptest! {
     }
 
     #[test]
-    fn another_reader_finds_the_echo_message(
+    fn etherparse_reads_the_encoded_echo_message(
         reply: bool, ip_id: u16, identifier: u16, sequence: u16, len in 0_u16..100
     ) {
         let [source, destination] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
@@ -108,7 +110,9 @@ proptest! {
     }
 
     #[test]
-    fn options_of_any_kind_are_read_up_to_the_first_malformed_one(area in vec(any::<u8>(), 0..=10), syn: bool) {
+    fn well_formed_options_are_read_as_etherparse_reads_them(
+        area in vec(any::<u8>(), 0..=10), syn: bool
+    ) {
         let mut options: Vec<u8> = area.iter().map(|octet| octet % 12).collect();
         options.resize(options.len().next_multiple_of(4), 0);
         let flags = if syn { Flags::SYN } else { Flags::ACK };
