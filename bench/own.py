@@ -127,7 +127,9 @@ def main() -> None:
             ("a run with congestion control", "flows.x.tcp.congestion", f"{file}:Reno"),
         ]:
             own = base.replace({path: text})
-            assert own.run().flows["sent"][0] == segments, "both variants must send the same segments"
+            assert own.run().flows["sent"][0] == segments, (
+                "both variants must send the same segments"
+            )
             compare(title, segments, "segment", base.run, own.run)
 
 

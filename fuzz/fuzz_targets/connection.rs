@@ -29,7 +29,7 @@ fuzz_target!(|octets: &[u8]| {
     config.iss = u32::MAX - 20_000;
     config.retries = 100_000;
     config.syn_retries = 100_000;
-    config.ecn = profile & 64 != 0 && config.ecn;
+    config.ecn = profile & 64 != 0;
     let mut transfer = Transfer::new(&config, u64::from(*octets_wanted) * 400 + 1);
     let forges = mode & 1 != 0;
     for action in rest.as_chunks::<8>().0 {

@@ -12,6 +12,7 @@ RUN_MANIFEST: str
 RUN_SCENARIO: str
 RUN_LIVE: str
 ALGORITHMS: list[str]
+ALIASES: list[str]
 SWEEP_COLUMNS: list[str]
 
 class ScenarioError(ValueError):

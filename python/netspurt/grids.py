@@ -10,6 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from netspurt import _core
+from netspurt.estimators import is_of_core
 
 #: A range: `1.5..3/16` is sixteen values from 1.5 to 3. A unit may follow the last value, and then
 #: also the first value. An end may be a fraction.
@@ -194,7 +195,7 @@ def _kind(name: str, key: str, unit: str) -> str:
 
     Constants of estimators in Python, and keys that do not exist, are decimal numbers.
     """
-    if unit or name not in _core.ALGORITHMS:
+    if unit or not is_of_core(name):
         return "decimal"
     if key not in dict(_core.Estimator(name).settings):
         return "decimal"

@@ -52,7 +52,7 @@ def reach_ns(case: dict[str, object]) -> int:
 
 def _at_a_full_queue(run: Run, limit: int) -> Times:
     found: list[Times] = []
-    queue, drops = run.queue, run.drops.select(run.drops["reason"] == "queue full")
+    queue, drops = run.queue, run.drops.select(run.drops["reason"] == "queue-full")
     for link in set(queue["link"].tolist()):
         for way in set(queue["direction"].tolist()):
             here = (queue["link"] == link) & (queue["direction"] == way)

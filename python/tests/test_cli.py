@@ -120,9 +120,7 @@ def test_the_error_for_an_unreadable_file_names_the_file(netspurt: Command, tmp_
     failed(netspurt("run", "mine.toml"), "mine.toml", "Permission denied")
 
 
-def test_a_run_that_cannot_write_a_file_leaves_no_folder(
-    netspurt: Command, tmp_path: Path
-) -> None:
+def test_a_run_that_cannot_write_a_file_leaves_no_folder(netspurt: Command, tmp_path: Path) -> None:
     netspurt("new", "mine.toml")
     # Files may grow to 50 blocks of 512 octets: a capture of whole packets does not fit.
     words = ["run", "mine.toml", "--set", "record.snap=65535 B"]

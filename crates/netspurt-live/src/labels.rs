@@ -221,7 +221,8 @@ impl LabelledEnd {
         }
         let Some(info) = ask() else { return Some(Cause::Rto) };
         if info.in_loss() {
-            let fresh = info.timeouts > self.timeouts;
+            // Before Linux 6.7, the count of a new repair may be lower.
+            let fresh = info.timeouts != self.timeouts && info.timeouts > 0;
             self.timeouts = info.timeouts;
             return Some(if fresh { Cause::Rto } else { Cause::GoBackN });
         }
@@ -281,6 +282,9 @@ mod tests {
             |info: TcpInfo| labels.read(EndId::at(0), &data, || Some(info)).unwrap().cause.get();
         let loss = TcpInfo { state: TcpInfo::LOSS, timeouts: 1, ..TcpInfo::default() };
         assert_eq!(of(loss), Some(Cause::Rto));
+        assert_eq!(of(loss), Some(Cause::GoBackN));
+        assert_eq!(of(TcpInfo { timeouts: 3, ..loss }), Some(Cause::Rto));
+        assert_eq!(of(loss), Some(Cause::Rto), "an old kernel counts from zero in each repair");
         assert_eq!(of(loss), Some(Cause::GoBackN));
         let recovery = TcpInfo { state: TcpInfo::RECOVERY, ..TcpInfo::default() };
         assert_eq!(of(recovery), Some(Cause::Fast));

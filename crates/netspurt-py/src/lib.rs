@@ -96,6 +96,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EstimatorError", module.py().get_type::<EstimatorError>())?;
     module.add("SWEEP_COLUMNS", RESERVED_COLUMNS.to_vec())?;
     module.add("ALGORITHMS", EstimatorConfig::NAMES.to_vec())?;
+    module.add("ALIASES", EstimatorConfig::ALIASES.to_vec())?;
     foreign::open();
     module.add("ReturnedError", module.py().get_type::<hooks::ReturnedError>())?;
     module.add_class::<congestion::PyCongestion>()?;

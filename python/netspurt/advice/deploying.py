@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from netspurt import _core
-from netspurt.estimators import EstimatorError, estimator
+from netspurt.estimators import EstimatorError, estimator, is_of_core
 from netspurt.grids import number
 
 #: The maximum RTO that is added to a timer without a maximum: RFC 6298 §2.5 allows a maximum of 60
@@ -99,8 +99,10 @@ def lacking(text: str, min_rto: str) -> dict[str, str]:
     {'karn': 'true', 'min': '30ms', 'max': '60s'}
     >>> lacking("rfc6298", "30ms"), lacking("rfc6298:min=0s", "30ms")
     ({}, {'min': '30ms'})
+    >>> lacking("mills-single", "30ms") == lacking("mills", "30ms")
+    True
     """
-    if text.partition(":")[0] not in _core.ALGORITHMS:
+    if not is_of_core(text):
         return {}
     keys, lacks = dict(_core.Estimator(text).settings), shortcomings(text)
     settings: dict[str, str] = {}

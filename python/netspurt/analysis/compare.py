@@ -175,8 +175,8 @@ def parting(comparison: Comparison) -> tuple[str, str]:
     >>> def seen(t_s, octets):
     ...     return Seen(("out", "data", 101, octets, 1), t_s, "data", "", 2)
     >>> parting(compare([seen(1.0, 100)], [seen(1.25, 40)]))  # doctest: +NORMALIZE_WHITESPACE
-    ('sends packet 2 (octets 101 to 201, copy 1) at 1.0000 s',
-     'sends packet 2 (octets 101 to 141, copy 1) at 1.2500 s')
+    ('sends packet 2 (octets 101 to 200, copy 1) at 1.0000 s',
+     'sends packet 2 (octets 101 to 140, copy 1) at 1.2500 s')
     """
     first, second = comparison.parted
     same_text = str(first) == str(second)
@@ -188,7 +188,8 @@ def _action(seen: Seen | None, *, exact: bool) -> str:
     if seen is None:
         return "has ended"
     _, kind, number, octets, copy = seen.key
-    which = f"octets {number:,} to {number + octets:,}" if kind == "data" else f"octet {number:,}"
+    last = number + octets - 1
+    which = f"octets {number:,} to {last:,}" if kind == "data" else f"octet {number:,}"
     detail = f" ({which}, copy {copy})" if exact else ""
     return f"{seen}{detail} at {seen.t_s:.4f} s"
 

@@ -17,7 +17,7 @@ def estimators(incomplete: str) -> list[str]:
     from netspurt import _core
     from netspurt.timers import USUAL
 
-    names = dict.fromkeys([*USUAL, *_core.ALGORITHMS])
+    names = dict.fromkeys([*USUAL, *_core.ALGORITHMS, *_core.ALIASES])
     return [name for name in names if name.startswith(incomplete)]
 
 

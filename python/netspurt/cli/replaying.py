@@ -324,9 +324,11 @@ def _several(text: str) -> str:
     >>> _several("linux,quic"), _several("mills:g=3,karn=true")
     ('-e linux -e quic', '')
     """
+    from netspurt.estimators import is_of_core
+
     parts = text.split(",")
     names = [part.partition(":")[0].strip() for part in parts]
-    known = len(parts) > 1 and all(name in _core.ALGORITHMS for name in names)
+    known = len(parts) > 1 and all(map(is_of_core, names))
     return " ".join(f"-e {part.strip()}" for part in parts) if known else ""
 
 

@@ -164,7 +164,7 @@ class Bench:
 
 def _live_run(scenario: Scenario) -> Run | str:
     """Run a scenario live until a run is valid. If no run is valid, return the reason."""
-    late_ms = 0.0
+    why_not = ""
     with tempfile.TemporaryDirectory() as scratch:
         for attempt in range(ATTEMPTS_MAX):
             try:
@@ -174,5 +174,5 @@ def _live_run(scenario: Scenario) -> Run | str:
             assert run.live is not None
             if run.live.valid:
                 return run
-            late_ms = run.live.lateness.max_ns / 1e6
-    return f"the machine was too late in {ATTEMPTS_MAX} runs, in the last one by {late_ms:.1f} ms"
+            why_not = run.live.why_not()
+    return f"none of {ATTEMPTS_MAX} live runs is valid; the last one: {why_not}"

@@ -75,7 +75,7 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
         notes=[
             *directions.notes,
             *_order_words(overtaken),
-            *_end_words(answered),
+            *_end_words(answered, outage),
             *recording.pause_words(),
         ],
     )
@@ -193,9 +193,9 @@ def _order_words(overtaken: int) -> list[str]:
     ]
 
 
-def _end_words(answered: Places) -> list[str]:
+def _end_words(answered: Places, outage: int) -> list[str]:
     lost = len(answered) - 1 - int(np.flatnonzero(answered)[-1])
-    if lost < OUTAGE:
+    if lost < outage:
         return []
     return [
         f"the recording ends with {lost:,} lost probes: in the file the path works again at the "

@@ -180,8 +180,8 @@ impl Watcher {
         let mut timeouts: HashMap<EndId, u32> = HashMap::new();
         for Poll { at, end, info } in polls {
             let known = timeouts.entry(*end).or_default();
-            let fired = info.timeouts > *known;
-            *known = info.timeouts.max(*known);
+            // Before Linux 6.7, the count of a new repair may be lower.
+            let fired = info.timeouts > std::mem::replace(known, info.timeouts);
             let (cwnd, rto) = (info.cwnd_state(), info.rto_state(fired));
             let end = *end;
             self.recorder.take(&Event { at: *at, what: What::Cwnd { end, state: cwnd } });

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::guard::{ParquetFault, guarded, open_parquet};
 
-use super::columns::by_names;
+use super::columns::{SourceColumn, by_names};
 use super::reading::{Hints, Reading, RecordingError};
 use super::table::TableRows;
 
@@ -60,11 +60,11 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
         ));
     }
     // In our own table of samples `t_ns` is the time of the sample, and `sent_ns` is the time when
-    // the segment left.
-    if let (true, Some(at)) = (plan.sent.is_some(), names.iter().position(|name| name == "sent_ns"))
+    // the segment left. A column that the user names takes precedence.
+    if let (true, None, Some(at)) =
+        (plan.sent.is_some(), &hints.columns.sent, names.iter().position(|name| name == "sent_ns"))
     {
-        plan.sent =
-            plan.sent.map(|sent| super::columns::SourceColumn { at, unit: Some(1).or(sent.unit) });
+        plan.sent = Some(SourceColumn { at, unit: Some(1) });
     }
     let mut rows = TableRows::new(plan);
     let mut texts = Vec::new();

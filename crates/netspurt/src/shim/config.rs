@@ -55,11 +55,13 @@ impl ShimConfig {
             None => (text.trim(), Vec::new()),
             Some((name, settings)) => (name.trim(), settings.split(',').collect()),
         };
-        let limit = |setting: &&str| setting.trim_start().starts_with("retransmissions");
+        let limit = |setting: &&str| setting.split('=').next().map(str::trim) == Some(LIMIT);
         let (limits, rest): (Vec<&str>, Vec<&str>) = settings.into_iter().partition(limit);
-        let retransmissions_max = limits
-            .iter()
-            .try_fold(Self::RETRANSMISSIONS_DEFAULT, |_, setting| retransmissions(setting))?;
+        let retransmissions_max = match limits.as_slice() {
+            [] => Self::RETRANSMISSIONS_DEFAULT,
+            [setting] => retransmissions(setting)?,
+            _ => return Err(wrong(format!("`{LIMIT}` is given twice"), "give it once")),
+        };
         let timer = match (limits.is_empty(), rest.is_empty()) {
             (true, _) => text.to_owned(),
             (false, true) => name.to_owned(),
@@ -71,13 +73,17 @@ impl ShimConfig {
             EstimatorConfig::parse(&timer).map(ShimTimer::Estimator)
         };
         let timer = timer.map_err(|error| {
-            // The fix for an unknown name lists only estimators, so `sfr` is added here.
-            let more = if error.key.is_empty() { ", or `sfr`" } else { "" };
+            // A list of the known names has only estimators, so `sfr` is added.
+            let lists = error.key.is_empty() && !error.fix.ends_with('?');
+            let more = if lists { ", or `sfr`" } else { "" };
             wrong(error.message, format!("{}{more}", error.fix))
         })?;
         Ok(Self { timer, retransmissions_max })
     }
 }
+
+/// The key of the maximum number of retransmissions.
+const LIMIT: &str = "retransmissions";
 
 /// Reads the setting `retransmissions=NUMBER`.
 fn retransmissions(setting: &str) -> Result<u8, ShimError> {

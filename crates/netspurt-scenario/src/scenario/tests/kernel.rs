@@ -76,7 +76,7 @@ const MISTAKES: &[[&str; 3]] = &[
     [
         "endpoint = \"kernel\"\nprofile = \"reno-1998\"\nshim = \"linx\"",
         "no timer is called `linx`",
-        "did you mean `linux`?, or `sfr`",
+        "did you mean `linux`?",
     ],
     [
         "endpoint = [\"kernel\", \"model\"]\nprofile = \"reno-1998\"\nshim = \"sfr\"",
