@@ -336,7 +336,7 @@ def test_schema_prints_json_and_new_writes_the_file_that_it_prints(
         ("replay delays.csv -e linux,quic", "repeat -e, as in `-e linux -e quic`"),
     ],
 )
-def test_a_file_for_another_command_names_that_command(
+def test_the_error_for_the_words_of_another_command_names_the_right_words(
     words: str, says: str, netspurt: Command
 ) -> None:
     refused(netspurt(*words.split()), says)

@@ -163,7 +163,7 @@ def _words(run: Run) -> Iterator[str]:
         were = "was" if spurious == 1 else "were"
         yield f"{number(spurious)} of {counted(again, 'retransmission')} {were} spurious."
     if run.live is not None and not run.live.valid:
-        yield f"This live run does not count: {run.live.why_not()}."
+        yield f"This live run is not valid: {run.live.why_not()}."
 
 
 def _not_recorded(run: Run) -> Iterator[str]:

@@ -14,7 +14,7 @@ from netspurt.scenario import Scenario
 from netspurt.sweep.engines import Chunk
 from netspurt.sweep.plan import Sweep
 
-#: The maximum number of runs of a case. A case is run again if its first run does not count.
+#: The maximum number of runs of a case. A case is run again if its first run is not valid.
 RUNS_MAX = 2
 
 #: The capability that a live run needs.
@@ -24,17 +24,17 @@ _NAMESPACES = "user and network namespaces"
 class Live:
     """The engine that runs cases live, in real time and one after the other.
 
-    A run ends when its flows have ended. If a delivery was late, the run does not count, and the
-    case is run a second time. If the second run does not count either, the case has the status
-    `late` and no measures. If the flows have not ended within the sweep's budget of time, the case
-    has the status `cut`. Cases in which no end runs the kernel's TCP are simulated.
+    A run ends when its flows have ended. If it is not valid, for example because a delivery was
+    late, the case is run a second time. If the second run is not valid either, the case has the
+    status `late` and no measures. If the flows have not ended within the sweep's budget of time, the
+    case has the status `cut`. Cases in which no end runs the kernel's TCP are simulated.
 
     Parameters
     ----------
     sweep
         The sweep whose cases are run.
     budget
-        The maximum lateness of a delivery, in seconds. A run with a later delivery does not count.
+        The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
 
     Raises
     ------
@@ -127,7 +127,7 @@ class Live:
             # The scenario is invalid, because a flow would start after the limit.
             return self._outcome(case, started_ns)
         try:
-            late, counts = self._run_until_counted(scenario_of_sums)
+            late, counts = self._run_until_valid(scenario_of_sums)
         except LiveError as error:
             return self._outcome(case, started_ns, error=" ".join(str(error).split()))
         if late:
@@ -136,13 +136,13 @@ class Live:
             return self._outcome(case, started_ns)
         return self._outcome(case, started_ns, counts=counts)
 
-    def _run_until_counted(self, scenario: Scenario) -> tuple[str, tuple[list[_core.Table], int]]:
-        """Run a scenario until a run counts, or until the attempts are used up.
+    def _run_until_valid(self, scenario: Scenario) -> tuple[str, tuple[list[_core.Table], int]]:
+        """Run a scenario until a run is valid, or until the attempts are used up.
 
         Returns
         -------
         str, tuple
-            The reason why the last run does not count, or an empty text; then its tables and its
+            The reason why the last run is not valid, or an empty text; then its tables and its
             end [ns].
 
         Raises

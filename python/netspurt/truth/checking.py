@@ -79,7 +79,7 @@ def check_run(folder: str | os.PathLike[str], explainer: Explainer) -> Score:
     ------
     TruthError
         If the run kept no capture or no table `segments`, or if its tables are not the truth: the
-        run does not count, its labels differ from the kernel's counters, or a capture has other
+        live run is not valid, its labels differ from the kernel's counters, or a capture has other
         packets than the tables.
     OSError, RunError
         If a table cannot be read.

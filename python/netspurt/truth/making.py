@@ -76,9 +76,9 @@ def make_collection(
 ) -> Collection:
     """Run cases and keep their captures and truth in a new folder.
 
-    A case is left out if its run does not count, or if a capture has other packets than the tables.
-    A live case is also left out if the number of its retransmissions differs from a counter of the
-    kernel.
+    A case is left out if its live run is not valid, or if a capture has other packets than the
+    tables. A live case is also left out if the number of its retransmissions differs from a counter
+    of the kernel.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def _run(case: Case, folder: Path) -> Run:
 
 
 def _keep(folder: Path, case: Case, run: Run) -> Kept:
-    """Write the captures and the truth of a run that counts.
+    """Write the captures and the truth of a run.
 
     Raises
     ------
