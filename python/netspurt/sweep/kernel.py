@@ -26,8 +26,8 @@ class Live:
 
     A run ends when its flows have ended. If it is not valid, for example because a delivery was
     late, the case is run a second time. If the second run is not valid either, the case has the
-    status `late` and no measures. If the flows have not ended within the sweep's budget of time, the
-    case has the status `cut`. Cases in which no end runs the kernel's TCP are simulated.
+    status `late` and no measures. If the flows have not ended within the sweep's budget of time,
+    the case has the status `cut`. Cases in which no end runs the kernel's TCP are simulated.
 
     Parameters
     ----------
