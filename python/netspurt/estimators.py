@@ -18,6 +18,7 @@ from netspurt import _core
 from netspurt._core import Estimator, EstimatorError, Sample
 from netspurt.algorithms import PlaceError, find
 from netspurt.contract import Check, CheckError, check
+from netspurt.grids import is_of_core
 
 __all__ = [
     "Check",
@@ -85,17 +86,6 @@ def estimator(text: str) -> EstimatorLike:
         raise _estimator_error(text, error.message, error.fix) from error
     # The core's error explains a text that names no estimator.
     return Estimator(text) if found is None else cast("EstimatorLike", found.make())
-
-
-def is_of_core(text: str) -> bool:
-    """Return whether a text names an algorithm of the core, by its name or by an alias.
-
-    Examples
-    --------
-    >>> is_of_core("linux:rto_min=50ms"), is_of_core("mills-single"), is_of_core("mine.py:Timer")
-    (True, True, False)
-    """
-    return text.partition(":")[0].strip() in (*_core.ALGORITHMS, *_core.ALIASES)
 
 
 def _estimator_error(text: str, message: str, fix: str) -> EstimatorError:

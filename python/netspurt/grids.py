@@ -10,7 +10,6 @@ from decimal import Decimal
 from fractions import Fraction
 
 from netspurt import _core
-from netspurt.estimators import is_of_core
 
 #: A range: `1.5..3/16` is sixteen values from 1.5 to 3. A unit may follow the last value, and then
 #: also the first value. An end may be a fraction.
@@ -188,6 +187,17 @@ def _axis(setting: str, text: str) -> Axis | _One:
             f"{text}: {value!r} has steps below {float(finest):g}{last_unit}: take fewer"
         )
     return Axis(key, last_unit, low, high, steps, kind)
+
+
+def is_of_core(text: str) -> bool:
+    """Return whether a text names an algorithm of the core, by its name or by an alias.
+
+    Examples
+    --------
+    >>> is_of_core("linux:rto_min=50ms"), is_of_core("mills-single"), is_of_core("mine.py:Timer")
+    (True, True, False)
+    """
+    return text.partition(":")[0].strip() in (*_core.ALGORITHMS, *_core.ALIASES)
 
 
 def _kind(name: str, key: str, unit: str) -> str:

@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 
 from netspurt import _core
-from netspurt.estimators import EstimatorError, estimator, is_of_core
-from netspurt.grids import number
+from netspurt.estimators import EstimatorError, estimator
+from netspurt.grids import is_of_core, number
 
 #: The maximum RTO that is added to a timer without a maximum: RFC 6298 §2.5 allows a maximum of 60
 #: s or more.

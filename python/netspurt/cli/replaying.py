@@ -324,7 +324,7 @@ def _several(text: str) -> str:
     >>> _several("linux,quic"), _several("mills:g=3,karn=true")
     ('-e linux -e quic', '')
     """
-    from netspurt.estimators import is_of_core
+    from netspurt.grids import is_of_core
 
     parts = text.split(",")
     names = [part.partition(":")[0].strip() for part in parts]
