@@ -26,8 +26,8 @@ WORDS = {
     "unknown": "unknown",
 }
 
-#: The words that mark lines on changes of timers, and the words that mark lines on outages. Of all
-#: lines with one of these two texts, the findings of a report contain only the first.
+#: The words that mark lines on changes of timers, and the words that mark lines on outages. A
+#: report's findings contain at most one line that has either text: the first such line.
 SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS = "would have saved", "several timeouts followed each other"
 
 #: Causes that look alike in a capture, because the same ACKs lead to the same retransmissions. Only
@@ -69,7 +69,7 @@ def believed(row: Mapping[str, Any], what: str) -> str:
 
 
 def begun(causes: Iterable[str]) -> list[str]:
-    """Return, for each transmission of a direction, the cause with which its repair began.
+    """Return the causes, with the cause that began the go-back-N in place of each `go-back-n`.
 
     Most senders go back to the first outstanding segment only after a timeout. Tahoe also does so
     after a fast retransmit. So a `go-back-n` began with the last cause before it that can start a

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 #: The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
 BUDGET = 0.005
 
-#: How long before its wake-up a driver stops sleeping and polls the clock, in seconds. Only a
-#: driver with real-time priority polls.
+#: For how long the driver, which passes the packets through the emulated path, polls the clock and
+#: does not sleep before each instant at which it must act, in seconds. Only a driver with real-time
+#: priority polls.
 SPIN = 0.00006
 
 #: The devices of the hosts: pairs of veth devices, or TUN devices.
@@ -43,9 +44,10 @@ Progress = Callable[[float, float], None]
 #: A function that takes the state of a run.
 Watch = Callable[[Scene], None]
 
-#: The Python program of a live run's process. With arguments, it reads the run's order from an open
-#: file and writes an error to another open file. Programs of the run do not inherit these files.
-#: Without arguments, it uses standard input and standard error.
+#: The Python program of a live run's process. With two arguments, which are the numbers of open
+#: files, it reads the run's order from the first file and writes an error to the second. Programs
+#: of the run do not inherit these files. Without arguments, it uses standard input and standard
+#: error.
 _PROCESS = """\
 import os, sys
 from netspurt._core import live_work
@@ -84,8 +86,8 @@ class RunOrder:
     code
         The names and texts of the files with algorithms that the scenario names.
     budget_ns, spin_ns
-        The maximum lateness of a delivery, and how long before its wake-up the driver stops
-        sleeping and polls the clock.
+        The maximum lateness of a delivery, and for how long the driver polls the clock and does not
+        sleep before each instant at which it must act.
     wire, offload
         The devices of the hosts, and whether they take many segments at a time.
     programs
@@ -149,17 +151,18 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     budget
         The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
     spin
-        How long before its wake-up the driver stops sleeping and polls the clock, in seconds.
+        For how long the driver polls the clock and does not sleep before each instant at which it
+        must act, in seconds.
     wire
         The devices of the hosts: `"veth"` or `"tun"`.
     offload
         True if devices take many segments at a time, as network cards do.
     progress
-        A function that is called four times a second with the seconds that have passed and the
-        total seconds.
+        A function that is called up to four times a second with the seconds that have passed and
+        the total seconds.
     watch
-        A function that is called four times a second with the state of the run. The run does not
-        wait for these two functions.
+        A function that is called up to four times a second with the state of the run. The run does
+        not wait for these two functions.
 
     Raises
     ------
@@ -271,15 +274,15 @@ def _work_for_programs(order: RunOrder) -> None:
             process.wait()
         if status != 0:
             complaint.seek(0)
-            why = complaint.read() or f"it ended with {status}"
+            why = complaint.read() or f"its process ended with status {status}"
             raise LiveError(f"no live run: {why}")
 
 
 def _unnamed_file(folder: str) -> IO[str]:
     """Return a file without a name in a run's folder, so that no file remains.
 
-    Without a folder, `tempfile` first writes a file with a name, to test one of the usual
-    folders. This file remains if the process is killed at that moment.
+    `tempfile` gets the folder, because otherwise it tests the usual folders with a file that has a
+    name. That file would remain if the process were killed during the test.
     """
     return tempfile.TemporaryFile("w+", dir=folder)
 
@@ -320,5 +323,6 @@ def _work(order: RunOrder, stop: float, progress: Progress | None, watch: Watch 
                 process.stdout.close()
         if status != 0:
             complaints.seek(0)
-            last = complaints.read().strip().splitlines()[-1:] or [f"it ended with {status}"]
-            raise LiveError(f"no live run: {last[0]}")
+            last = complaints.read().strip().splitlines()[-1:]
+            why = last[0] if last else f"its process ended with status {status}"
+            raise LiveError(f"no live run: {why}")

@@ -41,7 +41,7 @@ class Scenario:
 
     def __init__(self, core: _core.Scenario) -> None:
         if not isinstance(core, _core.Scenario):
-            raise TypeError("`load(file)` reads a scenario file, `Scenario.parse(text)` its text")
+            raise TypeError("use `load(file)` for a file, or `Scenario.parse(text)` for a text")
         self._core = core
 
     def __repr__(self) -> str:
@@ -87,7 +87,7 @@ class Scenario:
         unset
             Dotted paths of keys that are removed first, so that their defaults apply.
         values
-            Dotted paths to values, each as TOML or as bare text.
+            The new values by their dotted paths. Each value is TOML or bare text.
         side, peer
             The nodes. By default they are the nodes of the flow with `app = "programs"`, or else
             the two ends of the path.
@@ -140,7 +140,10 @@ class Scenario:
 
     @property
     def kernel_flow(self) -> str | None:
-        """The first flow with a kernel's end. A scenario with such a flow can only be run live."""
+        """The first flow or population with an end that is the kernel's TCP, or `None`.
+
+        A scenario with such an end can only be run live.
+        """
         return self._core.kernel_flow()
 
     def replace(self, values: Mapping[str, Any]) -> Scenario:
@@ -149,8 +152,8 @@ class Scenario:
         Parameters
         ----------
         values
-            Dotted paths to values as in a file: texts with units, numbers, booleans, lists and
-            dictionaries.
+            The new values by their dotted paths. As in a file, a value is a text with a unit, a
+            number, a boolean, a list or a dictionary.
 
         Raises
         ------
@@ -165,7 +168,7 @@ class Scenario:
         Parameters
         ----------
         values
-            Dotted paths to values.
+            The new values by their dotted paths.
         unset
             Dotted paths of keys that are removed first, so that their defaults apply.
 
@@ -221,9 +224,10 @@ class Scenario:
         return self._core.link_changes(link)
 
     def notes(self) -> list[str]:
-        """Return sentences on files that end before the run, or have outages after its end.
+        """Return sentences on followed files that are shorter than the run, or longer.
 
-        Links follow these files. After the last change in its file, a link keeps the last values.
+        If the last change in a link's file is before the end of the run, the link keeps the last
+        values. If a file has outages after the end of the run, the run does not reach them.
         """
         stop = self.stop
         ended = [
@@ -250,7 +254,7 @@ class Scenario:
             until = max(one.at_ns + one.dead_ns for one in later) / 1e9
             yield (
                 f"{name} has {counted(len(later), 'outage')} after the end of the run at "
-                f"{self.stop:.9g} s ({when}), and {len(outages) - len(later):,} in it; "
+                f"{self.stop:.9g} s ({when}), and {len(outages) - len(later):,} in the run; "
                 f"--set stop='{math.ceil(until) + 1} s' plays all"
             )
 
@@ -270,12 +274,12 @@ class Scenario:
         Raises
         ------
         ValueError
-            If an end of a flow is the kernel's.
+            If an end of a flow or of a population is the kernel's TCP.
         """
         if self.kernel_flow is not None:
             raise ValueError(
-                f"flow `{self.kernel_flow}` has a kernel's end: "
-                f"`netspurt live run {self.name}` runs it"
+                f"an end of `{self.kernel_flow}` is the kernel's TCP: "
+                f"`netspurt live run {self.name}` runs the scenario"
             )
         simulation = self._core.simulate()
         stop = simulation.stop_ns
@@ -334,7 +338,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 #: The key of a link that names the file that the link follows.
 _FOLLOWS = "follows"
-#: The key under which a file that links follow lists the outages.
+#: The key of the outages in a file that a link can follow.
 _HANDOVERS = "handovers"
 
 
@@ -395,7 +399,7 @@ def _names(value: Any) -> Iterator[str]:
 
 
 def _ends(path: Any) -> bool:
-    """Return whether a path ends with the key `follows`, or one path of a list does."""
+    """Return whether a path, or one of a list of paths, ends with the key `follows`."""
     paths = path if isinstance(path, list) else [path]
     return any(isinstance(each, str) and each.rpartition(".")[2] == _FOLLOWS for each in paths)
 

@@ -587,7 +587,7 @@ def test_the_command_prints_the_losses_their_runs_and_the_waits(
         "losses in 3 groups of consecutive probes, 1 of them of one probe; the longest: 30"
         in ran.stdout
     )
-    assert "30 probes lost before the first answer" in ran.stdout
+    assert "30 probes were lost before the first answer" in ran.stdout
     heads = next(line for line in ran.stdout.splitlines() if "waits 50 %" in line)
     assert heads.split() == ["waits", "50", "%", "90", "%", "99", "%", "longest"]
     of_delays = " ".join(netspurt("delays", "a.csv").stdout.split())

@@ -246,9 +246,9 @@ dead = "0 s"
 @pytest.mark.parametrize(
     ("stop", "told"),
     [
-        ("1 s", "3 outages after the end of the run at 1 s (from 2 s to 40 s), and 0 in it"),
-        ("4 s", "2 outages after the end of the run at 4 s (from 30 s to 40 s), and 1 in it"),
-        ("31 s", "1 outage after the end of the run at 31 s (at 40 s), and 2 in it"),
+        ("1 s", "3 outages after the end of the run at 1 s (from 2 s to 40 s), and 0 in the run"),
+        ("4 s", "2 outages after the end of the run at 4 s (from 30 s to 40 s), and 1 in the run"),
+        ("31 s", "1 outage after the end of the run at 31 s (at 40 s), and 2 in the run"),
         ("43 s", ""),
     ],
 )

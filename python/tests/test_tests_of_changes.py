@@ -29,7 +29,7 @@ def test_the_chance_of_a_change_is_pettitts(seed: int) -> None:
     assert found.after == np.median(values[found.at :])
 
 
-def test_a_change_is_counted_in_the_places_of_the_given_values() -> None:
+def test_the_index_of_a_change_also_counts_missing_values() -> None:
     values = np.r_[
         np.full(3, np.nan), np.arange(20) % 3, np.full(4, np.nan), 50 + np.arange(20) % 3
     ]
@@ -40,7 +40,7 @@ def test_a_change_is_counted_in_the_places_of_the_given_values() -> None:
 
 @pytest.mark.parametrize("method", ["rank-order", "bootstrap"])
 @pytest.mark.parametrize("values", [[], [1.0], [2.0] * 40, [math.nan] * 40])
-def test_no_or_equal_values_have_no_change(method: str, values: list[float]) -> None:
+def test_a_series_without_different_values_has_no_change(method: str, values: list[float]) -> None:
     assert find_changes(values, method=method) == []  # type: ignore[arg-type]
 
 
@@ -51,7 +51,7 @@ def test_fewer_than_six_values_are_not_found_as_a_level(count: int, changes: int
 
 
 @pytest.mark.parametrize("extent", [0.6, 1.0, 1.747, 2.5])
-def test_the_range_of_a_bridge_has_the_distribution_of_fellers_series(extent: float) -> None:
+def test_the_range_of_a_brownian_bridge_is_distributed_as_in_fellers_series(extent: float) -> None:
     # Feller (1951) gives the distribution function of the range of a Brownian bridge as a sum over
     # reflected images.
     k = np.arange(-200, 201)
@@ -59,7 +59,7 @@ def test_the_range_of_a_bridge_has_the_distribution_of_fellers_series(extent: fl
     assert kuiper(extent) == pytest.approx(1 - images.sum(), abs=1e-9)
 
 
-def test_a_small_range_of_a_bridge_is_exceeded_with_a_chance_of_one() -> None:
+def test_a_small_range_of_a_brownian_bridge_is_exceeded_with_a_chance_of_one() -> None:
     assert kuiper(0.0) == kuiper(0.39) == 1.0
     assert kuiper(0.41) == pytest.approx(1.0, abs=1e-6)
     assert kuiper(9.0) < 1e-60

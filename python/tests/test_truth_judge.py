@@ -120,7 +120,7 @@ def test_a_wrong_cause_is_counted_and_listed(collection: Path) -> None:
     assert "answered rto" in wrong_ones(score.wrong)[0]
 
 
-def test_a_second_answer_about_a_packet_is_invented(collection: Path) -> None:
+def test_a_second_answer_about_a_packet_counts_as_invented(collection: Path) -> None:
     def doubles(label: Label, answer: Answer) -> Iterator[Answer]:
         yield from (answer, answer) if label.len_bytes else (answer,)
 
@@ -136,7 +136,9 @@ def test_a_second_answer_about_a_packet_is_invented(collection: Path) -> None:
     assert sum(side.invented for side in sides.values()) == len(of_data) + copies
     at_senders = sum(label.side == "sender" for label in of_data)
     counted = sides["sender"].invented + sides["sender, options cut"].invented
-    # Two packets with equal stamps and sizes cannot be distinguished.
+    # The side of an invented answer is that of the packet with its timestamp, or of the longest if
+    # several have it. If the node received one packet and sent another at the same instant, an
+    # answer about the received packet may therefore count for the sender.
     assert at_senders <= counted <= 1.01 * at_senders
     assert f"{sides['sender'].invented} retransmissions invented" in score.failures()
 
@@ -167,7 +169,7 @@ def test_packets_are_matched_by_time_if_sequence_numbers_differ(collection: Path
     assert score.failures() == []
 
 
-def test_packets_of_equal_time_are_matched_by_octets(tmp_path: Path) -> None:
+def test_packets_with_equal_timestamps_are_matched_by_their_first_octet(tmp_path: Path) -> None:
     label = Label("f", 1, 0, 5000, "f", "forward", "a:1", "b:2", 10, 5, "rto", False, "sender",
                   "seen", False)  # fmt: skip
     pair = [label, replace(label, seq=20, cause="tlp")]

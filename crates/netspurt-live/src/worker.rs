@@ -47,8 +47,8 @@ pub struct RunOrder {
     pub code: BTreeMap<String, String>,
     /// The maximum lateness that a delivery may have in a valid run.
     pub budget_ns: u64,
-    /// Before each instant at which it must act, the driver polls the clock for this span and does
-    /// not sleep.
+    /// The driver passes the packets through the emulated path. For this span before each instant
+    /// at which it must act, it polls the clock and does not sleep.
     pub spin_ns: u64,
     /// The kind of devices that connect the hosts.
     pub wire: Wire,
@@ -65,7 +65,7 @@ pub struct RunOrder {
 /// of programs print no scenes, because the programs use the standard output themselves.
 ///
 /// # Errors
-/// When the order cannot be read or carried out. The error is one line of text.
+/// When the order cannot be read or carried out. The error is a text of one or more lines.
 pub fn work(file: Option<&Path>) -> Result<(), String> {
     let order = match file {
         Some(file) => fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display())),
@@ -82,7 +82,8 @@ impl RunOrder {
     /// Reads an order.
     ///
     /// # Errors
-    /// When the text is not an order. The error names the key, the line and the column.
+    /// When the text is not an order. The error names the line and the column. It also names a key
+    /// that is unknown, missing or given twice.
     pub fn read(text: &str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| format!("the order of a live run: {error}"))
     }

@@ -145,7 +145,7 @@ def head(delays: Delays) -> str:
 
 
 def row(algorithm: Algorithm, advice: Advice | None = None, cost: str = "-") -> list[str]:
-    """Return the cells of a timer's row; `cost` is the cell of the cost if no advice weighs it."""
+    """Return the cells of a timer's row; `cost` is printed as the cost if `advice` has none."""
     ends = algorithm.spurious_share
     counts = (
         f"{_plain(ends.low * algorithm.answered)} .. {_plain(ends.high * algorithm.answered)}"
@@ -207,15 +207,17 @@ def _setting(algorithms: list[Algorithm], cost: float) -> list[str]:
 
 
 def _before(of: Replay) -> Iterator[str]:
-    """Yield a sentence on the losses before the first answer. No figure includes these losses."""
+    """Yield a sentence on the losses before the first answer, whose waits no figure includes."""
     lost = of.algorithms[0].lost_before
     if not lost:
         return
     waits = {one.waited_before for one in of.algorithms}
-    told = span(min(waits)) if len(waits) == 1 else f"{span(min(waits))} to {span(max(waits))}"
+    told = span(min(waits))
+    if len(waits) > 1:
+        told += f" to {span(max(waits))}, depending on the timer"
     text = (
-        f"{count(lost, 'probe')} lost before the first answer: no figure here includes the waits "
-        f"of the initial timers, {told}."
+        f"{count(lost, 'probe')} {'was' if lost == 1 else 'were'} lost before the first answer. No "
+        f"figure here includes the waits for these losses: in total {told}."
     )
     yield paint(text, "dim")
 
@@ -332,8 +334,8 @@ def versus_lines(replays: list[Replay], reference: str) -> Iterator[str]:
     yield from text
     yield ""
     told_of = (
-        f"Of two figures, the first is the timer's and the second {reference}'s; ahead is "
-        "the difference of efficiencies in hundredths."
+        f"In a cell `a / b`, a is the timer's figure and b is {reference}'s; `ahead` is 100 times "
+        "the difference of the efficiencies."
     )
     yield told_of
 

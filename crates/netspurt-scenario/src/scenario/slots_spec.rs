@@ -19,8 +19,8 @@ pub struct SlotsTable {
     #[serde(default = "period")]
     #[schemars(schema_with = "above_zero")]
     pub period: Duration,
-    /// The instant of one boundary between two slots. Every other boundary is a whole number of
-    /// periods before or after it.
+    /// The instant of one boundary between two slots. All other boundaries lie a whole number of
+    /// periods before or after this one.
     #[serde(default = "phase")]
     pub phase: Duration,
     /// The bounds of the delay at the start of a slot. The delay is added to the link's `delay`.
@@ -63,9 +63,10 @@ fn base() -> [Duration; 2] {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JitterTable {
-    /// The mean absolute difference between the delays of two packets that are sent `probes` apart.
+    /// The mean absolute difference between the delays of two packets. The key `probes` is the time
+    /// between the two packets.
     pub difference: Duration,
-    /// The time between the two packets of `difference`.
+    /// The time between the two packets whose delays `difference` compares.
     #[serde(default = "twenty")]
     #[schemars(schema_with = "above_zero")]
     pub probes: Duration,

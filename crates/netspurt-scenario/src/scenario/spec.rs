@@ -130,7 +130,7 @@ impl Default for ReassemblySpec {
     }
 }
 
-/// What a run records. Sums of flows and of links are always recorded.
+/// What a run records. The totals of each flow and of each link are always recorded.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordSpec {

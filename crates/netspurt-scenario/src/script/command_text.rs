@@ -35,8 +35,8 @@ pub(super) fn backquoted(
     Ok(changes)
 }
 
-/// Reads one command. If the error of a method is a pair of texts, the first is the wrong text. The
-/// second is the end of a sentence that says why it is wrong.
+/// Reads one command. Some methods return an error as two texts: the wrong part of the command, and
+/// the rest of the sentence that says why it is wrong.
 struct CommandReader<'f, 'g> {
     files: &'f mut NamedFiles<'g>,
     /// The line of the script with the command.
@@ -177,7 +177,7 @@ impl CommandReader<'_, '_> {
             "3" => Ok(vec![self.switch("slow_start_exit", "\"hystart\"".to_owned())]),
             _ => Err((
                 value.to_owned(),
-                "has no switch: only 0 (no rule of HyStart) and 3 (both rules) have one".to_owned(),
+                "is not supported: write 0 (no rule of HyStart) or 3 (both rules)".to_owned(),
             )),
         }
     }

@@ -99,7 +99,8 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingErro
     Ok(plan.map(|plan| TextLayout { plan, separator, header: None, width }))
 }
 
-/// Whether a text is a table with a column of delays.
+/// Whether to read a text as a table. This is so if the hints name the column of delays, or if
+/// [`layout`] finds how to read the text.
 pub(super) fn knows(text: &str, hints: &Hints) -> bool {
     hints.columns.rtt.is_some() || layout(text, hints).is_ok_and(|layout| layout.is_some())
 }
@@ -157,7 +158,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             continue;
         }
         let cells = cells(line, layout.separator);
-        // Blanks may be within a cell, as in a date.
+        // Without a separator, blanks divide the cells. Then surplus cells are no mistake, because
+        // a value, such as a date, may contain blanks.
         let surplus = cells.iter().skip(layout.width).any(|cell| !cell.is_empty());
         if surplus && layout.separator.is_some() {
             rows.malformed.push(Malformed::new(number, line, "more cells than columns"));
@@ -223,7 +225,10 @@ fn order_of_dates(text: &str, layout: &TextLayout) -> Result<Option<DateOrder>, 
     }
     match (known, either) {
         (None, Some((line, cell))) => Err(RecordingError::new(
-            format!("the date `{cell}`, and all others, allow two readings, by day and by month"),
+            format!(
+                "in the date `{cell}` either the day or the month may come first, and no other \
+                 date decides which"
+            ),
             FIX,
         )
         .at(line)),
@@ -352,7 +357,7 @@ impl TableRows {
         let number = match plan.seq {
             Some(at) => Some(
                 whole(cell(at).ok_or("too few columns")?)
-                    .ok_or("the number is not a whole number")?,
+                    .ok_or("the sequence number is not a whole number")?,
             ),
             None => None,
         };
@@ -431,7 +436,8 @@ impl TableRows {
             delays.notes.extend(left_out.clone());
             if self.plan.seq.is_none() && rows.row_order.is_descending() {
                 rows.tally.reverse();
-                delays.notes.push("the rows begin with the last probe: sorted by time".into());
+                let note = "the rows begin with the last probe, so they were sorted by time";
+                delays.notes.push(note.into());
             }
             let range = rows.tally.ends();
             rows.tally.finish(&mut delays, range, hints.interval.or(paced))?;
@@ -516,7 +522,7 @@ fn delay(text: &str, column: SourceColumn) -> Result<Option<Duration>, &'static 
         return Ok(None);
     }
     if is_bound(text) {
-        return Err("a bound, which is neither a delay nor a loss");
+        return Err("only a bound, such as `>1000`, which is neither a delay nor a loss");
     }
     let unit = column.unit.unwrap_or(MILLISECOND);
     let (_, rest) = decimal(text, unit).ok_or("not a delay")?;
@@ -525,7 +531,7 @@ fn delay(text: &str, column: SourceColumn) -> Result<Option<Duration>, &'static 
         word => unit_of(word).ok_or("not a delay")?,
     };
     let (ns, _) = decimal(text, unit).ok_or("not a delay")?;
-    // A larger number without a unit is an instant.
+    // Without a unit of the column, a value of more than a day is probably an instant.
     if column.unit.is_none() && ns > DAY {
         return Err("a delay of more than a day");
     }

@@ -8,18 +8,19 @@ use super::other_segments::OtherSegments;
 use super::pending::PendingSegments;
 use super::{CapturedDirection, Disorder};
 
-/// The state that all connections of a capture share: facts about the capture, and unused memory.
+/// The state that all connections of a capture share: facts about the capture, pending segments
+/// that are not plain, and memory for reuse.
 ///
-/// New connections get the memory of resting connections. This costs less than freeing it and
-/// allocating it again.
+/// When a closed connection is packed (`RestingConnection`) or ends, later connections reuse its
+/// memory. This costs less than freeing it and allocating it again.
 #[derive(Debug, Default)]
-#[expect(clippy::vec_box, reason = "a connection takes a direction with its box")]
+#[expect(clippy::vec_box, reason = "a connection takes the box, so the direction is not copied")]
 pub struct SharedState {
     /// Directions that are not in use.
     directions: Vec<Box<CapturedDirection>>,
     /// Empty lists of pending segments.
     pending: Vec<PendingSegments>,
-    /// The pending segments that are not plain.
+    /// The pending segments that are not a [`PlainSegment`](crate::wire::PlainSegment).
     pub others: OtherSegments,
     /// A buffer for packing a direction before its packed length is known.
     pub packing: Vec<u8>,
@@ -28,8 +29,8 @@ pub struct SharedState {
     /// The number of packets that are copies of earlier packets, and the longest time from a packet
     /// to its copy.
     pub copies: (u64, Duration),
-    /// Samples of the round trips that packets end, with the places of these packets in the
-    /// transcript.
+    /// Samples of round trips. Before each sample is the place in the transcript of the packet that
+    /// completed the round trip.
     pub samples: Vec<(u32, RttSample)>,
 }
 
@@ -62,8 +63,8 @@ impl SharedState {
         }
     }
 
-    /// Notes the sample of the round trip that a packet ends. `place` is the packet's place in the
-    /// transcript.
+    /// Notes the sample of a round trip. `place` is the place in the transcript of the packet that
+    /// completed the round trip.
     #[inline]
     pub fn sampled(&mut self, place: Option<u32>, sample: Option<RttSample>) {
         if let (Some(place), Some(sample)) = (place, sample) {

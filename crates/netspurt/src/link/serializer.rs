@@ -82,7 +82,10 @@ impl Serializer {
     }
 
     /// The transmission time of `size` octets, as (octets, whole nanoseconds, remainder).
-    #[expect(clippy::cast_possible_truncation, reason = "below 2^64 ns at 1 bit/s and 2^32 bits")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "even at 1 bit/s a packet (at most 65,535 octets) takes less than 2^64 ns"
+    )]
     pub(super) fn line_time(&self, size: u32) -> (u32, Duration, u64) {
         if size == self.last.0 {
             return self.last;

@@ -59,8 +59,9 @@ fn one_date_settles_the_order_for_the_whole_file_and_otherwise_the_user_must_giv
     let error = read("x", text.as_bytes()).unwrap_err().to_string();
     assert_eq!(
         error,
-        "x:3: the date `10/11/2024 10:11:12`, and all others, allow two readings, by day and by \
-         month: write `--column dates=dmy` (22/10/2024) or `--column dates=mdy` (10/22/2024)"
+        "x:3: in the date `10/11/2024 10:11:12` either the day or the month may come first, and no \
+         other date decides which: write `--column dates=dmy` (22/10/2024) or \
+         `--column dates=mdy` (10/22/2024)"
     );
     let sent = |dates| ordered(text, dates).unwrap().recordings[0].probes[1].sent.as_nanos();
     const DAY: u64 = 86_400_000_000_000;
