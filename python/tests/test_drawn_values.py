@@ -183,7 +183,7 @@ def test_the_picture_of_a_path_with_only_outages_is_an_empty_panel_with_shades()
     (change,) = axes.lines
     assert x_of(change).tolist() == [3.0, 3.0]
     assert (change.get_label(), list(axes.get_yticks())) == ("changes", [])
-    with pytest.raises(ValueError, match="x has neither a delay nor a rate, losses or outages"):
+    with pytest.raises(ValueError, match="x has no delay, rate, changing loss, bit errors"):
         draw_timeline(Timeline("x"))
 
 

@@ -109,7 +109,7 @@ def lengths(link: str, *packets: int, direction: str = "forward") -> list[dict[s
         ((1, 1), True, ["l forward"]),
     ],
 )
-def test_queues_with_drops_or_many_packets_are_shown_or_else_all_with_waiting_packets(
+def test_queues_with_drops_or_over_5_packets_are_shown_or_if_none_all_with_waiting_packets(
     longest: tuple[int, int], dropped: bool, names: list[str]
 ) -> None:
     states = queue(*lengths("l", longest[0], 0), *lengths("m", 0, longest[1], 0))
@@ -342,8 +342,8 @@ def test_a_window_is_scaled_if_both_syns_offer_it(
 def test_a_window_far_above_the_data_is_not_shown(edge: int, shown: bool) -> None:
     """The data has octets 1 to 1400, and each margin is 5 % of 1,400 octets.
 
-    So the axis goes from -69 to 1471. The bound is half of this span, 770 octets, above the end of
-    the axis: 2241.
+    So the axis goes from -69 to 1471. The bound lies 770 octets, half of this span, above the
+    end of the axis: at 2241.
     """
     data = [{"t_ns": n * MS, "seq": 1 + 100 * n} for n in range(14)]
     found = marked(time_sequence(*data, ack(6 * MS, 101, window=edge - 101)), Line)

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 _WIDTH, _PANEL, _REST = 10.0, 2.7, 1.2
 
 #: The octets that a link can send at one opportunity of its trace, the maximum number of spans of
-#: time in which opportunities are counted, and the minimum number of opportunities in a span.
+#: time in which opportunities are counted, and the minimum mean number of opportunities in a span.
 _OCTETS = 1500
 _SPANS = 200
 _IN_A_SPAN = 5
@@ -88,8 +88,8 @@ def draw_timeline(
     title
         The heading; by default the timeline's name.
     end_s
-        The instant up to which the last values are drawn [s]. By default it is a little after the
-        last change.
+        The last values are extended to this instant [s]. By default it is a little after the last
+        change.
     view
         The span of time to show.
     size
@@ -106,7 +106,9 @@ def draw_timeline(
     panels = [part for panel in _panels(timeline, end) for part in _parted(panel)]
     if not panels:
         if not dead:
-            raise ValueError(f"{timeline.name} has neither a delay nor a rate, losses or outages")
+            raise ValueError(
+                f"{timeline.name} has no delay, rate, changing loss, bit errors or outages"
+            )
         panels = [Panel("nothing but outages", "")]
     with rc_context(SETTINGS):
         usual = (_WIDTH, _PANEL * len(panels) + _REST)
@@ -149,7 +151,7 @@ def draw_path(run: Tables, view: View, *, size: Size | None = None) -> Figure:
 
 
 def shade(axes: Axes, dead: Sequence[Span], limits: tuple[float, float], whose: str = "") -> None:
-    """Shade the times in which a link is dead, and draw a line at each change without dead time.
+    """Shade a link's dead times, and draw a line at each change of path without an outage.
 
     `whose` precedes the labels in the legend.
     """

@@ -1,4 +1,4 @@
-//! What a [`SocketHost`] learns about its peer outside the connection: keep-alive and ICMP reports.
+//! How a [`SocketHost`] learns that its peer cannot be reached: keep-alive probes and ICMP reports.
 
 use netspurt::tcp::TcpState;
 use netspurt::units::Time;

@@ -26,10 +26,9 @@ pub struct CaptureNotes {
     /// Packets without a time, or with a time that 64 bits of nanoseconds cannot hold. They get the
     /// time of the packet before them.
     pub untimed: u64,
-    /// Packets whose time is earlier than the time of the packet before them, and the longest step
-    /// back, in nanoseconds.
+    /// Packets whose time is earlier than the time of the packet before them.
     pub back: u64,
-    /// See [`back`](Self::back).
+    /// The longest step back from the time of a packet to the time of the next, in nanoseconds.
     pub back_ns_max: u64,
     /// Packets whose time is before 1970. They count as captured at the beginning of 1970.
     pub early: u64,
@@ -39,10 +38,9 @@ pub struct CaptureNotes {
     pub unread: Option<(LinkType, u64)>,
     /// Packets of TCP.
     pub tcp: u64,
-    /// Packets of TCP that are copies of earlier packets, and the longest time from a packet to its
-    /// copy, in nanoseconds.
+    /// Packets of TCP that are copies of earlier packets.
     pub copies: u64,
-    /// See [`copies`](Self::copies).
+    /// The longest time from a packet to its copy, in nanoseconds.
     pub copies_ns_max: u64,
     /// How many packets of connections are out of order, and by how much.
     pub disorder: Disorder,
@@ -126,8 +124,8 @@ impl CaptureNotes {
         if self.disorder.packets > 1 && self.disorder.packets >= self.tcp / Self::SHARE_LATE {
             lines.push(format!(
                 "the capture is out of order, as if packets came through several queues or \
-                 captures were joined: {} came up to {:.3} ms after packets that passed later; \
-                 they count in the order in which they passed",
+                 captures were joined: {} were captured up to {:.3} ms after packets that had \
+                 followed them on the path; the results use the order of the path",
                 counted(self.disorder.packets),
                 self.disorder.late_max.as_nanos() as f64 / 1e6
             ));
@@ -135,8 +133,8 @@ impl CaptureNotes {
         if self.copies > 0 && self.copies >= self.tcp / Self::SHARE_OF_COPIES {
             lines.push(format!(
                 "the capture has packets from several points of the path: {} of {} are copies of \
-                 earlier packets, up to {:.3} ms later; each packet counts once; explain a capture \
-                 from one point alone; a capture beside the sender shows causes best",
+                 earlier packets, up to {:.3} ms later; each packet counts once; for better \
+                 results, capture at one point only, beside the sender if possible",
                 counted(self.copies),
                 self.tcp,
                 self.copies_ns_max as f64 / 1e6

@@ -2,10 +2,10 @@
 //! Xu 2008, "CUBIC: A New TCP-Friendly High-Speed TCP Variant").
 //!
 //! The curve is a whole number of segments, and its distance to the plateau is rounded down. So
-//! cwnd is often one segment larger than a cwnd that is computed in octets. An ACK does not open
-//! cwnd by its share of the gap. Instead, cwnd opens by one segment after `count` acknowledged
-//! segments. An undo does not restore the plateau from before the cut, and a timeout clears the
-//! plateau.
+//! below the plateau the curve is up to one segment higher than one in octets, and above the
+//! plateau up to one segment lower. In RFC 9438 §4.4 an ACK opens cwnd by (target - cwnd) / cwnd.
+//! Here cwnd opens by one segment after `count` acknowledged segments. An undo does not restore the
+//! plateau from before the cut, and a timeout clears the plateau.
 
 use crate::packed::{packed, packed_value};
 use crate::units::{Duration, Time};
@@ -79,8 +79,8 @@ packed!(WholeCubic { slow_start, state } keeps { config });
 /// to 0.3 %.
 ///
 /// Linux reads the start value from a table that was refined by hand. Here the start value is on a
-/// straight line that is fitted to the table. For 47 of the 59 smallest gaps the root is the same
-/// as in Linux.
+/// straight line that is fitted to the table. For 47 of the gaps of 1 to 59 segments between cwnd
+/// and the plateau, the root is the same as in Linux.
 fn rough_cube_root(x: u64) -> u64 {
     let bits = u64::BITS - x.leading_zeros();
     if bits < 7 {
@@ -220,8 +220,8 @@ impl CongestionControl for WholeCubic {
         }
     }
 
-    /// The round trips of a repair's ACKs count, because congestion has ended the stage and the
-    /// next stage begins after the repair (`cubictcp_acked`).
+    /// Round trips are also measured from the ACKs of a repair, because congestion has ended the
+    /// stage and the next stage begins after the repair (`cubictcp_acked`).
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
         self.measure(jiffies(now), rtt);
     }
@@ -303,8 +303,8 @@ mod tests {
         assert_eq!(window.cwnd, 8 * SMSS);
     }
 
-    /// Round trips before a stage count: here the 100 ms of the ACK with which the stage begins.
-    /// Round trips in the first second of a stage are ignored: here 90 ms.
+    /// A round trip measured before a stage is used: here the 100 ms of the ACK with which the
+    /// stage begins. Round trips in the first second of a stage are ignored: here 90 ms.
     #[test]
     fn a_round_trip_in_the_first_second_of_a_stage_does_not_lower_the_minimum() {
         let mut cubic = cubic();

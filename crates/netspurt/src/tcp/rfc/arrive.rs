@@ -224,8 +224,8 @@ impl Tcb {
     }
 
     /// Handles a segment outside the receive window, or an old duplicate. The segment is answered
-    /// (RFC 9293 §3.10.7.4). If the receive window is closed, the acknowledgment of the segment
-    /// still counts.
+    /// (RFC 9293 §3.10.7.4). If the receive window is closed, the acknowledgment that the segment
+    /// carries still counts.
     fn on_unacceptable(&mut self, segment: &Segment, left: u64, right: u64, cx: &mut Context<'_>) {
         if right > left && right <= self.rx.nxt {
             self.take_old(segment, (left, right), cx.now);
@@ -236,7 +236,8 @@ impl Tcb {
         let closed = self.rx.window() == 0 && left == self.rx.nxt;
         let old = self.header.is_old_duplicate(segment, &self.config.receive_rules, cx.now);
         if closed && !old && segment.flags.has(Flags::ACK) && self.life.state().is_synchronised() {
-            // A closed window refuses the octets of the segment, but not its acknowledgment.
+            // A closed window refuses the octets of the segment, but not the acknowledgment that it
+            // carries.
             self.on_ack(segment, cx);
             self.look_for_fin_ack(cx.now);
         }
@@ -275,8 +276,8 @@ impl Tcb {
         }
     }
 
-    /// Handles the acknowledgment of a segment. Returns whether the rest of the segment is to be
-    /// handled.
+    /// Handles the acknowledgment that a segment carries. Returns whether the rest of the segment
+    /// is to be handled.
     fn on_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) -> bool {
         let ack = self.ack_of(segment);
         let goes_on = self.tx.on_ack(&ack, cx);
@@ -317,7 +318,7 @@ impl Tcb {
         self.tx.open(&ack, window, cx);
     }
 
-    /// Moves the state of the connection on if our FIN was acknowledged.
+    /// Goes to the next state if our FIN was acknowledged.
     fn look_for_fin_ack(&mut self, now: Time) {
         if self.tx.window.is_fin_acked() {
             self.move_to(self.life.state().after_fin_acked(), now);
@@ -335,8 +336,8 @@ impl Tcb {
         }
     }
 
-    /// Sends a reset, because the segment belongs to no connection, or because its acknowledgment
-    /// is not acceptable before the connection is open (RFC 9293 §3.10.7.1).
+    /// Sends a reset, because the segment belongs to no connection, or because the acknowledgment
+    /// that it carries is not acceptable before the connection is open (RFC 9293 §3.10.7.1).
     fn refuse(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if segment.flags.has(Flags::RST) {
             return;
