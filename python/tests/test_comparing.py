@@ -310,10 +310,7 @@ def test_runs_of_two_flows_are_compared_only_with_a_named_flow(
         result = netspurt("compare", "two", other)
         assert result.returncode == 2
         assert there in result.stderr
-    assert (
-        "the same events in the same order for 4.962 s"
-        in netspurt("compare", "two", "two", "--flow", "b").stdout
-    )
+    assert "same events for 4.962 s" in netspurt("compare", "two", "two", "--flow", "b").stdout
 
 
 def test_the_comparison_of_different_scenarios_says_that_they_have_nothing_in_common(

@@ -420,7 +420,7 @@ def _lines(
         data = sum(event.key[1] == "data" for event in equal)
         largest = 1e3 * float(abs(comparison.differences_s).max())
         lines.append(
-            f"the same events in the same order for {equal[-1].t_s:.3f} s: "
+            f"same events for {equal[-1].t_s:.3f} s: "
             f"{counted(data, 'segment')}, {counted(len(equal) - data, 'ACK')}; "
             f"their times differ by at most {largest:.3f} ms"
         )

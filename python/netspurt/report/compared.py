@@ -305,7 +305,7 @@ def _alike(told: Comparison, first: list[Seen]) -> Iterator[str]:
     most = 1e3 * float(np.abs(told.differences_s).max())
     yield (
         f"Same for {alike[-1].t_s:.3f} s: {counted(data, 'segment')}, "
-        f"{counted(len(alike) - data, 'ACK')}; times differ by {most:.3f} ms at most."
+        f"{counted(len(alike) - data, 'ACK')}; their times differ by at most {most:.3f} ms."
     )
 
 
