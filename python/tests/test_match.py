@@ -70,7 +70,7 @@ def test_two_captures_of_one_connection_are_not_compared_as_two_transfers(
             assert "did not come to receiver.pcapng" in text
             assert "Data took longer from source.pcapng to receiver.pcapng than the fast" in text
             assert "finishes" not in text
-            assert "Same for" not in text
+            assert "Same events for" not in text
     told = json.loads(netspurt("compare", near, far, "--json").stdout)
     assert len(told["two_points"]) > 3
     other = netspurt("compare", near, near, "--json")

@@ -304,7 +304,7 @@ def _alike(told: Comparison, first: list[Seen]) -> Iterator[str]:
     data = sum(event.key[1] == "data" for event in alike)
     most = 1e3 * float(np.abs(told.differences_s).max())
     yield (
-        f"Same for {alike[-1].t_s:.3f} s: {counted(data, 'segment')}, "
+        f"Same events for {alike[-1].t_s:.3f} s: {counted(data, 'segment')}, "
         f"{counted(len(alike) - data, 'ACK')}; their times differ by at most {most:.3f} ms."
     )
 
