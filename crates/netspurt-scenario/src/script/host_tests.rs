@@ -26,6 +26,21 @@ fn connect_blocks_until_the_handshake_is_over() {
 }
 
 #[test]
+fn a_send_buffer_set_on_a_listening_socket_belongs_to_the_next_connection() {
+    passes(
+        "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+0 bind(3, ..., ...) = 0
+0 listen(3, 1) = 0
+0 setsockopt(3, SOL_SOCKET, SO_SNDBUF, [9000], 4) = 0
+0.1 < S 0:0(0) win 65535 <mss 1000>
+0.1 > S. 0:0(0) ack 1 <mss 1460>
+0.2 < . 1:1(0) ack 1 win 65535
++0 accept(3, ..., ...) = 4
++0 getsockopt(4, SOL_SOCKET, SO_SNDBUF, [18000], [4]) = 0",
+    );
+}
+
+#[test]
 fn a_nonblocking_connect_reports_its_result_later() {
     let begin = "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
 0 connect(3, ..., ...) = -1 EINPROGRESS
@@ -134,6 +149,7 @@ fn the_error_for_an_unsupported_call_or_option_says_what_is_not_supported() {
         ("setsockopt(3, SOL_SOCKET, SO_RCVBUF, [1000], 4) = 0", "SO_RCVBUF"),
         ("getsockopt(3, SOL_TCP, TCP_WINDOW_CLAMP, [0], [4]) = 0", "TCP_WINDOW_CLAMP"),
         ("setsockopt(3, SOL_TCP, TCP_RTO_MIN_US, [9], 4) = 0", "not supported: TCP_RTO_MIN_US"),
+        ("setsockopt(3, SOL_SOCKET, SO_SNDBUF, [9000], 4) = 0", "without a send buffer"),
         ("getsockopt(3, SOL_SOCKET, SO_SNDBUF, [0], [4]) = 0", "a send buffer without a limit"),
         ("listen(3, 1) = 0", "a second connection"),
     ] {

@@ -121,3 +121,8 @@ impl RecordingError {
         Self { line: Some(line), ..self }
     }
 }
+
+/// The note that a number of things are left out. `one` and `many` are their singular and plural.
+pub(super) fn left_out(count: u64, [one, many]: [&str; 2]) -> String {
+    if count == 1 { format!("1 {one} is left out") } else { format!("{count} {many} are left out") }
+}

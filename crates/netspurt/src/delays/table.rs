@@ -15,7 +15,7 @@ use super::date::{has_clock, has_zone, whole_date, written};
 use super::descending::RowOrder;
 use super::instant::{DAY, Midnights};
 use super::outcome;
-use super::reading::{Hints, Malformed, Reading, RecordingError};
+use super::reading::{Hints, Malformed, Reading, RecordingError, left_out};
 use super::tally::Tally;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer, lines};
 use super::year_last::{DateOrder, DateOrderEvidence, evidence, is_year_last};
@@ -394,7 +394,7 @@ impl TableRows {
         hints: &Hints,
     ) -> Result<Reading, RecordingError> {
         let mut reading = Reading { recordings: Vec::new(), malformed: self.malformed };
-        let left_out = left_out(&reading.malformed);
+        let unread_rows = unread_rows(&reading.malformed);
         for (group, mut rows) in self.groups {
             let name = if group.is_empty() { name.into() } else { format!("{name}: {group}") };
             let mut delays = Delays::new(name, format);
@@ -417,10 +417,9 @@ impl TableRows {
                     .push(format!("times computed: one delay each {PACE}, as in LeoReplayer"));
             }
             if self.waiting > 0 {
-                let waiting = self.waiting;
-                delays.notes.push(format!(
-                    "{waiting} requests without a reply at the end of the run are left out"
-                ));
+                let words = ["request", "requests"]
+                    .map(|word| format!("{word} without a reply at the end of the run"));
+                delays.notes.push(left_out(self.waiting, words.each_ref().map(String::as_str)));
             }
             let own = plan.echo_probes || plan.estimator.is_some() || plan.order.is_some();
             if !own && !plan.unused.is_empty() {
@@ -433,7 +432,7 @@ impl TableRows {
                      name the column that tells runs apart, as in `--column group=NAME`"
                 ));
             }
-            delays.notes.extend(left_out.clone());
+            delays.notes.extend(unread_rows.clone());
             if self.plan.seq.is_none() && rows.row_order.is_descending() {
                 rows.tally.reverse();
                 let note = "the rows begin with the last probe, so they were sorted by time";
@@ -449,10 +448,10 @@ impl TableRows {
 }
 
 /// Returns the note about rows that could not be read; `None` if there are none.
-fn left_out(malformed: &[Malformed]) -> Option<String> {
+fn unread_rows(malformed: &[Malformed]) -> Option<String> {
     let Malformed { line, why, .. } = malformed.first()?;
-    let count = malformed.len();
-    Some(format!("{count} rows of the file are left out; the first is line {line}: {why}"))
+    let note = left_out(malformed.len() as u64, ["row of the file", "rows of the file"]);
+    Some(format!("{note}; the first is line {line}: {why}"))
 }
 
 impl Group {

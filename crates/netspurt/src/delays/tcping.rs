@@ -5,7 +5,7 @@ use crate::units::Duration;
 
 use super::Delays;
 use super::ping::Paced;
-use super::reading::{Hints, Malformed, Reading, RecordingError};
+use super::reading::{Hints, Malformed, Reading, RecordingError, left_out};
 use super::tally::Tally;
 use super::text::{MILLISECOND, decimal, integer, lines};
 
@@ -146,7 +146,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             .into(),
     );
     if refused > 0 {
-        delays.notes.push(format!("{refused} refused connections are left out"));
+        let words = ["refused connection", "refused connections"];
+        delays.notes.push(left_out(refused, words));
     }
     let range = tally.ends();
     tally.finish(&mut delays, range, Some(interval))?;

@@ -49,5 +49,5 @@ fn refused_connections_are_left_out_with_a_note() {
     let delays = one("Probing 8.8.8.8:443/tcp - Port is open - time=12.300ms\n\
                       Probing 8.8.8.8:443/tcp - Port is closed - time=2.300ms\n");
     assert_eq!(counts(&delays)[..3], [1, 1, 0]);
-    assert!(delays.notes.iter().any(|note| note == "1 refused connections are left out"));
+    assert!(delays.notes.iter().any(|note| note == "1 refused connection is left out"));
 }

@@ -112,7 +112,7 @@ fn words_for_losses_count_as_losses_and_unclear_rows_are_left_out_with_a_note() 
     let reading = reading(text);
     let delays = &reading.recordings[0];
     assert_eq!((counts(delays)[..3].to_vec(), reading.malformed.len()), (vec![5, 1, 4], 1));
-    let note = "1 rows of the file are left out; the first is line 7: a bound";
+    let note = "1 row of the file is left out; the first is line 7: only a bound";
     assert!(delays.notes.iter().any(|text| text.starts_with(note)), "{:?}", delays.notes);
     for name in ["alive", "up"] {
         let delays = one(&format!("time,rtt,{name}\n1700000000,20.1,1\n1700000001,0,0\n"));
