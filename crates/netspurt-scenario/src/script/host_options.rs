@@ -160,7 +160,20 @@ impl SocketHost {
                 true
             }
             SocketOption::SendBuffer if (0..=0x4000_0000).contains(&number) => {
-                return Some(self.fix_send_buffer(now, number.unsigned_abs()));
+                let state = self.connection.state();
+                if self.send.is_none() && !matches!(state, TcpState::Closed | TcpState::Listen) {
+                    let what = "SO_SNDBUF on an open connection without a send buffer";
+                    return Some(not_supported(what));
+                }
+                self.send_settings.fixed = Some(number.unsigned_abs());
+                if let Some(send) = &mut self.send {
+                    send.fix(number.unsigned_abs());
+                } else if state == TcpState::Listen {
+                    // The connection that waits for a SYN gets the buffer.
+                    self.begin(now, false);
+                    self.connection.listen();
+                }
+                true
             }
             SocketOption::NotSentLowWater if (0..=0xffff_ffff).contains(&number) => {
                 self.send_settings.own_unsent_max = number.unsigned_abs();
@@ -173,23 +186,6 @@ impl SocketHost {
             _ => return None,
         };
         Some(if valid { returned(0) } else { failed("EINVAL") })
-    }
-
-    /// Sets `SO_SNDBUF`. An open connection without a send buffer cannot get one.
-    fn fix_send_buffer(&mut self, now: Time, bytes: u64) -> CallResult {
-        let state = self.connection.state();
-        if self.send.is_none() && !matches!(state, TcpState::Closed | TcpState::Listen) {
-            return not_supported("SO_SNDBUF on an open connection without a send buffer");
-        }
-        self.send_settings.fixed = Some(bytes);
-        if let Some(send) = &mut self.send {
-            send.fix(bytes);
-        } else if state == TcpState::Listen {
-            // The connection that waits for a SYN gets the buffer.
-            self.begin(now, false);
-            self.connection.listen();
-        }
-        returned(0)
     }
 
     /// Sets an option that only a new connection accepts.
