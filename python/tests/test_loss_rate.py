@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import loss_limits
 from netspurt.captures import Explained, explain
 
 import captured_path
 from conftest import Command
+from made_up_tables import rows
 
 
 def captured(folder: Path, **words: object) -> Explained:
@@ -40,6 +42,32 @@ def test_drops_at_a_full_queue_do_not_count_as_losses_that_limit_the_rate(tmp_pa
     capture = captured(tmp_path, rate="4 Mbit/s", queue=20, loss=0)
     assert len(capture.table("retransmissions")) > 10
     assert loss_limits(capture.tables) == []
+
+
+@pytest.mark.parametrize(("ratio", "is_full"), [(1.1, False), (1.5, True)])
+def test_losses_are_not_named_if_round_trips_at_a_constant_rate_show_a_full_link(
+    tmp_path: Path, ratio: float, is_full: bool
+) -> None:
+    found = captured(tmp_path)
+    (one,) = loss_limits(found.tables)
+    (row,) = found.table("connections").where(direction=one.direction).records()
+    steady = {
+        "connection": one.connection,
+        "direction": one.direction,
+        "span_ns": 30 * 10**9,
+        "rate_bps": one.had_bps,
+        "rtt_ns_mean": ratio * row["rtt_ns_min"],
+        "sent_variation": 0.08,
+        "delivered_variation": 0.08,
+    }
+    none = found.table("delay_changes").where(connection=-1)
+    tables = {
+        **found.tables,
+        "steady": rows("steady", [steady], steady),
+        "delay_changes": none,
+    }
+    assert loss_limits(tables) == ([] if is_full else [one])
+    assert len(full_links(tables)) == is_full
 
 
 def test_the_command_says_that_losses_limited_the_rate_for_all_and_for_one_connection(

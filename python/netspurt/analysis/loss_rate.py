@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from netspurt.analysis.constant_rate import constant_rates
 from netspurt.analysis.marked import marked_links
 from netspurt.analysis.overflow import overflows
 from netspurt.analysis.seen import round_trip, vantages, window_max
@@ -106,13 +107,14 @@ def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
 
     The formula assumes that cwnd is halved at each cut and grows by one segment in each round trip:
     rate = segment / RTT * sqrt(3 / (2 p)), where p is the number of cuts per packet. Directions
-    with another explanation are left out: a constant rate, a queue that overflowed, or marks.
+    with another explanation are left out: a constant rate in all round trips, round trips that
+    show a full link, a queue that overflowed, or marks.
 
     Parameters
     ----------
     tables
-        The tables of an explained capture: `connections`, `habits`, `retransmissions`, `spent`,
-        `steady`.
+        The tables of an explained capture: `connections`, `delay_changes`, `habits`,
+        `retransmissions`, `spent`, `steady`.
 
     References
     ----------
@@ -120,6 +122,7 @@ def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
     Algorithm", 1997, equation 3.
     """
     other = _constant(tables) | overflows(tables).keys() | marked_links(tables).keys()
+    other |= {one.key for one in constant_rates(tables) if one.has_queue or one.probes}
     return [one for one in _candidates(tables) if (one.connection, one.direction) not in other]
 
 

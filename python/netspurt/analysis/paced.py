@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from netspurt.analysis.full_link import ConstantRate, constant_rates, full_links
+from netspurt.analysis.constant_rate import ConstantRate, constant_rates
+from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import LossLimit, loss_limits, losses_without_effect
 from netspurt.analysis.seen import QUEUE_RATIO
 from netspurt.table import Table

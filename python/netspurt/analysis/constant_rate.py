@@ -1,0 +1,147 @@
+"""Connections whose rate was constant, and what their round trips show about the slowest link."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from netspurt.analysis.own_queue import fills_queue
+from netspurt.analysis.receive_window import window_limits
+from netspurt.analysis.seen import QUEUE_RATIO, mostly_on_its_way, vantages
+from netspurt.table import Table
+
+#: The minimum ratio of the mean round trip to the shortest round trip, if the sender sent faster in
+#: some round trips and the data did not arrive faster.
+_RTT_RATIO_MIN_OF_PROBES = 1.02
+#: Bounds for a sender that probes the path. `_PROBES_MIN` is the minimum variation of the octets
+#: that are sent in a round trip. `_ARRIVES_MAX` is the maximum variation of the octets that arrive
+#: in a round trip. `_SMOOTHER` is the maximum ratio of the second variation to the first.
+_PROBES_MIN, _ARRIVES_MAX, _SMOOTHER = 0.05, 0.05, 0.5
+#: If the delay varies by itself, the octets that arrive in a round trip vary by at least the first
+#: number, and by at least the second number times the variation of the octets that are sent.
+_UNEVEN_MIN, _UNEVEN_RATIO = 0.1, 2.0
+#: The minimum of outstanding data, in segments: with fewer segments, delayed ACKs make round trips
+#: longer, and so does the time that the link takes for a segment.
+_SEGMENTS_MIN = 5
+#: The largest payload of a packet on most links [octets]. A captured segment may hold several
+#: packets.
+_SEGMENT_MAX = 1460
+#: The minimum time with a constant rate, in round trips.
+_TRIPS_MIN = 8
+#: If the capture point is not known, a round trip shorter than this [s] may be the round trip
+#: inside the receiver's own host.
+_RTT_S_MIN = 1e-3
+
+
+@dataclass(frozen=True)
+class ConstantRate:
+    """A direction whose rate was constant while its data was on its way.
+
+    Attributes
+    ----------
+    key
+        The number of the connection, and the direction.
+    vantage
+        Where the direction was captured: `sender`, `receiver`, `middle` or `unknown`.
+    rate_bps, lasted_s
+        The rate, in bits per second, and how long it was constant, in seconds.
+    rtt_s, rtt_s_min
+        The mean round trip in this time, and the shortest round trip of all, in seconds.
+    variations
+        How much the octets that were sent in a round trip, and the octets that arrived, differ from
+        their means, as a share of the mean. A number is `None` if it is not known.
+    fills_queue
+        True if the sender sent more when round trips became longer, or if this is not known.
+    is_long
+        True if three facts are known: the round trips were measured over the path and not inside
+        the receiver's own host, the rate was constant for many round trips, and enough data was
+        outstanding.
+    """
+
+    key: tuple[int, str]
+    vantage: str
+    rate_bps: float
+    lasted_s: float
+    rtt_s: float
+    rtt_s_min: float
+    variations: tuple[float | None, float | None]
+    fills_queue: bool
+    is_long: bool
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether data arrived much less evenly than it was sent, because the delay varied."""
+        sent, arrived = self.variations
+        if sent is None or arrived is None:
+            return False
+        return arrived >= max(_UNEVEN_MIN, _UNEVEN_RATIO * sent)
+
+    @property
+    def has_queue(self) -> bool:
+        """Whether longer round trips show that the sender filled the queue of a link."""
+        is_longer = self.is_long and self.rtt_s >= QUEUE_RATIO * self.rtt_s_min
+        return is_longer and not self.is_uneven and self.fills_queue
+
+    @property
+    def probes(self) -> bool:
+        """Whether the sender sent faster in some round trips, but data did not arrive faster."""
+        sent, arrived = self.variations
+        if sent is None or arrived is None or not self.is_long:
+            return False
+        is_even = arrived <= min(_ARRIVES_MAX, _SMOOTHER * sent)
+        has_queue = self.rtt_s >= _RTT_RATIO_MIN_OF_PROBES * self.rtt_s_min
+        return sent >= _PROBES_MIN and is_even and has_queue
+
+
+def constant_rates(tables: Mapping[str, Table]) -> list[ConstantRate]:
+    """Return the directions whose rate was constant, if no receive window held the connection back.
+
+    Parameters
+    ----------
+    tables
+        The tables of an explained capture: `connections`, `delay_changes`, `habits`, `spent`,
+        `steady`.
+    """
+    if not len(tables["steady"]):
+        return []
+    on_its_way = set(mostly_on_its_way(tables))
+    on_its_way -= {one.connection for one in window_limits(tables)}
+    steady = tables["steady"]
+    steady = steady.select(np.isin(steady["connection"], list(on_its_way)))
+    if not len(steady):
+        return []
+    connections, where = tables["connections"], vantages(tables)
+    own = connections.select(np.isin(connections["connection"], steady["connection"]))
+    rows = {(row["connection"], row["direction"]): row for row in own.records()}
+    keys = zip(steady["connection"].tolist(), steady["direction"].tolist(), strict=True)
+    return [
+        _constant_rate(one, rows[key], where.get(key, "unknown"), tables["delay_changes"])
+        for key, one in zip(keys, steady.records(), strict=True)
+    ]
+
+
+def _constant_rate(
+    steady: dict[str, Any], row: dict[str, Any], vantage: str, changes: Table
+) -> ConstantRate:
+    """Return the constant rate of a row of `steady`, with its `row` of `connections`."""
+    rtt_s, least_s = (steady["rtt_ns_mean"] or 0) / 1e9, (row["rtt_ns_min"] or 0) / 1e9
+    lasted_s = steady["span_ns"] / 1e9
+    segment = min(row["segment_bytes_max"] or _SEGMENT_MAX, _SEGMENT_MAX)
+    key, rate_bps = (int(steady["connection"]), steady["direction"]), steady["rate_bps"]
+    outstanding = rate_bps * rtt_s / 8
+    seen = vantage != "receiver" and least_s > (_RTT_S_MIN if vantage == "unknown" else 0)
+    enough = outstanding >= _SEGMENTS_MIN * segment
+    return ConstantRate(
+        key=key,
+        vantage=vantage,
+        rate_bps=rate_bps,
+        lasted_s=lasted_s,
+        rtt_s=rtt_s,
+        rtt_s_min=least_s,
+        variations=(steady["sent_variation"], steady["delivered_variation"]),
+        fills_queue=fills_queue(changes, key, rate_bps=rate_bps, outstanding=outstanding / segment),
+        is_long=seen and enough and lasted_s >= _TRIPS_MIN * rtt_s,
+    )
