@@ -238,8 +238,8 @@ def test_the_comparison_begins_with_the_run_that_finished_first(
     longer = f"{100 * (took[1] / took[0] - 1):.2g} % longer"
     first, _, head, *rows = netspurt("compare", "short", "long").stdout.splitlines()
     assert first == (
-        f"flow transfer: short finishes first: after {took[0]:.3f} s, long after {took[1]:.3f} s "
-        f"({longer})"
+        f"flow transfer: short finishes first, after {took[0]:.3f} s; "
+        f"long finishes after {took[1]:.3f} s ({longer})"
     )
     assert head.split()[:3] == ["finished", "after", "goodput"]
     assert [row.split()[:3] for row in rows[:2]] == [

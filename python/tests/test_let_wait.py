@@ -35,7 +35,7 @@ def test_the_end_whose_application_let_the_other_wait_is_named(
     # request. A capture beside the other end adds a round trip to each wait.
     assert 7.59 <= one.waited_s < 20 * 0.5
     words = " ".join(netspurt("explain", file).stdout.split())
-    assert f"{end} ended {one.waited_s:.3g} s of it by sending data" in words
+    assert f"Of this time, {one.waited_s:.3g} s ended when {end} sent data" in words
     # In a capture beside the other end, lost or late data looks like such a wait.
     own = end.startswith({"a": "10.0.0.1", "b": "10.0.0.2"}[beside])
     told = (

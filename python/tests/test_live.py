@@ -488,7 +488,7 @@ def test_a_comparison_of_programs_says_that_the_shorter_transfer_finishes_first(
         took.append(float(back.seconds("finished_ns")[0]) - began)
     near, far = took
     assert near < far
-    times = f"near finishes first: after {near:.3f} s, far after {far:.3f} s ("
+    times = f"near finishes first, after {near:.3f} s; far finishes after {far:.3f} s ("
     assert times in " ".join(process("compare", "far", "near").stdout.split())
     told = json.loads(process("compare", "far", "near", "--json").stdout)["outcomes"]
     assert [one["took_s"] for one in told] == pytest.approx([far, near])

@@ -45,7 +45,7 @@ def test_drops_at_a_full_queue_do_not_count_as_losses_that_limit_the_rate(tmp_pa
 
 
 @pytest.mark.parametrize(("ratio", "is_full"), [(1.1, False), (1.5, True)])
-def test_losses_are_not_named_if_round_trips_at_a_constant_rate_show_a_full_link(
+def test_losses_are_not_the_limit_if_a_constant_rate_and_long_round_trips_show_a_full_link(
     tmp_path: Path, ratio: float, is_full: bool
 ) -> None:
     found = captured(tmp_path)
@@ -70,7 +70,7 @@ def test_losses_are_not_named_if_round_trips_at_a_constant_rate_show_a_full_link
     assert len(full_links(tables)) == is_full
 
 
-def test_the_command_says_that_losses_limited_the_rate_for_all_and_for_one_connection(
+def test_the_command_says_that_losses_limited_the_rate_with_and_without_the_option_connection(
     tmp_path: Path, netspurt: Command
 ) -> None:
     captured(tmp_path)

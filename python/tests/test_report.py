@@ -137,7 +137,7 @@ def test_the_tables_have_each_spurious_retransmission_and_losses_repaired_by_tim
     assert direction[6:10] == ["2,224", "224", "156", "2"]
 
 
-def test_the_page_of_a_run_begins_with_its_end_and_the_time_in_silence_and_repair(
+def test_a_page_begins_with_when_transfers_finished_and_the_time_in_silence_and_repair(
     early: Path, netspurt: Command
 ) -> None:
     def answers(*words: object) -> list[str]:
@@ -161,7 +161,7 @@ def test_the_page_of_a_run_begins_with_its_end_and_the_time_in_silence_and_repai
     netspurt("run", "early-timeout", *longer)
     first, *_ = answers(early, "patient")
     assert first == (
-        "transfer: patient finishes first: after 22.089 s, early after 50.110 s "
+        "transfer: patient finishes first, after 22.089 s; early finishes after 50.110 s "
         "(2.27 times as long)."
     )
 
@@ -199,7 +199,7 @@ def test_names_that_others_chose_cannot_become_markup(tmp_path: Path) -> None:
 
 
 def synthetic(count: int) -> Picture:
-    """Return points like those of packets: instants in nanoseconds, some jitter, whole octets."""
+    """Return points like those of packets: times [s] of whole nanoseconds, jitter, octets."""
     rng = np.random.default_rng(1)
     t = np.cumsum(120_000 + rng.integers(0, 2000, count)) / 1e9
     y = 1460 * np.arange(count, dtype=np.float64)
@@ -222,7 +222,9 @@ def test_a_page_with_too_many_marks_states_the_share_that_it_keeps(tmp_path: Pat
     section = Section("Many points", [Part("many")], groups=[Group([Side("many", [flow])])])
     text = page([section], tmp_path / "page.html", 10_000)
     kept = len(columns_of(text)[0])
-    # In each column of pixels the first point is the lowest and the last the highest.
+    # The 10,000 marks give 2,500 columns, each of which keeps its first, last, lowest and highest
+    # point. The first is the lowest and the last the highest, so each column keeps two points, and
+    # all columns keep about 5,000.
     assert 4_900 < kept <= 10_000
     assert f"Of 40,000 marks this page keeps {kept / 40_000:.0%}" in text
 
@@ -358,7 +360,7 @@ def test_the_page_of_a_recording_has_the_recommended_timer(
     assert len(set(looks)) == len(looks) == 5
 
 
-def test_two_runs_are_side_by_side_with_the_first_difference_of_compare(
+def test_two_runs_are_side_by_side_with_the_first_difference_that_compare_finds(
     early: Path, netspurt: Command
 ) -> None:
     other = {"flows.transfer.tcp.rto.min": "1 s"}
@@ -421,7 +423,7 @@ def test_the_page_of_a_run_without_losses_says_that_nothing_was_lost(netspurt: C
     assert "No packet was lost." in text
 
 
-def test_a_page_of_a_replay_has_its_timers_and_other_timers_can_be_named(
+def test_a_page_has_the_timers_of_its_replay_or_of_the_option_estimator(
     netspurt: Command,
 ) -> None:
     ping = ROOT / "data" / "ping.txt"
@@ -496,8 +498,8 @@ def test_the_page_draws_every_kind_of_mark_that_pictures_have() -> None:
     assert set(re.findall(r"(\w+): draw", table[1])) == kinds
 
 
-def test_node_can_parse_the_script_of_a_page(tmp_path: Path) -> None:
-    """Only node is needed; `test_report_page` runs the script in Chromium."""
+def test_node_js_can_parse_the_script_of_a_page(tmp_path: Path) -> None:
+    """Only Node.js is needed; `test_report_page` runs the script in Chromium."""
     from netspurt.report.page import _script
 
     file = tmp_path / "page.js"
@@ -507,7 +509,7 @@ def test_node_can_parse_the_script_of_a_page(tmp_path: Path) -> None:
             ["node", "--check", file], capture_output=True, text=True, check=False
         )
     except FileNotFoundError:
-        pytest.skip("node is not installed: the script is not parsed here")
+        pytest.skip("Node.js is not installed: the script is not parsed here")
     assert result.returncode == 0, result.stderr
 
 
@@ -555,7 +557,7 @@ def test_the_timer_of_a_closed_connection_ends_with_it(tmp_path: Path) -> None:
     assert ends == [last] * 3
 
 
-def test_rows_of_directions_without_pictures_are_in_the_tables_without_links(
+def test_a_row_whose_direction_has_no_picture_is_listed_but_is_no_link(
     tmp_path: Path,
 ) -> None:
     run = ns.load("sites").run()
@@ -574,4 +576,4 @@ def test_the_note_names_the_directions_without_room(tmp_path: Path) -> None:
     run = ns.load("sites").run()
     text = page([run_section(run, "sites", room=Room(marks=100))], tmp_path / "page.html")
     assert "all pictures together have room for at most 100 marks: " in text
-    assert re.search(r"Pictures are of \d+ of \d+ directions: ", text)
+    assert re.search(r"\d+ of \d+ directions have pictures: ", text)

@@ -1,5 +1,5 @@
-//! Tests random transfers over a hostile network: every octet arrives once and in order, and no
-//! transfer hangs.
+//! Tests random transfers over a hostile network: as many octets are delivered and acknowledged as
+//! were written, and no transfer hangs.
 //!
 //! `NETSPURT_TRANSFERS=1000000 cargo test --release -p netspurt --test transfers` tries a million
 //! transfers of each kind.
@@ -110,9 +110,10 @@ impl Transfer {
             (network.copies, network.detours) = (0, 0);
             network.loss = network.loss.max(10);
             network.step.1 = network.delay;
-            // If segments arrived before the timeout and their ACKs were lost, Linux's F-RTO may
-            // undo a cut that was needed. F-RTO cannot see that the segments arrived before the
-            // timeout.
+            // A timeout may be needed although other outstanding segments had arrived, if their
+            // ACKs were lost. The first ACK after the timeout then covers these segments. Linux's
+            // F-RTO takes this ACK as proof that the timeout was spurious, and undoes a cut that
+            // was needed.
             config.frto_at_once = false;
         })
     }
@@ -319,7 +320,7 @@ fn how_many(usual: u64) -> u64 {
 }
 
 #[test]
-fn every_octet_arrives_once_and_in_order_and_nothing_hangs() {
+fn as_many_octets_are_delivered_as_were_written_and_no_transfer_hangs() {
     play(how_many(20_000), Transfer::new, |_| ());
 }
 
@@ -327,7 +328,7 @@ fn every_octet_arrives_once_and_in_order_and_nothing_hangs() {
 /// of a spurious retransmission. Spurious tail loss probes do not count, because no cut comes with
 /// them. If every retransmission was needed, no cut is undone.
 #[test]
-fn on_a_path_that_only_loses_no_more_cuts_are_undone_than_retransmissions_are_spurious() {
+fn a_path_that_only_loses_has_at_most_one_undone_cut_per_spurious_retransmission() {
     play(how_many(5_000), Transfer::that_only_loses, |transfer| {
         let retransmissions = transfer.judge.verdict(EndId::at(0)).retransmissions;
         let spurious: u64 = retransmissions.spurious.iter().map(|count| u64::from(*count)).sum();

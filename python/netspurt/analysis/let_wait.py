@@ -14,7 +14,7 @@ from netspurt.wording import duration
 
 #: The minimum share of a connection's time in which neither end had data to send.
 _SHARE_MIN = 0.5
-#: The minimum share of this time that ended because one of the two ends sent data.
+#: The minimum part of this time that one and the same end must have ended by sending data.
 _PART_MIN = 0.5
 
 
@@ -45,7 +45,7 @@ class LetWait:
 
     def sentence(self, who: str) -> str:
         """Return sentences on what the connection `who` waited for, and where to look."""
-        ended = f"{self.end} ended {duration(self.waited_s)} of it by sending data"
+        ended = f"Of this time, {duration(self.waited_s)} ended when {self.end} sent data"
         if self.is_seen:
             return (
                 f"For {self.share:.0%} of the time of {who} neither end had data to send. {ended}, "

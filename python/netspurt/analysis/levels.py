@@ -70,7 +70,7 @@ class Levels:
     bic: tuple[float, ...]
 
     def spans(self, t_s: ArrayLike) -> list[float]:
-        """Return, for each level, the share of the whole time from its first to its last value.
+        """Return each level's time from its first value to its last, as a share of the whole time.
 
         If the shares of all levels are near 1, the levels exist simultaneously, and the path does
         not move from one level to the next. The share of a level without values is NaN.
@@ -184,7 +184,7 @@ class _Mixture:
         return _Mixture(*parts, self.same_sd, self.likelihood)
 
     def full(self, x: Floats) -> _Mixture:
-        """Return the fitted mixture without parts that hold fewer than 1.5 values by weight."""
+        """Return the fitted mixture without parts whose weight is below that of 1.5 values."""
         mixture = self.fitted(x)
         while len(large_enough := np.flatnonzero(mixture.weight * len(x) >= 1.5)) < len(
             mixture.weight

@@ -146,7 +146,7 @@ def faster(names: Sequence[str], both: Sequence[Outcome]) -> str:
     >>> def of(took_s, octets=10_000):
     ...     return Outcome(took_s, 20.0, octets, 10, 0, 0)
     >>> faster(("a", "b"), (of(4.0), of(5.0)))
-    'a finishes first: after 4.000 s, b after 5.000 s (25 % longer)'
+    'a finishes first, after 4.000 s; b finishes after 5.000 s (25 % longer)'
     >>> faster(("a", "b"), (of(0.0601), of(0.0602)))
     'both finish after 0.060 s'
     >>> faster(("a", "b"), (of(math.inf), of(5.0)))
@@ -165,8 +165,8 @@ def faster(names: Sequence[str], both: Sequence[Outcome]) -> str:
     if fastest == slowest or slow.took_s - fast.took_s <= _DIFFERENCE_MAX * slow.took_s:
         return f"both finish after {fastest}{_different_amounts(both)}"
     longer = f" ({_more(slow.took_s / fast.took_s, 'longer', 'long')})" if fast.took_s else ""
-    times = f"after {fastest}, {second} after {slowest}"
-    return f"{first} finishes first: {times}{longer}{_different_amounts(both)}"
+    times = f"after {fastest}; {second} finishes after {slowest}"
+    return f"{first} finishes first, {times}{longer}{_different_amounts(both)}"
 
 
 def _unfinished(names: Sequence[str], both: Sequence[Outcome]) -> str:

@@ -201,7 +201,7 @@ def _left_out(first: Sequence[Way], flows: Sequence[Flow], room: Room, order: st
     if not flows or not (large or beyond):
         return
     yield (
-        f"Pictures are of {number(len(flows))} of {number(len(first))} directions: "
+        f"{number(len(flows))} of {number(len(first))} directions have pictures: "
         f"{order}. `netspurt plot --flow NAME` draws any other."
     )
     if beyond:

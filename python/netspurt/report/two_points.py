@@ -14,7 +14,8 @@ from netspurt.captures import Explained, end_of
 from netspurt.shared import shared_connections
 from netspurt.wording import counted, duration, number, plain
 
-#: If a smaller share of segments is matched, segments have different lengths at the two points.
+#: The minimum share of data segments that must be seen at both points. If the share is smaller,
+#: the segments probably have different lengths at the two points.
 _MATCHED_MIN = 0.5
 
 
@@ -74,8 +75,8 @@ def sentences(
     return [
         f"{told[0]} and {told[1]} hold the same connection, {end_of(sender, 'source')} to "
         f"{end_of(sender, 'destination')}, captured at two points; {told[0]} is nearer to the "
-        "sender. So the differences do not compare two TCPs: they show the path between the two "
-        "points.",
+        "sender. So the differences come from the path between the two points, and not from two "
+        "different TCPs.",
         *_between(own, end_of(sender, "source"), told),
         f"The causes of retransmissions are more certain beside the sender: `netspurt explain "
         f"{plain(shlex.quote(str(files[0])))}`. All segments are matched by `netspurt match "
@@ -83,8 +84,9 @@ def sentences(
     ]
 
 
-#: A matched segment: its source and destination, sequence number, octets, whether it opens the
-#: connection, and the times at both points [ns]. A time is negative if it was not seen there.
+#: A segment of one or both captures: its source and destination, sequence number, octets, whether
+#: it opens the connection, and the times at both points [ns]. The time at a point where the segment
+#: was not seen is negative.
 _Pair = tuple[str, str, int, int, bool, int, int]
 
 
@@ -97,8 +99,8 @@ def _between(pairs: Sequence[_Pair], sender: str, names: Sequence[str]) -> Itera
     both = passed & came
     if both.sum() < _MATCHED_MIN * len(out):
         yield (
-            "Their segments have different lengths at the two points, as offload makes them, so "
-            "they are not matched one by one."
+            "Most segments with data have no equal segment at the other point, probably because "
+            "segmentation offload changed their lengths. So single segments are not compared."
         )
         return
     lost = int((passed & ~came).sum())
@@ -129,9 +131,10 @@ def _delays(out: NDArray[np.int64], back: NDArray[np.int64], names: Sequence[str
                 "the clocks say."
             )
     yield (
-        f"Data took longer from {names[0]} to {names[1]} than the fastest segment by "
-        f"{duration(float(np.median(above)))} (median), {duration(float(above.max()))} at most: "
-        "this time it waited in queues between the two points, unless their clocks drift."
+        f"From {names[0]} to {names[1]} data took {duration(float(np.median(above)))} longer than "
+        f"the fastest segment (median), and {duration(float(above.max()))} longer at most. Queues "
+        "between the two points caused this additional time, unless the clocks of the captures "
+        "drift."
     )
 
 

@@ -121,7 +121,7 @@ pub struct HopsTask {
     pub octets: u16,
     /// The give-up time for an answer.
     pub timeout_ns: u64,
-    /// The seed of the mark that the probes of this run carry.
+    /// The seed of the cookie, a number by which the probes of this run are recognized.
     pub seed: u64,
     /// The number of echo probes over loopback before the survey. They measure the delays of this
     /// machine.
@@ -171,7 +171,8 @@ impl ProbingOrder {
     /// # Errors
     /// When the order is malformed, or its rule for lengths allows no length.
     pub fn read(text: &str) -> Result<Self, ProbeError> {
-        let wrong = |what: String| ProbeError::Order(format!("the order of a probe: {what}"));
+        let wrong =
+            |what: String| ProbeError::Order(format!("the order to the probing process: {what}"));
         let order: Self = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
         if let ProbingTask::EchoProbes(task) = &order.task {
             task.lengths.check().map_err(wrong)?;
@@ -292,7 +293,7 @@ impl CaptureTask {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "spans that people write")]
+#[expect(clippy::cast_precision_loss, reason = "only spans above 104 days are rounded")]
 fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
@@ -316,7 +317,7 @@ fn begin(
         kind: asked.kind,
     };
     let noise = noise(&target, calibrate)?;
-    #[expect(clippy::cast_possible_truncation, reason = "a mark has 32 bits")]
+    #[expect(clippy::cast_possible_truncation, reason = "a cookie has 32 bits")]
     let cookie = (read().unix_ns ^ asked.seed.rotate_left(17)) as u32;
     let mut socket = ProbeSocket::open(target.kind, target.socket(), cookie)?;
     let path = path(&mut socket, target.address)?;

@@ -195,7 +195,7 @@ fn the_error_for_a_bad_order_of_a_probe_names_the_fault() {
         ("rotate", json!(3), "unknown field `rotate`"),
     ] {
         let error = read(&changed(echo_probes(), key, value)).unwrap_err();
-        assert!(error.starts_with("the order of a probe: "), "{error}");
+        assert!(error.starts_with("the order to the probing process: "), "{error}");
         assert!(error.contains(says), "{key}: {error}");
     }
     let error_of_target = |key: &str, value: Value| {

@@ -170,7 +170,8 @@ impl CommandReader<'_, '_> {
         }
     }
 
-    /// Reads the bits of `hystart_detect`: 1 for trains of ACKs, 2 for delay.
+    /// Reads `hystart_detect`. Its bits switch HyStart's two rules: 1 for trains of ACKs, 2 for
+    /// delay. Only 0 (no rule) and 3 (both rules) are supported.
     fn hystart(&self, value: &str) -> Result<Vec<Change>, (String, String)> {
         match value {
             "0" => Ok(vec![self.switch("slow_start_exit", "\"none\"".to_owned())]),

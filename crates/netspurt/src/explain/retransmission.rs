@@ -45,8 +45,9 @@ pub enum VerdictEvidence {
     DuplicateAck,
     /// The capture was taken at the receiver and shows whether an earlier copy had arrived.
     AtReceiver,
-    /// One acknowledgment covered more octets than the receiver acknowledges at once (RFC 5681
-    /// §4.2), so an earlier copy had arrived.
+    /// One acknowledgment covered more than two segments, and more octets than this receiver ever
+    /// acknowledged with one ACK while nothing was missing. So another segment filled a hole (RFC
+    /// 5681 §4.2), and an earlier copy of these octets had arrived behind the hole.
     Jump,
     /// SACK blocks had reported the octets before they were sent again.
     Reported,
@@ -100,7 +101,8 @@ pub struct ExplainedRetransmission {
     /// Whether the original is missing from the capture.
     pub original_missing: bool,
     /// Whether the segment has no time stamp, and IP identifications do not show that it is a later
-    /// transmission. If the capture lacks the original, this may be the late original.
+    /// transmission. If the capture has no earlier copy, this segment may itself be the original,
+    /// which arrived late.
     pub unordered: bool,
     /// Whether the original came to the capture later: this copy had overtaken it.
     pub original_late: bool,

@@ -75,7 +75,8 @@ fn fill<const N: usize>(octets: &mut [u8], steps: impl Iterator<Item = i64>) {
     }
 }
 
-/// Returns the number of octets that a signed number with these bits needs.
+/// Returns the width that holds each of some signed numbers: 1, 2, 4 or 8 octets. `bits` is the
+/// bitwise OR of their bits that differ from their sign bits.
 fn width(bits: i64) -> u8 {
     match 64 - bits.leading_zeros() {
         0..=7 => 1,
