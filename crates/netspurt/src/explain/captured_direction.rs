@@ -25,7 +25,7 @@ impl CapturedDirection {
     /// Returns a new direction with the sequence space `sequence`.
     pub fn new(sequence: Sequence) -> Self {
         Self {
-            octets: OneWay::new(sequence),
+            octets: OneWay::new(sequence).dividing(),
             statistics: Statistics::default(),
             sender: Sender::default(),
             limits: Limits::default(),

@@ -89,6 +89,8 @@ pub struct OneWay<T = ()> {
     smss_bytes: u32,
     /// Whether an acknowledgment was seen.
     answered: bool,
+    /// Whether outstanding segments are divided; see [`dividing`](Self::dividing).
+    divides: bool,
 }
 
 /// The segments that an acknowledgment newly covers.
@@ -112,6 +114,8 @@ impl<T: Copy> OneWay<T> {
     /// acknowledgment. A capture of one direction never has an acknowledgment, and first flights
     /// are far smaller than this.
     const UNANSWERED_SEGMENTS_MAX: usize = 1 << 8;
+    /// If this many segments are outstanding, none is divided.
+    const DIVIDED_MAX: usize = 1 << 12;
     /// The memory for this many segments is kept even if no segment is outstanding.
     const ROOM: usize = 32;
 
@@ -127,15 +131,25 @@ impl<T: Copy> OneWay<T> {
             retransmissions: 0,
             smss_bytes: 0,
             answered: false,
+            divides: false,
         }
+    }
+
+    /// Divides an outstanding segment where a retransmission or a SACK block begins or ends within
+    /// it. Both parts have the times of the segment. In a capture at the sender, a segment may
+    /// stand for several on the wire (segmentation offload), which are lost, reported and
+    /// retransmitted one by one.
+    #[must_use]
+    pub fn dividing(self) -> Self {
+        Self { divides: true, ..self }
     }
 
     /// Makes a new direction that uses the memory of this one.
     #[must_use]
     pub fn begun_again(self, sequence: Sequence) -> Self {
-        let mut outstanding = self.outstanding;
+        let Self { mut outstanding, divides, .. } = self;
         outstanding.clear();
-        Self { outstanding, ..Self::new(sequence) }
+        Self { outstanding, divides, ..Self::new(sequence) }
     }
 
     /// The sequence space of the direction, with the highest octet sent.
@@ -222,9 +236,31 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
+    /// Divides an outstanding segment before `octet`, if `octet` is one of its octets and not the
+    /// first.
+    fn divide_before(&mut self, octet: u64) {
+        let place = self.outstanding.partition_point(|one| one.right <= octet);
+        let Some(one) = self.outstanding.get_mut(place).filter(|one| one.left < octet) else {
+            return;
+        };
+        let upper = Outstanding { left: octet, ..*one };
+        one.right = octet;
+        self.outstanding.insert(place + 1, upper);
+    }
+
+    /// Divides outstanding segments at the ends of the octets `left..right`. If very many segments
+    /// are outstanding, none is divided, because each division then takes long.
+    fn divide_at(&mut self, left: u64, right: u64) {
+        if self.divides && self.outstanding.len() < Self::DIVIDED_MAX {
+            self.divide_before(left);
+            self.divide_before(right);
+        }
+    }
+
     /// Notes a retransmission of octets. If it is a complete copy of a segment, `kept` replaces the
     /// value that was stored with that segment.
     fn repeat(&mut self, (left, right): (u64, u64), at: Time, kept: T) {
+        self.divide_at(left, right);
         let first = self.outstanding.partition_point(|one| one.right <= left);
         for one in self.outstanding.range_mut(first..).take_while(|one| one.left < right) {
             one.retransmissions = one.retransmissions.saturating_add(1);
@@ -326,6 +362,7 @@ impl<T: Copy> OneWay<T> {
         if right > self.sequence.highest() || self.sacked.holds(left, right) {
             return;
         }
+        self.divide_at(left, right);
         let (mut at, mut news) = (left, false);
         while at < right {
             // Blocks repeat earlier reports, so only the octets that are not yet reported are

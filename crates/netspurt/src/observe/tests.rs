@@ -138,6 +138,32 @@ fn only_a_retransmission_of_a_whole_segment_replaces_the_stored_value() {
 }
 
 #[test]
+fn a_dividing_direction_divides_a_segment_at_blocks_and_retransmissions() {
+    let mut way: OneWay = OneWay::new(Sequence::default()).dividing();
+    way.sent(at(0), &Segment { len: 1000, ..data(1) }, ());
+    let answer = way.answered(at(30), &ack(1, &[(401, 601)]));
+    assert_eq!(answer.sample.map(|sample| sample.rtt), Some(ms(30)));
+    way.sent(at(40), &Segment { len: 200, ..data(201) }, ());
+    let parts: Vec<_> = way
+        .outstanding()
+        .iter()
+        .map(|one| (one.right, one.last_sent == at(40), one.retransmissions, one.sacked))
+        .collect();
+    assert_eq!(
+        parts,
+        [
+            (201, false, 0, false),
+            (401, true, 1, false),
+            (601, false, 0, true),
+            (1001, false, 0, false),
+        ]
+    );
+    way.answered(at(70), &ack(401, &[(401, 1001)]));
+    let rest: Vec<_> = way.outstanding().iter().map(|one| (one.left, one.sacked)).collect();
+    assert_eq!(rest, [(401, true), (601, true)]);
+}
+
+#[test]
 fn only_the_sample_of_a_syn_is_labelled_as_a_handshake() {
     let mut way = OneWay::new(Sequence::from_syn(9));
     let syn = Segment { seq: 9, flags: Flags::SYN, ..Segment::default() };

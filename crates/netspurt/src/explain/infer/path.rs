@@ -131,8 +131,8 @@ impl PathTimes {
     /// unless a queue between the sender and the capture makes most of the round trip.
     pub fn queue_before(&self) -> Option<Duration> {
         let least = self.least()?;
-        (self.near_now >= least * 2 && self.vantage().0 == Vantage::Middle)
-            .then(|| self.near_now - self.near())
+        let away = matches!(self.vantage().0, Vantage::Middle | Vantage::Receiver);
+        (away && self.near_now >= least * 2).then(|| self.near_now - self.near())
     }
 
     /// The shortest time from the capture to the sender and back. `None` if it is not known.

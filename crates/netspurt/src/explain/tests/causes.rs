@@ -3,6 +3,7 @@
 use crate::ids::Side;
 use crate::record::Data;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
+use crate::units::Duration;
 use crate::wire::{Packet, PcapngWriter, encode};
 
 use super::super::hosts::settle;
@@ -501,6 +502,24 @@ fn one_segment_of_an_offloaded_packet_is_retransmitted_by_sack_recovery() {
     talk.data(205.1, 1000);
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery)]);
     assert!(!talk.found()[0].original_missing);
+}
+
+/// Three of sixteen segments of one packet are lost, and the retransmission of the first of them,
+/// too. The arrival of the other two retransmissions shows RACK that the first one was lost.
+#[test]
+fn a_lost_retransmission_of_an_offloaded_packets_segment_is_repaired_by_rack() {
+    let mut talk = Talk::opened(true, false);
+    talk.octets(101.0, 0, 16_000);
+    talk.sack(201.1, 1000, &[(2000, 3000)]);
+    talk.sack(201.2, 1000, &[(4000, 9000), (2000, 3000)]);
+    talk.sack(201.3, 1000, &[(10_000, 16_000), (4000, 9000), (2000, 3000)]);
+    talk.data(201.5, 1000).data(201.6, 3000).data(201.7, 9000);
+    talk.sack(301.6, 1000, &[(2000, 9000), (10_000, 16_000)]);
+    talk.sack(301.7, 1000, &[(2000, 16_000)]);
+    talk.data(301.8, 1000);
+    let repair = Some(Cause::SackRecovery);
+    assert_eq!(talk.causes(), [repair, repair, repair, Some(Cause::Rack)]);
+    assert!(talk.found().iter().all(|one| one.gap >= Duration::from_millis(100)));
 }
 
 pub(super) fn verdict(talk: &Talk) -> (Verdict, VerdictEvidence) {
