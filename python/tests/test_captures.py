@@ -121,7 +121,7 @@ def test_causes_that_a_capture_cannot_distinguish_compare_as_equal(
         str(sack),
         str(rack),
     ]
-    assert lines[at + 1].startswith("  most likely SACK recovery")
+    assert lines[at + 1].startswith("  likely SACK recovery")
     alike = "Fast retransmit, SACK recovery and RACK look alike in a capture"
     assert alike in "\n".join(lines)
     assert alike in netspurt("explain", capture, "--connection", "c0").stdout
@@ -440,6 +440,8 @@ def test_the_minimum_of_a_host_follows_from_the_shortest_wait_of_all_its_connect
             "connection": np.arange(3, dtype=np.uint64),
             "direction": ["forward"] * 3,
             "source": ["10.0.0.1", "10.0.0.1", "10.0.0.2"],
+            "initial_seq": np.arange(3),
+            "sack_permitted": np.ones(3, bool),
         }
     )
     whole = {**tables, "connections": Table(made)}

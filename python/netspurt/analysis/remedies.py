@@ -150,9 +150,12 @@ class Silences:
     late
         True if this answer came too soon to answer the last copy, so it answered an earlier copy.
     arrived
-        True if the silence has only one timeout and the original had arrived before it, by the
-        verdict on the retransmission. The path had delayed the original or its ACK, or had lost the
-        ACK. A shorter timer saves time only if the ACK was lost.
+        True if the original had arrived before the first timeout, by the verdict on the first
+        retransmission. The path had delayed the original or its ACK, or had lost the ACK. A shorter
+        timer saves time only if the ACK was lost.
+    without_sack
+        True if the SYNs show that the connection does not use SACK. Tail loss probes and RACK need
+        SACK (RFC 8985 §3).
     far
         True if a timer in the silence was far above the value that RFC 6298 computes.
     above_srtt_s
@@ -170,6 +173,7 @@ class Silences:
     answered: NDArray[np.bool_]
     late: NDArray[np.bool_]
     arrived: NDArray[np.bool_]
+    without_sack: NDArray[np.bool_]
     far: NDArray[np.bool_]
     above_srtt_s: Floats
     first: Table
@@ -177,7 +181,7 @@ class Silences:
     @property
     def in_outages(self) -> NDArray[np.bool_]:
         """True for each silence that has several timeouts before the first copy that arrived."""
-        return (self.timeouts > 1) & ~self.late
+        return (self.timeouts > 1) & ~self.late & ~self.arrived
 
 
 @dataclass(frozen=True)
@@ -240,7 +244,8 @@ def silences(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
         timeouts=ends - begins + 1,
         answered=answered[ends],
         late=late,
-        arrived=(ends == begins) & ~late & _was_spurious(waits, whole or tables)[ends],
+        arrived=~late & _was_spurious(waits, whole or tables)[begins],
+        without_sack=_without_sack(waits, whole or tables)[begins],
         far=far[ends + 1] > far[begins],
         above_srtt_s=_above_srtt(waits.select(places == 0), whole or tables),
         first=waits.select(places == 0),
@@ -354,6 +359,17 @@ def _was_spurious(waits: Table, whole: Mapping[str, Table]) -> NDArray[np.bool_]
     return np.array([key in keys for key in of], bool)
 
 
+def _without_sack(waits: Table, whole: Mapping[str, Table]) -> NDArray[np.bool_]:
+    """Return, for each wait, whether a SYN of its connection was captured and offers no SACK."""
+    if "connections" not in whole:
+        return np.zeros(len(waits), bool)
+    connections = whole["connections"]
+    opened = ~np.ma.getmaskarray(np.ma.asarray(connections["initial_seq"]))
+    refused = connections["connection"][opened & ~connections["sack_permitted"]]
+    found: NDArray[np.bool_] = np.isin(waits["connection"], refused)
+    return found
+
+
 def _union(begins: Floats, lasted: Floats) -> float:
     """Return the length of the time that is in at least one of the spans [s]."""
     order = np.argsort(begins)
@@ -450,13 +466,14 @@ def _floor(in_capture: Silences, floors: Table, floor_s: float) -> Remedy:
 def _probe(in_capture: Silences, probes: Table) -> Remedy:
     """Return the time that tail loss probes would have saved at the ends of transfers.
 
-    A sender that was seen to send probes has them already.
+    A sender that was seen to send probes has them already. A connection without SACK cannot have
+    them (RFC 8985 §7.3).
     """
     probe = _ROUND_TRIPS_BEFORE_PROBE * _estimates(in_capture.first, "srtt_ns")
     probe = probe + np.where(in_capture.first["outstanding"] == 1, _DELAYED_ACK_S, 0.0)
     seen = set(_directions(probes))
     without = np.array([pair not in seen for pair in _directions(in_capture.first)], bool)
-    tail = ~in_capture.first["sacked"] & without
+    tail = ~in_capture.first["sacked"] & without & ~in_capture.without_sack
     return _remedy(
         "tail loss probes (RFC 8985)",
         in_capture,

@@ -138,7 +138,7 @@ def _causes(found: Explained, room: int | None) -> Iterator[str]:
     if seen:
         rows.append((SEEN, *_cells(found, again.select(np.isin(again["cause"], seen)))))
     for cause in there:
-        words = f"  most likely {WORDS[cause]}" if cause in seen else WORDS[cause]
+        words = f"  likely {WORDS[cause]}" if cause in seen else WORDS[cause]
         if seen != [cause]:
             rows.append((words, *_cells(found, again.where(cause=cause))))
     yield from columns(rows, range(1, len(rows[0])), room)

@@ -48,7 +48,7 @@ def remedy_lines(
     if not found:
         explained = (failed.silences if failed else 0) + int((of.late | of.arrived).sum())
         if not explained or explained < len(of.timeouts):
-            yield _why_none(tables["waits"], waits, of)
+            yield _why_none(tables, waits, of)
         return
     if not helpful:
         yield (
@@ -159,7 +159,7 @@ def _arrived(count: int) -> Iterator[str]:
     """Yield why no saved time is counted if the original had arrived."""
     if count:
         yield (
-            f"In {counted(count, 'silence')} the original had arrived, so the retransmission was "
+            f"In {counted(count, 'silence')} the original had arrived, so retransmissions were "
             "spurious: the path had delayed the original or its ACK, or had lost the ACK. A "
             "shorter timer saves time only if the ACK was lost, so nothing is counted there."
         )
@@ -206,16 +206,30 @@ def _range(values: np.ndarray[tuple[int], np.dtype[np.float64]], unit: str) -> s
     return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
 
-def _why_none(waits: Table, of: Table, found: Silences) -> str:
-    """Return why no change of the sender's timers would have saved time.
+def _no_waits(*, at_senders: bool) -> str:
+    """Return a sentence on a capture without waits for timers.
 
-    `of` has the waits that could be judged, and `found` their silences.
+    `at_senders` says whether all directions were captured beside their senders.
     """
-    if len(waits) == 0:
+    if at_senders:
         return (
             "No retransmission waited for a timer, so a shorter timer or tail loss probes would "
             "not help."
         )
+    return (
+        "As far as the capture shows, no retransmission waited for a timer. Only a capture beside "
+        "the sender shows this for certain."
+    )
+
+
+def _why_none(tables: Mapping[str, Table], of: Table, found: Silences) -> str:
+    """Return why no change of the sender's timers would have saved time.
+
+    `of` has the waits that could be judged, and `found` their silences.
+    """
+    waits = tables["waits"]
+    if len(waits) == 0:
+        return _no_waits(at_senders=bool((tables["habits"]["vantage"] == "sender").all()))
     if len(of) == 0 and len(waits.where(timer="retransmission")):
         return f"At {counted(len(waits.where(timer='retransmission')), 'wait')} {_BESIDE}"
     if len(of) == 0:

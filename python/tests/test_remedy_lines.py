@@ -1,0 +1,61 @@
+"""Tests what `netspurt explain` says about waits for timers, and about remedies for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netspurt.analysis.remedies import outages, silences
+from netspurt.captures import explain
+
+import captured_path
+from conftest import Command
+
+
+def said(netspurt: Command, file: Path) -> str:
+    """Return the output of `netspurt explain`, in one line."""
+    return " ".join(netspurt("explain", file).stdout.split())
+
+
+@pytest.mark.parametrize("sack", [True, False])
+def test_tail_loss_probes_are_no_remedy_for_a_connection_without_sack(
+    netspurt: Command, tmp_path: Path, sack: bool
+) -> None:
+    switches = 'tcp.tlp = false\ntcp.rto.min = "1 s"'
+    if not sack:
+        switches += '\ntcp.sack = false\ntcp.recovery = "newreno"'
+    link = 'rate = "20 Mbit/s", delay = "20 ms"'
+    lossy = f"{link}, loss = {{ nth = [15] }}"
+    run = captured_path.captured_between(tmp_path, lossy, link, send="20 kB", more=switches)
+    output = said(netspurt, run / "a.pcapng")
+    assert "timeout 1 1 1 0 0" in output
+    assert ("Tail loss probes (RFC 8985) would have saved" in output) == sack
+
+
+def test_copies_that_arrived_while_acks_were_lost_are_not_called_lost(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    link = 'rate = "20 Mbit/s", delay = "20 ms"'
+    lost = ", ".join(map(str, range(14, 34)))
+    run = captured_path.captured_between(
+        tmp_path, link, f'{link}, loss = ["none", {{ nth = [{lost}] }}]', send="60 kB"
+    )
+    tables = explain(run / "a.pcapng").tables
+    again = tables["retransmissions"]
+    assert (again["cause"] == "rto").sum() > 1
+    assert set(again["verdict"].tolist()) == {"spurious"}
+    assert silences(tables).arrived.all()
+    assert outages(silences(tables)) is None
+    output = said(netspurt, run / "a.pcapng")
+    assert "all copies were lost" not in output
+    assert "the original had arrived, so retransmissions were spurious" in output
+
+
+def test_only_a_capture_beside_the_sender_shows_that_nothing_waited_for_a_timer(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    run = captured_path.captured(tmp_path, send="300 kB", loss=0.005, seed=4)
+    outputs = {end: said(netspurt, run / f"{end}.pcapng") for end in "ab"}
+    assert "No retransmission waited for a timer" in outputs["a"]
+    assert "no retransmission waited for a timer. Only a capture beside the sender" in outputs["b"]
