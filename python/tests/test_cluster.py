@@ -161,11 +161,12 @@ def test_a_cluster_started_here_makes_the_same_files_as_threads(tmp_path: Path) 
     assert not ray.is_initialized()
 
 
-def test_a_cluster_started_here_listens_on_loopback_only() -> None:
+def test_a_cluster_started_here_listens_on_loopback_only_and_no_other_cluster_is_used() -> None:
     def listen() -> list[str]:
         result = subprocess.run(
             [sys.executable, "-c", "import listening; listening.show()"],
             cwd=Path(__file__).parent,
+            env={**os.environ, "RAY_ADDRESS": "127.0.0.1:9"},
             capture_output=True,
             text=True,
             timeout=300,

@@ -111,8 +111,9 @@ class Ray:
         self._ray: Any = ray
         self._must_shut_down = not ray.is_initialized()
         if self._must_shut_down:
-            on_this_machine = {"num_cpus": workers or None, "include_dashboard": False}
-            options: dict[str, Any] = {"address": address} if address else on_this_machine
+            # Without "local", Ray looks for a running cluster first, and fails if it finds one.
+            here = {"address": "local", "num_cpus": workers or None, "include_dashboard": False}
+            options: dict[str, Any] = {"address": address} if address else here
             ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
             if not address:
                 _check_loopback(ray)

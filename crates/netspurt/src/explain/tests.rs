@@ -9,6 +9,7 @@ mod marks;
 mod odd_captures;
 mod other_stacks;
 mod out_of_order;
+mod verdicts;
 
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
 use crate::wire::{CaptureReader, CapturedPacket, Packet, PcapngWriter, encode};
@@ -228,6 +229,22 @@ mod statistics {
             (1, 240, ack(201)),
         ]);
         assert_eq!((found.round_trips.all.count(), found.round_trips.post_loss), (0, 1));
+    }
+
+    #[test]
+    fn a_segment_that_is_retransmitted_in_parts_counts_once_when_all_of_it_is_acknowledged() {
+        let found = forward(&[
+            (0, 0, data(1, 1000)),
+            (0, 1, data(1001, 100)),
+            (0, 300, data(1, 400)),
+            (0, 310, data(401, 400)),
+            (1, 340, ack(801)),
+            (1, 350, ack(1101)),
+        ]);
+        let trips = found.round_trips;
+        assert_eq!((trips.all.count(), trips.cumulative, trips.post_loss), (0, 1, 1));
+        let repairs = found.repairs.unwrap();
+        assert_eq!((repairs.of_one_max, ms(repairs.gaps.min_ns())), (1, Some(300)));
     }
 
     #[test]

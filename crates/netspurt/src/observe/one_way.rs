@@ -26,6 +26,8 @@ pub struct Outstanding<T> {
     pub retransmissions: u16,
     /// Whether a SACK block has reported the segment.
     pub sacked: bool,
+    /// Whether the segment is a part of a divided one, and not the last part.
+    pub continues: bool,
     /// What the observer keeps of the segment.
     pub kept: T,
 }
@@ -228,6 +230,7 @@ impl<T: Copy> OneWay<T> {
             wire_bytes: segment.size_bytes(),
             retransmissions: octets.again.into(),
             sacked: false,
+            continues: false,
             kept,
         });
         let most = if self.answered { Self::SEGMENTS_MAX } else { Self::UNANSWERED_SEGMENTS_MAX };
@@ -244,7 +247,7 @@ impl<T: Copy> OneWay<T> {
             return;
         };
         let upper = Outstanding { left: octet, ..*one };
-        one.right = octet;
+        (one.right, one.continues) = (octet, true);
         self.outstanding.insert(place + 1, upper);
     }
 

@@ -75,6 +75,7 @@ mod tests {
             wire_bytes: 1040,
             retransmissions,
             sacked,
+            continues: false,
             kept: CapturedSegment::default(),
         }
     }

@@ -216,6 +216,11 @@ impl Statistics {
             return;
         }
         let sent = segment.last_sent;
+        if segment.continues {
+            // These statistics count a divided segment once, with its last part.
+            self.round_trips.cover_part(sent);
+            return;
+        }
         if !self.round_trips.cover(sent, segment.right == ack) {
             return;
         }

@@ -55,6 +55,13 @@ impl RoundTripStatistics {
         last && !overtaken
     }
 
+    /// Takes an acknowledgment that newly covers a part of a divided segment, which is not the last
+    /// part and was sent last at `sent`.
+    #[inline]
+    pub fn cover_part(&mut self, sent: Time) {
+        self.latest = self.latest.max(sent);
+    }
+
     /// Takes the round trip of a segment with `payload_bytes` that was sent once. `syn` says
     /// whether it is the SYN.
     #[inline]

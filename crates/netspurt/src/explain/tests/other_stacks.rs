@@ -4,7 +4,8 @@ use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment, Timestamps};
 
 use super::super::{CauseRule, Verdict, VerdictEvidence};
-use super::causes::{Talk, at_receiver, first_of_ten_lost, unmarked, verdict};
+use super::causes::{Talk, at_receiver, first_of_ten_lost, unmarked};
+use super::verdicts::verdict;
 
 const BACK: Option<Cause> = Some(Cause::GoBackN);
 
