@@ -154,7 +154,7 @@ def test_cancelled_tasks_are_forgotten_and_the_started_cluster_is_shut_down(star
 def test_a_cluster_is_started_for_loopback_only_or_joined_at_its_address(start: Start) -> None:
     fake_ray, _ = start(FakeRay(joined=False), workers=3)
     assert fake_ray.started["num_cpus"] == 3
-    assert "address" not in fake_ray.started
+    assert fake_ray.started["address"] == "local"
     assert os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] == "0"
     del os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"]
     fake_ray, _ = start(FakeRay(joined=False, listens="192.0.2.7"), address="auto")
