@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use netspurt::explain::{
-    Explainer, Explanation, JoinedCaptures, Passed, RowLayout, connections_table,
+    Explainer, Explanation, JoinedCaptures, Passed, RowLayout, ceilings_table, connections_table,
     delay_changes_table, floors_table, habits_table, retransmissions_table, spent_table,
     steady_table, waits_table,
 };
@@ -49,6 +49,7 @@ impl PyExplanation {
                 floors_table(found),
                 habits_table(found),
                 steady_table(found),
+                ceilings_table(found),
                 delay_changes_table(found),
             ];
             if let Some(transcript) = &found.transcript {

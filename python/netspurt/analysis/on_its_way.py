@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from netspurt.analysis.ceiling import ceilings
 from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import loss_limits
 from netspurt.analysis.paced import paced
@@ -14,12 +15,16 @@ from netspurt.analysis.spent import WORDS
 from netspurt.table import Table
 
 _PART = "congestion_window"
-#: Words for the part of the time in which data was on its way: three reasons, or an unknown one.
+#: Words for the part of the time in which data was on its way: four reasons, or an unknown one.
 _LOSSES = "data on its way (the congestion window, which losses kept small)"
 _LINK = "data on its way (most likely the slowest link was full)"
 _SENDER = (
     "data on its way (the application, the pacing, the congestion window or the send buffer of the "
     "sender)"
+)
+_OWN = (
+    "data on its way (a limit of the sender: its send buffer, congestion window, pacing or "
+    "application)"
 )
 _HIDDEN = "data on its way (only a capture beside the sender shows what it waited for)"
 
@@ -44,7 +49,9 @@ def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[st
     surely = [one.connection for one in loss_limits(tables) if one.rtt_seen]
     full = [one.connection for one in full_links(tables)]
     at_sender = [one.connection for one in paced(tables)]
-    for limited, told in ((full, _LINK), (surely, _LOSSES), (at_sender, _SENDER)):
+    own_limit = [one.connection for one in ceilings(tables)]
+    reasons = ((full, _LINK), (surely, _LOSSES), (at_sender, _SENDER), (own_limit, _OWN))
+    for limited, told in reasons:
         own = np.isin(spent["connection"], limited)
         if limited and 2 * float(part[own].sum()) > float(part.sum()):
             return {**WORDS, _PART: told}

@@ -293,6 +293,7 @@ def reordering_lines(found: Explained, connection: int | None = None) -> Iterato
 
 def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str]:
     """Yield lines on what limited connections, such as applications, the window or losses."""
+    from netspurt.analysis.ceiling import ceilings
     from netspurt.analysis.full_link import full_links
     from netspurt.analysis.let_wait import let_wait
     from netspurt.analysis.paced import paced
@@ -304,6 +305,7 @@ def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str
     yield from _limit_lines(found, full_links(found.tables), connection)
     yield from _loss_lines(found, connection)
     yield from _limit_lines(found, paced(found.tables), connection)
+    yield from _limit_lines(found, ceilings(found.tables), connection)
 
 
 class _Limit(Protocol):

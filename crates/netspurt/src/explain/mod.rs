@@ -7,6 +7,7 @@
 
 mod afar;
 mod captured_direction;
+mod ceilings_table;
 mod columns;
 mod connection;
 mod continuing;
@@ -49,6 +50,7 @@ mod unanswered;
 mod waits;
 
 pub use captured_direction::CapturedDirection;
+pub use ceilings_table::ceilings_table;
 pub use columns::{COLUMNS, ColumnCell, ConnectionRow};
 pub use connection::CapturedConnection;
 pub use delay_changes_table::delay_changes_table;
@@ -70,9 +72,9 @@ pub use sender::Sender;
 pub use shared_state::SharedState;
 pub use spent::{TimeSpent, WaitingFor};
 pub use statistics::{
-    ChangeSums, Copies, Course, DataCounts, DelayChanges, DuplicateAcks, FlightSize, Offers,
-    PacketStatistics, PacketTimes, Repairs, RoundTripStatistics, Spread, Statistics, SteadyCourse,
-    Windows,
+    CeilingSeries, ChangeSums, Copies, Course, DataCounts, DelayChanges, DuplicateAcks,
+    FlightCeiling, FlightSize, Offers, PacketStatistics, PacketTimes, Repairs, RoundTripStatistics,
+    Spread, Statistics, SteadyCourse, Windows,
 };
 pub use steady_table::steady_table;
 pub use tables::{connections_table, retransmissions_table};

@@ -5,7 +5,7 @@ use std::array;
 use crate::packed::PackedValue;
 use crate::units::{Duration, Time};
 
-use super::DelayChanges;
+use super::{DelayChanges, FlightCeiling};
 
 /// Delivered octets and round trips in spans of time. The spans have equal lengths and cover the
 /// time since the beginning.
@@ -43,6 +43,8 @@ pub struct Course {
     spans: [CourseSpan; Self::SPANS],
     /// How the round trip changed.
     pub changes: DelayChanges,
+    /// Whether the outstanding octets came back to a ceiling.
+    pub ceiling: FlightCeiling,
 }
 
 /// The sums of one span of time.
@@ -95,6 +97,8 @@ impl SteadyCourse {
 impl Course {
     /// A direction with fewer octets of data gets no course.
     pub const FEWEST_BYTES: u64 = 1 << 17;
+    /// The largest payload of a packet on most links. A captured segment may hold several packets.
+    pub const SEGMENT_BYTES_MAX: u64 = 1460;
     /// The number of spans.
     const SPANS: usize = 16;
     /// At first a span lasts about 8 ms.
@@ -120,6 +124,7 @@ impl Course {
             latest: 0,
             spans: [CourseSpan::default(); Self::SPANS],
             changes: DelayChanges::default(),
+            ceiling: FlightCeiling::default(),
         }
     }
 
@@ -250,6 +255,7 @@ impl PackedValue for Course {
         u64::from(self.shift).put(into);
         (self.latest as u64).put(into);
         self.changes.put(into);
+        self.ceiling.put(into);
         for span in &self.spans[..=self.latest] {
             (span.bytes, (span.rtt_ns, (span.samples, span.intervals))).put(into);
             span.each.iter().for_each(|each| (each.sum, each.squares).put(into));
@@ -263,6 +269,7 @@ impl PackedValue for Course {
         course.shift = u64::get(from) as u32;
         course.latest = u64::get(from) as usize;
         course.changes = DelayChanges::get(from);
+        course.ceiling = FlightCeiling::get(from);
         for span in &mut course.spans[..=course.latest] {
             let (bytes, (rtt_ns, (samples, intervals))) = PackedValue::get(from);
             let each = array::from_fn(|_| {

@@ -1,5 +1,6 @@
 //! The statistics of one direction: the statistics of tcptrace's long output, and some others.
 
+mod ceiling;
 mod copies;
 mod course;
 mod data;
@@ -15,6 +16,7 @@ mod spread;
 mod times;
 mod windows;
 
+pub use ceiling::{CeilingSeries, FlightCeiling};
 pub use copies::Copies;
 pub use course::{Course, SteadyCourse};
 pub use data::DataCounts;
@@ -108,9 +110,15 @@ impl Statistics {
             self.flight.look(end.saturating_sub(octets.una()));
         }
         if let Some(sent) = sent {
-            self.flight.change(at, outstanding(octets));
-            if let Some(course) = self.course.as_deref_mut().filter(|_| !sent.again) {
-                course.sent(at, sent.right - sent.left);
+            let flight = outstanding(octets);
+            self.flight.change(at, flight);
+            if let Some(course) = self.course.as_deref_mut() {
+                if sent.again {
+                    course.ceiling.interrupted();
+                } else {
+                    course.ceiling.outstanding(flight);
+                    course.sent(at, sent.right - sent.left);
+                }
             }
         }
     }
@@ -168,8 +176,10 @@ impl Statistics {
         self.times.take(at, true);
         self.seen.take(sent.left, sent.right, at);
         self.flight.look(sent.right.saturating_sub(octets.una()));
-        self.flight.change(at, outstanding(octets));
+        let flight = outstanding(octets);
+        self.flight.change(at, flight);
         if let Some(course) = &mut self.course {
+            course.ceiling.outstanding(flight);
             course.sent(at, sent.right - sent.left);
         }
     }
@@ -255,6 +265,10 @@ impl Statistics {
         self.data_acked |= octets.una() > sequence.first() + 1;
         if raised {
             self.flight.change(at, outstanding(octets));
+            if let Some(course) = &mut self.course {
+                let segment = u64::from(self.data.bytes_max).min(Course::SEGMENT_BYTES_MAX);
+                course.ceiling.acked(at, (octets.una(), sequence.highest()), segment);
+            }
         }
     }
 

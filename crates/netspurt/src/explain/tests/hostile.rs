@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use crate::explain::{
-    Disorder, Explainer, Explanation, connections_table, delay_changes_table, floors_table,
-    habits_table, retransmissions_table, spent_table, steady_table, waits_table,
+    Disorder, Explainer, Explanation, ceilings_table, connections_table, delay_changes_table,
+    floors_table, habits_table, retransmissions_table, spent_table, steady_table, waits_table,
 };
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
 use crate::wire::{Packet, PcapngWriter, encode};
@@ -72,7 +72,7 @@ proptest! {
         let again: usize = found.connections.iter().flat_map(|one| one.directions.iter().flatten())
             .map(|direction| direction.retransmissions.len()).sum();
         prop_assert_eq!(retransmissions_table(&found).rows(), again);
-        for table in [connections_table, waits_table, floors_table, habits_table, steady_table, delay_changes_table] {
+        for table in [connections_table, waits_table, floors_table, habits_table, steady_table, delay_changes_table, ceilings_table] {
             let _ = table(&found);
         }
         let transcript = found.transcript.as_ref().unwrap();

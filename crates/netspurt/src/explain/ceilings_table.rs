@@ -1,0 +1,37 @@
+//! The table of directions whose outstanding octets came back to a ceiling.
+
+use crate::ids::Side;
+use crate::record::{Column, Data, Table};
+
+use super::columns::DIRECTIONS;
+use super::tables::directions;
+use super::{CeilingSeries, Explanation};
+
+/// The table `ceilings`: a row for each direction whose outstanding octets came back to the same
+/// ceiling in many round trips.
+pub fn ceilings_table(explanation: &Explanation) -> Table {
+    let rows: Vec<(u64, Side, CeilingSeries)> = directions(explanation)
+        .filter_map(|(number, side, direction)| {
+            let course = direction.statistics.course.as_ref()?;
+            Some((number, side, course.ceiling.series()?))
+        })
+        .collect();
+    let sides = rows.iter().map(|row| row.1.index() as u8).collect();
+    let count =
+        |of: fn(&CeilingSeries) -> u64| Data::U64(rows.iter().map(|row| of(&row.2)).collect());
+    let time = |of: fn(&CeilingSeries) -> u64| {
+        Data::I64(rows.iter().map(|row| of(&row.2).cast_signed()).collect())
+    };
+    Table::new(
+        "ceilings",
+        vec![
+            Column::new("connection", Data::U64(rows.iter().map(|row| row.0).collect())),
+            Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
+            Column::new("t_ns", time(|one| one.from.as_nanos())),
+            Column::new("span_ns", time(|one| one.until.saturating_since(one.from).as_nanos())),
+            Column::new("outstanding_bytes", count(|one| one.bytes)),
+            Column::new("round_trips", count(|one| one.trips)),
+            Column::new("full_round_trips", count(|one| one.full)),
+        ],
+    )
+}

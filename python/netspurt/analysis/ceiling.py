@@ -1,0 +1,112 @@
+"""Connections whose sender had a limit of its own for the octets that it had outstanding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from netspurt.analysis.full_link import full_links
+from netspurt.analysis.loss_rate import loss_limits
+from netspurt.analysis.paced import paced
+from netspurt.analysis.receive_window import window_limits
+from netspurt.analysis.seen import mostly_on_its_way, vantages
+from netspurt.table import Table
+from netspurt.wording import duration, number, rate
+
+#: The round trips with the ceiling take at least this share of the connection's time.
+_SHARE_MIN = 0.5
+#: In no round trip of the connection may more octets be outstanding than the ceiling and this many
+#: segments.
+_SEGMENTS_ABOVE_MAX = 4
+#: The largest payload of a packet on most links [octets]. A captured segment may hold several
+#: packets.
+_SEGMENT_MAX = 1460
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """A direction whose outstanding octets came back to a ceiling that only its sender explains.
+
+    Attributes
+    ----------
+    connection
+        The number of the connection.
+    outstanding_bytes
+        The most octets that were outstanding.
+    round_trips, full_round_trips
+        The number of round trips in which the ceiling was not exceeded, and how many of them came
+        within two segments of it.
+    lasted_s
+        The time of these round trips, in seconds.
+    rtt_s
+        The mean round trip, in seconds.
+    """
+
+    connection: int
+    outstanding_bytes: int
+    round_trips: int
+    full_round_trips: int
+    lasted_s: float
+    rtt_s: float
+
+    @property
+    def most_bps(self) -> float:
+        """The rate if the ceiling is outstanding all the time, in bits per second."""
+        return 8 * self.outstanding_bytes / self.rtt_s
+
+    def sentence(self, who: str) -> str:
+        """Return sentences on what limited the connection `who`."""
+        return (
+            f"The sender of {who} never had more than {number(self.outstanding_bytes)} octets "
+            f"outstanding, but came close to this number in {number(self.full_round_trips)} of "
+            f"{number(self.round_trips)} round trips. Nothing was lost in these "
+            f"{duration(self.lasted_s)}, so a congestion window would have grown, and the receive "
+            "window had room. So the sender has a limit of its own. Look first at its send buffer "
+            "(`SO_SNDBUF`), then at limits of its congestion window, its pacing and its "
+            f"application. With round trips of {duration(self.rtt_s)} this limit allows at most "
+            f"{rate(self.most_bps)}."
+        )
+
+
+def ceilings(tables: Mapping[str, Table]) -> list[Ceiling]:
+    """Return the directions with a ceiling that nothing else explains. The longest comes first.
+
+    Only captures beside the sender show such a ceiling.
+
+    Parameters
+    ----------
+    tables
+        The tables of an explained capture: `ceilings`, `connections`, `delay_changes`, `habits`,
+        `retransmissions`, `spent`, `steady`.
+    """
+    if not len(tables["ceilings"]):
+        return []
+    times, where = mostly_on_its_way(tables), vantages(tables)
+    rows = {(row["connection"], row["direction"]): row for row in tables["connections"].records()}
+    known = {
+        one.connection
+        for limits in (window_limits, full_links, loss_limits, paced)
+        for one in limits(tables)
+    }
+    found = []
+    for one in tables["ceilings"].records():
+        key = one["connection"], one["direction"]
+        row, lasted_s = rows[key], one["span_ns"] / 1e9
+        segment = min(row["segment_bytes_max"], _SEGMENT_MAX)
+        is_most = (
+            row["outstanding_bytes_max"] <= one["outstanding_bytes"] + _SEGMENTS_ABOVE_MAX * segment
+        )
+        is_long = key[0] in times and lasted_s >= _SHARE_MIN * times[key[0]]
+        if key[0] in known or where.get(key) != "sender" or not (is_most and is_long):
+            continue
+        found.append(
+            Ceiling(
+                connection=key[0],
+                outstanding_bytes=row["outstanding_bytes_max"],
+                round_trips=one["round_trips"],
+                full_round_trips=one["full_round_trips"],
+                lasted_s=lasted_s,
+                rtt_s=row["rtt_ns_mean"] / 1e9,
+            )
+        )
+    return sorted(found, key=lambda one: -one.lasted_s)
