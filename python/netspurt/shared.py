@@ -36,11 +36,15 @@ class SharedConnection:
     certain
         True if the captures certainly hold the same connection. Otherwise they hold connections
         between the same ends at the same time, which may be different connections.
+    sender
+        The address and the port of the end that decides which capture is the best one; `None` if
+        `certain` is false.
     """
 
     best: tuple[str, int]
     others: Sequence[tuple[str, int]]
     certain: bool = True
+    sender: tuple[str, int] | None = None
 
 
 @dataclass
@@ -190,4 +194,4 @@ def _chosen(group: Sequence[_Seen]) -> SharedConnection:
     ]
     best = max(near, key=lambda one: one.packets)
     others = [(one.file, one.number) for one in group if one is not best]
-    return SharedConnection((best.file, best.number), others)
+    return SharedConnection((best.file, best.number), others, sender=sender)

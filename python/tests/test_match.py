@@ -18,6 +18,7 @@ from netspurt.shared import shared_connections
 from netspurt.table import Table
 
 from conftest import Command
+from made_up_captures import ACK, SYN, SYN_ACK, made_up
 
 
 @pytest.fixture(scope="module")
@@ -229,3 +230,31 @@ def test_the_flows_of_a_capture_count_all_explained_retransmissions(
     explained = explain(two_points / f"{node}.pcapng", segments=True)
     counted = explained.table("flows")["retransmissions"].sum()
     assert counted == len(explained.table("retransmissions")) > 0
+
+
+def test_two_captures_are_compared_for_the_end_that_retransmitted_most(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    """The client sends most data without losses. The server repeats its only segment."""
+    client, server = [], []
+    for at, end, seq, ack, flags, length, lost in [
+        (0.0, 0, 100, 0, SYN, 0, False),
+        (0.01, 1, 900, 101, SYN_ACK, 0, False),
+        (0.02, 0, 101, 901, ACK, 0, False),
+        *((0.03 + 0.02 * n, 0, 101 + 500 * n, 901, ACK, 500, False) for n in range(20)),
+        (0.5, 1, 901, 10_101, ACK, 100, True),
+        (0.8, 1, 901, 10_101, ACK, 100, False),
+        (0.82, 0, 10_101, 1001, ACK, 0, False),
+    ]:
+        packet = (end, seq, ack, flags, 60_000, length)
+        if end == 0 or not lost:
+            client.append((at + 0.01 * end, *packet))
+        server.append((at + 0.01 * (1 - end), *packet))
+    for name, packets in (("client", client), ("server", server)):
+        (tmp_path / f"{name}.pcap").write_bytes(made_up(packets))
+    result = netspurt("compare", tmp_path / "client.pcap", tmp_path / "server.pcap")
+    told = " ".join(result.stdout.split())
+    assert "hold the same connection, 10.0.0.2:80 to 10.0.0.1:4000, captured at two points" in told
+    assert "server.pcap is nearer to the sender" in told
+    assert "Of the 2 segments with data that passed" in told
+    assert "1 (50.00%) did not come to" in told

@@ -364,3 +364,14 @@ def test_a_timeline_with_too_many_points_is_refused(monkeypatch: pytest.MonkeyPa
     assert len(delivered("x", range(4), [1500] * 4).forward.opportunities) == 3
     with pytest.raises(ValueError, match="x has 4 opportunities, and at most 3 are allowed"):
         delivered("x", range(5), [1500] * 5)
+
+
+def test_a_file_with_too_many_octets_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "path.csv"
+    file.write_text("t_s,delay_ms\n0,10\n1,20\n")
+    assert len(read_timeline(file).forward.delay) == 2
+    monkeypatch.setattr("netspurt.timelines.files._OCTETS_MAX", 20)
+    with pytest.raises(TimelineError, match="more than 20 octets"):
+        read_timeline(file)

@@ -37,7 +37,8 @@ def told_programs(run: Run) -> Iterator[str]:
     if programs.server:
         yield f"The other end ran `{programs.server}`."
     if programs.other_packets:
-        yield f"{number(programs.other_packets)} packets belong to no connection of TCP."
+        belong = "packet belongs" if programs.other_packets == 1 else "packets belong"
+        yield f"{number(programs.other_packets)} {belong} to no connection of TCP."
     if not programs.kernel_told:
         yield "The kernels reported no states of the connections, so timers are not known."
 

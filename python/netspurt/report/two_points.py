@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from netspurt import _core
 from netspurt.captures import Explained, end_of
-from netspurt.shared import shared_connections
+from netspurt.shared import SharedConnection, shared_connections
 from netspurt.wording import counted, duration, number, plain
 
 #: The minimum share of data segments that must be seen at both points. If the share is smaller,
@@ -21,13 +21,12 @@ _MATCHED_MIN = 0.5
 
 def same_connection(
     captures: Sequence[Explained], numbers: Sequence[int]
-) -> tuple[int, int] | None:
-    """Return the indices of two captures. The capture nearer to the sender of most data is first.
+) -> SharedConnection | None:
+    """Return the connection that two captures hold, with these `numbers`.
 
-    The result is `None` if it is not certain that the connections with these `numbers` are the
-    same.
+    The result is `None` if it is not certain that the connections are the same.
     """
-    places = [(one.path, own) for one, own in zip(captures, numbers, strict=True)]
+    places = _places(captures, numbers)
     if places[0][0] == places[1][0]:
         return None
     rows = [
@@ -35,11 +34,11 @@ def same_connection(
         for one, place in zip(captures, places, strict=True)
         for row in one.table("connections").where(connection=place[1]).records()
     ]
-    for shared in shared_connections(rows):
-        if shared.certain:
-            near = places.index(shared.best)
-            return near, 1 - near
-    return None
+    return next((shared for shared in shared_connections(rows) if shared.certain), None)
+
+
+def _places(captures: Sequence[Explained], numbers: Sequence[int]) -> list[tuple[str, int]]:
+    return [(one.path, own) for one, own in zip(captures, numbers, strict=True)]
 
 
 def sentences(
@@ -59,19 +58,23 @@ def sentences(
     OSError
         If a capture cannot be read.
     """
-    order = same_connection(captures, numbers)
-    if order is None:
+    shared = same_connection(captures, numbers)
+    if shared is None:
         return []
-    near = order[0]
+    near = _places(captures, numbers).index(shared.best)
+    order = (near, 1 - near)
     connection = captures[near].table("connections").where(connection=numbers[near]).records()
-    ends = frozenset(end_of(connection[0], which) for which in ("source", "destination"))
+    sender = max(
+        connection,
+        key=lambda row: ((row["source"], row["source_port"]) == shared.sender, row["unique_bytes"]),
+    )
+    ends = frozenset(end_of(sender, which) for which in ("source", "destination"))
     files = [Path(captures[place].path) for place in order]
     told = [plain(names[place]) for place in order]
     pairs = _core.pair_captures(
         str(files[0]), files[0].read_bytes(), str(files[1]), files[1].read_bytes()
     )
     own = [pair for pair in pairs if frozenset(pair[:2]) == ends]
-    sender = max(connection, key=lambda row: int(row["unique_bytes"]))
     return [
         f"{told[0]} and {told[1]} hold the same connection, {end_of(sender, 'source')} to "
         f"{end_of(sender, 'destination')}, captured at two points; {told[0]} is nearer to the "

@@ -45,7 +45,12 @@ def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -
     """
     name = os.fspath(path)
     try:
-        text = bounded_octets(path, _OCTETS_MAX).decode("utf-8-sig")
+        octets = bounded_octets(path, _OCTETS_MAX)
+    except ValueError:
+        most = f"the file has more than {_OCTETS_MAX:,} octets"
+        raise TimelineError(most, "divide it into shorter timelines", name) from None
+    try:
+        text = octets.decode("utf-8-sig")
     except UnicodeDecodeError:
         fix = "give a table, a trace of Mahimahi, or a series of Hypatia"
         raise TimelineError("this is not a text file", fix, name) from None
