@@ -88,7 +88,7 @@ def test_every_plot_of_packets_takes_a_capture(folder: Path, kind: str) -> None:
     assert figure.axes[0].has_data()
 
 
-def test_the_error_for_a_table_that_captures_lack_names_their_tables(folder: Path) -> None:
+def test_the_error_for_a_missing_table_lists_the_tables_of_a_capture(folder: Path) -> None:
     with pytest.raises(CaptureError, match="no table 'links', only connections"):
         explain(folder / "source.pcapng").table("links")
 
@@ -520,7 +520,7 @@ def test_waits_without_a_round_trip_are_counted() -> None:
     assert none.startswith("No round trip is known")
 
 
-def test_uncertain_verdicts_are_counted_and_the_command_names_the_connection(
+def test_uncertain_verdicts_are_counted_and_a_command_that_shows_them_is_printed(
     netspurt: Command,
 ) -> None:
     capture = ROOT / "data" / "captures" / "acks-04-no-options-s1" / "sender.pcapng"

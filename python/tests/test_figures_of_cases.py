@@ -41,9 +41,9 @@ def cases(values: Mapping[str, Sequence[float]]) -> tuple[Columns, dict[str, lis
 
 
 def difference(values: Mapping[str, Sequence[float]], *, paired: bool) -> tuple[float, float, str]:
-    """Return the difference of the second label from the first, half its width, and the verdict.
+    """Return the second label's mean minus the first's, and the verdict on this difference.
 
-    The width is that of the difference's interval.
+    Between these two stands half the width of the difference's interval.
     """
     columns, order = cases(values)
     (row,) = compare(columns, "timeouts", "algorithm", order, paired=paired)

@@ -218,7 +218,7 @@ def test_a_quantile_of_replies_is_a_bound_if_a_waiting_reply_may_change_it(
         ("lost_ns", False),
     ],
 )
-def test_the_numerator_decides_whether_a_measure_counts(measure: str, counts: bool) -> None:
+def test_the_numerator_decides_whether_a_measure_counts_events(measure: str, counts: bool) -> None:
     assert counts_events(measure) is counts
 
 

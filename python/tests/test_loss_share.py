@@ -76,7 +76,7 @@ def test_losses_close_together_count_as_one_event_however_many_they_are() -> Non
     [(0.01, 1.0, 1.0), (0.005, 0.1, 1.0), (0.005, 0.05, 0.4)],
     ids=["single losses", "bursts", "spells in which some are answered"],
 )
-def test_at_least_84_of_100_intervals_cover_the_true_share_of_losses(
+def test_at_least_84_percent_of_the_intervals_cover_the_true_share_of_losses(
     spells: tuple[float, float, float],
 ) -> None:
     begins, ends, lost = spells
