@@ -88,7 +88,7 @@ def test_every_case_that_counts_except_three_equals_ns2_packet_for_packet() -> N
     assert parted == ROUNDED, {n: differences()[n] for n in parted ^ ROUNDED}
 
 
-def test_every_difference_is_a_tie_in_ns2_and_two_simultaneous_events_here() -> None:
+def test_every_difference_is_a_tie_in_ns2_and_two_simultaneous_events_in_netspurt() -> None:
     for number, difference in differences().items():
         assert answers()[number].tie, number
         assert comes_of_a_coincidence(answers()[number], difference), (number, difference)
