@@ -41,9 +41,9 @@ def cases(values: Mapping[str, Sequence[float]]) -> tuple[Columns, dict[str, lis
 
 
 def difference(values: Mapping[str, Sequence[float]], *, paired: bool) -> tuple[float, float, str]:
-    """Return the second label's mean minus the first's, and the verdict on this difference.
+    """Return the difference of two labels, half the width of its interval, and the verdict.
 
-    Between these two stands half the width of the difference's interval.
+    The difference is the mean of the second label minus that of the first.
     """
     columns, order = cases(values)
     (row,) = compare(columns, "timeouts", "algorithm", order, paired=paired)

@@ -246,7 +246,7 @@ def test_the_longest_waits_are_means_over_the_events_of_a_run(tmp_path: Path) ->
     ("each_s", "possible"),
     [(5.07, 1), (5.09, 0), (0.3, 1)],
 )
-def test_spurious_times_are_delays_if_the_spread_allows_their_excess(
+def test_spurious_times_can_be_delays_if_the_printed_deviation_allows_such_long_delays(
     tmp_path: Path, each_s: float, possible: int
 ) -> None:
     row = run("A", mean_ms=1000, cov=0.5, spurious=8, spurious_s=8 * each_s)
@@ -258,13 +258,13 @@ def test_spurious_times_are_delays_if_the_spread_allows_their_excess(
     assert list(found.table[1:]) == ([("A", f"{share:.2f}")] if each_s > 1 else [])
 
 
-def test_spurious_times_below_the_mean_need_no_spread(tmp_path: Path) -> None:
+def test_spurious_times_below_the_mean_can_always_be_delays(tmp_path: Path) -> None:
     row = run("A", mean_ms=1000, cov=0.5, spurious=500, spurious_s=10)
     paper = accounts(tmp_path, row)
     assert measured(paper, "charged_delays", table="accounts.csv", probes="512").value == 1
 
 
-def test_lost_probes_have_no_delay_in_the_spread(tmp_path: Path) -> None:
+def test_lost_probes_do_not_count_in_the_deviation_of_the_delays(tmp_path: Path) -> None:
     """With half of the 512 probes lost, the 256 answered probes have twice the printed mean."""
     values = {"lost": 256, "mean_ms": 500, "cov": 0.5, "spurious": 8}
     for each_s, possible in ((1 + 0.51 * 32**0.5 - 0.01, 1), (1 + 0.51 * 32**0.5 + 0.01, 0)):
