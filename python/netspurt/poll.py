@@ -494,7 +494,8 @@ class CutCapture:
         The number of complete records before the cut. In pcapng this includes blocks without a
         packet.
     octets, of
-        The number of octets that the last record has, and the number that it should have.
+        The number of octets that the last record has, and the number that it should have. If the
+        cut is in the record's header, `of` is the length of the header.
     """
 
     records: int

@@ -123,7 +123,9 @@ def test_the_sentence_counts_events_only_if_one_has_several_losses() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 10, 400])
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
-def test_garwoods_interval_equals_the_one_from_the_chi_square_distribution(count: int, level: float) -> None:
+def test_garwoods_interval_equals_the_one_from_the_chi_square_distribution(
+    count: int, level: float
+) -> None:
     tail = (1 - level) / 2
     low = chi2.ppf(tail, 2 * count) / 2 if count else 0.0
     high = chi2.ppf(1 - tail, 2 * count + 2) / 2

@@ -22,10 +22,10 @@ _MATCHED_MIN = 0.5
 def same_connection(
     captures: Sequence[Explained], numbers: Sequence[int]
 ) -> tuple[int, int] | None:
-    """Return the indices of two captures. The capture nearer to the sender of most data is first.
+    """Return the indices of two captures: first of the one that shows the connection best.
 
-    The result is `None` if it is not certain that the connections with these `numbers` are the
-    same.
+    This is the capture nearer to the end that retransmitted most, or else sent the most data. The
+    result is `None` if it is not certain that the connections with these `numbers` are the same.
     """
     places = [(one.path, own) for one, own in zip(captures, numbers, strict=True)]
     if places[0][0] == places[1][0]:
