@@ -23,9 +23,10 @@ from conftest import Command
 def bunched(
     rng: np.random.Generator, probes: int, begins: float, ends: float, lost: float
 ) -> NDArray[np.bool_]:
-    """Return which probes the Gilbert-Elliott model loses: a share `lost` of those in bad periods.
+    """Return which probes the Gilbert-Elliott model loses.
 
-    At each probe, a bad period begins with the probability `begins` and ends with `ends`.
+    At each probe, a bad period begins with the probability `begins` and ends with the probability
+    `ends`. In a bad period a probe is lost with the probability `lost`.
     """
     drawn, state = rng.random((2, probes)), False
     found = np.zeros(probes, bool)
