@@ -327,8 +327,8 @@ def fetch_and_measure(
     """Fetch a page with its capture and echoes; return the row of the fetch.
 
     `tcp_rtt_s` is the handshake's round trip in the capture, or without a capture the kernel's
-    minimum round trip. `ping_rtt_s` is the median of the echoes. Both come from the kernel's
-    timestamps. `ratio` is `tcp_rtt_s` divided by `ping_rtt_s`.
+    minimum round trip. `ping_rtt_s` is the median of the echoes. With a capture, both come from the
+    kernel's timestamps. `ratio` is `tcp_rtt_s` divided by `ping_rtt_s`.
     """
     name = f"{site.name}-{number:05d}.pcapng"
     if captures:
@@ -494,7 +494,8 @@ class CutCapture:
         The number of complete records before the cut. In pcapng this includes blocks without a
         packet.
     octets, of
-        The number of octets that the last record has, and the number that it should have.
+        The number of octets that the last record has, and the number that it should have. If the
+        cut is in the record's header, `of` is the length of the header.
     """
 
     records: int

@@ -308,7 +308,8 @@ class Shadow:
     timer
         Its current timer, in seconds.
     spurious, lost
-        The number of answers that came after the timer, and the number of lost echo probes.
+        The number of answers that came after the timer had fired, and the number of lost echo
+        probes.
     good, waited, spurious_time
         The sums of RFC 889's efficiency, in seconds: the delays of answered probes, the waits for
         lost probes, and the delays of probes that were retransmitted spuriously.
@@ -450,7 +451,7 @@ def survey(
     Parameters
     ----------
     plan
-        The host and the kind of probes. The plan's count is not used.
+        The plan. Its count, span and pace are not used.
     most
         The maximum number of hops.
     echo_probes

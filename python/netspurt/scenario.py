@@ -274,7 +274,8 @@ class Scenario:
         Raises
         ------
         ValueError
-            If an end of a flow or of a population is the kernel's TCP.
+            If an end of a flow or of a population is the kernel's TCP, or if the run records more
+            rows than `record.rows` allows.
         """
         if self.kernel_flow is not None:
             raise ValueError(

@@ -362,7 +362,7 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
         estimator.
     order
         `sequence`: one probe in flight, as in RFC 889. `causal`: a sample is known when its reply
-        has arrived. The default follows the recording.
+        has arrived. By default, the order of the recording.
     clock
         The clock for the host's round trips and timers: `exact`, `linux-hz250`, or the length of a
         tick, such as `10 ms`.

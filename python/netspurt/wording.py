@@ -61,7 +61,7 @@ def unknown_name(
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return a whole number with grouped digits, or another with `digits` significant digits.
+    """Return a whole number with grouped digits; other numbers have `digits` significant digits.
 
     Examples
     --------

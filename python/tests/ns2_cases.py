@@ -119,7 +119,7 @@ def _instant(step: tuple[str, str]) -> int:
 
 
 def rows_of(run: Run) -> list[Row]:
-    """Return the events at a run's sender and the drops of data as rows like those of `drive.run`.
+    """Return the events at a run's sender, and the drops of data, in the form of `drive.run`.
 
     The events are transmissions, arrivals of ACKs, and timeouts.
     """

@@ -86,7 +86,7 @@ def _flow(case: suites.Case, flow: suites.Flow) -> dict[str, Any]:
 
 
 def rows_of(case: suites.Case, run: Run) -> list[suites.Row]:
-    """Return the events of the run's senders and the drops as rows like those of `suites.run`."""
+    """Return the events of the run's senders, and the drops, in the form of `suites.run`."""
     rows = []
     for flow in case.flows:
         name = f"f{flow.number}"

@@ -68,7 +68,7 @@ class Difference:
 
 
 Rows = dict[str, dict[str, str]]
-#: A rule takes tcptrace's value, ours, and the cells in `USED` of the row.
+#: A rule takes tcptrace's value, our value, and the row's cells in the columns of `USED`.
 Rule = Callable[[str, str, dict[str, str]], bool]
 
 

@@ -663,7 +663,7 @@ def test_drawing_a_recording_without_answers_causes_no_traceback(
     assert "Traceback" not in result.stderr
 
 
-def test_the_sums_that_resamples_are_drawn_from_equal_the_tallies_of_the_recording() -> None:
+def test_the_sums_behind_the_resamples_equal_the_tallies_of_the_whole_recording() -> None:
     replay = ns.replay(rare(), FIXED)
     for place, algorithm in enumerate(replay.algorithms):
         whole = Tally.between(

@@ -100,7 +100,7 @@ def test_a_damaged_table_raises_only_valueerror_or_oserror(tmp_path: Path) -> No
 
 
 def test_a_small_file_of_many_rows_is_refused_with_the_limit(tmp_path: Path) -> None:
-    """Seventeen million equal rows need less than 100,000 octets."""
+    """Almost 18 million equal rows need less than 100,000 octets."""
     path = tmp_path / "bomb.parquet"
     delays = pa.array([10**7]).take(pa.array([0] * (1 << 20)))
     with pq.ParquetWriter(path, pa.schema([("rtt_ns", pa.int64())])) as out:

@@ -88,7 +88,7 @@ def test_every_plot_of_packets_takes_a_capture(folder: Path, kind: str) -> None:
     assert figure.axes[0].has_data()
 
 
-def test_the_error_for_a_table_that_captures_lack_names_their_tables(folder: Path) -> None:
+def test_the_error_for_a_missing_table_lists_the_tables_of_a_capture(folder: Path) -> None:
     with pytest.raises(CaptureError, match="no table 'links', only connections"):
         explain(folder / "source.pcapng").table("links")
 
@@ -332,7 +332,7 @@ def test_the_bounds_of_the_time_that_a_lower_floor_saves_contain_the_truth() -> 
     assert remedies(tables) == [], "silences with several timeouts must give no remedy"
 
 
-def test_a_lower_floor_saves_the_expected_mean_in_outages_of_different_lengths() -> None:
+def test_the_estimated_mean_saving_of_a_lower_floor_equals_the_true_mean_of_many_outages() -> None:
     from scipy.stats import norm
 
     from netspurt.analysis.remedies import outages, silences
@@ -351,6 +351,7 @@ def test_a_lower_floor_saves_the_expected_mean_in_outages_of_different_lengths()
     assert truths.min() < 0 < truths.max(), "a shorter timer must not save time in every outage"
     all_of_them = outages(silences(_in_outages(cases)))
     assert all_of_them is not None
+    # The factor is 1 / ln 2 - 1.
     assert all_of_them.mean_s / len(cases) == pytest.approx(0.4427 * (0.29 - 0.12), rel=0.01)
     assert all_of_them.mean_s / len(cases) == pytest.approx(float(truths.mean()), abs=0.004)
 
@@ -520,7 +521,7 @@ def test_waits_without_a_round_trip_are_counted() -> None:
     assert none.startswith("No round trip is known")
 
 
-def test_uncertain_verdicts_are_counted_and_the_command_names_the_connection(
+def test_uncertain_verdicts_are_counted_and_a_command_that_shows_them_is_printed(
     netspurt: Command,
 ) -> None:
     capture = ROOT / "data" / "captures" / "acks-04-no-options-s1" / "sender.pcapng"
@@ -532,7 +533,7 @@ def test_uncertain_verdicts_are_counted_and_the_command_names_the_connection(
     assert f"See: netspurt explain {capture} --connection" in output
 
 
-def test_beside_the_receiver_repairs_last_as_long_as_at_the_sender_and_causes_are_unsure(
+def test_beside_the_receiver_repairs_last_about_as_long_as_at_the_sender_and_causes_are_uncertain(
     netspurt: Command, tmp_path: Path
 ) -> None:
     folder = captured(tmp_path, loss=0.01, send="8 MB")

@@ -41,9 +41,9 @@ def cases(values: Mapping[str, Sequence[float]]) -> tuple[Columns, dict[str, lis
 
 
 def difference(values: Mapping[str, Sequence[float]], *, paired: bool) -> tuple[float, float, str]:
-    """Return the difference of the second label from the first, half its width, and the verdict.
+    """Return the difference of two labels, half the width of its interval, and the verdict.
 
-    The width is that of the difference's interval.
+    The difference is the mean of the second label minus that of the first.
     """
     columns, order = cases(values)
     (row,) = compare(columns, "timeouts", "algorithm", order, paired=paired)

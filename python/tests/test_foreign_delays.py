@@ -1,4 +1,4 @@
-"""Compares counts in other people's recordings, outside the repository, with a table of them."""
+"""Compares counts in other people's recordings, outside the repository, with a table of counts."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_beside_the_receiver_losses_with_a_varying_rate_are_named_as_the_limit(
 
 
 @pytest.mark.parametrize("loss", [0, 0.005])
-def test_a_sender_with_short_queues_fills_a_link_if_data_sent_faster_does_not_arrive_faster(
+def test_with_short_queues_a_link_counts_as_full_if_data_sent_faster_does_not_arrive_faster(
     tmp_path: Path, netspurt: Command, loss: float
 ) -> None:
     folder = captured(tmp_path, **FULL, congestion="bbr", loss=loss)

@@ -1,4 +1,4 @@
-"""Tests which end is named if its application let the other end wait."""
+"""Tests that the end whose application let the other end wait is named."""
 
 from __future__ import annotations
 

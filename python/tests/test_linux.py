@@ -52,15 +52,15 @@ def disagreements(filed: Numbers, measured: Numbers) -> list[str]:
     return differences
 
 
-def same_line() -> bool:
-    """Return True if the first two numbers of this kernel's version are the measured kernel's."""
+def has_the_measured_version() -> bool:
+    """Return True if this kernel and the measured kernel agree in the first two version numbers."""
     filed: str = json.loads((AUTHORITY / "kernel.json").read_text())["release"]
     return platform.release().split(".")[:2] == filed.split(".")[:2]
 
 
 def measure(folder: Path, runs: int) -> Numbers:
     """Measure the kernel again, or skip with the reason if that is impossible."""
-    if platform.system() != "Linux" or not same_line():
+    if platform.system() != "Linux" or not has_the_measured_version():
         pytest.skip(f"{platform.system()} {platform.release()} is not the measured kernel")
     script = str(AUTHORITY / "measure.py")
     command = [sys.executable, script, "--runs", str(runs), "--to", str(folder)]

@@ -123,7 +123,7 @@ def test_a_receive_buffer_bounds_the_kernels_window(tmp_path: Path) -> None:
     seen = run.segments
     acks = (seen["node"] == "a") & (seen["kind"] == "ack")
     windows = set(seen["window"][acks].tolist())
-    assert len(windows) > 1, "the receiver must advertise more than one window"
+    assert len(windows) > 1, "the receiver must advertise windows of different sizes"
     assert 20_000 < max(windows) <= 24_000, windows
 
 
@@ -499,7 +499,7 @@ def test_a_comparison_of_programs_says_that_the_shorter_transfer_finishes_first(
 
 
 @namespaces
-def test_set_applies_below_a_key_that_unset_removes(process: Command, tmp_path: Path) -> None:
+def test_set_can_set_a_key_in_a_table_that_unset_removes(process: Command, tmp_path: Path) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     words = ["--unset", "links.wire.loss", "--set", "links.wire.loss.nth=[9]", "--out", "r"]
     result = process("live", "exec", "path.toml", *words, "--budget", 10, "--", "true")

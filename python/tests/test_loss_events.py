@@ -85,7 +85,7 @@ def test_a_share_is_uncertain_with_few_events_or_one_that_has_most_losses(
     assert LossShare(0.1, 0.05, 0.2, np.array(events)).is_uncertain is uncertain
 
 
-def test_the_share_without_an_event_leaves_out_its_probes_also() -> None:
+def test_a_share_without_an_event_leaves_out_the_losses_and_the_probes_of_the_event() -> None:
     share = LossShare(0.04, 0.01, 0.2, np.array([30, 6, 4]))  # 40 of 1,000 probes
     assert share.without(30) == pytest.approx(10 / 970)
     assert share.without(0, added=0.5) == pytest.approx(40.5 / 1000.5)
@@ -123,7 +123,9 @@ def test_the_sentence_counts_events_only_if_one_has_several_losses() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 10, 400])
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
-def test_garwoods_interval_is_the_one_by_chi_square(count: int, level: float) -> None:
+def test_garwoods_interval_equals_the_one_from_the_chi_square_distribution(
+    count: int, level: float
+) -> None:
     tail = (1 - level) / 2
     low = chi2.ppf(tail, 2 * count) / 2 if count else 0.0
     high = chi2.ppf(1 - tail, 2 * count + 2) / 2
@@ -168,7 +170,7 @@ def test_a_timer_as_long_as_the_delay_is_not_spurious() -> None:
     assert is_spurious(delays, np.array([0.1, 0.099, 0.01])).tolist() == [False, True, False]
 
 
-def test_the_sums_of_two_parts_are_those_of_the_whole() -> None:
+def test_the_sums_of_two_parts_add_up_to_those_of_the_whole() -> None:
     rng = np.random.default_rng(3)
     rtt = np.where(rng.random(60) < 0.2, NAN, rng.exponential(0.1, 60))
     delays, waits = ns.Delays.of(rtt, every=0.05), rng.exponential(0.2, 60)
@@ -218,7 +220,7 @@ def test_a_quantile_of_replies_is_a_bound_if_a_waiting_reply_may_change_it(
         ("lost_ns", False),
     ],
 )
-def test_the_numerator_decides_whether_a_measure_counts(measure: str, counts: bool) -> None:
+def test_the_numerator_decides_whether_a_measure_counts_events(measure: str, counts: bool) -> None:
     assert counts_events(measure) is counts
 
 

@@ -23,9 +23,10 @@ from conftest import Command
 def bunched(
     rng: np.random.Generator, probes: int, begins: float, ends: float, lost: float
 ) -> NDArray[np.bool_]:
-    """Return which probes the Gilbert-Elliott model loses: a share `lost` of those in bad periods.
+    """Return which probes the Gilbert-Elliott model loses.
 
-    At each probe, a bad period begins with the probability `begins` and ends with `ends`.
+    At each probe, a bad period begins with the probability `begins` and ends with the probability
+    `ends`. In a bad period a probe is lost with the probability `lost`.
     """
     drawn, state = rng.random((2, probes)), False
     found = np.zeros(probes, bool)
@@ -76,7 +77,7 @@ def test_losses_close_together_count_as_one_event_however_many_they_are() -> Non
     [(0.01, 1.0, 1.0), (0.005, 0.1, 1.0), (0.005, 0.05, 0.4)],
     ids=["single losses", "bursts", "spells in which some are answered"],
 )
-def test_at_least_84_of_100_intervals_cover_the_true_share_of_losses(
+def test_at_least_84_percent_of_the_intervals_cover_the_true_share_of_losses(
     spells: tuple[float, float, float],
 ) -> None:
     begins, ends, lost = spells

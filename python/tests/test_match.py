@@ -209,7 +209,7 @@ def test_a_capture_that_is_cut_off_is_matched_up_to_the_cut_with_a_warning(
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_pcap_records_are_counted_in_either_order_of_octets(order: str, tmp_path: Path) -> None:
+def test_pcap_records_are_counted_in_either_byte_order(order: str, tmp_path: Path) -> None:
     file = tmp_path / "a.pcap"
     header = struct.pack(order + "IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
     record = struct.pack(order + "IIII", 1, 0, 40, 1500) + bytes(40)

@@ -51,7 +51,7 @@ def difference_of(answer: table.Answer) -> Difference | None:
     return first_difference(rows_of(scenario_of(answer.case).run()), answer.rows)
 
 
-def comes_of_a_coincidence(answer: table.Answer, difference: Difference) -> bool:
+def is_near_a_coincidence(answer: table.Answer, difference: Difference) -> bool:
     """Return whether our run has two events at one instant shortly before the first difference."""
     sides = (difference.ours, difference.theirs)
     parted = max(row.us for row in sides if row is not None) * 1000 + 5000
@@ -88,10 +88,10 @@ def test_every_case_that_counts_except_three_equals_ns2_packet_for_packet() -> N
     assert parted == ROUNDED, {n: differences()[n] for n in parted ^ ROUNDED}
 
 
-def test_every_difference_is_a_tie_in_ns2_and_two_simultaneous_events_here() -> None:
+def test_every_difference_is_a_tie_in_ns2_and_two_simultaneous_events_in_netspurt() -> None:
     for number, difference in differences().items():
         assert answers()[number].tie, number
-        assert comes_of_a_coincidence(answers()[number], difference), (number, difference)
+        assert is_near_a_coincidence(answers()[number], difference), (number, difference)
 
 
 def test_stored_answers_equal_a_new_run_of_ns2() -> None:

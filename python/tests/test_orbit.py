@@ -108,8 +108,9 @@ def test_contacts_agree_with_another_program(row: dict[str, str]) -> None:
     chosen = extreme_passes(passes)
     assert chosen is not None
     for which, one in zip(("least", "most"), chosen, strict=True):
-        # The other program computes one position per second. So its contacts begin up to a second
-        # too late and end up to a second too early, and its range of delays is a little smaller.
+        # The other program computes one position per second. So its contacts begin at most a second
+        # too late, and they end at most a second too early. Its range of delays is a little
+        # smaller.
         start = (one.rise_ns - _core.utc(START)) / 1e9
         assert 0 <= float(row[f"{which}_start_s"]) - start <= 1
         assert 0 <= one.duration - float(row[f"{which}_duration_s"]) <= 2
@@ -179,7 +180,7 @@ def test_cut_and_short_passes_are_not_called_extremes() -> None:
     assert extreme_passes([shortest, cut]) is None
 
 
-def test_a_fit_states_its_residual_and_is_as_short_as_the_bound_allows() -> None:
+def test_a_fit_states_its_residual_and_has_the_lowest_degree_within_the_bound() -> None:
     orbit_pass = some_path().passes(START)[3]
     delays = some_path().delays(orbit_pass.rise_ns, orbit_pass.set_ns)
     fit = delays.fit(within=0.001)

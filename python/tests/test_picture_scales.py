@@ -110,9 +110,7 @@ def test_blocks_stand_on_zero_and_a_lone_point_of_a_line_is_a_dot() -> None:
         ("packets", 1e12, "packets"),
     ],
 )
-def test_a_unit_fits_if_the_largest_value_is_at_least_two_units(
-    unit: str, most: float, name: str
-) -> None:
+def test_the_largest_value_decides_which_unit_fits(unit: str, most: float, name: str) -> None:
     assert fitting_unit(unit, most)[1] == name
 
 

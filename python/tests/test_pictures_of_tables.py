@@ -82,7 +82,7 @@ def test_the_direction_with_more_acknowledged_octets_is_shown() -> None:
     assert direction_with_more(queue({})) is busier(Tables()) is None
 
 
-def test_a_direction_ends_with_its_last_ack_or_with_its_closed_connection() -> None:
+def test_a_direction_ends_when_it_finished_or_at_the_last_segment_of_a_closed_connection() -> None:
     seen = segments({"flow": "c7"}, {"flow": "c7", "t_ns": 4000 * MS}, {"t_ns": 6000 * MS})
     done = flows({"finished_ns": 3000 * MS}, {"flow": "c7"})
     assert flow_end(Tables(done), "f", "forward") == 3.0
@@ -109,7 +109,7 @@ def lengths(link: str, *packets: int, direction: str = "forward") -> list[dict[s
         ((1, 1), True, ["l forward"]),
     ],
 )
-def test_queues_with_drops_or_over_5_packets_are_shown_or_if_none_all_with_waiting_packets(
+def test_queues_with_drops_or_over_5_packets_are_shown_otherwise_all_with_waiting_packets(
     longest: tuple[int, int], dropped: bool, names: list[str]
 ) -> None:
     states = queue(*lengths("l", longest[0], 0), *lengths("m", 0, longest[1], 0))
@@ -118,7 +118,7 @@ def test_queues_with_drops_or_over_5_packets_are_shown_or_if_none_all_with_waiti
     assert list(lines) == names
 
 
-def test_a_queue_begins_empty_and_a_drop_stands_at_its_length() -> None:
+def test_a_queue_begins_empty_and_a_drop_is_drawn_at_the_length_of_its_queue() -> None:
     states = queue(*lengths("l", 7, 3, 0), *lengths("l", 9, direction="reverse"))
     lost = drops({"t_ns": 1500 * MS}, {"t_ns": 2000 * MS}, {"t_ns": 500 * MS})
     shown = picture(Tables(states, lost), "queue")

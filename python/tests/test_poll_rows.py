@@ -163,7 +163,7 @@ def test_the_ratio_is_the_round_trip_of_the_handshake_divided_by_that_of_ping(
     assert "ratio" not in row
 
 
-def test_an_echo_that_cannot_be_sent_is_a_row_and_not_an_error(
+def test_an_echo_probe_that_cannot_be_sent_is_noted_in_the_row_and_raises_no_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     site = Site("a", "http://a/", "192.0.2.1", "192.0.2.9")
@@ -353,7 +353,7 @@ def test_match_exits_with_1_if_captures_share_no_connection(
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_a_cut_pcapng_is_found_in_either_order_of_octets(order: str, tmp_path: Path) -> None:
+def test_a_cut_pcapng_is_found_in_either_byte_order(order: str, tmp_path: Path) -> None:
     def block(kind: int, body: bytes) -> bytes:
         length = 12 + len(body)
         return struct.pack(order + "II", kind, length) + body + struct.pack(order + "I", length)
@@ -375,7 +375,7 @@ def test_a_cut_pcapng_is_found_in_either_order_of_octets(order: str, tmp_path: P
     assert cut_off(file) is None
 
 
-def test_a_second_section_may_have_the_other_order_of_octets(tmp_path: Path) -> None:
+def test_a_second_section_may_have_the_other_byte_order(tmp_path: Path) -> None:
     sections = [
         struct.pack(order + "IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28) for order in "<>"
     ]

@@ -184,7 +184,7 @@ def test_rows_are_counted_with_and_without_events(tmp_path: Path) -> None:
     assert found.value == [3, 2]
 
 
-def test_losses_are_shown_beside_those_of_the_same_host(tmp_path: Path) -> None:
+def test_the_losses_of_a_run_are_shown_with_those_of_all_runs_of_its_host(tmp_path: Path) -> None:
     paper = accounts(tmp_path, run("A", lost=4), run("A-1", lost=2), run("B", lost=9))
     found = measured(paper, "losses_of", table="accounts.csv", row="A", probes="512")
     assert found.value == [4, 512]
@@ -216,7 +216,7 @@ def test_a_correlation_is_pearsons_and_is_shown_without_its_extreme_row(tmp_path
 # Waits.
 
 
-def test_the_wait_of_a_loss_is_in_means_of_the_answered_probes(tmp_path: Path) -> None:
+def test_the_wait_for_a_loss_is_in_mean_delays_of_the_answered_probes(tmp_path: Path) -> None:
     """With 100 of 512 probes lost, the mean of the others is 512/412 of the mean of all."""
     times = {"A": (100, 150.0), "B": (1, 4.0), "C": (2, 2.0), "D": (4, 3.2), "NONE": (0, 0.0)}
     rows = [run(name, lost=n, lost_s=s, mean_ms=500) for name, (n, s) in times.items()]
@@ -228,7 +228,7 @@ def test_the_wait_of_a_loss_is_in_means_of_the_answered_probes(tmp_path: Path) -
     assert [row[0] for row in found.table[1:]] == ["D", "C", "A", "B"]
 
 
-def test_the_longest_waits_are_means_of_a_run(tmp_path: Path) -> None:
+def test_the_longest_waits_are_means_over_the_events_of_a_run(tmp_path: Path) -> None:
     rows = [
         run("A", lost=2, lost_s=9, spurious=10, spurious_s=5),
         run("B", lost=9, lost_s=10, spurious=2, spurious_s=3),
@@ -246,7 +246,7 @@ def test_the_longest_waits_are_means_of_a_run(tmp_path: Path) -> None:
     ("each_s", "possible"),
     [(5.07, 1), (5.09, 0), (0.3, 1)],
 )
-def test_spurious_times_are_delays_if_the_spread_allows_their_excess(
+def test_spurious_times_can_be_delays_if_the_printed_deviation_allows_such_long_delays(
     tmp_path: Path, each_s: float, possible: int
 ) -> None:
     row = run("A", mean_ms=1000, cov=0.5, spurious=8, spurious_s=8 * each_s)
@@ -258,13 +258,13 @@ def test_spurious_times_are_delays_if_the_spread_allows_their_excess(
     assert list(found.table[1:]) == ([("A", f"{share:.2f}")] if each_s > 1 else [])
 
 
-def test_spurious_times_below_the_mean_need_no_spread(tmp_path: Path) -> None:
+def test_spurious_times_below_the_mean_can_always_be_delays(tmp_path: Path) -> None:
     row = run("A", mean_ms=1000, cov=0.5, spurious=500, spurious_s=10)
     paper = accounts(tmp_path, row)
     assert measured(paper, "charged_delays", table="accounts.csv", probes="512").value == 1
 
 
-def test_lost_probes_have_no_delay_in_the_spread(tmp_path: Path) -> None:
+def test_lost_probes_do_not_count_in_the_deviation_of_the_delays(tmp_path: Path) -> None:
     """With half of the 512 probes lost, the 256 answered probes have twice the printed mean."""
     values = {"lost": 256, "mean_ms": 500, "cov": 0.5, "spurious": 8}
     for each_s, possible in ((1 + 0.51 * 32**0.5 - 0.01, 1), (1 + 0.51 * 32**0.5 + 0.01, 0)):

@@ -114,7 +114,9 @@ def test_a_line_with_a_lower_rate_is_steeper(
     assert found.table[0] == ("two lines", "1")
 
 
-def test_ratios_of_lengths_are_sorted_and_the_ends_of_2_to_3_count(tmp_path: Path) -> None:
+def test_ratios_of_the_delays_at_both_lengths_are_sorted_and_2_and_3_count_as_from_2_to_3(
+    tmp_path: Path,
+) -> None:
     ends = {"A": (10, 30), "B": (10, 20), "C": (10, 31), "D": (10, 19)}
     rows = [line(name, *both, 8000) for name, both in ends.items()]
     found = measured(lines(tmp_path, *rows), "length_ratios", table="delays.csv")

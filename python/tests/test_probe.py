@@ -130,8 +130,8 @@ def test_512_echo_probes_recover_rate_and_delay_of_an_emulated_line(tmp_path: Pa
     ) as process:
         data = json.loads(process.communicate(timeout=240)[0])
     assert (data["echo_probes"], data["answered"], data["end"]) == (512, 512, "complete")
-    # An octet has 8 bits in each direction at 56 kbit/s, and each direction has a delay of 20 ms.
-    # The host itself takes 0.2 ms.
+    # An octet is sent at 56 kbit/s in each direction: 16 bits together. Each direction has a delay
+    # of 20 ms. The host itself takes 0.2 ms.
     assert data["line"]["us_per_octet"] == pytest.approx(16 / 56e3 * 1e6, rel=0.02)
     assert data["line"]["intercept_ms"] == pytest.approx(40, rel=0.02)
     rows = lines(out)
@@ -336,7 +336,7 @@ def test_the_error_without_a_right_to_raw_sockets_gives_the_fix(tmp_path: Path) 
 
 @namespaces
 @real_time
-def test_the_time_of_a_stopped_host_lies_between_the_kernels_and_the_programs_stamps(
+def test_a_stopped_worker_delays_the_programs_stamp_of_an_answer_but_not_the_kernels(
     tmp_path: Path,
 ) -> None:
     out = tmp_path / "held.jsonl"

@@ -31,7 +31,7 @@ _OCTETS = 1500
 _SPANS = 200
 _IN_A_SPAN = 5
 
-#: If there are more points than this, two directions in one panel hide each other.
+#: If a series has at least this many points, two directions in one panel hide each other.
 _DENSE = 1000
 
 #: The styles of directions. The reverse direction is thinner, and is drawn above the forward

@@ -133,7 +133,7 @@ _HIDDEN_CAUSES = ("congestion_window", "application")
 
 
 def _is_beside_receiver(found: Explained) -> bool:
-    """Return whether more data was captured beside its receiver than anywhere else."""
+    """Return whether more than half of the data was captured beside its receiver."""
     octets = octets_by_vantage(found.tables)
     return 2 * octets["receiver"] > octets.total()
 

@@ -71,9 +71,9 @@ class Ray:
         The sweep whose chunks are run.
     address
         The cluster's address. By default a cluster is started on this machine and stopped at the
-        end of the sweep. That cluster listens on loopback only, because anyone who reaches its
-        ports can run code. If this process already uses a cluster, that cluster is used. All
-        machines of a cluster need this version of netspurt.
+        end of the sweep. The started cluster listens on loopback only, because anyone who reaches
+        its ports can run code. If this process already uses a cluster, the engine uses that
+        cluster. All machines of a cluster need this version of netspurt.
     workers
         The number of parallel tasks; 0 for one per processor of the cluster.
     task_s

@@ -78,7 +78,8 @@ class Live:
         Raises
         ------
         ValueError
-            If one of these is not true.
+            If no case is live, if the sweep has a budget of wake-ups, or if a chunk has several
+            cases.
         """
         if not sweep.is_live:
             raise ValueError(

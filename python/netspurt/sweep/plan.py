@@ -115,8 +115,8 @@ class Sweep:
         Raises
         ------
         ValueError
-            If there are no cases, if their names differ, or if a name is a column that every sweep
-            has.
+            If there are no cases, if `seeds` is below 1, if the names of the cases differ, or if a
+            name is a column that every sweep has.
 
         Examples
         --------

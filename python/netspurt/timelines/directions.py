@@ -33,8 +33,9 @@ class Directions:
     """The delays of each direction and the direction of each loss, both of shape (n,).
 
     Delays are in seconds, and NaN for lost probes. `reverse` is `None` if the recording has only
-    one direction. `measured` is true if the recording has a delay for each direction. `remarks` are
-    comments for the file of the timeline; `notes` are printed for the user.
+    one direction. `measured` is true if each direction has its own measured delay, and not half of
+    the round trip. `remarks` are comments for the file of the timeline; `notes` are printed for the
+    user.
     """
 
     forward: Floats

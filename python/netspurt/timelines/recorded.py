@@ -140,10 +140,11 @@ def _reverse(crossing: Floats, at: Floats, runs: list[tuple[int, int]]) -> list[
     """Return the outages of series of consecutive losses in the reverse direction.
 
     The crossing of a probe is the instant at which it reaches the other end. An outage begins when
-    the first lost probe would have crossed. Its forward delay is taken as the shorter one of the
-    answered probes before and after the losses. The outage ends with the first crossing of a later
-    probe. If another answered probe crossed in between, the reverse direction worked at that
-    instant. So the outage begins after the last such crossing.
+    the first lost probe would have crossed. The forward delay of this probe is not known. So the
+    shorter forward delay of the answered probes just before and after the losses is used. The
+    outage ends with the first crossing of a later probe. If another answered probe crossed in
+    between, the reverse direction worked at that instant. So the outage begins after the last such
+    crossing.
     """
     # For each probe, the earliest crossing of this probe and all later ones; NaN after the last.
     soonest = np.append(np.fmin.accumulate(crossing[::-1])[::-1], np.nan)

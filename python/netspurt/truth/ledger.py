@@ -56,8 +56,8 @@ def sums(run: Run) -> list[Sum]:
     """Return the sums of a run's labels with the kernel's counters; empty for a simulation.
 
     Each end of a flow is a separate host, and has a sum for each counter. There is no sum for tail
-    loss probes that retransmitted octets, because the kernel counts these together with probes of
-    new octets.
+    loss probes alone, because the kernel counts probes that retransmitted octets together with
+    probes of new octets.
     """
     if run.live is None:
         return []
