@@ -36,10 +36,10 @@ def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -
     Raises
     ------
     TimelineError
-        If the file has none of these formats, has too many lines, or has a mistake. The message
-        names the fix, and the line if one is wrong.
+        If the file has none of these formats, is too long, or has a mistake. The message names the
+        fix, and the line if one is wrong.
     ValueError
-        If `format_` is not the name of a format, or if the file has more than 2^28 octets.
+        If `format_` is not the name of a format.
     OSError
         If the file cannot be read.
     """
