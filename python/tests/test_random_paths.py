@@ -160,7 +160,7 @@ def test_a_run_counts_the_packets_that_overtook_others(netspurt: Command, tmp_pa
     assert "overtook" not in netspurt("run", file, "--out", "plain").stdout
 
 
-def test_each_run_may_draw_one_of_several_recorded_paths(tmp_path: Path) -> None:
+def test_each_run_may_draw_one_of_several_files_that_a_link_follows(tmp_path: Path) -> None:
     for ms in (5, 40, 80):
         (tmp_path / f"p{ms}.toml").write_text(f'delay = "{ms} ms"\n')
     text = PATHS.partition("delay =")[0].replace("loss =", "# ").replace("= 60", "= 8")

@@ -1,4 +1,4 @@
-"""Tests captures at both ends of a path that reorders, and two ways to explain one capture."""
+"""Tests captures at both ends of a path that reorders packets, explained with and without rows."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from conftest import ROOT, Command
 def reordered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Simulate a transfer over a path without losses, on which 2 % of the packets overtake others.
 
-    The packets leave 30 µs apart. So after a packet that overtook others, the first of these others
-    arrives within 0.1 ms.
+    The path delays the other 98 % by 6 ms. The packets leave 30 µs apart. So after a packet that
+    overtook others, the first of these others arrives within 0.1 ms.
     """
     link = 'order = "overtaking"\nreorder = { probability = 0.98, by = "6 ms" }'
     folder = tmp_path_factory.mktemp("reordered")
@@ -35,7 +35,7 @@ def words(netspurt: Command, *arguments: str | Path) -> str:
     return " ".join(result.stdout.split())
 
 
-def test_both_ends_name_the_same_reordering_and_no_repair(
+def test_both_ends_report_the_reordering_and_no_retransmission(
     reordered: Path, netspurt: Command
 ) -> None:
     counts = []

@@ -168,7 +168,7 @@ def test_a_replay_reduced_to_some_timers_keeps_their_results(replay: Replay) -> 
     assert (own.spurious, own.timer.value) == (former.spurious, former.timer.value)
 
 
-def test_timers_far_above_all_delays_are_marked_above_an_axis_that_fits_the_delays() -> None:
+def test_timers_far_above_all_delays_are_marked_at_the_top_of_the_axis_of_the_delays() -> None:
     made = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "mills"])
     most = float(np.nanmax(made.delays.rtt_s))
     assert float(made["rfc6298"].waits[5:].min()) > 4 * most

@@ -1,4 +1,4 @@
-"""Tests sentences and tables of a report on tables whose rows a test chooses."""
+"""Tests sentences and tables of reports that are made from tables written by hand."""
 
 from __future__ import annotations
 

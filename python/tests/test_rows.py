@@ -77,7 +77,9 @@ def test_the_commands_of_a_row_print_what_the_row_says(
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.kernel], ids=lambda row: row.name)
-def test_a_row_that_needs_the_kernel_names_an_existing_test(netspurt: Command, row: Row) -> None:
+def test_a_row_that_needs_the_kernel_names_an_existing_test_and_existing_options(
+    netspurt: Command, row: Row
+) -> None:
     file, test = row.shows
     folder = ROOT / ("python/tests" if file.endswith(".py") else "crates/netspurt-live/tests")
     assert re.search(rf"^(def|fn) {test}\(", (folder / file).read_text(), re.MULTILINE)

@@ -159,7 +159,7 @@ def test_every_block_of_a_page_has_a_language_that_a_test_checks(page: Path) -> 
         tomllib.loads(block)
 
 
-def test_every_mark_names_a_part_of_the_code_and_every_part_has_a_mark() -> None:
+def test_every_comment_from_the_code_names_a_part_and_every_part_has_one_comment() -> None:
     marks = [
         mark for page in OWN for mark in re.findall(r"<!-- from the code: (.+) -->", prose(page))
     ]

@@ -84,7 +84,7 @@ def test_clocks_are_compared_by_their_mean_throughputs() -> None:
     assert value("clock_ratio", contacts, contact="A", size="10") == pytest.approx(0.8)
     assert value("clock_difference", contacts, sizes="10") == pytest.approx(0.2)
     assert value("lost_by_fine_clock", contacts, size="10") == pytest.approx(0.2)
-    # The lowest mean is that of B, with 1.0 of the 1.5 Mbit/s of the line.
+    # With the coarse clock B has the lowest mean: 1.0 of the 1.5 Mbit/s of the line.
     assert value("utilisation", contacts, size="10") == pytest.approx(1e6 / RATE)
 
 
@@ -242,7 +242,7 @@ def test_the_share_of_affected_delays_is_that_of_the_nearest_constant_delays() -
     assert Bands(np.array([0.1]), np.array([False])).affected_trips(0.0) == "none"
 
 
-def test_the_delay_of_a_contact_is_joined_by_lines_and_jumps_within_a_nanosecond() -> None:
+def test_the_delay_of_a_contact_is_linear_between_points_and_a_step_takes_a_nanosecond() -> None:
     """The delay rises from 100 to 200 ms in 10 s, steps to 300 ms, and stays there for 30 s."""
     t = np.array([0, 10_000_000_000, 10_000_000_001, 40_000_000_000])
     curve = Curve(t, np.array([100, 200, 300, 300]) * 1_000_000)
@@ -309,7 +309,7 @@ def test_probes_are_outstanding_until_their_answer_or_for_30_s(
         ([0.5, NAN, 0.5, 0.5, NAN], [0, 1, 31, 32, 33], "2", 30),
     ],
 )
-def test_a_lost_probe_delays_the_next_one_by_the_same_time(
+def test_the_give_up_time_is_known_only_if_each_expected_loss_delays_the_next_probe_equally(
     rtt: list[float], sent: list[float], lost: str, wait: float | None
 ) -> None:
     bench = bench_with({"r": probes(sent, rtt)})

@@ -166,7 +166,7 @@ impl Apps {
         }
     }
 
-    /// Adds the application of `end` that opens its connection to `to`.
+    /// Adds the application of `end`. This end opens the connection to the address `to`.
     pub fn add_source(&mut self, end: EndId, socket: FlowSocket, to: SocketAddr, task: Task) {
         let notes = FlowNotes { end, ..FlowNotes::default() };
         let requests = match task {
