@@ -116,7 +116,7 @@ rust-tests:
 unit-tests:
 	nice -n 19 $(CARGO) test --quiet --workspace --test units
 
-# One worker more than cores: some tests wait for a process or a browser.
+# Three workers suit two cores: some tests wait for a process or a browser.
 python-tests: $(TEST)
 	$(BIN)/python -m pytest -rs -n 3 --dist worksteal -m 'not real_time'
 

@@ -183,7 +183,7 @@ def test_a_continued_file_does_not_end_the_run() -> None:
     st.sampled_from(["rfc6298", "mills", "rfc793"]),
 )
 @settings(max_examples=25, deadline=None)
-def test_the_sums_of_a_timer_beside_the_probes_equal_those_of_its_estimator_alone(
+def test_the_sums_of_a_shadow_timer_equal_those_of_its_estimator_alone(
     rtts: list[int | None], name: str
 ) -> None:
     (shadow,) = after(
@@ -327,7 +327,7 @@ def test_the_sentences_on_timers_name_spurious_counts_and_the_extreme_mean_waits
     )
 
 
-def test_a_path_without_losses_and_without_early_timers_has_two_sentences() -> None:
+def test_without_losses_and_spurious_retransmissions_there_are_two_sentences() -> None:
     assert list(_meaning(after(header()), [about("a"), about("b")])) == [
         "No timer in the table would have retransmitted spuriously.",
         "No probe was lost, so no timer had to wait for a loss.",

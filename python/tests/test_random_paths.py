@@ -1,4 +1,4 @@
-"""Sweeps over random paths give one row with an interval for each sender, and percentiles."""
+"""Tests sweeps over random paths: a row with an interval for each sender, and percentiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests captures at both ends of a path that reorders packets, explained with and without rows."""
+"""Tests captures at both ends of a path that reorders, explained with and without `segments`."""
 
 from __future__ import annotations
 

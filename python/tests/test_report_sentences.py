@@ -66,7 +66,7 @@ def test_segments_without_data_and_acknowledgments_are_not_counted_as_data() -> 
 
 
 @pytest.mark.parametrize(("matched", "told"), [(2, True), (1, False)])
-def test_segments_of_which_most_have_no_partner_are_not_compared_one_by_one(
+def test_segments_are_not_compared_one_by_one_if_most_of_them_have_no_partner(
     matched: int, told: bool
 ) -> None:
     pairs = [segment(n) for n in range(matched)] + [segment(n, None) for n in range(4 - matched)]

@@ -278,7 +278,7 @@ def test_a_live_run_passes_its_state_to_python(tmp_path: Path) -> None:
 
 
 @real_time
-def test_a_slow_watch_function_does_not_shorten_a_run(tmp_path: Path) -> None:
+def test_a_slow_watch_function_does_not_change_the_duration_of_a_run(tmp_path: Path) -> None:
     unless_live()
     seen: list[Scene] = []
 

@@ -1,4 +1,4 @@
-"""Sweeps survive interrupts, give equal results on one thread and two, and compare correctly."""
+"""Tests sweeps: interrupts, equal results on one thread and on two, summaries, comparisons."""
 
 from __future__ import annotations
 

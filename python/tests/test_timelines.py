@@ -302,7 +302,7 @@ def _same(rtt: list[float | None], every: float, folder: Path) -> timelines.Time
     return moves
 
 
-def test_an_outage_loses_only_the_lost_probes_if_round_trips_are_longer_than_gaps(
+def test_an_outage_loses_only_the_lost_probes_if_round_trips_outlast_the_probe_interval(
     tmp_path: Path,
 ) -> None:
     rtt: list[float | None] = [0.6 + 0.001 * (n % 3) for n in range(120)]

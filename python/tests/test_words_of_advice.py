@@ -97,7 +97,9 @@ def test_a_time_in_a_setting_has_two_significant_digits(seconds: float) -> None:
     ("seconds", "key"),
     [(0.0001, "1ms"), (0.001, "1ms"), (0.0091, "10ms"), (0.01, "10ms"), (0.126, "130ms")],
 )
-def test_times_below_ten_milliseconds_are_rounded_up_to_whole_milliseconds(seconds: float, key: str) -> None:
+def test_times_below_ten_milliseconds_are_rounded_up_to_whole_milliseconds(
+    seconds: float, key: str
+) -> None:
     assert whole_ms(seconds) == key
 
 

@@ -130,7 +130,7 @@ pub struct Driver {
     quiet: Option<Arc<AtomicBool>>,
 }
 
-/// The time between two checks of the driver whether the hosts have nothing more to send.
+/// The driver checks at this interval whether the hosts have nothing more to send.
 const QUIET_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Driver {
