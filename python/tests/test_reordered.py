@@ -60,7 +60,7 @@ def test_both_ends_report_the_reordering_and_no_retransmission(
     assert 0.7 * counts[1] < counts[0] <= counts[1], counts
 
 
-def test_a_hole_that_a_late_original_fills_takes_no_time_of_repair(
+def test_a_hole_that_a_late_original_fills_does_not_count_as_a_repair(
     reordered: Path, netspurt: Command
 ) -> None:
     found = explain(reordered / "b.pcapng")

@@ -103,7 +103,9 @@ def test_without_times_of_sending_a_timeline_counts_probes(replay: Replay) -> No
     ("scale", "label", "unit"),
     [(1.0, "delay, timer [ms]", 1e-3), (40.0, "delay, timer [s]", 1.0)],
 )
-def test_a_timeline_counts_in_the_unit_that_fits(scale: float, label: str, unit: float) -> None:
+def test_the_axis_of_a_timeline_has_the_unit_that_fits(
+    scale: float, label: str, unit: float
+) -> None:
     made = ns.replay(ns.Delays.of(delays(scale=scale), every=10.0), ["mills"])
     axes = axes_of(made, "timeline")
     assert axes.get_ylabel() == label
@@ -250,7 +252,7 @@ def test_points_below_the_diagonal_of_a_scatter_are_spurious(replay: Replay) -> 
         assert sum(timer < delay for delay, timer in placed) == algorithm.spurious
 
 
-def test_a_front_has_each_timer_at_its_share_and_its_mean(replay: Replay) -> None:
+def test_a_front_has_each_timer_at_its_spurious_share_and_its_mean(replay: Replay) -> None:
     axes = axes_of(replay, "pareto")
     handles = shown(axes)
     front = {algorithm.estimator for algorithm in replay.front()}

@@ -125,7 +125,9 @@ def with_programs(connected: Any = None, **values: Any) -> Any:
         ),
     ],
 )
-def test_programs_are_reported_with_their_end(values: dict[str, Any], words: list[str]) -> None:
+def test_programs_are_reported_with_the_way_in_which_they_ended(
+    values: dict[str, Any], words: list[str]
+) -> None:
     assert list(told_programs(with_programs(**values))) == words
 
 
@@ -226,7 +228,7 @@ def ended(stop_s: float = 10.0, **columns: Any) -> Any:
         ),
     ],
 )
-def test_the_answer_on_several_directions_has_the_last_end_and_the_times_in_silence_and_repair(
+def test_the_answer_on_several_directions_has_the_last_finish_and_the_time_in_silence_and_repair(
     columns: dict[str, Any], words: str
 ) -> None:
     assert _answer(ended(**columns)) == words
@@ -328,7 +330,9 @@ def test_a_run_whose_directions_sent_nothing_has_no_pictures() -> None:
         (["unknown"] * 3, "None is known to be spurious; for 3 this is not known."),
     ],
 )
-def test_verdicts_on_retransmissions_say_what_is_unknown(verdicts: list[str], words: str) -> None:
+def test_the_sentence_on_verdicts_counts_spurious_and_unknown_ones(
+    verdicts: list[str], words: str
+) -> None:
     assert list(_verdicts(verdicts)) == [words]
 
 

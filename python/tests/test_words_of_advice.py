@@ -152,7 +152,7 @@ def test_the_cost_is_the_mean_wait_at_the_share_of_losses_plus_the_price_of_earl
     assert spurious[0] == pytest.approx(0.98 * 0.5 * 3 / 98)
 
 
-def test_a_recording_counts_by_its_number_of_probes() -> None:
+def test_the_costs_of_recordings_are_weighted_by_their_numbers_of_probes() -> None:
     tallies = [_tally(100, 2, 3, 30.0, 0.9), _tally(300, 5, 0, 60.0, 1.0)]
     terms = [Terms(0.5, 0.02, 100), Terms(0.4, 0.01, 300)]
     alone = [cost([own], [term])[0] for own, term in zip(tallies, terms, strict=True)]
@@ -250,7 +250,7 @@ def test_the_part_of_the_day_with_most_losses_is_wider_in_longer_recordings(
 
 
 @pytest.mark.parametrize("answers", [299, 300])
-def test_the_longest_delays_need_300_answers(answers: int) -> None:
+def test_the_time_of_the_longest_delays_is_printed_from_300_answers_on(answers: int) -> None:
     sent = np.arange(answers) * 10.0
     rtt = np.full(answers, 0.1)
     rtt[[13, 14, 250]] = [0.5, 0.6, 0.7]

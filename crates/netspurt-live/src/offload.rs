@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn virtio_header_of_a_shape_is_read_back_as_this_shape() {
+    fn the_virtio_header_of_a_shape_is_read_back_as_this_shape() {
         let packet = large(false, 3000, Flags::ACK.0);
         let shape = Shape { segment_bytes: 1448, partial: true, foreign: false };
         let virtio = shape.virtio(&packet[..40], 0);
