@@ -1,4 +1,4 @@
-"""Tests events of qlog from tables that were written by hand."""
+"""Tests events of qlog that are made from tables written by hand."""
 
 from __future__ import annotations
 

@@ -125,7 +125,8 @@ def test_the_percentiles_of_requests_are_those_of_all_requests(tmp_path: Path) -
     spans = sweep.scenario(0).run().table("requests")["complete_ns"].tolist()
     for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
         assert case[f"request_ns_{name}"][0] == quantile(spans, share), name
-    # 120 requests are too few for the 99.9th percentile, and one flow is too few for any.
+    # 120 requests are too few for the 99.9th percentile, and one flow is too few for any
+    # percentile.
     assert np.ma.getmaskarray(case["request_ns_p999"]).all()
     assert np.ma.getmaskarray(case["completion_ns_p50"]).all()
 

@@ -112,7 +112,8 @@ def test_one_sentence_says_where_a_capture_was_taken(reordered: Path, netspurt: 
 def test_the_page_of_a_capture_has_the_text_of_explain(
     reordered: Path, netspurt: Command, tmp_path: Path
 ) -> None:
-    # Outside of its run's folder, a capture has no line about the run's own causes.
+    # If a capture is outside of its run's folder, explain prints no line about the causes that the
+    # run recorded.
     capture, page = shutil.copy(reordered / "b.pcapng", tmp_path), tmp_path / "page.html"
     said = netspurt("explain", capture).stdout
     assert netspurt("report", capture, "--out", page).returncode == 0
@@ -125,7 +126,7 @@ def test_the_page_of_a_capture_has_the_text_of_explain(
 
 
 def mutated(capture: bytes, seed: int) -> bytes:
-    """Return a capture with some octets behind the first headers changed."""
+    """Return a capture in which some octets after the first headers are changed."""
     stream, octets = random.Random(seed), bytearray(capture)
     for _ in range(40):
         octets[stream.randrange(300, len(octets))] = stream.randrange(256)

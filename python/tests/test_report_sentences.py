@@ -151,7 +151,7 @@ CONNECTED: dict[str, list[Any]] = {
 
 
 def test_times_of_a_programs_connection_count_from_its_last_syn() -> None:
-    """What was asked is counted at the end that did not open the connection."""
+    """The octets of requests are counted at the end that did not open the connection."""
     opened = table(**CONNECTED, opened_by_to=np.array([False, True]))
     rows = connections(with_programs(opened))
     assert rows is not None

@@ -42,7 +42,7 @@ def pages_folder(pages: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return pages.save(tmp_path_factory.mktemp("sites") / "pages")
 
 
-#: A scenario in which the client fetches one page, as from a site of the scenario `sites`.
+#: A scenario in which the client fetches one page, like the pages of the scenario `sites`.
 PAGE = """
 stop = "9 s"
 [links]

@@ -1,4 +1,4 @@
-"""Tests measures of a study on transfers whose throughput and timeouts a test chooses."""
+"""Tests measures of a study on transfers with given throughputs and timeouts."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def test_the_delay_of_a_contact_is_linear_between_points_and_a_step_takes_a_nano
 def test_the_distance_to_a_relay_is_least_overhead_and_most_at_the_horizon() -> None:
     low, high = bounds_km(apogee=600, perigee=400)
     assert low == pytest.approx(SYNCHRONOUS_KM - EARTH_KM - 600)
-    # The line of sight touches the Earth. There it makes right angles with the radius of the Earth.
+    # The line of sight touches the Earth. There it is perpendicular to the Earth's radius.
     assert high == pytest.approx(
         SYNCHRONOUS_KM * np.sin(np.arccos(EARTH_KM / SYNCHRONOUS_KM))
         + (EARTH_KM + 600) * np.sin(np.arccos(EARTH_KM / (EARTH_KM + 600)))
@@ -283,7 +283,7 @@ NAN = float("nan")
     ("sent", "rtt", "most"),
     [
         ([0, 1, 2], [0.5, 0.5, 0.5], 1),
-        # An answer at the instant of the next request comes before it.
+        # An answer at the instant of the next request counts as earlier than the request.
         ([0, 1, 2], [1.0, 1.0, 1.0], 1),
         ([0, 1, 2], [1.001, 1.001, 1.0], 2),
         ([0, 1, 2], [9.0, 9.0, 9.0], 3),
@@ -305,7 +305,7 @@ def test_probes_are_outstanding_until_their_answer_or_for_30_s(
         ([0.5, NAN, 0.5, NAN, 0.5], [0, 1, 31, 32, 62], "2", 30),
         ([0.5, NAN, 0.5, NAN, 0.5], [0, 1, 31, 32, 61], "2", None),
         ([0.5, NAN, 0.5, NAN, 0.5], [0, 1, 31, 32, 62], "1", None),
-        # Nothing follows the last probe.
+        # No probe follows the last one, so its loss delays no probe.
         ([0.5, NAN, 0.5, 0.5, NAN], [0, 1, 31, 32, 33], "2", 30),
     ],
 )

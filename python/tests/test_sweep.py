@@ -517,8 +517,8 @@ def test_killed_sweeps_that_are_continued_have_the_result_of_an_uninterrupted_sw
     unfinished, round_ = 0, 0
     folders = [tmp_path / "killed-0"]
     for _ in range(20):
-        # Kill the sweep after some more chunks, at a random moment of the next chunk. A kill at a
-        # random time would often come before the first chunk is finished on a busy machine.
+        # Kill the sweep after some more chunks, at a random moment of the next chunk. On a busy
+        # machine, a kill at a random time would often come before the first chunk is finished.
         begun = len(list(folders[-1].glob("cases/*")))
         until = begun + chance.randrange(len(list(whole.chunks())) - begun)
         with subprocess.Popen(

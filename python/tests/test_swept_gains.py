@@ -1,4 +1,4 @@
-"""Tests gains of senders and their intervals on sweeps whose durations a test chooses."""
+"""Tests gains of senders and their intervals on sweeps with given durations."""
 
 from __future__ import annotations
 

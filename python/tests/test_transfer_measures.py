@@ -1,4 +1,4 @@
-"""Tests measures of transfers on runs whose segments, windows and queues a test chooses."""
+"""Tests measures of transfers on runs with given segments, windows and queues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests times, lists, prices and settings in an advice, and the times of day of a recording."""
+"""Tests times, lists, prices and settings in texts of advice, and times of day of recordings."""
 
 from __future__ import annotations
 
