@@ -14,7 +14,7 @@ from conftest import ROOT, Command
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: its commands, and the texts that they print or the test that covers it."""
+    """A row of the table: its commands, and the texts they print or the test that covers it."""
 
     name: str
     commands: tuple[str, ...]
