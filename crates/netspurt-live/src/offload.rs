@@ -9,9 +9,9 @@ use std::ops::Range;
 use netspurt::segment::{Ecn, Flags};
 use netspurt::wire::{IpHead, TCP, TcpHead, set_ecn, sum};
 
-/// The number of octets of a `virtio_net_hdr`. Its fields are flags, kind of segmentation,
-/// length of the headers, size of a segment, the place from which the checksum is computed, and the offset of
-/// the checksum from that place.
+/// The number of octets of a `virtio_net_hdr`. Its fields are flags, kind of segmentation, length
+/// of the headers, size of a segment, the place from which the checksum is computed, and the
+/// offset of the checksum from that place.
 pub const VIRTIO_BYTES: usize = 10;
 
 /// The maximum number of octets before an IP header.
