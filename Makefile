@@ -1,7 +1,7 @@
 # make run     installs the command and reproduces RFC 2416, number by number
 # make test    installs what tests need as well and runs all tests, lints and type checks
 # make setup   only installs: afterwards .venv/bin/netspurt is the command
-# make docs    runs all that the pages show, checks links and the reference, and builds the site and the man pages
+# make docs    runs all commands on the pages, checks links and the reference, and builds the site and the man pages
 # make fuzz    runs each fuzz target for a minute (FUZZ_SECONDS=60); needs a nightly toolchain and cargo-fuzz
 # make drill   builds the library that packetdrill loads (docs/scripts.md)
 # make clean   removes what was installed and built
@@ -10,8 +10,9 @@
 
 PYTHON ?= python3
 BIN    := .venv/bin
-# What an installation was made from, and the marks of the command alone, of the Python packages that
-# tests need, and of the extension beside them.
+# FILES are the sources of the extension. The other four are empty files whose times say when a step was
+# last done: USE, `make setup`; DEPS, the Python packages that tests need were installed; TEST, the
+# extension for tests was built; DOCS, the packages that Sphinx needs were installed.
 FILES  := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml')
 USE    := .venv/.use
 DEPS   := .venv/.dependencies
@@ -19,17 +20,17 @@ TEST   := .venv/.test
 DOCS   := .venv/.docs
 # On a terminal pip shows its progress.
 QUIET  := $(if $(shell test -t 2 && echo terminal),,--quiet)
-# Only modules that are imported are compiled, when they are.
+# pip does not compile modules. Python compiles a module when it is first imported.
 PIP    := env -u MAKEFLAGS -u MFLAGS $(BIN)/python -m pip $(QUIET) --disable-pip-version-check install --no-compile
 
-# Without byte code every process would compile all that it imports.
+# If Python did not store byte code, every process would compile all modules that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Cargo takes as many cores as it finds, whatever make was told of jobs.
+# Cargo uses all cores, also if make was called with a number of jobs.
 CARGO  := env -u MAKEFLAGS -u MFLAGS cargo
 
-# Clippy's compiler lints what it compiles: tests need no second pass over the sources. Cargo keeps
-# what it compiled apart from what rustc compiled.
+# clippy-driver lints the sources while it compiles them, so tests need no second pass. Cargo stores
+# the files that it compiles separately from those of rustc.
 LINTER := $(wildcard $(shell rustc --print sysroot 2>/dev/null)/bin/clippy-driver)
 ifneq ($(LINTER),)
 LINTED := test rust-tests-built rust-tests unit-tests python-tests real-time-tests docs $(TEST) $(DOCS)
@@ -57,14 +58,15 @@ $(DEPS): pyproject.toml docs/_ext/requirements.py | $(BIN)/python
 	$(PIP) --requirement .venv/.requirements.txt
 	touch $@
 
-# For tests the extension is linked from what Rust's tests have compiled, with its checks of overflow.
+# For tests the extension is linked from the files that were compiled for Rust's tests. They check for
+# overflow.
 $(TEST): $(FILES) $(DEPS)
 	@echo 'building the extension and installing it into .venv'
 	$(PIP) --config-settings 'build-args=--profile dev --strip false' --editable .
 	@rm -f $(USE)
 	touch $@
 
-# What Sphinx needs is in an extra of its own, since nothing else needs it.
+# The packages that Sphinx needs are in a separate extra, because nothing else needs them.
 $(DOCS): $(TEST)
 	$(BIN)/python docs/_ext/requirements.py docs > .venv/.requirements.txt
 	$(PIP) --requirement .venv/.requirements.txt
@@ -74,16 +76,17 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo 'netspurt needs Python 3.11 or newer: make PYTHON=python3.11 ...' >&2; exit 1; }
 	@command -v cargo >/dev/null || { echo 'netspurt needs cargo: https://rustup.rs' >&2; exit 1; }
-	@# A new pip installs the packages in half the time of the one that comes with Python, and the pip of
-	@# $(PYTHON) sets it up in a third of the time that `venv` takes. Where it cannot, `venv` does.
+	@# A new pip needs half the time of the pip that comes with Python to install the packages. The pip of
+	@# $(PYTHON) installs this new pip in a third of the time that `venv` needs. If it cannot, `venv` does.
 	$(PYTHON) -m venv --without-pip .venv
 	@$(PYTHON) -m pip --quiet --disable-pip-version-check --python $@ install --no-compile pip 2>/dev/null || \
 	  $(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
-# While Rust's compiler has work for one core only, Python's packages are installed and its types checked.
-# Then both languages' tests run side by side, since some of each only wait. Rust's tests are compiled
-# before the extension: its compiler settings would have them compiled again. Tests in real time leave
-# most of the processors' time to the core's unit tests, which give way to them.
+# While Rust's compiler uses only one core, Python's packages are installed and the types are checked.
+# Then the tests of both languages run side by side, because some tests of each language only wait.
+# Rust's tests are compiled before the extension. In the other order they would be compiled again,
+# because the extension has other compiler settings. The unit tests of the core run beside the tests in
+# real time, which need little processor time. The unit tests have the lower priority.
 test:
 	@$(MAKE) --no-print-directory --jobs=2 rust-tests-built python-lint
 	@$(MAKE) --no-print-directory --jobs=2 rust-tests python-tests
@@ -113,11 +116,11 @@ rust-tests:
 unit-tests:
 	nice -n 19 $(CARGO) test --quiet --workspace --test units
 
-# One worker more than cores: some tests wait for a process or a browser.
+# Three workers suit two cores: some tests wait for a process or a browser.
 python-tests: $(TEST)
 	$(BIN)/python -m pytest -rs -n 3 --dist worksteal -m 'not real_time'
 
-# Tests that look at real clocks wait most of their time, but not beside tests that compute.
+# Tests in real time mostly wait, so six of them run at once. They do not run beside other Python tests.
 real-time-tests: $(TEST)
 	$(BIN)/python -m pytest -rs -n 6 --dist worksteal -m real_time $$(grep -l real_time python/tests/test_*.py)
 
@@ -125,7 +128,7 @@ docs: $(DOCS)
 	$(BIN)/python -m pytest -rs python/tests/test_docs.py python/tests/test_site.py
 	@$(MAKE) --no-print-directory site
 
-# The pages and the man pages alone, without running what they show.
+# Builds only the pages and the man pages; does not run the commands on them.
 SPHINX := $(BIN)/python -m sphinx --quiet --nitpicky --fail-on-warning --keep-going --conf-dir docs .
 
 site: $(DOCS)

@@ -1,7 +1,8 @@
 // The workloads of this folder in ns-3.37:  ns3 W1|W2|W3
 //
-// TcpNewReno with SACK (ns-3 has SYN and FIN besides), one ACK a packet, no queue discipline above
-// the devices' drop-tail queues, no trace.  Prints the packets that the devices took in to send.
+// TcpNewReno with SACK, one ACK for each packet, no queue discipline above the devices' drop-tail
+// queues, no trace. ns-3 also sends SYNs and FINs; netspurt and ns-2 do not. Prints the number of
+// packets that the queues of the devices accepted.
 #include <iostream>
 #include <map>
 #include <string>

@@ -8,9 +8,10 @@ over a new connection. The path is `scenarios/live/page.toml`: 5 Mb/s, 10 ms in 
 enters the path and ends when its last octet reaches the client, in logical time. The measured time
 does not contain the handshake, because no shim repairs losses of the handshake. It does not contain
 the time that the server takes before its reply. The rows alternate, with 25 pages for each run. A
-run counts only if curl succeeded and the run is valid, with deliveries at most 10 ms late. Each run
-has ten attempts. Each row is compared with the same transfer in simulation. The program prints a
-table with 95 % bootstrap intervals, and writes all times to `times.csv`.
+run counts only if curl succeeded and the run is valid, with deliveries at most 10 ms late. A run
+that does not count is repeated; after ten attempts the program stops. Each row is compared with the
+same transfer in simulation. The program prints a table with 95 % bootstrap intervals, and writes
+all times to `times.csv`.
 """
 
 from __future__ import annotations

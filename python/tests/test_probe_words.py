@@ -1,4 +1,4 @@
-"""Tests the texts of a probe: its lines, its state, the hops of a survey, and conclusions."""
+"""Tests the texts that `netspurt probe` prints: data lines, its screen, hops, and conclusions."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_line_of_a_data_file_is_printed_in_words(line: Line, told: str) -> Non
     assert _shown_line(line) == [told]
 
 
-def test_hops_and_the_end_are_printed_only_in_the_summary() -> None:
+def test_hops_the_end_and_a_header_without_a_file_print_no_lines() -> None:
     end = read_line('{"end": "complete", "echo_probes": 3}')
     assert _shown_line(end) == _shown_line(HopLine(1, 1, 60, 0)) == []
     assert _shown_line(header(file=None)) == []
@@ -114,7 +114,7 @@ def test_the_heading_names_the_host_the_path_and_the_noise_of_the_machine() -> N
     ]
 
 
-def test_the_heading_has_names_gateways_ports_and_an_unknown_noise_floor() -> None:
+def test_the_heading_has_host_name_port_gateway_and_why_the_noise_floor_is_not_known() -> None:
     path = replace(header().path, device=None, gateway="10.89.0.254", mtu=1280)
     about = header(
         host="far.example",
@@ -183,7 +183,7 @@ def test_a_continued_file_does_not_end_the_run() -> None:
     st.sampled_from(["rfc6298", "mills", "rfc793"]),
 )
 @settings(max_examples=25, deadline=None)
-def test_the_sums_of_a_timer_beside_the_probes_equal_those_of_its_estimator_alone(
+def test_the_sums_of_a_shadow_timer_equal_those_of_its_estimator_alone(
     rtts: list[int | None], name: str
 ) -> None:
     (shadow,) = after(
@@ -225,7 +225,7 @@ def hop(number: int, *rtts_ms: float | None, at: str | None = "10.0.0.1") -> lis
     ]
 
 
-def test_a_hop_adds_to_the_last_earlier_hop_that_answered() -> None:
+def test_the_delay_that_a_hop_adds_counts_from_the_last_earlier_hop_that_answered() -> None:
     lines = [
         *hop(3, 9.0, 7.0, 30.0, at="10.0.0.3"),
         *hop(1, 2.0, None, at="10.0.0.1"),
@@ -327,7 +327,7 @@ def test_the_sentences_on_timers_name_spurious_counts_and_the_extreme_mean_waits
     )
 
 
-def test_a_path_without_losses_and_without_early_timers_has_two_sentences() -> None:
+def test_without_losses_and_spurious_retransmissions_there_are_two_sentences() -> None:
     assert list(_meaning(after(header()), [about("a"), about("b")])) == [
         "No timer in the table would have retransmitted spuriously.",
         "No probe was lost, so no timer had to wait for a loss.",
@@ -339,7 +339,7 @@ def test_a_path_without_losses_and_without_early_timers_has_two_sentences() -> N
     ("kind", "answer", "advice"),
     [("udp", None, True), ("udp", MS, False), ("icmp", None, False), ("tcp", None, False)],
 )
-def test_a_server_is_advised_only_if_no_udp_probe_was_answered(
+def test_an_echo_server_is_recommended_only_if_no_udp_probe_was_answered(
     kind: str, answer: int | None, advice: bool
 ) -> None:
     lost = [echo_probe(n, None, why="port unreachable, says 10.89.0.2") for n in (1, 2)]
@@ -368,7 +368,7 @@ def test_sums_of_seconds_have_tenths_or_three_digits(seconds: float, text: str) 
     assert _tenths(seconds) == text
 
 
-def test_a_row_of_rfc_889_halves_times_but_not_counts_and_ratios() -> None:
+def test_the_share_of_a_row_of_rfc_889_scales_times_but_not_counts_and_ratios() -> None:
     algorithm = {
         **{"estimator": "mills", "total_s": 30.0, "lost": 4, "waited_s": 9.0, "spurious": 6},
         **{"spurious_s": 3.0, "mean_s": 0.5, "cov": 0.25, "efficiency_printed": ".71"},

@@ -1,4 +1,4 @@
-"""Tests connections as qlog: the drafts' schema, the order and the contents of events."""
+"""Tests qlog files of connections: the schema of qlog's drafts, order and contents of events."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Schema:
             re.DOTALL | re.MULTILINE,
         )
         text = re.sub(r"^ *\* \$\$.*-extension *$", "", text, flags=re.MULTILINE)
-        # pycddl reads `time:` as the type of this name, and does not unwrap groups.
+        # pycddl reads the key `time:` as the type `time`. It does not unwrap groups (`~LogFile`).
         text = re.sub(r"\btime:", '"time":', text)
         (log,) = re.findall(r"^LogFile = \{(.*?)\}", text, re.DOTALL | re.MULTILINE)
         # pycddl checks the signs of numbers, but not their sizes.
@@ -205,7 +205,9 @@ def test_each_ack_has_its_sack_blocks_in_the_order_of_the_table(run: Run, tmp_pa
     assert any(len(blocks) > 1 for blocks in found.values())
 
 
-def test_metrics_are_written_only_when_they_change(run: Run, tmp_path: Path) -> None:
+def test_metrics_except_the_latest_rtt_are_written_only_when_they_change(
+    run: Run, tmp_path: Path
+) -> None:
     _, events = written(run, tmp_path, node="source")
     metrics = named(events, "quic:recovery_metrics_updated")
     assert all(metrics)
@@ -256,9 +258,7 @@ def test_a_capture_is_a_vantage_point_on_the_path(tmp_path: Path) -> None:
     assert len(named(events, "netspurt:packet_sent")) == len(of_server)
 
 
-def test_qvis_gets_acknowledged_ranges_that_cover_each_packet_once(
-    run: Run, tmp_path: Path
-) -> None:
+def test_qvis_gets_acknowledged_ranges_that_cover_no_packet_twice(run: Run, tmp_path: Path) -> None:
     head, events = written(run, tmp_path, QVIS, node="source")
     assert (head["qlog_version"], head["qlog_format"]) == ("0.3", "JSON-SEQ")
     assert {event["name"].split(":")[0] for event in events} == {"transport", "recovery"}

@@ -1,4 +1,4 @@
-"""Tests events of qlog from tables that were written by hand."""
+"""Tests events of qlog that are made from tables written by hand."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_texts_of_each_group_keep_their_order(pairs: list[tuple[int, int]]) 
     assert [json.loads(text) if text else [] for text in found] == expected
 
 
-def test_at_one_instant_arrivals_come_before_changes_and_packets_that_are_sent() -> None:
+def test_at_one_instant_arrivals_come_first_then_changes_then_sent_packets() -> None:
     def kind(what: str, *t_ns: int) -> Events:
         data = np.array([json.dumps({"n": n}) for n in range(len(t_ns))], dtype=TEXT)
         return Events(what, np.array(t_ns), data)
@@ -116,7 +116,7 @@ def test_a_packet_has_the_members_that_its_row_has(tmp_path: Path) -> None:
         # A tail loss probe reports nothing as lost. The next retransmission reports the probe.
         (("", "tlp", "rto"), [(1, "pto_expired")]),
         (("", "shim"), []),
-        # Tahoe goes back after a fast retransmit, and other senders after a timeout.
+        # Tahoe starts go-back-N after a fast retransmit, other senders start it after a timeout.
         (("", "fast", "go-back-n"), [(0, "reordering_threshold"), (1, "reordering_threshold")]),
         (("", "rto", "go-back-n"), [(0, "pto_expired"), (1, "pto_expired")]),
         # The first transmission was not seen.
@@ -156,6 +156,7 @@ def test_a_metric_is_written_when_it_changes_and_the_last_row_of_an_instant_coun
         3: {"latest_rtt": 50},
         # A backoff of 9 is between 2³ and 2⁴.
         4: {"min_rtt": 30, "latest_rtt": 30, "pto_count": 3},
+        # Each sample is written as `latest_rtt`, even if it equals the sample before it.
         5: {"latest_rtt": 30},
     }  # fmt: skip
 
@@ -188,7 +189,7 @@ def test_a_timer_has_an_event_when_it_fires_and_when_its_value_changes(
     assert changed == values
 
 
-def test_a_node_that_does_not_know_the_sender_has_only_packets(tmp_path: Path) -> None:
+def test_a_vantage_point_without_tables_of_the_sender_has_only_packets(tmp_path: Path) -> None:
     between = Vantage("f", "a", "network", "forward", has_sender_tables=False)
     told = events(tmp_path, segments({}, **OPTIONS), rto({}), rtt((0, MS)), seen=between)
     assert [name for _, name, _ in told] == ["packet_sent"]
@@ -242,7 +243,7 @@ def test_qvis_gets_each_packet_with_the_ack_that_first_covers_it(
     assert found == acknowledged(story)
 
 
-def test_each_node_sees_a_flow_from_its_place() -> None:
+def test_a_node_is_client_network_or_server_by_its_place_on_the_flow() -> None:
     every = segments(
         {"node": "b", "way": "through"},
         {"node": "c", "way": "in"},

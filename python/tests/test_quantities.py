@@ -173,7 +173,7 @@ def test_a_grid_is_every_combination_of_evenly_spaced_values(
     unit=st.sampled_from(["ns", "us", "ms", "s"]),
 )
 @settings(max_examples=100, deadline=None)
-def test_a_grid_of_times_has_the_ends_it_names_and_values_the_core_reads(
+def test_a_grid_of_times_has_the_ends_that_it_names_and_evenly_spaced_values(
     low: int, span: int, count: int, unit: str
 ) -> None:
     text = f"linux:rto_min={low}..{low + span}{unit}/{count}"
@@ -233,7 +233,7 @@ def test_the_error_for_an_invalid_range_quotes_the_grid(text: str, says: str) ->
         ("rfc6298:k=1..2/2", None),
     ],
 )
-def test_only_grids_of_the_two_gain_filter_are_computed_together(
+def test_only_grids_over_the_constants_of_the_two_gain_filter_have_axes(
     text: str, axes: dict[str, list[float]] | None
 ) -> None:
     assert two_gain_axes(text) == axes

@@ -1,4 +1,4 @@
-"""Sweeps over random paths give one row with an interval for each sender, and percentiles."""
+"""Tests sweeps over random paths: a row with an interval for each sender, and percentiles."""
 
 from __future__ import annotations
 
@@ -125,7 +125,8 @@ def test_the_percentiles_of_requests_are_those_of_all_requests(tmp_path: Path) -
     spans = sweep.scenario(0).run().table("requests")["complete_ns"].tolist()
     for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
         assert case[f"request_ns_{name}"][0] == quantile(spans, share), name
-    # 120 requests are too few for the 99.9th percentile, and one flow is too few for any.
+    # 120 requests are too few for the 99.9th percentile, and one flow is too few for any
+    # percentile.
     assert np.ma.getmaskarray(case["request_ns_p999"]).all()
     assert np.ma.getmaskarray(case["completion_ns_p50"]).all()
 
@@ -160,7 +161,7 @@ def test_a_run_counts_the_packets_that_overtook_others(netspurt: Command, tmp_pa
     assert "overtook" not in netspurt("run", file, "--out", "plain").stdout
 
 
-def test_each_run_may_draw_one_of_several_recorded_paths(tmp_path: Path) -> None:
+def test_each_run_may_draw_one_of_several_files_that_a_link_follows(tmp_path: Path) -> None:
     for ms in (5, 40, 80):
         (tmp_path / f"p{ms}.toml").write_text(f'delay = "{ms} ms"\n')
     text = PATHS.partition("delay =")[0].replace("loss =", "# ").replace("= 60", "= 8")

@@ -1,4 +1,4 @@
-"""Tests captures at both ends of a path that reorders, and two ways to explain one capture."""
+"""Tests captures at both ends of a path that reorders, explained with and without `segments`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from conftest import ROOT, Command
 def reordered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Simulate a transfer over a path without losses, on which 2 % of the packets overtake others.
 
-    The packets leave 30 µs apart. So after a packet that overtook others, the first of these others
-    arrives within 0.1 ms.
+    The path delays the other 98 % by 6 ms. The packets leave 30 µs apart. So after a packet that
+    overtook others, the first of these others arrives within 0.1 ms.
     """
     link = 'order = "overtaking"\nreorder = { probability = 0.98, by = "6 ms" }'
     folder = tmp_path_factory.mktemp("reordered")
@@ -35,7 +35,7 @@ def words(netspurt: Command, *arguments: str | Path) -> str:
     return " ".join(result.stdout.split())
 
 
-def test_both_ends_name_the_same_reordering_and_no_repair(
+def test_both_ends_report_the_reordering_and_no_retransmission(
     reordered: Path, netspurt: Command
 ) -> None:
     counts = []
@@ -60,7 +60,7 @@ def test_both_ends_name_the_same_reordering_and_no_repair(
     assert 0.7 * counts[1] < counts[0] <= counts[1], counts
 
 
-def test_a_hole_that_a_late_original_fills_takes_no_time_of_repair(
+def test_a_hole_that_a_late_original_fills_does_not_count_as_a_repair(
     reordered: Path, netspurt: Command
 ) -> None:
     found = explain(reordered / "b.pcapng")
@@ -112,7 +112,8 @@ def test_one_sentence_says_where_a_capture_was_taken(reordered: Path, netspurt: 
 def test_the_page_of_a_capture_has_the_text_of_explain(
     reordered: Path, netspurt: Command, tmp_path: Path
 ) -> None:
-    # Outside of its run's folder, a capture has no line about the run's own causes.
+    # If a capture is outside of its run's folder, explain prints no line about the causes that the
+    # run recorded.
     capture, page = shutil.copy(reordered / "b.pcapng", tmp_path), tmp_path / "page.html"
     said = netspurt("explain", capture).stdout
     assert netspurt("report", capture, "--out", page).returncode == 0
@@ -125,7 +126,7 @@ def test_the_page_of_a_capture_has_the_text_of_explain(
 
 
 def mutated(capture: bytes, seed: int) -> bytes:
-    """Return a capture with some octets behind the first headers changed."""
+    """Return a capture in which some octets after the first headers are changed."""
     stream, octets = random.Random(seed), bytearray(capture)
     for _ in range(40):
         octets[stream.randrange(300, len(octets))] = stream.randrange(256)

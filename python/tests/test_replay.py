@@ -1,4 +1,4 @@
-"""Tests timers on recorded delays: the output, the files and the errors of the command."""
+"""Tests timers on recorded delays: output, files and errors of `netspurt replay`."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ def test_a_replay_that_cannot_be_saved_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_the_three_hour_log_gives_the_results_of_the_earlier_study() -> None:
-    """188 of 10,851 probes were lost; RFC 6298 without a floor is spurious 74 times, Mills once."""
+    """188 of 10,851 probes were lost; RFC 6298 (no floor) is too early 74 times, Mills once."""
     file = SHARED / "yencarnacion__ping_output.txt"
     if not file.is_file():
         pytest.skip(f"{file.name} lies outside the repository, and is not there")

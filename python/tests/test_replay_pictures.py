@@ -103,7 +103,9 @@ def test_without_times_of_sending_a_timeline_counts_probes(replay: Replay) -> No
     ("scale", "label", "unit"),
     [(1.0, "delay, timer [ms]", 1e-3), (40.0, "delay, timer [s]", 1.0)],
 )
-def test_a_timeline_counts_in_the_unit_that_fits(scale: float, label: str, unit: float) -> None:
+def test_the_axis_of_a_timeline_has_the_unit_that_fits(
+    scale: float, label: str, unit: float
+) -> None:
     made = ns.replay(ns.Delays.of(delays(scale=scale), every=10.0), ["mills"])
     axes = axes_of(made, "timeline")
     assert axes.get_ylabel() == label
@@ -168,7 +170,7 @@ def test_a_replay_reduced_to_some_timers_keeps_their_results(replay: Replay) -> 
     assert (own.spurious, own.timer.value) == (former.spurious, former.timer.value)
 
 
-def test_timers_far_above_all_delays_are_marked_above_an_axis_that_fits_the_delays() -> None:
+def test_timers_far_above_all_delays_are_marked_at_the_top_of_the_axis_of_the_delays() -> None:
     made = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "mills"])
     most = float(np.nanmax(made.delays.rtt_s))
     assert float(made["rfc6298"].waits[5:].min()) > 4 * most
@@ -250,7 +252,7 @@ def test_points_below_the_diagonal_of_a_scatter_are_spurious(replay: Replay) -> 
         assert sum(timer < delay for delay, timer in placed) == algorithm.spurious
 
 
-def test_a_front_has_each_timer_at_its_share_and_its_mean(replay: Replay) -> None:
+def test_a_front_has_each_timer_at_its_spurious_share_and_its_mean(replay: Replay) -> None:
     axes = axes_of(replay, "pareto")
     handles = shown(axes)
     front = {algorithm.estimator for algorithm in replay.front()}

@@ -96,7 +96,7 @@ def test_retransmissions_and_losses_are_never_thinned(early: Path) -> None:
     counts = [column[0] for column in payload.told()]
     for mark in drawing.marks:
         kept = counts[marks[mark.label]["x"]]
-        there = len(getattr(mark, "x"))  # noqa: B009 - all of them have it
+        there = len(getattr(mark, "x"))  # noqa: B009 - each of these marks has `x`
         if mark.label in {"sent", "ACK"}:
             assert kept < there / 10
         if mark.rank >= 2.6:
@@ -199,7 +199,7 @@ def test_names_that_others_chose_cannot_become_markup(tmp_path: Path) -> None:
 
 
 def synthetic(count: int) -> Picture:
-    """Return points like those of packets: times [s] of whole nanoseconds, jitter, octets."""
+    """Return points like those of packets: x is a time with jitter [s], y is a number of octets."""
     rng = np.random.default_rng(1)
     t = np.cumsum(120_000 + rng.integers(0, 2000, count)) / 1e9
     y = 1460 * np.arange(count, dtype=np.float64)
@@ -250,7 +250,7 @@ def test_a_page_of_numbers_that_do_not_compress_states_the_share_that_it_keeps(
     assert kept_y.min() == np.nanmin(y)
 
 
-def test_a_short_line_is_drawn_whole_beside_long_ones(tmp_path: Path) -> None:
+def test_a_line_of_few_points_is_drawn_whole_beside_many_marks(tmp_path: Path) -> None:
     edges = np.arange(80.0)
     bins = Line(label="bins", ink="blue", x=edges, y=np.sin(edges), steps=True)
     drawing = Picture((*synthetic(40_000).marks, bins), Scale("probes"))
@@ -557,7 +557,7 @@ def test_the_timer_of_a_closed_connection_ends_with_it(tmp_path: Path) -> None:
     assert ends == [last] * 3
 
 
-def test_a_row_whose_direction_has_no_picture_is_listed_but_is_no_link(
+def test_a_row_whose_direction_has_no_picture_is_listed_but_leads_to_no_picture(
     tmp_path: Path,
 ) -> None:
     run = ns.load("sites").run()

@@ -1,4 +1,4 @@
-"""Tests sentences and tables of a report on tables whose rows a test chooses."""
+"""Tests sentences and tables of reports that are made from tables written by hand."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_segments_without_data_and_acknowledgments_are_not_counted_as_data() -> 
 
 
 @pytest.mark.parametrize(("matched", "told"), [(2, True), (1, False)])
-def test_segments_of_which_most_have_no_partner_are_not_compared_one_by_one(
+def test_segments_are_not_compared_one_by_one_if_most_of_them_have_no_partner(
     matched: int, told: bool
 ) -> None:
     pairs = [segment(n) for n in range(matched)] + [segment(n, None) for n in range(4 - matched)]
@@ -125,7 +125,9 @@ def with_programs(connected: Any = None, **values: Any) -> Any:
         ),
     ],
 )
-def test_programs_are_reported_with_their_end(values: dict[str, Any], words: list[str]) -> None:
+def test_programs_are_reported_with_the_way_in_which_they_ended(
+    values: dict[str, Any], words: list[str]
+) -> None:
     assert list(told_programs(with_programs(**values))) == words
 
 
@@ -149,7 +151,7 @@ CONNECTED: dict[str, list[Any]] = {
 
 
 def test_times_of_a_programs_connection_count_from_its_last_syn() -> None:
-    """What was asked is counted at the end that did not open the connection."""
+    """The octets of requests are counted at the end that did not open the connection."""
     opened = table(**CONNECTED, opened_by_to=np.array([False, True]))
     rows = connections(with_programs(opened))
     assert rows is not None
@@ -226,7 +228,7 @@ def ended(stop_s: float = 10.0, **columns: Any) -> Any:
         ),
     ],
 )
-def test_the_answer_on_several_directions_has_the_last_end_and_the_times_in_silence_and_repair(
+def test_the_answer_on_several_directions_has_the_last_finish_and_the_time_in_silence_and_repair(
     columns: dict[str, Any], words: str
 ) -> None:
     assert _answer(ended(**columns)) == words
@@ -328,7 +330,9 @@ def test_a_run_whose_directions_sent_nothing_has_no_pictures() -> None:
         (["unknown"] * 3, "None is known to be spurious; for 3 this is not known."),
     ],
 )
-def test_verdicts_on_retransmissions_say_what_is_unknown(verdicts: list[str], words: str) -> None:
+def test_the_sentence_on_verdicts_counts_spurious_and_unknown_ones(
+    verdicts: list[str], words: str
+) -> None:
     assert list(_verdicts(verdicts)) == [words]
 
 

@@ -148,7 +148,7 @@ def test_no_table_of_a_sweep_is_cut_in_a_wide_window_or_on_paper(
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 400
 
 
-#: Four packets into three buffers: nothing is random, and with a short queue Reno is better.
+#: Changes of the scenario of RFC 2416. Nothing is random, and with a short queue Reno is better.
 CERTAIN = {
     "stop": "240 s",
     "sweep": {

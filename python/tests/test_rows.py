@@ -14,7 +14,7 @@ from conftest import ROOT, Command
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the list: its commands, and the texts that they print or the test that covers it."""
+    """A row of the table: its commands, and the texts they print or the test that covers it."""
 
     name: str
     commands: tuple[str, ...]
@@ -23,7 +23,7 @@ class Row:
 
 
 def rows() -> list[Row]:
-    """Return the rows of the list."""
+    """Return the rows of the table."""
     text = (ROOT / "VALIDATION.md").read_text()
     section = text.partition("## Rows of the papers")[2].partition("\n## ")[0]
     found = []
@@ -43,7 +43,7 @@ def numbered(letter: str, *numbers: int) -> set[str]:
     return {f"{letter}{number}" for number in numbers}
 
 
-def test_the_list_has_every_row_once() -> None:
+def test_the_table_has_every_row_once() -> None:
     wanted = (
         numbered("M", *range(1, 34))
         | numbered("T", *range(1, 17))
@@ -77,7 +77,9 @@ def test_the_commands_of_a_row_print_what_the_row_says(
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.kernel], ids=lambda row: row.name)
-def test_a_row_that_needs_the_kernel_names_an_existing_test(netspurt: Command, row: Row) -> None:
+def test_a_row_that_needs_the_kernel_names_an_existing_test_and_existing_options(
+    netspurt: Command, row: Row
+) -> None:
     file, test = row.shows
     folder = ROOT / ("python/tests" if file.endswith(".py") else "crates/netspurt-live/tests")
     assert re.search(rf"^(def|fn) {test}\(", (folder / file).read_text(), re.MULTILINE)

@@ -266,7 +266,7 @@ def test_two_runs_stand_side_by_side_from_their_first_data_on(start_run: ns.Run)
     assert {"sent", "ACK"} <= set(names)
 
 
-def test_equal_runs_have_no_line_at_a_difference(start_run: ns.Run) -> None:
+def test_equal_runs_have_no_line_at_a_first_difference(start_run: ns.Run) -> None:
     for axes in beside(start_run, None).axes[:2]:
         assert not [line for line in axes.lines if line.get_linestyle() == ":"]
 

@@ -49,7 +49,7 @@ def scene(passed_ms: int = 1500, senders: int = 1, queues: int = 2, name: str = 
     )
 
 
-def test_a_live_run_shows_its_time_its_window_its_timer_and_its_queues() -> None:
+def test_a_live_run_shows_its_time_its_cwnd_its_timer_and_its_queues() -> None:
     screen = LiveScreen("mine", 6.0)
     for passed, packets in ((250, 0), (500, 4), (1500, 2)):
         sender = SenderScene("bulk", "forward", 14_600, 7_300, 50 * 10**6, 250 * 10**6, 1, False)
@@ -221,7 +221,7 @@ def unless_live() -> None:
 
 @pytest.mark.parametrize("columns", [60, 80, 200])
 @real_time
-def test_a_live_run_in_a_terminal_shows_its_window_and_its_queue(
+def test_a_live_run_in_a_terminal_shows_its_cwnd_and_its_queue(
     tmp_path: Path, columns: int
 ) -> None:
     unless_live()
@@ -278,7 +278,7 @@ def test_a_live_run_passes_its_state_to_python(tmp_path: Path) -> None:
 
 
 @real_time
-def test_a_slow_reader_does_not_delay_a_run(tmp_path: Path) -> None:
+def test_a_slow_watch_function_does_not_change_the_duration_of_a_run(tmp_path: Path) -> None:
     unless_live()
     seen: list[Scene] = []
 

@@ -41,7 +41,9 @@ def test_a_folder_of_scripts_gets_a_line_for_each(netspurt: Command) -> None:
     assert all(line.startswith("ok  ") and line.endswith(" s") for line in lines)
 
 
-def test_a_failing_script_prints_the_expectation_and_the_story(netspurt: Command, syn: str) -> None:
+def test_a_failing_script_prints_the_expectation_and_the_transcript(
+    netspurt: Command, syn: str
+) -> None:
     result = netspurt("script", syn)
     assert result.returncode == 1
     for words in (
@@ -137,7 +139,7 @@ def test_a_script_is_proved_if_each_change_that_it_names_breaks_it(
     assert netspurt("script", ".", "--prove", "--set", "tlp=true").returncode == 2
 
 
-def test_an_invalid_change_is_refused(netspurt: Command, tmp_path: Path) -> None:
+def test_an_invalid_change_in_fails_with_is_refused(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "a.pkt").write_text("--fails_with=tpl=false\n" + SYN)
     result = netspurt("script", "a.pkt", "--set", "rto.initial=3 s")
     assert result.returncode == 2

@@ -135,7 +135,7 @@ def test_each_guide_states_its_validation_and_its_limits() -> None:
         assert any(re.search("[Ll]imits|ot supported", title) for title in titles), name
 
 
-#: Languages of blocks, and the test that runs or checks these blocks. Output has no language.
+#: Languages of blocks, and the test that runs or checks these blocks. Blocks of output have none.
 CHECKED = {
     "": "what a command printed, shown once; files and formulas",
     "console": "test_docs.py runs each line",
@@ -159,7 +159,7 @@ def test_every_block_of_a_page_has_a_language_that_a_test_checks(page: Path) -> 
         tomllib.loads(block)
 
 
-def test_every_mark_names_a_part_of_the_code_and_every_part_has_a_mark() -> None:
+def test_every_comment_from_the_code_names_a_part_and_every_part_has_one_comment() -> None:
     marks = [
         mark for page in OWN for mark in re.findall(r"<!-- from the code: (.+) -->", prose(page))
     ]

@@ -42,7 +42,7 @@ def pages_folder(pages: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return pages.save(tmp_path_factory.mktemp("sites") / "pages")
 
 
-#: A scenario in which the client fetches one page, as from a site of the scenario `sites`.
+#: A scenario in which the client fetches one page, like the pages of the scenario `sites`.
 PAGE = """
 stop = "9 s"
 [links]
@@ -264,7 +264,7 @@ def test_connections_with_retransmissions_are_separated_from_those_without(pages
 
 
 def test_an_outlier_site_can_be_left_out_of_the_handshakes_shares() -> None:
-    """One site of ten has a mean ratio of 5.5 and a maximum of 15, like digitalspy in the paper."""
+    """One site of ten has a mean ratio of 5.5 and a maximum of 15, as in sfr2005 §4.3."""
     names = [f"site{n}" for n in range(10) for _ in range(10)]
     mean, longest = np.full(100, 1.05), np.full(100, 2.0)
     mean[90:], longest[90:] = 5.5, 15.0

@@ -194,7 +194,7 @@ def test_each_end_of_garwoods_interval_leaves_out_half_of_the_remaining_chance(
         assert low == 0
 
 
-def test_counts_could_be_chance_if_mcnemars_exact_test_says_so() -> None:
+def test_two_counts_could_differ_by_chance_if_mcnemars_exact_test_says_so() -> None:
     for one in range(14):
         for other in range(14):
             n, few = one + other, min(one, other)

@@ -132,7 +132,7 @@ def test_a_category_goes_on_over_missing_values() -> None:
     assert [(one.start_s, one.end_s, one.count) for one in found] == [(0, 4, 2), (4, 5, 1)]
 
 
-def test_a_random_instant_is_more_often_in_a_long_period() -> None:
+def test_a_random_instant_is_more_often_in_a_long_period_than_in_a_short_one() -> None:
     # 60 % of the time is in the longest period, and half of the periods are 1 s long.
     lengths = lengths_of(map(_period, (6.0, 1.0, 2.0, 1.0)))
     assert lengths.length_s.tolist() == [1.0, 1.0, 2.0, 6.0]

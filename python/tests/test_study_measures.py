@@ -1,4 +1,4 @@
-"""Tests measures of a study on transfers whose throughput and timeouts a test chooses."""
+"""Tests measures of a study on transfers with given throughputs and timeouts."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_clocks_are_compared_by_their_mean_throughputs() -> None:
     assert value("clock_ratio", contacts, contact="A", size="10") == pytest.approx(0.8)
     assert value("clock_difference", contacts, sizes="10") == pytest.approx(0.2)
     assert value("lost_by_fine_clock", contacts, size="10") == pytest.approx(0.2)
-    # The lowest mean is that of B, with 1.0 of the 1.5 Mbit/s of the line.
+    # With the coarse clock B has the lowest mean: 1.0 of the 1.5 Mbit/s of the line.
     assert value("utilisation", contacts, size="10") == pytest.approx(1e6 / RATE)
 
 
@@ -242,7 +242,7 @@ def test_the_share_of_affected_delays_is_that_of_the_nearest_constant_delays() -
     assert Bands(np.array([0.1]), np.array([False])).affected_trips(0.0) == "none"
 
 
-def test_the_delay_of_a_contact_is_joined_by_lines_and_jumps_within_a_nanosecond() -> None:
+def test_the_delay_of_a_contact_is_linear_between_points_and_a_step_takes_a_nanosecond() -> None:
     """The delay rises from 100 to 200 ms in 10 s, steps to 300 ms, and stays there for 30 s."""
     t = np.array([0, 10_000_000_000, 10_000_000_001, 40_000_000_000])
     curve = Curve(t, np.array([100, 200, 300, 300]) * 1_000_000)
@@ -255,7 +255,7 @@ def test_the_delay_of_a_contact_is_joined_by_lines_and_jumps_within_a_nanosecond
 def test_the_distance_to_a_relay_is_least_overhead_and_most_at_the_horizon() -> None:
     low, high = bounds_km(apogee=600, perigee=400)
     assert low == pytest.approx(SYNCHRONOUS_KM - EARTH_KM - 600)
-    # The line of sight touches the Earth. There it makes right angles with the radius of the Earth.
+    # The line of sight touches the Earth. There it is perpendicular to the Earth's radius.
     assert high == pytest.approx(
         SYNCHRONOUS_KM * np.sin(np.arccos(EARTH_KM / SYNCHRONOUS_KM))
         + (EARTH_KM + 600) * np.sin(np.arccos(EARTH_KM / (EARTH_KM + 600)))
@@ -283,7 +283,7 @@ NAN = float("nan")
     ("sent", "rtt", "most"),
     [
         ([0, 1, 2], [0.5, 0.5, 0.5], 1),
-        # An answer at the instant of the next request comes before it.
+        # An answer at the instant of the next request counts as earlier than the request.
         ([0, 1, 2], [1.0, 1.0, 1.0], 1),
         ([0, 1, 2], [1.001, 1.001, 1.0], 2),
         ([0, 1, 2], [9.0, 9.0, 9.0], 3),
@@ -305,11 +305,11 @@ def test_probes_are_outstanding_until_their_answer_or_for_30_s(
         ([0.5, NAN, 0.5, NAN, 0.5], [0, 1, 31, 32, 62], "2", 30),
         ([0.5, NAN, 0.5, NAN, 0.5], [0, 1, 31, 32, 61], "2", None),
         ([0.5, NAN, 0.5, NAN, 0.5], [0, 1, 31, 32, 62], "1", None),
-        # Nothing follows the last probe.
+        # No probe follows the last one, so its loss delays no probe.
         ([0.5, NAN, 0.5, 0.5, NAN], [0, 1, 31, 32, 33], "2", 30),
     ],
 )
-def test_a_lost_probe_delays_the_next_one_by_the_same_time(
+def test_the_give_up_time_is_known_only_if_each_expected_loss_delays_the_next_probe_equally(
     rtt: list[float], sent: list[float], lost: str, wait: float | None
 ) -> None:
     bench = bench_with({"r": probes(sent, rtt)})

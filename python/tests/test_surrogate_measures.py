@@ -248,7 +248,7 @@ def test_the_change_of_f2_that_lengthens_waits_must_be_the_same_for_all_variants
 
 
 @pytest.mark.parametrize(("waits", "closest"), [((7.4, 9), 2), ((9, 7.4), 0), ((7.66, 7.3), 2)])
-def test_the_variants_whose_nearest_setting_to_the_printed_median_is_the_first_are_counted(
+def test_a_variant_counts_if_its_first_setting_is_nearest_to_the_printed_median(
     tmp_path: Path, waits: tuple[float, float], closest: int
 ) -> None:
     """In row A a lost probe waited 2 s, and the 384 answered probes have a mean of 0.26733 s."""

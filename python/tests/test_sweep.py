@@ -1,4 +1,4 @@
-"""Sweeps survive interrupts, give equal results on one thread and two, and compare correctly."""
+"""Tests sweeps: interrupts, equal results on one thread and on two, summaries, comparisons."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Cases:
     return folder.read()
 
 
-def test_one_thread_and_two_make_the_same_files(tmp_path: Path) -> None:
+def test_one_thread_and_two_threads_make_the_same_files(tmp_path: Path) -> None:
     contents = []
     for threads in (1, 2):
         run_sweep(
@@ -306,7 +306,7 @@ def test_a_case_that_cannot_be_built_does_not_prevent_a_guess() -> None:
         ("links.path.queue.codel.target", "which"),
     ],
 )
-def test_a_set_value_that_an_axis_also_sets_is_refused(
+def test_the_option_set_is_refused_for_a_value_that_an_axis_sets(
     netspurt: Command, tmp_path: Path, path: str, axis: str
 ) -> None:
     sets = 'which = { sets = { a = { stop = "9 s" }, b = { "links.path.queue" = "9 packets" } } }'
@@ -320,7 +320,9 @@ def test_a_set_value_that_an_axis_also_sets_is_refused(
     assert sorted(file.name for file in tmp_path.iterdir()) == ["x.toml"]
 
 
-def test_a_set_value_that_no_axis_sets_applies_to_a_case(netspurt: Command, tmp_path: Path) -> None:
+def test_the_option_set_applies_to_a_case_if_no_axis_sets_the_value(
+    netspurt: Command, tmp_path: Path
+) -> None:
     (tmp_path / "x.toml").write_text(LOSSY)
     beside = ("--set", "links.path.delay=500 ms", "--seed", 4)
     assert netspurt("run", "x.toml", "--case", 3, *beside, "--out", "r").returncode == 0
@@ -515,8 +517,8 @@ def test_killed_sweeps_that_are_continued_have_the_result_of_an_uninterrupted_sw
     unfinished, round_ = 0, 0
     folders = [tmp_path / "killed-0"]
     for _ in range(20):
-        # Kill the sweep after some more chunks, at a random moment of the next chunk. A kill at a
-        # random time would often come before the first chunk is finished on a busy machine.
+        # Kill the sweep after some more chunks, at a random moment of the next chunk. On a busy
+        # machine, a kill at a random time would often come before the first chunk is finished.
         begun = len(list(folders[-1].glob("cases/*")))
         until = begun + chance.randrange(len(list(whole.chunks())) - begun)
         with subprocess.Popen(

@@ -56,7 +56,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "s"
 
 
-def test_the_last_axis_varies_fastest_and_the_runs_of_a_case_are_adjacent(cases: Cases) -> None:
+def test_the_last_axis_varies_fastest_and_the_runs_of_a_combination_are_adjacent(
+    cases: Cases,
+) -> None:
     assert cases["case"].tolist() == list(range(12))
     assert cases["repeat"].tolist() == [1, 2, 3] * 4
     assert cases["rate"].tolist() == ["1 Mbit/s"] * 6 + ["2 Mbit/s"] * 6
@@ -218,7 +220,7 @@ def test_an_invalid_manifest_is_an_error(netspurt: Command, folder: Path, text: 
 
 
 @pytest.mark.parametrize("key", ["cases", "chunk"])
-def test_a_manifest_with_a_huge_count_of_cases_is_read_and_reported_as_damaged(
+def test_a_huge_number_of_cases_or_a_huge_chunk_is_read_and_the_files_are_called_damaged(
     netspurt: Command, folder: Path, key: str
 ) -> None:
     rewrite_sweep(folder, **{key: 3 * 2**50})

@@ -43,7 +43,7 @@ def test_a_sweep_with_fewer_than_one_run_of_each_scenario_has_no_cases(seeds: in
         listed(range(1, 3), seeds=seeds)
 
 
-def test_the_error_for_other_names_shows_both_lists_in_their_order() -> None:
+def test_the_error_for_different_lists_of_names_shows_both_lists() -> None:
     with pytest.raises(ValueError, match=r"has labels \['a', 'b'\], and another has \['b', 'a'\]$"):
         Sweep.listed([({"a": 1, "b": 2}, BASE), ({"b": 2, "a": 1}, BASE)])
 
@@ -131,7 +131,7 @@ def test_a_long_axis_shows_its_first_labels_and_its_last(count: int, shown: int)
     assert f">{count}<" in text
 
 
-def test_a_sweep_over_seeds_says_so() -> None:
+def test_the_text_form_of_a_sweep_names_its_axes_or_its_seeds() -> None:
     assert repr(Sweep.listed([({}, BASE)], seeds=5)) == "<Sweep of 5 cases over seeds>"
     assert repr(small()) == "<Sweep of 12 cases over rate, window>"
 

@@ -1,4 +1,4 @@
-"""Tests gains of senders and their intervals on sweeps whose durations a test chooses."""
+"""Tests gains of senders and their intervals on sweeps with given durations."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_each_cell_is_compared_with_the_base_at_its_own_load() -> None:
     assert (row[0], row[1], row[-1]) == ("low, sfr", "5.0 % (5.0 .. 5.0)", "8.0, 4.0")
 
 
-def test_the_difference_of_two_gains_has_the_root_of_the_sum_of_squared_half_widths() -> None:
+def test_the_half_width_of_a_difference_is_the_root_of_the_sum_of_squared_half_widths() -> None:
     step = _difference(Interval(9, 6, 12, 0.95, 1), Interval(4, 0, 8, 0.95, 1))
     assert (step.value, step.low, step.high) == (5, 0, 10)
 
@@ -132,7 +132,7 @@ def test_gains_are_in_order_only_if_no_step_could_be_chance(
         ({("low", "4"): shorter(12, 14, 13, 13)}, "2", None),
     ],
 )
-def test_a_gain_falls_if_each_step_is_above_zero_and_the_best_is_first(
+def test_gains_fall_if_each_step_is_above_zero_and_the_named_best_sender_is_first(
     change: Durations, best: str, falls: float | None
 ) -> None:
     found = value("falls_by_label", swept({**STEPS, **change}), best=best)
@@ -209,5 +209,5 @@ def test_a_value_is_printed_with_its_interval(unit: str, places: int, text: str)
     assert interval_text(Interval(1.25, -0.6, 12, 0.95, 1), unit, places) == text
 
 
-def test_an_end_that_rounds_to_zero_has_no_sign() -> None:
+def test_the_end_of_an_interval_that_rounds_to_zero_has_no_sign() -> None:
     assert interval_text(Interval(-0.01, -0.04, 0.02, 0.95, 1), "%", 1) == "0.0 % (0.0 .. 0.0)"

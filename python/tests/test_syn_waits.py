@@ -36,7 +36,7 @@ def test_a_second_syn_ack_that_answers_a_repeated_syn_waited_for_no_timer(
     assert [(wait["timer"], wait["direction"]) for wait in waits] == [("syn", "forward")]
 
 
-def test_beside_a_host_the_wait_of_a_syn_does_not_count_again_for_its_syn_ack(
+def test_beside_the_server_the_waits_of_syn_and_syn_ack_each_count_once(
     lost_syn_ack: Path, netspurt: Command
 ) -> None:
     """Beside the server, the repeated SYN arrives and is answered at one instant."""

@@ -102,7 +102,7 @@ def test_flow_and_direction_select_just_their_rows(
     assert rows("segments", "--direction", direction, "--flow", flow) == chosen
 
 
-def test_times_are_inclusive_at_both_ends(rows: Show) -> None:
+def test_a_span_of_time_includes_both_of_its_ends(rows: Show) -> None:
     every = rows("cwnd")
     low, high = int(every[5]["t_ns"]), int(every[20]["t_ns"])
     span = ["--from", f"{low / 1e9:.9f}", "--to", f"{high / 1e9:.9f}"]

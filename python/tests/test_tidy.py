@@ -292,7 +292,7 @@ def test_the_id_of_a_claim_is_found_in_a_text() -> None:
     assert claim_ids(f"not {key}.toml, nor {key}/thing.") == []
 
 
-def test_half_does_not_depend_on_zerocopy() -> None:
+def test_the_crate_half_does_not_depend_on_zerocopy() -> None:
     """With zerocopy, the build of the extension would need two versions of the crate syn."""
     locked = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
     (half,) = (package for package in locked if package["name"] == "half")

@@ -32,7 +32,7 @@ WEEK_S = 7 * 86_400
 
 
 @given(st.integers(101, 300), st.data())
-def test_the_mark_of_an_error_stands_below_its_place_even_in_a_long_line(
+def test_the_caret_of_an_error_stands_below_its_place_even_in_a_long_line(
     length: int, data: st.DataObject
 ) -> None:
     text = "".join(chr(ord("a") + n % 26) for n in range(length))
@@ -218,7 +218,7 @@ def ways(draw: st.DrawFn, instants: list[int]) -> Way:
 
 
 def plain(way: Way) -> dict[str, Any]:
-    """Return the values of a direction; a probability of 0 is no loss."""
+    """Return the values of a direction, without a loss whose probability is 0."""
     loss: Any = way.loss
     loss = [] if loss == 0 else loss
     lists = {**vars(way), "loss": [loss] if isinstance(loss, float) else loss}
@@ -300,7 +300,7 @@ NAN = float("nan")
         ([0, 0, 0, 0], True, (0.4, 0.0)),
     ],
 )
-def test_losses_count_for_their_direction_or_are_divided_if_one_is_not_known(
+def test_losses_count_for_their_direction_or_are_divided_if_a_direction_is_unknown(
     lost_direction: list[int], one_way: bool, expected: tuple[float, float]
 ) -> None:
     forward = np.array([NAN] * 4 + [0.1] * 6)

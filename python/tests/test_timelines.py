@@ -302,7 +302,7 @@ def _same(rtt: list[float | None], every: float, folder: Path) -> timelines.Time
     return moves
 
 
-def test_an_outage_loses_only_the_lost_probes_if_round_trips_are_longer_than_gaps(
+def test_an_outage_loses_only_the_lost_probes_if_round_trips_outlast_the_probe_interval(
     tmp_path: Path,
 ) -> None:
     rtt: list[float | None] = [0.6 + 0.001 * (n % 3) for n in range(120)]
@@ -399,7 +399,8 @@ def test_pictures_show_directions_and_gaps_and_shade_outages(
     assert axes.get_ylabel() == "delay [ms]"
     (line,) = axes.lines
     t, ms = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
-    # The line has no value during the outage of both directions, and a value at its end.
+    # The line has no value during the outage of both directions. It has a value at the end of this
+    # outage.
     assert np.isnan(ms[t == 2]).any()
     assert not np.any((t > 2) & (t < 4))
     assert ms[t == 4][-1] == 20

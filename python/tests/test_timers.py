@@ -1,4 +1,4 @@
-"""Tests replays of timers: results by hand, comparisons, tables, and the command `replay`."""
+"""Tests replays of timers: sums computed by hand, comparisons, tables, the command `replay`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes traces of Mahimahi from rates, from opportunities, and from captures.
+"""Tests traces of Mahimahi that are made from rates, opportunities and captures.
 
 An opportunity is an instant at which the link may deliver 1500 octets. A trace lists all of them,
 in milliseconds.

@@ -1,4 +1,4 @@
-"""Tests measures of transfers on runs whose segments, windows and queues a test chooses."""
+"""Tests measures of transfers on runs with given segments, windows and queues."""
 
 from __future__ import annotations
 
@@ -230,9 +230,10 @@ def test_a_link_is_busy_while_its_queue_has_packets() -> None:
 
 
 def test_an_idle_link_and_a_delay_of_the_receiver_are_distinguished() -> None:
-    """The retransmission leaves at 4 s. Before it, the modem is idle for 1 s in `late`, else 0.5 s.
+    """The retransmission leaves at 4 s. Before it, the modem is idle for 1 s in `late`.
 
-    The receiver of `slow` delays the ACK of packet 2 by 0.4 s. Its later delay does not count.
+    In the other two runs it is idle for 0.5 s. The receiver of `slow` delays the ACK of packet 2 by
+    0.4 s. Its later delay does not count.
     """
 
     def run(idle_s: float, dally_s: float) -> Any:
@@ -280,7 +281,10 @@ def test_saved_round_trips_are_the_maximum_over_lengths() -> None:
 
 
 def test_lateness_counts_at_the_last_packet_that_both_runs_acknowledged() -> None:
-    """A start with four packets is late at packet 2; in `sack`, not in `reno`, this is the last."""
+    """A start with four packets is late at packet 2.
+
+    In `sack` packet 2 is the last packet that both runs acknowledged. In `reno` it is packet 3.
+    """
     cases = [
         case("1 segment", [1.0, 2.0, 3.0, 4.0], recovery="reno"),
         case("4 segments", [1.0, 2.5, 2.75], recovery="reno"),

@@ -209,7 +209,8 @@ def test_a_damaged_capture_is_an_error(tmp_path: Path) -> None:
 def test_a_lossy_view_misses_its_share_of_packets(view: View) -> None:
     missed = sorted(set(range(100_000)) - set(view.kept(100_000, "a case")))
     assert view.lost * 0.8 < len(missed) / 100_000 < view.lost * 1.2
-    # Consecutive missed packets form sequences of the length of a burst, or longer if two meet.
+    # Consecutive missed packets form sequences of the length of a burst, or longer sequences if two
+    # bursts meet.
     runs = [len(list(run)) for _, run in itertools.groupby(n - i for i, n in enumerate(missed))]
     assert min(runs[:-1]) == view.burst
     assert view.kept(1000, "a case") == view.kept(1000, "a case") != view.kept(1000, "another")

@@ -136,9 +136,10 @@ def test_a_second_answer_about_a_packet_counts_as_invented(collection: Path) -> 
     assert sum(side.invented for side in sides.values()) == len(of_data) + copies
     at_senders = sum(label.side == "sender" for label in of_data)
     counted = sides["sender"].invented + sides["sender, options cut"].invented
-    # The side of an invented answer is that of the packet with its timestamp, or of the longest if
-    # several have it. If the node received one packet and sent another at the same instant, an
-    # answer about the received packet may therefore count for the sender.
+    # The side of an invented answer is that of the packet with the same timestamp, or that of the
+    # longest packet if several have this timestamp. If the node received one packet and sent
+    # another at the same instant, an answer about the received packet may therefore count for the
+    # sender.
     assert at_senders <= counted <= 1.01 * at_senders
     assert f"{sides['sender'].invented} retransmissions invented" in score.failures()
 

@@ -207,7 +207,7 @@ def test_the_nearest_answer_is_taken_and_each_answer_only_once() -> None:
     assert matched([LABEL, later], [far, near]).pairs == [(LABEL, near), (later, far)]
 
 
-def test_an_answer_with_the_octets_is_preferred_to_a_nearer_one_without_them() -> None:
+def test_an_answer_with_the_sequence_number_is_preferred_to_a_nearer_one_without_it() -> None:
     exact, nearer = replace(ANSWER, t_ns=50_900), replace(ANSWER, seq=5)
     other = replace(LABEL, seq=999, unix_ns=50_800)
     assert matched([other, LABEL], [nearer, exact]).pairs == [(other, nearer), (LABEL, exact)]

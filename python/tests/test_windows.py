@@ -1,4 +1,4 @@
-"""Compares the receive window of `linux-6` during a transfer with the kernel's."""
+"""Compares the receive windows and the receive offload of `linux-6` with the kernel's."""
 
 from __future__ import annotations
 

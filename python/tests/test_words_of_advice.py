@@ -1,4 +1,4 @@
-"""Tests times, lists, prices and settings in an advice, and the times of day of a recording."""
+"""Tests times, lists, prices and settings in texts of advice, and times of day of recordings."""
 
 from __future__ import annotations
 
@@ -97,7 +97,9 @@ def test_a_time_in_a_setting_has_two_significant_digits(seconds: float) -> None:
     ("seconds", "key"),
     [(0.0001, "1ms"), (0.001, "1ms"), (0.0091, "10ms"), (0.01, "10ms"), (0.126, "130ms")],
 )
-def test_whole_milliseconds_are_rounded_up_below_ten(seconds: float, key: str) -> None:
+def test_times_below_ten_milliseconds_are_rounded_up_to_whole_milliseconds(
+    seconds: float, key: str
+) -> None:
     assert whole_ms(seconds) == key
 
 
@@ -150,7 +152,7 @@ def test_the_cost_is_the_mean_wait_at_the_share_of_losses_plus_the_price_of_earl
     assert spurious[0] == pytest.approx(0.98 * 0.5 * 3 / 98)
 
 
-def test_a_recording_counts_by_its_number_of_probes() -> None:
+def test_the_costs_of_recordings_are_weighted_by_their_numbers_of_probes() -> None:
     tallies = [_tally(100, 2, 3, 30.0, 0.9), _tally(300, 5, 0, 60.0, 1.0)]
     terms = [Terms(0.5, 0.02, 100), Terms(0.4, 0.01, 300)]
     alone = [cost([own], [term])[0] for own, term in zip(tallies, terms, strict=True)]
@@ -248,7 +250,7 @@ def test_the_part_of_the_day_with_most_losses_is_wider_in_longer_recordings(
 
 
 @pytest.mark.parametrize("answers", [299, 300])
-def test_the_longest_delays_need_300_answers(answers: int) -> None:
+def test_the_time_of_the_longest_delays_is_printed_from_300_answers_on(answers: int) -> None:
     sent = np.arange(answers) * 10.0
     rtt = np.full(answers, 0.1)
     rtt[[13, 14, 250]] = [0.5, 0.6, 0.7]

@@ -11,10 +11,12 @@ const START_US: i64 = 1_000_000_000_000_000;
 
 /// A clock that moves when it is read and when a thread waits.
 ///
-/// The host's time starts at the first call that is not a reading. This call comes at the first
-/// event of a script. The host's time advances in whole microseconds. If the host waits for an
-/// instant between two microseconds, its time also stops at this instant. So the host sees exactly
-/// the times of the script, and its ticks have the same phase as in our own player.
+/// The host's time starts at the first call that is not a reading. Usually this call comes at the
+/// first event of a script. Then the host sees exactly the times of the script, and its ticks have
+/// the same phase as in our own player. If a shell command comes before the first event, the
+/// host's time starts earlier, and the phase may differ. The host's time advances in whole
+/// microseconds. If the host waits for an instant between two microseconds, its time also stops at
+/// this instant.
 ///
 /// ```
 /// use netspurt::units::{Duration, Time};

@@ -24,7 +24,8 @@ impl Setup {
     /// `rfc-2026;tlp=false`. An empty text stands for `linux-6`.
     ///
     /// # Errors
-    /// When the profile or a switch is unknown, or a value is wrong.
+    /// When the profile or a switch is unknown, a value is wrong, or a word after the profile has
+    /// no `=`.
     ///
     /// ```
     /// use netspurt_drill::shell::Setup;

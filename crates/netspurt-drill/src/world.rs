@@ -15,8 +15,9 @@ use crate::shell::{Setup, changes};
 /// The host counts as stuck after this number of steps without progress at one instant.
 const STEPS_MAX: u32 = 10_000;
 
-/// The host with its clock and its packets. The host is made at the first call. Before callers use
-/// the host, they must call [`step`](Self::step) until nothing is due.
+/// The host with its clock and its packets. The host is made at the first call or the first
+/// arriving packet. Before callers use the host, they must call [`step`](Self::step) until nothing
+/// is due.
 #[derive(Debug)]
 pub struct DrillWorld {
     setup: Setup,

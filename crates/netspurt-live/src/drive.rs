@@ -32,8 +32,8 @@ pub struct PacketArrival {
     /// When the packet entered the path, in logical time. This is the time of the emulated path; it
     /// follows the kernel's timestamps and never goes back.
     pub at: Time,
-    /// When the kernel received the packet. If the port gives no timestamps, as a TUN device, this
-    /// is when the driver read the packet. Never after `at`.
+    /// When the kernel received the packet. A TUN device gives no timestamps; this is then the time
+    /// at which the driver read the packet. Never after `at`.
     pub stamped: Time,
     /// The packet.
     pub segment: Segment,
@@ -130,7 +130,7 @@ pub struct Driver {
     quiet: Option<Arc<AtomicBool>>,
 }
 
-/// The time between two checks of the driver whether the hosts have nothing more to send.
+/// The driver checks at this interval whether the hosts have nothing more to send.
 const QUIET_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Driver {

@@ -22,7 +22,8 @@ pub struct Held {
     users: usize,
     /// The work that the kernel left to the device.
     pub shape: Shape,
-    /// The octets of the packet's IP and TCP headers; 0 if they are not complete.
+    /// The number of octets of the packet's IP and TCP headers. It is 0 if `offload::header_bytes`
+    /// returns `None` for the packet.
     pub headers: usize,
 }
 

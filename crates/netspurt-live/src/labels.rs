@@ -221,7 +221,7 @@ impl LabelledEnd {
         }
         let Some(info) = ask() else { return Some(Cause::Rto) };
         if info.in_loss() {
-            // Before Linux 6.7, the count of a new repair may be lower.
+            // Before Linux 6.7, the kernel counts timeouts from zero in each repair.
             let fresh = info.timeouts != self.timeouts && info.timeouts > 0;
             self.timeouts = info.timeouts;
             return Some(if fresh { Cause::Rto } else { Cause::GoBackN });

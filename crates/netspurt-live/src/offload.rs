@@ -9,9 +9,9 @@ use std::ops::Range;
 use netspurt::segment::{Ecn, Flags};
 use netspurt::wire::{IpHead, TCP, TcpHead, set_ecn, sum};
 
-/// Octets of a `virtio_net_hdr`. Its fields are flags, kind of segmentation, length of the headers,
-/// size of a segment, the place from which the checksum is computed, and the offset of the checksum
-/// from that place.
+/// The number of octets of a `virtio_net_hdr`. Its fields are flags, kind of segmentation, length
+/// of the headers, size of a segment, the place from which the checksum is computed, and the
+/// offset of the checksum from that place.
 pub const VIRTIO_BYTES: usize = 10;
 
 /// The maximum number of octets before an IP header.
@@ -24,7 +24,7 @@ pub const HEADERS_BYTES_MAX: usize = 40 + 60;
 /// The work on a packet that the kernel left to the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
-    /// Octets of payload in each segment if the packet is to be cut; otherwise 0.
+    /// The number of octets of payload in each segment if the packet is to be cut; otherwise 0.
     pub segment_bytes: u16,
     /// Whether the checksum covers only the pseudo header so far.
     pub partial: bool,
@@ -97,8 +97,8 @@ fn summed(packet: &[u8]) -> Option<Summed> {
     whole.then_some(Summed { protocol: UDP, at, field: 6 })
 }
 
-/// Octets of a packet's IP and TCP headers. `None` if they are not complete, if they are longer
-/// than [`HEADERS_BYTES_MAX`], or if TCP does not follow the IP header.
+/// The number of octets of a packet's IP and TCP headers. `None` if they are not complete, if they
+/// are longer than [`HEADERS_BYTES_MAX`], or if TCP does not follow the IP header.
 pub fn header_bytes(packet: &[u8]) -> Option<usize> {
     let (at, head) = TcpHead::behind_ip(packet)?;
     let own = head.own_bytes();
@@ -111,9 +111,9 @@ pub fn header_bytes(packet: &[u8]) -> Option<usize> {
 pub struct SegmentRun<'a> {
     /// The packet.
     pub packet: &'a [u8],
-    /// Octets of the packet's headers.
+    /// The number of octets of the packet's headers.
     pub headers: usize,
-    /// Octets of payload in each segment; the last segment may have fewer.
+    /// The number of octets of payload in each segment; the last segment may have fewer.
     pub segment_bytes: u16,
     /// The number of the first segment in the packet, from 0.
     pub first: usize,
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn virtio_header_of_a_shape_is_read_back_as_this_shape() {
+    fn the_virtio_header_of_a_shape_is_read_back_as_this_shape() {
         let packet = large(false, 3000, Flags::ACK.0);
         let shape = Shape { segment_bytes: 1448, partial: true, foreign: false };
         let virtio = shape.virtio(&packet[..40], 0);

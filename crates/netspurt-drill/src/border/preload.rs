@@ -47,8 +47,8 @@ pub unsafe extern "C" fn system(text: *const c_char) -> c_int {
     catch_unwind(run).unwrap_or(FAILED)
 }
 
-/// Whether a command is one program, applied to the file into which packetdrill has written a
-/// script's assertions.
+/// Whether a command is one program whose last argument is the file into which packetdrill has
+/// written a script's assertions.
 fn runs_assertions(text: &str) -> bool {
     let is_plain = !text.contains([';', '&', '|', '<', '>', '$', '`', '\n']);
     let file = text.split_whitespace().next_back().unwrap_or_default();
@@ -103,8 +103,9 @@ pub extern "C" fn mlockall(_: c_int) -> c_int {
     0
 }
 
-/// Returns a larger number at each call with null. Before it starts, packetdrill calls the function
-/// until the number changes. So it does not wait for a tick of the machine's clock.
+/// Returns a larger number at each call with null. Before packetdrill starts a script, it calls
+/// this function until the number changes. So packetdrill does not wait for a tick of the machine's
+/// clock.
 ///
 /// # Safety
 /// The caller must follow the rules of the C library's function of the same name.

@@ -409,8 +409,8 @@ fn only_the_file_of_a_scripts_assertions_is_run_and_other_commands_are_read() {
     let run = |text: &std::ffi::CStr| unsafe { preload::system(text.as_ptr()) };
     assert_eq!(run(c"sysctl -q net.ipv4.tcp_syn_retries=3"), 0);
     assert_eq!(run(c"true; true /tmp/code_of_nobody"), 1 << 8);
-    // Only one program, applied to the file with a script's assertions, is run. This also works
-    // after the script was refused.
+    // A command is run only if it is one program with the file of a script's assertions as its last
+    // word. It is also run after the script was refused.
     assert_eq!(run(c"true /tmp/code_of_nobody"), 0);
     assert_eq!(run(c"test -e /tmp/code_of_nobody"), 1 << 8);
     assert!(player.receive().is_none());

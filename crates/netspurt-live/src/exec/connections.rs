@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_with_another_number_on_the_same_ports_opens_another_connection() {
+    fn a_syn_with_another_sequence_number_on_the_same_ports_opens_another_connection() {
         let mut all = Connections::new(3);
         let mut of = |side, octets: &[u8]| all.of(side, octets, Time::ZERO);
         let syn = packet(4000, 80, 7, Flags::SYN);

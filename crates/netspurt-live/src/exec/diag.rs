@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn request_has_both_sockets_in_network_byte_order() {
+    fn a_request_has_both_sockets_in_network_byte_order() {
         let (own, peer) = ("10.0.0.1:4000".parse().unwrap(), "10.0.0.2:80".parse().unwrap());
         let octets = request(own, peer);
         assert_eq!((octets.len(), &octets[..4]), (72, &72_u32.to_ne_bytes()[..]));

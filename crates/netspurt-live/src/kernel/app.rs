@@ -29,7 +29,7 @@ const EVERY: Duration = Duration::from_millis(10);
 pub struct FlowNotes {
     /// The end of the flow at which the application runs.
     pub end: EndId,
-    /// When the connection was established.
+    /// When the connection was established. `None` at the end that listens.
     pub opened: Option<Time>,
     /// When the application first wrote. If it opens the connection and its task has no pause, this
     /// is the time at which it began to open the connection.
@@ -166,7 +166,7 @@ impl Apps {
         }
     }
 
-    /// Adds the application of `end` that opens its connection to `to`.
+    /// Adds the application of `end`. This end opens the connection to the address `to`.
     pub fn add_source(&mut self, end: EndId, socket: FlowSocket, to: SocketAddr, task: Task) {
         let notes = FlowNotes { end, ..FlowNotes::default() };
         let requests = match task {

@@ -22,9 +22,9 @@ pub struct TcpInfo {
     pub rack: bool,
     /// The RTO, including the backoff.
     pub rto: Duration,
-    /// Octets of payload in a full segment.
+    /// The number of octets of payload in a full segment.
     pub smss: u32,
-    /// Segments sent and not acknowledged.
+    /// The number of segments that are sent and not acknowledged.
     pub unacked: u32,
     /// The smoothed round trip.
     pub srtt: Duration,
