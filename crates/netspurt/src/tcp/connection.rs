@@ -143,7 +143,7 @@ impl Connection {
         });
     }
 
-    /// Accepts a part of a write, as a host does that copies a write into several buffers.
+    /// Accepts a part of a write, from a host that copies each write into several buffers.
     /// [`write`](Self::write) accepts a whole write.
     pub fn write_part(&mut self, now: Time, part: &WrittenPart, events: &mut Events<Segment>) {
         self.step_rfc(now, events, |tcb, cx| tcb.write(part, cx));
@@ -226,7 +226,7 @@ impl Connection {
         (self.ready, self.due) = (now.max(self.ready), self.kind.next_deadline());
     }
 
-    /// Continues with another congestion control algorithm, from the present window.
+    /// Continues with another congestion control algorithm, from the present cwnd and ssthresh.
     pub fn set_congestion(&mut self, config: &CongestionConfig) {
         if let ConnectionKind::Rfc(end) = &mut self.kind {
             control::set_congestion(end.awake(), config);

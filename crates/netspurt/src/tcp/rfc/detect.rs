@@ -172,8 +172,8 @@ impl LossDetector {
     }
 
     /// Marks the head as lost on the third duplicate (RFC 5681 §3.2). Except in Reno, this does not
-    /// happen while `una` is below `recover`, and so only once for each window of data (RFC 6582
-    /// §3.2 step 1).
+    /// happen while `una` is below `recover`, so it happens at most once for each window of data
+    /// (RFC 6582 §3.2 step 1).
     ///
     /// departs: RFC 5681 §3.2 - after a timeout Reno, too, takes no duplicates for a loss until all
     /// that was outstanding is acknowledged; the retransmissions themselves cause such duplicates.

@@ -448,7 +448,7 @@ mod tests {
 
     /// RFC 4015 §3.5: with timestamps the ACK that proves a timeout spurious brings a sample.
     #[test]
-    fn a_spurious_retransmission_is_measured_by_its_echo() {
+    fn the_ack_that_proves_a_timeout_spurious_gives_a_sample_by_its_echo_if_it_gave_none_before() {
         let trip = |sampling, covered: &[u64], echo| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_reported_by_sack_is_a_sample_if_no_segment_is_acknowledged() {
+    fn a_segment_reported_by_sack_gives_a_sample_if_no_segment_is_acknowledged() {
         let mut bench = bench(Sampling::EachAck);
         bench.send(0);
         let news = News { sacked: 1000, sacked_oldest: Some(at(20)), ..News::default() };

@@ -275,7 +275,7 @@ fn told(file: &[u8]) -> Vec<Told> {
 }
 
 #[test]
-fn packets_of_every_kind_of_block_are_read_with_the_link_of_their_interface() {
+fn packets_of_every_kind_of_block_are_read_with_the_link_type_of_their_interface() {
     for big in [false, true] {
         // The obsolete block has the number of the interface and the number of drops in one word.
         let halves = if big { 1 << 16 | 9 } else { 9 << 16 | 1 };
@@ -345,7 +345,7 @@ fn drops_that_a_capture_reports_are_summed_over_its_interfaces_and_sections() {
 }
 
 #[test]
-fn files_of_old_and_of_patched_programs_are_read() {
+fn old_versions_of_pcap_and_kuznetzovs_variant_are_read() {
     // Version 2.2 has the original length first. In version 2.3 the smaller length is the captured
     // length.
     for (minor, lengths) in [(4, [4, 60]), (2, [60, 4]), (3, [60, 4]), (3, [4, 60])] {
@@ -357,7 +357,7 @@ fn files_of_old_and_of_patched_programs_are_read() {
             assert_eq!(told(&file), [(1_000_002_000, true, 0, 1, 4, 60)]);
         }
     }
-    // Kuznetzov's records have an interface, a protocol and a kind after the lengths.
+    // In Kuznetzov's variant of pcap, an interface, a protocol and a kind follow the lengths.
     let n = |value, octets| number(value, octets, true);
     let head = [n(0xa1b2_cd34, 4), n(2, 2), n(4, 2), vec![0; 12], n(1, 4)].concat();
     let record = [n(1, 4), n(2, 4), n(4, 4), n(60, 4), vec![9; 8], vec![7; 4]].concat();
@@ -440,7 +440,7 @@ proptest! {
     }
 
     #[test]
-    fn any_octets_behind_any_magic_never_panic(
+    fn any_octets_after_a_magic_number_are_read_without_a_panic(
         bytes: Vec<u8>, magic in 0_usize..5
     ) {
         let magics: [&[u8]; 5] = [
