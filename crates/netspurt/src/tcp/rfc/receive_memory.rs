@@ -20,7 +20,7 @@ const PAGE: u64 = 4096;
 /// The share of the memory that counts as receive window is given in 256ths. At first this share is
 /// one half.
 const WHOLE: u64 = 256;
-/// Segments with fewer octets do not raise the threshold (`tcp_event_data_recv`).
+/// Segments with fewer octets than this do not raise the threshold (`tcp_event_data_recv`).
 const GROWS_FROM: u64 = 128;
 /// The minimum memory of a socket (`SOCK_MIN_RCVBUF`).
 const MEMORY_MIN: u64 = 2304;

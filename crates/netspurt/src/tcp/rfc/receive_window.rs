@@ -160,8 +160,9 @@ impl RfcReceiver {
         memory.keep_beyond(&load, self.above.top().map_or(0, |top| top - self.nxt));
     }
 
-    /// If a hole was filled, some octets are now in order and wait for the application. Moves the
-    /// memory of these octets. Until now, `before` octets were beyond holes.
+    /// If a hole was filled, some octets that were beyond it are now in order. Their memory then
+    /// counts as memory of unread data, or is free if the application reads data as it arrives.
+    /// Until now, `before` octets were beyond holes.
     pub(super) fn close_gap(&mut self, before: u64) {
         let Some(memory) = &mut self.memory else { return };
         if before > 0 {

@@ -293,9 +293,9 @@ impl ReceiveRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SynRules {
-    /// After a segment with a wrong acknowledgment, the end sends an RST. The end then retransmits
-    /// its first SYN two to three jiffies later (`tcp_rcv_synsent_state_process`), and not after an
-    /// RTO.
+    /// After a segment with a wrong acknowledgment, the end sends an RST. If it has sent its SYN
+    /// only once, it then retransmits the SYN two to three jiffies later
+    /// (`tcp_rcv_synsent_state_process`), and not after an RTO.
     pub again_after_reset: bool,
     /// If both ends open simultaneously, the SYN-ACK repeats all options that the SYN offered
     /// (`tcp_send_synack`), and not only the options that both ends offered. By RFC 7323 §2.2 and
@@ -482,9 +482,9 @@ pub struct RackRules {
     /// before the segments that it acknowledges (`tcp_ack`). The segment that is handled last sets
     /// RACK's round trip.
     pub reports_first: bool,
-    /// When a cut is undone, perhaps not all segments that RACK marked as lost have been
-    /// retransmitted. RACK ignores the segments that were not retransmitted until they are sent
-    /// again (`tcp_rack_detect_loss` removes them from its list).
+    /// When a cut is undone, some segments that RACK marked as lost may not have been retransmitted
+    /// yet. RACK ignores these segments until they are sent again (`tcp_rack_detect_loss` removes
+    /// them from its list).
     pub spares_unsent: bool,
     /// RACK looks for losses only on an ACK that gives it a round trip or undoes a cut; any other
     /// ACK of new octets stops RACK's timer (`tcp_rack_mark_lost`, `tcp_rearm_rto`).

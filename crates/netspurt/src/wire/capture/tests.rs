@@ -177,7 +177,7 @@ fn a_fault_is_reported_with_its_octet_and_its_packet() {
     // The lengths before and after a block must be equal, even if the block is skipped.
     assert_eq!(fault(28 + 44 + 48, 48), told("its two lengths differ", 28 + 44, 1));
     assert_eq!(fault(28 + 18, 200), told("an option extends beyond the block", 28, 1));
-    assert_eq!(fault(28 + 20, 99), told("a resolution beyond 64 bits", 28, 1));
+    assert_eq!(fault(28 + 20, 99), told("the unit of timestamps is too small", 28, 1));
     let packet = good.len() - 36;
     let missing = "a packet of an interface that is not described";
     assert_eq!(fault(packet + 8, 1), told(missing, packet, 2));
