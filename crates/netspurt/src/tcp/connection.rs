@@ -92,8 +92,8 @@ impl ConnectionKind {
         }
     }
 
-    /// The logical time of the event that is due at `due`. The end of a hold (the wait of a delayed
-    /// ACK) is due slightly after its logical time.
+    /// The instant at which the event that is due at `due` counts as happening. The end of a hold
+    /// (the wait of a delayed ACK) is due slightly after this instant.
     #[inline]
     fn time_of(&self, due: Time) -> Time {
         match self {
@@ -103,7 +103,7 @@ impl ConnectionKind {
     }
 }
 
-/// Both halves of an end of ns-2's kind: agent and sink in one.
+/// The two halves of an end of ns-2's kind. In ns-2 they are separate: the agent and the sink.
 #[derive(Debug)]
 struct NsPair {
     sender: NsSender,

@@ -127,7 +127,7 @@ pub struct RfcConfig {
     /// The number of duplicate ACKs, or of segments reported by SACK, that shows a loss (RFC 5681
     /// §3.2).
     pub dup_thresh: u32,
-    /// The first two duplicate ACKs each send a new segment (RFC 3042).
+    /// On each of the first two duplicate ACKs, the sender sends a new segment (RFC 3042).
     pub limited_transmit: bool,
     /// If few segments are outstanding, fewer duplicate ACKs show a loss (RFC 5827).
     pub early_retransmit: bool,

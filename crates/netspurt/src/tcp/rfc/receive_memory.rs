@@ -92,7 +92,7 @@ packed_value!(WaitingPacket { end, memory });
 /// - The share of the memory that counts as window is computed from the segments: payload divided
 ///   by memory (`scaling_ratio`).
 /// - The window is the threshold, or the window's share of the free memory if that is less. Its
-///   right edge never moves left.
+///   right edge moves left only if there is no memory for the next octets.
 /// - The buffer grows as [`BufferTuning`] says, up to a maximum, unless its size is fixed.
 #[derive(Debug)]
 pub(super) struct ReceiveMemory {

@@ -428,7 +428,7 @@ fn compressed_captures_are_read_up_to_where_they_are_cut_off() {
 
 proptest! {
     #[test]
-    fn hostile_octets_never_panic(
+    fn hostile_octets_cause_no_panic(
         big: bool, ng: bool, at in 0_usize..300, octets: [u8; 4], end in 0_usize..400
     ) {
         let packets = [&[0x45; 40][..], &[0x60; 44]];

@@ -249,7 +249,7 @@ proptest! {
     }
 
     #[test]
-    fn hostile_fragments_never_panic(
+    fn hostile_fragments_cause_no_panic_and_their_memory_is_counted(
         six: bool, marks in proptest::collection::vec((0_usize..4, 0_usize..60, any::<u8>()), 0..30),
         snap in 0_usize..300, gap in 0_i64..70,
     ) {
