@@ -59,7 +59,8 @@ pub(super) struct NsReceiver {
     pub(super) count: ReceiveCount,
 }
 
-/// The fields of an acknowledgment, without the sender's own fields and the SACK blocks.
+/// The fields of an acknowledgment, without the SACK blocks and the fields that the sending half
+/// sets.
 pub(super) struct Acknowledgment {
     /// Whether the acknowledgment answers a SYN.
     pub(super) of_syn: bool,

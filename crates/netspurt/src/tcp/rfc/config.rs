@@ -61,14 +61,14 @@ pub enum Sampling {
     /// One segment at a time is timed (RFC 6298 §3).
     OnePerRtt,
     /// On each ACK, the round trip of the oldest segment that the ACK newly covers. With
-    /// [`karn`](RfcConfig::karn), only segments that were sent once count.
+    /// [`karn`](RfcConfig::karn), segments that were sent more than once do not count.
     EachAck,
     /// Linux's rule: the same as [`EachAck`](Self::EachAck) if the ACK covers no retransmitted
     /// octets. If it covers some, the sample comes from the echo of a timestamp. Without
     /// timestamps, this ACK gives no sample.
     EachAckOrEcho,
     /// The round trip of each segment that an ACK newly acknowledges in order (Allman and Paxson
-    /// 1999). With [`karn`](RfcConfig::karn), only segments that were sent once count.
+    /// 1999). With [`karn`](RfcConfig::karn), segments that were sent more than once do not count.
     EachSegment,
     /// On each ACK of new data, the round trip by the echo of a timestamp (RFC 7323 §4).
     Timestamps,

@@ -20,8 +20,8 @@ struct TimedSegment {
 
 packed_value!(TimedSegment { end, at });
 
-/// The sending times of the segments that an ACK newly covers. Only segments that were sent once
-/// count.
+/// The sending times of the segments that an ACK newly covers. Segments that were sent more than
+/// once do not count.
 #[derive(Debug, Default)]
 struct Covered {
     oldest: Option<Time>,
@@ -165,8 +165,8 @@ impl RttMeter {
         }
     }
 
-    /// Returns the sending time of the oldest segment that the ACK newly covers. Only segments that
-    /// were sent once count.
+    /// Returns the sending time of the oldest segment that the ACK newly covers. Segments that were
+    /// sent more than once do not count.
     fn sent_once(&self, news: &News, config: &RfcConfig) -> Option<Time> {
         self.covered.oldest.filter(|_| !is_doubtful(news, config)).or(news.sacked_oldest)
     }

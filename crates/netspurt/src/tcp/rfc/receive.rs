@@ -423,8 +423,8 @@ impl RfcReceiver {
         self.above.is_empty() && self.need < AckNeed::Now
     }
 
-    /// Treats the FIN that was just accepted like data: its acknowledgment may wait for an answer
-    /// of the application.
+    /// Treats the FIN, which was just accepted, in the same way as data: its acknowledgment may
+    /// wait for an answer of the application.
     pub(super) fn let_fin_wait(&mut self, at: &ArrivalState, config: &RfcConfig) {
         if self.memory.as_mut().is_some_and(|memory| !memory.takes_more()) {
             // Without memory the acknowledgment is due immediately (`ICSK_ACK_NOMEM`).

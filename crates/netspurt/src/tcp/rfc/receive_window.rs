@@ -203,7 +203,7 @@ impl RfcReceiver {
     }
 
     /// Whether the window is at least as wide as it was advertised. The result matters only if more
-    /// than a full segment waits for its acknowledgment. Otherwise it is false.
+    /// than a full segment waits for its acknowledgment. Otherwise the result is false.
     pub(super) fn keeps_window(&mut self) -> bool {
         let (advertised, full) = (self.advertised_window(), self.ack_delay.full());
         if self.nxt - self.last_ack <= full {

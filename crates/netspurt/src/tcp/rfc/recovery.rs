@@ -385,7 +385,7 @@ impl LossRecovery {
         self.repair.begin_loss(window.nxt, Cause::Rto);
         self.loss.on_timeout(scene);
         // With `timeout_adds_to_pipe`, cwnd has room for the head in addition to the data that may
-        // still be on its way. Otherwise it is one segment.
+        // still be on its way. Otherwise cwnd is one segment.
         let beside = if rules.timeout_adds_to_pipe { self.pipe(window, config) } else { 0 };
         self.cwnd.window.cwnd = beside + window.smss;
     }
