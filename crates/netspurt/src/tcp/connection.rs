@@ -200,7 +200,8 @@ impl Connection {
         self.step_rfc(now, events, |tcb, cx| tcb.close(cx));
     }
 
-    /// Ends the connection immediately, with a reset to the peer.
+    /// Ends the connection immediately. Sends a reset, if the peer's SYN has arrived and the
+    /// connection is neither closed nor in TIME-WAIT (RFC 9293 §3.10.5).
     pub fn abort(&mut self, now: Time, events: &mut Events<Segment>) {
         self.step_rfc(now, events, |tcb, cx| tcb.abort(cx));
     }

@@ -188,8 +188,8 @@ impl RttMeter {
     }
 
     /// Returns the round trip that the echo of an ACK gives if [`measure`](Self::measure) made no
-    /// sample of this ACK, because all its octets were sent twice. It is the round trip of the copy
-    /// that the ACK answers (RFC 4015 §3.5).
+    /// sample of this ACK, because all its octets were sent more than once. It is the round trip of
+    /// the copy that the ACK answers (RFC 4015 §3.5).
     pub(super) fn doubtful_trip(
         &self,
         news: &News,
@@ -209,8 +209,8 @@ impl RttMeter {
     }
 
     /// Takes a sample from the echo of a timestamp (RFC 7323 §4.1). The sample is unambiguous even
-    /// for segments that were sent twice. Without an echo, the sample is the round trip of the
-    /// oldest covered segment that was sent once.
+    /// for segments that were sent more than once. Without an echo, the sample is the round trip of
+    /// the oldest covered segment that was sent once.
     fn measure_echo(
         &mut self,
         news: &News,
@@ -267,8 +267,8 @@ fn is_doubtful(news: &News, config: &RfcConfig) -> bool {
     news.covers_copy && config.karn && config.sampling == Sampling::EachAckOrEcho
 }
 
-/// Returns the round trip that the echo of a timestamp shows, for a segment that was sent twice;
-/// `None` if echoes are not used for these segments.
+/// Returns the round trip that the echo of a timestamp shows, for a segment that was sent more than
+/// once; `None` if echoes are not used for these segments.
 fn doubtful_echo(echo: Option<u32>, config: &RfcConfig, now: Time) -> Option<Duration> {
     let uses_echo = config.sampling == Sampling::EachAckOrEcho;
     let echo = echo.filter(|echo| uses_echo && *echo > 0)?;

@@ -224,7 +224,8 @@ impl RfcReceiver {
 
     /// Whether a segment with the octets `left..right` is accepted: whether any of its octets is in
     /// the window (RFC 9293 §3.4). With `takes_last_again`, a segment without new octets is also
-    /// accepted before the peer's FIN, if it ends at the octet of the last acknowledgment or later.
+    /// accepted, if it ends at the octet of the last acknowledgment or later, and if the peer's FIN
+    /// was not accepted yet.
     pub(super) fn accepts(&self, left: u64, right: u64, rules: &ReceiveRules) -> bool {
         let edge = self.nxt + self.window();
         if rules.takes_last_again

@@ -93,7 +93,8 @@ packed_value!(WaitingPacket { end, memory });
 ///   by memory (`scaling_ratio`).
 /// - The window is the threshold, or the window's share of the free memory if that is less. Its
 ///   right edge moves left only if there is no memory for the next octets.
-/// - The buffer grows as [`BufferTuning`] says, up to a maximum, unless its size is fixed.
+/// - Unless its size is fixed, the buffer grows as [`BufferTuning`] says, for data beyond a hole,
+///   and when it is full. It has a maximum size.
 #[derive(Debug)]
 pub(super) struct ReceiveMemory {
     /// The size of the buffer in octets of memory, and its maximum size.

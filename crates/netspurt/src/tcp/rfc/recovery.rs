@@ -124,7 +124,8 @@ impl LossRecovery {
         suspects
     }
 
-    /// Whether all octets that were outstanding when the phase began are acknowledged.
+    /// Whether all octets that were outstanding when the phase began are acknowledged and, if the
+    /// rules ask for it, also one more octet.
     fn is_complete(&self, scene: &LossContext<'_>) -> bool {
         let rules = &scene.config.cwnd_rules;
         let beyond = match self.repair.phase {
