@@ -399,7 +399,7 @@ fn the_destination_is_the_last_one_of_the_routing_header() {
 /// If the network card divides a packet later, its length field is zero in the capture. Of each
 /// packet here, 60 octets after the headers were captured.
 #[test]
-fn a_packet_whose_length_field_is_zero_has_its_length_on_the_link() {
+fn if_the_length_field_is_zero_the_view_takes_the_length_on_the_link() {
     for (ends, at, ip_bytes) in [(IPV4, 2, 20), (IPV6, 4, 40)] {
         let mut bytes = bytes_of(&packet(ends, Segment { len: 60, ..stamped(Flags::ACK) }));
         bytes[at..at + 2].fill(0);
@@ -416,7 +416,7 @@ fn a_packet_whose_length_field_is_zero_has_its_length_on_the_link() {
 
 /// RFC 2675 §2: the length includes the extension header, and is too large for 16 bits.
 #[test]
-fn a_jumbogram_has_its_length_in_an_option() {
+fn the_length_of_a_jumbogram_is_read_from_its_option() {
     let jumbo = |length: u32| {
         let [a, b, c, d] = length.to_be_bytes();
         let mut bytes = extended(0, [6, 0, 0xc2, 4, a, b, c, d]);

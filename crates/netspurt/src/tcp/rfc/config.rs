@@ -190,8 +190,8 @@ pub struct RfcConfig {
     pub rto: EstimatorConfig,
     /// The round trips that the timer gets as samples.
     pub sampling: Sampling,
-    /// Whether the transmission time of a retransmitted segment gives no sample, and the sample of a
-    /// retransmitted SYN is labelled ambiguous (Karn and Partridge 1987).
+    /// Whether the transmission time of a retransmitted segment gives no sample, and the sample of
+    /// a retransmitted SYN is labelled ambiguous (Karn and Partridge 1987).
     pub karn: bool,
     /// The effect of an ACK on a running timer.
     pub restart: Restart,
