@@ -261,8 +261,8 @@ impl Connection {
         (self.ready, self.due) = (now, self.kind.next_deadline());
     }
 
-    /// Sends a held ACK if its hold (the wait of a delayed ACK) ends before an arrival at `now` that
-    /// was scheduled at `since`; see [`Host::act_before`](crate::stage::Host::act_before).
+    /// Sends a held ACK if its hold (the wait of a delayed ACK) ends before an arrival at `now`
+    /// that was scheduled at `since`; see [`Host::act_before`](crate::stage::Host::act_before).
     #[inline]
     pub fn act_before(&mut self, now: Time, since: Time, events: &mut Events<Segment>) {
         if let ConnectionKind::Ns(pair) = &self.kind
