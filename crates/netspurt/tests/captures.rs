@@ -95,7 +95,7 @@ fn packets_connections_and_retransmissions_have_the_counts_of_tshark() {
 }
 
 #[test]
-fn retransmissions_have_the_kernels_count_and_at_the_receiver_those_of_lost_tails_are_missing() {
+fn the_senders_capture_shows_all_retransmissions_and_the_receivers_all_but_those_of_lost_tails() {
     let Some(folder) = shared() else { return };
     for (case, unseen) in
         [("clean", 0), ("fastrtx", 0), ("random3", 0), ("tail_rto", 1), ("tail_tlp", 1)]

@@ -113,7 +113,7 @@ fn our_own_echo_probes_are_read_from_parquet_and_from_csv() {
 }
 
 #[test]
-fn a_text_with_too_many_lines_is_refused_with_the_limit() {
+fn a_text_with_too_many_lines_is_refused_and_the_error_names_the_limit() {
     let mut text = b"rtt_ms\n".to_vec();
     text.resize(2 * ((1 << 24) + 8), b'\n');
     let error = read("a.csv", &text).unwrap_err().to_string();

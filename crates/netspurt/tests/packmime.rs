@@ -14,7 +14,7 @@ use netspurt::rng::Stream;
 
 /// The rates of the runs, in connections per second.
 const RATES: [u32; 3] = [18, 36, 54];
-/// The number of draws of each kind at each rate, about.
+/// The approximate number of draws of each kind at each rate.
 const DRAWS: u32 = 500_000;
 /// The length of a run in seconds.
 const STOP: u32 = 400;

@@ -92,8 +92,8 @@ impl ConnectionKind {
         }
     }
 
-    /// The logical time of the event that is due at `due`. The end of a hold (the wait of a delayed
-    /// ACK) is due slightly after its logical time.
+    /// The instant at which the event that is due at `due` counts as happening. The end of a hold
+    /// (the wait of a delayed ACK) is due slightly after this instant.
     #[inline]
     fn time_of(&self, due: Time) -> Time {
         match self {
@@ -103,7 +103,7 @@ impl ConnectionKind {
     }
 }
 
-/// Both halves of an end of ns-2's kind: agent and sink in one.
+/// The two halves of an end of ns-2's kind. In ns-2 they are separate: the agent and the sink.
 #[derive(Debug)]
 struct NsPair {
     sender: NsSender,
@@ -143,7 +143,7 @@ impl Connection {
         });
     }
 
-    /// Accepts a part of a write, as a host does that copies a write into several buffers.
+    /// Accepts a part of a write, from a host that copies each write into several buffers.
     /// [`write`](Self::write) accepts a whole write.
     pub fn write_part(&mut self, now: Time, part: &WrittenPart, events: &mut Events<Segment>) {
         self.step_rfc(now, events, |tcb, cx| tcb.write(part, cx));
@@ -200,7 +200,8 @@ impl Connection {
         self.step_rfc(now, events, |tcb, cx| tcb.close(cx));
     }
 
-    /// Ends the connection immediately, with a reset to the peer.
+    /// Ends the connection immediately. Sends a reset, if the peer's SYN has arrived and the
+    /// connection is neither closed nor in TIME-WAIT (RFC 9293 §3.10.5).
     pub fn abort(&mut self, now: Time, events: &mut Events<Segment>) {
         self.step_rfc(now, events, |tcb, cx| tcb.abort(cx));
     }
@@ -226,7 +227,7 @@ impl Connection {
         (self.ready, self.due) = (now.max(self.ready), self.kind.next_deadline());
     }
 
-    /// Continues with another congestion control algorithm, from the present window.
+    /// Continues with another congestion control algorithm, from the present cwnd and ssthresh.
     pub fn set_congestion(&mut self, config: &CongestionConfig) {
         if let ConnectionKind::Rfc(end) = &mut self.kind {
             control::set_congestion(end.awake(), config);
@@ -260,8 +261,8 @@ impl Connection {
         (self.ready, self.due) = (now, self.kind.next_deadline());
     }
 
-    /// Sends a held ACK if its hold (the wait of a delayed ACK) ends before an arrival at
-    /// `now` that was scheduled at `since`; see [`Host::act_before`](crate::stage::Host::act_before).
+    /// Sends a held ACK if its hold (the wait of a delayed ACK) ends before an arrival at `now`
+    /// that was scheduled at `since`; see [`Host::act_before`](crate::stage::Host::act_before).
     #[inline]
     pub fn act_before(&mut self, now: Time, since: Time, events: &mut Events<Segment>) {
         if let ConnectionKind::Ns(pair) = &self.kind

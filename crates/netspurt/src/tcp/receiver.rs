@@ -59,13 +59,15 @@ pub(super) struct NsReceiver {
     pub(super) count: ReceiveCount,
 }
 
-/// The fields of an acknowledgment, without the sender's own fields and the SACK blocks.
+/// The fields of an acknowledgment, without the SACK blocks and the fields that the sending half
+/// sets.
 pub(super) struct Acknowledgment {
     /// Whether the acknowledgment answers a SYN.
     pub(super) of_syn: bool,
     pub(super) next: u64,
     pub(super) echo: Time,
-    /// The octets of the segment that the acknowledgment answers.
+    /// The octets of the segment that the acknowledgment answers; (0, 0) if the end of a hold
+    /// releases the acknowledgment.
     pub(super) newest: Range,
 }
 

@@ -1,8 +1,8 @@
 //! Regular expressions of quantities, for the schema.
 //!
-//! The patterns match the texts that `units` reads. For each unit they limit the digits before the
-//! point, so that the value is below 10^18 base units, and the decimals. A test compares the
-//! patterns with the reader.
+//! The patterns match the texts that `units` reads. For each unit they limit the number of
+//! decimals. They also limit the digits before the point, so that the value is below 10^18 base
+//! units. A test compares the patterns with the reader.
 
 /// The pattern of a number with at most `$digits` digits and `$decimals` decimals, and its unit.
 macro_rules! decimal {
@@ -11,8 +11,8 @@ macro_rules! decimal {
     };
 }
 
-/// The pattern of a number with at most `$digits` digits before the point, halves or quarters, and
-/// its unit.
+/// The pattern of a number with at most `$digits` digits before the point and no decimals except
+/// halves and quarters, and its unit.
 macro_rules! binary {
     ($digits:literal, $unit:literal) => {
         concat!("0*[0-9]{1,", $digits, "}(\\.(0|5|00|25|50|75))? *", $unit)

@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn written_quantities_read_as_the_same_values() {
+    fn written_quantities_are_read_as_the_same_values() {
         for ns in [0, 1, 999, 1000, 5_558_807, 25_000_000, 240_000_000_000, 61_000_000_001] {
             let text = Duration::from_nanos(ns).to_string();
             assert_eq!(time(&text), Ok(ns), "{text}");

@@ -44,7 +44,7 @@ impl Read for Interrupted<'_> {
 }
 
 #[test]
-fn every_member_and_every_frame_is_read_at_once_or_octet_by_octet() {
+fn gzip_members_zstd_frames_and_plain_files_are_read_at_once_and_octet_by_octet() {
     let files = [
         [gzip(b"one\n"), gzip(b""), gzip(b"two\n")].concat(),
         [zstd(b"one\n"), SKIPPED.to_vec(), zstd(b""), zstd(b"two\n")].concat(),
@@ -77,7 +77,7 @@ fn octets_before_a_cut_are_read_and_the_cut_is_reported() {
 }
 
 /// A frame of raw blocks of 100 octets, with a checksum if `checked`. The decoder of such a frame
-/// keeps 128 KiB that later blocks may repeat (RFC 8878 §3.1.1.1.2).
+/// keeps the last 128 KiB of the contents, which later blocks may repeat (RFC 8878 §3.1.1.1.2).
 fn blocks(count: u8, checked: bool) -> Vec<u8> {
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, if checked { 4 } else { 0 }, 0x38];
     for n in 0..count {
@@ -127,7 +127,7 @@ fn contents_over_64_mib_and_over_10000_times_the_files_length_are_refused() {
 
 proptest! {
     #[test]
-    fn hostile_octets_never_panic(octets: Vec<u8>, magic in 0_usize..3, at: u16, octet: u8) {
+    fn hostile_octets_cause_no_panic(octets: Vec<u8>, magic in 0_usize..3, at: u16, octet: u8) {
         let magics: [&[u8]; 3] = [&[0x1f, 0x8b, 8], &[0x28, 0xb5, 0x2f, 0xfd], &SKIPPED];
         let _ = all(&[magics[magic], &octets].concat()[..]);
         let mut file = if magic == 0 { gzip(&octets) } else { zstd(&octets[..octets.len().min(255)]) };

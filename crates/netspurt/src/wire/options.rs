@@ -73,9 +73,9 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The options of `segment` in Linux's order, each on a word boundary: MSS, time stamps (after
-    /// SACK-permitted or two no-operations), SACK-permitted if there are no time stamps, window
-    /// scale, SACK blocks. RFC 7323 appendix A recommends the padding.
+    /// The options of `segment` in Linux's order, each padded to whole words: MSS, time stamps
+    /// (after SACK-permitted or two no-operations), SACK-permitted if there are no time stamps,
+    /// window scale, SACK blocks. RFC 7323 appendix A recommends the padding of the time stamps.
     pub(super) fn of(segment: &Segment) -> Self {
         let mut this = Self { bytes: [0; ROOM], length: 0 };
         let syn = segment.flags.has(Flags::SYN);

@@ -264,7 +264,7 @@ fn options_that_are_unknown_or_misplaced_or_of_a_wrong_length_are_skipped() {
 }
 
 #[test]
-fn four_sack_blocks_fill_the_space_for_options() {
+fn four_sack_blocks_are_read() {
     let mut options = vec![1, 1, 5, 34];
     (1..=8).for_each(|edge: u32| options.extend(edge.to_be_bytes()));
     let (read, malformed) = read_options(Flags::ACK, &options);
@@ -273,7 +273,7 @@ fn four_sack_blocks_fill_the_space_for_options() {
 }
 
 #[test]
-fn bad_checksums_are_named_and_pass_in_captures() {
+fn wrong_checksums_are_reported_and_are_allowed_in_captures() {
     let good = bytes_of(&packet(IPV4, stamped(Flags::ACK)));
     for (at, what) in [(10, Fault::IpChecksum), (36, Fault::TcpChecksum)] {
         let mut bad = good.clone();
@@ -319,10 +319,10 @@ fn each_fault_is_reported_with_its_octet() {
     assert_eq!(with(&good, 32, 0x40), (32, Fault::HeaderLength));
     assert_eq!(with(&good, 32, 0x60), (32, Fault::HeaderLength));
     assert_eq!(with(&six, 6, 17), (6, Fault::NotTcp(17)));
-    // A jumbogram's length is zero.
+    // The length field is zero, as in a jumbogram.
     assert_eq!(with(&six, 5, 0), (4, Fault::Length));
     assert_eq!(with(&six, 5, 19), (4, Fault::Length));
-    // The payload of 65535 octets and the header exceed 65535 octets.
+    // A payload of 65535 octets and its header are together longer than 65535 octets.
     let long = [&six[..5], &[0xff], &six[6..]].concat();
     assert_eq!(with(&long, 4, 0xff), (4, Fault::Length));
     let error = decode(&[], Checks::Whole).unwrap_err();
@@ -360,7 +360,7 @@ fn extension_headers_of_ipv6_are_skipped() {
 }
 
 #[test]
-fn the_authentication_header_counts_words_of_four_octets() {
+fn the_length_of_the_authentication_header_is_in_words_of_four_octets() {
     // RFC 4302 §2.2: the length of the header is in words, minus two.
     let mut bytes = extended(51, [6, 2, 0, 0, 0, 0, 0, 9]);
     bytes[5] += 8;
@@ -368,7 +368,8 @@ fn the_authentication_header_counts_words_of_four_octets() {
     assert_eq!(decode(&bytes, Checks::Whole).unwrap().payload, [0; 4]);
 }
 
-/// RFC 8200 §8.1: the checksum covers the last destination, even if the fixed header differs.
+/// RFC 8200 §8.1: the checksum covers the last destination, even if the fixed header has another
+/// one.
 #[test]
 fn the_destination_is_the_last_one_of_the_routing_header() {
     let whole = bytes_of(&packet(IPV6, Segment { len: 4, ..stamped(Flags::ACK) }));
@@ -398,7 +399,7 @@ fn the_destination_is_the_last_one_of_the_routing_header() {
 /// If the network card divides a packet later, its length field is zero in the capture. Of each
 /// packet here, 60 octets after the headers were captured.
 #[test]
-fn a_packet_whose_length_field_is_zero_has_its_length_on_the_link() {
+fn if_the_length_field_is_zero_the_view_takes_the_length_on_the_link() {
     for (ends, at, ip_bytes) in [(IPV4, 2, 20), (IPV6, 4, 40)] {
         let mut bytes = bytes_of(&packet(ends, Segment { len: 60, ..stamped(Flags::ACK) }));
         bytes[at..at + 2].fill(0);
@@ -415,7 +416,7 @@ fn a_packet_whose_length_field_is_zero_has_its_length_on_the_link() {
 
 /// RFC 2675 §2: the length includes the extension header, and is too large for 16 bits.
 #[test]
-fn a_jumbogram_has_its_length_in_an_option() {
+fn the_length_of_a_jumbogram_is_read_from_its_option() {
     let jumbo = |length: u32| {
         let [a, b, c, d] = length.to_be_bytes();
         let mut bytes = extended(0, [6, 0, 0xc2, 4, a, b, c, d]);
@@ -513,7 +514,7 @@ fn encoding_a_packet_with_addresses_of_two_families_panics() {
 
 #[test]
 #[should_panic(expected = "length")]
-fn encoding_a_payload_of_another_length_panics() {
+fn encoding_a_payload_that_is_shorter_than_the_segment_says_panics() {
     let payload = Some(&[1, 2][..]);
     bytes_of(&Packet { payload, ..packet(IPV4, Segment { len: 3, ..Segment::default() }) });
 }

@@ -276,9 +276,9 @@ fn probe(phase: Duration, segments: u64) -> Answers {
     ])
 }
 
-/// Sends five segments. For each number in `upto`, the remote end then reports by SACK the segments
-/// from the second up to this number. Returns the time from the last report to the next packet, and
-/// that packet.
+/// Our connection sends five segments. For each number in `upto`, the remote end then reports by
+/// SACK the segments from the second up to this number. Returns the time from the last report to
+/// the next packet of our connection, and that packet.
 ///
 /// The reports come 202 ms after the segments. The remote end of the kernel waited for 200 ms, and
 /// was about 2 ms late.

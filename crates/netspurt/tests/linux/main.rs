@@ -18,10 +18,10 @@ use peer::{micros, ms, us};
 /// The lateness that is allowed for the kernel's remote end, because it is a program on a busy
 /// machine.
 const LATE_US: u64 = 2_000;
-/// The lateness that is allowed for values that the kernel computes from round trips and keeps in
-/// jiffies.
+/// The error that is allowed for values that the kernel computes from round trips and keeps in
+/// jiffies, in microseconds.
 const JIFFY_LATE_US: u64 = 4_000 + 1_500;
-/// The error of a time that was measured between two packets.
+/// The error that is allowed for a time between two packets.
 const READING: Duration = Duration::from_micros(700);
 /// Cases that were measured on the kernel and are not played to our connection; VALIDATION.md
 /// compares them.

@@ -75,9 +75,9 @@ impl NsSender {
         true
     }
 
-    /// Processes a duplicate ACK of sack1. `news` says whether its blocks report anything new. New
-    /// reports of only octets that were sent before the timeout prove the timeout spurious. Any
-    /// other duplicate ACK proves that the timeout was not spurious.
+    /// Processes a duplicate ACK of sack1 after F-RTO has allowed new segments. `news` says whether
+    /// the blocks of the ACK report anything new. If they do, and report only octets that were sent
+    /// before the timeout, the timeout was spurious. Otherwise the timeout was not spurious.
     pub(super) fn frto_on_blocks(&mut self, news: bool, ack: &Ack<'_>) {
         if self.trial.step != TrialStep::Probes {
             return;

@@ -208,8 +208,8 @@ impl NsSender {
         (cwnd + self.inflation_segs).min(u64::from(self.config.receive_window_segs))
     }
 
-    /// Increases cwnd by one segment if cwnd is below ssthresh (slow start), and otherwise by 1/cwnd
-    /// segments (Jacobson 1988).
+    /// Increases cwnd by one segment if cwnd is below ssthresh (slow start), and otherwise by
+    /// 1/cwnd segments (Jacobson 1988).
     fn open_window(&mut self) {
         if self.cwnd_segs < f64::from(self.ssthresh_segs) {
             self.cwnd_segs += 1.0;

@@ -81,8 +81,8 @@ impl NsSender {
         }
     }
 
-    /// Sends the next two outstanding packets that no SACK block has reported. Each packet is sent
-    /// once.
+    /// Sends the next two packets that no SACK block has reported. This method sends no packet
+    /// twice.
     fn send_next_holes(&mut self, cx: &mut Context<'_>) {
         self.sack.next_hole = self.sack.next_hole.max(self.tx.una);
         for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! Tests of ns-2's senders: the handshake, and the undo by F-RTO.
+//! Tests of ns-2's senders: the handshake, and F-RTO after a timeout.
 
 use crate::event::{Events, Wanted};
 use crate::ids::{FlowId, Side};

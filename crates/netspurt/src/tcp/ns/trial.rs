@@ -4,7 +4,8 @@
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TimeoutTrial {
     pub(super) step: TrialStep,
-    /// ssthresh before the timeout, or the window if that was larger.
+    /// ssthresh before the timeout, or the usable window (`window()`) if that was larger; in
+    /// segments.
     pub(super) prior_segs: u32,
 }
 

@@ -163,7 +163,7 @@ impl Tcb {
         self.look_for_fin_ack(cx.now);
     }
 
-    /// Processes the octets `left..right` of a segment: a mark, data, a FIN.
+    /// Processes the mark, the data and the FIN of a segment. Its octets are `left..right`.
     fn take_text(&mut self, segment: &Segment, (left, right): (u64, u64), cx: &mut Context<'_>) {
         if self.rx.marks.on_segment(segment) {
             self.rx.need = AckNeed::Now;

@@ -61,14 +61,14 @@ pub enum Sampling {
     /// One segment at a time is timed (RFC 6298 §3).
     OnePerRtt,
     /// On each ACK, the round trip of the oldest segment that the ACK newly covers. With
-    /// [`karn`](RfcConfig::karn), only segments that were sent once count.
+    /// [`karn`](RfcConfig::karn), segments that were sent more than once do not count.
     EachAck,
     /// Linux's rule: the same as [`EachAck`](Self::EachAck) if the ACK covers no retransmitted
     /// octets. If it covers some, the sample comes from the echo of a timestamp. Without
     /// timestamps, this ACK gives no sample.
     EachAckOrEcho,
     /// The round trip of each segment that an ACK newly acknowledges in order (Allman and Paxson
-    /// 1999). With [`karn`](RfcConfig::karn), only segments that were sent once count.
+    /// 1999). With [`karn`](RfcConfig::karn), segments that were sent more than once do not count.
     EachSegment,
     /// On each ACK of new data, the round trip by the echo of a timestamp (RFC 7323 §4).
     Timestamps,
@@ -127,7 +127,7 @@ pub struct RfcConfig {
     /// The number of duplicate ACKs, or of segments reported by SACK, that shows a loss (RFC 5681
     /// §3.2).
     pub dup_thresh: u32,
-    /// The first two duplicate ACKs each send a new segment (RFC 3042).
+    /// On each of the first two duplicate ACKs, the sender sends a new segment (RFC 3042).
     pub limited_transmit: bool,
     /// If few segments are outstanding, fewer duplicate ACKs show a loss (RFC 5827).
     pub early_retransmit: bool,
@@ -190,8 +190,8 @@ pub struct RfcConfig {
     pub rto: EstimatorConfig,
     /// The round trips that the timer gets as samples.
     pub sampling: Sampling,
-    /// Whether the transmission time of a retransmitted segment gives no sample, and the sample of a
-    /// retransmitted SYN is labelled ambiguous (Karn and Partridge 1987).
+    /// Whether the transmission time of a retransmitted segment gives no sample, and the sample of
+    /// a retransmitted SYN is labelled ambiguous (Karn and Partridge 1987).
     pub karn: bool,
     /// The effect of an ACK on a running timer.
     pub restart: Restart,

@@ -228,7 +228,7 @@ mod tests {
     /// RFC 5681 §3.1, equation 4: ssthresh is half of FlightSize, and at least two segments. Linux
     /// halves cwnd, in whole segments.
     #[test]
-    fn a_cut_takes_half_of_the_outstanding_data_or_of_cwnd() {
+    fn a_cut_sets_ssthresh_to_half_of_the_outstanding_data_or_of_cwnd() {
         let cut = |flight, rules| {
             let mut control = reno(15_000);
             control.cut(&met(flight), &rules);
@@ -255,7 +255,7 @@ mod tests {
 
     /// RFC 5681 §4.1: cwnd falls to the initial window. RFC 2861 §3.1: cwnd is halved for each RTO.
     #[test]
-    fn an_idle_cwnd_falls_to_the_initial_window_immediately_or_by_halves() {
+    fn after_an_idle_time_cwnd_falls_to_the_initial_window_at_once_or_by_halves() {
         let rto = Duration::from_millis(200);
         let after = |ms, rules: CwndRules| {
             let mut control = reno(80_000);
@@ -274,7 +274,7 @@ mod tests {
     /// RFC 4015 §3.2: ssthresh becomes pipe_prev. cwnd becomes the outstanding octets plus one
     /// burst. Linux restores cwnd and ssthresh.
     #[test]
-    fn an_undone_cut_sets_ssthresh_to_pipe_prev_or_restores_the_window() {
+    fn undoing_a_cut_sets_ssthresh_to_pipe_prev_or_restores_cwnd_and_ssthresh() {
         let before = Window { cwnd: 15_000, ssthresh: 12_000 };
         let back = |how| {
             let mut control = reno(2000);

@@ -55,8 +55,8 @@ pub(super) struct Reader {
     pub(super) keeps_window: bool,
 }
 
-/// The number of times that the peer set PSH, or sent a short segment, since the last
-/// acknowledgment.
+/// The number of short segments that the peer sent since the last acknowledgment. A full segment
+/// with PSH also counts, but only if nothing was counted before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Pushed {
     #[default]

@@ -171,9 +171,9 @@ impl LossDetector {
         None
     }
 
-    /// Marks the head as lost on the third duplicate (RFC 5681 §3.2). Except in Reno, this does not
-    /// happen while `una` is below `recover`, and so only once for each window of data (RFC 6582
-    /// §3.2 step 1).
+    /// Marks the head as lost when enough duplicates have arrived, usually three (RFC 5681 §3.2).
+    /// Except in Reno, this does not happen while `una` is below `recover`, so it happens at most
+    /// once for each window of data (RFC 6582 §3.2 step 1).
     ///
     /// departs: RFC 5681 §3.2 - after a timeout Reno, too, takes no duplicates for a loss until all
     /// that was outstanding is acknowledged; the retransmissions themselves cause such duplicates.
@@ -200,7 +200,7 @@ impl LossDetector {
     }
 
     /// Marks lost segments by IsLost of RFC 6675 §4: a segment is lost if enough runs or enough
-    /// octets above it were reported.
+    /// octets above it were reported. Outside a repair, enough duplicate ACKs also mark the head.
     fn detect_by_blocks(&mut self, repairing: bool, scene: &LossContext<'_>) {
         let thresh = self.dup_thresh(scene);
         let enough = u64::from(thresh.saturating_sub(1)) * scene.window.smss;

@@ -96,7 +96,7 @@ impl Lifecycle {
         (self.state, self.attempted) = (TcpState::SynReceived, true);
     }
 
-    /// Moves to ESTABLISHED, because both SYNs are acknowledged.
+    /// Moves to ESTABLISHED, because the peer's SYN came and our SYN is acknowledged.
     pub(super) fn establish(&mut self) {
         self.state = TcpState::Established;
     }

@@ -20,8 +20,8 @@ struct TimedSegment {
 
 packed_value!(TimedSegment { end, at });
 
-/// The sending times of the segments that an ACK newly covers. Only segments that were sent once
-/// count.
+/// The sending times of the segments that an ACK newly covers. Segments that were sent more than
+/// once do not count.
 #[derive(Debug, Default)]
 struct Covered {
     oldest: Option<Time>,
@@ -165,8 +165,8 @@ impl RttMeter {
         }
     }
 
-    /// Returns the sending time of the oldest segment that the ACK newly covers. Only segments that
-    /// were sent once count.
+    /// Returns the sending time of the oldest segment that the ACK newly covers. Segments that were
+    /// sent more than once do not count.
     fn sent_once(&self, news: &News, config: &RfcConfig) -> Option<Time> {
         self.covered.oldest.filter(|_| !is_doubtful(news, config)).or(news.sacked_oldest)
     }
@@ -188,8 +188,8 @@ impl RttMeter {
     }
 
     /// Returns the round trip that the echo of an ACK gives if [`measure`](Self::measure) made no
-    /// sample of this ACK, because all its octets were sent twice. It is the round trip of the copy
-    /// that the ACK answers (RFC 4015 §3.5).
+    /// sample of this ACK, because all its octets were sent more than once. It is the round trip of
+    /// the copy that the ACK answers (RFC 4015 §3.5).
     pub(super) fn doubtful_trip(
         &self,
         news: &News,
@@ -209,8 +209,8 @@ impl RttMeter {
     }
 
     /// Takes a sample from the echo of a timestamp (RFC 7323 §4.1). The sample is unambiguous even
-    /// for segments that were sent twice. Without an echo, the sample is the round trip of the
-    /// oldest covered segment that was sent once.
+    /// for segments that were sent more than once. Without an echo, the sample is the round trip of
+    /// the oldest covered segment that was sent once.
     fn measure_echo(
         &mut self,
         news: &News,
@@ -267,8 +267,8 @@ fn is_doubtful(news: &News, config: &RfcConfig) -> bool {
     news.covers_copy && config.karn && config.sampling == Sampling::EachAckOrEcho
 }
 
-/// Returns the round trip that the echo of a timestamp shows, for a segment that was sent twice;
-/// `None` if echoes are not used for these segments.
+/// Returns the round trip that the echo of a timestamp shows, for a segment that was sent more than
+/// once; `None` if echoes are not used for these segments.
 fn doubtful_echo(echo: Option<u32>, config: &RfcConfig, now: Time) -> Option<Duration> {
     let uses_echo = config.sampling == Sampling::EachAckOrEcho;
     let echo = echo.filter(|echo| uses_echo && *echo > 0)?;
@@ -448,7 +448,7 @@ mod tests {
 
     /// RFC 4015 §3.5: with timestamps the ACK that proves a timeout spurious brings a sample.
     #[test]
-    fn a_spurious_retransmission_is_measured_by_its_echo() {
+    fn the_ack_that_proves_a_timeout_spurious_gives_a_sample_by_its_echo_if_it_gave_none_before() {
         let trip = |sampling, covered: &[u64], echo| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_reported_by_sack_is_a_sample_if_no_segment_is_acknowledged() {
+    fn a_segment_reported_by_sack_gives_a_sample_if_no_segment_is_acknowledged() {
         let mut bench = bench(Sampling::EachAck);
         bench.send(0);
         let news = News { sacked: 1000, sacked_oldest: Some(at(20)), ..News::default() };

@@ -39,8 +39,8 @@ pub(super) struct News {
     pub(super) delivered_segs: u64,
     /// Octets whose arrival duplicate ACKs had indicated before this ACK.
     pub(super) dup_bytes: u64,
-    /// The sending time of the oldest segment that the ACK newly reports by SACK. Only segments
-    /// that were sent once count.
+    /// The sending time of the oldest segment that the ACK newly reports by SACK. Segments that
+    /// were sent more than once do not count.
     pub(super) sacked_oldest: Option<Time>,
     /// The last sending time of the oldest retransmitted segment that the ACK newly covers. `None`
     /// with Karn's rule, because the ACK may answer another copy.

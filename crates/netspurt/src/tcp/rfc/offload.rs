@@ -82,8 +82,8 @@ pub(super) fn place_of_new(sender: &mut RfcSender, len: u64) -> PacketPlace {
 }
 
 /// Returns the place of a retransmitted segment in its packet. The segment is at the place `at` of
-/// the scoreboard. Other lost segments of the same original packet may share the packet
-/// (`tcp_retransmit_skb`).
+/// the scoreboard. Other lost segments of the same original packet may be retransmitted in one
+/// packet with it (`tcp_retransmit_skb`).
 pub(super) fn place_of_copy(sender: &mut RfcSender, at: usize, cause: Cause) -> PacketPlace {
     if !sender.config.send_rules.pushes_packets {
         return PacketPlace::default();
@@ -133,7 +133,8 @@ fn half_of_cwnd(sender: &RfcSender) -> u64 {
     (sender.recovery.cwnd.window.cwnd / sender.window.smss.max(1) / 2).max(1)
 }
 
-/// Returns the octets of the short segment with which the current packet fills the receive window.
+/// Returns the octets of the short segment with which the current packet fills the receive window;
+/// `None` if the packet does not end with such a segment.
 pub(super) fn packet_tail(sender: &RfcSender) -> Option<u64> {
     let window = &sender.window;
     let rest = sender.new_packet.rest_from(window.nxt);

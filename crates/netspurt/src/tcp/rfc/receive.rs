@@ -27,7 +27,8 @@ pub(in crate::tcp) struct RfcReceiver {
     pub(super) nxt: u64,
     /// The value of `nxt` in the last acknowledgment.
     pub(super) last_ack: u64,
-    /// The right edge of the last advertised window; it never moves left (RFC 9293 §3.8.6).
+    /// The right edge of the last advertised window. It moves left only if there is no memory for
+    /// the next octets (RFC 9293 §3.8.6, `tcp_data_queue`).
     pub(super) edge: u64,
     /// The octets that have arrived beyond a hole.
     pub(super) above: Ranges,
@@ -223,7 +224,8 @@ impl RfcReceiver {
 
     /// Whether a segment with the octets `left..right` is accepted: whether any of its octets is in
     /// the window (RFC 9293 §3.4). With `takes_last_again`, a segment without new octets is also
-    /// accepted before the peer's FIN, if it ends at the octet of the last acknowledgment or later.
+    /// accepted, if it ends at the octet of the last acknowledgment or later, and if the peer's FIN
+    /// was not accepted yet.
     pub(super) fn accepts(&self, left: u64, right: u64, rules: &ReceiveRules) -> bool {
         let edge = self.nxt + self.window();
         if rules.takes_last_again
@@ -422,8 +424,8 @@ impl RfcReceiver {
         self.above.is_empty() && self.need < AckNeed::Now
     }
 
-    /// Treats the FIN that was just accepted like data: its acknowledgment may wait for an answer
-    /// of the application.
+    /// Treats the FIN, which was just accepted, in the same way as data: its acknowledgment may
+    /// wait for an answer of the application.
     pub(super) fn let_fin_wait(&mut self, at: &ArrivalState, config: &RfcConfig) {
         if self.memory.as_mut().is_some_and(|memory| !memory.takes_more()) {
             // Without memory the acknowledgment is due immediately (`ICSK_ACK_NOMEM`).

@@ -20,7 +20,7 @@ const PAGE: u64 = 4096;
 /// The share of the memory that counts as receive window is given in 256ths. At first this share is
 /// one half.
 const WHOLE: u64 = 256;
-/// Segments with fewer octets do not raise the threshold (`tcp_event_data_recv`).
+/// Segments with fewer octets than this do not raise the threshold (`tcp_event_data_recv`).
 const GROWS_FROM: u64 = 128;
 /// The minimum memory of a socket (`SOCK_MIN_RCVBUF`).
 const MEMORY_MIN: u64 = 2304;
@@ -92,8 +92,9 @@ packed_value!(WaitingPacket { end, memory });
 /// - The share of the memory that counts as window is computed from the segments: payload divided
 ///   by memory (`scaling_ratio`).
 /// - The window is the threshold, or the window's share of the free memory if that is less. Its
-///   right edge never moves left.
-/// - The buffer grows as [`BufferTuning`] says, up to a maximum, unless its size is fixed.
+///   right edge moves left only if there is no memory for the next octets.
+/// - Unless its size is fixed, the buffer grows as [`BufferTuning`] says, for data beyond a hole,
+///   and when it is full. It has a maximum size.
 #[derive(Debug)]
 pub(super) struct ReceiveMemory {
     /// The size of the buffer in octets of memory, and its maximum size.

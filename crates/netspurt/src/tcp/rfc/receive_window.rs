@@ -160,8 +160,9 @@ impl RfcReceiver {
         memory.keep_beyond(&load, self.above.top().map_or(0, |top| top - self.nxt));
     }
 
-    /// If a hole was filled, some octets are now in order and wait for the application. Moves the
-    /// memory of these octets. Until now, `before` octets were beyond holes.
+    /// If a hole was filled, some octets that were beyond it are now in order. Their memory then
+    /// counts as memory of unread data, or is free if the application reads data as it arrives.
+    /// Until now, `before` octets were beyond holes.
     pub(super) fn close_gap(&mut self, before: u64) {
         let Some(memory) = &mut self.memory else { return };
         if before > 0 {
@@ -202,7 +203,7 @@ impl RfcReceiver {
     }
 
     /// Whether the window is at least as wide as it was advertised. The result matters only if more
-    /// than a full segment waits for its acknowledgment. Otherwise it is false.
+    /// than a full segment waits for its acknowledgment. Otherwise the result is false.
     pub(super) fn keeps_window(&mut self) -> bool {
         let (advertised, full) = (self.advertised_window(), self.ack_delay.full());
         if self.nxt - self.last_ack <= full {

@@ -124,7 +124,8 @@ impl LossRecovery {
         suspects
     }
 
-    /// Whether all octets that were outstanding when the phase began are acknowledged.
+    /// Whether all octets that were outstanding when the phase began are acknowledged and, if the
+    /// rules ask for it, also one more octet.
     fn is_complete(&self, scene: &LossContext<'_>) -> bool {
         let rules = &scene.config.cwnd_rules;
         let beyond = match self.repair.phase {
@@ -385,7 +386,7 @@ impl LossRecovery {
         self.repair.begin_loss(window.nxt, Cause::Rto);
         self.loss.on_timeout(scene);
         // With `timeout_adds_to_pipe`, cwnd has room for the head in addition to the data that may
-        // still be on its way. Otherwise it is one segment.
+        // still be on its way. Otherwise cwnd is one segment.
         let beside = if rules.timeout_adds_to_pipe { self.pipe(window, config) } else { 0 };
         self.cwnd.window.cwnd = beside + window.smss;
     }

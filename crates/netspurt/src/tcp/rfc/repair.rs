@@ -62,8 +62,8 @@ pub(super) struct Repair {
     pub(super) rescued: bool,
     /// Whether the present ACK has already set cwnd, because it ended or undid a repair.
     pub(super) settled: bool,
-    /// Whether the present ACK showed that a segment was late and not lost, so that the ACK causes
-    /// no retransmission.
+    /// Whether the present ACK causes no retransmission. It showed that a segment was late and not
+    /// lost, or that the receiver may have discarded octets that it had reported.
     pub(super) pauses: bool,
 }
 

@@ -14,8 +14,8 @@ use crate::units::Duration;
 pub struct CwndRules {
     /// cwnd counts segments: a short segment fills as much of cwnd as a full segment
     /// (`tcp_packets_in_flight`). The amounts that are outstanding, reported, lost or retransmitted
-    /// are also counted in segments. Thresholds are whole segments. Proportional rate reduction
-    /// rounds the share that it may send up to whole segments (`tcp_cwnd_reduction`).
+    /// are also counted in segments. Thresholds are whole segments. In proportional rate reduction,
+    /// the octets that may be sent are rounded up, to whole segments (`tcp_cwnd_reduction`).
     ///
     /// departs: RFC 6675 §4 - with `whole_segments` pipe counts segments, whatever their size; the
     /// RFC counts octets.
@@ -97,8 +97,8 @@ impl CwndRules {
     }
 }
 
-/// Rules by which the retransmission timer is moved, and by which round trips are counted for it,
-/// where Linux differs from RFC 6298.
+/// Rules by which the retransmission timer is set, and by which rounds of samples are counted for
+/// it, where Linux differs from RFC 6298.
 ///
 /// ```
 /// use netspurt::tcp::{RfcConfig, TimerRules};
@@ -117,8 +117,8 @@ pub struct TimerRules {
     /// timer; the RFC starts the timer only where it does not run.
     pub head_copy_restarts: bool,
     /// The first ACK after RACK's timer was armed sets the retransmission timer from the last
-    /// transmission of the head (`tcp_rearm_rto`), and not from now. When RACK's timer fires, the
-    /// retransmission timer is set in the same way.
+    /// transmission of the head (`tcp_rearm_rto`), and not from the ACK. When RACK's timer fires,
+    /// the retransmission timer is set in the same way.
     pub counts_from_head: bool,
     /// After an ACK, the oldest outstanding segment may be a segment that SACK had reported. The
     /// sender then only sets the timer to fire half a round trip later, but not before 10 ms
@@ -182,9 +182,9 @@ pub struct ReceiveRules {
     /// The acknowledgment of a FIN waits for an answer of the application, like an acknowledgment
     /// of data (`tcp_fin`), and is not sent immediately.
     pub fin_ack_waits: bool,
-    /// The timestamp of a segment is kept only after its acknowledgment was checked (`tcp_ack`), so
-    /// that it is not kept if the segment acknowledges octets that were never sent. RFC 7323 §5.3
-    /// keeps it before the check.
+    /// The timestamp of a segment is kept only after the segment's acknowledgment number was
+    /// checked (`tcp_ack`), so that it is not kept if the segment acknowledges octets that were
+    /// never sent. RFC 7323 §5.3 keeps it before the check.
     pub stamp_after_ack: bool,
     /// A segment without the agreed timestamps is accepted (`tcp_validate_incoming`). RFC 7323 §3.2
     /// discards it.
@@ -293,9 +293,9 @@ impl ReceiveRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SynRules {
-    /// After a segment with a wrong acknowledgment, the end sends an RST. The end then retransmits
-    /// its first SYN two to three jiffies later (`tcp_rcv_synsent_state_process`), and not after an
-    /// RTO.
+    /// After a segment with a wrong acknowledgment, the end sends an RST. If it has sent its SYN
+    /// only once, it then retransmits the SYN two to three jiffies later
+    /// (`tcp_rcv_synsent_state_process`), and not after an RTO.
     pub again_after_reset: bool,
     /// If both ends open simultaneously, the SYN-ACK repeats all options that the SYN offered
     /// (`tcp_send_synack`), and not only the options that both ends offered. By RFC 7323 §2.2 and
@@ -482,9 +482,9 @@ pub struct RackRules {
     /// before the segments that it acknowledges (`tcp_ack`). The segment that is handled last sets
     /// RACK's round trip.
     pub reports_first: bool,
-    /// When a cut is undone, perhaps not all segments that RACK marked as lost have been
-    /// retransmitted. RACK ignores the segments that were not retransmitted until they are sent
-    /// again (`tcp_rack_detect_loss` removes them from its list).
+    /// When a cut is undone, some segments that RACK marked as lost may not have been retransmitted
+    /// yet. RACK ignores these segments until they are sent again (`tcp_rack_detect_loss` removes
+    /// them from its list).
     pub spares_unsent: bool,
     /// RACK looks for losses only on an ACK that gives it a round trip or undoes a cut; any other
     /// ACK of new octets stops RACK's timer (`tcp_rack_mark_lost`, `tcp_rearm_rto`).

@@ -203,8 +203,8 @@ impl SendTimers {
         self.retries <= retries_max
     }
 
-    /// Stops the timers of tail loss probes and of RACK, because a repair of all outstanding octets
-    /// begins.
+    /// Stops the timers of tail loss probes and of RACK, because the retransmission timer has begun
+    /// a repair, or will soon begin one.
     pub(super) fn begin_repair(&mut self) {
         self.rack_is_last = false;
         self.stop_tail_probe();

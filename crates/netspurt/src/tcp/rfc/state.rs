@@ -50,7 +50,7 @@ impl TcpState {
         matches!(self, Established | CloseWait | FinWait1 | Closing | LastAck)
     }
 
-    /// Whether both SYNs were acknowledged: the state is ESTABLISHED or a later state.
+    /// Whether the handshake has ended: the state is ESTABLISHED or a later state.
     pub(super) fn is_synchronised(self) -> bool {
         !matches!(
             self,

@@ -81,7 +81,7 @@ mod tests {
 
     /// RFC 8985 §7.4.2: an ACK beyond the end of the probe shows that the probe repaired a loss.
     #[test]
-    fn a_probe_that_repaired_a_loss_is_acknowledged_beyond_its_end() {
+    fn an_ack_beyond_a_retransmitted_probe_shows_that_the_probe_repaired_a_loss() {
         let moved = News { acked: 1000, ..News::default() };
         assert_eq!(judge(true, 4999, &moved), (false, true));
         assert_eq!(judge(true, 5000, &moved), (false, true), "the ACK may answer the original");

@@ -199,10 +199,10 @@ impl SpuriousWatch {
 
     /// Whether an ACK proves the timeout spurious by F-RTO. RFC 5682: after a timeout, ACKs of
     /// octets that were never retransmitted show that the originals are arriving. Without SACK, two
-    /// ACKs that move `una` are needed (§2.1). With SACK, an ACK after the first one that moves
-    /// `una` must cover a segment that was never retransmitted, in order or not (§3.1). The first
-    /// ACK proves nothing, because it may cover octets that had arrived before the timeout and
-    /// whose ACK was lost. With `at_once`, as in Linux, the first ACK may also prove it.
+    /// ACKs that move `una` are needed (§2.1). With SACK, an ACK must cover, in order or by SACK, a
+    /// segment that was never retransmitted (§3.1). The first ACK that moves `una` does not count,
+    /// because it may cover octets that had arrived before the timeout and whose ACK was lost. With
+    /// `at_once`, as in Linux, the first ACK counts, too.
     pub(super) fn is_proved_by_frto(&mut self, news: &News, with: &FrtoInputs) -> bool {
         let step = self.frto;
         if step == Frto::Off {

@@ -177,7 +177,7 @@ fn a_fault_is_reported_with_its_octet_and_its_packet() {
     // The lengths before and after a block must be equal, even if the block is skipped.
     assert_eq!(fault(28 + 44 + 48, 48), told("its two lengths differ", 28 + 44, 1));
     assert_eq!(fault(28 + 18, 200), told("an option extends beyond the block", 28, 1));
-    assert_eq!(fault(28 + 20, 99), told("a resolution beyond 64 bits", 28, 1));
+    assert_eq!(fault(28 + 20, 99), told("the unit of timestamps is too small", 28, 1));
     let packet = good.len() - 36;
     let missing = "a packet of an interface that is not described";
     assert_eq!(fault(packet + 8, 1), told(missing, packet, 2));
@@ -275,7 +275,7 @@ fn told(file: &[u8]) -> Vec<Told> {
 }
 
 #[test]
-fn packets_of_every_kind_of_block_are_read_with_the_link_of_their_interface() {
+fn packets_of_every_kind_of_block_are_read_with_the_link_type_of_their_interface() {
     for big in [false, true] {
         // The obsolete block has the number of the interface and the number of drops in one word.
         let halves = if big { 1 << 16 | 9 } else { 9 << 16 | 1 };
@@ -345,7 +345,7 @@ fn drops_that_a_capture_reports_are_summed_over_its_interfaces_and_sections() {
 }
 
 #[test]
-fn files_of_old_and_of_patched_programs_are_read() {
+fn old_versions_of_pcap_and_kuznetzovs_variant_are_read() {
     // Version 2.2 has the original length first. In version 2.3 the smaller length is the captured
     // length.
     for (minor, lengths) in [(4, [4, 60]), (2, [60, 4]), (3, [60, 4]), (3, [4, 60])] {
@@ -357,7 +357,7 @@ fn files_of_old_and_of_patched_programs_are_read() {
             assert_eq!(told(&file), [(1_000_002_000, true, 0, 1, 4, 60)]);
         }
     }
-    // Kuznetzov's records have an interface, a protocol and a kind after the lengths.
+    // In Kuznetzov's variant of pcap, an interface, a protocol and a kind follow the lengths.
     let n = |value, octets| number(value, octets, true);
     let head = [n(0xa1b2_cd34, 4), n(2, 2), n(4, 2), vec![0; 12], n(1, 4)].concat();
     let record = [n(1, 4), n(2, 4), n(4, 4), n(60, 4), vec![9; 8], vec![7; 4]].concat();
@@ -428,7 +428,7 @@ fn compressed_captures_are_read_up_to_where_they_are_cut_off() {
 
 proptest! {
     #[test]
-    fn hostile_octets_never_panic(
+    fn hostile_octets_cause_no_panic(
         big: bool, ng: bool, at in 0_usize..300, octets: [u8; 4], end in 0_usize..400
     ) {
         let packets = [&[0x45; 40][..], &[0x60; 44]];
@@ -440,7 +440,7 @@ proptest! {
     }
 
     #[test]
-    fn any_octets_behind_any_magic_never_panic(
+    fn any_octets_after_a_magic_number_are_read_without_a_panic(
         bytes: Vec<u8>, magic in 0_usize..5
     ) {
         let magics: [&[u8]; 5] = [

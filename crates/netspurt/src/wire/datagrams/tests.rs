@@ -155,7 +155,7 @@ fn a_datagram_waits_less_than_a_minute_for_its_fragments() {
 }
 
 #[test]
-fn the_oldest_datagram_is_given_up_if_memory_is_short() {
+fn if_memory_is_short_datagrams_are_given_up_but_not_the_newest() {
     let mut datagrams = Datagrams::default();
     let whole = packet(false, 0, 60_000);
     for id in 0..1000_u16 {
@@ -206,7 +206,7 @@ fn copies_of_fragments_are_allowed_and_overlaps_in_ipv6_are_refused() {
     take(&mut datagrams, 0, &wide[0]);
     take(&mut datagrams, 0, &wide[2]);
     assert_eq!(take(&mut datagrams, 0, &wide[1]).as_deref(), Some(&whole[..]));
-    // Two last fragments with different ends contradict each other.
+    // Two last fragments with different beginnings overlap.
     take(&mut datagrams, 0, &wide[2]);
     assert_eq!(take(&mut datagrams, 0, &narrow[3]), None);
     assert_eq!((datagrams.counts().given_up, datagrams.waiting()), (2, 0));
@@ -249,7 +249,7 @@ proptest! {
     }
 
     #[test]
-    fn hostile_fragments_never_panic(
+    fn hostile_fragments_cause_no_panic_and_their_memory_is_counted(
         six: bool, marks in proptest::collection::vec((0_usize..4, 0_usize..60, any::<u8>()), 0..30),
         snap in 0_usize..300, gap in 0_i64..70,
     ) {

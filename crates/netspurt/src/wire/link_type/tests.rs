@@ -26,7 +26,7 @@ fn ip_is_found_behind_ethernet_and_its_tags() {
         for tags in tags {
             let before = [&[&ADDRESSES[..]], tags, &[&kind[..]]].concat();
             assert!(found(1, &before, &packet));
-            // The same tags after Linux's cooked headers.
+            // Here the same tags follow the header of a Linux cooked capture.
             let cooked = [&[&[0; 14][..]], tags, &[&kind[..]]].concat();
             assert!(found(113, &cooked, &packet));
         }
@@ -85,7 +85,8 @@ fn ip_is_found_behind_llc() {
     assert!(found(10, &[&[0x50], &ADDRESSES, &snap], &V4));
     assert!(found(100, &[&snap], &V4));
     assert!(found(113, &[&[0; 14], &[0, 4], &snap], &V4));
-    // Spanning tree frames and frames with another organisation's numbers do not hold IP.
+    // Frames of the spanning tree protocol do not hold IP, and neither do frames whose SNAP header
+    // has the code of an organisation.
     assert_eq!(behind(1, &[&ADDRESSES, &[0, 6], &[0x42, 0x42, 3], &V4]), None);
     assert_eq!(behind(10, &[&[0x50], &ADDRESSES, &[0xaa, 0xaa, 3, 0, 0, 12, 8, 0], &V4]), None);
 }
@@ -170,7 +171,7 @@ fn a_limited_number_of_headers_is_skipped() {
 proptest! {
     /// Octets with a meaning in headers are more frequent here than in random octets.
     #[test]
-    fn a_packet_that_is_found_ends_the_given_octets_except_in_nflog(
+    fn a_found_packet_is_the_last_part_of_the_given_octets_except_in_nflog(
         link in prop_oneof![0_u16..300, Just(1), Just(113), Just(127), Just(239), Just(9)],
         picks in proptest::collection::vec(0_usize..24, 0..80),
         noise: u8,
