@@ -151,7 +151,8 @@ impl Section {
             match (code, value) {
                 (OPTION_TIMESTAMP_RESOLUTION, [resolution]) => {
                     let rate = Interface::rate(*resolution);
-                    interface.rate = rate.ok_or(malformed("the unit of timestamps is too small"))?;
+                    interface.rate =
+                        rate.ok_or(malformed("the unit of timestamps is too small"))?;
                 }
                 (OPTION_TIMESTAMP_OFFSET, value) if value.len() == 8 => {
                     interface.offset = order.long(value, 0).cast_signed();
