@@ -11,8 +11,8 @@ pub const IPV4_HEADER_BYTES: u16 = 20;
 
 /// The cause of a retransmission.
 ///
-/// The model's sender, the kernel's and captures use the same causes, so that every table and plot
-/// can compare them.
+/// The model's sender, the kernel's sender and the tables of captures use the same causes, so that
+/// every table and plot can compare them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Cause {

@@ -1,4 +1,4 @@
-//! Captures whose packets are out of order, as after several queues of a network card.
+//! Captures whose packets are out of order, as a network card with several queues makes them.
 
 use crate::ids::Side;
 use crate::segment::Cause;

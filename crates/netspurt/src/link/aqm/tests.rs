@@ -160,7 +160,7 @@ fn codel_marks_capable_frames_instead_of_dropping_them() {
     assert_eq!(outcome.marks()[..10], CODEL_MS.map(|ms| 1000 * ms));
     assert_eq!((outcome.drops(DropReason::Aqm), outcome.delivered.len()), (vec![], 1000));
     let unmarked = run(line(Queue::CoDel(codel())), &overload(1000, capable), true);
-    assert!(unmarked.marks().is_empty(), "without `ecn` it drops");
+    assert!(unmarked.marks().is_empty(), "without `ecn`, CoDel marks nothing");
 }
 
 #[test]
