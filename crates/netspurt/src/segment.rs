@@ -344,7 +344,7 @@ impl Present {
     }
 }
 
-/// One transmission of a segment: 64 bytes, copied from hop to hop.
+/// One transmission of a segment, in 64 bytes: one cache line.
 ///
 /// Options that no segment carries together share memory. ns-2's stamp, timestamps and the fourth
 /// SACK block share one place. A SYN's options and the other SACK blocks share another place.

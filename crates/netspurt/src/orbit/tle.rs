@@ -13,7 +13,8 @@ use super::{Elements, OrbitError, Utc};
 const LENGTH: usize = 69;
 /// The column of the checksum, counted from 0.
 const CHECKSUM: usize = 68;
-/// The columns that separate fields in both lines, counted from 0. They must be blank.
+/// The columns that separate fields in the first line, and those in the second line. Columns are
+/// counted from 0. These columns must be blank.
 const BLANK: [&[usize]; 2] = [&[1, 8, 17, 32, 43, 52, 61, 63], &[1, 7, 16, 25, 33, 42, 51]];
 
 /// Reads the element sets of a text. Blank lines and lines that begin with `#` are skipped. A line

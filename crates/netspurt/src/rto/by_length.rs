@@ -128,7 +128,7 @@ mod tests {
         }
         let (short, long) = (probe(&mut algorithm, 40, 400), probe(&mut algorithm, 256, 2560));
         let cost = (long - short).as_nanos();
-        assert!((1_900_000..2_300_000).contains(&cost), "216 octets cost 2.16 ms: {cost}");
+        assert!((1_900_000..2_300_000).contains(&cost), "216 octets add 2.16 ms: {cost}");
     }
 
     #[test]

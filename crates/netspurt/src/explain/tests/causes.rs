@@ -204,7 +204,7 @@ fn the_third_duplicate_ack_triggers_a_fast_retransmit() {
 
 /// RFC 6582 §3.2: a partial ACK triggers the retransmission of the next hole.
 #[test]
-fn a_partial_ack_continues_the_repair() {
+fn a_retransmission_after_a_partial_ack_has_the_cause_fast() {
     let mut talk = first_of_ten_lost(false);
     talk.ack(304.2, 4000).data(304.3, 4000);
     assert_eq!(talk.causes(), [Some(Cause::Fast); 2]);
@@ -212,7 +212,7 @@ fn a_partial_ack_continues_the_repair() {
 
 /// RFC 6675 §4, §5.
 #[test]
-fn holes_below_sacked_octets_are_repaired_by_sack() {
+fn retransmissions_of_holes_below_sacked_octets_have_the_cause_sack_recovery() {
     let mut talk = first_of_ten_lost(true);
     talk.sack(204.5, 0, &[(1000, 4000), (5000, 8000)]).data(204.6, 4000);
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery); 2]);
@@ -456,8 +456,8 @@ fn a_packet_captured_twice_is_no_retransmission() {
     assert_eq!(talk.direction().habits.unwrap().copies, 1);
 }
 
-/// RFC 6864 §4 does not require identifications that ascend. They show the order of sending only if
-/// the capture shows that they ascend.
+/// RFC 6864 §4 does not require identifications to ascend. They show the order of sending only in a
+/// capture in which they ascend.
 #[test]
 fn an_overtaken_packet_is_no_retransmission() {
     let mut talk = Talk::opened(false, false);

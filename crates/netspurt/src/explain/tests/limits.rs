@@ -59,8 +59,9 @@ fn a_window_without_room_for_a_segment_holds_a_sender_that_has_nothing_outstandi
     assert_eq!(stalled(3000, 1000, 1000), [30, 200], "open for a segment");
 }
 
+/// RFC 9293 §3.8.6.2.1.
 #[test]
-fn a_window_of_half_the_largest_is_large_enough_for_small_segments() {
+fn a_window_of_half_the_largest_window_does_not_hold_the_sender() {
     assert_eq!(stalled(1900, 10, 950)[1], 200);
 }
 
@@ -452,7 +453,7 @@ fn repaired(during: u32) -> u64 {
 }
 
 #[test]
-fn a_repair_during_which_new_data_goes_on_as_before_is_no_wait() {
+fn a_repair_is_a_wait_only_as_far_as_it_reduces_the_new_data_that_is_sent() {
     assert_eq!(repaired(0), 30);
     assert_eq!(repaired(2), 15);
     assert_eq!(repaired(4), 0);
