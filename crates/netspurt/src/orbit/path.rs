@@ -139,6 +139,6 @@ fn check_ranges(station: &Station) -> Result<(), OrbitError> {
     let wrong = ranges.iter().find(|(value, _, least, most)| !(*least..=*most).contains(value));
     wrong.map_or(Ok(()), |(value, what, least, most)| {
         let message = format!("{what} of {} is {value}", station.name());
-        Err(OrbitError::new(message, format!("from {least} to {most}")))
+        Err(OrbitError::new(message, format!("write a number from {least} to {most}")))
     })
 }

@@ -87,7 +87,7 @@ impl Keys for LinuxConfig {
 /// of microseconds.
 ///
 /// rttvar stands for four deviations, and the timer is srtt + rttvar. Three rules differ from those
-/// of RFC 6298: first, a sample below the mean raises the deviation only by an eighth of what a
+/// of RFC 6298. First, a sample below the mean raises the deviation only by an eighth of what a
 /// sample above the mean would add, because a path that becomes faster is no reason to wait longer.
 /// Second, rttvar rises immediately to the largest deviation of a round trip. At the end of each
 /// round trip it falls by a quarter of its distance to the largest deviation of that round trip.
