@@ -177,6 +177,7 @@ mod statistics {
         segment
     }
 
+    /// The SYN and the SYN-ACK of a handshake, with the window shifts that they offer.
     fn shake(shifts: [Option<u8>; 2]) -> [(usize, u64, Segment); 2] {
         [(0, 0, syn(Flags::SYN, shifts[0])), (1, 40, syn(SYN_ACK, shifts[1]))]
     }

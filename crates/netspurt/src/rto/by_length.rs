@@ -83,6 +83,7 @@ mod tests {
         Mills::new(MillsConfig { by_length: true, ..MillsConfig::default() })
     }
 
+    /// Sends a probe that is answered after `rtt_us` microseconds. Returns the timer of the probe.
     fn probe(algorithm: &mut Mills, octets: u32, rtt_us: u64) -> Duration {
         algorithm.on_send(Time::ZERO, octets);
         let timer = algorithm.rto();

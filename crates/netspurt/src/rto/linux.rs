@@ -313,11 +313,13 @@ mod tests {
         timer
     }
 
+    /// Eight times the mean, mdev, mdev_max and rttvar, in microseconds.
     fn fields(timer: &Linux) -> (u64, u64, u64, u64) {
         let s = timer.smoothed.unwrap();
         (s.srtt, s.mdev, s.mdev_max, s.rttvar)
     }
 
+    /// The timer in microseconds.
     fn micros(timer: &Linux) -> u64 {
         timer.rto().whole_units(MICROSECOND)
     }

@@ -57,6 +57,7 @@ impl Talk {
         self.packet(Side::From, far + near, last);
     }
 
+    /// Adds a packet that `side` sends. If the talk has time stamps, the packet gets one.
     pub(super) fn packet(&mut self, side: Side, at: f64, mut segment: Segment) {
         if self.stamps && segment.timestamps().is_none() {
             segment.set_timestamps(Timestamps { val: 1000 + at as u32, ecr: 0 });
@@ -76,6 +77,7 @@ impl Talk {
         self.octets(at, first, FULL)
     }
 
+    /// Adds a segment of `len` octets from octet `first` on.
     pub(super) fn octets(&mut self, at: f64, first: u32, len: u16) -> &mut Self {
         let seq = self.wire(first);
         let flags = Flags::ACK.with(Flags::PSH);
@@ -91,10 +93,12 @@ impl Talk {
         self
     }
 
+    /// Adds an acknowledgment of all octets before octet `next`.
     pub(super) fn ack(&mut self, at: f64, next: u32) -> &mut Self {
         self.sack(at, next, &[])
     }
 
+    /// Adds an acknowledgment like [`ack`](Self::ack), with SACK blocks.
     pub(super) fn sack(&mut self, at: f64, next: u32, blocks: &[(u32, u32)]) -> &mut Self {
         let (ack, window) = (self.wire(next), 5000);
         let mut segment = Segment { seq: 1, ack, window, flags: Flags::ACK, ..Segment::default() };
