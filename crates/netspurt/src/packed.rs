@@ -68,7 +68,7 @@ const TWO_OCTETS: u8 = 248;
 const PAIRS: u64 = ((TWO_OCTETS - ONE_OCTET) as u64) << 8;
 
 impl PackedValue for u64 {
-    /// Writes a small number in one or two octets. Of a larger number, writes the count of its
+    /// Writes a small number in one or two octets. For a larger number, writes the count of its
     /// octets, and then the octets, the lowest first.
     #[inline]
     fn put(&self, into: &mut Vec<u8>) {

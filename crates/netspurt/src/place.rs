@@ -1,5 +1,5 @@
 //! Finds the line and column of a mistake in a text, and suggests the right name for a misspelt
-//! one.
+//! name.
 
 use core::fmt;
 use core::ops::Range;

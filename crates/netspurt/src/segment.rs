@@ -11,8 +11,8 @@ pub const IPV4_HEADER_BYTES: u16 = 20;
 
 /// The cause of a retransmission.
 ///
-/// The model's sender, the kernel's and captures use the same causes, so that every table and plot
-/// can compare them.
+/// The model's sender, the kernel's sender and the tables of captures use the same causes, so that
+/// every table and plot can compare them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Cause {
@@ -344,7 +344,7 @@ impl Present {
     }
 }
 
-/// One transmission of a segment: 64 bytes, copied from hop to hop.
+/// One transmission of a segment, in 64 bytes: one cache line.
 ///
 /// Options that no segment carries together share memory. ns-2's stamp, timestamps and the fourth
 /// SACK block share one place. A SYN's options and the other SACK blocks share another place.

@@ -1,8 +1,8 @@
 //! Sequence numbers: 32 bits on the wire, and 64 bits inside the program.
 //!
 //! A connection counts the octets of its sequence space from its initial sequence number: the SYN
-//! is 0, the first octet of data 1. A segment carries only the low 32 bits of the sum of initial
-//! sequence number and count, and these wrap (RFC 9293 §3.4).
+//! is 0, the first octet of data 1. A segment carries only the low 32 bits of the sum of the
+//! initial sequence number and the count. These 32 bits wrap (RFC 9293 §3.4).
 
 /// The initial sequence number of every simulated connection.
 pub const SIMULATED_ISN: u32 = 0;
@@ -13,8 +13,8 @@ pub const fn to_wire(isn: u32, count: u64) -> u32 {
     isn.wrapping_add(count as u32)
 }
 
-/// The count that is nearest to `near` among the counts whose 32 bits on the wire are `wire`. The
-/// result is never negative.
+/// The count that is nearest to `near` among the counts whose 32 bits on the wire are `wire`. If
+/// this count would be negative, the result is the next count above it.
 ///
 /// ```
 /// use netspurt::seq::{from_wire, to_wire};

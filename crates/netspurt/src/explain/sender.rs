@@ -34,7 +34,7 @@ struct Repeat {
     missing: bool,
     /// See [`before_tail`].
     before_tail: Duration,
-    /// Whether the segment has no mark that shows the order of sending.
+    /// Whether no field of the packet shows the order of sending.
     unordered: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Tests that explain whole captures: tables, waits, cut headers, and resting connections.
+//! Tests that explain whole captures: tables, waits, cut headers, and statistics.
 
 mod at_receiver;
 mod causes;
@@ -93,9 +93,10 @@ fn a_repeated_syn_waited_for_a_timer_and_its_answer_did_not() {
 }
 
 /// The capture is beside the receiver. The round trip from there to the sender takes 20 ms. The
-/// receiver has acknowledged everything when the next flight comes. A flight that comes after a
-/// round trip was on its way. One flight comes after a second: the application paused after the
-/// acknowledgment had reached the sender.
+/// receiver has acknowledged everything when the next flight comes. If a flight comes about a round
+/// trip after the acknowledgment, it was on its way in this time. The last flight comes 1000 ms
+/// after the acknowledgment: the application paused after the acknowledgment had reached the
+/// sender.
 #[test]
 fn beside_the_receiver_a_round_trip_is_no_pause_of_the_application() {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
@@ -176,6 +177,7 @@ mod statistics {
         segment
     }
 
+    /// The SYN and the SYN-ACK of a handshake, with the window shifts that they offer.
     fn shake(shifts: [Option<u8>; 2]) -> [(usize, u64, Segment); 2] {
         [(0, 0, syn(Flags::SYN, shifts[0])), (1, 40, syn(SYN_ACK, shifts[1]))]
     }

@@ -44,6 +44,7 @@ fn frame(id: u64) -> Segment {
 /// instant in milliseconds and the number of its frame.
 type Fates = (Vec<(u64, u64)>, Vec<(u64, u64)>, LinkCount);
 
+/// Sends frame `i` at `times[i]` milliseconds through a link.
 fn fates(config: LinkConfig, times: &[u64]) -> Fates {
     let mut link = SingleLink::new(0, config, Wanted { drops: true, ..Wanted::default() });
     let mut arrived = Vec::new();
@@ -68,6 +69,7 @@ fn fates(config: LinkConfig, times: &[u64]) -> Fates {
     (arrived, dropped.collect(), count)
 }
 
+/// A handover at 1500 ms with a dead time of `dead` ms. It drops no frames.
 fn handover(dead: u64) -> Handover {
     Handover {
         at: at(1500),

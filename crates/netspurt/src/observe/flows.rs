@@ -289,11 +289,11 @@ impl<T: Default> Flows<T> {
         }
     }
 
-    /// Returns what is kept of the connection whose age the next packet checks. The connection must
-    /// be closed, and none of its packets may have been seen within the last `quiet`. Otherwise the
-    /// method returns `None`, and also if the next packet checks no connection. It returns a
-    /// connection only once after the connection's last packet. `quiet` must be the same for all
-    /// calls, and shorter than the lifetime of a closed connection.
+    /// Returns what is kept of the connection whose age the next packet checks, if this connection
+    /// is closed and had no packet for longer than `quiet`. Otherwise the method returns `None`. It
+    /// also returns `None` if the next packet checks no connection. It returns a connection only
+    /// once after the connection's last packet. `quiet` must be the same for all calls, and shorter
+    /// than the lifetime of a closed connection.
     #[inline]
     pub fn look_at_closed(&mut self, at: Time, quiet: Duration) -> Option<&mut T> {
         if self.unchecked + 1 < Self::CHECK_EVERY {

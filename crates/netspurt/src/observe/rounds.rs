@@ -3,8 +3,8 @@
 /// Counts rounds. A round ends with the first round-trip sample of data that was sent after the
 /// round had begun, as in Linux (`rtt_seq`).
 ///
-/// A place says when data was sent. It is either an octet of the sequence space or an instant in
-/// nanoseconds. A caller always uses the same kind of place.
+/// A place is the position of data in the order of sending: either an octet of the sequence space,
+/// or an instant in nanoseconds. A caller always uses the same kind of place.
 ///
 /// ```
 /// use netspurt::observe::Rounds;

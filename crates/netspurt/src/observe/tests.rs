@@ -92,8 +92,8 @@ fn a_sack_block_gives_the_sample_of_the_oldest_segment_that_it_newly_reports() {
     assert_eq!(timed(&way.answered(at(61), &ack(501, &[]))), None);
 }
 
-/// The ACK of such octets was delayed until the hole below them was filled (Linux:
-/// `TCPCB_SACKED_ACKED`).
+/// If SACK reported octets before, their ACK was delayed until the hole below them was filled.
+/// Linux marks these octets with `TCPCB_SACKED_ACKED`.
 #[test]
 fn an_ack_of_octets_that_sack_reported_before_gives_no_sample() {
     let mut way = sent(&[0, 5]);

@@ -137,15 +137,15 @@ impl Elements {
         let name = &self.name;
         if !(self.revolutions > 0.0 && self.revolutions < 100.0) {
             let message = format!("{name} has {} revolutions a day", self.revolutions);
-            return wrong(message, "a mean motion above 0 and below 17.1 revolutions a day");
+            return wrong(message, "write a mean motion above 0 and below 17.1 revolutions a day");
         }
         if !(0.0..1.0).contains(&self.eccentricity) {
             let message = format!("{name} has the eccentricity {}", self.eccentricity);
-            return wrong(message, "from 0 to below 1");
+            return wrong(message, "write a number from 0 to below 1");
         }
         if !(0.0..=180.0).contains(&self.inclination) {
             let message = format!("{name} has the inclination {}°", self.inclination);
-            return wrong(message, "from 0 to 180 degrees");
+            return wrong(message, "write an angle from 0 to 180 degrees");
         }
         self.check_heights()?;
         Ok(self)
@@ -164,19 +164,19 @@ impl Elements {
             let why = "where no satellite completes its next orbit (McDowell 2018)";
             (
                 format!("{message}, {why}"),
-                format!("a perigee from {LOWEST_PERIGEE_KM} km on; {over}"),
+                format!("write a perigee of {LOWEST_PERIGEE_KM} km or more; {over}"),
             )
         } else if apogee < LOWEST_CIRCLE_KM {
             let message = format!("{name} stays below {apogee:.0} km, in dense atmosphere");
             let why = "where no orbit near a circle lasts (McDowell 2018)";
             (
                 format!("{message}, {why}"),
-                format!("an apogee from {LOWEST_CIRCLE_KM} km on; {over}"),
+                format!("write an apogee of {LOWEST_CIRCLE_KM} km or more; {over}"),
             )
         } else if apogee > HIGHEST_KM {
             let message =
                 format!("{name} has its apogee at {apogee:.0} km, beyond the Earth's pull");
-            (message, format!("up to {HIGHEST_KM} km"))
+            (message, format!("write an apogee of at most {HIGHEST_KM} km"))
         } else {
             return Ok(());
         };

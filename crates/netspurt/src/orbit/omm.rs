@@ -125,7 +125,7 @@ impl Message<'_> {
 
     fn entry(&self, key: &str) -> Result<&OmmEntry<'_>, LocatedError> {
         let missing = || {
-            let error = OrbitError::new(format!("this message has no {key}"), "SGP4 needs it");
+            let error = OrbitError::new(format!("this message has no {key}"), "add this key");
             (error, self.span.clone())
         };
         self.find(key).ok_or_else(missing)

@@ -140,7 +140,7 @@ pub(super) fn instants(from: Utc, to: Utc, step: i64) -> Result<Vec<Utc>, OrbitE
     }
     if step <= 0 || span / step > MOST {
         let message = format!("{:.6} s in steps of {:.6} s", seconds(span), seconds(step));
-        return Err(OrbitError::new(message, "at most twenty million steps, each above zero"));
+        return Err(OrbitError::new(message, "use at most twenty million steps, each above zero"));
     }
     let inner = (0..=(span - 1) / step).map(|n| from.after_nanos(n * step));
     Ok(inner.chain([to]).collect())

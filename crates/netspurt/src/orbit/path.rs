@@ -23,8 +23,9 @@ pub struct PathState {
     /// The sum of the lengths of the legs [km].
     pub km: f64,
     /// The least clearance of a leg; below zero if a leg is blocked. For a leg to a site, it is the
-    /// elevation over the site's least elevation [rad]. For a leg between stations in space, it is
-    /// the height over the blocking sphere, as a share of that sphere's radius.
+    /// elevation of the other station minus the site's least elevation [rad]. For a leg between
+    /// stations in space, it is the least height of the line over the blocking sphere, as a share
+    /// of that sphere's radius.
     pub clearance: f64,
 }
 
@@ -138,6 +139,6 @@ fn check_ranges(station: &Station) -> Result<(), OrbitError> {
     let wrong = ranges.iter().find(|(value, _, least, most)| !(*least..=*most).contains(value));
     wrong.map_or(Ok(()), |(value, what, least, most)| {
         let message = format!("{what} of {} is {value}", station.name());
-        Err(OrbitError::new(message, format!("from {least} to {most}")))
+        Err(OrbitError::new(message, format!("write a number from {least} to {most}")))
     })
 }

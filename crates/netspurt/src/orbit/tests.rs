@@ -280,7 +280,7 @@ mod bad_input {
         let noted = notes(station(400.0, 100.0));
         assert!(noted[0].contains("its perigee of 100 km is in the atmosphere"), "{noted:?}");
         assert_eq!(notes(station(400.0, 126.0)), [""; 0]);
-        // The lowest set of the verification that is above the ground.
+        // Of all orbits in the verification, this is the lowest one above the ground.
         let low = orbit(492.0, 80.5).unwrap();
         assert!(Satellite::new(low).is_ok());
     }
@@ -419,7 +419,7 @@ type PublishedState = (f64, [f64; 3]);
 /// Crawford, Hujsak, Kelso, Revisiting Spacetrack Report #3, AIAA 2006-6753, `SGP4-VER.TLE` and
 /// `tcppver.out`. The first six orbits are: low and eccentric, low and circular, in half-day
 /// resonance, synchronous with the Lyddane branch, sun-synchronous, and synchronous over the
-/// equator. In the seventh orbit, the node passes zero between both states. The eighth orbit has
+/// equator. In the seventh orbit, the node passes zero between the two states. The eighth orbit has
 /// its perigee inside the Earth. `python/tests/test_orbit.py` compares all states if the files are
 /// installed.
 const VERIFICATION: [(&str, [PublishedState; 2]); 8] = [

@@ -13,7 +13,8 @@ use super::{Elements, OrbitError, Utc};
 const LENGTH: usize = 69;
 /// The column of the checksum, counted from 0.
 const CHECKSUM: usize = 68;
-/// The columns that separate fields in both lines, counted from 0. They must be blank.
+/// The columns that separate fields in the first line, and those in the second line. Columns are
+/// counted from 0. These columns must be blank.
 const BLANK: [&[usize]; 2] = [&[1, 8, 17, 32, 43, 52, 61, 63], &[1, 7, 16, 25, 33, 42, 51]];
 
 /// Reads the element sets of a text. Blank lines and lines that begin with `#` are skipped. A line
@@ -75,7 +76,7 @@ pub(super) fn read_any_tle(
         name = "";
     }
     if found.is_empty() {
-        let fix = "two lines of 69 characters for each satellite";
+        let fix = "write two lines of 69 characters for each satellite";
         return Err(OrbitError::new("the text has no element set", fix).within(file));
     }
     Ok(found)
@@ -116,7 +117,7 @@ impl TleSet<'_> {
             return Err(self.wrong(1, 2..7, "the second line is of another satellite", fix));
         }
         if ![" ", "0", "2"].contains(&&self.0[0].text[62..63]) {
-            let fix = "0 or a blank; type 4 is for SGP4-XP, which is not supported";
+            let fix = "use type 0 or a blank; type 4 is for SGP4-XP, which is not supported";
             return Err(self.wrong(0, 62..63, "elements of this type are not for SGP4", fix));
         }
         let eccentricity = self.after_point(1, 26..33, "the eccentricity")?;
@@ -138,17 +139,17 @@ impl TleSet<'_> {
     fn check_form(&self) -> Result<(), LocatedError> {
         for (nth, line) in self.0.iter().enumerate() {
             if let Some(at) = line.text.bytes().position(|byte| !(b' '..=b'~').contains(&byte)) {
-                let fix = "digits, letters, blanks, `.`, `+` and `-`";
+                let fix = "use only digits, letters, blanks, `.`, `+` and `-`";
                 return Err(self.wrong(nth, at..at + 1, "this character is not allowed", fix));
             }
             let length = line.text.len();
             if length != LENGTH {
                 let at = length.min(LENGTH);
                 let message = format!("the line has {length} characters");
-                return Err(self.wrong(nth, at..length.max(at), message, "it must have 69"));
+                return Err(self.wrong(nth, at..length.max(at), message, "a line has 69"));
             }
             if let Some(&at) = BLANK[nth].iter().find(|at| line.text.as_bytes()[**at] != b' ') {
-                let fix = "a blank; fields are found by their columns";
+                let fix = "write a blank here; fields are found by their columns";
                 return Err(self.wrong(nth, at..at + 1, "this column separates two fields", fix));
             }
             let sum = checksum(&line.text[..CHECKSUM]);

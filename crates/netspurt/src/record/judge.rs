@@ -274,6 +274,8 @@ mod tests {
         }
     }
 
+    /// A judge after `steps`. Each step says whether its segment leaves the source; if not, the
+    /// segment reaches the destination.
     fn judge(steps: &[(bool, Segment)]) -> Judge {
         let mut judge = Judge::default();
         judge.watch(FlowId(0));

@@ -162,7 +162,7 @@ proptest! {
 
 type Files = Rc<RefCell<BTreeMap<String, Vec<u8>>>>;
 
-/// A folder in memory. Writing to the file `full` fails, because the disk is full.
+/// A folder in memory. Writing to the file that `full` names fails, as on a full disk.
 #[derive(Default)]
 struct MemoryFolder {
     files: Files,

@@ -206,6 +206,7 @@ mod tests {
         timer
     }
 
+    /// The mean in eighths of a tick, the deviation in quarters, and the timer in ticks.
     fn integers(timer: &Bsd44) -> (u64, u64, u64) {
         (timer.srtt, timer.rttvar, timer.current)
     }

@@ -83,6 +83,7 @@ mod tests {
         Mills::new(MillsConfig { by_length: true, ..MillsConfig::default() })
     }
 
+    /// Sends a probe that is answered after `rtt_us` microseconds. Returns the timer of the probe.
     fn probe(algorithm: &mut Mills, octets: u32, rtt_us: u64) -> Duration {
         algorithm.on_send(Time::ZERO, octets);
         let timer = algorithm.rto();
@@ -128,7 +129,7 @@ mod tests {
         }
         let (short, long) = (probe(&mut algorithm, 40, 400), probe(&mut algorithm, 256, 2560));
         let cost = (long - short).as_nanos();
-        assert!((1_900_000..2_300_000).contains(&cost), "216 octets cost 2.16 ms: {cost}");
+        assert!((1_900_000..2_300_000).contains(&cost), "216 octets add 2.16 ms: {cost}");
     }
 
     #[test]

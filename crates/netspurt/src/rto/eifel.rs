@@ -187,6 +187,7 @@ mod tests {
         timer
     }
 
+    /// SRTT, RTTVAR and the timer, in microseconds.
     fn micros(timer: &Eifel) -> (u64, u64, u64) {
         let us = |span: Duration| (span.as_nanos() + 500) / 1000;
         let state = timer.state();

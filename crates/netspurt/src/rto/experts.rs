@@ -261,6 +261,7 @@ mod tests {
         Experts::new(config)
     }
 
+    /// Gives the timer a sample. Returns the mean and the variation, in microseconds.
     fn sample(timer: &mut Experts, rtt_ms: u64) -> (u64, u64) {
         timer.on_sample(&RttSample { rtt: ms(rtt_ms), ..RttSample::default() });
         let state = timer.state();

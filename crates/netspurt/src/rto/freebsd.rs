@@ -197,10 +197,12 @@ mod tests {
         timer
     }
 
+    /// The mean in 32nds of a tick, the deviation in 16ths, and the timer in ticks.
     fn integers(timer: &FreeBsd) -> (u64, u64, u64) {
         (timer.srtt, timer.rttvar, timer.current)
     }
 
+    /// Lets the timer fire, and returns the next timer in ticks.
     fn time_out(timer: &mut FreeBsd, kind: TimeoutKind) -> u64 {
         timer.on_timeout(Time::ZERO, kind);
         timer.current

@@ -87,7 +87,7 @@ impl Keys for LinuxConfig {
 /// of microseconds.
 ///
 /// rttvar stands for four deviations, and the timer is srtt + rttvar. Three rules differ from those
-/// of RFC 6298: first, a sample below the mean raises the deviation only by an eighth of what a
+/// of RFC 6298. First, a sample below the mean raises the deviation only by an eighth of what a
 /// sample above the mean would add, because a path that becomes faster is no reason to wait longer.
 /// Second, rttvar rises immediately to the largest deviation of a round trip. At the end of each
 /// round trip it falls by a quarter of its distance to the largest deviation of that round trip.
@@ -313,11 +313,13 @@ mod tests {
         timer
     }
 
+    /// Eight times the mean, mdev, mdev_max and rttvar, in microseconds.
     fn fields(timer: &Linux) -> (u64, u64, u64, u64) {
         let s = timer.smoothed.unwrap();
         (s.srtt, s.mdev, s.mdev_max, s.rttvar)
     }
 
+    /// The timer in microseconds.
     fn micros(timer: &Linux) -> u64 {
         timer.rto().whole_units(MICROSECOND)
     }

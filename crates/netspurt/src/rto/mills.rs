@@ -213,6 +213,7 @@ mod tests {
         RttSample { rtt, ..RttSample::default() }
     }
 
+    /// A timer whose first estimate is 1 s.
     fn started(config: MillsConfig) -> Mills {
         Mills::new(MillsConfig { initial: Some(ms(1000)), ..config })
     }

@@ -186,6 +186,7 @@ mod tests {
         timer
     }
 
+    /// min_rtt, smoothed_rtt and rttvar.
     fn fields(timer: &Quic) -> (Duration, Duration, Duration) {
         let s = timer.smoothed.unwrap();
         (s.min_rtt, s.srtt.span(), s.rttvar.span())

@@ -282,6 +282,7 @@ mod tests {
         kinds.iter().for_each(|kind| timer.on_timeout(Time::ZERO, *kind));
     }
 
+    /// SRTT, RTTVAR and the timer.
     fn fields(timer: &Rfc6298) -> (Duration, Duration, Duration) {
         let state = timer.state();
         (state.srtt.unwrap(), state.rttvar.unwrap(), state.rto)
@@ -355,6 +356,7 @@ mod tests {
         assert_eq!(clean.rto(), ms(2400));
     }
 
+    /// The timer and its backoff, if there was no sample yet.
     fn fields_without_sample(timer: &Rfc6298) -> (Duration, u32) {
         let state = timer.state();
         assert_eq!((state.srtt, state.rttvar), (None, None));

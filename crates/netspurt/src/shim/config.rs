@@ -49,7 +49,8 @@ impl ShimConfig {
     /// ```
     ///
     /// # Errors
-    /// When the name or a key is unknown, a value is invalid, or constants contradict each other.
+    /// When the name or a key is unknown, a key is given twice, a value is malformed or out of its
+    /// range, or constants contradict each other.
     pub fn parse(text: &str) -> Result<Self, ShimError> {
         let (name, settings) = match text.split_once(':') {
             None => (text.trim(), Vec::new()),

@@ -40,8 +40,8 @@ impl Nodes {
 
     /// Adds a node that is in no list yet, and returns its place.
     ///
-    /// The fields are written directly to the node's place. To build a node elsewhere and then copy
-    /// it would take a twelfth of the time of a packet-hop, because the wide loads of the copy
+    /// The fields are written directly to the node's place. If a node were built elsewhere and then
+    /// copied, the copy would take a twelfth of the time of a packet-hop, because its wide loads
     /// would wait for the narrow stores before them.
     #[inline]
     pub(super) fn add(&mut self, when: Appointment, number: u32) -> u32 {

@@ -362,9 +362,9 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Delivers or forwards the frames that arrived at the end of a plain link, which has a
-    /// drop-tail queue, no effects and no handovers. `by` says when the wake-up was due and when it
-    /// was scheduled.
+    /// Delivers or forwards the frames that arrived at the end of a plain link. Such a link has a
+    /// drop-tail queue, keeps the order, and has no effects and no handovers. `by` says when the
+    /// wake-up was due and when it was scheduled.
     ///
     /// Most links are plain. Their arrivals do not pass through a function that other links use,
     /// because each arrival would then be written to memory and read again.

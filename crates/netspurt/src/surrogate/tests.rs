@@ -23,6 +23,8 @@ fn path_to_ucl() -> DelayByLength {
     DelayByLength::through(&[(40, ms(1089)), (125, ms(1240)), (126, ms(1426)), (256, ms(1548))])
 }
 
+/// A row of probes with lengths from 40 to 256 octets on the path to UCL. `mean` is in
+/// milliseconds.
 fn mixed(mean: u64, cov: f64, lost: u32) -> Row {
     let lengths = Lengths::Clamped { lowest: 40, highest: 256 };
     Row { mean: ms(mean), cov, lost, lengths, line: path_to_ucl(), ..Row::default() }

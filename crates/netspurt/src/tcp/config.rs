@@ -174,7 +174,7 @@ pub struct NsNewReno {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NsSink {
     /// A segment that fills a part of a gap is acknowledged immediately (`RFC2581_immediate_ack_`).
-    /// A segment that fills a whole gap always is.
+    /// A segment that fills a whole gap is always acknowledged immediately.
     pub gaps_at_once: bool,
     /// Packet 0 is acknowledged immediately (`SYN_immediate_ack_`).
     pub first_at_once: bool,

@@ -7,7 +7,8 @@ use super::super::retransmission::ExplainedRetransmission;
 use super::Sender;
 
 impl Sender {
-    /// Returns a sender whose connection rested and continues.
+    /// Returns the sender of a connection that continues after it was packed. `earlier` is what the
+    /// sender did before.
     pub fn resumed(earlier: Option<Box<Habits>>) -> Self {
         Self { earlier, ..Self::default() }
     }
@@ -51,8 +52,8 @@ impl Sender {
         self.trouble.as_ref()?.found.last()
     }
 
-    /// The facts about the direction that affect each of its retransmissions. `None` if no octets
-    /// were missing or sent again.
+    /// The facts about the direction from which the causes and verdicts of all its retransmissions
+    /// are settled. `None` if no octets were missing or sent again.
     fn report(&self) -> Option<InferenceReport> {
         let trouble = self.trouble.as_ref()?;
         Some(InferenceReport {

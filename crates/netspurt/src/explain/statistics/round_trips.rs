@@ -55,8 +55,8 @@ impl RoundTripStatistics {
         last && !overtaken
     }
 
-    /// Takes an acknowledgment that newly covers a part of a divided segment, which is not the last
-    /// part and was sent last at `sent`.
+    /// Takes an acknowledgment that newly covers a part of a divided segment. Another part of the
+    /// segment follows this part. The latest transmission of this part was at `sent`.
     #[inline]
     pub fn cover_part(&mut self, sent: Time) {
         self.latest = self.latest.max(sent);

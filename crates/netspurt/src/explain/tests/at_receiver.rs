@@ -34,8 +34,9 @@ fn repair_after_silence(woken: u32) -> Vec<Option<Cause>> {
     talk.direction().retransmissions.iter().map(|one| one.cause.get()).collect()
 }
 
+/// A lone segment after a silence may be the retransmission after a timeout.
 #[test]
-fn at_the_receiver_a_repair_soon_after_a_lone_segment_may_follow_a_timeout() {
+fn at_the_receiver_a_repair_soon_after_a_lone_segment_has_an_unknown_cause() {
     assert_eq!(repair_after_silence(1), [None, None]);
     assert_eq!(repair_after_silence(2), [Some(Cause::SackRecovery), Some(Cause::SackRecovery)]);
 }

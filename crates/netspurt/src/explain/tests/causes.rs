@@ -57,6 +57,7 @@ impl Talk {
         self.packet(Side::From, far + near, last);
     }
 
+    /// Adds a packet that `side` sends. If the talk has time stamps, the packet gets one.
     pub(super) fn packet(&mut self, side: Side, at: f64, mut segment: Segment) {
         if self.stamps && segment.timestamps().is_none() {
             segment.set_timestamps(Timestamps { val: 1000 + at as u32, ecr: 0 });
@@ -76,6 +77,7 @@ impl Talk {
         self.octets(at, first, FULL)
     }
 
+    /// Adds a segment of `len` octets from octet `first` on.
     pub(super) fn octets(&mut self, at: f64, first: u32, len: u16) -> &mut Self {
         let seq = self.wire(first);
         let flags = Flags::ACK.with(Flags::PSH);
@@ -91,10 +93,12 @@ impl Talk {
         self
     }
 
+    /// Adds an acknowledgment of all octets before octet `next`.
     pub(super) fn ack(&mut self, at: f64, next: u32) -> &mut Self {
         self.sack(at, next, &[])
     }
 
+    /// Adds an acknowledgment like [`ack`](Self::ack), with SACK blocks.
     pub(super) fn sack(&mut self, at: f64, next: u32, blocks: &[(u32, u32)]) -> &mut Self {
         let (ack, window) = (self.wire(next), 5000);
         let mut segment = Segment { seq: 1, ack, window, flags: Flags::ACK, ..Segment::default() };
@@ -204,7 +208,7 @@ fn the_third_duplicate_ack_triggers_a_fast_retransmit() {
 
 /// RFC 6582 §3.2: a partial ACK triggers the retransmission of the next hole.
 #[test]
-fn a_partial_ack_continues_the_repair() {
+fn a_retransmission_after_a_partial_ack_has_the_cause_fast() {
     let mut talk = first_of_ten_lost(false);
     talk.ack(304.2, 4000).data(304.3, 4000);
     assert_eq!(talk.causes(), [Some(Cause::Fast); 2]);
@@ -212,15 +216,15 @@ fn a_partial_ack_continues_the_repair() {
 
 /// RFC 6675 §4, §5.
 #[test]
-fn holes_below_sacked_octets_are_repaired_by_sack() {
+fn retransmissions_of_holes_below_sacked_octets_have_the_cause_sack_recovery() {
     let mut talk = first_of_ten_lost(true);
     talk.sack(204.5, 0, &[(1000, 4000), (5000, 8000)]).data(204.6, 4000);
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery); 2]);
 }
 
-/// RFC 8985 §6.2: RACK's timer fires a part of a round trip after the last SACK.
+/// RFC 8985 §6.2: RACK's timer fires a fraction of a round trip after the last SACK.
 #[test]
-fn a_hole_repaired_a_while_after_the_last_sack_is_found_by_rack() {
+fn a_retransmission_a_quarter_of_a_round_trip_after_the_last_sack_has_the_cause_rack() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 3).sack(201.2, 0, &[(1000, 3000)]).data(226.3, 0);
     assert_eq!(talk.causes(), [Some(Cause::Rack)]);
@@ -228,7 +232,7 @@ fn a_hole_repaired_a_while_after_the_last_sack_is_found_by_rack() {
 
 /// RFC 6298 §5.4, RFC 5681 §3.1: after a timeout all outstanding octets are sent again in order.
 #[test]
-fn a_segment_after_a_silence_is_a_timeout_and_the_next_segments_are_go_back_n() {
+fn a_retransmission_after_a_silence_has_the_cause_rto_and_the_next_ones_have_go_back_n() {
     let mut talk = Talk::opened(false, false);
     talk.flight(101.0, 0, 4).data(401.0, 0).data(1001.0, 0);
     talk.ack(1101.1, 1000).data(1101.2, 1000).data(1101.2, 2000);
@@ -332,18 +336,19 @@ fn lone_after_ten(sent: u32) -> Talk {
     talk
 }
 
-/// RFC 5681 §3.1: after a timeout cwnd is one segment, so two segments follow its acknowledgment.
+/// RFC 5681 §3.1: after a timeout cwnd is one segment. When this segment is acknowledged, the
+/// sender sends two segments.
 #[test]
-fn the_window_after_a_lone_segment_tells_a_probe_from_a_timeout() {
+fn the_cwnd_after_a_lone_segment_tells_a_probe_from_a_timeout() {
     assert_eq!(lone_after_ten(2).causes(), [Some(Cause::Rto)]);
     assert_eq!(lone_after_ten(6).causes(), [Some(Cause::Tlp)]);
-    // No sender's window grows from one to three segments by one acknowledgment (RFC 3465 §2.1).
+    // One acknowledgment does not increase cwnd from one to three segments (RFC 3465 §2.1).
     assert_eq!(lone_after_ten(3).found()[0].rule, CauseRule::LoneByTime);
 }
 
 /// A new segment that is sent after a silence may be a probe (RFC 8985 §7.3).
 #[test]
-fn a_new_segment_after_a_silence_counts_as_a_probe_before_a_timeout() {
+fn a_timeout_after_a_new_segment_does_not_count_as_a_timeout_without_a_probe() {
     for (probed, count) in [(false, 1), (true, 0)] {
         let mut talk = Talk::opened(true, false);
         talk.flight(101.0, 0, 4);
@@ -376,7 +381,7 @@ fn other_connections_of_a_host_tell_a_probe_from_a_timeout() {
 
 /// Linux draws a new flow label only when a retransmission timer fires.
 #[test]
-fn a_flow_label_that_changes_tells_a_timeout_and_one_that_stays_a_probe() {
+fn a_changed_flow_label_shows_a_timeout_and_an_unchanged_label_shows_a_probe() {
     let (tlp, rto) = (Some(Cause::Tlp), Some(Cause::Rto));
     for (label, cause) in [(9, rto), (7, tlp)] {
         let mut talk = Talk::opened(true, false);
@@ -416,7 +421,7 @@ fn a_second_retransmission_of_the_head_after_a_silence_is_a_timeout() {
 
 /// Tahoe begins slow start at the hole after a fast retransmit.
 #[test]
-fn a_repair_that_goes_on_in_order_without_acks_is_go_back_n() {
+fn segments_that_are_retransmitted_in_order_without_an_ack_between_them_are_go_back_n() {
     let mut talk = first_of_ten_lost(false);
     talk.ack(304.2, 1000).data(304.3, 1000).data(304.3, 2000);
     let back = Some(Cause::GoBackN);
@@ -455,7 +460,8 @@ fn a_packet_captured_twice_is_no_retransmission() {
     assert_eq!(talk.direction().habits.unwrap().copies, 1);
 }
 
-/// RFC 6864 §4: identifications are used only where they are seen to ascend.
+/// RFC 6864 §4 does not require identifications to ascend. They show the order of sending only in a
+/// capture in which they ascend.
 #[test]
 fn an_overtaken_packet_is_no_retransmission() {
     let mut talk = Talk::opened(false, false);
@@ -569,13 +575,13 @@ fn without_identifications_octets_that_come_again_within_a_round_trip_are_a_copy
 }
 
 #[test]
-fn without_identifications_late_originals_look_like_retransmissions_if_the_path_reorders() {
+fn without_identifications_a_retransmission_may_be_a_late_original_if_the_path_reorders() {
     let mut talk = at_receiver();
     talk.data(1000.0, 0).data(1001.0, 2000).sack(1001.01, 1000, &[(2000, 3000)]);
     talk.data(1102.0, 1000).ack(1102.01, 3000);
     let found = unmarked(&mut talk);
     assert!(found.len() == 1 && found[0].original_missing);
-    // One of the two arrivals is the original.
+    // The octets come twice within a round trip, so one arrival is the original: the path reorders.
     talk.data(1200.0, 1000);
     assert_eq!(unmarked(&mut talk), []);
     assert_eq!(talk.direction().habits.unwrap().late_or_again, 1);

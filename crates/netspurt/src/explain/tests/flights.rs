@@ -136,7 +136,7 @@ fn capture(packets: &[(u64, Side, u16, Segment)], six: bool) -> Vec<u8> {
 }
 
 proptest! {
-    /// A transcript must not change the explanation either.
+    /// With a transcript, the explanation must be the same, too.
     #[test]
     fn flights_taken_together_give_the_same_explanation_as_one_by_one(
         steps in prop::collection::vec((any::<bool>(), step()), 0..60),

@@ -11,7 +11,8 @@ use super::super::{PacketTimes, WaitingFor, Windows};
 use super::causes::Talk;
 use super::{data, explained};
 
-/// A segment of a made-up capture: the index of the side that sent it, milliseconds, the segment.
+/// A segment of a made-up capture: the index of the side that sent it, its time in milliseconds,
+/// and the segment itself.
 type Packet = (usize, u64, Segment);
 
 fn ack(ack: u32, window: u16) -> Segment {
@@ -58,8 +59,9 @@ fn a_window_without_room_for_a_segment_holds_a_sender_that_has_nothing_outstandi
     assert_eq!(stalled(3000, 1000, 1000), [30, 200], "open for a segment");
 }
 
+/// RFC 9293 §3.8.6.2.1.
 #[test]
-fn a_window_of_half_the_largest_is_large_enough_for_small_segments() {
+fn a_window_of_half_the_largest_window_does_not_hold_the_sender() {
     assert_eq!(stalled(1900, 10, 950)[1], 200);
 }
 
@@ -193,10 +195,10 @@ fn a_reply_that_comes_later_than_the_round_trip_waited_for_the_application() {
     assert_eq!(requests(10, 500), [180, 0, 0], "less than a quarter of the round trip");
 }
 
-/// The capture is beside the sender. It sends the next short segment when the delayed ACK of the
-/// previous segment has come (RFC 9293 §3.7.4).
+/// The capture is beside the sender. The sender sends the next short segment when the delayed ACK
+/// of the previous segment has come (RFC 9293 §3.7.4).
 #[test]
-fn a_delayed_ack_that_the_other_end_waits_for_is_no_pause_of_an_application() {
+fn a_wait_for_a_delayed_ack_is_no_pause_of_an_application() {
     let mut packets = opened_for_segments();
     let flags = Flags::ACK.with(Flags::PSH);
     for n in 0..3_u32 {
@@ -303,7 +305,7 @@ fn a_window_closes_once_however_often_its_zero_is_repeated() {
 fn the_open_part_of_a_window_is_its_mean_divided_by_the_mean_of_the_largest_so_far() {
     let (windows, times) = advertised(&[(100, 2000), (200, 500), (400, 500)]);
     let (mean, open) = windows.over_time(times.first.unwrap(), times.last).unwrap();
-    assert_eq!((mean, open), (1000.0, 400.0 / 700.0), "a window is open until it shrinks");
+    assert_eq!((mean, open), (1000.0, 400.0 / 700.0), "the largest: 1000, then 2000 for 300 ms");
     assert_eq!(windows.over_time(times.last, times.last), None);
 }
 
@@ -451,7 +453,7 @@ fn repaired(during: u32) -> u64 {
 }
 
 #[test]
-fn a_repair_during_which_new_data_goes_on_as_before_is_no_wait() {
+fn a_repair_is_a_wait_only_as_far_as_it_reduces_the_new_data_that_is_sent() {
     assert_eq!(repaired(0), 30);
     assert_eq!(repaired(2), 15);
     assert_eq!(repaired(4), 0);

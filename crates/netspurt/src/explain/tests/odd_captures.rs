@@ -83,9 +83,10 @@ fn a_capture_without_the_receivers_packets_does_not_show_the_causes_of_retransmi
     assert_eq!(repaired().of_sender().causes(), [None, None, None]);
 }
 
-/// RFC 6298 §5.5: if a peer never answers, only timers send again.
+/// RFC 6298 §5.5: if a peer never answers, only timers send retransmissions, and their waits
+/// double.
 #[test]
-fn a_capture_of_a_peer_that_does_not_answer_tells_timeouts() {
+fn waits_that_double_show_timeouts_if_the_peer_never_answers() {
     let mut talk = Talk::midway();
     talk.data(0.0, 0).data(300.0, 0).data(900.0, 0).data(2100.0, 0);
     assert_eq!(talk.causes()[1..], [Some(Cause::Rto), Some(Cause::Rto)]);

@@ -69,8 +69,8 @@ fn octets_that_the_receiver_discarded_do_not_count_as_reported() {
     assert_ne!(verdict(&talk).1, VerdictEvidence::Reported);
 }
 
-/// RFC 5681 §4.2. With SACK, lost acknowledgments may have reported that each repair filled its
-/// own hole.
+/// RFC 5681 §4.2: the receiver acknowledges at once when a hole is filled. With SACK, each
+/// retransmission may have filled a hole, and the acknowledgment of the first one may be lost.
 #[test]
 fn a_late_ack_that_jumps_shows_a_spurious_retransmission_only_without_sack() {
     for (sack, told) in [(true, Verdict::Needed), (false, Verdict::Spurious)] {
@@ -81,7 +81,7 @@ fn a_late_ack_that_jumps_shows_a_spurious_retransmission_only_without_sack() {
 }
 
 #[test]
-fn an_ack_of_no_more_than_the_receiver_covers_at_once_is_no_jump() {
+fn an_ack_of_no_more_octets_than_an_ack_before_the_loss_is_no_jump() {
     let mut talk = Talk::opened(false, false);
     talk.flight(101.0, 0, 8).ack(201.0, 8000).flight(202.0, 8000, 6);
     talk.data(602.0, 8000).data(602.1, 9000).data(602.2, 13_000).ack(703.0, 14_000);
@@ -184,7 +184,7 @@ fn known_lost(talk: &Talk) -> bool {
 /// RFC 8985 §6.2: RACK needs a segment that was sent later and has arrived. RFC 2018 §8: a receiver
 /// may discard octets that it reported, and the sender sends them again only after a timeout.
 #[test]
-fn rack_detects_no_loss_without_later_octets_and_none_of_discarded_octets() {
+fn rack_detects_a_loss_only_if_later_octets_arrived_and_the_receiver_discarded_none() {
     let mut waits = Talk::opened(true, false);
     waits.flight(101.0, 0, 10).sack(201.1, 0, &[(1000, 2000)]).data(501.0, 0).ack(601.1, 10_000);
     assert!(known_lost(&waits));

@@ -1,4 +1,4 @@
-//! Captures whose packets are out of order, as after several queues of a network card.
+//! Captures whose packets are out of order, as a network card with several queues makes them.
 
 use crate::ids::Side;
 use crate::segment::Cause;
@@ -115,6 +115,7 @@ fn reordered_by_the_path(apart: f64, beside_receiver: bool) -> Talk {
     talk
 }
 
+/// The late packets that `of` takes from the habits of a talk. Without habits, none is late.
 fn late_of(talk: &Talk, of: fn(&super::super::Habits) -> LatePackets) -> LatePackets {
     talk.direction().habits.map_or(LatePackets::default(), |habits| of(&habits))
 }

@@ -6,6 +6,7 @@ use crate::segment::{Flags, Segment, Timestamps};
 use super::super::{Verdict, VerdictEvidence};
 use super::causes::{Talk, first_of_ten_lost};
 
+/// The verdict on the last retransmission of a talk, and the evidence for it.
 pub(super) fn verdict(talk: &Talk) -> (Verdict, VerdictEvidence) {
     let last = *talk.found().last().unwrap();
     (last.verdict, last.evidence)

@@ -49,8 +49,9 @@ impl Discipline {
         }
     }
 
-    /// Queues `parcel` or drops it. FQ-CoDel queues it and may drop other frames. `held` has the
-    /// numbers of frames and octets that waited or were in transmission before `parcel` came.
+    /// Queues `parcel` or drops it. FQ-CoDel always queues `parcel` and then may drop frames.
+    /// `held` has the numbers of frames and octets that waited or were in transmission before
+    /// `parcel` came.
     pub(in crate::link) fn enqueue<F: Frame>(
         &mut self,
         now: Time,

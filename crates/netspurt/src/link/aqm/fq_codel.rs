@@ -63,9 +63,10 @@ impl FqCoDel {
         (self.packets, self.bytes)
     }
 
-    /// Queues `parcel`. If all queues together now exceed the limit, frames are dropped from the
-    /// head of the queue with the most octets (RFC 8290 §4.1). `held` has the numbers of frames and
-    /// octets before the arrival, including the frame in transmission.
+    /// Queues `parcel`. If all queues and the frame in transmission together now exceed the limit,
+    /// frames are dropped from the head of the queue with the most octets (RFC 8290 §4.1). `held`
+    /// has the numbers of frames and octets before the arrival, including the frame in
+    /// transmission.
     pub(super) fn enqueue<F: Frame>(
         &mut self,
         now: Time,

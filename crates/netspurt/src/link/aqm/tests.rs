@@ -46,6 +46,7 @@ fn frame(id: u64, dest: u32, size_bytes: u16) -> Segment {
     }
 }
 
+/// A frame of an ECN-capable sender.
 fn capable(id: u64) -> Segment {
     Segment { ecn: Ecn::ECT0, ..frame(id, 0, 1000) }
 }
@@ -73,6 +74,7 @@ impl Outcome {
         drops
     }
 
+    /// The instants of the marks, in microseconds, rounded up.
     fn marks(&self) -> Vec<u64> {
         let of = |event: &Event<Segment>| match event.what {
             What::Marked { frame, .. } => {
@@ -84,6 +86,7 @@ impl Outcome {
         self.events.iter().filter_map(of).collect()
     }
 
+    /// The reported lengths of the queue: the instant, the frames and the octets.
     fn queue(&self) -> Vec<(Time, u32, u64)> {
         let of = |event: &Event<Segment>| match event.what {
             What::Queue { packets, bytes, .. } => Some((event.at, packets, bytes)),
@@ -92,6 +95,7 @@ impl Outcome {
         self.events.iter().filter_map(of).collect()
     }
 
+    /// The numbers of the delivered frames, in the order of arrival.
     fn ids(&self) -> Vec<u64> {
         self.delivered.iter().map(|(_, frame)| frame.id.bits()).collect()
     }
@@ -160,7 +164,7 @@ fn codel_marks_capable_frames_instead_of_dropping_them() {
     assert_eq!(outcome.marks()[..10], CODEL_MS.map(|ms| 1000 * ms));
     assert_eq!((outcome.drops(DropReason::Aqm), outcome.delivered.len()), (vec![], 1000));
     let unmarked = run(line(Queue::CoDel(codel())), &overload(1000, capable), true);
-    assert!(unmarked.marks().is_empty(), "without `ecn` it drops");
+    assert!(unmarked.marks().is_empty(), "without `ecn`, CoDel marks nothing");
 }
 
 #[test]
