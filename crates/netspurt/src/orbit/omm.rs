@@ -39,19 +39,22 @@ pub(super) fn is_omm(text: &str) -> bool {
 /// ```
 pub fn read_omm(text: &str, file: &str) -> Result<Vec<Elements>, OrbitError> {
     let mut messages: Vec<Vec<OmmEntry<'_>>> = Vec::new();
+    let no_begin = || OrbitError::new("a message begins with CCSDS_OMM_VERS", "add that line");
     for entry in entries(text) {
         if entry.key == BEGIN {
             messages.push(Vec::new());
         }
         let Some(message) = messages.last_mut() else {
-            let error = OrbitError::new("a message begins with CCSDS_OMM_VERS", "add that line");
-            return Err(error.at(file, text, &entry.span));
+            return Err(no_begin().at(file, text, &entry.span));
         };
         if message.iter().any(|earlier| earlier.key == entry.key && entry.key != "COMMENT") {
             let error = OrbitError::new(format!("{} is given twice", entry.key), "keep one");
             return Err(error.at(file, text, &entry.span));
         }
         message.push(entry);
+    }
+    if messages.is_empty() {
+        return Err(no_begin().at(file, text, &(0..0)));
     }
     let read = |entries: Vec<OmmEntry<'_>>| {
         let span = entries.first().map_or(0..0, |entry| entry.span.clone());

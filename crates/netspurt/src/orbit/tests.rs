@@ -500,3 +500,12 @@ fn positions_are_those_of_the_verification_of_sgp4_within_a_centimetre() {
         }
     }
 }
+
+#[test]
+fn a_text_without_a_message_or_an_element_set_is_refused() {
+    for text in ["", "\n\n"] {
+        let omm = read_omm(text, "empty.omm").unwrap_err().to_string();
+        assert!(omm.contains("a message begins with CCSDS_OMM_VERS"), "{omm}");
+        assert!(read_tle(text, "empty.tle").is_err());
+    }
+}

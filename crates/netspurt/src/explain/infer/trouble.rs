@@ -1,5 +1,7 @@
 //! The state of a sender whose octets are missing or were sent again.
 
+use std::ops::RangeInclusive;
+
 use crate::ranges::Ranges;
 use crate::segment::{Cause, CauseCode};
 use crate::units::{Duration, Time};
@@ -249,6 +251,21 @@ impl SenderTrouble {
         if let Some(decision) = self.watch.duplicate_answered(at, far) {
             self.decide(decision);
         }
+    }
+
+    /// Takes a duplicate acknowledgment of the octets below `una` in a connection without SACK, if
+    /// no octets that were sent once can have caused it. Returns whether the acknowledgment answers
+    /// the retransmission after the one that was answered last. `trip` is the range of round trips
+    /// between the capture and the receiver.
+    pub fn next_answered(&mut self, at: Time, una: u64, trip: RangeInclusive<Duration>) -> bool {
+        let Some(next) = self.watch.next_answered(at, una, trip) else { return false };
+        if let Some(decision) = next {
+            let told = &mut self.found[decision.number];
+            if told.verdict != Verdict::Spurious {
+                (told.verdict, told.evidence) = (decision.verdict, decision.evidence);
+            }
+        }
+        true
     }
 
     fn decide(&mut self, decision: Decision) {

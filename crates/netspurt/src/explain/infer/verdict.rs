@@ -1,6 +1,7 @@
 //! Decides whether retransmissions were needed.
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
 use crate::units::{Duration, Time};
 
@@ -70,6 +71,8 @@ pub struct VerdictWatch {
     open: VecDeque<Watched>,
     /// Retransmissions that are acknowledged. D-SACK blocks may still report them.
     past: VecDeque<Watched>,
+    /// The number of the retransmission that the receiver answered last.
+    answered: Option<usize>,
 }
 
 impl VerdictWatch {
@@ -128,6 +131,9 @@ impl VerdictWatch {
                 decided.extend(Self::decide(&one, ack, head_sent));
                 self.open.remove(place);
                 let filled = ack.una.0 == one.left && one.left < ack.una.1;
+                if filled {
+                    self.answered = Some(one.number);
+                }
                 self.retire(Watched { filled, ..one });
             } else {
                 place += 1;
@@ -188,6 +194,38 @@ impl VerdictWatch {
         more && one.right > ack.una.0 + ack.two_segments
             && ack.una.1 >= one.right
             && ack.far.is_some_and(near)
+    }
+
+    /// Takes a duplicate acknowledgment of the octets below `una`, which answers a retransmission.
+    ///
+    /// A receiver that misses octets answers each segment at once (RFC 5681 §4.2), so the answers
+    /// come in the order of the retransmissions. If the retransmission after the one that was
+    /// answered last has octets below `una`, these octets had arrived before it. Returns `None` if
+    /// the acknowledgment does not come within a round trip in `trip` after this retransmission,
+    /// and `Some(None)` if it shows no verdict.
+    pub fn next_answered(
+        &mut self,
+        at: Time,
+        una: u64,
+        trip: RangeInclusive<Duration>,
+    ) -> Option<Option<Decision>> {
+        let next = self.answered? + 1;
+        let mut all = self.past.iter_mut().rev().take(64).chain(self.open.iter_mut());
+        let one = all.find(|one| one.number == next)?;
+        let since = at.saturating_since(one.at);
+        if since < *trip.start() * 7 / 8 || since > *trip.end() {
+            return None;
+        }
+        self.answered = Some(next);
+        if one.right > una || one.reported {
+            return Some(None);
+        }
+        one.reported = true;
+        Some(Some(Decision {
+            number: next,
+            verdict: Verdict::Spurious,
+            evidence: VerdictEvidence::DuplicateAck,
+        }))
     }
 
     /// Takes a duplicate acknowledgment that has no D-SACK block. It may answer a retransmission

@@ -37,10 +37,23 @@ impl Sender {
         octets: &CapturedOctets,
     ) {
         let (Some(trouble), Some(far)) = (&mut self.trouble, self.path.far()) else { return };
-        let silent = self.sack.known().is_some_and(|sack| !sack || !trouble.reports_duplicates);
+        if !packet.sack().is_empty() || !packet.options_whole() {
+            return;
+        }
         let since = |one: &Acknowledged| at.saturating_since(one.first_sent);
+        if self.sack.known() == Some(false) {
+            let most = self.path.estimate().map_or(far, |(rtt, rttvar)| far.max(rtt + rttvar * 2));
+            let may_arrive =
+                |one: &Acknowledged| one.retransmissions == 0 && since(one) <= most * 2;
+            if !octets.outstanding().iter().any(may_arrive)
+                && trouble.next_answered(at, octets.una(), far..=most * 2)
+            {
+                return;
+            }
+        }
+        let silent = self.sack.known().is_some_and(|sack| !sack || !trouble.reports_duplicates);
         let older = octets.outstanding().front().is_some_and(|one| since(one) >= far * 7 / 8);
-        if silent && !older && packet.sack().is_empty() && packet.options_whole() {
+        if silent && !older {
             trouble.duplicate_answered(at, far);
         }
     }
