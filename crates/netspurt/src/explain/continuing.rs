@@ -65,6 +65,10 @@ impl CapturedConnection {
             at += gap;
             let segment = &segment;
             let left = octets.sequence().highest();
+            let had_no_more = gap >= Self::SILENCE_MIN
+                && spent.waits_for(at).0 == WaitingFor::CongestionWindow
+                && limits.waiting(octets) == Some(WaitingFor::CongestionWindow)
+                && had_no_more_in(gap, &sender.path);
             if calm {
                 sender.note_sent(at, segment, (left, true), octets);
             } else {
@@ -73,10 +77,7 @@ impl CapturedConnection {
             sender.labelled(at, segment.flow_label());
             let sent = octets.sent_next(at, segment, CapturedSegment::of(segment));
             statistics.continuing(at, segment, sent, octets);
-            let more = gap < Self::SILENCE_MIN
-                || spent.waits_for(at).0 != WaitingFor::CongestionWindow
-                || !had_no_more_in(gap, &sender.path);
-            let waited = if more { None } else { Some(WaitingFor::Delivery) };
+            let waited = had_no_more.then_some(WaitingFor::Delivery);
             spent.packet(at, waited, WaitingFor::of_senders(limits.waiting(octets), other));
             spent.window_filled(|| sender.path.round_trip_beside_sender());
         }

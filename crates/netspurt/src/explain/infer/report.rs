@@ -1,5 +1,6 @@
 //! Completes the reports on retransmissions when their direction has ended.
 
+use crate::segment::Cause;
 use crate::units::Time;
 
 use super::super::retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
@@ -108,11 +109,22 @@ impl InferenceReport {
             (_, VerdictEvidence::Timing) => 0.97,
             (_, VerdictEvidence::NoDSack) if self.reports_duplicates => 0.99,
             (_, VerdictEvidence::NoDSack) => 0.98,
-            (_, VerdictEvidence::Jump) => 0.88,
-            (_, VerdictEvidence::DuplicateAck) => 0.84,
+            (_, VerdictEvidence::Jump) => 0.98,
+            (_, VerdictEvidence::DuplicateAck) => match one.cause.get() {
+                Some(Cause::GoBackN) => 0.98,
+                _ => 0.86,
+            },
             // This receiver hides duplicates, so a needed retransmission is less certain.
             (_, _) if self.hides_duplicates => 0.6,
-            (_, _) => 0.83,
+            // Nothing speaks against the sender, so the cause decides. After a timer, ACKs may have
+            // been lost instead of data.
+            (_, _) => match one.cause.get() {
+                Some(Cause::Fast | Cause::SackRecovery | Cause::Rack) => 0.98,
+                Some(Cause::GoBackN) => 0.87,
+                Some(Cause::Rto) => 0.73,
+                Some(Cause::Syn | Cause::Tlp) => 0.64,
+                _ => 0.83,
+            },
         }
     }
 }

@@ -175,12 +175,21 @@ impl VerdictWatch {
         if behind && Self::jumped(one, ack) {
             return decision(Verdict::Spurious, VerdictEvidence::Jump);
         }
+        if !ack.sack && !one.syn && Self::covers_more_than_at_once(one, ack) {
+            return decision(Verdict::Unknown, VerdictEvidence::None);
+        }
         decision(Verdict::Needed, VerdictEvidence::None)
     }
 
     /// Whether `ack` covers more octets than the receiver acknowledges at once, and `one` lies
     /// behind the first two segments of these octets. Then a segment filled a gap, and the octets
     /// behind the gap had arrived before.
+    fn covers_more_than_at_once(one: &Watched, ack: &Arrived) -> bool {
+        let more = ack.una.1.saturating_sub(ack.una.0) > ack.at_once_bytes.max(ack.two_segments);
+        more && one.right > ack.una.0 + ack.two_segments && ack.una.1 >= one.right
+    }
+
+    /// Whether `ack` shows that the octets of `one` had arrived before `one`.
     ///
     /// If `ack` came long after `one`, then `one` may have filled a gap itself, and the
     /// acknowledgments that reported this may have been lost. With SACK the limit is one round
@@ -190,10 +199,7 @@ impl VerdictWatch {
     fn jumped(one: &Watched, ack: &Arrived) -> bool {
         let since = ack.at.saturating_since(one.at);
         let near = |far: Duration| since < if ack.sack { far } else { ack.round.max(far) * 3 / 2 };
-        let more = ack.una.1.saturating_sub(ack.una.0) > ack.at_once_bytes.max(ack.two_segments);
-        more && one.right > ack.una.0 + ack.two_segments
-            && ack.una.1 >= one.right
-            && ack.far.is_some_and(near)
+        Self::covers_more_than_at_once(one, ack) && ack.far.is_some_and(near)
     }
 
     /// Takes a duplicate acknowledgment of the octets below `una`, which answers a retransmission.

@@ -43,3 +43,26 @@ fn an_ack_sooner_than_any_round_trip_answers_the_original() {
     talk.flight(101.0, 0, 4).data(401.0, 0).ack(430.0, 1000);
     assert_eq!(verdict(&talk), (Verdict::Spurious, VerdictEvidence::Timing));
 }
+
+/// RFC 5681 §4.2: a receiver that misses octets answers each segment at once. Of ten segments every
+/// second one was lost. Go-back-N sends two segments for each hole that it fills.
+#[test]
+fn without_sack_repeated_acks_answer_the_retransmissions_in_order() {
+    let mut talk = Talk::opened(false, false);
+    talk.flight(101.0, 0, 12);
+    talk.data(1101.0, 0).ack(1201.0, 2000).data(1201.1, 2000).data(1201.2, 3000);
+    talk.ack(1301.1, 4000).ack(1301.2, 4000).data(1301.3, 4000).data(1301.4, 5000);
+    talk.ack(1401.3, 6000).ack(1401.4, 6000);
+    let told: Vec<_> = talk.found().iter().map(|one| one.verdict).collect();
+    let (needed, spurious) = (Verdict::Needed, Verdict::Spurious);
+    assert_eq!(told, [needed, needed, spurious, needed, spurious]);
+}
+
+/// The answer to a retransmission comes long after it and covers many octets. The retransmission
+/// may have filled a hole, or it may have been spurious.
+#[test]
+fn without_sack_a_late_ack_of_many_octets_shows_no_verdict() {
+    let mut talk = first_of_ten_lost(false);
+    talk.data(204.2, 5000).ack(904.0, 10_000);
+    assert_eq!(verdict(&talk), (Verdict::Unknown, VerdictEvidence::None));
+}
