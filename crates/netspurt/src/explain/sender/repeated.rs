@@ -43,9 +43,8 @@ impl Sender {
         let since = |one: &Acknowledged| at.saturating_since(one.first_sent);
         if self.sack.known() == Some(false) {
             let most = self.path.estimate().map_or(far, |(rtt, rttvar)| far.max(rtt + rttvar * 2));
-            let may_arrive =
-                |one: &Acknowledged| one.retransmissions == 0 && since(one) <= most * 2;
-            if !octets.outstanding().iter().any(may_arrive)
+            let newest = octets.outstanding().back();
+            if newest.is_none_or(|one| since(one) > most * 2)
                 && trouble.next_answered(at, octets.una(), far..=most * 2)
             {
                 return;
