@@ -121,7 +121,7 @@ fn sums_stay_correct_after_sequence_numbers_have_wrapped() {
 }
 
 #[test]
-fn retransmissions_of_a_shim_do_not_count_as_timeouts() {
+fn retransmissions_of_a_shim_count_neither_as_timeouts_nor_as_fast_retransmits() {
     let mut ledger = Ledger::new(None);
     (0..3).for_each(|number| ledger.sent(&data(number)));
     ledger.sent(&retransmission(0, Cause::Shim));
