@@ -252,8 +252,8 @@ fn meant(
     }
 }
 
-/// Whether an error of the socket does not concern the socket itself. It repeats an error of a
-/// probe that is in the error queue, or a signal interrupted the call.
+/// Whether an error does not concern the socket itself. Such an error repeats a probe's error from
+/// the error queue, or it says that a signal interrupted the call.
 fn is_of_a_probe(error: &io::Error) -> bool {
     let known = [
         Errno::CONNREFUSED,

@@ -41,8 +41,8 @@ pub fn data(number: u64) -> Segment {
     }
 }
 
-/// Packet `number` of end 1. The first packet has number 0. The packet acknowledges all octets before
-/// `ack`.
+/// Packet `number` of end 1. The first packet has number 0. The packet acknowledges all octets
+/// before `ack`.
 pub fn ack(number: u64, ack: u32) -> Segment {
     let dest = EndId::at(0);
     Segment {
