@@ -176,7 +176,8 @@ impl ProbeSocket {
     /// Sends the prepared probe.
     ///
     /// # Errors
-    /// When the kernel refuses twice. The first refusal may report an error of an earlier probe.
+    /// When the kernel refuses the probe twice, or refuses to restart its count. The first refusal
+    /// may report an error of an earlier probe.
     pub fn send(&mut self) -> io::Result<()> {
         for last in [false, true] {
             match send(&self.fd, &self.packet, SendFlags::empty()) {

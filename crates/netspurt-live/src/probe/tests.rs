@@ -59,6 +59,7 @@ fn the_kernels_timestamps_are_used_if_they_are_plausible() {
     assert_eq!(reply(Some(20_150)).by_kernel(), Some(20_150_000));
 }
 
+/// A watcher that keeps the lines that it gets.
 #[derive(Clone, Default)]
 struct Shown(Arc<Mutex<Vec<u8>>>);
 

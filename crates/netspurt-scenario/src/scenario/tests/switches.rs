@@ -114,7 +114,7 @@ fn every_field_of_a_connection_except_four_has_a_switch() {
 }
 
 #[test]
-fn the_switches_of_a_profile_turn_every_other_profile_into_it() {
+fn the_switches_of_a_profile_convert_every_other_profile_to_this_profile() {
     let spelled = |config: &RfcConfig| RfcConfig {
         initial_window_segs: u32::try_from(switch::initial_segs(config)).unwrap(),
         initial_window_bytes: None,
