@@ -386,7 +386,7 @@ fn packets_for_finished_echo_probes_are_classified() {
 }
 
 #[test]
-fn an_icmp_error_has_the_same_description_in_ipv4_and_ipv6() {
+fn an_icmp_error_is_described_in_words_or_by_its_type_and_code() {
     let router: Option<IpAddr> = "10.0.0.9".parse().ok();
     for (six, icmp_error, words) in [
         (false, (3, 0), "network unreachable"),

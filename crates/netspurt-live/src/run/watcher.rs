@@ -181,7 +181,7 @@ impl Watcher {
         for Poll { at, end, info } in polls {
             let known = timeouts.entry(*end).or_default();
             // Before Linux 6.7, the kernel counts only the timeouts of one recovery, so the count
-            // falls at the next recovery.
+            // may fall.
             let fired = info.timeouts > std::mem::replace(known, info.timeouts);
             let (cwnd, rto) = (info.cwnd_state(), info.rto_state(fired));
             let end = *end;
