@@ -73,7 +73,7 @@ fn gone(folder: &Folder, theirs: &BTreeSet<PathBuf>) -> bool {
 
 #[test]
 fn a_killed_run_leaves_no_namespace_no_process_and_no_report() {
-    let mut well_within = 0;
+    let mut had_namespaces = 0;
     // The runs are killed at a fixed sequence of instants. Some instants are before the namespaces
     // are made, others are while packets are sent.
     let mut state = 12_345_u64;
@@ -84,13 +84,13 @@ fn a_killed_run_leaves_no_namespace_no_process_and_no_report() {
         let mut child = start(SCENARIO, &folder.0, None);
         sleep(Duration::from_micros(state >> 33 & 0x3_ffff));
         let theirs = namespaces(&PathBuf::from(format!("/proc/{}", child.id())));
-        well_within += u32::from(theirs.len() >= 3);
+        had_namespaces += u32::from(theirs.len() >= 3);
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(gone(&folder, &theirs), "after 10 s something of the run is still there");
         assert!(!folder.0.join("live.json").exists(), "a killed run must have no report");
     }
-    if well_within == 0 {
+    if had_namespaces == 0 {
         eprintln!("SKIPPED: no run got as far as namespaces");
     }
 }
@@ -170,8 +170,8 @@ fn a_run_of_programs_leaves_nothing_if_any_of_its_processes_is_killed() {
         }
         // A killed program ends the run only if it is the command.
         sleep(Duration::from_millis(50));
-        let first = folder.0.join("live.json").exists() || child.try_wait().unwrap().is_some();
-        if !first {
+        let ended = folder.0.join("live.json").exists() || child.try_wait().unwrap().is_some();
+        if !ended {
             child.kill().unwrap();
         }
         child.wait().unwrap();

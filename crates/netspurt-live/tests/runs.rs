@@ -44,7 +44,7 @@ fn seen(table: &Table, node: &str, way: &str) -> Vec<(f64, String, i64)> {
         .collect()
 }
 
-/// The measured times of ACKs for an initial window of `window` segments.
+/// The measured ACKs for an initial window of `window` segments: kind, packet, seconds.
 fn measured(window: &str) -> Vec<(String, i64, f64)> {
     let rows = MEASURED.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
     rows.filter(|row| row[0] == window)
@@ -163,7 +163,7 @@ fn every_octet_arrives_between(ends: &str, family: &str) {
     let Some(()) = finish(start(&text, &folder.0, None)) else { return };
     let (report, which) = (folder.report(), format!("{ends}, {family}"));
     assert_eq!(report["packets"]["damaged"], 0, "{which}");
-    assert_eq!(report["packets"]["strange"], 0, "{which}: checksums are whole, no stray packets");
+    assert_eq!(report["packets"]["strange"], 0, "{which}: no wrong checksums, no stray packets");
     assert_eq!(report["failures"], serde_json::json!([]), "{which}");
     assert_eq!(report["replayed"]["same"], true, "{which}");
     let source = report["flows"]["transfer.0"]["from"].as_str().unwrap();
@@ -217,9 +217,9 @@ fn two_kernels_use_ipv6_and_a_capture_has_the_ipv6_packets() {
     });
 }
 
-/// Linux's algorithm gets the round trips of the packets, and its RTO stays close to the kernel's.
+/// A shadow with Linux's algorithm gets the round trips of the packets.
 #[test]
-fn shadow_timers_run_beside_the_kernels_timer() {
+fn the_rto_of_a_linux_shadow_stays_close_to_the_kernels_rto() {
     real_time(|| {
         let folder = Folder::new();
         let algorithms = "shadows = [\"linux:jiffy=4ms\", \"fixed:rto=50ms\"]";

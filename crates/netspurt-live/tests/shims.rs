@@ -149,7 +149,7 @@ fn offsets(segments: &Table, flow: &str) -> Vec<f64> {
 }
 
 #[test]
-fn shim_retransmits_at_the_models_deadline_and_copies_arrive_within_a_millisecond() {
+fn the_shim_retransmits_at_the_models_deadline_and_copies_are_less_than_1_ms_late() {
     real_time(|| {
         let folder = Folder::new();
         let text = scenario("rfc6298:min=30ms,spread_gains=false");

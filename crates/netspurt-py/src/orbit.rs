@@ -47,7 +47,7 @@ impl PyStation {
         self.satellite().map(|satellite| satellite.elements().epoch.as_nanos())
     }
 
-    /// The apogee and the perigee of a satellite, in kilometres.
+    /// The greatest and the least height of a satellite over the equator's radius, in kilometres.
     #[getter]
     fn heights(&self) -> Option<(f64, f64)> {
         self.satellite().map(|satellite| satellite.elements().heights())

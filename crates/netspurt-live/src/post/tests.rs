@@ -107,7 +107,8 @@ impl Bench {
     }
 }
 
-/// The octets that are written for a segment that was changed on the path.
+/// The octets that are written for a segment that was changed on the path. They begin with `E`,
+/// which is the first octet of an IPv4 header.
 fn written(segment: &Segment) -> Vec<u8> {
     format!("E made of packet {}", segment.id.packet()).into_bytes()
 }

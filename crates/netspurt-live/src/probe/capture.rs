@@ -25,7 +25,8 @@ const PACKET: usize = 1 << 16;
 /// Returns the number of packets. Calls `ready` when the capture has begun.
 ///
 /// # Errors
-/// When packet sockets are not allowed, or reading packets or writing the file fails.
+/// When packet sockets are not allowed, when the file exists or cannot be written, or when packets
+/// cannot be read.
 pub fn capture(
     peer: SocketAddr,
     path: &Path,

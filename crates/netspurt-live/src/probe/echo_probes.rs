@@ -229,8 +229,8 @@ impl Probing<'_> {
     }
 
     /// Finishes an echo probe that was answered at `now`. The kernel's timestamp of the sending may
-    /// come after the answer, so one more message is read if it is missing. Returns whether to go
-    /// on.
+    /// come after the answer. If this timestamp is missing, one more message is read. Returns
+    /// whether to go on.
     fn answered(
         &mut self,
         mut flying: Flying,

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rfc889_rule_gives_one_sixth_shortest_probes_and_a_mean_length_of_131() {
+    fn the_rfc889_rule_gives_41_of_257_probes_the_shortest_length_and_a_mean_of_131() {
         let all = draws(ProbeLengths::Rfc889, 40, 100_000);
         let shortest = all.iter().filter(|octets| **octets == 40).count();
         // Here 41 of 257 values become 40, so the mean is (41 * 40 + sum of 41..=256) / 257.

@@ -69,7 +69,7 @@ impl RoundTrips {
 /// most `count` echo probes, in at most two seconds.
 ///
 /// # Errors
-/// When the machine has no loopback address, or refuses the socket.
+/// When the machine has no loopback address, or when a socket is refused or fails.
 pub fn measure(kind: ProbeKind, six: bool, count: u64) -> Result<Noise, ProbeError> {
     let loopback: IpAddr =
         if six { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };

@@ -94,7 +94,8 @@ pub struct EchoProbesTask {
     pub lengths: ProbeLengths,
     /// The rule for the times at which probes leave.
     pub pace: Pace,
-    /// The seed of the random lengths and times.
+    /// The seed of the random lengths and times, and of the cookie, a number by which the probes of
+    /// this run are recognized.
     pub seed: u64,
     /// The number of echo probes over loopback before the series. They measure the delays of this
     /// machine.

@@ -59,6 +59,7 @@ fn the_kernels_timestamps_are_used_if_they_are_plausible() {
     assert_eq!(reply(Some(20_150)).by_kernel(), Some(20_150_000));
 }
 
+/// A watcher that keeps the lines that it gets.
 #[derive(Clone, Default)]
 struct Shown(Arc<Mutex<Vec<u8>>>);
 
@@ -385,7 +386,7 @@ fn packets_for_finished_echo_probes_are_classified() {
 }
 
 #[test]
-fn an_icmp_error_has_the_same_description_in_ipv4_and_ipv6() {
+fn an_icmp_error_is_described_in_words_or_by_its_type_and_code() {
     let router: Option<IpAddr> = "10.0.0.9".parse().ok();
     for (six, icmp_error, words) in [
         (false, (3, 0), "network unreachable"),

@@ -14,7 +14,7 @@ pub struct Ledger {
     octets: Option<u64>,
     sum: FlowSum,
     sent: Sequence,
-    /// The octet at which the current repair ends.
+    /// The octet at which the current recovery ends.
     recovery_point: u64,
     /// The acknowledgments that reached the source.
     acks: Acks,
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn one_repair_is_one_fast_retransmit_however_many_segments_it_sends() {
+    fn one_recovery_is_one_fast_retransmit_however_many_segments_it_sends() {
         let mut ledger = Ledger::new(None);
         (0..5).for_each(|n| ledger.sent(&data(1 + 100 * n, None)));
         ledger.sent(&data(1, Some(Cause::Fast)));

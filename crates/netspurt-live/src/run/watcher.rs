@@ -180,7 +180,8 @@ impl Watcher {
         let mut timeouts: HashMap<EndId, u32> = HashMap::new();
         for Poll { at, end, info } in polls {
             let known = timeouts.entry(*end).or_default();
-            // Before Linux 6.7, the count of a new repair may be lower.
+            // Before Linux 6.7, the kernel counts only the timeouts of one recovery, so the count
+            // may fall.
             let fired = info.timeouts > std::mem::replace(known, info.timeouts);
             let (cwnd, rto) = (info.cwnd_state(), info.rto_state(fired));
             let end = *end;

@@ -27,7 +27,7 @@ pub fn packet(segment: Segment) -> Vec<u8> {
     packet_between("10.0.0.1:10000", "10.0.0.2:5001", segment)
 }
 
-/// The packet with the number `number`, from 0, of end 0. It carries 1000 octets of payload.
+/// Packet `number` of end 0. The first packet has number 0. Each packet carries 1000 octets.
 pub fn data(number: u64) -> Segment {
     let dest = EndId::at(1);
     Segment {
@@ -41,7 +41,8 @@ pub fn data(number: u64) -> Segment {
     }
 }
 
-/// The packet with the number `number`, from 0, of end 1. It acknowledges all octets before `ack`.
+/// Packet `number` of end 1. The first packet has number 0. The packet acknowledges all octets
+/// before `ack`.
 pub fn ack(number: u64, ack: u32) -> Segment {
     let dest = EndId::at(0);
     Segment {

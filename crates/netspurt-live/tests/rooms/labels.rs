@@ -91,7 +91,7 @@ fn counting_begins_with_the_first_packet_if_no_syn_was_seen() {
 }
 
 #[test]
-fn options_and_marks_are_kept() {
+fn syn_options_timestamps_and_ecn_bits_are_kept() {
     let mut labels = Labels::new();
     let mut syn = Segment { seq: 9, flags: Flags::SYN, window: 4000, ..Segment::default() };
     syn.set_syn_options(SynOptions { mss: Some(1400), window_scale: Some(7), sack: true });
@@ -362,7 +362,7 @@ fn octets_are_counted_past_the_wrap_of_sequence_numbers() {
         let read = labels.read(HERE, &at(octet), || None).unwrap();
         assert_eq!((u64::from(read.seq), read.cause.get()), ((octet + 1) % (1 << 32), None));
     }
-    assert_eq!(labels.damaged, 0, "contents depend on all 64 bits");
+    assert_eq!(labels.damaged, 0, "content depends on all 64 bits of an octet's number");
     let retransmission = labels.read(HERE, &at(8 << 30), || None).unwrap();
     assert_eq!(retransmission.cause.get(), Some(Cause::Rto));
     // Two wraps earlier, the same sequence number belonged to other octets.

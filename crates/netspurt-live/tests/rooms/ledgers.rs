@@ -32,10 +32,10 @@ fn a_cause_counts_as_a_timeout_as_a_fast_retransmit_or_as_neither() {
 }
 
 #[test]
-fn a_repair_after_the_recovery_point_counts_as_a_new_repair() {
+fn a_retransmission_of_octets_sent_after_recovery_began_counts_as_a_new_recovery() {
     let mut ledger = Ledger::new(None);
     (0..4).for_each(|number| ledger.sent(&data(number)));
-    // The recovery point is the highest octet sent when the repair begins.
+    // Recovery covers the octets that were sent before it began.
     ledger.sent(&retransmission(0, Cause::SackRecovery));
     (4..8).for_each(|number| ledger.sent(&data(number)));
     ledger.sent(&retransmission(3, Cause::SackRecovery));
@@ -121,7 +121,7 @@ fn sums_stay_correct_after_sequence_numbers_have_wrapped() {
 }
 
 #[test]
-fn retransmissions_of_a_shim_do_not_count_as_timeouts() {
+fn retransmissions_of_a_shim_count_neither_as_timeouts_nor_as_fast_retransmits() {
     let mut ledger = Ledger::new(None);
     (0..3).for_each(|number| ledger.sent(&data(number)));
     ledger.sent(&retransmission(0, Cause::Shim));
@@ -131,12 +131,12 @@ fn retransmissions_of_a_shim_do_not_count_as_timeouts() {
 }
 
 #[test]
-fn a_repair_may_begin_at_the_recovery_point_itself() {
+fn a_recovery_may_begin_where_the_last_recovery_ended() {
     let mut ledger = Ledger::new(None);
     (0..2).for_each(|number| ledger.sent(&data(number)));
     ledger.sent(&retransmission(0, Cause::Fast));
     ledger.sent(&data(2));
-    // The third segment begins where the first repair ended.
+    // The third segment begins where the first recovery ended.
     ledger.sent(&retransmission(2, Cause::Fast));
     assert_eq!(ledger.sum().fast_retransmits, 2);
     // A timeout in between changes no recovery point.

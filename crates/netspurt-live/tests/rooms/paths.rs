@@ -16,7 +16,8 @@ use proptest::prelude::*;
 
 use super::common::{ack, data, ms, numbers, texts};
 
-/// A scenario with one flow of the kernel's TCP over a link of 1 Mbit/s and 10 ms.
+/// A network with one flow of the kernel's TCP over a link of 1 Mbit/s and 10 ms. `link` has
+/// further keys of the link, and `flow` has further lines of the flow's table.
 fn network(link: &str, flow: &str) -> Network {
     let text = format!(
         r#"

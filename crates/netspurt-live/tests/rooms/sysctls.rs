@@ -23,7 +23,7 @@ fn check(tcp: &KernelTcp, expected: &[(&str, &str)]) {
 }
 
 #[test]
-fn reno_profiles_have_old_options_and_recovery_and_the_default_has_new_ones() {
+fn reno_profiles_turn_newer_options_and_recovery_off_and_the_default_turns_them_on() {
     const OLD: &[(&str, &str)] = &[
         ("tcp_sack", "0"),
         ("tcp_dsack", "0"),
@@ -54,7 +54,7 @@ fn reno_profiles_have_old_options_and_recovery_and_the_default_has_new_ones() {
 }
 
 #[test]
-fn values_without_a_switch_are_the_same_for_all_profiles() {
+fn settings_that_no_profile_changes_have_the_same_values_for_all_profiles() {
     for profile in [KernelProfile::Reno1998, KernelProfile::Reno2005, KernelProfile::LinuxDefault] {
         check(
             &KernelTcp::of(profile),

@@ -29,8 +29,8 @@ impl Combination {
         Self { fingerprint: short_hash(&[text.as_bytes()]), spec }
     }
 
-    /// Does the same as [`new`](Self::new) for a scenario whose keys outside of tables and whose
-    /// links are those of `known`. The text of the links is not hashed again.
+    /// Does the same as [`new`](Self::new) for a scenario that has the links of `known`, and the
+    /// same keys outside of tables. The text of the links is not hashed again.
     pub(super) fn with_known_links(mut spec: Spec, known: &KnownLinks) -> Self {
         remove_what_changes_no_result(&mut spec);
         let text = text_without_links(&mut spec);

@@ -261,8 +261,8 @@ impl Document {
 
     /// Returns the setting that caused `problem`. This is the setting at the problem's path or at a
     /// path above it. If there is no such setting, it is a setting below the problem's path. If
-    /// only one value was set, this value is always to blame, because the file was consistent
-    /// before.
+    /// there is none either, but only one value was set, this value is to blame, because the file
+    /// was consistent before.
     fn culprit(&self, file: Option<&Table>, problem: &Problem) -> Option<&(String, String)> {
         let paths: Vec<Vec<String>> = std::iter::once(&problem.path)
             .chain(&problem.also)

@@ -264,8 +264,8 @@ fn eight() -> BoundedInteger<1, 64> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OrderWord {
-    /// Packets arrive in order. A packet whose propagation delay is so short that it would overtake
-    /// the packet before it arrives directly after that packet.
+    /// Packets arrive in order. If a packet's propagation delay is so short that the packet would
+    /// overtake an earlier packet, it arrives directly after the earlier packet.
     Fifo,
     /// Packets may overtake each other. Each packet keeps its own propagation delay.
     Overtaking,

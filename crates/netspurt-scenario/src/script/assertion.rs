@@ -323,7 +323,8 @@ impl fmt::Display for Expression {
             }
             Expression::Pair(left, operator, right) => {
                 let precedence = operator.precedence();
-                // Comparisons do not chain. All other operators associate to the left.
+                // `(a < b) < c` needs its parentheses, because `a < b < c` means `a < b and b < c`.
+                // All other operators associate to the left.
                 left.show(f, precedence + u8::from(precedence == 4))?;
                 write!(f, " {} ", operator.sign())?;
                 right.show(f, precedence + 1)

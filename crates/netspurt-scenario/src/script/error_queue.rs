@@ -28,8 +28,8 @@ impl ErrorQueue {
         self.waiting.is_empty()
     }
 
-    /// Adds a notice. If it and the last notice both report completed calls, and its calls come
-    /// directly after those of the last notice, the two are merged (`skb_zerocopy_notify_extend`).
+    /// Adds a notice. If the last notice and this notice report completed calls, and the calls of
+    /// this notice follow directly, the two are merged (`skb_zerocopy_notify_extend`).
     pub(super) fn add(&mut self, notice: WaitingNotice) {
         if let NoticeKind::Completed { first, last, .. } = notice.kind
             && let Some(tail) = self.waiting.back_mut()

@@ -160,7 +160,7 @@ fn the_error_for_an_unsupported_call_or_option_says_what_is_not_supported() {
 }
 
 #[test]
-fn a_sack_block_of_acknowledged_data_has_no_effect() {
+fn recovery_begins_despite_a_sack_block_that_begins_below_the_acknowledgment() {
     // A fuzz target found this case. Apart from a D-SACK block, which comes first (RFC 2883), no
     // real receiver reports octets by SACK in the ACK that acknowledges them.
     let text = "--title=t

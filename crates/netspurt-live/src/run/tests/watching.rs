@@ -138,7 +138,7 @@ fn packets_of_hosts_are_in_the_ledgers_of_their_ends() {
 }
 
 #[test]
-fn a_delivery_is_data_for_one_ledger_and_an_answer_for_the_other() {
+fn delivered_data_counts_as_received_and_a_delivered_ack_as_an_answer() {
     let mut watcher = observer(&[0]);
     let data = Segment { dest: EndId::at(1), ..with(1, 3000, Flags::ACK) };
     watcher.delivered(ms(10), &data);
@@ -202,7 +202,7 @@ fn values_that_the_kernel_reports_in_segments_are_recorded_in_octets() {
 }
 
 #[test]
-fn a_timer_has_fired_when_the_kernel_counts_another_timeout_of_that_end() {
+fn the_timer_of_an_end_has_fired_when_the_kernel_counts_another_timeout_of_this_end() {
     let mut watcher = observer(&[0, 2]);
     let info = |timeouts: u32, backoff: u8, srtt_ms: u64| TcpInfo {
         timeouts,
@@ -217,7 +217,7 @@ fn a_timer_has_fired_when_the_kernel_counts_another_timeout_of_that_end() {
         poll(2, 0, info(1, 1, 20)),
         poll(3, 2, info(1, 40, 20)),
         poll(4, 0, info(1, 1, 20)),
-        // If the kernel counts only the timeouts of one repair, the count falls after this repair.
+        // If the kernel counts only the timeouts of one recovery, the count falls afterwards.
         poll(5, 0, info(0, 0, 20)),
         poll(6, 0, info(3, 3, 20)),
     ]);
@@ -309,7 +309,7 @@ fn a_scene_has_senders_with_data_and_queues_that_held_packets() {
     };
     let rto =
         RtoState { srtt: None, rttvar: None, backoff: 2, rto: Duration::from_secs(3), fired: true };
-    // The simulator's flow is the third; its other end only receives.
+    // The simulator's flow is the third flow. Its second end only receives.
     for end in [4, 5].map(EndId::at) {
         watcher.event(&Event { at: ms(2), what: What::Cwnd { end, state: cwnd } }, None);
         watcher.event(&Event { at: ms(2), what: What::Rto { end, state: rto } }, None);

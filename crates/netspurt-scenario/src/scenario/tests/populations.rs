@@ -45,7 +45,7 @@ fn sum(results: &Results, name: &str) -> i64 {
 /// Runs the same connections as a population and as flows of a group. Compares the times of
 /// each connection, and the sums of segments, timeouts and octets.
 #[test]
-fn a_connection_of_a_population_behaves_as_the_same_single_flow() {
+fn a_connection_of_a_population_behaves_like_a_flow_with_the_same_settings() {
     let text = r#"
 stop  = "60 s"
 links = { wire = { between = ["client", "server"], rate = "2 Mbit/s", delay = "10 ms", queue = "20 packets" } }

@@ -81,7 +81,7 @@ fn a_combination_has_the_same_results_as_the_scenario_of_its_case() {
 /// The sets change a flow, a link, or other keys, or they add a flow or a link. A combination
 /// hashes the text of the links separately. One link has a timeline, to make this text long.
 #[test]
-fn a_case_is_the_same_whether_the_parts_or_all_of_the_file_are_read_again() {
+fn a_case_is_the_same_whether_a_part_or_the_whole_file_is_read_again() {
     let moving =
         CHAIN.replace("\"150 ms\"", "{ timeline = [[\"0 s\", \"1 ms\"], [\"5 s\", \"9 ms\"]] }");
     let sets = r#"
@@ -126,7 +126,7 @@ fn sweeps_with_different_values_or_names_have_different_fingerprints() {
 }
 
 #[test]
-fn a_random_axis_gives_each_run_its_own_value_and_all_combinations_the_same_values() {
+fn a_random_axis_draws_a_value_for_each_run_and_the_same_values_for_all_combinations() {
     let text = "seeds = 40\n\
          over.delay = { path = \"links.modem.delay\", from = \"10 ms\", to = \"90 ms\", draw = true }\n\
          over.rate = { path = \"links.modem.rate\", values = [\"1 kbit/s\", \"2 kbit/s\"] }\n\

@@ -114,7 +114,7 @@ fn every_field_of_a_connection_except_four_has_a_switch() {
 }
 
 #[test]
-fn the_switches_of_a_profile_turn_every_other_profile_into_it() {
+fn the_switches_of_a_profile_convert_every_other_profile_to_this_profile() {
     let spelled = |config: &RfcConfig| RfcConfig {
         initial_window_segs: u32::try_from(switch::initial_segs(config)).unwrap(),
         initial_window_bytes: None,
@@ -161,7 +161,7 @@ fn timer(values: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
 }
 
 #[test]
-fn the_resolved_text_has_a_timers_gain_in_its_text_and_its_bounds_as_switches() {
+fn in_the_resolved_text_an_estimator_keeps_its_gain_and_its_bounds_become_switches() {
     let text = "rfc6298:alpha=1/16,min=20ms";
     let scenario = timer(&[("flows.x.tcp.rto.estimator", text)]).unwrap();
     let resolved = scenario.resolved();
