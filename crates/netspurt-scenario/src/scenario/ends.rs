@@ -3,7 +3,8 @@
 use netspurt::units::Duration;
 
 use super::expand::expand_links;
-use super::link_spec::{LinkSpec, LossTable};
+use super::link_spec::{LinkSpec, ProbabilityTable};
+use super::number::Probability;
 use super::quantity::WordOr;
 use super::whole::Scenario;
 
@@ -37,31 +38,34 @@ impl Scenario {
 /// The last instant at which a value of a link changes. `None` if no value changes, or if the link
 /// has opportunities, because their list begins again at its end.
 fn last_change(link: &LinkSpec) -> Option<Duration> {
-    let mut last = Vec::new();
+    let mut last: Vec<Option<Duration>> = Vec::new();
     for way in 0..2 {
         if let WordOr::Table(delay) = link.delay.each()[way] {
-            last.extend(end(delay.timeline.iter().map(|point| point[0])));
+            last.push(end(delay.timeline.iter().map(|point| point[0])));
         }
         if let WordOr::Table(rate) = link.rate.each()[way] {
             if rate.opportunities.is_some() {
                 return None;
             }
-            last.extend(rate.timeline.as_ref().and_then(|all| end(all.iter().map(|p| p.0))));
+            last.push(rate.timeline.as_ref().and_then(|all| end(all.iter().map(|p| p.0))));
         }
         if let WordOr::Table(loss) = link.loss.each()[way] {
-            last.extend(of_loss(loss));
+            last.extend([&loss.probability, &loss.bit_error_rate].map(of_probability));
+        }
+        if let WordOr::Table(duplicate) = link.duplicate.each()[way] {
+            last.push(of_probability(&duplicate.probability));
         }
     }
-    last.extend(link.handovers.iter().map(|handover| handover.at + handover.dead));
-    last.into_iter().max()
+    last.extend(link.handovers.iter().map(|handover| Some(handover.at + handover.dead)));
+    last.into_iter().flatten().max()
 }
 
-fn of_loss(loss: &LossTable) -> Option<Duration> {
-    let moving = [&loss.probability, &loss.bit_error_rate].map(|share| match share {
+/// The last change of a probability; `None` if it is constant.
+fn of_probability(share: &Option<WordOr<Probability, ProbabilityTable>>) -> Option<Duration> {
+    match share {
         Some(WordOr::Table(table)) => end(table.timeline.iter().map(|point| point.0)),
         _ => None,
-    });
-    moving.into_iter().flatten().max()
+    }
 }
 
 /// The instant of the last of several points; `None` for a single point, whose value never changes.

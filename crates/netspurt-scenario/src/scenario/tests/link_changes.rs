@@ -197,6 +197,8 @@ fn a_followed_file_that_ends_before_the_run_is_listed() {
         ends("10 s", &format!("{pass}[[handovers]]\nat = \"4 s\"\ndead = \"1 s\"\n")),
         at(5)
     );
+    let copies = "duplicate = { probability = { timeline = [[\"0 s\", 0.1], [\"6 s\", 0.2]] } }\n";
+    assert_eq!(ends("10 s", &format!("{pass}{copies}")), at(6));
     assert_eq!(ends("3 s", pass), []);
     // A value that never changes has no end.
     assert_eq!(ends("10 s", "delay = { timeline = [[\"0 s\", \"9 ms\"]] }"), []);
