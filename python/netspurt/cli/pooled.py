@@ -196,7 +196,7 @@ def _unsure_beside(found: Explained) -> Iterator[str]:
 
 def _waits_beside_silences(found: Explained) -> Iterator[str]:
     """Yield why timers waited longer than the silences before them, if they waited much longer."""
-    waited = float(found.table("waits").seconds("waited_ns").sum())
+    waited = _together_s(found.table("waits"))
     silent = float(found.table("spent").seconds("timeout_ns").sum())
     if waited > _DIFFER * silent:
         yield (
@@ -232,8 +232,24 @@ def _cells(found: Explained, own: Table) -> Iterator[str]:
 def _waited(found: Explained, own: Table) -> float:
     """Return the time that timers waited before these retransmissions, in seconds."""
     waits = found.table("waits")
-    waited = dict(zip(_places(waits), waits.seconds("waited_ns").tolist(), strict=True))
-    return float(sum(waited.get(place, 0.0) for place in _places(own)))
+    before = set(_places(own))
+    return _together_s(waits.select(np.array([place in before for place in _places(waits)], bool)))
+
+
+def _together_s(waits: Table) -> float:
+    """Return the time of waits, in seconds. If waits of a connection overlap, it counts once.
+
+    If a SYN and the SYN-ACK are lost, both ends wait at the same time.
+    """
+    total = 0
+    ended: dict[int, int] = {}
+    names = ("connection", "t_ns", "waited_ns")
+    rows = zip(*(waits[name].tolist() for name in names), strict=True)
+    for connection, at, waited in sorted(rows, key=lambda row: row[1] - row[2]):
+        begin = max(at - waited, ended.get(connection, at - waited))
+        total += max(0, at - begin)
+        ended[connection] = max(at, begin)
+    return total / 1e9
 
 
 def _places(rows: Table) -> Iterator[tuple[int, str, int]]:
