@@ -15,6 +15,9 @@ from netspurt.table import Table
 #: If the handshake's round trip to one host is this many times shorter than the round trip to the
 #: other host, the capture was taken beside the nearer host.
 _SHORTER = 8
+#: The capture was also taken beside the nearer host if the round trip to this host is shorter than
+#: this [ns], and at most this share of the other: two network cards take longer.
+_ONE_MACHINE_NS, _ONE_MACHINE_SHARE = 10_000, 0.75
 #: Data is mostly on its way if it is on its way for at least this share of a connection's time.
 _ON_ITS_WAY_MIN = 0.5
 #: If the mean round trip is this many times the shortest, data waited in a queue.
@@ -85,7 +88,9 @@ def _by_handshakes(connections: Table) -> dict[tuple[int, str], str]:
         near = halves.get((connection, other))
         if far is None or near is None or near == far:
             continue
-        if max(near, far) >= _SHORTER * min(near, far):
+        short, long = sorted((near, far))
+        on_one_machine = short < _ONE_MACHINE_NS and short <= _ONE_MACHINE_SHARE * long
+        if long >= _SHORTER * short or on_one_machine:
             where[connection, direction] = "sender" if near < far else "receiver"
         else:
             where[connection, direction] = "middle"

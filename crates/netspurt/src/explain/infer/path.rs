@@ -47,6 +47,10 @@ impl PathTimes {
     /// If one part is shorter than this and at most a quarter of the other, the capture was taken
     /// at the host where the shorter part ends.
     const OWN_HOST: Duration = Duration::from_millis(1);
+    /// If one part is shorter than this and at most three quarters of the other, the capture was
+    /// taken at the host where the shorter part ends: two network cards and their interrupts take
+    /// longer. Both parts are as short between two containers of one host.
+    const ONE_MACHINE: Duration = Duration::from_micros(10);
 
     /// Takes an unambiguous sample of the far part (RFC 6298 §2.2, §2.3).
     #[inline]
@@ -164,7 +168,9 @@ impl PathTimes {
             return (Vantage::Unknown, 0.0);
         };
         let (small, large) = (near.min(far), near.max(far));
-        let own = small * Self::OWN_SHARE <= large || small * 4 <= large && small < Self::OWN_HOST;
+        let own = small * Self::OWN_SHARE <= large
+            || small * 4 <= large && small < Self::OWN_HOST
+            || small * 4 <= large * 3 && small < Self::ONE_MACHINE;
         let share = small.as_nanos() as f32 / (large.as_nanos() as f32).max(1.0);
         let bound = 1.0 / Self::OWN_SHARE as f32;
         let clear = if own { 1.0 - share / bound } else { (share - bound) / (1.0 - bound) };
@@ -173,6 +179,31 @@ impl PathTimes {
             (true, true) => (Vantage::Sender, sure),
             (true, false) => (Vantage::Receiver, sure),
             (false, _) => (Vantage::Middle, sure),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where a capture was taken if the near and the far part take these times in microseconds.
+    fn vantage(near_us: u64, far_us: u64) -> Vantage {
+        let mut path = PathTimes::default();
+        path.near_sample(Duration::from_micros(near_us));
+        path.far_sample(Duration::from_micros(far_us));
+        path.vantage().0
+    }
+
+    #[test]
+    fn the_shorter_part_of_the_round_trip_ends_at_the_host_where_the_capture_was_taken() {
+        for (short, long) in [(2500, 40_000), (900, 3600), (20, 80), (9, 12), (3, 7)] {
+            assert_eq!(vantage(short, long), Vantage::Sender, "{short} {long}");
+            assert_eq!(vantage(long, short), Vantage::Receiver, "{short} {long}");
+        }
+        for (one, other) in [(2501, 40_000), (900, 3599), (1000, 4001), (10, 14), (9, 11)] {
+            assert_eq!(vantage(one, other), Vantage::Middle, "{one} {other}");
+            assert_eq!(vantage(other, one), Vantage::Middle, "{one} {other}");
         }
     }
 }
