@@ -9,6 +9,7 @@ use crate::units::{Duration, Time};
 use crate::wire::{CapturedTcp, PlainSegment, TcpView};
 
 use super::copy_finder::CopyFinder;
+use super::disorder::KnownSide;
 use super::pending::{PendingKind, PendingSegments};
 use super::reordering::{EitherSegment, HeldSegment, Reordering};
 use super::resting::RestingConnection;
@@ -168,10 +169,12 @@ impl CapturedConnection {
         if self.pending.is_empty() {
             return;
         }
-        let at_senders = self.directions.each_ref().map(|direction| {
-            direction.as_deref().is_some_and(|direction| direction.sender.path.is_beside_sender())
+        let known = self.directions.each_ref().map(|direction| {
+            let CapturedDirection { sender, octets, .. } = &**direction.as_ref()?;
+            let (is_here, sequence) = (sender.path.is_beside_sender(), octets.sequence());
+            Some(KnownSide { is_here, first: sequence.isn(), next: sequence.next() })
         });
-        if shared.disorder.is_found() || self.pending.are_disordered(at_senders, &shared.others) {
+        if shared.disorder.is_found() || self.pending.are_disordered(known, &shared.others) {
             shared.disorder.note();
             return self.reorder_pending(shared);
         }

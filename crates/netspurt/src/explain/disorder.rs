@@ -62,6 +62,17 @@ impl core::ops::Add for Disorder {
     }
 }
 
+/// What is known of a side that sent octets before the packets that are examined together.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownSide {
+    /// Whether the capture is known to have been taken at this side.
+    pub is_here: bool,
+    /// The sequence number of the first octet.
+    pub first: u32,
+    /// The sequence number after the highest octet.
+    pub next: u32,
+}
+
 /// The latest sequence and acknowledgment numbers of one side, in 32 bits as on the wire.
 #[derive(Clone, Copy, Debug, Default)]
 struct LatestNumbers {
@@ -143,10 +154,16 @@ impl DisorderWatch {
     /// sender, the capture put them out of order. The sender's queues may reorder a few packets.
     const OVERTAKEN_MIN: u32 = 3;
 
-    /// Begins without packets. `at_senders` says for each side that sends whether the capture is
-    /// known to have been taken at this sender.
-    pub fn new(at_senders: [bool; 2]) -> Self {
-        Self { at_senders, ..Self::default() }
+    /// Begins without packets. `known` tells what is known of each side.
+    pub fn new(known: [Option<KnownSide>; 2]) -> Self {
+        // Segments with octets below the highest one are retransmissions, and show no gap.
+        let sides = known.map(|known| LatestNumbers {
+            end: known.map(|known| known.next),
+            begin: known.map(|known| (known.first, 0, Time::ZERO)),
+            ..LatestNumbers::default()
+        });
+        let at_senders = known.map(|known| known.is_some_and(|known| known.is_here));
+        Self { sides, at_senders, ..Self::default() }
     }
 
     /// Takes the next packet that `side` sent, and `more` packets that continue it. The packet must

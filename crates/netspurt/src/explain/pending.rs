@@ -5,7 +5,7 @@ use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::PlainSegment;
 
-use super::disorder::DisorderWatch;
+use super::disorder::{DisorderWatch, KnownSide};
 use super::other_segments::OtherSegments;
 
 /// A segment that its connection has not taken yet, and the segments that continue it. A segment
@@ -238,10 +238,10 @@ impl PendingSegments {
         PendingIter { at: self.first, words: &self.words, places: &self.places }
     }
 
-    /// Whether the capture holds the segments out of order. `at_senders` says for each side that
-    /// sends whether the capture is known to have been taken at this sender.
-    pub fn are_disordered(&self, at_senders: [bool; 2], others: &OtherSegments) -> bool {
-        let mut watch = DisorderWatch::new(at_senders);
+    /// Whether the capture holds the segments out of order. `known` tells what is known of each
+    /// side from earlier segments.
+    pub fn are_disordered(&self, known: [Option<KnownSide>; 2], others: &OtherSegments) -> bool {
+        let mut watch = DisorderWatch::new(known);
         self.iter().any(|one| match &one.kind {
             PendingKind::Plain(plain) => {
                 watch.take(one.side, one.at, plain, one.continued.len() as u32)

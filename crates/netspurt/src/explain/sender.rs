@@ -332,8 +332,14 @@ impl Sender {
         // A SYN may be sent again after its SYN-ACK. Then `scene` does not know the last sending.
         let syn_at = packet.flags().has(Flags::SYN).then_some(self.sent_at);
         self.trouble.get_or_insert_default().waited_again(at, old.left, heard_at, una_heard);
-        let scene =
-            SenderScene { label: self.labels.hint(packet.flow_label()), ..self.scene(at, &old) };
+        let mut scene = self.scene(at, &old);
+        scene.label = self.labels.hint(packet.flow_label());
+        let near = self.path.near_now();
+        if let Some(stamps) = packet.timestamps().filter(|_| near > SenderScene::SLACK) {
+            let trouble = self.trouble.get_or_insert_default();
+            let by_echo = trouble.lag_by_echo(at, stamps.ecr, near);
+            scene.lag = by_echo.map_or(scene.lag, |lag| lag.min(scene.lag));
+        }
         let trouble = self.trouble.get_or_insert_default();
         let number = trouble.found.len();
         let Inferred { cause, rule } = if packet.flags().has(Flags::SYN) {
@@ -562,7 +568,7 @@ impl Sender {
         };
         let ack = octets.sequence().octet(packet.ack());
         let trouble = self.trouble.get_or_insert_default();
-        trouble.passed(at);
+        trouble.passed(at, packet.timestamps().map(|stamps| stamps.val));
         for place in 0..packet.sack().len() {
             self.sack.blocks();
             let Some([left, right]) = edges(place).filter(|[left, right]| left < right) else {

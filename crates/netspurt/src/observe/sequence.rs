@@ -29,7 +29,7 @@ pub struct Transmission {
 /// let first = sequence.take(&data);
 /// assert_eq!((first.left, first.right, first.again), (1, 101, false));
 /// assert!(sequence.take(&data).again);
-/// assert_eq!((sequence.highest(), sequence.octet(98)), (101, 100));
+/// assert_eq!((sequence.highest(), sequence.next(), sequence.octet(98)), (101, 99, 100));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sequence {
@@ -93,6 +93,11 @@ impl Sequence {
     /// The octet after the highest octet seen.
     pub const fn highest(&self) -> u64 {
         self.highest
+    }
+
+    /// The sequence number of the octet [`highest`](Self::highest) on the wire.
+    pub const fn next(&self) -> u32 {
+        self.isn.wrapping_add(self.highest as u32)
     }
 
     /// Returns the octet whose sequence number on the wire is `wire`. This number repeats after 2³²

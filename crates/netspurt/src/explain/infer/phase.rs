@@ -331,6 +331,10 @@ impl Machine {
             // octets. So the capture missed the timeout.
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::Guess };
         }
+        if scene.dup_acks == 0 && !scene.hole && scene.since_una >= scene.shortest_rto() {
+            // Nothing reported a loss. Some timers run on although nothing is outstanding.
+            return Inferred { cause: Cause::Rto, rule: CauseRule::Guess };
+        }
         // One or two duplicate ACKs may be enough if few segments are outstanding (RFC 5827).
         Inferred { cause: Self::repair_cause(scene, scene.is_clocked()), rule: CauseRule::Guess }
     }
@@ -343,6 +347,12 @@ impl Machine {
     /// Most timers add at least 200 ms to srtt (Linux: `TCP_RTO_MIN`). This value is 10 ms less, as
     /// a margin.
     const USUAL_FLOOR: Duration = Duration::from_millis(190);
+
+    /// Whether the third duplicate ACK came just before the retransmission, for a sender without
+    /// SACK. Some senders begin another fast retransmit soon after the last one.
+    fn is_third_duplicate(scene: &SenderScene) -> bool {
+        scene.sack == Some(false) && scene.dup_acks == 3 && scene.lag <= Duration::from_millis(1)
+    }
 
     /// Whether the timer sent the head, for a sender without SACK. The third duplicate ACK triggers
     /// a fast retransmit at once. So if the head is sent during later duplicate ACKs, the timer
@@ -394,13 +404,16 @@ impl Machine {
                 return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
             }
         }
-        let proven_long_ago = scene.proven_for.is_some_and(|long| long > scene.rtt * 2);
+        let proven_long_ago = scene.proven_for.is_some_and(|long| long > scene.rtt * 3 / 2);
         if scene.is_head() && again && proven_long_ago && scene.since_una >= scene.shortest_rto() {
             // With RACK, the sender would have repaired the head soon after the arrival of the
             // newest octets was reported (RFC 8985 §6.2).
             return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
         }
         let lately = scene.since_una < scene.shortest_rto();
+        if scene.is_head() && again && lately && Self::is_third_duplicate(scene) {
+            return Inferred { cause: Cause::Fast, rule: CauseRule::Reported };
+        }
         if scene.is_head() && again && !scene.overtaken && (scene.sack.is_some() || !lately) {
             // Some senders do not restart their timer for each partial ACK (RFC 6582 §3.2 step 3).
             return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };

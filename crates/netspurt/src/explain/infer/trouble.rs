@@ -12,19 +12,40 @@ use super::super::rule::CauseRule;
 use super::after_lone::{AfterLone, FreshSegment};
 use super::habits::{LateBy, LatePackets};
 use super::phase::{LossPhase, Machine};
+use super::scene::SenderScene;
 use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 
-/// The times of recent acknowledgments with news: they acknowledge new octets, are duplicates, or
-/// have SACK blocks. Captures far from the sender need these times, because there a packet of the
-/// sender answers an acknowledgment that passed some time before.
+/// An acknowledgment with news that passed the capture: it acknowledges new octets, is a duplicate,
+/// or has SACK blocks.
+#[derive(Clone, Copy, Debug)]
+struct PassedNews {
+    at: Time,
+    /// The receiver's time stamp.
+    val: Option<u32>,
+}
+
+/// The recent acknowledgments with news. Captures far from the sender need them, because there a
+/// packet of the sender answers an acknowledgment that passed some time before.
 #[derive(Clone, Copy, Debug)]
 struct RecentPackets {
-    at: [Time; RecentPackets::MOST],
+    passed: [PassedNews; RecentPackets::MOST],
     count: usize,
 }
 
 impl RecentPackets {
     const MOST: usize = 32;
+
+    /// The acknowledgments, the newest first.
+    fn newest_first(&self) -> impl Iterator<Item = PassedNews> {
+        let known = self.count.min(Self::MOST);
+        (1..=known).map(|back| self.passed[(self.count - back) % Self::MOST])
+    }
+}
+
+impl Default for RecentPackets {
+    fn default() -> Self {
+        Self { passed: [PassedNews { at: Time::ZERO, val: None }; Self::MOST], count: 0 }
+    }
 }
 
 /// The state of a direction in which octets are missing or were sent again.
@@ -80,25 +101,40 @@ impl Default for SenderTrouble {
             reports_duplicates: false,
             after_lone: None,
             came: Vec::new(),
-            passed: RecentPackets { at: [Time::ZERO; RecentPackets::MOST], count: 0 },
+            passed: RecentPackets::default(),
             decided: Vec::new(),
         }
     }
 }
 
 impl SenderTrouble {
-    /// Notes that an acknowledgment with news passed at `at`.
-    pub fn passed(&mut self, at: Time) {
-        self.passed.at[self.passed.count % RecentPackets::MOST] = at;
+    /// Notes that an acknowledgment with news and the time stamp `val` passed at `at`.
+    pub fn passed(&mut self, at: Time, val: Option<u32>) {
+        self.passed.passed[self.passed.count % RecentPackets::MOST] = PassedNews { at, val };
         self.passed.count += 1;
     }
 
     /// When the last acknowledgment with news passed, up to the instant `by`.
     pub fn passed_before(&self, by: Time) -> Option<Time> {
-        let known = self.passed.count.min(RecentPackets::MOST);
-        (1..=known)
-            .map(|back| self.passed.at[(self.passed.count - back) % RecentPackets::MOST])
-            .find(|at| *at <= by)
+        self.passed.newest_first().map(|news| news.at).find(|at| *at <= by)
+    }
+
+    /// The longest possible time from the last acknowledgment that reached the sender to its packet
+    /// at `at`, which echoes `ecr`: the next acknowledgment had not reached the sender. `near` is
+    /// the time from the capture to the sender and back. `None` if the echo does not show this. If
+    /// the echo is older than the path explains, acknowledgments may have been lost before a
+    /// timeout.
+    pub fn lag_by_echo(&self, at: Time, ecr: u32, near: Duration) -> Option<Duration> {
+        let mut next = None;
+        for news in self.passed.newest_first() {
+            if ecr.wrapping_sub(news.val?).cast_signed() >= 0 {
+                let plausible = near * 3 / 2 + SenderScene::FLOOR;
+                let next: Time = next.filter(|_| at.saturating_since(news.at) <= plausible)?;
+                return Some(next.saturating_since(news.at));
+            }
+            next = Some(news.at);
+        }
+        None
     }
 
     /// The maximum number of ranges of one kind. A hostile capture may report any number of ranges.

@@ -1,9 +1,10 @@
 //! Causes and verdicts at the receiver, where a timeout or the original may not be seen.
 
-use crate::segment::Cause;
+use crate::ids::Side;
+use crate::segment::{Cause, Flags, Segment, Timestamps};
 
 use super::super::{EndedDirection, Verdict};
-use super::causes::at_receiver;
+use super::causes::{Talk, at_receiver};
 
 #[test]
 fn at_the_receiver_segments_after_a_timeout_are_go_back_n_even_if_they_had_arrived() {
@@ -99,4 +100,28 @@ fn a_retransmission_of_acknowledged_octets_that_others_overtook_is_no_copy() {
     assert_eq!(direction.habits.unwrap().copies, 0);
     assert_eq!(direction.retransmissions.len(), 1);
     assert_eq!(direction.retransmissions[0].verdict, Verdict::Spurious);
+}
+
+/// A queue before the capture delays the repair of a lost segment for as long as a timer waits. The
+/// repair echoes the time stamp of an acknowledgment that passed 2 ms before the next one.
+#[test]
+fn at_the_receiver_the_echo_of_a_repair_shows_that_an_acknowledgment_triggered_it() {
+    for (echoed, cause) in [(3, Cause::SackRecovery), (9, Cause::Rto)] {
+        let mut talk = Talk::midway();
+        talk.stamps = true;
+        talk.handshake(true, 0.01, 20.0);
+        talk.flight(1000.0, 0, 2).ack(1000.01, 2000).data(1070.0, 2000).ack(1070.01, 3000);
+        for n in 1..10_u32 {
+            let at = 1100.0 + 2.0 * f64::from(n);
+            talk.data(at, 3000 + 1000 * n);
+            talk.sack(at + 0.01, 3000, &[(4000, 4000 + 1000 * n)]);
+        }
+        let stamps = Timestamps { val: 2000, ecr: 2100 + 2 * echoed };
+        let (seq, flags) = (talk.wire(3000), Flags::ACK.with(Flags::PSH));
+        let mut repair = Segment { seq, len: 1000, ack: 1, flags, ..Segment::default() };
+        repair.set_timestamps(stamps);
+        talk.packet(Side::From, 1172.0, repair);
+        let found = talk.found();
+        assert_eq!((found.len(), found[0].cause.get()), (1, Some(cause)), "{echoed}");
+    }
 }

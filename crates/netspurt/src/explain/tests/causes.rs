@@ -21,7 +21,7 @@ pub(super) struct Talk {
     packets: Vec<(Side, f64, u16, Segment)>,
     /// The sender's initial sequence number.
     isn: u32,
-    stamps: bool,
+    pub(super) stamps: bool,
     /// The sender's next IP identification.
     id: u16,
     /// The flow labels of IPv6 packets. Without labels the packets are IPv4 packets.

@@ -195,3 +195,42 @@ fn rack_detects_a_loss_only_if_later_octets_arrived_and_the_receiver_discarded_n
     discards.ack(304.2, 1000).data(904.3, 1000).ack(1004.4, 2000);
     assert!(!known_lost(&discards));
 }
+
+/// ns-3 retransmits the head after a partial ACK although its recovery has ended, and begins a new
+/// fast retransmit when the third duplicate ACK comes.
+#[test]
+fn the_third_duplicate_ack_after_a_partial_ack_triggers_another_fast_retransmit() {
+    let fast = Some(Cause::Fast);
+    for (acks, last) in [(3, fast), (2, Some(Cause::Rto))] {
+        let mut talk = first_of_ten_lost(false);
+        talk.ack(304.2, 4000).data(304.21, 4000);
+        for n in 1..=acks {
+            talk.ack(304.3 + 0.1 * f64::from(n), 4000);
+        }
+        talk.data(304.61, 4000);
+        assert_eq!(talk.causes(), [fast, fast, last], "{acks}");
+    }
+}
+
+/// RFC 6298 §5.2: the timer stops if nothing is outstanding. The timer of ns-3 runs on.
+#[test]
+fn a_segment_that_no_acknowledgment_reported_was_sent_by_a_timer_that_began_before_it() {
+    for (at, cause) in [(460.0, Some(Cause::Rto)), (230.0, Some(Cause::Fast))] {
+        let mut talk = Talk::opened(false, false);
+        talk.data(101.0, 0).ack(201.0, 1000).data(at - 20.0, 1000).data(at, 1000);
+        assert_eq!(talk.causes(), [cause], "{at}");
+    }
+}
+
+/// RFC 8985 §6.2: RACK marks a segment lost if a segment has arrived that was sent later by at most
+/// a round trip.
+#[test]
+fn the_head_was_sent_by_the_timer_if_octets_sent_one_and_a_half_round_trips_later_had_arrived() {
+    for (last, cause) in [(380.0, Cause::Rto), (340.0, Cause::Rack)] {
+        let mut talk = first_of_ten_lost(true);
+        // The repair is lost. New segments arrive and are reported.
+        talk.data(205.0, 10_000).sack(305.0, 0, &[(1000, 11_000)]);
+        talk.data(last, 11_000).sack(last + 100.0, 0, &[(1000, 12_000)]).data(last + 110.0, 0);
+        assert_eq!(talk.causes(), [Some(Cause::SackRecovery), Some(cause)], "{last}");
+    }
+}

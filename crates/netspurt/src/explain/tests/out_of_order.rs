@@ -3,7 +3,7 @@
 use crate::ids::Side;
 use crate::segment::Cause;
 
-use super::super::{Explainer, Explanation, LatePackets, WaitingFor};
+use super::super::{Disorder, Explainer, Explanation, LatePackets, WaitingFor};
 use super::causes::{Talk, at_receiver};
 
 /// Three flights on a path with a round trip of 100 ms, captured beside the sender. A segment of
@@ -193,4 +193,26 @@ fn an_explanation_is_the_same_with_and_without_a_transcript() {
         assert!(direction.statistics.data.packets > 0);
     }
     assert!(disordered > 20, "{disordered}");
+}
+
+/// Beside the receiver a repair fills a hole, and the acknowledgment jumps. The sender goes back and
+/// repeats the octets that had come before. Ten segments come in a millisecond.
+#[test]
+fn octets_that_come_again_just_after_their_acknowledgment_are_in_order() {
+    for count in 40..110 {
+        let mut talk = at_receiver();
+        let mut at = 1000.0;
+        for n in 0..count {
+            talk.data(at, if n == 0 { 0 } else { (n + 1) * 1000 });
+            talk.ack(at + 0.001, 1000);
+            at += 0.1;
+        }
+        for n in 1..20 {
+            talk.data(at, n * 1000).ack(at + 0.001, (count + 1) * 1000);
+            at += 0.1;
+        }
+        let found = talk.explained();
+        assert_eq!(found.notes.disorder, Disorder::default(), "{count}");
+        assert_eq!(found.connections[0].direction(Side::From).unwrap().retransmissions.len(), 19);
+    }
 }
