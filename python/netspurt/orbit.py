@@ -427,6 +427,8 @@ class OrbitPath:
     ------
     netspurt.OrbitError
         If the stations do not form a path, or one of them has a mistake.
+    ValueError, OSError
+        For a station that is given as text: as in `read_station`.
     """
 
     def __init__(
@@ -503,9 +505,9 @@ class OrbitPath:
 def _between(values: NDArray[np.float64]) -> float:
     """Return a bound of the distance of a smooth curve from straight lines between its values.
 
-    Between two values, the bound is an eighth of the second derivative times the square of their
-    distance. The second difference of the values is this derivative times this square. The last two
-    values may be nearer to each other, so the second difference there does not count.
+    Between two values, the bound is an eighth of the second derivative times the square of the
+    step. The second difference of the values is this derivative times this square. The last step
+    may be shorter, so the second difference there does not count.
     """
     return float(np.abs(np.diff(values[:-1], 2)).max(initial=0.0)) / 8
 

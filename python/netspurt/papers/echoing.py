@@ -118,9 +118,10 @@ def _rate_of_packets(case: Case) -> float:
 def bound_of_packets(bench: Bench, *, grid: str, limit: str) -> Measured:
     """Return whether a queue of `limit` packets bounds the rate of the packets that leave it.
 
-    *Bounded* means that on each path a short transfer has fewer packets per second than without the
-    limit. *Except long and clean* means two things: without losses, a long transfer has more
-    packets per second than a short one, and with losses it does not.
+    *Bounded* means that on each path a short transfer without losses has fewer packets per second
+    with the limit than without it. *Except long and clean* means two things about transfers with
+    the limit: without losses, a long transfer has more packets per second than a short one, and
+    with losses it does not.
     """
     rows: list[tuple[str, ...]] = [("limit", "path", "transfer", "loss", "packets/s")]
     rates: dict[tuple[str, str], dict[tuple[bool, bool, bool], float]] = {}
@@ -149,8 +150,9 @@ def losses_to_learn(bench: Bench, *, grid: str, window: str, fits: str) -> Measu
     """Return the median number of cuts until ssthresh is at most `fits` octets.
 
     The transfers have a receive window of `window` octets. Transfers without losses, and transfers
-    that end before ssthresh is that low, are left out. The table has the first ssthresh after a
-    cut, and the number of cuts that would suffice from `window` on if each cut halved cwnd.
+    that end before ssthresh is that low, are left out. For each receive window, the table has the
+    first ssthresh after a cut. It also has the number of cuts that would suffice if cwnd began at
+    the receive window and each cut halved it.
     """
     rows: list[tuple[str, ...]] = [
         ("window", "mss", "transfers", "no loss", "learnt", "cuts", "first threshold", "halvings")

@@ -310,7 +310,7 @@ def static_and_moving(bench: Bench, *, size: str) -> Measured:
     stop-and-wait in these contacts, by both clocks.
     """
     fine, coarse = fine_and_coarse(bench)
-    rows = [("contact", "constant delay", "moving delay", "timeouts of stop-and-wait")]
+    rows = [("contact", "constant delay", "moving delay", "spurious of stop-and-wait")]
     differences, total = [], 0
     for name in single_relay(bench):
         static = _share(_varied(bench, name, int(size), fine, static=True))

@@ -61,9 +61,10 @@ def line_rates(bench: Bench, *, table: str, row: str) -> Measured:
 
 @registered
 def fitting_bits(bench: Bench, *, table: str) -> Measured:
-    """Return, for each kind of line, the bits between its ends, if all printed rates agree.
+    """Return the bits between the ends of the lines, if all printed rates agree with the delays.
 
-    The bits are the difference of the lengths of the probes at both ends.
+    The bits are the difference between the lengths of the probes at both ends. Each value is
+    returned once. A rate agrees if the delays, rounded to whole milliseconds, allow it.
     """
     rows = [("path", "printed rate", "between")]
     bits: dict[int, None] = {}
@@ -200,7 +201,7 @@ def longest_delays(bench: Bench, *, table: str, rows: str, reference: str) -> Me
 
 @registered
 def fitting_probes(bench: Bench, *, table: str) -> Measured:
-    """Return the number of probes with which most rows satisfy the account's equations."""
+    """Return the number of probes for which the most rows satisfy the account's equations."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     agreeing = {n: sum(not contradictions(row, n) for row in rows) for n in range(256, 1025)}
     best = max(agreeing, key=lambda n: agreeing[n])
@@ -212,12 +213,12 @@ def fitting_probes(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def agreeing_rows(bench: Bench, *, table: str, rule: str, probes: str) -> Measured:
-    """Return the number of rows that satisfy an equation. The table has the other rows.
+    """Return the number of rows that satisfy an equation. The table tells why other rows do not.
 
     Raises
     ------
     PaperError
-        If there is no such rule.
+        If `rule` is not the name of an equation.
     """
     if rule not in RULES:
         raise PaperError(unknown_name("rule", rule, RULES))

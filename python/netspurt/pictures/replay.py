@@ -101,7 +101,8 @@ class Judged(Protocol):
     def front(self) -> Sequence[ReplayedAlgorithm]:
         """Return the algorithms on the front.
 
-        No other algorithm is at least as good in both measures and better in one of them.
+        For each of them, no other algorithm is at least as good in both the spurious share and the
+        mean timer, and better in one of the two.
         """
 
 
