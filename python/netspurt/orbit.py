@@ -469,7 +469,9 @@ class OrbitPath:
         Raises
         ------
         netspurt.OrbitError
-            If a satellite decays in the span, or the span is empty.
+            If a satellite decays in the span, or the span has more than twenty million steps.
+        ValueError
+            If `hours` or `step` is not above zero, or is longer than about a hundred years.
         """
         begin = _nanoseconds(start)
         parts = self._core.passes(begin, begin + _whole(hours * 3600e9), _whole(step * 1e9))
@@ -482,7 +484,9 @@ class OrbitPath:
         ------
         netspurt.OrbitError
             If the path has no line of sight at one of the instants, if a satellite has decayed, or
-            if the span is empty.
+            if the span is empty or has more than twenty million steps.
+        ValueError
+            If `step` is not above zero, or is longer than about a hundred years.
         """
         begin, last = _nanoseconds(start), _nanoseconds(end)
         every = _whole(step * 1e9)

@@ -298,9 +298,10 @@ def _limit_seen(case: Case, *, alone: bool) -> int | None:
 
 @registered
 def acks_per_segment(bench: Bench, *, grid: str, limit: str) -> Measured:
-    """Return the median over paths of the packets that a receiver sent per received segment.
+    """Return the median number of packets that a receiver sent per received segment.
 
-    Two or three of the packets open and close the connection. All others are ACKs.
+    The median is over all transfers of the grid with the queue limit `limit` [packets]. Two or
+    three of the packets open and close the connection. All others are ACKs.
     """
     rows: list[tuple[str, ...]] = [("limit", "window", "mss", "paths", "least", "median", "most")]
     ratios: dict[Key, float] = {}

@@ -99,8 +99,8 @@ def ack_times_of(bench: Bench, *, run: str, events: str) -> Measured:
 def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
     """Return the cause of the first difference between two runs; `None` if it is unknown.
 
-    Only the events up to the ACK of `run` with the place `events`, and the events that answer this
-    ACK, are compared. The table counts each cause of sending.
+    Only the events up to the `events`-th ACK of `run`, and the events that answer this ACK, are
+    compared. The table counts each cause of sending.
     """
     first, second = _since_data(bench, beside), _since_data(bench, run)
     acks = [event.t_s for event in second if event.kind in ("ack", "dupack")]
@@ -378,7 +378,10 @@ def delivery_algorithm(bench: Bench, *, grid: str) -> Measured:
 
 
 def _shift_at_end(late: Run, early: Run, packets: int) -> float:
-    """Return the shift in seconds at the last packet that both runs acknowledged."""
+    """Return the shift in seconds at the last packet that both runs acknowledged.
+
+    Packet n of `early` is compared with packet n + `packets` of `late`.
+    """
     a, b = ack_times(late), ack_times(early)
     last = min(len(a), len(b) + packets)
     return float(a[last - 1] - b[last - 1 - packets])

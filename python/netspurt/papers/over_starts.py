@@ -155,7 +155,7 @@ def _spreads(bench: Bench, name: str) -> list[float]:
 def long_vary_more(bench: Bench) -> Measured:
     """Return the number of contacts whose longest transfers vary no less than the shortest.
 
-    Contacts with handoffs are left out.
+    The clock is the coarse one. Contacts with handoffs are left out.
     """
     rows = [("contact", *(f"{size} segments" for size in bench.of_study.sizes))]
     count = 0
@@ -194,7 +194,7 @@ def most_varying(bench: Bench, *, contacts: str) -> Measured:
 def utilisation(bench: Bench, *, size: str) -> Measured:
     """Return the minimum mean throughput over contacts, as a share of the link's rate.
 
-    Contacts with handoffs are left out.
+    The clock is the coarse one. Contacts with handoffs are left out.
     """
     _, coarse = fine_and_coarse(bench)
     shares = {n: _mean(bench, n, int(size), coarse) / RATE for n in single_relay(bench)}
@@ -230,7 +230,10 @@ def _ordered(values: dict[str, float]) -> str:
 
 @registered
 def order_by_share(bench: Bench, *, contacts: str, sizes: str) -> Measured:
-    """Return contacts in the order of the share of transfers with spurious retransmissions."""
+    """Return contacts in the order of the share of transfers with spurious retransmissions.
+
+    The clock is the fine one. The share is the mean over `sizes`.
+    """
     fine, _ = fine_and_coarse(bench)
     shares = {}
     for name in contacts.split(","):

@@ -512,7 +512,7 @@ def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Me
 
 @registered
 def table_ratio(bench: Bench, *, tables: str, host: str) -> Measured:
-    """Return the mean ratio of a host's delays in the first table to its means in the second.
+    """Return the mean ratio of a host's delays in the first printed table to those in the second.
 
     The ratios are those at 40 and at 256 octets.
     """
@@ -528,7 +528,7 @@ def table_ratio(bench: Bench, *, tables: str, host: str) -> Measured:
 
 @registered
 def order_of(bench: Bench, *, tables: str, source: str) -> Measured:
-    """Return the order in which each table lists the paths measured from another host."""
+    """Return the order in which each table lists the paths measured from the host `source`."""
     table, lines, _ = tables.split(",")
     first = [p.name for p in path_rows(bench.paper, lines).values() if p.group.startswith(source)]
     second = [
