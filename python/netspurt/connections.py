@@ -39,7 +39,8 @@ def read_connections(path: Path, notes: list[str] | None = None) -> Connections:
     A row of a poll is a fetch. Its start, throughput, handshake and ping come from
     `fetches.jsonl`, and its other values from its capture. A row of a run is a flow, and its site
     is the node that sends the most data. A row of a capture is a connection, and its site is the
-    address that sends the most data. A table is CSV or JSON lines, with the column `site` and any of `COLUMNS`.
+    address that sends the most data. A table is CSV or JSON lines, with the column `site` and any
+    of `COLUMNS`.
 
     Parameters
     ----------

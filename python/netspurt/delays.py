@@ -67,7 +67,7 @@ class Delays:
         wire_bytes
             Octets of each probe on the wire, shape (n,).
         order
-            When a reply is known: on arrival (`causal`), or before the next probe leaves
+            When an estimator learns of a reply: on arrival (`causal`), or before the next probe leaves
             (`sequence`). The default is `causal` if the probes' times are known, else `sequence`.
         name
             The name of the recording.
@@ -188,7 +188,7 @@ class Delays:
 
     @property
     def order(self) -> str:
-        """When a reply is known: before the next probe (`sequence`) or on arrival (`causal`)."""
+        """When an estimator learns of a reply: on arrival (`causal`) or earlier (`sequence`)."""
         return self._core.order
 
     @property

@@ -11,8 +11,8 @@ from fractions import Fraction
 
 from netspurt import _core
 
-#: A range: `1.5..3/16` is sixteen values from 1.5 to 3. A unit may follow the last value, and then
-#: also the first value. An end may be a fraction.
+#: A range: `1.5..3/16` is sixteen values from 1.5 to 3. If a unit follows the last value, it may
+#: also follow the first value. An end may be a fraction.
 _END = r"([\d.]+?(?:/\d+)?)\s*([a-zµ]*)"
 _RANGE = re.compile(rf"^\s*{_END}\s*\.\.\s*{_END}\s*/\s*(\d+)\s*$")
 

@@ -96,10 +96,10 @@ def nominal_rates(bench: Bench, *, table: str, rows: str) -> Measured:
 
 @registered
 def halving(bench: Bench, *, table: str, rows: str) -> Measured:
-    """Return the factor, a half or one, that makes round trips agree with known transmission lines.
+    """Return which part of a round trip the printed delays are: a half or one.
 
-    A probe crosses a transmission line twice, so delays of whole round trips would show half of its
-    rate.
+    It is the part with which the rates agree better with those of known transmission lines. A probe
+    crosses such a line twice, so delays of whole round trips would show half of its rate.
     """
     paths = [path_rows(bench.paper, table)[name] for name in names_in(rows)]
     errors = {}

@@ -118,7 +118,7 @@ def idle_times(
     waited_for
         The cause of the idle time. It is empty if the cause is not known.
     words
-        The legend's text for each cause. Idle times with other causes are not drawn.
+        The legend's text for each cause. Idle times with other known causes are not drawn.
     threshold_s
         The idle time above which a timeout is assumed. It is drawn as a line.
     """
