@@ -67,7 +67,7 @@ class Delays:
         wire_bytes
             Octets of each probe on the wire, shape (n,).
         order
-            When an estimator learns of a reply: on arrival (`causal`), or before the next probe leaves
+            When a timer learns of a reply: on arrival (`causal`), or before the next probe
             (`sequence`). The default is `causal` if the probes' times are known, else `sequence`.
         name
             The name of the recording.
@@ -188,7 +188,7 @@ class Delays:
 
     @property
     def order(self) -> str:
-        """When an estimator learns of a reply: on arrival (`causal`) or earlier (`sequence`)."""
+        """`causal`: a timer learns of a reply on arrival. `sequence`: before the next probe."""
         return self._core.order
 
     @property

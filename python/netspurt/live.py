@@ -220,8 +220,8 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
     ------
     LiveError
         If the scenario has no flow of programs, if there is no command, if a parameter is not
-        valid, if the machine does not allow namespaces, or if the kernel refuses a value. It is a
-        `NotRunError` if a program could not be started.
+        valid, if the machine does not allow namespaces, or if the kernel refuses a value. The error
+        is a `NotRunError` if a program could not be started.
     FileExistsError
         If a file or a folder of this name exists.
     """

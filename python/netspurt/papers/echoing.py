@@ -221,7 +221,7 @@ def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
 def slower_case(bench: Bench, *, echo: str, split: str, limit: str, cases: str) -> Measured:
     """Return the median ratio of the durations of two cases, over paths with one queue limit.
 
-    This limit is `limit` [packets]. The two cases are `WINDOW/MSS,WINDOW/MSS`, the slow one first.
+    The limit is `limit` [packets]. The two cases are `WINDOW/MSS,WINDOW/MSS`, the slow one first.
     The table explains the difference between two transfers: the slow case through an echo, and the
     fast case with ACKs on a separate path. Three causes have a share in it: the segment size, the
     window, and the shared queue. The table has the mean of each share over these paths.

@@ -46,7 +46,7 @@ def fragments_of(_bench: Bench, *, mss: str, limit: str, unit: str) -> Measured:
 
 @registered
 def limit_of(_bench: Bench, *, mss: str, fragments: str, most: str) -> Measured:
-    """Return the size limit of datagrams for which a segment has these fragments.
+    """Return the size limit of datagrams [octets] for which a segment has these fragments.
 
     If no limit or several limits up to `most` give these fragments, the value is `None`.
     """

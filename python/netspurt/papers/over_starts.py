@@ -135,7 +135,10 @@ def clock_difference(bench: Bench, *, sizes: str) -> Measured:
 
 @registered
 def not_growing(bench: Bench) -> Measured:
-    """Return the number of contacts whose mean throughput does not grow with every step of size."""
+    """Return the number of contacts whose mean throughput does not grow with every step of size.
+
+    The clock is the coarse one.
+    """
     sizes, (_, coarse) = bench.of_study.sizes, fine_and_coarse(bench)
     rows = [("contact", *(f"{size} segments" for size in sizes))]
     count = 0
@@ -171,7 +174,8 @@ def most_varying(bench: Bench, *, contacts: str) -> Measured:
     """Return two factors by which these contacts vary more: in round trips and in throughput.
 
     A factor is the minimum variation of these contacts, divided by the maximum variation of the
-    other contacts without handoffs. For throughputs it is the minimum factor over all sizes.
+    other contacts without handoffs. For throughputs it is the minimum factor over all sizes,
+    by the coarse clock.
     """
     these = contacts.split(",")
     swings, spreads = {}, {}
@@ -255,7 +259,10 @@ def order_by_throughput(bench: Bench, *, contacts: str, size: str) -> Measured:
 
 @registered
 def order_by_spread(bench: Bench, *, contact: str) -> Measured:
-    """Return the two sizes with the widest ranges of throughput, then `>`, then the other sizes."""
+    """Return the two sizes with the widest ranges of throughput, then `>`, then the other sizes.
+
+    The clock is the coarse one.
+    """
     _, coarse = fine_and_coarse(bench)
     rows: list[tuple[str, ...]] = [("segments", "least", "most", "range")]
     ranges = {}

@@ -64,7 +64,7 @@ def _sorted_finite(values: ArrayLike) -> Floats:
 
 
 def _value_scale(what: str, unit: str, series: Sequence[Floats]) -> Scale:
-    """Return a scale for values; logarithmic if they differ by more than factor `_LOG_RATIO`."""
+    """Return a scale; logarithmic if the values differ by more than the factor `_LOG_RATIO`."""
     pooled = np.concatenate([*series, np.empty(0)])
     if not len(pooled):
         return Scale(what, unit)
