@@ -270,7 +270,7 @@ class Delays:
 
     @property
     def sent_s(self) -> NDArray[np.float64]:
-        """When each probe left, in seconds since the recording began, shape (n,)."""
+        """When each probe left [s since the beginning], shape (n,); without meaning if unknown."""
         return self._core.sent_ns() / 1e9
 
     @property
@@ -313,7 +313,7 @@ class Delays:
 
     @property
     def sent_ns(self) -> NDArray[np.int64]:
-        """When each probe left, in whole nanoseconds since the recording began, shape (n,)."""
+        """When each probe left [ns since the beginning], shape (n,); only indices if unknown."""
         return self._core.sent_ns()
 
     def _left(self) -> list[Any]:

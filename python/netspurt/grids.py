@@ -66,8 +66,8 @@ def expand(text: str) -> Iterator[str]:
     """Yield the estimators that a text describes.
 
     A value may be a range, `FROM..TO/COUNT`, with both ends included. Several ranges give all
-    combinations. Values between the ends are written exactly: ratios as fractions if decimals do
-    not suffice, times to the nanosecond, counts as whole numbers.
+    combinations. Ratios between the ends are written as fractions if decimals do not suffice. Times
+    are rounded to the nanosecond, and counts to whole numbers.
 
     Raises
     ------

@@ -65,6 +65,8 @@ def read_satellites(file: str | os.PathLike[str]) -> list[_core.OrbitStation]:
     ------
     netspurt.OrbitError
         If a set is damaged or describes an orbit inside the Earth. The error has line and column.
+    ValueError
+        If the file has more than 64 MiB.
     OSError
         If the file cannot be read.
     """
