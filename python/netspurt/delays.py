@@ -188,7 +188,7 @@ class Delays:
 
     @property
     def order(self) -> str:
-        """`causal`: a timer learns of a reply on arrival. `sequence`: before the next probe."""
+        """`causal` if a timer learns of a reply on arrival; `sequence` if before the next probe."""
         return self._core.order
 
     @property

@@ -213,7 +213,7 @@ def fitting_probes(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def agreeing_rows(bench: Bench, *, table: str, rule: str, probes: str) -> Measured:
-    """Return the number of rows that satisfy an equation. The table tells why other rows do not.
+    """Return the number of rows that satisfy an equation; the table tells why other rows do not.
 
     Raises
     ------
