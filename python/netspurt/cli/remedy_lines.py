@@ -25,7 +25,7 @@ def remedy_lines(
 ) -> Iterator[str]:
     """Yield the changes of the sender that would have saved the most time, with their costs.
 
-    If no change would have saved time, a line says why. Changes that would have saved little of the
+    If no change would have saved time, lines say why. Changes that would have saved little of the
     time of the transfers are left out, and a line says so if no change is left. `tables` has
     `waits`, `floors`, `habits` and `spent`. If `tables` has only one connection, `whole` has the
     tables of the whole capture.

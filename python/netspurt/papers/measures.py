@@ -198,7 +198,7 @@ def spied_link_rate(bench: Bench, *, run: str, flow: str) -> Measured:
 
 
 def _events(run: Run, until: float) -> dict[tuple[str, int, int], float]:
-    """Return the times of the events beside the sender.
+    """Return the times of the events beside the sender, up to the time `until` [s].
 
     The keys are kind, packet, and the place among the events of that kind and packet, from 1.
     """
@@ -293,7 +293,7 @@ def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str)
         idle[name] = until - start - busy_time(run, link, until)
         rows.append((name, f"{idle[name]:.3f} s"))
     rows.append(("difference", f"{idle[late] - idle[early]:.3f} s"))
-    rows.append(("round trip less one packet time", f"{_slack(a, link):.3f} s"))
+    rows.append(("round trip less one packet time", f"{_trip_less_packet_time(a, link):.3f} s"))
     rows.append(("longest dally up to the first retransmission", f"{dally:.3f} s"))
     rows.append((f"... in {dallying}", f"{_dally(bench.run(dallying)):.3f} s"))
     dally_words = "no dally" if dally < SAME_INSTANT else f"dally {dally:.3f} s"
@@ -314,7 +314,7 @@ def _dally(run: Run) -> float:
     return longest
 
 
-def _slack(run: Run, link: str) -> float:
+def _trip_less_packet_time(run: Run, link: str) -> float:
     return float(ack_times(run)[0]) - packet_time(run, link)
 
 

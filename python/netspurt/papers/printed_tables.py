@@ -449,12 +449,12 @@ def busy_and_quiet(bench: Bench, *, table: str) -> Measured:
 # Measures that compare the tables.
 
 
-def _clamped() -> list[int]:
-    """Return all lengths, equally likely: from 0 to 256, but at least 40."""
+def _raised_lengths() -> list[int]:
+    """Return lengths from 0 to 256, equally likely. Lengths below 40 are raised to 40."""
     return [max(octets, SHORTEST) for octets in range(LONGEST + 1)]
 
 
-def _mixed(path: PathRow, lengths: list[int]) -> float:
+def _mean_delay(path: PathRow, lengths: list[int]) -> float:
     return float(np.mean([path.at(octets) for octets in lengths]))
 
 
@@ -479,14 +479,17 @@ def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measure
     uniform from 40.
     """
     table, lines, hosts = tables.split(",")
-    rules = {"0 to 256, raised to 40": _clamped(), "40 to 256": list(range(SHORTEST, LONGEST + 1))}
+    rules = {
+        "0 to 256, raised to 40": _raised_lengths(),
+        "40 to 256": list(range(SHORTEST, LONGEST + 1)),
+    }
     shown = [("run", "printed", *rules)]
     errors: dict[str, list[float]] = {rule: [] for rule in rules}
     for row, path in _random_runs(bench, table, lines, hosts):
         if row.account.name not in names_in(rows):
             continue
         mean = row.mean_answered_ms(int(probes))
-        means = {rule: _mixed(path, lengths) for rule, lengths in rules.items()}
+        means = {rule: _mean_delay(path, lengths) for rule, lengths in rules.items()}
         for rule, value in means.items():
             errors[rule].append(abs(np.log(value / mean)))
         shown.append((row.key, f"{mean:.0f} ms", *(f"{value:.0f} ms" for value in means.values())))
@@ -501,7 +504,7 @@ def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Me
     shown = [("run", "line", "from the line", "printed", "off")]
     max_error = 0.0
     for row, path in _random_runs(bench, table, lines, hosts):
-        predicted, mean = _mixed(path, _clamped()), row.mean_answered_ms(int(probes))
+        predicted, mean = _mean_delay(path, _raised_lengths()), row.mean_answered_ms(int(probes))
         error = 100 * (predicted / mean - 1)
         values = (f"{predicted:.0f} ms", f"{mean:.0f} ms", f"{error:+.1f} %")
         shown.append((row.key, path.name, *values))
