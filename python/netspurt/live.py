@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 #: The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
 BUDGET = 0.005
 
-#: The time before each of its deadlines in which the driver polls the clock and does not sleep, in
-#: seconds. The driver passes the packets through the emulated path. Only a driver with real-time
+#: The driver passes the packets through the emulated path. For this time before each instant at
+#: which it must act, it polls the clock and does not sleep, in seconds. Only a driver with real-time
 #: priority polls.
 SPIN = 0.00006
 
@@ -86,8 +86,8 @@ class RunOrder:
     code
         The names and texts of the files with algorithms that the scenario names.
     budget_ns, spin_ns
-        The maximum lateness of a delivery, and the time before each deadline in which the driver
-        polls the clock and does not sleep.
+        The maximum lateness of a delivery, and the time that the driver polls the clock before each
+        instant at which it must act.
     wire, offload
         The devices of the hosts, and whether they take many segments at a time.
     programs
@@ -151,8 +151,8 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     budget
         The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
     spin
-        The time before each deadline in which the driver polls the clock and does not sleep, in
-        seconds.
+        The time that the driver polls the clock, and does not sleep, before each instant at which it
+        must act, in seconds.
     wire
         The devices of the hosts: `"veth"` or `"tun"`.
     offload
