@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 BUDGET = 0.005
 
 #: The driver passes the packets through the emulated path. For this time before each instant at
-#: which it must act, it polls the clock and does not sleep, in seconds. Only a driver with real-time
-#: priority polls.
+#: which it must act, it polls the clock and does not sleep, in seconds. Only a driver with
+#: real-time priority polls.
 SPIN = 0.00006
 
 #: The devices of the hosts: pairs of veth devices, or TUN devices.
@@ -151,8 +151,8 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     budget
         The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
     spin
-        The time that the driver polls the clock, and does not sleep, before each instant at which it
-        must act, in seconds.
+        The time that the driver polls the clock, and does not sleep, before each instant at which
+        it must act, in seconds.
     wire
         The devices of the hosts: `"veth"` or `"tun"`.
     offload
