@@ -36,10 +36,11 @@ class SourceError(ValueError):
 def read_connections(path: Path, notes: list[str] | None = None) -> Connections:
     """Return the connections of a folder of `netspurt poll`, a run's folder, a capture or a table.
 
-    A row of a poll is a fetch. Its time, octets and handshake come from `fetches.jsonl`, and its
-    other values from its capture. A row of a run is a flow, and its site is the node that sends the
-    most data. A row of a capture is a connection, and its site is the address that sends the most
-    data. A table is CSV or JSON lines, with the column `site` and any of `COLUMNS`.
+    A row of a poll is a fetch. Its start, throughput, handshake and ping come from
+    `fetches.jsonl`, and its other values from its capture. A row of a run is a flow, and its site
+    is the node that sends the most data. A row of a capture is a connection, and its site is the
+    address that sends the most data. A table is CSV or JSON lines, with the column `site` and any
+    of `COLUMNS`.
 
     Parameters
     ----------
@@ -204,9 +205,9 @@ def of_run(run: Run) -> Connections:
     """Return a row for each flow of a run; the site of a flow is the node that sends the most data.
 
     The numbers of packets, retransmissions, timeouts and octets come from the table `flows`. The
-    handshake, the longest idle time and the time for the throughput come from the packets at a
-    spied node. This is the node that receives the most data, or the first spied node by name if
-    that node was not spied. Without a spied node these values are not known. The mean and the
+    handshake, the longest idle time and the time for the throughput come from the packets at one
+    spied node: the node that receives the most data, or, if that node was not spied, the first
+    spied node by name. Without a spied node these values are not known. The mean and the
     longest round trip come from the sender's samples.
 
     Raises

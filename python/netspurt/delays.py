@@ -23,7 +23,7 @@ PAUSE = 5
 
 T = TypeVar("T")
 
-#: An estimator learns a reply before the next probe leaves, or when the reply arrives.
+#: When an estimator learns of a reply: before the next probe leaves, or on arrival.
 Order = Literal["sequence", "causal"]
 
 
@@ -67,7 +67,7 @@ class Delays:
         wire_bytes
             Octets of each probe on the wire, shape (n,).
         order
-            When a reply is known: on arrival (`causal`), or before the next probe leaves
+            When a timer learns of a reply: on arrival (`causal`), or before the next probe
             (`sequence`). The default is `causal` if the probes' times are known, else `sequence`.
         name
             The name of the recording.
@@ -188,7 +188,7 @@ class Delays:
 
     @property
     def order(self) -> str:
-        """When a reply is known: before the next probe (`sequence`) or on arrival (`causal`)."""
+        """`causal` if a timer learns of a reply on arrival; `sequence` if before the next probe."""
         return self._core.order
 
     @property
@@ -270,7 +270,7 @@ class Delays:
 
     @property
     def sent_s(self) -> NDArray[np.float64]:
-        """When each probe left, in seconds since the recording began, shape (n,)."""
+        """When each probe left [s since the beginning], shape (n,); without meaning if unknown."""
         return self._core.sent_ns() / 1e9
 
     @property
@@ -313,7 +313,7 @@ class Delays:
 
     @property
     def sent_ns(self) -> NDArray[np.int64]:
-        """When each probe left, in whole nanoseconds since the recording began, shape (n,)."""
+        """When each probe left [ns since the beginning], shape (n,); only indices if unknown."""
         return self._core.sent_ns()
 
     def _left(self) -> list[Any]:
@@ -366,7 +366,7 @@ class Delays:
     def pause_words(self) -> list[str]:
         """Return a list with a sentence on the pauses in sending, or an empty list.
 
-        A pause is a time between two probes that exceeds five times the median.
+        A pause is a time between two probes that exceeds five times the median of these times.
 
         Examples
         --------
@@ -511,7 +511,7 @@ _RRD = b"RRD\0"
 
 
 def _interruptible(call: Callable[[], T]) -> T:
-    """Return the result of a call of the core. Ctrl-C ends the wait for it.
+    """Return the result of a call of the core. Ctrl-C ends the wait for the result.
 
     The core may read a file for minutes, and does not check for signals during that time.
     """
@@ -554,7 +554,7 @@ def read_delays(
     interval
         Seconds from one probe to the next, if the file does not have the times of sending.
     columns
-        The columns of a table. `rtt`, `sent`, `received`, `seq`, `lost` and `group` have the
+        The columns of a table. Each of `rtt`, `sent`, `received`, `seq`, `lost` and `group` is a
         column's name or its place, counted from 1. `unit` (of delays) and `time_unit` (of instants)
         are `s`, `ms`, `us` or `ns`. `dates` is `dmy` or `mdy`. `one_way` is true or false.
 
@@ -568,7 +568,7 @@ def read_delays(
     DelaysError
         If the file is empty, has no known format, or has no delay.
     ValueError
-        If the interval is not a time, a column is not valid, or the file is one of RRDtool.
+        If the interval is not a time, a column is not valid, or the file was written by RRDtool.
     OSError
         If the file cannot be read.
     """

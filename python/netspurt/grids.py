@@ -11,8 +11,8 @@ from fractions import Fraction
 
 from netspurt import _core
 
-#: A range: `1.5..3/16` is sixteen values from 1.5 to 3. A unit may follow the last value, and then
-#: also the first value. An end may be a fraction.
+#: A range: `1.5..3/16` is sixteen values from 1.5 to 3. If a unit follows the last value, it may
+#: also follow the first value. An end may be a fraction.
 _END = r"([\d.]+?(?:/\d+)?)\s*([a-zµ]*)"
 _RANGE = re.compile(rf"^\s*{_END}\s*\.\.\s*{_END}\s*/\s*(\d+)\s*$")
 
@@ -66,8 +66,8 @@ def expand(text: str) -> Iterator[str]:
     """Yield the estimators that a text describes.
 
     A value may be a range, `FROM..TO/COUNT`, with both ends included. Several ranges give all
-    combinations. Values between the ends are written exactly: ratios as fractions if decimals do
-    not suffice, times to the nanosecond, counts as whole numbers.
+    combinations. Ratios between the ends are written as fractions if decimals do not suffice. Times
+    are rounded to the nanosecond, and counts to whole numbers.
 
     Raises
     ------

@@ -65,7 +65,7 @@ def over_line(
     ValueError
         If a text does not describe a line; a `ScenarioError` if one of its values is wrong.
     LiveError
-        If the machine does not allow namespaces.
+        If the machine does not allow namespaces, or if a command cannot be started.
     """
     directions = [_direction(forward), _direction(reverse or forward)]
     values = {

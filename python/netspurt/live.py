@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 #: The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
 BUDGET = 0.005
 
-#: For how long the driver, which passes the packets through the emulated path, polls the clock and
-#: does not sleep before each instant at which it must act, in seconds. Only a driver with real-time
-#: priority polls.
+#: The driver passes the packets through the emulated path. For this time before each instant at
+#: which it must act, it polls the clock and does not sleep, in seconds. Only a driver with
+#: real-time priority polls.
 SPIN = 0.00006
 
 #: The devices of the hosts: pairs of veth devices, or TUN devices.
@@ -86,8 +86,8 @@ class RunOrder:
     code
         The names and texts of the files with algorithms that the scenario names.
     budget_ns, spin_ns
-        The maximum lateness of a delivery, and for how long the driver polls the clock and does not
-        sleep before each instant at which it must act.
+        The maximum lateness of a delivery, and the time that the driver polls the clock before each
+        instant at which it must act.
     wire, offload
         The devices of the hosts, and whether they take many segments at a time.
     programs
@@ -151,8 +151,8 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     budget
         The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
     spin
-        For how long the driver polls the clock and does not sleep before each instant at which it
-        must act, in seconds.
+        The time that the driver polls the clock, and does not sleep, before each instant at which
+        it must act, in seconds.
     wire
         The devices of the hosts: `"veth"` or `"tun"`.
     offload
@@ -220,8 +220,8 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
     ------
     LiveError
         If the scenario has no flow of programs, if there is no command, if a parameter is not
-        valid, if the machine does not allow namespaces, or if the kernel refuses a value. It is a
-        `NotRunError` if a program could not be started.
+        valid, if the machine does not allow namespaces, or if the kernel refuses a value. The error
+        is a `NotRunError` if a program could not be started.
     FileExistsError
         If a file or a folder of this name exists.
     """

@@ -65,6 +65,8 @@ def read_satellites(file: str | os.PathLike[str]) -> list[_core.OrbitStation]:
     ------
     netspurt.OrbitError
         If a set is damaged or describes an orbit inside the Earth. The error has line and column.
+    ValueError
+        If the file has more than 64 MiB.
     OSError
         If the file cannot be read.
     """
@@ -427,6 +429,8 @@ class OrbitPath:
     ------
     netspurt.OrbitError
         If the stations do not form a path, or one of them has a mistake.
+    ValueError, OSError
+        For a station that is given as text: as in `read_station`.
     """
 
     def __init__(
@@ -467,7 +471,9 @@ class OrbitPath:
         Raises
         ------
         netspurt.OrbitError
-            If a satellite decays in the span, or the span is empty.
+            If a satellite decays in the span, or the span has more than twenty million steps.
+        ValueError
+            If `hours` or `step` is not above zero, or is longer than about a hundred years.
         """
         begin = _nanoseconds(start)
         parts = self._core.passes(begin, begin + _whole(hours * 3600e9), _whole(step * 1e9))
@@ -480,7 +486,9 @@ class OrbitPath:
         ------
         netspurt.OrbitError
             If the path has no line of sight at one of the instants, if a satellite has decayed, or
-            if the span is empty.
+            if the span is empty or has more than twenty million steps.
+        ValueError
+            If `step` is not above zero, or is longer than about a hundred years.
         """
         begin, last = _nanoseconds(start), _nanoseconds(end)
         every = _whole(step * 1e9)
@@ -503,9 +511,9 @@ class OrbitPath:
 def _between(values: NDArray[np.float64]) -> float:
     """Return a bound of the distance of a smooth curve from straight lines between its values.
 
-    Between two values, the bound is an eighth of the second derivative times the square of their
-    distance. The second difference of the values is this derivative times this square. The last two
-    values may be nearer to each other, so the second difference there does not count.
+    Between two values, the bound is an eighth of the second derivative times the square of the
+    step. The second difference of the values is this derivative times this square. The last step
+    may be shorter, so the second difference there does not count.
     """
     return float(np.abs(np.diff(values[:-1], 2)).max(initial=0.0)) / 8
 

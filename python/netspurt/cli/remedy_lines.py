@@ -25,7 +25,7 @@ def remedy_lines(
 ) -> Iterator[str]:
     """Yield the changes of the sender that would have saved the most time, with their costs.
 
-    If no change would have saved time, a line says why. Changes that would have saved little of the
+    If no change would have saved time, lines say why. Changes that would have saved little of the
     time of the transfers are left out, and a line says so if no change is left. `tables` has
     `waits`, `floors`, `habits` and `spent`. If `tables` has only one connection, `whole` has the
     tables of the whole capture.
@@ -110,7 +110,8 @@ def _in_linux(shown: Sequence[Remedy], of: Silences) -> Iterator[str]:
     text += "is not longer than that. "
     if len(own) > 1:
         text = f"The senders waited for at least {duration(own[0])} to {duration(own[-1])} more "
-        text += "than srtt. A minimum near a sender's own is not tried on it. "
+        text += "than srtt. A minimum near a sender's own, or above it, is not tried on this "
+        text += "sender. "
     if _LINUX_FLOOR_S in floors:
         text += (
             "Linux has 200 ms by default, so on a Linux sender without another setting this "

@@ -58,12 +58,12 @@ def report(
     from netspurt.report import page
     from netspurt.stored import check_free, write_new
 
-    file = check_free(out or _usual(paths), "file" if out else "file with --out")
+    file = check_free(out or _default_page(paths), "file" if out else "file with --out")
     write_new(file, page(list(_sections(paths, estimators or [])), file))
     typer.echo(file)
 
 
-def _usual(paths: Sequence[Path]) -> Path:
+def _default_page(paths: Sequence[Path]) -> Path:
     """Return the file of the page without `--out`."""
     if len(paths) > 1:
         return Path(_PAGE)

@@ -71,7 +71,7 @@ def screen(stream: TextIO) -> Iterator[Draw | None]:
 
 
 def curve(values: Sequence[float], most: int) -> str:
-    """Return at most `most` last values as a small curve, whose lowest level is zero.
+    """Return the last values, at most `most`, as a small curve whose lowest level is zero.
 
     Examples
     --------

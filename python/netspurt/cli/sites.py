@@ -23,7 +23,8 @@ Within = Annotated[
         min=0.001,
         max=1,
         metavar="X",
-        help="Count connections whose mean round trip is within this share of the handshake's.",
+        help="Count connections whose mean round trip differs from the handshake's by at most this "
+        "share.",
     ),
 ]
 Times = Annotated[
@@ -64,7 +65,7 @@ def sites(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Compare sites: round trips, throughput and its levels, idle times, repairs, constancy.
+    """Compare sites: round trips, throughput, its levels, idle times, retransmissions, constancy.
 
     It answers the questions of a study of nine web sites in 2005. A question is left out if the
     connections have no data for it.

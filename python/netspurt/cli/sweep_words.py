@@ -77,7 +77,7 @@ def of_seeds(cases: Columns, folder: SweepFolder, shown: Iterable[Interval]) -> 
         yield (
             f"An interval needs 2 runs of each combination, and 3 where two are equal; there "
             f"{'is' if folder.seeds == 1 else 'are'} {folder.seeds}. `--set sweep.seeds=20` in a "
-            "new folder gives 20, from which intervals are about right."
+            "new folder gives 20, and with 20 runs intervals are about right."
         )
 
 
@@ -86,7 +86,7 @@ _MANY_GROUPS = 10
 
 
 def joinable(rows: Sequence[Summary], names: Sequence[str]) -> Iterator[str]:
-    """Yield how groups of one run each can be joined to groups that have an interval."""
+    """Yield how groups of one run each can be joined into larger groups, which have an interval."""
     if len(rows) >= _MANY_GROUPS and all(row.cases + row.without == 1 for row in rows):
         yield (
             f"{number(len(rows))} groups of one run each have no interval. If the values of an "

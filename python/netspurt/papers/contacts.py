@@ -167,7 +167,7 @@ def _path(paper: Paper, names: tuple[str, ...]) -> OrbitPath:
 
 
 def day_of_passes(paper: Paper, contact: Contact) -> list[Pass]:
-    """Return the passes of a contact's path on the day that the paper's table `contacts` names."""
+    """Return the passes of a contact's path on the day that the paper's `paper.toml` names."""
     return _path(paper, contact.paths[0]).passes(_settings(paper)["day"], 24.0)
 
 

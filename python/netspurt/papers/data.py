@@ -52,7 +52,7 @@ class Claim:
         decide the claim.
     compare, tolerance
         The condition under which the measured value agrees with the printed one, and the permitted
-        difference. It is in the claim's unit, or a share if the condition is `within`.
+        difference. The difference is in the claim's unit, or a share if the condition is `within`.
     corrected
         The value that the paper should have printed, if it contradicts itself.
     shape

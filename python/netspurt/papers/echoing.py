@@ -118,9 +118,10 @@ def _rate_of_packets(case: Case) -> float:
 def bound_of_packets(bench: Bench, *, grid: str, limit: str) -> Measured:
     """Return whether a queue of `limit` packets bounds the rate of the packets that leave it.
 
-    *Bounded* means that on each path a short transfer has fewer packets per second than without the
-    limit. *Except long and clean* means two things: without losses, a long transfer has more
-    packets per second than a short one, and with losses it does not.
+    *Bounded* means that on each path a short transfer without losses has fewer packets per second
+    with the limit than without it. *Except long and clean* means two things about transfers with
+    the limit: without losses, a long transfer has more packets per second than a short one, and
+    with losses it does not.
     """
     rows: list[tuple[str, ...]] = [("limit", "path", "transfer", "loss", "packets/s")]
     rates: dict[tuple[str, str], dict[tuple[bool, bool, bool], float]] = {}
@@ -149,8 +150,9 @@ def losses_to_learn(bench: Bench, *, grid: str, window: str, fits: str) -> Measu
     """Return the median number of cuts until ssthresh is at most `fits` octets.
 
     The transfers have a receive window of `window` octets. Transfers without losses, and transfers
-    that end before ssthresh is that low, are left out. The table has the first ssthresh after a
-    cut, and the number of cuts that would suffice from `window` on if each cut halved cwnd.
+    that end before ssthresh is that low, are left out. For each receive window, the table has the
+    first ssthresh after a cut. It also has the number of cuts that would suffice if cwnd began at
+    the receive window and each cut halved it.
     """
     rows: list[tuple[str, ...]] = [
         ("window", "mss", "transfers", "no loss", "learnt", "cuts", "first threshold", "halvings")
@@ -219,7 +221,7 @@ def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
 def slower_case(bench: Bench, *, echo: str, split: str, limit: str, cases: str) -> Measured:
     """Return the median ratio of the durations of two cases, over paths with one queue limit.
 
-    This limit is `limit` [packets]. The two cases are `WINDOW/MSS,WINDOW/MSS`, the slow one first.
+    The limit is `limit` [packets]. The two cases are `WINDOW/MSS,WINDOW/MSS`, the slow one first.
     The table explains the difference between two transfers: the slow case through an echo, and the
     fast case with ACKs on a separate path. Three causes have a share in it: the segment size, the
     window, and the shared queue. The table has the mean of each share over these paths.
@@ -296,9 +298,10 @@ def _limit_seen(case: Case, *, alone: bool) -> int | None:
 
 @registered
 def acks_per_segment(bench: Bench, *, grid: str, limit: str) -> Measured:
-    """Return the median over paths of the packets that a receiver sent per received segment.
+    """Return the median number of packets that a receiver sent per received segment.
 
-    Two or three of the packets open and close the connection. All others are ACKs.
+    The median is over all transfers of the grid with the queue limit `limit` [packets]. Two or
+    three of the packets open and close the connection. All others are ACKs.
     """
     rows: list[tuple[str, ...]] = [("limit", "window", "mss", "paths", "least", "median", "most")]
     ratios: dict[Key, float] = {}

@@ -46,7 +46,7 @@ def fragments_of(_bench: Bench, *, mss: str, limit: str, unit: str) -> Measured:
 
 @registered
 def limit_of(_bench: Bench, *, mss: str, fragments: str, most: str) -> Measured:
-    """Return the size limit of datagrams for which a segment has these fragments.
+    """Return the size limit of datagrams [octets] for which a segment has these fragments.
 
     If no limit or several limits up to `most` give these fragments, the value is `None`.
     """
@@ -74,7 +74,7 @@ def octets_a_packet(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Meas
     )
 
 
-def _bases(a: float, b: float, names: tuple[str, str]) -> list[tuple[str, str]]:
+def _differences(a: float, b: float, names: tuple[str, str]) -> list[tuple[str, str]]:
     """Return the difference of two values, as a share of the second and of the first."""
     return [
         ("measured against", "difference"),
@@ -87,7 +87,7 @@ def _bases(a: float, b: float, names: tuple[str, str]) -> list[tuple[str, str]]:
 def more_than(_bench: Bench, *, first: str, second: str) -> Measured:
     """Return how much a number exceeds another one, in percent."""
     a, b = float(first), float(second)
-    return Measured(100 * (a / b - 1), _bases(a, b, (first, second)))
+    return Measured(100 * (a / b - 1), _differences(a, b, (first, second)))
 
 
 @registered
@@ -96,7 +96,7 @@ def more_octets(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Measured
     first, second = _sizes(sizes)
     net = _net(limit, unit)
     a, b = net.per_packet(first), net.per_packet(second)
-    return Measured(100 * (a / b - 1), _bases(a, b, (f"{a:.1f}", f"{b:.1f}")))
+    return Measured(100 * (a / b - 1), _differences(a, b, (f"{a:.1f}", f"{b:.1f}")))
 
 
 @registered

@@ -99,8 +99,8 @@ def ack_times_of(bench: Bench, *, run: str, events: str) -> Measured:
 def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
     """Return the cause of the first difference between two runs; `None` if it is unknown.
 
-    Only events up to ACK number `events` of `run`, and those that answer it, are compared. The
-    table counts each cause of sending.
+    Only the events up to the `events`-th ACK of `run`, and the events that answer this ACK, are
+    compared. The table counts each cause of sending.
     """
     first, second = _since_data(bench, beside), _since_data(bench, run)
     acks = [event.t_s for event in second if event.kind in ("ack", "dupack")]
@@ -173,7 +173,7 @@ def queue_limits(bench: Bench, *, run: str, links: str) -> Measured:
 
 @registered
 def longest_queue(bench: Bench, *, runs: str, links: str) -> Measured:
-    """Return the maximum length of these queues, in packets."""
+    """Return the maximum length of the queues of some links in some runs, in packets."""
     rows = [("run", "link", "longest queue")]
     longest = 0
     for name in runs.split(","):
@@ -198,7 +198,7 @@ def spied_link_rate(bench: Bench, *, run: str, flow: str) -> Measured:
 
 
 def _events(run: Run, until: float) -> dict[tuple[str, int, int], float]:
-    """Return the times of the events beside the sender.
+    """Return the times of the events beside the sender, up to the time `until` [s].
 
     The keys are kind, packet, and the place among the events of that kind and packet, from 1.
     """
@@ -214,7 +214,7 @@ def _events(run: Run, until: float) -> dict[tuple[str, int, int], float]:
 
 
 def _best_shift(late: Run, early: Run) -> tuple[int, float, int]:
-    """Return the shift with which most events agree to 1 ms.
+    """Return the shift with which the most events agree to 1 ms.
 
     The result is the shift in packets, the shift in time [s], and the number of events that agree.
     """
@@ -249,7 +249,7 @@ def shift(bench: Bench, *, late: str, early: str, part: str) -> Measured:
 
 @registered
 def sending_time(bench: Bench, *, run: str, link: str, packets: str) -> Measured:
-    """Return the transmission time of this many packets on a link, in seconds."""
+    """Return the transmission time of `packets` packets on a link, in seconds."""
     rows = [("packet", "time")]
     rate = quantity(configuration(bench.run(run))["links"][link]["rate"])[1]
     times = {size: int(packets) * 8 * size / rate for size in (1000, 1024, 1064)}
@@ -277,7 +277,7 @@ def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measur
 
 @registered
 def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str) -> Measured:
-    """Return how much longer a link was idle in run `late`, and whether the receiver dallied there.
+    """Return how much longer a link was idle in run `late`, and whether its receiver dallied.
 
     The other run is `early`. A receiver dallies if it delays the ACK of a packet that has arrived.
     `dallying` is a run whose receiver dallies. Only the time before the first retransmission
@@ -293,7 +293,7 @@ def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str)
         idle[name] = until - start - busy_time(run, link, until)
         rows.append((name, f"{idle[name]:.3f} s"))
     rows.append(("difference", f"{idle[late] - idle[early]:.3f} s"))
-    rows.append(("round trip less one packet time", f"{_slack(a, link):.3f} s"))
+    rows.append(("round trip less one packet time", f"{_trip_less_packet_time(a, link):.3f} s"))
     rows.append(("longest dally up to the first retransmission", f"{dally:.3f} s"))
     rows.append((f"... in {dallying}", f"{_dally(bench.run(dallying)):.3f} s"))
     dally_words = "no dally" if dally < SAME_INSTANT else f"dally {dally:.3f} s"
@@ -314,7 +314,7 @@ def _dally(run: Run) -> float:
     return longest
 
 
-def _slack(run: Run, link: str) -> float:
+def _trip_less_packet_time(run: Run, link: str) -> float:
     return float(ack_times(run)[0]) - packet_time(run, link)
 
 
@@ -344,7 +344,7 @@ def _tick(values: dict[str, Any]) -> str:
 
 @registered
 def least_gain(bench: Bench, *, grid: str, modules: str, tick: str) -> Measured:
-    """Return the smallest lead of a four-packet start at the first retransmission."""
+    """Return the smallest lead of starts with four packets, up to the first retransmission [s]."""
     rows = [("module", "shift", "ahead")]
     gains = []
     for values, late, early in _pairs(bench.grid(grid), modules):
@@ -378,7 +378,10 @@ def delivery_algorithm(bench: Bench, *, grid: str) -> Measured:
 
 
 def _shift_at_end(late: Run, early: Run, packets: int) -> float:
-    """Return the shift in seconds at the last packet that both runs acknowledged."""
+    """Return the shift in seconds at the last packet that both runs acknowledged.
+
+    Packet n of `early` is compared with packet n + `packets` of `late`.
+    """
     a, b = ack_times(late), ack_times(early)
     last = min(len(a), len(b) + packets)
     return float(a[last - 1] - b[last - 1 - packets])
@@ -474,8 +477,8 @@ def _time_of(run: Run, arguments: Any) -> float:
 def burst(bench: Bench, *, run: str, round: str) -> Measured:  # noqa: A002
     """Return after how many round trips a burst leaves, and the number of its packets.
 
-    It is the first burst after `round` round trips. The packets of a burst leave within a hundredth
-    of a round trip.
+    The burst is the first one after `round` round trips. The packets of a burst leave within a
+    hundredth of a round trip.
     """
     result = bench.run(run)
     trip = float(ack_times(result)[0])

@@ -92,7 +92,7 @@ def number_of_contacts(bench: Bench) -> Measured:
 
 @registered
 def contacts_of_a_day(bench: Bench) -> Measured:
-    """Return the maximum and the minimum number of contacts of a satellite on the day."""
+    """Return the maximum and the minimum number of contacts of a satellite on the paper's day."""
     counts = {}
     for contact, _ in _curves(bench).values():
         if contact.satellite not in counts:

@@ -135,7 +135,10 @@ def clock_difference(bench: Bench, *, sizes: str) -> Measured:
 
 @registered
 def not_growing(bench: Bench) -> Measured:
-    """Return the number of contacts whose mean throughput does not grow with every step of size."""
+    """Return the number of contacts whose mean throughput does not grow with every step of size.
+
+    The clock is the coarse one.
+    """
     sizes, (_, coarse) = bench.of_study.sizes, fine_and_coarse(bench)
     rows = [("contact", *(f"{size} segments" for size in sizes))]
     count = 0
@@ -155,7 +158,7 @@ def _spreads(bench: Bench, name: str) -> list[float]:
 def long_vary_more(bench: Bench) -> Measured:
     """Return the number of contacts whose longest transfers vary no less than the shortest.
 
-    Contacts with handoffs are left out.
+    The clock is the coarse one. Contacts with handoffs are left out.
     """
     rows = [("contact", *(f"{size} segments" for size in bench.of_study.sizes))]
     count = 0
@@ -171,7 +174,8 @@ def most_varying(bench: Bench, *, contacts: str) -> Measured:
     """Return two factors by which these contacts vary more: in round trips and in throughput.
 
     A factor is the minimum variation of these contacts, divided by the maximum variation of the
-    other contacts without handoffs. For throughputs it is the minimum factor over all sizes.
+    other contacts without handoffs. For throughputs it is the minimum factor over all sizes,
+    by the coarse clock.
     """
     these = contacts.split(",")
     swings, spreads = {}, {}
@@ -194,7 +198,7 @@ def most_varying(bench: Bench, *, contacts: str) -> Measured:
 def utilisation(bench: Bench, *, size: str) -> Measured:
     """Return the minimum mean throughput over contacts, as a share of the link's rate.
 
-    Contacts with handoffs are left out.
+    The clock is the coarse one. Contacts with handoffs are left out.
     """
     _, coarse = fine_and_coarse(bench)
     shares = {n: _mean(bench, n, int(size), coarse) / RATE for n in single_relay(bench)}
@@ -230,7 +234,10 @@ def _ordered(values: dict[str, float]) -> str:
 
 @registered
 def order_by_share(bench: Bench, *, contacts: str, sizes: str) -> Measured:
-    """Return contacts in the order of the share of transfers with spurious retransmissions."""
+    """Return contacts in the order of the share of transfers with spurious retransmissions.
+
+    The clock is the fine one. The share is the mean over `sizes`.
+    """
     fine, _ = fine_and_coarse(bench)
     shares = {}
     for name in contacts.split(","):
@@ -252,7 +259,10 @@ def order_by_throughput(bench: Bench, *, contacts: str, size: str) -> Measured:
 
 @registered
 def order_by_spread(bench: Bench, *, contact: str) -> Measured:
-    """Return the two sizes with the widest ranges of throughput, then `>`, then the other sizes."""
+    """Return the two sizes with the widest ranges of throughput, then `>`, then the other sizes.
+
+    The clock is the coarse one.
+    """
     _, coarse = fine_and_coarse(bench)
     rows: list[tuple[str, ...]] = [("segments", "least", "most", "range")]
     ranges = {}
@@ -310,7 +320,7 @@ def static_and_moving(bench: Bench, *, size: str) -> Measured:
     stop-and-wait in these contacts, by both clocks.
     """
     fine, coarse = fine_and_coarse(bench)
-    rows = [("contact", "constant delay", "moving delay", "timeouts of stop-and-wait")]
+    rows = [("contact", "constant delay", "moving delay", "spurious of stop-and-wait")]
     differences, total = [], 0
     for name in single_relay(bench):
         static = _share(_varied(bench, name, int(size), fine, static=True))

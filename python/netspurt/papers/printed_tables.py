@@ -61,9 +61,10 @@ def line_rates(bench: Bench, *, table: str, row: str) -> Measured:
 
 @registered
 def fitting_bits(bench: Bench, *, table: str) -> Measured:
-    """Return, for each kind of line, the bits between its ends, if all printed rates agree.
+    """Return the bits between the ends of the lines, if all printed rates agree with the delays.
 
-    The bits are the difference of the lengths of the probes at both ends.
+    The bits are the difference between the lengths of the probes at both ends. Each value is
+    returned once. A rate agrees if the delays, rounded to whole milliseconds, allow it.
     """
     rows = [("path", "printed rate", "between")]
     bits: dict[int, None] = {}
@@ -95,10 +96,10 @@ def nominal_rates(bench: Bench, *, table: str, rows: str) -> Measured:
 
 @registered
 def halving(bench: Bench, *, table: str, rows: str) -> Measured:
-    """Return the factor, a half or one, that makes round trips agree with known transmission lines.
+    """Return which part of a round trip the printed delays are: a half or one.
 
-    A probe crosses a transmission line twice, so delays of whole round trips would show half of its
-    rate.
+    It is the part with which the rates agree better with those of known transmission lines. A probe
+    crosses such a line twice, so delays of whole round trips would show half of its rate.
     """
     paths = [path_rows(bench.paper, table)[name] for name in names_in(rows)]
     errors = {}
@@ -200,7 +201,7 @@ def longest_delays(bench: Bench, *, table: str, rows: str, reference: str) -> Me
 
 @registered
 def fitting_probes(bench: Bench, *, table: str) -> Measured:
-    """Return the number of probes with which most rows satisfy the account's equations."""
+    """Return the number of probes for which the most rows satisfy the account's equations."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     agreeing = {n: sum(not contradictions(row, n) for row in rows) for n in range(256, 1025)}
     best = max(agreeing, key=lambda n: agreeing[n])
@@ -212,12 +213,12 @@ def fitting_probes(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def agreeing_rows(bench: Bench, *, table: str, rule: str, probes: str) -> Measured:
-    """Return the number of rows that satisfy an equation. The table has the other rows.
+    """Return the number of rows that satisfy an equation; the table tells why other rows do not.
 
     Raises
     ------
     PaperError
-        If there is no such rule.
+        If `rule` is not the name of an equation.
     """
     if rule not in RULES:
         raise PaperError(unknown_name("rule", rule, RULES))
@@ -448,12 +449,12 @@ def busy_and_quiet(bench: Bench, *, table: str) -> Measured:
 # Measures that compare the tables.
 
 
-def _clamped() -> list[int]:
-    """Return all lengths, equally likely: from 0 to 256, but at least 40."""
+def _raised_lengths() -> list[int]:
+    """Return lengths from 0 to 256, equally likely. Lengths below 40 are raised to 40."""
     return [max(octets, SHORTEST) for octets in range(LONGEST + 1)]
 
 
-def _mixed(path: PathRow, lengths: list[int]) -> float:
+def _mean_delay(path: PathRow, lengths: list[int]) -> float:
     return float(np.mean([path.at(octets) for octets in lengths]))
 
 
@@ -478,14 +479,17 @@ def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measure
     uniform from 40.
     """
     table, lines, hosts = tables.split(",")
-    rules = {"0 to 256, raised to 40": _clamped(), "40 to 256": list(range(SHORTEST, LONGEST + 1))}
+    rules = {
+        "0 to 256, raised to 40": _raised_lengths(),
+        "40 to 256": list(range(SHORTEST, LONGEST + 1)),
+    }
     shown = [("run", "printed", *rules)]
     errors: dict[str, list[float]] = {rule: [] for rule in rules}
     for row, path in _random_runs(bench, table, lines, hosts):
         if row.account.name not in names_in(rows):
             continue
         mean = row.mean_answered_ms(int(probes))
-        means = {rule: _mixed(path, lengths) for rule, lengths in rules.items()}
+        means = {rule: _mean_delay(path, lengths) for rule, lengths in rules.items()}
         for rule, value in means.items():
             errors[rule].append(abs(np.log(value / mean)))
         shown.append((row.key, f"{mean:.0f} ms", *(f"{value:.0f} ms" for value in means.values())))
@@ -500,7 +504,7 @@ def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Me
     shown = [("run", "line", "from the line", "printed", "off")]
     max_error = 0.0
     for row, path in _random_runs(bench, table, lines, hosts):
-        predicted, mean = _mixed(path, _clamped()), row.mean_answered_ms(int(probes))
+        predicted, mean = _mean_delay(path, _raised_lengths()), row.mean_answered_ms(int(probes))
         error = 100 * (predicted / mean - 1)
         values = (f"{predicted:.0f} ms", f"{mean:.0f} ms", f"{error:+.1f} %")
         shown.append((row.key, path.name, *values))
@@ -511,7 +515,7 @@ def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Me
 
 @registered
 def table_ratio(bench: Bench, *, tables: str, host: str) -> Measured:
-    """Return the mean ratio of a host's delays in the first table to its means in the second.
+    """Return the mean ratio of a host's delays in the first printed table to those in the second.
 
     The ratios are those at 40 and at 256 octets.
     """
@@ -527,7 +531,7 @@ def table_ratio(bench: Bench, *, tables: str, host: str) -> Measured:
 
 @registered
 def order_of(bench: Bench, *, tables: str, source: str) -> Measured:
-    """Return the order in which each table lists the paths measured from another host."""
+    """Return the order in which each table lists the paths measured from the host `source`."""
     table, lines, _ = tables.split(",")
     first = [p.name for p in path_rows(bench.paper, lines).values() if p.group.startswith(source)]
     second = [

@@ -21,7 +21,7 @@ def one_way(echo_probes: Table) -> NDArray[np.float64]:
 
 @registered
 def break_of(bench: Bench, *, run: str) -> Measured:
-    """Return the length at which the second line of a simulated path begins."""
+    """Return the length at which the second line of a simulated path begins [octets]."""
     echo_probes = bench.run(run).echo_probes
     fit = fit_lengths(echo_probes["size_bytes"], one_way(echo_probes), break_at="find")
     shown = [("octets", "probes", "rate")]
@@ -34,7 +34,7 @@ def break_of(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def longest_probe(bench: Bench, *, run: str) -> Measured:
-    """Return the length of the longest probe, if all probes were answered."""
+    """Return the length of the longest probe [octets], if all probes were answered."""
     echo_probes = bench.run(run).echo_probes
     answered = np.isfinite(one_way(echo_probes)).all()
     return Measured(int(echo_probes["size_bytes"].max()) if answered else None)

@@ -120,9 +120,9 @@ def run_lost(run: Run) -> int:
 
 @registered
 def sfr_repairs(bench: Bench, *, grid: str) -> Measured:
-    """Return how often SFR retransmitted a segment that was lost twice.
+    """Return the number of SFR retransmissions in a transfer in which one segment is lost twice.
 
-    The value is `None` if no timeout retransmitted the segment afterwards.
+    The value is `None` if no timeout caused a retransmission.
     """
     (case,) = bench.grid(grid)
     sent = at_sender(case.run).where(way="out", kind="retransmission")

@@ -203,7 +203,7 @@ def best_weights_apart(bench: Bench, *, rows: str, grid: str) -> Measured:
 
 @registered
 def tradeoff(bench: Bench, *, rows: str, setting: str, g: str) -> Measured:
-    """Return two counts of surrogates that contradict the tradeoff by the factor G.
+    """Return two counts of surrogates that contradict the expected effect of the factor G.
 
     A higher G should cause fewer spurious retransmissions and longer waits for losses. The first
     number counts surrogates with more spurious retransmissions at a higher G. The second number

@@ -42,7 +42,10 @@ class PrintedLine:
 
 @dataclass(frozen=True)
 class PathRow:
-    """A path's row: one line, or one line for each class of lengths."""
+    """A path's row: one line, or one line for each class of lengths.
+
+    `nominal_bps` is the nominal rate of the transmission line; `None` if it is not known.
+    """
 
     name: str
     group: str

@@ -135,7 +135,10 @@ _SERIES = 2 * len(SERIES)
 
 
 def _ticks(labels: Sequence[str], *, across: bool) -> tuple[tuple[float, str], ...]:
-    """Return labels at the whole numbers of an axis, but no more than are legible."""
+    """Return labels at the whole numbers of an axis, but no more than are legible.
+
+    `across` is true for the x axis.
+    """
     at = np.arange(float(len(labels)))
     if across:
         long = crowded(labels)

@@ -19,7 +19,7 @@ def progress(run: Tables, view: View) -> Picture:
 
     Dots mark retransmissions, and rings mark spurious retransmissions. The view names the flows,
     separated by commas. By default they are the flows with the most data. If the view has no
-    direction, the picture shows the direction in which all flows together carry more data.
+    direction, the picture shows the direction in which more octets of all flows were acknowledged.
     """
     segments = run.table("segments")
     if view.direction is None:

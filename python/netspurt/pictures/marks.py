@@ -312,7 +312,7 @@ def _ends(marks: tuple[Mark, ...], scale: Scale, axis: Literal[0, 1]) -> tuple[f
     known = [scale.low, scale.high]
     if None in known:
         there = reach(marks, axis) or (0.0, 1.0)
-        found = _spaced(there, log=scale.log)
+        found = _with_margin(there, log=scale.log)
         if scale.start is not None and there[0] >= scale.start:
             found = max(found[0], scale.start), found[1]
         known = [end if own is None else own for own, end in zip(known, found, strict=True)]
@@ -320,7 +320,7 @@ def _ends(marks: tuple[Mark, ...], scale: Scale, axis: Literal[0, 1]) -> tuple[f
     return low, high if high > low else low + 1.0
 
 
-def _spaced(ends: tuple[float, float], *, log: bool) -> tuple[float, float]:
+def _with_margin(ends: tuple[float, float], *, log: bool) -> tuple[float, float]:
     """Return ends with a margin beyond them."""
     low, high = ends
     if log and low > 0:

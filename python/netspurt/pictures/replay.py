@@ -101,7 +101,8 @@ class Judged(Protocol):
     def front(self) -> Sequence[ReplayedAlgorithm]:
         """Return the algorithms on the front.
 
-        No other algorithm is at least as good in both measures and better in one of them.
+        For each of them, no other algorithm is at least as good in both the spurious share and the
+        mean timer, and better in one of the two.
         """
 
 
@@ -129,8 +130,8 @@ def timeline(replay: Judged, first: str = "", most: int = _MOST) -> Picture:
     # Timers before the first known delay would stretch the axis.
     start = min(len(rtt) - 1, 1 + int(np.argmax(~np.isnan(rtt))))
     waits = [algorithm.waits[start:] for algorithm in algorithms]
-    roof = _roof(rtt, waits, [one.estimator == first for one in algorithms])
-    scale = of_times("delay, timer", [rtt, *(wait[wait <= roof] for wait in waits)])
+    axis_end = _axis_end(rtt, waits, [one.estimator == first for one in algorithms])
+    scale = of_times("delay, timer", [rtt, *(wait[wait <= axis_end] for wait in waits)])
     size = 3.0 if len(rtt) < _FEW else 1.5
     y = placed(rtt, scale)
     marks: list[Mark] = [Points(label="delay", ink="grey", x=t, y=y, size=size)]
@@ -190,7 +191,7 @@ class _LineLook:
         )
 
 
-def _roof(rtt: Floats, waits: Sequence[Floats], named: Sequence[bool]) -> float:
+def _axis_end(rtt: Floats, waits: Sequence[Floats], named: Sequence[bool]) -> float:
     """Return the maximum value that the axis of a timeline needs to reach [s]."""
     if not np.isfinite(rtt).any() or not len(waits[0]):
         return np.inf

@@ -64,7 +64,7 @@ def _sorted_finite(values: ArrayLike) -> Floats:
 
 
 def _value_scale(what: str, unit: str, series: Sequence[Floats]) -> Scale:
-    """Return a scale for values; logarithmic if they differ by more than factor `_LOG_RATIO`."""
+    """Return a scale; logarithmic if the values differ by more than the factor `_LOG_RATIO`."""
     pooled = np.concatenate([*series, np.empty(0)])
     if not len(pooled):
         return Scale(what, unit)
@@ -118,7 +118,7 @@ def idle_times(
     waited_for
         The cause of the idle time. It is empty if the cause is not known.
     words
-        The legend's text for each cause. Idle times with other causes are not drawn.
+        The legend's text for each cause. Idle times with other known causes are not drawn.
     threshold_s
         The idle time above which a timeout is assumed. It is drawn as a line.
     """

@@ -90,7 +90,7 @@ def throughput(run: Tables, view: View) -> Picture:
 
 
 def not_seen_before(seq: Ints, length: Ints) -> Ints:
-    """Return how many octets of each segment were in no earlier segment; shape (n,) each [octets].
+    """Return how many octets of each segment were in no earlier segment, shape (n,).
 
     Away from the sender a retransmission may bring octets that were not seen before.
     """

@@ -30,10 +30,9 @@ class View:
     Attributes
     ----------
     flow, direction, node, link
-        The subject. By default pictures show the first flow, the direction `"forward"` (the other
-        is `"reverse"`), the node of the sender if it was spied, and the links with drops or long
-        queues. Where a kind shows one direction and the view has none, `netspurt.pictures.picture`
-        takes the direction with more acknowledged octets.
+        The subject. The direction is `"forward"` or `"reverse"`. By default
+        `netspurt.pictures.picture` shows the first flow, the direction with more acknowledged
+        octets, the node of the sender if it was spied, and the links with drops or long queues.
     start, end
         The span of time, in seconds. `None` means the start or the end of the run.
     whole
@@ -61,7 +60,7 @@ class View:
 
     @property
     def sends(self) -> str:
-        """The direction of a flow that the picture shows."""
+        """The direction of a flow that the picture shows; forward if the view has none."""
         return self.direction or DIRECTIONS[0]
 
     @property
