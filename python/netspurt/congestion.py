@@ -212,7 +212,12 @@ def _stands_alone(make: Maker) -> str | None:
 def _differs(first: list[State], second: list[State]) -> str | None:
     pairs = enumerate(zip(first, second, strict=True), start=1)
     found = next(((n, a, b) for n, (a, b) in pairs if a != b), None)
-    return found and f"a window of {found[1][1]} and of {found[2][1]} octets at step {found[0]}"
+    if found is None:
+        return None
+    n, (_, cwnd, ssthresh), (_, other_cwnd, other_ssthresh) = found
+    if cwnd != other_cwnd:
+        return f"a window of {cwnd} and of {other_cwnd} octets at step {n}"
+    return f"an ssthresh of {ssthresh} and of {other_ssthresh} octets at step {n}"
 
 
 def _keeps_a_segment(make: Maker) -> str | None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis.idle import Packets, longest_idle, reaction_s
+from netspurt.analysis.receive_window import window_shift
 from netspurt.analysis.sites import Connections
 from netspurt.captures import Explained, explain, is_capture
 from netspurt.run import Run, open_run
@@ -307,10 +308,10 @@ def packets_of(segments: Table, syns: Table | None = None) -> Packets:
     syn = (flags & 2) > 0
     window = np.asarray(segments["window"], dtype=np.int64)
     if syns is not None:
+        own = syns.where(flow=str(segments["flow"][0]))
         for direction, rows in (("forward", forward), ("reverse", ~forward)):
-            own = syns.where(flow=str(segments["flow"][0]), direction=direction)
-            offered = np.ma.asarray(own["window_scale"]).compressed().tolist()
-            window = np.where(rows & ~syn, window << (offered[0] if offered else 0), window)
+            shift = window_shift(own, direction)
+            window = np.where(rows & ~syn, window << shift, window)
     fin = (flags & 1) > 0
     length = np.asarray(segments["len_bytes"], dtype=np.int64) + syn + fin
     return Packets(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from netspurt.typed import parse, read
+from netspurt.wording import counted
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,12 @@ class PacketCounts:
     damaged: int
     missed: int
     refused: int
+
+    def in_words(self) -> list[str]:
+        """Return each number above zero with its word, as `2 packets missed`."""
+        words = {"unreadable": self.strange, "damaged": self.damaged}
+        words |= {"missed": self.missed, "refused": self.refused}
+        return [f"{counted(count, 'packet')} {word}" for word, count in words.items() if count]
 
 
 @dataclass(frozen=True)
@@ -228,9 +235,7 @@ class LiveReport:
         reasons = reasons if self.lateness.max_ns > self.budget_ns else []
         if not self.replayed.same:
             reasons.append("the same arrivals in virtual time had other drops")
-        counts = {word: count for word, count in asdict(self.packets).items() if count}
-        reasons += [f"{count} packets {word}" for word, count in counts.items()]
-        return "; ".join(reasons)
+        return "; ".join([*reasons, *self.packets.in_words()])
 
     def as_json(self) -> dict[str, Any]:
         """Return the report in the form of its file."""

@@ -36,7 +36,7 @@ def failing(**changes: Any) -> LiveReport:
             failing(replayed=Replayed(3, 4, False)),
             "the same arrivals in virtual time had other drops",
         ),
-        (failing(packets=PacketCounts(0, 1, 20, 0)), "1 packets damaged; 20 packets missed"),
+        (failing(packets=PacketCounts(0, 1, 20, 0)), "1 packet damaged; 20 packets missed"),
         (
             replace(
                 report(late_ms=7),
@@ -72,9 +72,7 @@ def test_lateness_and_drops_are_printed_with_units() -> None:
     late, drops, packets, failure, _ = verdict(told)
     assert late == "lateness: p50 999 µs, p99 1 ms, p99.9 1.5 s, max 25 ms, budget 5 ms"
     assert drops == "drops: 1,000; a simulation of the same arrivals has others (1,001)"
-    assert (
-        packets == "1 packets strange, 0 packets damaged, 2,000 packets missed, 0 packets refused"
-    )
+    assert packets == "1 packet unreadable, 2,000 packets missed"
     assert failure == "flow bulk: reset by the peer"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,23 @@ class Broken:
     )
     check = ns.check_congestion("broken.py:Broken")
     assert any(broken.startswith(rule) for broken in check.failed), str(check)
+
+
+def test_an_error_about_unlike_answers_tells_both_values(place: Path) -> None:
+    (place / "unlike.py").write_text(
+        """
+class Unlike:
+    answers = 0
+    def on_ack(self, ack, window):
+        window.cwnd += ack.acked_bytes
+    def on_congestion(self, now, kind, flight_bytes, smss, window):
+        Unlike.answers += 1
+        return 2 * smss + Unlike.answers
+"""
+    )
+    check = ns.check_congestion("unlike.py:Unlike")
+    told = check.failed["the same input has the same output"]
+    assert re.search(r"an ssthresh of (\d+) and of (?!\1 )\d+ octets at step \d+", told), told
 
 
 def test_reno_in_python_equals_the_cores_reno_octet_for_octet() -> None:

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netspurt.analysis.receive_window import window_shift
+from netspurt.connections import packets_of
 from netspurt.pictures import View, busier, picture
 from netspurt.pictures.marks import Band, Bars, Line, Mark, Picture, Points, Rules
 from netspurt.pictures.traffic import outstanding
@@ -370,3 +372,18 @@ def test_replies_are_seen_at_the_node_that_sends_them_and_echo_probes_are_left_o
         picture(run, "time-sequence", View(direction=way)).aside for way in ("forward", "reverse")
     ]
     assert asides == ["f at a", "f (reverse) at b"]
+
+
+@pytest.mark.parametrize(
+    ("shifts", "forward", "reverse"),
+    [((3, 7), 3, 7), ((3, None), 0, 0), ((None, 7), 0, 0), ((3,), 0, 0), ((), 0, 0)],
+)
+def test_windows_are_scaled_in_both_directions_or_in_none(
+    shifts: tuple[int | None, ...], forward: int, reverse: int
+) -> None:
+    offered = [{"direction": way, "window_scale": shift}
+               for way, shift in zip(("forward", "reverse"), shifts, strict=False)]  # fmt: skip
+    syns = rows("syns", offered, {"flow": "f", "direction": "forward", "window_scale": None})
+    assert [window_shift(syns, way) for way in ("forward", "reverse")] == [forward, reverse]
+    seen = segments({"window": 10}, {"window": 10, "direction": "reverse"})
+    assert packets_of(seen, syns).window.tolist() == [10 << forward, 10 << reverse]

@@ -38,6 +38,26 @@ _LONGER = ("longer", "slowly longer")
 _OPEN_MIN, _SLOW_MAX = 0.95, 0.75
 
 
+def window_shift(syns: Table, direction: str) -> int:
+    """Return the window shift of the segments that one direction of a flow carries.
+
+    It is 0 unless both SYNs offer window scaling (RFC 7323 §2.2).
+
+    Parameters
+    ----------
+    syns
+        The rows of the flow in the table `syns`.
+    direction
+        `"forward"` or `"reverse"`.
+    """
+    shifts = {
+        str(of): int(shift)
+        for of, shift in zip(syns["direction"], syns["window_scale"], strict=True)
+        if shift is not np.ma.masked
+    }
+    return shifts.get(direction, 0) if len(shifts) == 2 else 0
+
+
 @dataclass(frozen=True)
 class WindowLimit:
     """A direction that its receiver's window held back.

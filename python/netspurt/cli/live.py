@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from textwrap import fill
@@ -216,16 +215,13 @@ def verdict(live: LiveReport, *, ends: bool = True) -> list[str]:
     late = live.lateness
     spans = {"p50": late.p50_ns, "p99": late.p99_ns, "p99.9": late.p999_ns, "max": late.max_ns}
     told = ", ".join(f"{name} {_span(nanos)}" for name, nanos in spans.items())
-    again, packets = live.replayed, asdict(live.packets)
+    again, packets = live.replayed, live.packets.in_words()
     lines = [
         f"lateness: {told}, budget {_span(live.budget_ns)}",
         f"drops: {number(again.drops)}; a simulation of the same arrivals has "
         + ("the same" if again.same else f"others ({number(again.drops_again)})"),
     ]
-    if any(packets.values()):
-        lines.append(
-            ", ".join(f"{number(count)} packets {what}" for what, count in packets.items())
-        )
+    lines += [", ".join(packets)] if packets else []
     lines += [f"flow {one.flow}: {one.failure}" for one in live.failures]
     lines += _given(live.ends) if ends else []
     lines += _unlike_machine(live.ends)

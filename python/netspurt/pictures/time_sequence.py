@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from netspurt.analysis.receive_window import window_shift
 from netspurt.causes import SEEN, SEEN_IN_ACKS
 from netspurt.pictures.marks import (
     MARGIN,
@@ -178,7 +179,7 @@ def _receive_window(
     answers = acknowledgments(view.clip(both.where(direction=view.answers)))
     if len(answers) == 0:
         return None
-    shift = _window_shift(run, both, view.answers)
+    shift = window_shift(run.table("syns").where(flow=str(both["flow"][0])), view.answers)
     edge = answers["ack"] + (answers["window"].astype(np.int64) << shift)
     lowest, highest = reach(marks, 1) or (0.0, 1.0)
     margin = MARGIN * (highest - lowest)
@@ -201,17 +202,6 @@ def _receive_window(
         rank=1.9,
     )
     return window, low, top
-
-
-def _window_shift(run: Tables, both: Table, direction: str) -> int:
-    """Return the window shift in a direction; 0 unless both SYNs offer one (RFC 7323 §2.2)."""
-    syns = run.table("syns").where(flow=str(both["flow"][0]))
-    shifts = {
-        str(of): int(shift)
-        for of, shift in zip(syns["direction"], syns["window_scale"], strict=True)
-        if shift is not np.ma.masked
-    }
-    return shifts.get(direction, 0) if len(shifts) == len(DIRECTIONS) else 0
 
 
 def _acks(seen: Table, packet_bytes: int) -> list[Mark]:
