@@ -18,7 +18,7 @@ pub(super) enum PingLine<'a> {
     Statistics { sent: u64, received: u64, millis: Option<u64> },
     /// Other output of the tool.
     Ordinary,
-    /// An incomplete reply.
+    /// A reply that cannot be read, and the reason.
     Broken(&'static str),
     /// A line that ping does not write.
     Foreign,
@@ -357,7 +357,7 @@ fn is_icmp_error(line: &str) -> bool {
     WORDS.iter().any(|word| line.contains(word))
 }
 
-/// Whether the line is one that ping writes and that is not about a single probe.
+/// Whether ping writes the line, and the line reports neither a probe nor the counts of a run.
 fn is_ordinary(line: &str) -> bool {
     const STARTS: [&str; 24] = [
         "---",

@@ -280,7 +280,7 @@ impl CapturedConnection {
             let last = self.syns[side.index()].replace(at);
             answers_syn = packet.flags().has(Flags::ACK) && last < self.syns[side.peer().index()];
         } else {
-            // The handshake has only one packet without SYN, and this packet is its last one.
+            // Only the last packet of the handshake has no SYN.
             self.established = true;
         }
         let copies = self.copies(side);

@@ -92,7 +92,7 @@ pub struct TimerWait {
 #[derive(Clone, Debug, Default)]
 pub struct OtherFloors {
     estimate: Option<MeanDeviation>,
-    /// `None` until the first sample that is longer than a timer.
+    /// `None` until the first sample that is longer than the timer with the lowest floor.
     expired: Option<Box<[Expired; FLOORS.len()]>>,
     /// When the last sample ended.
     last: Time,
@@ -205,7 +205,8 @@ impl OtherFloors {
         expired.map_or([0; FLOORS.len()], |expired| expired.each_ref().map(|one| one.count))
     }
 
-    /// Whether no sample was longer than a timer, and no timer ended a wait.
+    /// Whether no sample was longer than the timer with the lowest floor, and no timer ended a
+    /// wait.
     pub fn is_silent(&self) -> bool {
         self.expired.is_none() && self.waits.is_empty()
     }

@@ -70,9 +70,9 @@ pub struct Limits {
     goes_on: bool,
     /// When data was last sent or acknowledged. The retransmission timer started then, or earlier.
     pub progress: Option<Time>,
-    /// When new octets were acknowledged the last time, and the time before.
+    /// When new octets were acknowledged the last time.
     acked: Time,
-    /// See [`acked`](Self::acked).
+    /// When new octets were acknowledged the last time but one.
     acked_before: Time,
 }
 

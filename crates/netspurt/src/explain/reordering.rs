@@ -109,8 +109,8 @@ impl HeldSegment {
 ///   before. In a capture at the receiver it is enough that these octets were not acknowledged
 ///   before.
 /// * The capture was taken at the sender, the held segment is a retransmission, and the new segment
-///   is an acknowledgment that does not cover the retransmission. It came too soon to answer the
-///   retransmission, so it triggered the retransmission.
+///   is an acknowledgment that does not cover the retransmission. The acknowledgment came too soon
+///   to answer the retransmission, so it triggered the retransmission.
 ///
 /// Otherwise segments keep their order. Each segment keeps its time of capture.
 #[derive(Clone, Debug, Default)]

@@ -6,8 +6,9 @@ use crate::units::{Duration, Time};
 /// and from the capture to the sender and back (*near*). Their sum is the sender's round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PathTimes {
-    /// The smoothed far part, and its variation.
+    /// The smoothed far part.
     srtt: Duration,
+    /// The smoothed variation of the far part.
     rttvar: Duration,
     /// The shortest far part.
     far_min: Option<Duration>,

@@ -67,9 +67,9 @@ pub struct SenderScene {
     /// The time since the last packet of the sender, or since the last acknowledgment with news if
     /// that came later.
     pub quiet: Duration,
-    /// The smoothed round trip and its variation.
+    /// The smoothed round trip.
     pub rtt: Duration,
-    /// See [`rtt`](Self::rtt).
+    /// The smoothed variation of the round trip.
     pub rttvar: Duration,
     /// The shortest round trip.
     pub rtt_min: Duration,

@@ -5,7 +5,7 @@ use crate::units::{Duration, Time};
 /// A grid of equal steps on which all timeouts of a sender fall.
 ///
 /// If a stack's clock ticks, its timeouts happen only at ticks. 4.3BSD's ticks are 500 ms apart,
-/// and its successors' 100 or 10 ms (Stevens, TCP/IP Illustrated, vol. 2, §25.1).
+/// and those of its successors 100 or 10 ms (Stevens, TCP/IP Illustrated, vol. 2, §25.1).
 ///
 /// ```
 /// use netspurt::explain::TimerGrid;
