@@ -75,7 +75,8 @@ impl Malformed {
 /// The recordings and the malformed lines of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// The recordings, in the order in which they begin in the file.
+    /// The recordings, in the order in which they begin in the file. In a capture, echoes come
+    /// before connections, and the direction of a connection with more data comes first.
     pub recordings: Vec<Delays>,
     /// The malformed lines.
     pub malformed: Vec<Malformed>,

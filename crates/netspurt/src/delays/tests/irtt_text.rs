@@ -39,7 +39,7 @@ late (out-of-order) pkts: 1 (20.00%)
 ";
 
 #[test]
-fn the_text_of_irtt_gives_the_delays_the_directions_and_the_count_of_probes() {
+fn the_text_of_irtt_gives_round_trips_one_way_delays_and_the_count_of_probes() {
     let reading = reading(RUN);
     assert!(reading.malformed.is_empty(), "{:?}", reading.malformed);
     let delays = &reading.recordings[0];

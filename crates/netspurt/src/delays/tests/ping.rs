@@ -132,7 +132,7 @@ fn a_note_says_whether_the_interval_is_a_guess_or_was_computed_from_the_statisti
 }
 
 #[test]
-fn broken_and_foreign_lines_are_reported_with_their_numbers() {
+fn broken_and_foreign_lines_are_reported_with_their_line_numbers() {
     let text = format!(
         "{HEADER}64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=20.5 ms\r\n\
          something else\n\
