@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_beyond_the_limit_are_an_error_that_names_it() {
+    fn contents_beyond_the_limit_are_an_error_that_names_the_limit() {
         for packed in
             [[gzip("12345"), gzip("67890")].concat(), [zstd("12345"), zstd("67890")].concat()]
         {

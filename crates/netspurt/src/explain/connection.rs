@@ -266,7 +266,7 @@ impl CapturedConnection {
             let longest =
                 self.copy_finder.as_ref().map_or(Duration::ZERO, |copy_finder| copy_finder.longest);
             shared.copies = (shared.copies.0 + 1, shared.copies.1.max(longest));
-            self.take_twin(side, at, packet);
+            self.take_copy(side, at, packet);
             return Answer::default();
         }
         self.first.get_or_insert(side);
@@ -338,7 +338,7 @@ impl CapturedConnection {
 
     /// Counts a packet that is a copy of an earlier packet.
     #[cold]
-    fn take_twin(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) {
+    fn take_copy(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) {
         let shift = self.shift_offered(side);
         if let Some(direction) = self.directions[side.index()].as_deref_mut() {
             let CapturedDirection { octets, statistics, sender, .. } = direction;

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_stays_doubled_after_a_timeout_until_the_next_sample() {
+    fn a_timer_stays_doubled_after_a_timeout_until_the_next_unambiguous_sample() {
         let trip = |floors: &mut OtherFloors, sent: u64, rtt, ambiguous| {
             let (sent, rtt) = (Time::from_nanos(1_000_000 * sent), Duration::from_millis(rtt));
             let at = sent + rtt;

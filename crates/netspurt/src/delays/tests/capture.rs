@@ -134,11 +134,11 @@ fn a_new_syn_begins_another_connection_and_connections_come_in_the_order_of_time
     ];
     let recordings = all(&pcapng(&packets)).recordings;
     let names: Vec<_> = recordings.iter().map(|one| one.name.as_str()).collect();
-    let [there, back] = ["x: 10.0.0.1:80 to 10.0.0.2:80", "x: 10.0.0.2:80 to 10.0.0.1:80"];
+    let [forward, reverse] = ["x: 10.0.0.1:80 to 10.0.0.2:80", "x: 10.0.0.2:80 to 10.0.0.1:80"];
     let numbered = |name: &str, number: u32| format!("{name} ({number})");
     assert_eq!(
         names,
-        [numbered(there, 1), numbered(back, 1), numbered(there, 2), numbered(back, 2)]
+        [numbered(forward, 1), numbered(reverse, 1), numbered(forward, 2), numbered(reverse, 2)]
     );
     let all: Vec<_> = recordings.iter().map(times_and_delays_ms).collect();
     assert_eq!(all, [[(0, 20)], [(0, 1)], [(0, 30)], [(0, 5)]]);

@@ -175,9 +175,9 @@ fn a_packet_that_atlas_could_not_send_is_not_a_probe_and_a_malformed_entry_is_no
     assert!(reading.malformed[0].why.contains("entry 2"));
 }
 
-/// Lines are counted from the first line of the file, also from a blank one.
+/// The count of lines begins with the first line of the file, even if this line is blank.
 #[test]
-fn an_incomplete_document_over_several_lines_is_reported_with_its_line() {
+fn a_malformed_document_over_several_lines_is_reported_at_the_line_of_its_fault() {
     let text = r#"
 
 {

@@ -67,7 +67,7 @@ fn each_hop_of_a_survey_is_a_recording() {
 }
 
 #[test]
-fn a_line_that_is_not_an_echo_probe_is_reported_with_its_line_number() {
+fn malformed_lines_are_reported_with_their_line_numbers() {
     let reading = reading(&format!("{HEADER}{{\"echo_probe\":1}}\n{{\"x\":1}}\n{ROWS}{END}"));
     let malformed: Vec<_> =
         reading.malformed.iter().map(|one| (one.line, one.why.as_str())).collect();
