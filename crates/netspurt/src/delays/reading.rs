@@ -39,7 +39,8 @@ pub struct Columns {
     pub seq: Option<String>,
     /// Whether the probe was lost.
     pub lost: Option<String>,
-    /// The recording that the row belongs to. It is needed if a table holds several recordings.
+    /// The recording that the row belongs to. This column is needed if a table holds several
+    /// recordings.
     pub group: Option<String>,
     /// The unit of the delays: `s`, `ms`, `us` or `ns`.
     pub unit: Option<String>,

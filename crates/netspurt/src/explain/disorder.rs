@@ -180,7 +180,7 @@ impl DisorderWatch {
     }
 
     /// Finds the place of the capture from the times of the handshake. `side` sent the first packet
-    /// after the two SYNs, which was captured at `at`.
+    /// after the two SYNs. This packet was captured at `at`.
     #[cold]
     fn find_place(&mut self, side: Side, at: Time) {
         let Some((opener, asked, Some(answered))) = self.opened.take() else { return };

@@ -210,8 +210,8 @@ impl Limits {
     ///
     /// A receiver may delay the acknowledgment of up to two segments (RFC 5681 §4.2). If no more
     /// segments are outstanding, their acknowledgment is due a round trip after they were sent. If
-    /// a queue delayed them, it also delayed the acknowledged segments before them. Then their
-    /// acknowledgment follows the last acknowledgment within the time between the last two
+    /// a queue delayed them, it also delayed the acknowledged segments before them. Then the time
+    /// from the last acknowledgment to theirs is at most the time between the last two
     /// acknowledgments. If more segments are outstanding, the later ones may wait in a queue for
     /// longer. Then the round trip counts from the last segment or acknowledgment of new data.
     pub fn arrived(&self, octets: &OneWay<CapturedSegment>, far: Duration) -> Option<Time> {

@@ -43,8 +43,8 @@ pub struct AfterLone {
     full: bool,
     /// When the first of these new octets was acknowledged.
     ended: Option<Time>,
-    /// Whether this acknowledgment came with data. Then the application may decide how much is sent
-    /// next.
+    /// Whether the acknowledgment at `ended` came with data. Then the application may decide how
+    /// much is sent next.
     app_limited: bool,
     /// Whether cwnd may have been reduced for another reason than this retransmission.
     reduced_otherwise: bool,

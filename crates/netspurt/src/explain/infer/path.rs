@@ -50,7 +50,7 @@ impl PathTimes {
     const OWN_HOST: Duration = Duration::from_millis(1);
     /// If one part is shorter than this and at most three quarters of the other, the capture was
     /// taken at the host where the shorter part ends: two network cards and their interrupts take
-    /// longer. Both parts are as short between two containers of one host.
+    /// longer. Between two containers of one host, both parts are this short.
     const ONE_MACHINE: Duration = Duration::from_micros(10);
 
     /// Takes an unambiguous sample of the far part (RFC 6298 §2.2, §2.3).
