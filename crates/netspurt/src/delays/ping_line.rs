@@ -13,8 +13,8 @@ pub(super) enum PingLine<'a> {
     Reply(Reply<'a>),
     /// A probe that was sent. `given_up` says that the tool reported the reply as missing.
     Sent { number: u64, given_up: bool },
-    /// The tool's own counts of probes sent and received, and its time in milliseconds if the line
-    /// has one.
+    /// The tool's own counts of probes sent and received, and the time of the run in milliseconds,
+    /// if the line has it.
     Statistics { sent: u64, received: u64, millis: Option<u64> },
     /// Other output of the tool.
     Ordinary,

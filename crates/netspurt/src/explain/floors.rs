@@ -112,8 +112,8 @@ struct Expired {
 }
 
 impl OtherFloors {
-    /// Takes the sample of a round trip that ended. A timer that would have fired during the round
-    /// trip counts one timeout for all data that was outstanding then.
+    /// Takes the sample of a round trip that ended. If a timer would have fired during the round
+    /// trip, this counts as one timeout for all data that was outstanding then.
     ///
     /// An ACK of new data restarts the timer (RFC 6298 §5.3). So a timer fires only if it is
     /// shorter than the time since the previous ACK of new data. It is not enough that the timer is

@@ -15,13 +15,13 @@
 //!   when the sender has had time to use it. The reason is that a sender that fills the new window
 //!   at once was held back by the old window all the time.
 //! * Data comes a little later than u + near, because other packets are before it. If it comes
-//!   within the time of a segment, or within a sixteenth of the near round trip, the sender sent it
-//!   at once. If nothing comes within this time, the window did not hold the sender back from u +
-//!   near on.
+//!   within the time that a segment takes, or within a sixteenth of the near round trip, the sender
+//!   sent it at once. If nothing comes within this time, the window did not hold the sender back
+//!   from u + near on.
 //! * The near round trip changes with the queues before the capture. The time from an
-//!   acknowledgment to the echo of its time stamp shows it (`PathTimes::near_now`). If a packet
-//!   echoes an older time stamp than the time stamp of an acknowledgment, the sender sent the
-//!   packet before the acknowledgment reached the sender.
+//!   acknowledgment to the echo of its time stamp shows the change (`PathTimes::near_now`). If a
+//!   packet echoes an older time stamp than the time stamp of an acknowledgment, the sender sent
+//!   the packet before the acknowledgment reached the sender.
 //! * If the first window has ample room, this rule is not needed. So most directions keep no
 //!   acknowledgments.
 //! * If the near round trip is not known, the capture counts as a capture at the sender.

@@ -133,7 +133,7 @@ impl PathTimes {
     }
 
     /// How much the time from the capture to the sender and back exceeds its minimum now. `None`
-    /// unless a queue between the sender and the capture makes most of the round trip.
+    /// unless a queue between the sender and the capture causes most of the round trip.
     pub fn queue_before(&self) -> Option<Duration> {
         let least = self.least()?;
         let away = matches!(self.vantage().0, Vantage::Middle | Vantage::Receiver);

@@ -207,8 +207,8 @@ impl VerdictWatch {
     /// A receiver that misses octets answers each segment at once (RFC 5681 §4.2), so the answers
     /// come in the order of the retransmissions. If the retransmission after the one that was
     /// answered last has octets below `una`, these octets had arrived before it. Returns `None` if
-    /// the acknowledgment does not come within a round trip in `trip` after this retransmission,
-    /// and `Some(None)` if it shows no verdict.
+    /// the time from this retransmission to the acknowledgment does not fit the round trips `trip`,
+    /// and `Some(None)` if the acknowledgment shows no verdict.
     pub fn next_answered(
         &mut self,
         at: Time,
