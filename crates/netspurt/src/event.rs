@@ -116,14 +116,14 @@ pub enum What<F> {
     },
     /// A sender's congestion state changed.
     Cwnd {
-        /// The end of the sender.
+        /// The end that sends.
         end: EndId,
         /// The new state.
         state: CwndState,
     },
     /// A sender measured a round trip.
     Rtt {
-        /// The end of the sender.
+        /// The end that sends.
         end: EndId,
         /// When the timed octets left.
         sent: Time,
@@ -132,7 +132,7 @@ pub enum What<F> {
     },
     /// A sender's retransmission timer changed or fired.
     Rto {
-        /// The end of the sender.
+        /// The end that sends.
         end: EndId,
         /// The new state.
         state: RtoState,

@@ -9,7 +9,7 @@ use super::text::lines;
 const MILLISECONDS_MIN: usize = 20;
 
 /// True if a text is a list of whole numbers that never fall, as in Mahimahi's traces, with at
-/// least [`MILLISECONDS_MIN`] different numbers. Delays are hardly ever such a list.
+/// least [`MILLISECONDS_MIN`] different numbers. A list of delays hardly ever has this form.
 pub(super) fn knows(text: &str) -> bool {
     let mut last: Option<u64> = None;
     let mut distinct = 0;

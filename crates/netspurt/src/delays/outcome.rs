@@ -82,8 +82,8 @@ pub(super) fn success(text: &str, coded: bool) -> Option<bool> {
     }
 }
 
-/// Returns whether a cell in a column of losses says that its probe was lost; `None` if the cell
-/// does not say it.
+/// Returns whether the probe was lost, as the cell in a column of losses says; `None` if the cell
+/// does not show the outcome.
 pub(super) fn lost(text: &str) -> Option<bool> {
     match &*compact(text) {
         "1" | "true" | "yes" | "y" | "t" | "lost" | "100%" | "100%loss" => Some(true),

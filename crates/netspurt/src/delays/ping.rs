@@ -15,8 +15,9 @@ use super::{Delays, Probe};
 /// The number of sequence numbers. The header of an ICMP echo has 16 bits for them (RFC 792).
 const NUMBERS: u64 = 1 << 16;
 
-/// The shortest interval of any ping, in nanoseconds. If the reply to a request comes after a reply
-/// to a request that left *n* requests later, its delay is at least *n* such intervals.
+/// The shortest interval of any ping, in nanoseconds. If the replies to a request and to the *n*-th
+/// request after it come in reverse order, the earlier request has a delay of at least *n* such
+/// intervals.
 const INTERVAL_NS_MIN: u64 = 2 * MILLISECOND;
 
 /// The highest number that counts as one of a run's first numbers.
@@ -44,7 +45,7 @@ struct PingRun {
     pipe: Option<u64>,
     stamped: bool,
     corrupt: u64,
-    /// The number of further replies that were not marked as duplicates.
+    /// The number of further replies to answered probes that were not marked as duplicates.
     unmarked: u64,
     /// The number of delays below the resolution of the output.
     below: u64,
@@ -153,7 +154,8 @@ impl PingRun {
     }
 
     /// Returns the number of a reply or of a lost probe, and the time at which the probe left if an
-    /// earlier line has it.
+    /// earlier line has it. `raw` is the number in the line, and `placed` is the same number
+    /// unwrapped.
     fn numbered(&mut self, raw: u64, placed: u64) -> (u64, Option<i64>) {
         let own = self.rounds.number(raw, self.highest);
         let number = if self.rounds.is_loop() { own } else { placed };

@@ -13,12 +13,12 @@ pub(super) enum PingLine<'a> {
     Reply(Reply<'a>),
     /// A probe that was sent. `given_up` says that the tool reported the reply as missing.
     Sent { number: u64, given_up: bool },
-    /// The tool's own counts of probes sent and received, and its time in milliseconds if the line
-    /// has one.
+    /// The tool's own counts of probes sent and received, and the time of the run in milliseconds,
+    /// if the line has it.
     Statistics { sent: u64, received: u64, millis: Option<u64> },
     /// Other output of the tool.
     Ordinary,
-    /// An incomplete reply.
+    /// A reply that cannot be read, and the reason.
     Broken(&'static str),
     /// A line that ping does not write.
     Foreign,
@@ -357,7 +357,7 @@ fn is_icmp_error(line: &str) -> bool {
     WORDS.iter().any(|word| line.contains(word))
 }
 
-/// Whether the line is one that ping writes and that is not about a single probe.
+/// Whether ping writes the line, and the line reports neither a probe nor the counts of a run.
 fn is_ordinary(line: &str) -> bool {
     const STARTS: [&str; 24] = [
         "---",

@@ -59,8 +59,9 @@ impl PingRounds {
         self.pending
     }
 
-    /// Returns the number within the run of a probe whose line has the number `raw`. If ping starts
-    /// to count from the beginning in a new round, the numbers of the run continue after `highest`.
+    /// Converts `raw`, the number in a probe's line, to the number of the probe within the run. If
+    /// ping starts to count from the beginning in a new round, the numbers of the run continue
+    /// after `highest`.
     pub fn number(&mut self, raw: u64, highest: Option<u64>) -> u64 {
         if self.needs_probe() && self.raw.is_some_and(|last| raw <= last) {
             self.offset = highest.map_or(0, |highest| (highest + 1).saturating_sub(raw));

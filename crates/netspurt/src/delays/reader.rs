@@ -25,8 +25,9 @@ use super::{
 /// ```
 ///
 /// # Errors
-/// When the file is empty or too large, has no known format, or holds no delay of a single probe.
-/// Also when more probes are missing than the limit allows.
+/// When the file is empty, too large or damaged, has no known format, or holds no delay of a single
+/// probe. Also when more probes are missing than the limit allows, or when the order of day and
+/// month in a date is unclear.
 pub fn read(name: &str, bytes: &[u8]) -> Result<Reading, RecordingError> {
     read_as(name, bytes, &Hints::default())
 }

@@ -39,7 +39,8 @@ pub struct Columns {
     pub seq: Option<String>,
     /// Whether the probe was lost.
     pub lost: Option<String>,
-    /// The recording that the row belongs to. It is needed if a table holds several recordings.
+    /// The recording that the row belongs to. This column is needed if a table holds several
+    /// recordings.
     pub group: Option<String>,
     /// The unit of the delays: `s`, `ms`, `us` or `ns`.
     pub unit: Option<String>,
@@ -75,7 +76,8 @@ impl Malformed {
 /// The recordings and the malformed lines of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// The recordings, in the order in which they begin in the file.
+    /// The recordings, in the order in which they begin in the file. In a capture, echoes come
+    /// before connections, and the direction of a connection with more data comes first.
     pub recordings: Vec<Delays>,
     /// The malformed lines.
     pub malformed: Vec<Malformed>,

@@ -28,8 +28,9 @@ pub(super) struct MissingCarries {
 
 impl MissingCarries {
     /// Reads the digits of a delay; returns its form if it may lack a carry. iputils writes three
-    /// decimals below 1 ms, two below 10 ms, one below 100 ms and none above. Where the carry is
-    /// missing, there is one decimal too many: `100` instead of two, or `10` instead of one.
+    /// decimals below 1 ms, two below 10 ms, one below 100 ms and none above. A delay that lacks
+    /// a carry has one decimal too many: `9.100` has three instead of two, `53.10` two instead of
+    /// one.
     pub fn read(&mut self, digits: &str) -> Option<CarryForm> {
         let (whole_ms, fraction) = digits.split_once('.').unwrap_or((digits, ""));
         let lengths = (whole_ms.len(), fraction.len());

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_decimal_is_exact_whatever_its_mark() {
+    fn a_decimal_with_a_point_or_a_comma_is_read_exactly() {
         assert_eq!(decimal("0.041 ms", MILLISECOND), Some((41_000, " ms")));
         assert_eq!(decimal("12,5", MILLISECOND), Some((12_500_000, "")));
         assert_eq!(decimal("1694477135.6833403", SECOND), Some((1_694_477_135_683_340_300, "")));

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_beyond_the_limit_are_an_error_that_names_it() {
+    fn contents_beyond_the_limit_are_an_error_that_names_the_limit() {
         for packed in
             [[gzip("12345"), gzip("67890")].concat(), [zstd("12345"), zstd("67890")].concat()]
         {
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_file_does_not_fill_the_memory() {
+    fn contents_far_longer_than_their_compressed_file_are_an_error() {
         let packed = gzip(&"0".repeat(usize::try_from(ANY_RATIO).unwrap() + 1));
         let error = unpack(&packed, CONTENT_BYTES_MAX).unwrap_err().to_string();
         assert!(error.contains(&format!("more than {ANY_RATIO} octets")), "{error}");

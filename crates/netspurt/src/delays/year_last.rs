@@ -35,7 +35,7 @@ pub(super) struct YearLast {
 pub(super) enum DateOrderEvidence {
     /// The date is possible in this order only.
     Only(DateOrder),
-    /// The date is possible in both orders, and they give different days.
+    /// The date is possible in both orders, and the two orders give different days.
     Either,
 }
 

@@ -74,7 +74,7 @@ impl Distribution {
     ///
     /// # Errors
     /// When there are no values, when a size or count is below 1, when a time is below zero, when a
-    /// value is above 9e15, or when all gaps are zero.
+    /// value is above 9e15 or not a number, or when all gaps are zero.
     pub fn empirical(
         values: impl Into<Arc<[f64]>>,
         unit: DistributionUnit,

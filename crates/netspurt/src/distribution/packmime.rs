@@ -173,8 +173,8 @@ pub(super) fn mean_run(lengths: Weibull) -> f64 {
     (0_u32..).map(beyond).take_while(|p| *p > 1e-18).sum()
 }
 
-/// Returns the mean delay of servers in nanoseconds. It integrates by Simpson's rule over the
-/// logarithm of x, the argument of [`Weibull::at`]. The integral begins where the delay is no
+/// Returns the mean delay of servers in nanoseconds. The mean is an integral over the logarithm of
+/// x, the argument of [`Weibull::at`], by Simpson's rule. The integral begins where the delay is no
 /// longer limited, and ends at x = 50, where e^-x is negligible.
 pub(super) fn mean_server_delay() -> f64 {
     let limited = libm::pow(SPEED_MIN / SPEED.scale, 1.0 / SPEED.power);

@@ -32,7 +32,8 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / f64::from(DRAWS)
 }
 
-/// Asserts that each quantile of a continuous distribution cuts off its share of the draws.
+/// Asserts that the share of the draws below each quantile is the probability of this quantile,
+/// within [`ERRORS`] standard errors.
 fn assert_quantiles(text: &str, unit: DistributionUnit, quantile: impl Fn(f64) -> f64) {
     let values = draws(text, unit);
     for p in [0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999_f64] {
@@ -76,7 +77,7 @@ fn a_uniform_distribution_draws_all_values_including_both_ends_equally_often() {
 }
 
 #[test]
-fn exponential_times_and_poisson_gaps_have_their_quantiles_and_means() {
+fn exponential_sizes_and_poisson_gaps_have_their_quantiles_and_means() {
     assert_quantiles("exponential:mean=8 kB", Octets, |p| -8000.0 * (1.0 - p).ln());
     assert_mean("exponential:mean=8 kB", Octets, 8000.0, 8000.0);
     assert_quantiles("poisson:rate=50/s", Gap, |p| -2e7 * (1.0 - p).ln());
@@ -151,7 +152,8 @@ fn the_mean_of_a_truncated_pareto_distribution_is_the_mean_of_its_draws() {
 
 #[test]
 fn weibull_distributions_have_their_quantiles_and_means() {
-    // The mean is Γ(1 + 1/0.5) = 2 scales, and the variance is Γ(5) - 4 = 20 squares of the scale.
+    // The mean is Γ(1 + 1/0.5) = 2 times the scale. The variance is Γ(5) - 4 = 20 times the square
+    // of the scale.
     let text = "weibull:shape=0.5,mean=20 ms";
     assert_quantiles(text, Span, |p| 1e7 * (1.0 - p).ln().powi(2));
     assert_mean(text, Span, 2e7, 1e7 * 20_f64.sqrt());

@@ -25,12 +25,13 @@ impl CapturedConnection {
     }
 
     /// Takes the acknowledgments that reached the senders of the acknowledged data before a packet
-    /// of `side` was captured at `at`. Counts the time up to the last of these events.
+    /// of `side` was captured at `at`. Counts the time up to the last of them.
     ///
     /// The packet may have data that was on its way while all captured data was acknowledged.
     /// `until_reached` says whether this data was on its way until the acknowledgments reached the
     /// sender. `soon` says whether this data came soon afterwards, so that it was still on its way.
-    /// If `soon`, returns what has held the sender back since the last event, else `None`.
+    /// If `soon`, returns what has held the sender back since the last acknowledgment reached it,
+    /// else `None`.
     #[inline(never)]
     pub(super) fn let_reach(
         &mut self,

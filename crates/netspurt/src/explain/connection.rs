@@ -269,7 +269,7 @@ impl CapturedConnection {
             let longest =
                 self.copy_finder.as_ref().map_or(Duration::ZERO, |copy_finder| copy_finder.longest);
             shared.copies = (shared.copies.0 + 1, shared.copies.1.max(longest));
-            self.take_twin(side, at, packet);
+            self.take_copy(side, at, packet);
             return Answer::default();
         }
         self.first.get_or_insert(side);
@@ -283,7 +283,7 @@ impl CapturedConnection {
             let last = self.syns[side.index()].replace(at);
             answers_syn = packet.flags().has(Flags::ACK) && last < self.syns[side.peer().index()];
         } else {
-            // The handshake has only one packet without SYN, and this packet is its last one.
+            // Only the last packet of the handshake has no SYN.
             self.established = true;
         }
         let copies = self.copies(side);
@@ -341,7 +341,7 @@ impl CapturedConnection {
 
     /// Counts a packet that is a copy of an earlier packet.
     #[cold]
-    fn take_twin(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) {
+    fn take_copy(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) {
         let shift = self.shift_offered(side);
         if let Some(direction) = self.directions[side.index()].as_deref_mut() {
             let CapturedDirection { octets, statistics, sender, .. } = direction;

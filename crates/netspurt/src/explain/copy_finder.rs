@@ -55,18 +55,16 @@ struct Latest {
     removed: u32,
     /// The identification of the last packet.
     id: u16,
-    /// How often the identification of a packet differed from the previous one, and how often it
-    /// was the same.
+    /// How often the identification of a packet differed from the previous one.
     changed: u32,
-    /// See [`changed`](Self::changed).
+    /// How often the identification of a packet was the same as the previous one.
     kept: u32,
 }
 
 impl Latest {
-    /// The maximum number of packets, and how long a packet is kept. A copy may wait in a router's
-    /// queue.
+    /// The maximum number of packets.
     const MOST: usize = 256;
-    /// See [`MOST`](Self::MOST).
+    /// How long a packet is kept, because its copy may wait in a router's queue.
     const LONGEST: Duration = Duration::from_secs(1);
 
     /// Whether the identification `id` distinguishes packets.

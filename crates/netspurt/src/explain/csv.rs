@@ -178,9 +178,9 @@ impl<'a> RowText<'a> {
     }
 }
 
-/// Rounds `value` to the nearest whole number. It must be neither negative nor above 10¹⁸. The
+/// Rounds `value`, which must be neither negative nor above 10¹⁸, to the nearest whole number. The
 /// result equals the result of [`f64::round`]. That function calls a library unless all processors
-/// of the target have an instruction for it.
+/// of the target have an instruction for rounding.
 fn rounded(value: f64) -> u64 {
     let below = value as i64;
     let up = value - below as f64 >= 0.5;

@@ -11,11 +11,12 @@ use super::infer::PathTimes;
 
 /// How many packets of a capture are out of order, and by how much.
 ///
-/// A capture may not have the packets of a connection in the order in which they passed, if the
-/// capturing host receives through several queues, or if the capture was joined from several
-/// captures. Then an acknowledgment may precede the octets that it acknowledges, or a segment may
-/// precede a segment that its sender sent earlier. As soon as one connection shows such disorder,
-/// [`Reordering`](super::Reordering) puts the packets of all connections back into order.
+/// A capture may have the packets of a connection in another order than that in which they passed.
+/// The reason is that the capturing host receives through several queues, or that the capture was
+/// joined from several captures. Then an acknowledgment may precede the octets that it
+/// acknowledges, or a segment may precede a segment that its sender sent earlier. As soon as one
+/// connection shows such disorder, [`Reordering`](super::Reordering) puts the packets of all
+/// connections back into order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Disorder {
     found: bool,
@@ -197,7 +198,7 @@ impl DisorderWatch {
     }
 
     /// Finds the place of the capture from the times of the handshake. `side` sent the first packet
-    /// after the two SYNs, which was captured at `at`.
+    /// after the two SYNs. This packet was captured at `at`.
     #[cold]
     fn find_place(&mut self, side: Side, at: Time) {
         let Some((opener, asked, Some(answered))) = self.opened.take() else { return };

@@ -44,8 +44,9 @@ pub struct Explainer {
     rest: Option<OrderedFlows<CapturedConnection>>,
     /// The number of all connections when the capture ended. Zero before that.
     born: u64,
-    /// When the first and the latest packet of TCP was captured.
+    /// When the first packet of TCP was captured.
     start: Option<Time>,
+    /// The latest time at which a packet of TCP was captured.
     last: Time,
     datagrams: Datagrams,
     transcript: Option<Transcript>,

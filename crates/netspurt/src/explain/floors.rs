@@ -92,7 +92,7 @@ pub struct TimerWait {
 #[derive(Clone, Debug, Default)]
 pub struct OtherFloors {
     estimate: Option<MeanDeviation>,
-    /// `None` until the first sample that is longer than a timer.
+    /// `None` until the first sample that is longer than the timer with the lowest floor.
     expired: Option<Box<[Expired; FLOORS.len()]>>,
     /// When the last sample ended.
     last: Time,
@@ -112,8 +112,8 @@ struct Expired {
 }
 
 impl OtherFloors {
-    /// Takes the sample of a round trip that ended. A timer that would have fired during the round
-    /// trip counts one timeout for all data that was outstanding then.
+    /// Takes the sample of a round trip that ended. If a timer would have fired during the round
+    /// trip, this counts as one timeout for all data that was outstanding then.
     ///
     /// An ACK of new data restarts the timer (RFC 6298 §5.3). So a timer fires only if it is
     /// shorter than the time since the previous ACK of new data. It is not enough that the timer is
@@ -205,7 +205,8 @@ impl OtherFloors {
         expired.map_or([0; FLOORS.len()], |expired| expired.each_ref().map(|one| one.count))
     }
 
-    /// Whether no sample was longer than a timer, and no timer ended a wait.
+    /// Whether no sample was longer than the timer with the lowest floor, and no timer ended a
+    /// wait.
     pub fn is_silent(&self) -> bool {
         self.expired.is_none() && self.waits.is_empty()
     }
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_stays_doubled_after_a_timeout_until_the_next_sample() {
+    fn a_timer_stays_doubled_after_a_timeout_until_the_next_unambiguous_sample() {
         let trip = |floors: &mut OtherFloors, sent: u64, rtt, ambiguous| {
             let (sent, rtt) = (Time::from_nanos(1_000_000 * sent), Duration::from_millis(rtt));
             let at = sent + rtt;

@@ -15,13 +15,13 @@
 //!   when the sender has had time to use it. The reason is that a sender that fills the new window
 //!   at once was held back by the old window all the time.
 //! * Data comes a little later than u + near, because other packets are before it. If it comes
-//!   within the time of a segment, or within a sixteenth of the near round trip, the sender sent it
-//!   at once. If nothing comes within this time, the window did not hold the sender back from u +
-//!   near on.
+//!   within the time that a segment takes, or within a sixteenth of the near round trip, the sender
+//!   sent it at once. If nothing comes within this time, the window did not hold the sender back
+//!   from u + near on.
 //! * The near round trip changes with the queues before the capture. The time from an
-//!   acknowledgment to the echo of its time stamp shows it (`PathTimes::near_now`). If a packet
-//!   echoes an older time stamp than the time stamp of an acknowledgment, the sender sent the
-//!   packet before the acknowledgment reached the sender.
+//!   acknowledgment to the echo of its time stamp shows the change (`PathTimes::near_now`). If a
+//!   packet echoes an older time stamp than the time stamp of an acknowledgment, the sender sent
+//!   the packet before the acknowledgment reached the sender.
 //! * If the first window has ample room, this rule is not needed. So most directions keep no
 //!   acknowledgments.
 //! * If the near round trip is not known, the capture counts as a capture at the sender.
@@ -70,9 +70,9 @@ pub struct Limits {
     goes_on: bool,
     /// When data was last sent or acknowledged. The retransmission timer started then, or earlier.
     pub progress: Option<Time>,
-    /// When new octets were acknowledged the last time, and the time before.
+    /// When new octets were acknowledged the last time.
     acked: Time,
-    /// See [`acked`](Self::acked).
+    /// When new octets were acknowledged the last time but one.
     acked_before: Time,
 }
 
@@ -210,8 +210,8 @@ impl Limits {
     ///
     /// A receiver may delay the acknowledgment of up to two segments (RFC 5681 §4.2). If no more
     /// segments are outstanding, their acknowledgment is due a round trip after they were sent. If
-    /// a queue delayed them, it also delayed the acknowledged segments before them. Then their
-    /// acknowledgment follows the last acknowledgment within the time between the last two
+    /// a queue delayed them, it also delayed the acknowledged segments before them. Then the time
+    /// from the last acknowledgment to theirs is at most the time between the last two
     /// acknowledgments. If more segments are outstanding, the later ones may wait in a queue for
     /// longer. Then the round trip counts from the last segment or acknowledgment of new data.
     pub fn arrived(&self, octets: &OneWay<CapturedSegment>, far: Duration) -> Option<Time> {

@@ -49,7 +49,8 @@ pub struct CaptureNotes {
 }
 
 impl CaptureNotes {
-    /// If one in this number of packets is a copy, the capture was taken at several points.
+    /// If at least one in this number of packets is a copy, the capture was taken at several
+    /// points.
     const SHARE_OF_COPIES: u64 = 4;
     /// If fewer than one in this number of packets are out of order, the path may have caused it.
     const SHARE_LATE: u64 = 1000;

@@ -58,7 +58,7 @@ impl PassedAcks {
     /// Acknowledgments that pass within the near round trip divided by this number are one entry.
     /// The entry is the last of them.
     const PARTS: u64 = 32;
-    /// Data may reach the capture later than expected by the near round trip divided by this
+    /// Data may come later than expected. The delay is at most the near round trip divided by this
     /// number.
     const SLACK_PART: u64 = 16;
     /// The maximum number of entries.

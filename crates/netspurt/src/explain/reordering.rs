@@ -101,7 +101,7 @@ impl HeldSegment {
 /// that it passed first:
 ///
 /// * Both have the same sender, which sent the new segment first. The first of these marks that
-///   differs shows it: a SYN; the time stamps; the IP identifications, if they ascend; the
+///   differs shows the order: a SYN; the time stamps; the IP identifications, if they ascend; the
 ///   acknowledgment numbers (RFC 9293 §3.4); the sequence numbers, if both carry new octets or both
 ///   carry old octets; and, if at least one of them carries no octets, the number of octets that
 ///   their SACK blocks cover.
@@ -109,8 +109,8 @@ impl HeldSegment {
 ///   before. In a capture at the receiver it is enough that these octets were not acknowledged
 ///   before.
 /// * The capture was taken at the sender, the held segment is a retransmission, and the new segment
-///   is an acknowledgment that does not cover the retransmission. It came too soon to answer the
-///   retransmission, so it triggered the retransmission.
+///   is an acknowledgment that does not cover the retransmission. The acknowledgment came too soon
+///   to answer the retransmission, so it triggered the retransmission.
 ///
 /// Otherwise segments keep their order. Each segment keeps its time of capture.
 #[derive(Clone, Debug, Default)]

@@ -10,8 +10,8 @@ use super::{CapturedDirection, ExplainedRetransmission, Habits, OtherFloors, Sen
 /// A direction of a resting connection, unpacked.
 ///
 /// All octets that were sent count as acknowledged. Of the sender's state, only the retransmissions
-/// and the habits are kept. The causes of later retransmissions are inferred without its other
-/// parts.
+/// and the habits are kept. The causes of later retransmissions are inferred without the other
+/// parts of this state.
 #[derive(Debug)]
 pub struct RestedDirection {
     /// The sequence space of the direction.
@@ -27,8 +27,8 @@ pub struct RestedDirection {
 pub struct RestedFurther {
     /// The retransmissions of the direction.
     pub retransmissions: Box<[ExplainedRetransmission]>,
-    /// What timers with other floors would have done. `None` if no timer waited or would have
-    /// fired.
+    /// What timers with other floors would have done. `None` if
+    /// [`is_silent`](OtherFloors::is_silent) holds.
     pub floors: Option<Box<OtherFloors>>,
     /// The observed behaviour of the direction's sender, receiver and path.
     pub habits: Option<Box<Habits>>,
@@ -62,7 +62,8 @@ impl RestingConnection {
     pub fn unpacked(self) -> [Option<RestedDirection>; 2] {
         let mut from = &self.packed[..];
         let [one, other] = self.further.map(|further| *further).unwrap_or_default();
-        // The compiler may turn `array::map` into calls that copy the directions several times.
+        // `array::map` is not used here, because the compiler may turn it into calls that copy the
+        // directions several times.
         let mut direction = |further| {
             bool::get(&mut from).then(|| {
                 let sequence = Sequence::get(&mut from);

@@ -22,7 +22,7 @@ fn lines_of_each_program_give_delays_and_losses() {
         "Ping tcp://8.8.8.8:443(8.8.8.8:443) connected - time=12.3ms dns=0s\n\
          Ping tcp://8.8.8.8:443(8.8.8.8:443) timeout\n\
          Ping tcp://8.8.8.8:443(8.8.8.8:443) connected - time=14ms dns=0s\n",
-        // tcping around tcptraceroute
+        // tcping, a script that calls tcptraceroute
         "seq 0: tcp response from dns.google (8.8.8.8) [open]  12.300 ms\n\
          seq 1: no response (timeout)\nseq 2: tcp response from dns.google (8.8.8.8) [open]  14.0 ms\n",
         // paping

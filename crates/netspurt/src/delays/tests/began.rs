@@ -7,7 +7,7 @@ fn began(text: &str) -> Option<(i64, bool)> {
 }
 
 #[test]
-fn stamps_since_1970_show_when_the_first_probe_left() {
+fn stamps_that_count_from_1970_show_when_the_first_probe_left() {
     let ping = "PING a (10.0.0.1) 56(84) bytes of data.\n\
         [1729591872.500000] 64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=500 ms\n";
     let fping = "[1729591872.50000] a : [0], 64 bytes, 500 ms (500 avg, 0% loss)\n";

@@ -68,8 +68,8 @@ fn all(bytes: &[u8]) -> Reading {
     read("x", bytes).unwrap()
 }
 
-/// Returns for each sample when its segment left, counted from the first sample's segment, and its
-/// round trip, in milliseconds.
+/// Returns for each sample, in milliseconds, when its segment left, and its round trip. The first
+/// sample's segment left at 0.
 fn times_and_delays_ms(delays: &Delays) -> Vec<(u64, u64)> {
     let ms = |nanos: u64| nanos / 1_000_000;
     let of = |probe: &Probe| (ms(probe.sent.as_nanos()), ms(probe.rtt.unwrap().as_nanos()));
@@ -79,7 +79,7 @@ fn times_and_delays_ms(delays: &Delays) -> Vec<(u64, u64)> {
 /// The first ACK covers two segments and gives a sample of the older one, as with timestamps (RFC
 /// 7323 §4.3). The third segment was sent twice and gives no sample (RFC 6298 §3).
 #[test]
-fn an_acknowledgment_is_a_sample_of_the_oldest_segment_unless_it_covers_a_retransmission() {
+fn an_ack_gives_a_sample_of_the_oldest_segment_unless_it_covers_a_retransmission() {
     let packets = [
         (0, tcp(1, 0, 100, 0)),
         (5, tcp(1, 100, 100, 0)),
@@ -101,7 +101,7 @@ fn an_acknowledgment_is_a_sample_of_the_oldest_segment_unless_it_covers_a_retran
     assert_eq!(delays.name, "x: 10.0.0.1:80 to 10.0.0.2:80");
 }
 
-/// A hole is filled after later data arrived. SACK blocks show when the later data arrived.
+/// The first segment is lost and sent again. The SACK block shows when the second segment arrived.
 #[test]
 fn a_sack_block_gives_a_sample_of_the_segment_that_it_reports() {
     let mut duplicate = Segment { ack: 0, flags: Flags::ACK, ..Segment::default() };
@@ -119,7 +119,7 @@ fn a_sack_block_gives_a_sample_of_the_segment_that_it_reports() {
 }
 
 #[test]
-fn connections_come_in_the_order_of_their_first_packets_and_a_new_syn_begins_a_new_one() {
+fn a_new_syn_begins_another_connection_and_connections_come_in_the_order_of_time() {
     let syn = |seq| packet(1, Segment { seq, flags: Flags::SYN, ..Segment::default() });
     let both = Flags::SYN.with(Flags::ACK);
     let accept = |seq, ack| packet(2, Segment { seq, ack, flags: both, ..Segment::default() });
@@ -134,11 +134,11 @@ fn connections_come_in_the_order_of_their_first_packets_and_a_new_syn_begins_a_n
     ];
     let recordings = all(&pcapng(&packets)).recordings;
     let names: Vec<_> = recordings.iter().map(|one| one.name.as_str()).collect();
-    let [there, back] = ["x: 10.0.0.1:80 to 10.0.0.2:80", "x: 10.0.0.2:80 to 10.0.0.1:80"];
+    let [forward, reverse] = ["x: 10.0.0.1:80 to 10.0.0.2:80", "x: 10.0.0.2:80 to 10.0.0.1:80"];
     let numbered = |name: &str, number: u32| format!("{name} ({number})");
     assert_eq!(
         names,
-        [numbered(there, 1), numbered(back, 1), numbered(there, 2), numbered(back, 2)]
+        [numbered(forward, 1), numbered(reverse, 1), numbered(forward, 2), numbered(reverse, 2)]
     );
     let all: Vec<_> = recordings.iter().map(times_and_delays_ms).collect();
     assert_eq!(all, [[(0, 20)], [(0, 1)], [(0, 30)], [(0, 5)]]);

@@ -4,7 +4,7 @@ use super::{counts, one, reading};
 use crate::delays::SendTimeSource;
 
 #[test]
-fn each_target_is_a_recording_gaps_are_lost_and_a_reply_after_a_timeout_is_late() {
+fn missing_numbers_of_a_target_are_lost_probes_and_a_reply_after_a_timeout_is_late() {
     let text = "10.0.0.1 : [0], 64 bytes, 0.036 ms (0.036 avg, 0% loss)\n\
                 10.0.0.2 : [0], timed out (NaN avg, 100% loss)\n\
                 10.0.0.1 : [2], 64 bytes, 12.5 ms (6.3 avg, 33% loss)\n\

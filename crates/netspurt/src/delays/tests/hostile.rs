@@ -1,4 +1,4 @@
-//! Tests that hostile bytes give errors and never a panic.
+//! Tests that no bytes make a reader panic.
 
 use proptest::prelude::*;
 

@@ -39,15 +39,15 @@ late (out-of-order) pkts: 1 (20.00%)
 ";
 
 #[test]
-fn the_text_of_irtt_gives_the_delays_the_directions_and_the_count_of_probes() {
+fn the_text_of_irtt_gives_round_trips_one_way_delays_and_the_count_of_probes() {
     let reading = reading(RUN);
     assert!(reading.malformed.is_empty(), "{:?}", reading.malformed);
     let delays = &reading.recordings[0];
     assert_eq!(counts(delays), [5, 4, 1, 0, 1]);
     let rtts: Vec<_> =
         delays.probes.iter().map(|probe| probe.rtt.map(|rtt| rtt.as_nanos())).collect();
-    let (second, ms) = (1_050_000_000, 63_940_000);
-    assert_eq!(rtts, [Some(69_540_000), Some(second), Some(ms), Some(588_000), None]);
+    let (longest, late) = (1_050_000_000, 63_940_000);
+    assert_eq!(rtts, [Some(69_540_000), Some(longest), Some(late), Some(588_000), None]);
     assert_eq!(delays.one_way[1], HalfDelays::Forward(1_016_000_000));
     assert_eq!(delays.one_way[3], HalfDelays::Forward(-294_000));
     assert_eq!(delays.one_way[4], HalfDelays::Unknown);

@@ -4,7 +4,7 @@ use super::{counts, one, reading};
 use crate::delays::{HalfDelays, Measure, SendTimeSource, read};
 
 #[test]
-fn irtt_reports_lost_round_trips_and_times_of_sending() {
+fn the_json_of_irtt_gives_losses_times_of_sending_and_one_way_delays() {
     let trip = |n: u64, lost: &str, rtt: &str| {
         let sent = 1000 + n * 10_000_000;
         format!(
@@ -70,7 +70,7 @@ fn each_hop_of_a_traceroute_is_a_recording() {
 }
 
 #[test]
-fn a_round_trip_smoothed_by_a_kernel_is_not_a_sample() {
+fn round_trips_that_a_kernel_has_smoothed_are_marked_as_smoothed() {
     let iperf = r#"{"start":{},"intervals":[
         {"streams":[{"socket":5,"start":0,"end":1.0,"rtt":12565}]},
         {"streams":[{"socket":5,"start":1,"end":2.0,"rtt":38598}]}],
@@ -175,9 +175,9 @@ fn a_packet_that_atlas_could_not_send_is_not_a_probe_and_a_malformed_entry_is_no
     assert!(reading.malformed[0].why.contains("entry 2"));
 }
 
-/// Lines are counted from the first line of the file, also from a blank one.
+/// The count of lines begins with the first line of the file, even if this line is blank.
 #[test]
-fn an_incomplete_document_over_several_lines_is_reported_with_its_line() {
+fn a_malformed_document_over_several_lines_is_reported_at_the_line_of_its_fault() {
     let text = r#"
 
 {
@@ -227,7 +227,7 @@ fn raw_values_of_flent_are_probes_and_averages_are_not() {
 }
 
 #[test]
-fn without_raw_values_flents_own_instants_are_used_and_null_between_values_is_a_loss() {
+fn without_raw_values_the_x_values_are_the_instants_and_null_between_values_is_a_loss() {
     let text = r#"{"x_values":[0.0,0.2,0.4,0.6,0.8],
         "results":{"Ping (ms) UDP EF":[null,20.5,null,21.5,null]}}"#;
     let delays = one(text);

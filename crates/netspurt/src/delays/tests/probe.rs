@@ -57,7 +57,7 @@ fn consecutive_parts_are_one_recording_and_two_runs_are_two_recordings() {
 }
 
 #[test]
-fn a_survey_is_a_recording_for_each_hop() {
+fn each_hop_of_a_survey_is_a_recording() {
     let rows = "{\"hop\":1,\"echo_probe\":1,\"octets\":60,\"raw_ns\":1,\"rtt_ns\":7,\"from\":\"10.0.0.1\"}\n\
         {\"hop\":2,\"echo_probe\":2,\"octets\":60,\"raw_ns\":2,\"lost\":true}\n\
         {\"hop\":3,\"echo_probe\":3,\"octets\":60,\"raw_ns\":3,\"rtt_ns\":9,\"from\":\"10.0.0.9\"}\n";
@@ -67,7 +67,7 @@ fn a_survey_is_a_recording_for_each_hop() {
 }
 
 #[test]
-fn a_line_that_is_not_an_echo_probe_is_reported_with_its_line_number() {
+fn malformed_lines_are_reported_with_their_line_numbers() {
     let reading = reading(&format!("{HEADER}{{\"echo_probe\":1}}\n{{\"x\":1}}\n{ROWS}{END}"));
     let malformed: Vec<_> =
         reading.malformed.iter().map(|one| (one.line, one.why.as_str())).collect();
@@ -75,5 +75,5 @@ fn a_line_that_is_not_an_echo_probe_is_reported_with_its_line_number() {
         malformed,
         [(2, "neither `rtt_ns` nor `lost`"), (3, "not a line of `netspurt probe`")]
     );
-    assert!(read("x", HEADER.as_bytes()).is_err(), "a header without rows holds no echo probe");
+    assert!(read("x", HEADER.as_bytes()).is_err(), "a header without rows is an error");
 }

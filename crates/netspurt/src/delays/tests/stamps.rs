@@ -6,7 +6,8 @@ use crate::delays::{Columns, Hints, SendTimeSource, read, read_as};
 /// `date -u -d '2024-10-22 10:11:12' +%s`
 const NS: i64 = 1_729_591_872_000_000_000;
 
-/// Four lines of a log with the seconds 12 to 15 and the numbers 0 to 3 in place of `SS` and `NN`.
+/// Returns four copies of `line`. The seconds 12 to 15 replace `SS`, and the numbers 0 to 3 replace
+/// `NN`.
 fn log(line: &str) -> String {
     let lines = (0..4)
         .map(|n| line.replace("SS", &(12 + n).to_string()).replace("NN", &n.to_string()) + "\n");
@@ -70,6 +71,7 @@ fn a_note_reports_stamps_that_cannot_be_read() {
     }
 }
 
+/// iputils may write 20.95 ms as 20.10. It never writes a delay such as 21.53.
 #[test]
 fn a_missing_carry_is_added_only_if_the_log_may_be_of_iputils() {
     let line = |n: u8, ms: &str| {
@@ -262,7 +264,7 @@ fn a_date_between_the_lines_of_one_ping_is_the_time_of_sending_of_the_next_probe
 }
 
 #[test]
-fn each_midnight_subtracts_a_day_if_the_times_of_day_fall() {
+fn times_of_day_that_run_backwards_continue_in_the_day_before_at_midnight() {
     let rows = ["00:00:02", "00:00:01", "23:59:59", "23:59:58"];
     let text: String = rows.iter().map(|time| format!("{time},20\n")).collect();
     assert_eq!(seconds(&format!("time,rtt_ms\n{text}")), (vec![0, 1, 3, 4], 0));

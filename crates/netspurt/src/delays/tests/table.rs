@@ -21,7 +21,7 @@ fn separators_units_and_marks_of_loss_are_found() {
 }
 
 #[test]
-fn times_of_sending_are_read_in_the_unit_their_size_shows() {
+fn the_size_of_a_time_of_sending_shows_its_unit() {
     for (first, second) in [
         ("1700000000.5", "1700000001"),
         ("1700000000500", "1700000001000"),
@@ -71,7 +71,7 @@ fn users_give_columns_by_name_or_by_number() {
 }
 
 #[test]
-fn rows_without_names_are_read_by_their_shape() {
+fn columns_without_names_are_recognised_by_their_values() {
     let delays = one("1694477135.68\t1\t44.5\n1694477135.83\t2\t-1\n1694477135.98\t4\t40.5\n");
     assert_eq!(counts(&delays)[..3], [4, 2, 2]);
     assert_eq!(delays.send_times, SendTimeSource::Recorded);
@@ -94,7 +94,7 @@ fn a_table_without_delays_is_an_error() {
 }
 
 #[test]
-fn a_row_with_more_cells_than_columns_is_malformed_unless_they_are_empty() {
+fn a_row_with_more_cells_than_columns_is_malformed_unless_the_surplus_is_empty() {
     let reading = reading("seq,rtt_ms\n1,20,5\n2,21,\n3,22\n");
     assert_eq!((reading.recordings[0].sent(), reading.malformed[0].line), (2, 2));
 }
@@ -151,7 +151,7 @@ fn a_list_of_delays_with_units_and_words_is_a_table() {
 }
 
 #[test]
-fn instants_called_sent_and_received_make_delays() {
+fn columns_called_sent_and_received_give_delays() {
     let delays = one("sent,received\n1700000000.0,1700000000.02\n1700000001.0,\n");
     assert_eq!(counts(&delays)[..3], [2, 1, 1]);
     assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 20_000_000);

@@ -58,7 +58,7 @@ fn runs_in_eight_languages_give_the_same_counts() {
             "请求超时。",
             "数据包: 已发送 = 4，已接收 = 2，丢失 = 2 (50% 丢失)，",
         ),
-        // An unsupported language: the count shows that the lines are probes.
+        // An unsupported language: the statistics count the unknown lines as probes.
         run(
             "Odpingovat a [10.0.0.1] 32 bajtov:",
             "Odgovor 10.0.0.1: bajtov=32 trajanje=12ms TTL=51",
@@ -138,7 +138,7 @@ fn a_reply_that_is_cut_off_is_reported_and_is_not_a_probe() {
 }
 
 #[test]
-fn replies_behind_the_statistics_are_another_run_and_foreign_lines_are_reported() {
+fn replies_after_the_statistics_are_another_run_and_foreign_lines_are_reported() {
     let reply = "Reply from 10.0.0.1: bytes=32 time=3ms TTL=64\r\n";
     let text = format!(
         "Pinging 10.0.0.1 with 32 bytes of data:\r\n{reply}(a remark)\r\nmoved 3 chairs:\r\n{reply}\
@@ -168,7 +168,8 @@ fn statistics_over_several_lines_and_in_code_pages_are_read() {
         assert_eq!(reading.malformed, []);
         assert_eq!(counts(&reading.recordings[0])[..3], [2, 1, 1]);
     }
-    // Code page 936: "request timed out", "sent = 2, received = 1, lost = 1" with its own commas.
+    // Code page 936: a reply, "request timed out", and "sent = 2, received = 1, lost = 1" with the
+    // commas of this code page.
     let chinese: Vec<u8> = [
         &b"\xc0\xb4\xd7\xd4 10.0.0.1 \xb5\xc4\xbb\xd8\xb8\xb4: \xd7\xd6\xbd\xda=32 \xca\xb1\xbc\xe4=20ms TTL=64\r\n"[..],
         b"\xc7\xeb\xc7\xf3\xb3\xac\xca\xb1\xa1\xa3\r\n",

@@ -43,16 +43,16 @@ pub struct AfterLone {
     full: bool,
     /// When the first of these new octets was acknowledged.
     ended: Option<Time>,
-    /// Whether this acknowledgment came with data. Then the application may decide how much is sent
-    /// next.
+    /// Whether the acknowledgment at `ended` came with data. Then the application may decide how
+    /// much is sent next.
     app_limited: bool,
     /// Whether cwnd may have been reduced for another reason than this retransmission.
     reduced_otherwise: bool,
 }
 
 impl AfterLone {
-    /// A sender with four segments in a round trip did not have a cwnd of one segment a round trip
-    /// before, because one acknowledgment adds at most two segments (RFC 3465 §2.1).
+    /// If a sender sends four segments in a round trip, its cwnd in the round trip before was more
+    /// than one segment, because one acknowledgment adds at most two segments (RFC 3465 §2.1).
     const WIDE: u64 = 4;
     /// A sender sends the segments that an acknowledgment allows within this time.
     const AT_ONCE: Duration = Duration::from_millis(2);

@@ -37,8 +37,8 @@ pub struct FlowLabels {
 }
 
 impl FlowLabels {
-    /// The minimum number of packets with the previous label for each packet that changed the label
-    /// without a timeout. With fewer such packets, labels show nothing.
+    /// For each packet that changed the label without a timeout, at least this many packets must
+    /// have kept the label. Otherwise labels show nothing.
     const STEADY: u16 = 4;
 
     /// Takes the label of a captured packet. `again` says whether the packet is a retransmission.

@@ -14,11 +14,10 @@ pub struct AckHabits {
     pub acks: u64,
     /// Segments that these acknowledgments were the first to cover.
     pub covered: u64,
-    /// How often the acknowledgment of a lone segment was timed, and by how much the longest of
-    /// these round trips exceeds the shortest round trip. The receiver's delayed-ACK timer is at
-    /// least this long.
+    /// How often the acknowledgment of a lone segment was timed.
     pub lone: u32,
-    /// See [`lone`](Self::lone).
+    /// By how much the longest of these timed round trips exceeds the shortest round trip. The
+    /// receiver's delayed-ACK timer is at least this long.
     pub longest_delay: Duration,
     /// The maximum number of octets that one acknowledgment covered while nothing was missing or
     /// sent again.

@@ -45,9 +45,9 @@ impl StampTicks {
 pub struct SendingOrder {
     /// The newest identification.
     id: u16,
-    /// The number of new segments whose identification was a little above the previous one, and the
-    /// number of all other new segments.
+    /// The number of new segments whose identification was a little above the previous one.
     ascended: u16,
+    /// The number of all other new segments.
     jumped: u16,
     /// The newest time stamp, and when it was captured.
     stamp: Option<(u32, Time)>,

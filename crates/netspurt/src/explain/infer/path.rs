@@ -6,8 +6,9 @@ use crate::units::{Duration, Time};
 /// and from the capture to the sender and back (*near*). Their sum is the sender's round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PathTimes {
-    /// The smoothed far part, and its variation.
+    /// The smoothed far part.
     srtt: Duration,
+    /// The smoothed variation of the far part.
     rttvar: Duration,
     /// The shortest far part.
     far_min: Option<Duration>,
@@ -49,7 +50,7 @@ impl PathTimes {
     const OWN_HOST: Duration = Duration::from_millis(1);
     /// If one part is shorter than this and at most three quarters of the other, the capture was
     /// taken at the host where the shorter part ends: two network cards and their interrupts take
-    /// longer. Both parts are as short between two containers of one host.
+    /// longer. Between two containers of one host, both parts are this short.
     const ONE_MACHINE: Duration = Duration::from_micros(10);
 
     /// Takes an unambiguous sample of the far part (RFC 6298 §2.2, §2.3).
@@ -132,7 +133,7 @@ impl PathTimes {
     }
 
     /// How much the time from the capture to the sender and back exceeds its minimum now. `None`
-    /// unless a queue between the sender and the capture makes most of the round trip.
+    /// unless a queue between the sender and the capture causes most of the round trip.
     pub fn queue_before(&self) -> Option<Duration> {
         let least = self.least()?;
         let away = matches!(self.vantage().0, Vantage::Middle | Vantage::Receiver);

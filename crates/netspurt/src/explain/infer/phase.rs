@@ -76,11 +76,12 @@ pub struct OpenProbe {
 pub struct Machine {
     /// The phase.
     pub phase: LossPhase,
-    /// The octet after the highest octet that was sent when the phase began.
+    /// The octet after the highest octet that was sent when the phase began, or at its last
+    /// timeout.
     pub point: u64,
     /// When the phase began, or when its last timeout was captured.
     pub since: Time,
-    /// The number of the first retransmission in the phase.
+    /// The number of the first retransmission in the phase, or since its last timeout.
     pub first: usize,
     /// In a loss phase: whether the sender repaired nothing when the phase began. Then the arrival
     /// of octets that were sent once shows that the timeout was spurious (RFC 5682 §3; Linux has

@@ -10,7 +10,7 @@ pub struct SackUse {
     permitted: [Option<bool>; 2],
     /// Whether SACK blocks were seen.
     seen: bool,
-    /// The number of duplicate ACKs without SACK blocks whose options were captured.
+    /// The number of duplicate ACKs with captured options and without SACK blocks.
     without: u8,
 }
 
@@ -30,7 +30,7 @@ impl SackUse {
         self.seen = true;
     }
 
-    /// Counts a duplicate ACK without blocks whose options were captured.
+    /// Counts a duplicate ACK with captured options and without SACK blocks.
     pub fn bare_duplicate(&mut self) {
         self.without = self.without.saturating_add(1);
     }

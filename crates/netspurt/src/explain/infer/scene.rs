@@ -20,8 +20,8 @@ pub struct ScenePlace {
     pub begins_below_previous: bool,
     /// Whether the octets of the retransmission had been acknowledged in the capture.
     pub acknowledged: bool,
-    /// Whether this retransmission follows the previous one without a gap, and nothing was
-    /// acknowledged between the two.
+    /// Whether this retransmission follows the previous one without a gap, and no acknowledgment
+    /// with news came between the two.
     pub follows: bool,
     /// Whether this retransmission follows the previous one without a gap, and was sent at nearly
     /// the same time. A sender may repeat a piece of its send buffer that holds several segments,
@@ -64,12 +64,12 @@ pub struct SenderScene {
     /// The time since the sender got the last acknowledgment with news: this acknowledgment covers
     /// new octets, is a duplicate, or has SACK blocks.
     pub lag: Duration,
-    /// The time since the last packet of the sender, or since the last acknowledgment with news if
-    /// that came later.
+    /// The time since the sender's last segment that occupies sequence numbers, or since the last
+    /// acknowledgment with news if that came later.
     pub quiet: Duration,
-    /// The smoothed round trip and its variation.
+    /// The smoothed round trip.
     pub rtt: Duration,
-    /// See [`rtt`](Self::rtt).
+    /// The smoothed variation of the round trip.
     pub rttvar: Duration,
     /// The shortest round trip.
     pub rtt_min: Duration,

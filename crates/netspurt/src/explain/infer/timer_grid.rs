@@ -5,7 +5,7 @@ use crate::units::{Duration, Time};
 /// A grid of equal steps on which all timeouts of a sender fall.
 ///
 /// If a stack's clock ticks, its timeouts happen only at ticks. 4.3BSD's ticks are 500 ms apart,
-/// and its successors' 100 or 10 ms (Stevens, TCP/IP Illustrated, vol. 2, §25.1).
+/// and those of its successors 100 or 10 ms (Stevens, TCP/IP Illustrated, vol. 2, §25.1).
 ///
 /// ```
 /// use netspurt::explain::TimerGrid;
@@ -43,9 +43,9 @@ impl TimerGrid {
         Some(Self { step, cases })
     }
 
-    /// Whether `cases` random instants are unlikely to fall on a grid with this step. *n* random
-    /// points on a circle all lie on an arc that is the share *s* of the circle with the
-    /// probability *n s*^(*n* - 1).
+    /// Whether `cases` random instants are unlikely to fall on a grid with this step. The
+    /// probability that *n* random points on a circle all lie on one arc, which is the share *s* of
+    /// the circle, is *n s*^(*n* - 1).
     fn is_unlikely(step: Duration, cases: u32) -> bool {
         let share = Self::WIDTH.as_nanos() as f64 / step.as_nanos() as f64;
         let cases = cases.max(1);

@@ -289,10 +289,10 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a duplicate acknowledgment of the octets below `una` in a connection without SACK, if
-    /// no octets that were sent once can have caused it. Returns whether the acknowledgment answers
-    /// the retransmission after the one that was answered last. `trip` is the range of round trips
-    /// between the capture and the receiver.
+    /// Takes a duplicate acknowledgment of the octets below `una`. The connection has no SACK, and
+    /// no octets that were sent once can have caused this acknowledgment. Returns whether it
+    /// answers the retransmission after the one that was answered last. `trip` is the range of
+    /// round trips between the capture and the receiver.
     pub fn next_answered(&mut self, at: Time, una: u64, trip: RangeInclusive<Duration>) -> bool {
         let Some(next) = self.watch.next_answered(at, una, trip) else { return false };
         if let Some(decision) = next {

@@ -142,8 +142,8 @@ impl VerdictWatch {
     }
 
     /// Decides on `one` by the first acknowledgment that covers it. `head_sent` is the time of the
-    /// last retransmission of the octet that the receiver waited for. `None` if the acknowledgment
-    /// does not show a verdict.
+    /// last retransmission of the octet that the receiver waited for. Returns `None` if the
+    /// acknowledgment decides nothing.
     fn decide(one: &Watched, ack: &Arrived, head_sent: Option<Time>) -> Option<Decision> {
         if one.reported {
             return None;
@@ -181,7 +181,7 @@ impl VerdictWatch {
         decision(Verdict::Needed, VerdictEvidence::None)
     }
 
-    /// Whether `ack` covers more octets than the receiver acknowledges at once, and `one` lies
+    /// Whether `ack` covers more octets than the receiver acknowledges at once, and `one` ends
     /// behind the first two segments of these octets. Then a segment filled a gap, and the octets
     /// behind the gap had arrived before.
     fn covers_more_than_at_once(one: &Watched, ack: &Arrived) -> bool {
@@ -207,8 +207,8 @@ impl VerdictWatch {
     /// A receiver that misses octets answers each segment at once (RFC 5681 §4.2), so the answers
     /// come in the order of the retransmissions. If the retransmission after the one that was
     /// answered last has octets below `una`, these octets had arrived before it. Returns `None` if
-    /// the acknowledgment does not come within a round trip in `trip` after this retransmission,
-    /// and `Some(None)` if it shows no verdict.
+    /// the time from this retransmission to the acknowledgment does not fit the round trips `trip`,
+    /// and `Some(None)` if the acknowledgment shows no verdict.
     pub fn next_answered(
         &mut self,
         at: Time,
@@ -256,8 +256,8 @@ impl VerdictWatch {
     }
 
     /// Takes a D-SACK block that reports that `left..right` arrived twice. It counts for the last
-    /// retransmission of these octets that no earlier block counted for. This retransmission
-    /// arrived after another copy (RFC 2883 §4).
+    /// retransmission of these octets for which no earlier block or duplicate ACK counted. This
+    /// retransmission arrived after another copy (RFC 2883 §4).
     pub fn reported(&mut self, left: u64, right: u64) -> Option<Decision> {
         let hit = |one: &&mut Watched| !one.reported && one.left < right && left < one.right;
         let open = self.open.iter_mut().rev().find(hit);
