@@ -67,8 +67,8 @@ impl Trips {
             delays.probes.push(probe);
         }
         delays.notes.push(
-            "a sample for each ACK of new octets: the round trip of the oldest segment that it is \
-             the first to cover, so a delayed ACK counts in full (`netspurt explain` times the \
+            "a sample for each ACK of new octets: the round trip of the oldest segment that it \
+             newly acknowledges, so a delayed ACK counts in full (`netspurt explain` times the \
              newest segment); losses are not recorded"
                 .into(),
         );

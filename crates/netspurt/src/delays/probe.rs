@@ -191,14 +191,14 @@ impl ProbeRun {
         }
         let mut count = |many: u64, what: &str| {
             if many > 0 {
-                notes.push(format!("{many} {what}"));
+                notes.push(format!("{what}: {many}"));
             }
         };
-        count(self.by_user, "delays are by the program's timestamps, the others by the kernel's");
-        count(self.earlier, "late answers belong to echo probes in an earlier part: left out");
+        count(self.by_user, "delays by the program's timestamps, not by the kernel's");
+        count(self.earlier, "late answers to echo probes of an earlier part, left out");
         count(self.clock_steps, "steps of the machine's clock");
         for (why, many) in &self.failed {
-            count(*many, &format!("echo probes came back or did not leave: {why}"));
+            count(*many, &format!("echo probes that failed, {why}"));
         }
         notes
     }

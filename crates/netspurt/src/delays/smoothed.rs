@@ -52,7 +52,8 @@ pub(super) fn series(
         delays.probes.push(Probe::answered(number, Time::from_nanos(latest), srtt));
     }
     delays.notes.push(
-        "the kernel's smoothed round-trip time, which repeats between updates; not samples".into(),
+        "smoothed round-trip times of the kernel, which stay the same between updates; no samples"
+            .into(),
     );
     if let Some(min_rtt) = reports.iter().filter_map(|report| report.min_rtt).min() {
         delays.notes.push(format!("the least round trip that the kernel measured: {min_rtt}"));

@@ -428,8 +428,9 @@ impl TableRows {
             let repeated = rows.tally.duplicates();
             if repeated > 0 {
                 delays.notes.push(format!(
-                    "{repeated} rows repeat a number: duplicates; if they belong to another run, \
-                     name the column that tells runs apart, as in `--column group=NAME`"
+                    "rows with the number of an earlier row count as duplicates: {repeated}; if they \
+                     belong to another run, name the column that tells runs apart, as in \
+                     `--column group=NAME`"
                 ));
             }
             delays.notes.extend(unread_rows.clone());

@@ -147,7 +147,7 @@ impl Machine {
     pub fn went_on(&mut self) {
         self.went_on = true;
         if self.by_habit && self.phase == LossPhase::Loss {
-            // Duplicate ACKs inflate the cwnd of this sender (RFC 6582 §3.2 step 3), so it does not
+            // Duplicate ACKs inflate the cwnd of this sender (RFC 5681 §3.2 step 4), so it does not
             // go back.
             (self.phase, self.by_habit, self.traits.in_order) = (LossPhase::Recovery, false, 0);
         }

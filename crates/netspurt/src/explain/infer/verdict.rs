@@ -170,7 +170,8 @@ impl VerdictWatch {
         if too_soon {
             return decision(Verdict::Spurious, VerdictEvidence::Timing);
         }
-        // Without SACK, a copy that was sent before the capture began may have filled the gap.
+        // The retransmission of the octet that the receiver waited for may have filled the gap. It
+        // was sent before `one`, or before the capture began. Without SACK this is not required.
         let behind = !ack.sack || head_sent.is_none_or(|sent| sent < one.at);
         if behind && Self::jumped(one, ack) {
             return decision(Verdict::Spurious, VerdictEvidence::Jump);
