@@ -93,6 +93,7 @@ impl InferenceReport {
             && one.evidence == VerdictEvidence::None
             && self.sack
             && !self.hides_duplicates
+            && one.rule != CauseRule::Syn
         {
             one.evidence = VerdictEvidence::NoDSack;
         }
@@ -107,22 +108,30 @@ impl InferenceReport {
             (Verdict::Spurious, VerdictEvidence::Echo) => 0.99,
             (_, VerdictEvidence::Echo | VerdictEvidence::AtReceiver) => 0.985,
             (_, VerdictEvidence::Timing) => 0.97,
-            (_, VerdictEvidence::NoDSack) if self.reports_duplicates => 0.99,
-            (_, VerdictEvidence::NoDSack) => 0.98,
+            (_, VerdictEvidence::NoDSack) => match one.cause.get() {
+                Some(Cause::Rto) => 0.7,
+                Some(Cause::Tlp) => 0.86,
+                _ if self.reports_duplicates => 0.99,
+                _ => 0.98,
+            },
             (_, VerdictEvidence::Jump) => 0.98,
             (_, VerdictEvidence::DuplicateAck) => match one.cause.get() {
                 Some(Cause::GoBackN) => 0.98,
                 _ => 0.86,
             },
-            // This receiver hides duplicates, so a needed retransmission is less certain.
-            (_, _) if self.hides_duplicates => 0.6,
+            // This receiver reports no duplicates, so a needed retransmission is less certain.
+            (_, _) if self.hides_duplicates => match one.cause.get() {
+                Some(Cause::Fast | Cause::SackRecovery | Cause::Rack) => 0.87,
+                _ => 0.5,
+            },
             // Nothing speaks against the sender, so the cause decides. After a timer, ACKs may have
             // been lost instead of data.
             (_, _) => match one.cause.get() {
                 Some(Cause::Fast | Cause::SackRecovery | Cause::Rack) => 0.98,
-                Some(Cause::GoBackN) => 0.87,
+                Some(Cause::GoBackN) => 0.97,
                 Some(Cause::Rto) => 0.73,
-                Some(Cause::Syn | Cause::Tlp) => 0.64,
+                Some(Cause::Tlp) => 0.64,
+                Some(Cause::Syn) => 0.52,
                 _ => 0.83,
             },
         }

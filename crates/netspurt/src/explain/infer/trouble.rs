@@ -145,13 +145,12 @@ impl SenderTrouble {
         self.sacked.is_empty() && self.watch.is_empty()
     }
 
-    /// Whether the sender several times repeated octets that had certainly arrived, and the
-    /// receiver reported none of these duplicates. The path may have lost one or two of them.
+    /// Whether several retransmissions were spurious, and the receiver reported none of these
+    /// duplicates. The path may have lost one or two of them.
     pub fn hides_duplicates(&self) -> bool {
         const SEVERAL: usize = 3;
-        let before = [VerdictEvidence::Acknowledged, VerdictEvidence::Reported];
-        let copies = self.found.iter().filter(|one| before.contains(&one.evidence));
-        !self.reports_duplicates && copies.take(SEVERAL).count() == SEVERAL
+        let spurious = self.found.iter().filter(|one| one.verdict == Verdict::Spurious);
+        !self.reports_duplicates && spurious.take(SEVERAL).count() == SEVERAL
     }
 
     /// The evidence that octets have arrived before they are sent again. `None` without evidence.
