@@ -221,7 +221,7 @@ def test_the_command_fails_if_a_requirement_is_not_met_and_lists_the_wrong_answe
     monkeypatch.setattr(captures, "explain", explainer(lambda _, answer: iter([answer])))
     good = netspurt("truth", "check", collection)
     assert good.returncode == 0
-    assert good.stdout.endswith("every requirement is met\n")
+    assert good.stdout.endswith("every requirement for captures beside the sender is met\n")
     assert "seen at the sender" in good.stdout
     unsure = explainer(lambda _, answer: iter([replace(answer, cause="unknown")]))
     monkeypatch.setattr(captures, "explain", unsure)

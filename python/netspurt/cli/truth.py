@@ -134,7 +134,7 @@ def _report(score: Score) -> Iterator[str]:
     yield counted(score.captures, "capture")
     yield from (f"{paint('not met', 'red')}: {failure}" for failure in failures)
     if not failures:
-        yield paint("every requirement is met", "green")
+        yield paint("every requirement for captures beside the sender is met", "green")
 
 
 def _side(name: str, side: SideScore) -> Iterator[str]:

@@ -11,12 +11,15 @@ from pathlib import Path
 from netspurt.run import MANIFEST, open_run
 from netspurt.truth.answers import Explainer, answers, match
 from netspurt.truth.cases import TruthError
-from netspurt.truth.labels import NodeRows, addresses, read_labels
+from netspurt.truth.labels import NodeRows, addresses, ends_of_connections, read_labels
 from netspurt.truth.ledger import sums
 from netspurt.truth.making import LABELS, TRUTH
 from netspurt.truth.pcapng import CaptureError, read_packets
 from netspurt.truth.scoring import Score
 from netspurt.wording import unknown_name
+
+#: The file in a run folder with the addresses and names of the hosts of programs.
+HOSTS = "hosts"
 
 #: A function that takes the number of finished cases and the number of all cases.
 Progress = Callable[[int, int], None]
@@ -82,7 +85,7 @@ def check_run(folder: str | os.PathLike[str], explainer: Explainer) -> Score:
         live run is not valid, its labels differ from the kernel's counters, or a capture has other
         packets than the tables.
     OSError, RunError
-        If a table cannot be read.
+        If a file cannot be read.
     """
     folder = Path(folder)
     run = open_run(folder)
@@ -97,6 +100,7 @@ def check_run(folder: str | os.PathLike[str], explainer: Explainer) -> Score:
         raise TruthError(f"{folder}: the tables of this run are not the truth: {why_not}")
     if wrong := [str(one) for one in sums(run) if not one.agrees]:
         raise TruthError(f"{folder}: the labels differ from the kernel's counters: {wrong[0]}")
+    ends = manifest["flows"] or ends_of_connections(run, folder / HOSTS)
     score = Score()
     for node, name in captures.items():
         file, rows = folder / name, NodeRows(run, node)
@@ -105,8 +109,8 @@ def check_run(folder: str | os.PathLike[str], explainer: Explainer) -> Score:
             rows.check(packets)
         except CaptureError as error:
             raise TruthError(f"{file}: {error}") from error
-        labels = list(rows.labels(name, range(len(packets)), packets, manifest["flows"]))
-        own = addresses(run, manifest["flows"], node)
+        labels = list(rows.labels(name, range(len(packets)), packets, ends))
+        own = addresses(run, ends, node)
         score.add(name, match(file, own, labels, answers(explainer(file))), options_cut=False)
     return score
 

@@ -165,6 +165,41 @@ def addresses(run: Run, ends: Mapping[str, Mapping[str, str]], node: str) -> lis
     return sorted(found)
 
 
+def ends_of_connections(run: Run, hosts: Path) -> dict[str, dict[str, str]]:
+    """Return the address and the port of both ends of each connection of a run's programs.
+
+    Parameters
+    ----------
+    run
+        A run of `netspurt live exec`.
+    hosts
+        The file with an address and a name in each line.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    """
+    lines = (line.split() for line in hosts.read_text(encoding="utf-8").splitlines())
+    address = {
+        name: f"[{one}]" if ":" in one else one
+        for one, name in (line for line in lines if len(line) == 2)
+    }
+    nodes = run.flows.where(direction="forward")
+    at = {
+        flow: pair
+        for flow, *pair in zip(*(nodes[n].tolist() for n in ("flow", "from", "to")), strict=True)
+    }
+    opened = (run.connections[name].tolist() for name in ("flow", "from_port", "to_port"))
+    return {
+        flow: {
+            side: f"{address[node]}:{port}"
+            for side, node, port in zip(("from", "to"), at[flow], ports, strict=True)
+        }
+        for flow, *ports in zip(*opened, strict=True)
+    }
+
+
 def _of_packet(ends: dict[str, str], direction: str) -> tuple[str, str]:
     pair = ends["from"], ends["to"]
     return pair if direction == "forward" else pair[::-1]

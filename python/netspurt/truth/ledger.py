@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,27 +55,32 @@ _DIRECTION = {"from": "forward", "to": "reverse"}
 def sums(run: Run) -> list[Sum]:
     """Return the sums of a run's labels with the kernel's counters; empty for a simulation.
 
-    Each end of a flow is a separate host, and has a sum for each counter. There is no sum for tail
+    Each end of a flow is a separate host, and has a sum for each counter if the scenario spies on
+    its node. The connections of programs between two hosts count together. There is no sum for tail
     loss probes alone, because the kernel counts probes that retransmitted octets together with
     probes of new octets.
     """
     if run.live is None:
         return []
     table = run.segments
-    sent = [
-        row
-        for row in zip(
-            *(table[k].tolist() for k in ("flow", "direction", "way", "cause")), strict=True
-        )
-        if row[2] == "out" and row[3]
-    ]
+    columns = (table[name].tolist() for name in ("flow", "direction", "way", "cause"))
+    by_direction = defaultdict[tuple[str, str], Counter[str]](Counter)
+    for flow, direction, way, cause in zip(*columns, strict=True):
+        if way == "out":
+            by_direction[flow, direction][cause] += 1
     compared = []
     for end in run.live.ends:
-        of_end = Counter(
-            cause
-            for flow, direction, _, cause in sent
-            if (flow, direction) == (end.flow, _DIRECTION[end.side])
+        # The connections of programs have the flow's name with a number.
+        of_end = sum(
+            (
+                causes
+                for (flow, direction), causes in by_direction.items()
+                if end.flow in (flow, flow.rpartition(".")[0]) and direction == _DIRECTION[end.side]
+            ),
+            Counter[str](),
         )
+        if not of_end:
+            continue
         for name, causes in _COUNTERS.items():
             labels = sum(of_end[cause] for cause in causes)
             kernel = end.counters.get(name, 0)
