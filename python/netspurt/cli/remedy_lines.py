@@ -92,7 +92,8 @@ def _told(one: Remedy) -> str:
     text = f"{what} {SAVED_WORDS} {_with_interval(one.saved_s, ' s')}, {share:.0%} of the "
     text += f"{waited}, in {one.silences:,} of {counted(one.all_silences, 'silence')}"
     if one.spurious is not None:
-        text += f", at the cost of {_with_interval(one.spurious)} further spurious timeouts"
+        told = _with_interval(one.spurious)
+        text += f", at the cost of {told} further spurious timeout{'' if told == '1' else 's'}"
     return f"{text}."
 
 
@@ -106,12 +107,11 @@ def _in_linux(shown: Sequence[Remedy], of: Silences) -> Iterator[str]:
     if not floors:
         return
     own = np.unique(of.above_srtt_s[np.isfinite(of.above_srtt_s)]).tolist()
-    text = f"The sender waited for at least {duration(own[0])} more than srtt, so its own minimum "
-    text += "is not longer than that. "
+    text = f"The sender's shortest wait was {duration(own[0])} above srtt, so its own minimum is "
+    text += "not longer than that. "
     if len(own) > 1:
-        text = f"The senders waited for at least {duration(own[0])} to {duration(own[-1])} more "
-        text += "than srtt. A minimum near a sender's own, or above it, is not tried on this "
-        text += "sender. "
+        text = f"The senders' shortest waits were {duration(own[0])} to {duration(own[-1])} above "
+        text += "srtt. A minimum near a sender's own, or above it, is not tried on this sender. "
     if _LINUX_FLOOR_S in floors:
         text += (
             "Linux has 200 ms by default, so on a Linux sender without another setting this "
@@ -133,9 +133,11 @@ def _failed(of: Outages) -> Iterator[str]:
     )
     yield (
         f"In {where} {SEVERAL_TIMEOUTS_WORDS}. The cause of {these} of "
-        f"{duration(of.waited_s)} was an outage, or a queue that stayed full, and not the timer: "
+        f"{duration(of.waited_s)} was probably an outage, or a queue that stayed full: "
         f"all copies were lost for at least {duration(of.failed_s)}, until the last unanswered one "
-        f"left. The timer only decides how soon after {outages} the next copy leaves."
+        f"left. Then the timer only decides how soon after {outages} the next copy leaves. At high "
+        "loss rates the copies may also have been lost independently of each other. Then a shorter "
+        "timer helps here, too."
     )
     if of.floor_s is not None:
         yield (
