@@ -135,10 +135,13 @@ class WindowLimit:
         held = f"The receive window held {who} back for {about}{self.share:.0%} of its time"
         most = f"{number(self.window_bytes)} octets"
         if not self.is_slow:
-            allows = (
-                f"{held}. {self.receiver} announced at most {most}. With round trips of "
-                f"{duration(self.trip.mean_s)}{trips} this allows {rate(self.allowed_bps)}."
-            )
+            allows = f"{held}. {self.receiver} announced at most {most}."
+            # The samples of the round trip may be from other times.
+            if self.allowed_bps >= self.had_bps:
+                allows += (
+                    f" With round trips of {duration(self.trip.mean_s)}{trips} this allows "
+                    f"{rate(self.allowed_bps)}."
+                )
             helps = f"A larger receive buffer at {self.receiver}{self._helps}"
             told = self._with_queue(helps) if self.has_queue else f"{helps}."
             return f"{allows} {told}{self._unread()}"

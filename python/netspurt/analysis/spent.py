@@ -22,7 +22,7 @@ WORDS = {
 BRIEFLY = {
     "handshake": "handshake",
     "application": "applications",
-    "delivery": "last ACKs",
+    "delivery": "the path",
     "congestion_window": "data on its way",
     "receive_window": "receive window",
     "repair": "repair",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from netspurt.analysis.seen import busiest, vantages
 from netspurt.analysis.spent import whole_s
 from netspurt.causes import SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS
 from netspurt.wording import counted, duration, rounded
@@ -27,8 +28,8 @@ def remedy_lines(
 
     If no change would have saved time, lines say why. Changes that would have saved little of the
     time of the transfers are left out, and a line says so if no change is left. `tables` has
-    `waits`, `floors`, `habits` and `spent`. If `tables` has only one connection, `whole` has the
-    tables of the whole capture.
+    `connections`, `waits`, `floors`, `habits` and `spent`. If `tables` has only one connection,
+    `whole` has the tables of the whole capture.
     """
     from netspurt.analysis.remedies import far_above, judged, outages, remedies, silences
 
@@ -212,7 +213,8 @@ def _range(values: np.ndarray[tuple[int], np.dtype[np.float64]], unit: str) -> s
 def _no_waits(*, at_senders: bool) -> str:
     """Return a sentence on a capture without waits for timers.
 
-    `at_senders` says whether all directions were captured beside their senders.
+    `at_senders` says whether all connections were captured beside the host that sent most of their
+    data.
     """
     if at_senders:
         return (
@@ -232,7 +234,9 @@ def _why_none(tables: Mapping[str, Table], of: Table, found: Silences) -> str:
     """
     waits = tables["waits"]
     if len(waits) == 0:
-        return _no_waits(at_senders=bool((tables["habits"]["vantage"] == "sender").all()))
+        where = vantages(tables)
+        places = {where.get(most) for most in busiest(tables).items()}
+        return _no_waits(at_senders=places <= {"sender"})
     if len(of) == 0 and len(waits.where(timer="retransmission")):
         return f"At {counted(len(waits.where(timer='retransmission')), 'wait')} {_BESIDE}"
     if len(of) == 0:

@@ -127,7 +127,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for BothWaysVisitor<T> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let wrong = |n| de::Error::invalid_length(n, &"write two values: [forward, reverse]");
+        let wrong = |n| de::Error::invalid_length(n, &"two values: [forward, reverse]");
         let forward = seq.next_element()?.ok_or_else(|| wrong(0))?;
         let reverse = seq.next_element()?.ok_or_else(|| wrong(1))?;
         match seq.next_element::<T>()? {

@@ -195,7 +195,7 @@ impl AtlasPath {
     fn finish(mut self, interval: Duration) -> Delays {
         let notes = &mut self.delays.notes;
         notes.push(format!(
-            "{} results with timestamps in whole seconds; times within a result are computed: one \
+            "results with timestamps in whole seconds: {}; times within a result are computed: one \
              probe every {interval}",
             self.bursts
         ));

@@ -483,7 +483,9 @@ impl Sender {
             && !(segment.sacked && in_order)
         {
             let once = segment.retransmissions == 0;
-            if let Some(top) = trouble.sacked.top().filter(|top| once && *top > segment.right) {
+            // A part of a divided segment may have been acknowledged before.
+            let late = once && segment.right > self.before.0;
+            if let Some(top) = trouble.sacked.top().filter(|top| late && *top > segment.right) {
                 let distance = (top - segment.right).div_ceil(u64::from(self.smss_bytes).max(1));
                 trouble.late_in_acks.add(LateBy { distance, ..LateBy::default() });
             }

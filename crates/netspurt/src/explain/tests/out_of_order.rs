@@ -216,3 +216,16 @@ fn octets_that_come_again_just_after_their_acknowledgment_are_in_order() {
         assert_eq!(found.connections[0].direction(Side::From).unwrap().retransmissions.len(), 19);
     }
 }
+
+/// A captured packet holds four segments. Two of them arrive, and the third is lost.
+#[test]
+fn the_arrived_part_of_an_offloaded_packet_is_not_late() {
+    let mut talk = Talk::opened(true, false);
+    talk.octets(101.0, 0, 4000).flight(101.1, 4000, 4).ack(201.0, 2000);
+    for n in 1..=3 {
+        talk.sack(201.0 + f64::from(n), 2000, &[(4000, 4000 + 1000 * n)]);
+    }
+    talk.data(204.1, 2000).sack(304.2, 3000, &[(4000, 8000)]).data(304.3, 3000).ack(404.4, 8000);
+    assert_eq!(talk.causes(), [Some(Cause::SackRecovery); 2]);
+    assert_eq!(late_of(&talk, |habits| habits.late_in_acks).packets, 0);
+}
