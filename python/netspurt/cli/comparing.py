@@ -75,8 +75,8 @@ def compare(
     """Say which of two runs or captures was faster, and show their first difference.
 
     Runs are aligned segment by segment, and populations connection by connection. If two captures
-    hold the same connection, they are not compared: the lines say what the path between the two
-    points did.
+    hold the same connection, they are not compared: the lines say what the path did between the two
+    capture points.
 
     CSV has a row for each event, with its times in both runs. JSON also has these rows.
     """
@@ -445,7 +445,8 @@ def _lines(
     return [*lines, matched]
 
 
-#: Two runs have nothing in common if fewer than this share of the events of one are in both.
+#: Two runs have nothing in common if less than this share of the events are in both runs. The run
+#: with fewer events counts.
 _COMMON_SHARE_MIN = 0.05
 
 
