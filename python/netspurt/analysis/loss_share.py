@@ -163,7 +163,7 @@ def _apart_max(lost: NDArray[np.bool_]) -> int:
 
 
 def _runs(lost: NDArray[np.bool_], apart_max: int) -> NDArray[np.int64]:
-    """Return the number of losses in each run; gaps in a run are at most `apart_max` probes."""
+    """Return the number of losses in each run: successive losses at most `apart_max` apart."""
     places = np.flatnonzero(lost)
     if not len(places):
         return np.zeros(0, np.int64)
