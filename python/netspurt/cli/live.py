@@ -252,7 +252,7 @@ _DEFAULT = "linux-default"
 
 
 def _unlike_machine(ends: list[EndReport]) -> list[str]:
-    """Return lines on the settings of ends with `linux-default` that this machine does not have."""
+    """Return lines on settings in which ends with `linux-default` differ from this machine."""
     seen: dict[str, list[str]] = {}
     for end in ends:
         # Programs have sockets of their own, so the route sets their congestion control.

@@ -37,7 +37,7 @@ def complain(error: BaseException, word: str = "error:") -> None:
 
 
 def hint_at_direction(run: Run, flow: str, shown: str | None) -> None:
-    """Print which direction of a flow is shown, if the flow has both and the user named none."""
+    """Print which direction of a flow is shown, if the flow has both directions."""
     flows = run.flows.where(flow=flow)
     if flows["direction"].tolist() == ["forward", "reverse"]:
         reverse = shown == "reverse"
