@@ -514,7 +514,10 @@ def _estimates(waits: Table, name: str) -> Floats:
 
 
 def _share_of(of: NDArray[np.uint64], gained: Floats, waited: Floats) -> Interval:
-    """Return the saved time [s]. Its interval is the saved share's, times the waiting time."""
+    """Return the saved time [s], with its interval.
+
+    The interval is that of the saved share, multiplied by the whole waiting time.
+    """
     each = np.stack([_sum(of, gained), _sum(of, waited)])
     total, whole = each.sum(axis=1).tolist()
     if each.shape[1] < 2:

@@ -255,9 +255,9 @@ def _shared_span(ends: list[float], names: list[str]) -> list[str]:
         return []
     longer = ends.index(max(ends))
     line = (
-        f"events are compared for the first {min(ends):.3f} s, until one of the two ends; "
-        f"{names[longer]} lasts {max(ends):.3f} s; retransmissions and causes of sending count to "
-        "the end of each"
+        f"events are compared for the first {min(ends):.3f} s, until one of the runs is over; "
+        f"{names[longer]} lasts {max(ends):.3f} s; retransmissions and causes of sending are "
+        "counted to the end of each run"
     )
     return [line]
 
@@ -445,8 +445,8 @@ def _lines(
     return [*lines, matched]
 
 
-#: Two runs have nothing in common if less than this share of the events are in both runs. The run
-#: with fewer events counts.
+#: Two runs have nothing in common if fewer than this share of the events of one run are also in the
+#: other run. The share is that of the run with fewer events.
 _COMMON_SHARE_MIN = 0.05
 
 

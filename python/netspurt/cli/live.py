@@ -117,7 +117,7 @@ Server = Annotated[
     str | None,
     typer.Option(
         metavar="LINE",
-        help="A shell command for the other node; COMMAND starts when it listens on a port.",
+        help="A shell command for the other node. COMMAND starts when a socket listens there.",
     ),
 ]
 Side = Annotated[

@@ -101,7 +101,7 @@ def _visible(found: re.Match[str]) -> str:
 
 
 def named(path: str) -> str:
-    r"""Return the name of a file in one line, with escapes in place of styles and controls.
+    r"""Return the name of a file in one line, with escapes in place of control characters.
 
     Examples
     --------
