@@ -144,7 +144,7 @@ impl Transfer {
         assert!(acked <= delivered, "{acked} octets acknowledged, {delivered} delivered");
     }
 
-    /// From now on the network delivers everything at once and in order.
+    /// Runs the transfer to its end over a network that delivers each segment immediately and in order.
     fn finish_without_harm(&mut self) {
         let mut steps = 0;
         let over = |end: &Connection| matches!(end.state(), TcpState::Closed | TcpState::TimeWait);

@@ -237,11 +237,11 @@ def test_a_comparison_says_which_part_of_captures_it_compares_and_counts_all_ret
     again = len(explain(files[1]).table("retransmissions"))
     assert again > 20
     words = " ".join(netspurt("compare", *files).stdout.split())
-    assert "until one of the two ends" in words
+    assert "until one of the runs is over" in words
     assert f"retransmissions in {files[1]}: SACK recovery or RACK {again}" in words
     assert f"SACK recovery or RACK 0 {again}" in words, "the table of causes must have both counts"
     span = " ".join(netspurt("compare", *files, "--span", "500ms").stdout.split())
-    assert "until one of the two ends" not in span
+    assert "until one of the runs is over" not in span
 
 
 def test_a_list_of_retransmissions_has_one_name_for_causes_that_look_alike(

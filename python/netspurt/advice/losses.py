@@ -78,8 +78,8 @@ def _outages(advice: Advice, losses: LossShare) -> Iterator[str]:
 def _counted(losses: LossShare, where: str, caution: str) -> str:
     """Return the beginning of a sentence, with the numbers of losses and loss events.
 
-    `caution` is the first letter of this sentence. If the paragraph begins with this sentence, the
-    word *Caution* is before the letter.
+    `caution` is the beginning of this sentence: `T`, or `Caution: t` if no other sentence of the
+    paragraph comes before it.
     """
     lost, number, largest = losses.lost, len(losses.events), losses.largest
     if lost == 0:

@@ -41,7 +41,8 @@ class Terms:
     loss
         The share of packets that are lost.
     probes
-        The number of probes of the recording, which is its weight among several recordings.
+        The number of probes that were answered, or were lost after the first answer. It is the
+        weight of the recording among several recordings.
     """
 
     spurious_s: float

@@ -19,8 +19,8 @@ class Sums:
     Attributes
     ----------
     good_s, lost_s, spurious_s
-        The time of answered probes, the waits for lost probes, and the time of spurious
-        retransmissions [s].
+        The sum of all delays, the sum of the waits for lost probes, and the sum of the delays of
+        probes that were retransmitted spuriously [s]. The first sum contains the third.
     """
 
     good_s: float

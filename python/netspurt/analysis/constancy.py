@@ -40,7 +40,7 @@ class SteadyPeriod:
     ----------
     start_s, end_s
         The instant of the first value of the period, and the instant of the first value after the
-        period, in seconds of the series. The last period ends with its last value.
+        period, in seconds of the series. The last period ends at the last instant of the series.
     first, count
         The index of the first value of the period, and the number of its values without NaN.
     median, mean, sd

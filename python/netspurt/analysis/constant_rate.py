@@ -51,8 +51,9 @@ class ConstantRate:
     rtt_s, rtt_s_min
         The mean round trip in this time, and the shortest round trip of all, in seconds.
     variations
-        How much the octets that were sent in a round trip, and the octets that arrived, differ from
-        their means, as a share of the mean. A number is `None` if it is not known.
+        The standard deviation of the octets that were sent in a round trip, and that of the octets
+        that arrived in a round trip, each as a share of its mean. A number is `None` if it is not
+        known.
     fills_queue
         True if the sender sent more when round trips became longer, or if this is not known.
     is_long

@@ -50,8 +50,9 @@ class FullLink:
         The mean round trip in this time, without the receiver's delays of ACKs, and the shortest
         round trip of all, in seconds. `None` if the losses show that the link was full.
     sent_variation, delivered_variation
-        How much the octets that were sent in a round trip, and the octets that arrived, differ from
-        their means, as a share of the mean. `None` if other facts show that the link was full.
+        The standard deviation of the octets that were sent in a round trip, and that of the octets
+        that arrived in a round trip, each as a share of its mean. `None` if other facts show that
+        the link was full.
     losses
         How often data was lost. `None` if other facts show that the link was full.
     """

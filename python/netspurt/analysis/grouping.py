@@ -92,8 +92,8 @@ def groups(
 def seeds_change_nothing(cases: Columns, order: Mapping[str, Sequence[object]]) -> bool:
     """Return whether all runs of each combination are equal in all measures.
 
-    If all these runs are equal, nothing in the scenario is random, or it had no effect in these
-    runs. The result is false if no combination ran twice.
+    If all these runs are equal, nothing in the scenario is random, or the random draws had no
+    effect in these runs. The result is false if no combination ran twice.
     """
     names = [name for name in measures(cases) if name not in _ALWAYS_DIFFERENT]
     several = [rows for _, rows in groups(cases, list(order), order) if len(rows) > 1]

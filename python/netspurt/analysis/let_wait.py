@@ -14,7 +14,7 @@ from netspurt.wording import duration
 
 #: The minimum share of a connection's time in which neither end had data to send.
 _SHARE_MIN = 0.5
-#: The minimum part of this time that one and the same end must have ended by sending data.
+#: An end made the other end wait if at least this part of this time ended when that end sent data.
 _PART_MIN = 0.5
 
 

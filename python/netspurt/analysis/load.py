@@ -55,6 +55,8 @@ class RunName:
 def busy_against_quiet(names: Iterable[str]) -> list[tuple[str, str]]:
     """Return the name of each busy run with the name of its quiet counterpart.
 
+    A busy run without a quiet counterpart is left out.
+
     Examples
     --------
     >>> busy_against_quiet(["ISID", "ISID-1", "ISID *", "FOE"])

@@ -163,7 +163,10 @@ def _apart_max(lost: NDArray[np.bool_]) -> int:
 
 
 def _runs(lost: NDArray[np.bool_], apart_max: int) -> NDArray[np.int64]:
-    """Return the number of losses in each run; gaps in a run are at most `apart_max` probes."""
+    """Return the number of losses in each run.
+
+    Successive losses of a run are at most `apart_max` probes apart.
+    """
     places = np.flatnonzero(lost)
     if not len(places):
         return np.zeros(0, np.int64)

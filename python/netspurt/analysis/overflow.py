@@ -39,8 +39,8 @@ class Overflow:
     losses
         The number of losses. Losses within one round trip count once.
     rtt_s_losses, rtt_s, rtt_s_min
-        The mean round trip before the losses, the mean of all round trips, and the shortest round
-        trip, in seconds.
+        The mean of the smoothed round trips at the losses, the mean of all round trips, and the
+        shortest round trip, in seconds.
     rate_bps, lasted_s
         The rate of the connection, in bits per second, and how long it lasted, in seconds.
     """

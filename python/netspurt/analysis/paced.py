@@ -15,7 +15,7 @@ from netspurt.wording import counted, duration, number, rate
 
 @dataclass(frozen=True)
 class Paced:
-    """A direction with a constant rate that its capture, beside the sender, does not explain.
+    """A direction, captured beside its sender, whose constant rate the capture does not explain.
 
     Attributes
     ----------

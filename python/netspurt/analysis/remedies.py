@@ -448,7 +448,7 @@ def _is_far(waits: Table) -> NDArray[np.bool_]:
 
 
 def _as_computed(in_capture: Silences) -> Remedy:
-    """Return the time that timers of RFC 6298 would have saved in silences of far longer timers."""
+    """Return the time that RFC 6298's timers would have saved where timers were far longer."""
     name = f"a timer as RFC 6298 computes it (minimum {_FLOOR_MAX_S:g} s)"
     saved = in_capture.waited_s - _timer(in_capture.first, _FLOOR_MAX_S)
     return _remedy(name, in_capture, np.where(in_capture.far, saved, np.nan))
@@ -514,7 +514,10 @@ def _estimates(waits: Table, name: str) -> Floats:
 
 
 def _share_of(of: NDArray[np.uint64], gained: Floats, waited: Floats) -> Interval:
-    """Return the time saved, with the interval of its share of the time waited."""
+    """Return the saved time [s], with its interval.
+
+    The interval is that of the saved share, multiplied by the whole waiting time.
+    """
     each = np.stack([_sum(of, gained), _sum(of, waited)])
     total, whole = each.sum(axis=1).tolist()
     if each.shape[1] < 2:

@@ -24,7 +24,7 @@ class Reordering:
     late, packets
         The number of late packets that were not sent again, and of all packets with data.
     by_segs_max
-        The maximum distance from a late packet to the last octet that came before it, in full
+        The maximum distance from a late packet to the highest octet that came before it, in full
         segments.
     behind_s_max
         The longest time by which a packet was late [s]; `None` if only acknowledgments show the

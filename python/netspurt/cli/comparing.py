@@ -75,8 +75,8 @@ def compare(
     """Say which of two runs or captures was faster, and show their first difference.
 
     Runs are aligned segment by segment, and populations connection by connection. If two captures
-    hold the same connection, they are not compared: the lines say what the path between the two
-    points did.
+    hold the same connection, they are not compared: the lines say what the path did between the two
+    capture points.
 
     CSV has a row for each event, with its times in both runs. JSON also has these rows.
     """
@@ -255,9 +255,9 @@ def _shared_span(ends: list[float], names: list[str]) -> list[str]:
         return []
     longer = ends.index(max(ends))
     line = (
-        f"events are compared for the first {min(ends):.3f} s, until one of the two ends; "
-        f"{names[longer]} lasts {max(ends):.3f} s; retransmissions and causes of sending count to "
-        "the end of each"
+        f"events are compared for the first {min(ends):.3f} s, until one of the runs is over; "
+        f"{names[longer]} lasts {max(ends):.3f} s; retransmissions and causes of sending are "
+        "counted to the end of each run"
     )
     return [line]
 
@@ -445,7 +445,8 @@ def _lines(
     return [*lines, matched]
 
 
-#: Two runs have nothing in common if fewer than this share of the events of one are in both.
+#: Two runs have nothing in common if fewer than this share of the events of one run are also in the
+#: other run. The share is that of the run with fewer events.
 _COMMON_SHARE_MIN = 0.05
 
 

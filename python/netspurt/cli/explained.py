@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def document(found: Explained, connection: int | None) -> dict[str, Any]:
-    """Return all results for a capture, for JSON."""
+    """Return the results for a capture, or for one of its connections, for JSON."""
     tables = {
         name: _chosen(found.table(name), connection) for name in ("connections", "retransmissions")
     }

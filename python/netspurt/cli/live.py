@@ -117,7 +117,7 @@ Server = Annotated[
     str | None,
     typer.Option(
         metavar="LINE",
-        help="A shell command for the other node; COMMAND starts when it listens on a port.",
+        help="A shell command for the other node. COMMAND starts when a socket listens there.",
     ),
 ]
 Side = Annotated[
@@ -252,7 +252,7 @@ _DEFAULT = "linux-default"
 
 
 def _unlike_machine(ends: list[EndReport]) -> list[str]:
-    """Return lines on the settings of ends with `linux-default` that this machine does not have."""
+    """Return lines on settings in which ends with `linux-default` differ from this machine."""
     seen: dict[str, list[str]] = {}
     for end in ends:
         # Programs have sockets of their own, so the route sets their congestion control.

@@ -139,7 +139,7 @@ def application(words: Sequence[str] = ()) -> App:
 
 
 def _print_traceback(error: BaseException) -> None:
-    """Print the traceback of an algorithm that the user wrote."""
+    """Print the traceback of an error in an algorithm that the user wrote."""
     import traceback
 
     from netspurt.algorithms import AlgorithmError

@@ -195,8 +195,10 @@ def loaded(
     Raises
     ------
     ValueError
-        If the file cannot be read, an axis of its `[sweep]` replaces the value of a `--set`, or a
-        `--set` and an `--unset` contradict each other.
+        If `scenario` names no scenario, an axis of its `[sweep]` replaces the value of a
+        `--set`, or a `--set` and an `--unset` contradict each other.
+    OSError
+        If the file cannot be read.
     """
     from netspurt.cli.hints import command_for
     from netspurt.scenario import load

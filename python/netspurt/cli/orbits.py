@@ -437,12 +437,12 @@ def _chosen(found: list[Pass], word: str | None, at_least: float) -> tuple[int, 
     Raises
     ------
     ValueError
-        If there is no such pass.
+        If there is no such pass. Without `--pass`, if there is not exactly one pass.
     """
     from netspurt.orbit import extreme_passes
 
     if not found:
-        raise ValueError("the path has no line of sight in this span: take a longer one")
+        raise ValueError("the path has no line of sight in this span: take a longer span")
     if word in ("least", "most"):
         extremes = extreme_passes(found, at_least=at_least)
         if extremes is None:

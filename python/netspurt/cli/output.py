@@ -37,7 +37,7 @@ def complain(error: BaseException, word: str = "error:") -> None:
 
 
 def hint_at_direction(run: Run, flow: str, shown: str | None) -> None:
-    """Print which direction of a flow is shown, if the flow has both and the user named none."""
+    """Print which direction of a flow is shown, if the flow has both directions."""
     flows = run.flows.where(flow=flow)
     if flows["direction"].tolist() == ["forward", "reverse"]:
         reverse = shown == "reverse"
@@ -101,7 +101,7 @@ def _visible(found: re.Match[str]) -> str:
 
 
 def named(path: str) -> str:
-    r"""Return the name of a file in one line, with escapes in place of styles and controls.
+    r"""Return the name of a file in one line, with escapes in place of control characters.
 
     Examples
     --------

@@ -167,8 +167,8 @@ def bursts(
 ) -> None:
     """List every burst of long delays, and test whether they come at regular intervals.
 
-    Delays are first corrected for the lengths of the probes. The typical delay is then the median
-    of the hundred probes around a probe.
+    If the delay grows with the length of the probes, netspurt first corrects the delays for the
+    lengths. The typical delay is the median of the hundred probes around a probe.
     """
     how = How(format_, interval, columns_of(column), lost_after)
 

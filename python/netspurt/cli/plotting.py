@@ -145,7 +145,7 @@ class _PlotRequest:
         return [table for table in NEEDS.get(kind, ()) if table not in there]
 
     def to_record(self, tables: Iterable[str]) -> str:
-        """Return the option that makes a run record these tables in addition to its others."""
+        """Return the option that makes a run record these tables in addition to its own tables."""
         from netspurt.run import OF_SEGMENTS, RECORDED
 
         kept = {*tables, *(self.opened.tables if is_run(self.opened) else ())}
@@ -279,7 +279,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _name_the_flow(run: Run, kinds: Sequence[str]) -> None:
-    """Print which flow was drawn if the run has several, and which direction if there are both."""
+    """Print which of several flows was drawn, and which direction if the flow has both."""
     from netspurt.plots import busier
 
     flows = run.flows

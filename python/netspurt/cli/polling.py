@@ -166,9 +166,9 @@ def match(
         if cut is not None:
             complain(
                 ValueError(
-                    f"{file} ends in the middle of a record: it has {number(cut.octets)} of its "
-                    f"{number(cut.of)} octets, after {number(cut.records)} complete records; what "
-                    "came later is counted as seen at the other point only"
+                    f"{file} ends in the middle of a record: it has {number(cut.octets)} of the "
+                    f"record's {number(cut.of)} octets, after {number(cut.records)} complete "
+                    "records; what came later is counted as seen at the other point only"
                 ),
                 "warning:",
             )

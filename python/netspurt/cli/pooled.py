@@ -237,7 +237,7 @@ def _waited(found: Explained, own: Table) -> float:
 
 
 def _together_s(waits: Table) -> float:
-    """Return the time of waits, in seconds. If waits of a connection overlap, it counts once.
+    """Return the time of waits [s]. Time in which waits of a connection overlap counts once.
 
     If a SYN and the SYN-ACK are lost, both ends wait at the same time.
     """

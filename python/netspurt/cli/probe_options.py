@@ -56,8 +56,8 @@ Length = Annotated[
     str,
     typer.Option(
         metavar="RULE",
-        help="Octets of each datagram: rfc889 (from 0 to 256, raised to 40), uniform:40-256, "
-        "64, or bursts:8 (eight of 40, eight of 256).",
+        help="Octets of each datagram: rfc889 (random from 0 to 256; below 40 becomes 40), "
+        "uniform:40-256, 64, or bursts:8 (eight of 40, eight of 256).",
     ),
 ]
 

@@ -112,7 +112,7 @@ def _rotation(text: str | None) -> tuple[int | None, float | None]:
 
 
 def _over_a_line(host: str | None, line: list[str], kind: str, port: int | None) -> int:
-    """Run this command again over an emulated line to a host made for it; return its status."""
+    """Run this command again over an emulated line; return the exit status of that command."""
     from netspurt.line import FAR, over_line
     from netspurt.probe import PORTS
 
