@@ -16,7 +16,8 @@
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rounds {
-    count: u64,
+    /// The number of rounds that have begun.
+    rounds: u64,
     /// A sample of this place or a later one begins the next round.
     end: u64,
 }
@@ -27,13 +28,13 @@ impl Rounds {
     #[inline]
     pub fn sample(&mut self, place: u64, next: u64) -> u64 {
         if place >= self.end {
-            *self = Self { count: self.count + 1, end: next };
+            *self = Self { rounds: self.rounds + 1, end: next };
         }
-        self.count
+        self.rounds
     }
 
     /// The number of rounds that have begun.
     pub const fn count(&self) -> u64 {
-        self.count
+        self.rounds
     }
 }
