@@ -386,7 +386,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_recovery_end(&mut self, _now: Time, window: &mut Window) {
-        // In PROBE_RTT cwnd stays low. The end of PROBE_RTT restores the same value.
+        // In PROBE_RTT cwnd stays low. The end of PROBE_RTT restores `prior_cwnd`.
         if self.mode != Mode::ProbeRtt {
             self.end_repair(window);
         }
