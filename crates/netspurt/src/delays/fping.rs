@@ -195,7 +195,7 @@ pub(super) fn header_bytes(target: &str) -> u32 {
 /// Reads the targets of `text`.
 ///
 /// # Errors
-/// When more probes are missing than the limit allows.
+/// When more than `MISSING_MAX` probes of a target are missing.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut targets: IndexMap<(&str, usize), Target> = IndexMap::new();
