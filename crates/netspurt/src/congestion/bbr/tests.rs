@@ -14,7 +14,7 @@ const SMSS: u64 = 1000;
 struct Flying {
     acked_at: u64,
     sent_at: u64,
-    /// The state of the [`Pipe`] when the segment was sent.
+    /// `delivered`, `delivered_at` and `first_sent` of the [`Pipe`] when the segment was sent.
     delivered: u64,
     delivered_at: u64,
     first_sent: u64,
