@@ -87,15 +87,18 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         let _ = (now, rtt);
     }
 
-    /// The sender calls this when the handshake is complete. `rtt` is the round trip of the
-    /// handshake, or `None` if the SYN was retransmitted. `window` is the initial window.
+    /// The sender calls this when the handshake is complete, or when this algorithm replaces
+    /// another one. `rtt` is the round trip of the handshake, or `None` if the SYN was
+    /// retransmitted. `window` is the present window. When the handshake is complete, this is the
+    /// initial window.
     fn on_open(&mut self, rtt: Option<Duration>, window: &Window) {
         let _ = (rtt, window);
     }
 
-    /// The sender calls this on congestion at `now`, once for each window of data, before it cuts
-    /// cwnd. `flight` is the number of outstanding octets; with `cut_from_cwnd` it is cwnd. Returns
-    /// the new slow-start threshold.
+    /// The sender calls this on congestion at `now`, before it cuts cwnd. It calls this once for
+    /// each window of data, but a timeout may cut cwnd again in the same window. `flight` is the
+    /// number of outstanding octets; with `cut_from_cwnd` it is cwnd. Returns the new slow-start
+    /// threshold.
     fn on_congestion(
         &mut self,
         now: Time,
@@ -106,13 +109,14 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     ) -> u64;
 
     /// The sender calls this when a timeout at `now` begins a repair of all outstanding octets, up
-    /// to `nxt`. If the threshold was cut, [`on_congestion`](Self::on_congestion) was called
-    /// before.
+    /// to `nxt`, or when Super Fast Retransmit reacts as to a timeout. If the threshold was cut,
+    /// [`on_congestion`](Self::on_congestion) was called before.
     fn on_timeout(&mut self, now: Time, nxt: u64) {
         let _ = (now, nxt);
     }
 
-    /// The sender calls this when the congestion proved spurious. It has already restored `window`.
+    /// The sender calls this when the congestion proved spurious. It has already undone the cut in
+    /// `window`.
     fn on_undo(&mut self, now: Time, window: &mut Window);
 
     /// The sender calls this when recovery has ended. `window` is the window at the end of
@@ -129,7 +133,7 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     }
 
     /// Whether the algorithm also controls cwnd in recovery. The sender then cuts cwnd itself only
-    /// at a timeout, to one segment.
+    /// at a timeout and in Super Fast Retransmit.
     fn owns_window(&self) -> bool {
         false
     }
