@@ -267,7 +267,7 @@ fn a_failed_assertion_names_its_own_line() {
 }
 
 #[test]
-fn timestamps_are_compared_relative_to_the_first_one_and_an_echo_has_the_sent_value() {
+fn timestamps_are_compared_relative_to_the_first_one_and_an_echo_is_converted_back() {
     let stamped = |at: u64, seq: u32, val: u32| {
         let mut segment = data(seq, 1000);
         segment.set_timestamps(Timestamps { val, ecr: 7 });

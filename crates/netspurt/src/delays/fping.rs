@@ -22,14 +22,17 @@ enum FpingLine {
     Duplicate(u64, Option<(Duration, u32)>),
     /// The probe with this number could not be sent.
     Failed(u64),
+    /// fping waited for the reply to the probe with this number, and gave up.
     TimedOut(u64),
     /// The delays of all probes in order, from the summary of `-C`. `None` stands for a lost probe.
     Row(Vec<Option<Duration>>),
     /// How many probes were sent, and how many were answered.
     Counts(u64, u64),
+    /// Another line that fping or a shell writes.
     Ordinary,
-    /// An incomplete line.
+    /// An incomplete line, and the reason why it counts as incomplete.
     Broken(&'static str),
+    /// A line that fping does not write.
     Foreign,
 }
 
