@@ -2,9 +2,9 @@
 //!
 //! Linux numbers the calls of a socket from 0. A *chunk* is one buffer of the send queue, in Linux
 //! an skb. When a call begins, the last chunk may have unsent octets and end with octets of the
-//! previous call. Then both calls are completed together (`msg_zerocopy_realloc`). The buffers of calls are
-//! free when all chunks with octets of these calls are acknowledged. The last chunk may also have
-//! octets of other writes. Offsets count written octets from 0.
+//! previous call. Then both calls are completed together (`msg_zerocopy_realloc`). The buffers of
+//! calls are free when all chunks with octets of these calls are acknowledged. The last chunk may
+//! also have octets of other writes. Offsets count written octets from 0.
 
 use std::collections::VecDeque;
 

@@ -12,9 +12,11 @@ pub struct AckInfo {
     pub now: Time,
     /// The sender's maximum segment size, in octets of payload.
     pub smss: u64,
-    /// The octets that are newly acknowledged in order.
+    /// The octets that are newly acknowledged in order. If cwnd counts whole segments, the newly
+    /// delivered segments times `smss`.
     pub acked_bytes: u64,
-    /// The octets that are newly known to have arrived, in order or by SACK.
+    /// The octets that are newly known to have arrived, in order or by SACK. If cwnd counts whole
+    /// segments, a short segment counts as a full segment.
     pub delivered_bytes: u64,
     /// The octets that are newly counted as lost.
     pub lost_bytes: u64,
@@ -23,7 +25,7 @@ pub struct AckInfo {
     /// The sender's estimate of the octets in the network, after this ACK.
     pub pipe: u64,
     /// The round trip that the ACK measured, exact to the nanosecond; `None` if the ACK measured
-    /// none or may answer a retransmission.
+    /// none, for example because it may answer a retransmission.
     pub rtt: Option<Duration>,
     /// The smoothed round trip; `None` before the first sample.
     pub srtt: Option<Duration>,
