@@ -12,8 +12,8 @@ pub struct AckInfo {
     pub now: Time,
     /// The sender's maximum segment size, in octets of payload.
     pub smss: u64,
-    /// The octets that are newly acknowledged in order. If cwnd counts whole segments, the newly
-    /// delivered segments times `smss`.
+    /// The octets that are newly acknowledged in order. If cwnd counts whole segments, this is
+    /// `smss` for each newly delivered segment.
     pub acked_bytes: u64,
     /// The octets that are newly known to have arrived, in order or by SACK. If cwnd counts whole
     /// segments, a short segment counts as a full segment.
