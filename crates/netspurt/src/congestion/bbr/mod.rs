@@ -85,7 +85,9 @@ pub struct Bbr {
     full_bandwidth: u64,
     rounds_without_growth: u32,
     filled_pipe: bool,
+    /// The phase of PROBE_BW, from 0 to 7.
     phase: usize,
+    /// When this phase began.
     phase_start: Time,
     probe_rtt: ProbeRtt,
     repair: Repairing,
