@@ -38,7 +38,7 @@ fn scripts() -> Vec<Script> {
 }
 
 #[test]
-fn every_script_has_a_title_a_clause_a_profile_and_changes_that_break_it() {
+fn every_script_has_a_unique_title_a_cited_clause_a_profile_changes_and_a_sent_packet() {
     let scripts = scripts();
     assert!(scripts.len() >= 120);
     let mut titles = BTreeSet::new();

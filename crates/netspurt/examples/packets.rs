@@ -1,7 +1,7 @@
 //! Writes random segments as packets to a pcapng file that other programs can read: `packets COUNT
 //! SEED > FILE`.
 //!
-//! The comment of each packet lists the values that a reader must find in it.
+//! The comment of each packet lists the values that a reader must find in the packet.
 
 use std::fmt::Write as _;
 use std::io::{BufWriter, stdout};

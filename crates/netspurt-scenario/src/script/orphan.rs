@@ -35,8 +35,8 @@ impl Orphan {
         if self.own == 0 { i64::try_from(of_all).unwrap_or(i64::MAX) } else { self.own }
     }
 
-    /// Starts, continues or cancels the wait. `waits` is true if the socket of the connection
-    /// is closed and the connection is in FIN-WAIT-2. Returns true if the connection ends immediately.
+    /// Starts, continues or cancels the wait. `waits` is true if the socket of the connection is
+    /// closed and the connection is in FIN-WAIT-2. Returns true if the connection ends immediately.
     pub(super) fn watch(&mut self, waits: bool, rto: Duration, now: Time, clock: Clock) -> bool {
         if !waits {
             self.until = None;

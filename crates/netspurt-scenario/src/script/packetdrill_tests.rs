@@ -57,7 +57,7 @@ fn open(rest: &str) -> String {
 }
 
 #[test]
-fn a_title_decides_the_dialect() {
+fn a_script_without_a_title_has_packetdrills_dialect_and_the_profile_linux_6() {
     assert_eq!(read("0 close(3) = 0").unwrap().options.dialect, ScriptDialect::Packetdrill);
     assert_eq!(read("--title=t\n0 close(3) = 0").unwrap().options.dialect, ScriptDialect::Strict);
     let config = read("0 close(3) = 0").unwrap().config(None, &[]).unwrap();
@@ -78,7 +78,7 @@ fn one_line_may_describe_several_consecutive_segments() {
 }
 
 #[test]
-fn a_blocking_call_may_return_immediately() {
+fn a_call_that_blocks_needs_a_time_range_even_if_it_returns_at_the_same_instant() {
     let begin = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 4\n";
     let rest = "connect(4, ..., ...) = 0\n+0 > S 0:0(0) <...>\n\
                 +0 < S. 0:0(0) ack 1 win 65535 <mss 1000>\n+0 > . 1:1(0) ack 1";
@@ -153,7 +153,7 @@ fn commands_of_a_script_set_switches() {
 }
 
 #[test]
-fn a_sysctl_does_not_turn_on_autotuning_without_counted_memory() {
+fn tcp_rmem_does_not_turn_on_autotuning_if_the_buffer_does_not_count_memory() {
     let rmem = "`sysctl -q net.ipv4.tcp_rmem=\"4096 540000 15728640\"`\n0 close(3) = 0";
     let script = read(rmem).unwrap();
     assert!(script.config(None, &[]).unwrap().receive_rules.autotuning);
@@ -173,7 +173,7 @@ fn a_sysctl_does_not_turn_on_autotuning_without_counted_memory() {
 }
 
 #[test]
-fn linux_uses_rack_for_every_value_of_tcp_recovery() {
+fn tcp_recovery_zero_turns_off_rack_in_rfc_2026_and_not_in_linux_6() {
     let script = read("`sysctl -q net.ipv4.tcp_recovery=0`\n0 close(3) = 0").unwrap();
     let recovery = |profile| script.config(profile, &[]).unwrap().recovery;
     assert_eq!(recovery(None), Recovery::Rack);
@@ -181,7 +181,7 @@ fn linux_uses_rack_for_every_value_of_tcp_recovery() {
 }
 
 #[test]
-fn an_unknown_command_or_sysctl_is_named() {
+fn unsupported_commands_and_sysctls_are_refused_with_a_reason() {
     let refusal = |text: &str| refused(&format!("`{text}`\n0 close(3) = 0"));
     assert!(refusal("rm -rf /").contains("`rm -rf /` is a command that scripts cannot use"));
     assert!(refusal("sysctl net.ipv4.tcp_abc=1").contains("`tcp_abc` is not a sysctl"));
@@ -216,7 +216,7 @@ fn sysctls_that_linux_reads_immediately_may_come_between_events() {
 }
 
 #[test]
-fn a_script_is_refused_for_the_mechanism_that_it_needs() {
+fn a_refusal_names_fast_open_and_not_a_command_in_an_earlier_line() {
     // The first line alone would also be refused. But the error names Fast Open, because no change
     // of the script can replace Fast Open.
     let text = "`nstat`\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
@@ -254,7 +254,7 @@ fn a_write_blocks_until_a_third_of_the_send_buffer_is_free() {
 ",
     );
     // The first chunk takes 32 000 bytes: half of the peer's window, in whole segments. Of these
-    // bytes, 10 000 leave, so 10 000 more bytes fit.
+    // bytes, 10 000 are sent and no longer count, so the chunk takes 10 000 more bytes.
     passes(&format!(
         "{begin}+0...0.2 write(4, ..., 70000) = 70000
 +.1 < . 1:1(0) ack 10001 win 65535
@@ -308,7 +308,7 @@ fn edge_triggered_epoll_reports_an_event_once_and_level_triggered_epoll_repeats_
 }
 
 #[test]
-fn no_segment_has_bytes_from_before_and_after_the_end_of_a_call_with_msg_eor() {
+fn no_segment_spans_the_end_of_a_call_with_msg_eor() {
     passes(&open(
         "+0 setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4) = 0
 +0 send(4, ..., 400, MSG_EOR) = 400

@@ -18,13 +18,14 @@ pub struct Readiness(pub u32);
 impl Readiness {
     /// There is data to read, the end of the data, or a connection to accept.
     pub const IN: Self = Self(0x1);
-    /// There is room to write.
+    /// There is room to write, or a write fails immediately.
     pub const OUT: Self = Self(0x4);
     /// The connection failed, or its error queue has a notice.
     pub const ERROR: Self = Self(0x8);
     /// Both directions are closed, or the connection is over.
     pub const HANG_UP: Self = Self(0x10);
-    /// The peer has closed its direction.
+    /// The peer has closed its direction, the socket has shut down reading, or the connection is
+    /// over.
     pub const PEER_CLOSED: Self = Self(0x2000);
     /// `EPOLLEXCLUSIVE`: an event may wake only some of the epolls that watch a socket.
     pub const EXCLUSIVE: Self = Self(1 << 28);

@@ -33,8 +33,9 @@ pub(super) struct SendProgress {
     pub(super) smss: u64,
     /// The largest window that the peer ever offered.
     pub(super) peer_window_max: u64,
-    /// cwnd (rounded down) and pipe (rounded up), in segments.
+    /// cwnd in segments, rounded down.
     pub(super) cwnd_segs: u64,
+    /// The pipe in segments, rounded up.
     pub(super) flight_segs: u64,
     /// The number of outstanding packets. The sent part of a chunk is one packet or several
     /// packets.

@@ -89,8 +89,9 @@ struct WordReader<'a> {
     found: Vec<ShellCommand>,
     words: Vec<String>,
     target: Option<String>,
+    /// Where the first word of the command begins.
     start: usize,
-    /// Where the last word ends.
+    /// Where the last word of the command ends.
     last: usize,
 }
 

@@ -17,9 +17,9 @@ impl Script {
     /// script's profile. `changes` override the script's switches.
     ///
     /// # Errors
-    /// When the profile is unknown or is `ns-2`, or when a switch is unknown or meaningless. The
-    /// error names the line of the script that is wrong, or else the wrong value of `profile` or
-    /// `changes`.
+    /// When the profile is unknown or is `ns-2`, when a switch is unknown or has no effect, or when
+    /// a switch or `--mss` has an invalid value. The error names the line of the script that is
+    /// wrong, or else the wrong value of `profile` or `changes`.
     ///
     /// ```
     /// use netspurt_scenario::script::Script;

@@ -162,7 +162,7 @@ fn an_instant_may_differ_by_the_tolerance_and_no_more() {
 }
 
 #[test]
-fn after_a_range_or_any_time_an_offset_counts_from_the_actual_instant() {
+fn an_offset_after_a_time_range_or_a_star_counts_from_the_instant_of_the_packet() {
     let two = || server([(ms(350), data(1, 1000)), (ms(450), data(1001, 1000))]);
     for first in ["+0.2~+0.3", "0.3~0.4", "*"] {
         let script =
@@ -267,7 +267,7 @@ fn a_failed_assertion_names_its_own_line() {
 }
 
 #[test]
-fn timestamps_count_from_the_first_expected_timestamp_and_an_echo_has_the_actual_timestamp() {
+fn timestamps_are_compared_relative_to_the_first_one_and_an_echo_is_converted_back() {
     let stamped = |at: u64, seq: u32, val: u32| {
         let mut segment = data(seq, 1000);
         segment.set_timestamps(Timestamps { val, ecr: 7 });
@@ -323,7 +323,7 @@ fn sack_blocks_options_and_marks_reach_the_connection_and_are_compared() {
 }
 
 #[test]
-fn psh_is_compared_only_if_the_script_writes_it_and_every_other_flag_always() {
+fn psh_is_compared_only_if_the_script_writes_it_and_ece_is_always_compared() {
     let script = |flags: &str| format!("{HANDSHAKE}+0.2 > {flags} 1:1001(1000) ack 1");
     let sent = |flags: Flags| server([(ms(300), Segment { flags, ..data(1, 1000) })]);
     let push = Flags::ACK.with(Flags::PSH);

@@ -1,10 +1,10 @@
 //! Calls with `MSG_ZEROCOPY`: their numbers, and when their buffers are free again.
 //!
 //! Linux numbers the calls of a socket from 0. A *chunk* is one buffer of the send queue, in Linux
-//! an skb. When a call begins, the last chunk may be unsent and end with octets of the previous
-//! call. Then both calls are completed together (`msg_zerocopy_realloc`). The buffers of calls are
-//! free when all chunks with octets of these calls are acknowledged. The last chunk may also have
-//! octets of other writes. Offsets count written octets from 0.
+//! an skb. When a call begins, the last chunk may have unsent octets and end with octets of the
+//! previous call. Then both calls are completed together (`msg_zerocopy_realloc`). The buffers of
+//! calls are free when all chunks with octets of these calls are acknowledged. The last chunk may
+//! also have octets of other writes. Offsets count written octets from 0.
 
 use std::collections::VecDeque;
 
@@ -45,7 +45,7 @@ pub(super) struct ZeroCopyCalls {
 
 impl ZeroCopyCalls {
     /// Called when a call of `bytes` octets begins at offset `at`. `tail_waits` says whether the
-    /// last chunk is still unsent.
+    /// last chunk has unsent octets.
     pub(super) fn begin(&mut self, at: u64, bytes: u64, tail_waits: bool) {
         let number = self.next;
         self.next = self.next.wrapping_add(1);

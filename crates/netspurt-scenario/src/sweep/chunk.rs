@@ -345,7 +345,7 @@ fn label_columns(sweep: &Sweep, rows: &[CaseRow]) -> Vec<Column> {
 
 /// The column of an axis. `all` are the labels of the axis, and `own` are the labels of the rows.
 /// The column holds numbers if all labels of the axis are numbers, else texts.
-#[expect(clippy::cast_precision_loss, reason = "labels are written by people")]
+#[expect(clippy::cast_precision_loss, reason = "whole numbers in labels stay far below 2^53")]
 fn label_column<'a>(name: &str, all: &[Label], own: impl Iterator<Item = &'a Label>) -> Column {
     let data = if all.iter().all(|label| matches!(label, Label::Whole(_))) {
         let whole_number = |label: &Label| if let Label::Whole(value) = label { *value } else { 0 };

@@ -14,10 +14,10 @@ pub enum LiveEnd<'a> {
     Counts(EndedCase<'a>),
     /// The run did not end within the sweep's budget of time.
     Cut,
-    /// The run is not valid, for this reason, such as late packets. The case has the status
+    /// The run is not valid. The text is the reason, such as late packets. The case has the status
     /// `late`.
     Late(String),
-    /// There was no run, for this reason.
+    /// There was no run. The text is the reason.
     Error(String),
 }
 

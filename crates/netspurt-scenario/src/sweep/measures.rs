@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_has_not_ended_counts_up_to_the_end_of_the_run() {
+    fn an_incomplete_request_counts_with_its_wait_until_the_end_of_the_run() {
         let began = [Some(0.0), Some(2.0), Some(3.0)];
         assert_eq!(longest(&[Some(1.0), None, Some(4.0)], &began, 10.0), Some(8.0));
         assert_eq!(longest(&[Some(1.0), None, Some(9.0)], &began, 10.0), Some(9.0));

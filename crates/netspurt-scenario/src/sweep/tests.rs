@@ -213,7 +213,7 @@ fn a_cancelled_case_ends_early() {
 }
 
 #[test]
-fn labels_that_are_numbers_stay_numbers() {
+fn numeric_values_of_an_axis_are_numbers_in_the_table() {
     let text = LOSSY.replace(
         "rate = {",
         "p = { path = \"links.path.loss.probability\", values = [0, 0.01] }\n\
@@ -334,8 +334,8 @@ fn a_live_case_has_the_measures_of_its_tables_and_lists_the_missing_measures() {
     assert_eq!(error.counts.first_error, Some((7, "no namespaces".to_owned())));
 }
 
-/// The queue's algorithm makes a million updates between two packets. The budget still ends the
-/// case soon.
+/// PIE updates its state in each nanosecond, so there are millions of updates between two packets.
+/// The budget still ends the case soon.
 #[test]
 fn the_budget_of_time_ends_a_case_during_many_updates_of_a_queue() {
     let text = r#"

@@ -52,7 +52,7 @@ fn listed<'a>(text: &'a str, title: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn every_departure_is_listed_in_validation() {
+fn the_table_in_validation_equals_the_departures_in_the_comments() {
     let rows = rows();
     let text = text_of("VALIDATION.md");
     assert!(

@@ -34,7 +34,7 @@ impl Source {
 
 static SOURCES: OnceForEach<Source> = OnceForEach::new();
 
-/// Every source of the crates except tests and examples, by its path below `crates`.
+/// Every source of these four crates except their tests, by its path below `crates`.
 fn all_sources() -> Vec<(String, PathBuf)> {
     let crates = root().join("crates");
     let folders = ["netspurt", "netspurt-live", "netspurt-py", "netspurt-scenario"]

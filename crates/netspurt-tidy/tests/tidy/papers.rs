@@ -1,5 +1,5 @@
-//! Tests that the folder `papers` contains data and no code, and that no source names a claim of a
-//! paper.
+//! Tests that the folder `papers` contains data and no code, and that no code in `crates`, `bench`
+//! and `authorities` names a claim of a paper.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn is_code(file: &Path) -> bool {
 }
 
 #[test]
-fn papers_contain_only_data_and_no_source_names_a_claim() {
+fn papers_contain_only_data_and_no_code_in_three_folders_names_a_claim() {
     let mut keys = Vec::new();
     for paper in fs::read_dir(root().join("papers")).unwrap().map(Result::unwrap) {
         keys.push(paper.file_name().into_string().unwrap());

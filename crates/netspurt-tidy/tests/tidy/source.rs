@@ -203,8 +203,7 @@ impl Facts {
     /// Reads the name of a definition, and counts the lines of a function. Returns the place after
     /// the name.
     fn read_definition(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
-        // In `const fn` and `const _`, the word `const` defines no name. A macro's name follows a
-        // `!`.
+        // In `const fn`, the word `const` defines no name. A macro's name follows a `!`.
         let place = if punct(tokens.get(at + 1), '!') { at + 2 } else { at + 1 };
         let Some(TokenTree::Ident(name)) = tokens.get(place) else { return at + 1 };
         if DEFINES.iter().any(|keyword| name == keyword) {

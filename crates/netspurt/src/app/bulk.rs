@@ -42,6 +42,7 @@ pub struct Endpoint {
     /// The plan of the application; `None` at the end that only listens.
     task: Option<Bulk>,
     step: BulkStep,
+    /// When the peer had acknowledged all data.
     finished: Option<Time>,
 }
 

@@ -41,7 +41,7 @@ pub struct EchoProbe {
     pub size_bytes: u16,
     /// The round trip; `None` if no reply came before the give-up time.
     pub rtt: Option<Duration>,
-    /// The round trip, if the reply came after the give-up time.
+    /// The round trip, if the reply came at the end of the give-up time or later.
     pub late: Option<Duration>,
     /// The number of replies after the first one.
     pub duplicates: u32,

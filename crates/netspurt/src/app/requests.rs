@@ -214,6 +214,7 @@ pub struct Client {
     connection: Connection,
     requests: ClientRequests,
     step: ClientStep,
+    /// When the client read the last reply.
     finished: Option<Time>,
 }
 

@@ -12,9 +12,11 @@ pub struct AckInfo {
     pub now: Time,
     /// The sender's maximum segment size, in octets of payload.
     pub smss: u64,
-    /// The octets that are newly acknowledged in order.
+    /// The octets that are newly acknowledged in order. If cwnd counts whole segments, this is
+    /// `smss` for each newly delivered segment.
     pub acked_bytes: u64,
-    /// The octets that are newly known to have arrived, in order or by SACK.
+    /// The octets that are newly known to have arrived, in order or by SACK. If cwnd counts whole
+    /// segments, a short segment counts as a full segment.
     pub delivered_bytes: u64,
     /// The octets that are newly counted as lost.
     pub lost_bytes: u64,
@@ -23,7 +25,7 @@ pub struct AckInfo {
     /// The sender's estimate of the octets in the network, after this ACK.
     pub pipe: u64,
     /// The round trip that the ACK measured, exact to the nanosecond; `None` if the ACK measured
-    /// none or may answer a retransmission.
+    /// none, for example because it may answer a retransmission.
     pub rtt: Option<Duration>,
     /// The smoothed round trip; `None` before the first sample.
     pub srtt: Option<Duration>,
@@ -87,15 +89,18 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         let _ = (now, rtt);
     }
 
-    /// The sender calls this when the handshake is complete. `rtt` is the round trip of the
-    /// handshake, or `None` if the SYN was retransmitted. `window` is the initial window.
+    /// The sender calls this when the handshake is complete, or when this algorithm replaces
+    /// another one. `rtt` is the round trip of the handshake, or `None` if the SYN was
+    /// retransmitted. `window` is the present window. When the handshake is complete, this is the
+    /// initial window.
     fn on_open(&mut self, rtt: Option<Duration>, window: &Window) {
         let _ = (rtt, window);
     }
 
-    /// The sender calls this on congestion at `now`, once for each window of data, before it cuts
-    /// cwnd. `flight` is the number of outstanding octets; with `cut_from_cwnd` it is cwnd. Returns
-    /// the new slow-start threshold.
+    /// The sender calls this on congestion at `now`, before it cuts cwnd. It calls this once for
+    /// each window of data, but a timeout may cut cwnd again in the same window. `flight` is the
+    /// number of outstanding octets; with `cut_from_cwnd` it is cwnd. Returns the new slow-start
+    /// threshold.
     fn on_congestion(
         &mut self,
         now: Time,
@@ -106,13 +111,14 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     ) -> u64;
 
     /// The sender calls this when a timeout at `now` begins a repair of all outstanding octets, up
-    /// to `nxt`. If the threshold was cut, [`on_congestion`](Self::on_congestion) was called
-    /// before.
+    /// to `nxt`, or when Super Fast Retransmit reacts as to a timeout. If the threshold was cut,
+    /// [`on_congestion`](Self::on_congestion) was called before.
     fn on_timeout(&mut self, now: Time, nxt: u64) {
         let _ = (now, nxt);
     }
 
-    /// The sender calls this when the congestion proved spurious. It has already restored `window`.
+    /// The sender calls this when the congestion proved spurious. It has already undone the cut in
+    /// `window`.
     fn on_undo(&mut self, now: Time, window: &mut Window);
 
     /// The sender calls this when recovery has ended. `window` is the window at the end of
@@ -129,7 +135,7 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     }
 
     /// Whether the algorithm also controls cwnd in recovery. The sender then cuts cwnd itself only
-    /// at a timeout, to one segment.
+    /// at a timeout and in Super Fast Retransmit.
     fn owns_window(&self) -> bool {
         false
     }

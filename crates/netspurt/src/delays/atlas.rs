@@ -27,7 +27,7 @@ struct AtlasPath {
 /// Reads the results among `items`.
 ///
 /// # Errors
-/// When a result of ping says that more probes were sent than the limit allows.
+/// When a result of ping says that more than [`MISSING_MAX`] probes were sent.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

@@ -89,8 +89,8 @@ fn stamp_words(text: &str) -> Option<(&str, &str)> {
     Some((stamp.trim_start_matches('[').trim_end_matches(']'), behind))
 }
 
-/// Finds the separator of a line's cells: the first of `;`, tab and `,` that the line contains.
-/// `None` means blanks.
+/// Finds the separator of a line's cells: `;` if the line contains one, otherwise a tab, otherwise
+/// `,`. `None` means blanks.
 pub(super) fn separator(line: &str) -> Option<char> {
     // `Tue, 22 Oct 2024 10:11:12 +0200` is one value (RFC 2822 §3.3).
     let dated = |text: &str| text.get(..4).is_some_and(|day| day.ends_with(','));

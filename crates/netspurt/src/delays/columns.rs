@@ -309,7 +309,7 @@ fn answered_names(names: &[(String, Option<u64>)]) -> &'static [&'static str] {
     }
 }
 
-/// True if a column other than the column of delays has the name of a column of times of day.
+/// True if a column has a name of [`CLOCK`], and there is a column of delays that has another name.
 fn has_clock(names: &[(String, Option<u64>)], rtt: Option<SourceColumn>) -> bool {
     let clock = |at: usize| CLOCK.contains(&&*names[at].0);
     rtt.is_some_and(|rtt| !clock(rtt.at)) && (0..names.len()).any(clock)

@@ -18,7 +18,8 @@ pub(super) fn whole_date(cell: &str, order: Option<DateOrder>) -> Option<i64> {
     whole_stamp(&midnight).filter(|ns| *ns >= DAY)
 }
 
-/// Reads a cell that holds a timestamp and nothing else. Returns its instant or its time of day.
+/// Reads a cell that holds a timestamp and nothing else. Returns nanoseconds since 1970, or since
+/// midnight if the cell has no date.
 fn whole_stamp(cell: &str) -> Option<i64> {
     let (stamp, "") = leading(cell)? else { return None };
     stamp.ns().ok()

@@ -22,14 +22,17 @@ enum FpingLine {
     Duplicate(u64, Option<(Duration, u32)>),
     /// The probe with this number could not be sent.
     Failed(u64),
+    /// fping waited for the reply to the probe with this number, and gave up.
     TimedOut(u64),
     /// The delays of all probes in order, from the summary of `-C`. `None` stands for a lost probe.
     Row(Vec<Option<Duration>>),
     /// How many probes were sent, and how many were answered.
     Counts(u64, u64),
+    /// Another line that fping or a shell writes.
     Ordinary,
-    /// An incomplete line.
+    /// An incomplete line, and the reason why it counts as incomplete.
     Broken(&'static str),
+    /// A line that fping does not write.
     Foreign,
 }
 
@@ -195,7 +198,7 @@ pub(super) fn header_bytes(target: &str) -> u32 {
 /// Reads the targets of `text`.
 ///
 /// # Errors
-/// When more probes are missing than the limit allows.
+/// When more than `MISSING_MAX` probes of a target are missing.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut targets: IndexMap<(&str, usize), Target> = IndexMap::new();

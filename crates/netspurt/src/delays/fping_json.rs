@@ -14,7 +14,7 @@ use super::text::{MILLISECOND, float_span};
 /// Reads the entries of `items` and adds a recording for each target.
 ///
 /// # Errors
-/// When more probes are missing than the limit allows.
+/// When more than `MISSING_MAX` probes of a target are missing.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

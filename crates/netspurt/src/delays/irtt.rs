@@ -13,7 +13,7 @@ use super::{Delays, HalfDelays};
 /// Reads the sessions among `items`.
 ///
 /// # Errors
-/// When more probes are missing than the limit allows.
+/// When more than `MISSING_MAX` probes of a session are missing.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

@@ -85,7 +85,9 @@ pub struct Bbr {
     full_bandwidth: u64,
     rounds_without_growth: u32,
     filled_pipe: bool,
+    /// The phase of PROBE_BW, from 0 to 7.
     phase: usize,
+    /// When this phase began.
     phase_start: Time,
     probe_rtt: ProbeRtt,
     repair: Repairing,
@@ -386,7 +388,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_recovery_end(&mut self, _now: Time, window: &mut Window) {
-        // In PROBE_RTT cwnd stays low. The end of PROBE_RTT restores the same value.
+        // In PROBE_RTT cwnd stays low. The end of PROBE_RTT restores `prior_cwnd`.
         if self.mode != Mode::ProbeRtt {
             self.end_repair(window);
         }

@@ -14,13 +14,14 @@ const SMSS: u64 = 1000;
 struct Flying {
     acked_at: u64,
     sent_at: u64,
-    /// The state of the [`Pipe`] when the segment was sent.
+    /// `delivered`, `delivered_at` and `first_sent` of the [`Pipe`] when the segment was sent.
     delivered: u64,
     delivered_at: u64,
     first_sent: u64,
 }
 
-/// The state of a sender on the pipe after an ACK: nanoseconds, octets, and bits per second.
+/// The state of a sender on the pipe after an ACK. `now` is in nanoseconds, `cwnd` and `pipe` are
+/// in octets, and `bandwidth` and `pacing` are in bits per second.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     now: u64,
@@ -357,7 +358,7 @@ fn startup_paces_at_the_high_gain_and_only_speeds_up() {
 /// §4.2.2: a burst is one segment below 1.2 Mbit/s and two segments below 24 Mbit/s. From 24
 /// Mbit/s on a burst has the octets of a millisecond, but at most 64 kB.
 #[test]
-fn a_burst_has_more_octets_at_a_higher_pacing_rate() {
+fn a_burst_grows_with_the_pacing_rate_from_one_segment_to_64_kb() {
     let mut bbr = Bbr::new(BbrConfig::default());
     let rates = [1_199_999, 1_200_000, 23_999_999, 24_000_000, 400_000_000, 600_000_000];
     let bursts = rates.map(|rate| {

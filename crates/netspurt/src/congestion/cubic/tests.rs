@@ -85,8 +85,8 @@ fn an_ack_adds_the_distance_to_the_target_over_the_window() {
     cubic.on_ack(&ack(0), &mut window);
     assert_eq!(window.cwnd, 700_013);
     cubic.on_ack(&ack(100), &mut window);
-    // The sum of 13.996 and 27.665 is 41.661, because the remainder of each division is carried
-    // forward.
+    // The window has grown by the whole part of 13.996 + 27.665 = 41.661 octets, because the
+    // remainder of each division is carried forward.
     assert_eq!(window.cwnd, 700_041);
 }
 
@@ -140,8 +140,8 @@ fn the_window_grows_like_that_of_reno_in_the_reno_friendly_region() {
 
 /// The average window, in segments, if every `every`-th segment is lost and ACKs come at even
 /// distances in each round trip. The run has 16 cycles, and the first half of them is left out. The
-/// first cycle begins at `peak` segments. From another window the plateau would take many cycles to
-/// become stable.
+/// run begins with a loss at a window of `peak` segments. From another window the plateau would
+/// take many cycles to become stable.
 fn average_window(rtt: Duration, every: u64, peak: u64) -> f64 {
     let mut cubic = Cubic::new(CubicConfig { fast_convergence: false, ..Default::default() });
     let mut window = lose(&mut cubic, Window { cwnd: peak * SMSS, ssthresh: Window::NO_THRESHOLD });

@@ -2,7 +2,7 @@
 //! Xu 2008, "CUBIC: A New TCP-Friendly High-Speed TCP Variant").
 //!
 //! The curve is a whole number of segments, and its distance to the plateau is rounded down. So
-//! below the plateau the curve is up to one segment higher than one in octets, and above the
+//! below the plateau the curve is up to one segment higher than the curve in octets, and above the
 //! plateau up to one segment lower. In RFC 9438 §4.4 an ACK opens cwnd by (target - cwnd) / cwnd.
 //! Here cwnd opens by one segment after `count` acknowledged segments. An undo does not restore the
 //! plateau from before the cut, and a timeout clears the plateau.
