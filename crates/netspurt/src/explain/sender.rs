@@ -521,7 +521,7 @@ impl Sender {
         if answer.acked_bytes > 0 {
             self.acks.acks += 1;
             if self.dup_acks == 0 && self.trouble.as_ref().is_none_or(|trouble| trouble.is_calm()) {
-                self.acks.most_bytes = self.acks.most_bytes.max(answer.acked_bytes);
+                self.acks.calm_ack(answer.acked_bytes);
             }
             (self.dup_acks, self.idle_acks) = (0, 0);
             (self.una_at, self.answered_at) = (at, at);
@@ -589,7 +589,7 @@ impl Sender {
             echo: packet.timestamps().map(|stamps| stamps.ecr),
             far: self.path.far(),
             round: self.path.estimate().map_or(Duration::ZERO, |(rtt, rttvar)| rtt + rttvar * 2),
-            two_segments: u64::from(self.smss_bytes) * 2,
+            awaited_bytes: self.acks.awaited_bytes(self.smss_bytes.into()),
             at_once_bytes: self.acks.most_bytes,
             sack: self.sack.known() == Some(true),
         });

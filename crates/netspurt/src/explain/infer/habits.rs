@@ -22,14 +22,35 @@ pub struct AckHabits {
     /// The maximum number of octets that one acknowledgment covered while nothing was missing or
     /// sent again.
     pub most_bytes: u64,
+    /// The number of such acknowledgments of more than one octet.
+    pub calm: u32,
     /// The maximum number of acknowledgments in a row that acknowledged nothing new while nothing
     /// was outstanding (RFC 889 §2.2 describes streams of them).
     pub idle: u32,
 }
 
 impl AckHabits {
+    /// Linux acknowledges at most this many segments one by one before it delays ACKs
+    /// (`TCP_MAX_QUICKACKS`).
+    const QUICK: u32 = 16;
     /// The maximum time that a receiver may delay an ACK (RFC 9293 §3.8.6.3).
     const LONGEST: Duration = Duration::from_millis(500);
+
+    /// Takes an acknowledgment of `bytes` new octets that came while nothing was missing or sent
+    /// again.
+    #[inline]
+    pub fn calm_ack(&mut self, bytes: u64) {
+        // A SYN takes one octet, and its acknowledgment shows nothing.
+        self.calm += u32::from(bytes > 1);
+        self.most_bytes = self.most_bytes.max(bytes);
+    }
+
+    /// The number of octets for which the receiver may wait before it acknowledges: two full
+    /// segments of `smss_bytes` (RFC 5681 §4.2), or one if it was seen to acknowledge each segment.
+    pub fn awaited_bytes(&self, smss_bytes: u64) -> u64 {
+        let each = self.most_bytes <= smss_bytes && self.calm > Self::QUICK;
+        if each { smss_bytes } else { smss_bytes * 2 }
+    }
 
     /// Takes the round trip `rtt` of a lone segment; `least` is the shortest round trip.
     pub fn lone_acknowledged(&mut self, rtt: Duration, least: Duration) {

@@ -54,9 +54,8 @@ pub struct Arrived {
     pub far: Option<Duration>,
     /// The sender's smoothed round trip plus twice its variation.
     pub round: Duration,
-    /// The octets of two full segments. A receiver may wait for this many octets before it
-    /// acknowledges (RFC 5681 §4.2).
-    pub two_segments: u64,
+    /// The number of octets for which the receiver may wait before it acknowledges.
+    pub awaited_bytes: u64,
     /// The maximum number of octets that the receiver acknowledged at once while nothing was
     /// missing.
     pub at_once_bytes: u64,
@@ -183,11 +182,11 @@ impl VerdictWatch {
     }
 
     /// Whether `ack` covers more octets than the receiver acknowledges at once, and `one` ends
-    /// behind the first two segments of these octets. Then a segment filled a gap, and the octets
-    /// behind the gap had arrived before.
+    /// behind the octets for which the receiver may have waited. Then a segment filled a gap, and
+    /// the octets behind the gap had arrived before.
     fn covers_more_than_at_once(one: &Watched, ack: &Arrived) -> bool {
-        let more = ack.una.1.saturating_sub(ack.una.0) > ack.at_once_bytes.max(ack.two_segments);
-        more && one.right > ack.una.0 + ack.two_segments && ack.una.1 >= one.right
+        let more = ack.una.1.saturating_sub(ack.una.0) > ack.at_once_bytes.max(ack.awaited_bytes);
+        more && one.right > ack.una.0 + ack.awaited_bytes && ack.una.1 >= one.right
     }
 
     /// Whether `ack` shows that the octets of `one` had arrived before `one`.

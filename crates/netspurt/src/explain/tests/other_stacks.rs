@@ -80,6 +80,23 @@ fn a_late_ack_that_jumps_shows_a_spurious_retransmission_only_without_sack() {
     }
 }
 
+/// Linux acknowledges at most 16 segments one by one (`TCP_MAX_QUICKACKS`).
+#[test]
+fn an_ack_of_two_segments_is_a_jump_if_the_receiver_acknowledged_more_than_16_one_by_one() {
+    for (acks, told) in [(16, Verdict::Needed), (17, Verdict::Spurious)] {
+        let mut talk = Talk::opened(false, false);
+        talk.flight(101.0, 0, acks);
+        for n in 1..=acks {
+            talk.ack(201.0 + 0.1 * f64::from(n), n * 1000);
+        }
+        let next = acks * 1000;
+        talk.flight(203.0, next, 3).data(603.0, next).data(603.1, next + 1000);
+        talk.ack(703.1, next + 2000);
+        let verdicts: Vec<_> = talk.found().iter().map(|one| one.verdict).collect();
+        assert_eq!(verdicts, [Verdict::Needed, told], "{acks}");
+    }
+}
+
 #[test]
 fn an_ack_of_no_more_octets_than_an_ack_before_the_loss_is_no_jump() {
     let mut talk = Talk::opened(false, false);
