@@ -253,7 +253,7 @@ def has_parameter(method: Callable[..., object], parameter: str) -> bool:
 
 
 def failure(text: str, method: str, instance: object, error: BaseException) -> BaseException:
-    """Return the exception to raise for an error in a method; an interrupt itself is returned."""
+    """Return the exception to raise for an error in a method; an interrupt stays unchanged."""
     if not isinstance(error, Exception | SystemExit):
         return error
     made = type(instance)

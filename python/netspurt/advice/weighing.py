@@ -41,7 +41,8 @@ class Terms:
     loss
         The share of packets that are lost.
     probes
-        The number of probes of the recording, which is its weight among several recordings.
+        The number of answered probes, and of lost probes that count for the costs. It is the weight
+        of the recording among several recordings.
     """
 
     spurious_s: float

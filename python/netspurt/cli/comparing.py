@@ -47,7 +47,7 @@ def compare(
         str | None,
         typer.Option(
             help="The flow. By default the only flow that both have; in a capture the connection "
-            "with the most data. A,B names a flow for each."
+            "with the most data. A,B compares flow A of the first with flow B of the second."
         ),
     ] = None,
     direction: Direction = None,
@@ -75,10 +75,11 @@ def compare(
     """Say which of two runs or captures was faster, and show their first difference.
 
     Runs are aligned segment by segment, and populations connection by connection. If two captures
-    hold the same connection, they are not compared: the lines say what the path between the two
-    points did.
+    hold the same connection, they are not compared: the output says what the path between the two
+    capture points did.
 
-    CSV has a row for each event, with its times in both runs. JSON also has these rows.
+    CSV has a row for each event, with its times in both runs, or a row for each population. JSON
+    also has these rows.
     """
     from netspurt.analysis.compare import compare as align
 
@@ -193,7 +194,7 @@ def _early_acks(
     seen: list[list[Seen]],
     names: list[str],
 ) -> Iterator[str]:
-    """Yield a line on runs whose handshake's ACK may be in a queue before the data."""
+    """Yield a line for each run whose handshake's ACK may take the data's place in a queue."""
     from netspurt.analysis.compare import opening
 
     for run, way, own, name in zip(runs, directions, seen, names, strict=True):
@@ -217,10 +218,10 @@ class _Events:
     compared
         The events within the span.
     counted
-        The events whose causes are counted. If no span is given, these are all events, as in the
-        table of both outcomes.
+        The events whose causes are counted: without a given span all events, as in the table of
+        outcomes; otherwise the events of `compared`.
     span_s
-        The span [s].
+        The compared time, from the first data on [s].
     ends_s
         For each run, the time from its first data to its end [s]. The list is empty if a span is
         given.
@@ -256,8 +257,8 @@ def _shared_span(ends: list[float], names: list[str]) -> list[str]:
     longer = ends.index(max(ends))
     line = (
         f"events are compared for the first {min(ends):.3f} s, until one of the two ends; "
-        f"{names[longer]} lasts {max(ends):.3f} s; retransmissions and causes of sending count to "
-        "the end of each"
+        f"{names[longer]} lasts {max(ends):.3f} s; retransmissions and causes of sending are "
+        "counted to the end of each"
     )
     return [line]
 
@@ -445,7 +446,8 @@ def _lines(
     return [*lines, matched]
 
 
-#: Two runs have nothing in common if fewer than this share of the events of one are in both.
+#: Two runs have nothing in common if, of the run with fewer events, less than this share of the
+#: events is in both.
 _COMMON_SHARE_MIN = 0.05
 
 

@@ -61,7 +61,7 @@ Offload = Annotated[
 
 @app.callback()
 def _root() -> None:
-    """Do nothing. Without this function typer would not make a group of a single command."""
+    """Do nothing. With this function typer makes a group even of a single command."""
 
 
 @app.command()
@@ -256,7 +256,7 @@ _DEFAULT = "linux-default"
 
 
 def _unlike_machine(ends: list[EndReport]) -> list[str]:
-    """Return lines on the settings of ends with `linux-default` that this machine does not have."""
+    """Return lines on settings of `linux-default` that differ from this machine's settings."""
     seen: dict[str, list[str]] = {}
     for end in ends:
         # Programs have sockets of their own, so the route sets their congestion control.

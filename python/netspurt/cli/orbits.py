@@ -437,7 +437,7 @@ def _chosen(found: list[Pass], word: str | None, at_least: float) -> tuple[int, 
     Raises
     ------
     ValueError
-        If there is no such pass.
+        If there is no such pass, or if `--pass` is left out and there are several passes.
     """
     from netspurt.orbit import extreme_passes
 
