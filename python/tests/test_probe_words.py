@@ -322,8 +322,8 @@ def test_the_sentences_on_timers_name_spurious_counts_and_the_extreme_mean_waits
         "c 1,000; a: never."
     )
     assert wait == (
-        "For a lost probe b would have waited 500 ms on average, the shortest, and a 2 s, the "
-        "longest."
+        "On average b would have waited the shortest time for a lost probe, 500 ms, and a the "
+        "longest time, 2 s."
     )
 
 

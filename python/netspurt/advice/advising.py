@@ -60,8 +60,8 @@ class Advice:
     linux
         Linux's timer with the `rto_min` computed from the recordings.
     lessons
-        For each half of a recording, or for each recording of several, the estimator that is chosen
-        without this part, and its cost on this part.
+        For each half of a single recording, or for each of several recordings: the estimator that
+        is chosen without this part, and its cost on this part.
     losses
         The share of losses after the first answer, with its interval.
     elsewhere

@@ -78,7 +78,7 @@ class Lessons:
         return self.replays[part.place].delays.rtt_s[part.first : part.end]
 
     def prudent(self, text: str, places: Sequence[int]) -> float:
-        """Return the largest cost per probe [s] that the counts of some parts allow."""
+        """Return the largest cost per probe [s] that the spurious counts on some parts allow."""
         return prudent(*self._tallies_and_terms(text, places))
 
     def cost(self, text: str, places: Sequence[int]) -> float:
@@ -86,7 +86,7 @@ class Lessons:
         return float(cost(*self._tallies_and_terms(text, places))[0])
 
     def best(self, texts: Iterable[str], places: Sequence[int]) -> str:
-        """Return the text whose cost has the smallest upper limit; the first of equal texts."""
+        """Return the text with the smallest `prudent` cost; the first if several are equal."""
         return min(texts, key=lambda text: self.prudent(text, places))
 
     def _tallies_and_terms(

@@ -152,8 +152,8 @@ class Resamples:
     seed
         The seed of the draws; the same seed gives the same intervals.
     memory
-        True if neighbours may be correlated beyond a block. The default is false for the length 1,
-        and true for other lengths.
+        True if neighbours may be correlated beyond a block. By default it is false only if `length`
+        is 1.
 
     Raises
     ------
@@ -191,9 +191,9 @@ class Resamples:
         The interval contains the percentile interval and its mirror image about the value, because
         figures of rare events are skewed to one side. The interval is widened by Student's
         distribution for this number of blocks, because a few blocks underestimate the spread. In a
-        short series, values may be correlated over more than a block. So the interval is at least
-        as wide as the interval of an autoregressive series with the same correlation of neighbours
-        (prewhitening; Andrews and Monahan 1992).
+        short series, values may be correlated over more than a block. So, if `memory` is true, the
+        interval is at least as wide as that of an autoregressive series with the same correlation
+        of neighbours (prewhitening; Andrews and Monahan 1992).
 
         Parameters
         ----------

@@ -441,8 +441,9 @@ class _Counterparts:
 
         If a case has no measure, its counterpart is also left out; otherwise one group would have
         more of the hard cases. In a sweep from `Sweep.listed`, the groups may have no combination
-        in common. Then a case is the counterpart of all cases in the other group whose runs have
-        the same number; if the runs are not paired either, all cases with the measure are compared.
+        in common. Then, if the runs are paired, a case is the counterpart of all cases in the other
+        group whose runs have the same number. If they are not paired, all cases with the measure
+        are compared.
         """
         with_measure = [rows[self.has[rows]] for rows in (first, second)]
         shared = np.intersect1d(self.combination[first], self.combination[second]).size > 0

@@ -1,7 +1,8 @@
 """Levels of throughput: the values around which the throughputs of connections cluster.
 
-A mixture of normal distributions is fitted to the logarithms (EM, from the best division into
-contiguous groups). The number of levels is the number with the smallest BIC (Schwarz 1978).
+A mixture of normal distributions is fitted to the logarithms by EM. EM starts from the best
+division of the values into contiguous groups. The number of levels is the number with the smallest
+BIC (Schwarz 1978).
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 A change is judged by the silences in the capture. A silence begins with the last progress of a
 connection. It contains one timeout or several consecutive timeouts, and ends with the last
 retransmission of these timeouts. An earlier timeout would also have changed all later events, but
-the capture cannot show how. So the results are estimates: the time that a single change saves or
-costs, summed over all silences. Intervals are computed for the saved share of the waiting time, by
+the capture cannot show how. So the results are estimates: the time that one change alone would have
+saved, summed over all silences. Intervals are computed for the saved share of the waiting time, by
 resampling the connections. If only one connection waited, there is no interval.
 
 A silence with several timeouts is an outage: the path lost all copies before the last copy. The
@@ -56,8 +56,8 @@ _WORTHWHILE = 1.1
 #: The floor that is tried in outages [s]. Receivers with Linux delay ACKs by 40 ms.
 _IN_OUTAGES_S = 0.04
 #: A timer that doubles fires late after an outage. The mean delay is this share of the sum of the
-#: outage's length and the timer's first value. The share assumes that the lengths of outages differ
-#: smoothly by a factor of two or more.
+#: outage's length and the timer's first value. The share assumes that the lengths of outages are
+#: spread evenly, on a logarithmic scale, over a factor of two or more.
 _LATE_AFTER_OUTAGE = 1 / np.log(2) - 1
 #: A timer follows another rule than RFC 6298 if it is this many times as long as RFC 6298's timer.
 _FAR_FACTOR = 2.0
@@ -109,13 +109,13 @@ class Outages:
         The time in which at least one connection certainly lost all its copies, in seconds. In a
         silence, this time ends when the last unanswered copy leaves.
     floor_s
-        The floor that was tried, in seconds. `None` if it is too high to be tried for any sender.
+        The floor that was tried, in seconds. `None` if it was tried for no sender.
     least_s, most_s
         The bounds of the time that this floor would have saved, in seconds. They are negative if
         the floor would have made the silences longer.
     mean_s
         The time that this floor saves on average in the same number of outages, in seconds, if
-        their lengths differ smoothly by a factor of two or more.
+        their lengths are spread evenly, on a logarithmic scale, over a factor of two or more.
     """
 
     silences: int
@@ -150,9 +150,9 @@ class Silences:
     late
         True if this answer came too soon to answer the last copy, so it answered an earlier copy.
     arrived
-        True if the original had arrived before the first timeout, by the verdict on the first
-        retransmission. The path had delayed the original or its ACK, or had lost the ACK. A shorter
-        timer saves time only if the ACK was lost.
+        True if the first retransmission was spurious and `late` is false. The path had delayed the
+        original or its ACK, or had lost the ACK. A shorter timer saves time only if the ACK was
+        lost.
     without_sack
         True if the SYNs show that the connection does not use SACK. Tail loss probes and RACK need
         SACK (RFC 8985 §3).
@@ -180,7 +180,7 @@ class Silences:
 
     @property
     def in_outages(self) -> NDArray[np.bool_]:
-        """True for each silence that has several timeouts before the first copy that arrived."""
+        """True for each silence with several timeouts in which at most the last copy arrived."""
         return (self.timeouts > 1) & ~self.late & ~self.arrived
 
 
@@ -266,7 +266,8 @@ def remedies(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
     Returns
     -------
     list of Remedy
-        The changes that would have saved time in at least one silence.
+        The changes that would have saved time in at least one silence. A lower floor is left out
+        if it does not save clearly more than a higher floor.
 
     References
     ----------
@@ -482,7 +483,7 @@ def _probe(in_capture: Silences, probes: Table) -> Remedy:
 
 
 def _rack(in_capture: Silences) -> Remedy:
-    """Return the time that RACK would have saved if later segments arrived before the timeout."""
+    """Return the time that RACK would have saved where SACK had reported later segments."""
     saved = in_capture.waited_s - _REORDERING * _estimates(in_capture.first, "srtt_ns")
     known = in_capture.first["sacked"]
     return _remedy("RACK (RFC 8985)", in_capture, np.where(known, saved, np.nan))

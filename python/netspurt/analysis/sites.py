@@ -188,7 +188,13 @@ class Cdf:
 
 @dataclass(frozen=True)
 class Share:
-    """A share of some cases, with its interval at 95 % (Wilson 1927)."""
+    """A share of some cases, with its interval at 95 % (Wilson 1927).
+
+    Attributes
+    ----------
+    hits, count
+        The number of cases that belong to the share, and the number of all cases.
+    """
 
     hits: int
     count: int

@@ -47,7 +47,7 @@ def compare(
         str | None,
         typer.Option(
             help="The flow. By default the only flow that both have; in a capture the connection "
-            "with the most data. A,B names a flow for each."
+            "with the most data. A,B compares flow A of the first with flow B of the second."
         ),
     ] = None,
     direction: Direction = None,
@@ -78,7 +78,8 @@ def compare(
     hold the same connection, they are not compared: the lines say what the path did between the two
     capture points.
 
-    CSV has a row for each event, with its times in both runs. JSON also has these rows.
+    CSV has a row for each event, with its times in both runs, or a row for each population. JSON
+    also has these rows.
     """
     from netspurt.analysis.compare import compare as align
 
@@ -193,7 +194,7 @@ def _early_acks(
     seen: list[list[Seen]],
     names: list[str],
 ) -> Iterator[str]:
-    """Yield a line on runs whose handshake's ACK may be in a queue before the data."""
+    """Yield a line for each run whose handshake's ACK may take the data's place in a queue."""
     from netspurt.analysis.compare import opening
 
     for run, way, own, name in zip(runs, directions, seen, names, strict=True):
@@ -217,10 +218,10 @@ class _Events:
     compared
         The events within the span.
     counted
-        The events whose causes are counted. If no span is given, these are all events, as in the
-        table of both outcomes.
+        The events whose causes are counted: without a given span all events, as in the table of
+        outcomes; otherwise the events of `compared`.
     span_s
-        The span [s].
+        The compared time, from the first data on [s].
     ends_s
         For each run, the time from its first data to its end [s]. The list is empty if a span is
         given.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 #: In recordings shorter than this, in seconds, instants are printed with tenths.
 _SHORT_S = 600
-#: Above this correlation of neighbouring values, the tests find changes that do not exist.
+#: Above this correlation of neighbouring values, the tests may find changes that do not exist.
 ALIKE = 0.2
 _METHODS = ("rank-order", "bootstrap", "pelt")
 
@@ -305,7 +305,7 @@ def _beside_2001(data: dict[str, Any], recording: Delays) -> Iterator[str]:
 
 
 def lasting(length: float, unit: str = "s") -> str:
-    """Return a time in suitable units. For another unit, such as probes, add the unit.
+    """Return a time in suitable units. If `unit` is not `s`, return the number with this unit.
 
     Examples
     --------
@@ -323,7 +323,7 @@ def lasting(length: float, unit: str = "s") -> str:
 
 
 def at(instant: float, unit: str = "s", *, fine: bool = False) -> str:
-    """Return an instant as h:mm:ss, with tenths if `fine`. For another unit, return the number.
+    """Return an instant as h:mm:ss, with tenths if `fine`. If `unit` is not `s`, return a number.
 
     Examples
     --------

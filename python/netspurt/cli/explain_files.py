@@ -36,7 +36,8 @@ def explain_files(
     Raises
     ------
     ValueError
-        If the options contradict each other, or if a file is a recording of delays.
+        If the options contradict each other, if a file is a recording of delays, if a folder has no
+        capture, or if there is no such connection.
     OSError
         If a file cannot be read or written.
     """

@@ -136,7 +136,7 @@ def lines(
 
 
 def pooled(found: Explained, room: int | None = None) -> Iterator[str]:
-    """Yield one result for all connections together. Tables are at most `room` wide."""
+    """Yield the results for all connections together. Tables should be at most `room` wide."""
     table = found.table("connections")
     yield from _packets(found)
     yield from _summary(found, len(set(table["connection"].tolist())))
@@ -268,7 +268,7 @@ def _connection(found: Explained, connection: int, room: int | None) -> Iterator
         f"{first['ending']}, {_time(first['duration_ns'])}"
     )
     if any(row["packets"] == 0 for row in rows):
-        # Both values depend on ACKs, and no ACK was captured.
+        # Both values depend on the ACKs of data, and these ACKs were not captured.
         unknown = {"initial_window_bytes": None, "outstanding_bytes_max": None}
         rows = [{**row, **unknown} for row in rows]
     table = [("", *(row["direction"] for row in rows))]

@@ -60,7 +60,7 @@ Offload = Annotated[
 
 @app.callback()
 def _root() -> None:
-    """Do nothing. Without this function typer would not make a group of a single command."""
+    """Do nothing. With this function typer makes a group even of a single command."""
 
 
 @app.command()

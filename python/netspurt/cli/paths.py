@@ -41,7 +41,8 @@ Chance = Annotated[
     ),
 ]
 
-#: The lengths of RFC 889's first table: the shortest, the last of the first line, the longest.
+#: The lengths of RFC 889's first table: the shortest, the longest on the first of two regression
+#: lines, and the longest of all.
 _MEMO = (40, 125, 256)
 #: A note suggests two lines if their residuals are below this share of one line's residuals.
 _WORTH = 0.8

@@ -195,7 +195,7 @@ def _unsure_beside(found: Explained) -> Iterator[str]:
 
 
 def _waits_beside_silences(found: Explained) -> Iterator[str]:
-    """Yield why timers waited longer than the silences before them, if they waited much longer."""
+    """Yield why timers waited longer than the silences before them, if they did (`_DIFFER`)."""
     waited = _together_s(found.table("waits"))
     silent = float(found.table("spent").seconds("timeout_ns").sum())
     if waited > _DIFFER * silent:

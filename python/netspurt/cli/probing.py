@@ -148,10 +148,10 @@ def _echo_probes(
 
 @contextmanager
 def _shown(plan: Plan, *, quiet: bool, verbose: bool) -> Iterator[Callable[[Line, Watch], None]]:
-    """Show the progress of probing: as a screen, or as lines.
+    """Show the progress of probing: as a screen, as lines, or, if `quiet`, not at all.
 
     A terminal without `verbose` gets a screen. Otherwise the heading is printed, and with `verbose`
-    a line for each echo probe.
+    also the lines of `_shown_line`, such as one for each echo probe.
     """
     if quiet:
         yield lambda _line, _watch: None
@@ -172,7 +172,7 @@ def _shown(plan: Plan, *, quiet: bool, verbose: bool) -> Iterator[Callable[[Line
                 texts = _shown_line(line) if verbose else []
             for text in texts:
                 typer.echo(text)
-            # A program that reads the output gets each echo probe as soon as it has ended.
+            # A program that reads the output gets each line immediately.
             sys.stdout.flush()
 
         yield tell if draw is None else show
@@ -205,7 +205,7 @@ def _heading(about: HeaderLine) -> Iterator[str]:
 
 
 def _shown_line(line: Line) -> list[str]:
-    """Return the text to show for a line of the data file."""
+    """Return the text to show for a line of the data file; an empty list if there is none."""
     from netspurt import probe_lines as lines
 
     match line:
@@ -236,9 +236,9 @@ def _outcome(line: EchoProbeLine) -> str:
     return f"{head}  {span(line.rtt_ns):>9}{ttl}{more}"
 
 
-#: The maximum number of echo probes on the screen, and of lines of the histogram.
+#: The maximum number of lines on the screen for the last echo probes, and for the histogram.
 _TRACED, _BARS = 12, 14
-#: If the screen has fewer lines than this, the path and the noise floor are left out.
+#: If the screen has fewer lines than this, it shows only the first line of the heading.
 _TALL = 23
 
 
@@ -264,7 +264,7 @@ def screen_lines(
         f"{watch.duplicates} duplicates"
     )
     timers = list(columns(_shadow_rows(watch), right=(1, 2, 3)))
-    # The last echo probes get a third of the remaining lines.
+    # The last echo probes get at most a third of the remaining lines, but at least one line.
     left = max(0, down - len(head) - len(timers) - 3)
     probes = min(len(trace), _TRACED, max(1, left // 3))
     histogram = list(bars(watch.histogram, max(1, min(_BARS, left - probes)), across))
@@ -388,8 +388,8 @@ def _meaning(watch: Watch, algorithms: list[dict[str, Any]]) -> Iterator[str]:
     waits = [(one["waited_s"] / one["lost"], str(one["estimator"])) for one in lost]
     (least, first), (most, last) = min(waits), max(waits)
     yield (
-        f"For a lost probe {first} would have waited {duration(least)} on average, the shortest, "
-        f"and {last} {duration(most)}, the longest."
+        f"On average {first} would have waited the shortest time for a lost probe, "
+        f"{duration(least)}, and {last} the longest time, {duration(most)}."
     )
 
 
@@ -420,7 +420,7 @@ def _table_row(algorithm: dict[str, Any], share: float) -> list[str]:
 
 
 def _tenths(seconds: float) -> str:
-    """Return seconds in tenths, as in RFC 889's table. Below 1 s there are at most three digits.
+    """Return seconds in tenths, as in RFC 889's table; below 1 s, with three significant digits.
 
     Examples
     --------
