@@ -26,8 +26,9 @@ WORDS = {
     "unknown": "unknown",
 }
 
-#: The words that mark lines on changes of timers, and the words that mark lines on outages. A
-#: report's findings contain at most one line that has either text: the first such line.
+#: `netspurt explain` prints the first text in a line on a timer that would have saved time, and the
+#: second text in a line on outages. The findings of a report contain at most one such line: the
+#: first one.
 SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS = "would have saved", "several timeouts followed each other"
 
 #: Causes that look alike in a capture, because the same ACKs lead to the same retransmissions. Only

@@ -347,7 +347,7 @@ def test_a_named_rto_min_comes_before_a_computed_one_and_the_commands_set_it() -
     first, *_, last = advice.paragraphs()
     assert first.startswith("On a Linux server: an rto_min of 60 ms costs ")
     assert "computed" not in first
-    assert "The best named value for these delays is linux:rto_min=60ms" in last
+    assert "The best of the named values for these delays is linux:rto_min=60ms" in last
     assert "tcp_rto_min_us=60000`" in last
 
 

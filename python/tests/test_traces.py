@@ -71,7 +71,7 @@ def test_several_opportunities_may_be_in_a_millisecond() -> None:
         st.tuples(st.integers(1, 400), st.integers(100_000, 200_000_000)), min_size=1, max_size=8
     )
 )
-def test_a_trace_offers_as_much_as_the_rate_within_one_opportunity(
+def test_the_data_of_a_trace_and_of_its_rate_differ_by_at_most_one_opportunity(
     spans: list[tuple[int, int]],
 ) -> None:
     starts = np.concatenate([[0], np.cumsum([span for span, _ in spans])])
@@ -162,7 +162,7 @@ def test_a_link_delivers_about_as_much_with_a_rate_as_with_a_trace_of_this_rate(
     assert late.sum() * 12_000 / 10 == pytest.approx(2_000_000, rel=0.02)
 
 
-def test_delivered_packets_fill_opportunities_beginning_with_the_first() -> None:
+def test_packets_after_the_first_fill_opportunities_and_times_count_from_the_first() -> None:
     made = delivered("x", [5 * MS, 6 * MS, 8 * MS, 9 * MS], [1500, 750, 750, 3000])
     assert isinstance(made, Timeline)
     assert list(made.forward.opportunities) == [3 * MS, 4 * MS, 4 * MS]

@@ -115,7 +115,7 @@ def _priced(advice: Advice) -> str:
         worth = (
             f"as {ms(values[0])} of waiting ({median}; --cost sets another price)"
             if len(values) == 1
-            else f"as {median} ({ms(min(values))} to {ms(max(values))}; --cost sets another)"
+            else f"as {median} ({ms(min(values))} to {ms(max(values))}; --cost sets another price)"
         )
     at = (
         "the recorded losses and half a loss more, because a path without losses may still lose a "
@@ -187,7 +187,7 @@ def _tried(advice: Advice) -> list[str]:
     cost, least = (sum(getattr(one, name) for one in lessons) for name in ("cost", "least"))
     if cost > 1.0005 * least:
         sentence += (
-            f". With the best timer for each recording, the sum would be "
+            f". With the best timer for each recording, the sum of the costs would be "
             f"{100 * (cost - least) / cost:.2g} % smaller"
         )
     else:
@@ -272,7 +272,7 @@ def _deploy(advice: Advice) -> list[str]:
     quic = [f"In QUIC: {' '.join(quic_words(advice.pick))}"] if name == "quic" else []
     words = linux_commands(floor_of(linux))
     if name != "linux":
-        best = "The best named value" if linux in advice.asked else "The best value"
+        best = "The best of the named values" if linux in advice.asked else "The best value"
         unsure = [] if gains(advice, linux) else ["Its gain over 200 ms is not measurable."]
         words = [
             f"{best} for these delays is {linux}: {_cost_and_spurious(advice, linux)}.",

@@ -172,7 +172,7 @@ def _per_octet(bench: Bench, runs: Sequence[str]) -> float:
 
 @registered
 def sooner(_bench: Bench, *, sizes: str, limit: str) -> Measured:
-    """Return how many percent fewer user octets fill a queue with the first size.
+    """Return by how many percent fewer user octets fill a queue if segments have the first size.
 
     The second size is the reference.
     """
@@ -188,11 +188,11 @@ def sooner(_bench: Bench, *, sizes: str, limit: str) -> Measured:
 
 @registered
 def best_counts(bench: Bench, *, limits: str, losses: str, grid: str) -> Measured:
-    """Return the maximum differences between the best number of packets and the closed form.
+    """Return two maximum differences between the best packets per segment and the closed form.
 
-    The first difference compares the closed form with the best of all numbers, over all limits and
-    losses. The second compares it with the best number in simulated transfers over the losses of a
-    grid. The best number delivers the most user octets per packet sent.
+    The best number of packets per segment delivers the most user octets per packet sent. The first
+    difference compares the closed form with the best of all numbers, over all limits and losses.
+    The second compares it with the best number in simulated transfers over the losses of a grid.
     """
     rows: list[tuple[str, ...]] = [("limit", "loss", "closed form", "by trying", "simulated")]
     differences = [0.0, 0.0]
@@ -211,7 +211,10 @@ def best_counts(bench: Bench, *, limits: str, losses: str, grid: str) -> Measure
 
 
 def _simulated_best(bench: Bench, grid: str) -> dict[tuple[int, float], int]:
-    """Return, for each limit and loss, the packets per segment that delivered the most data."""
+    """Return, for each limit and loss, the best number of packets per segment in simulations.
+
+    It delivers the most user octets per packet sent.
+    """
     sums: dict[tuple[int, float], dict[int, list[float]]] = {}
     for case in bench.grid(grid):
         run = case.run
@@ -274,8 +277,8 @@ def percent_of(_bench: Bench, *, count: str, each: str, of: str) -> Measured:
 def burst_that_fits(bench: Bench, *, packets: str, limit: str, grid: str) -> Measured:
     """Return the octets of a number of full datagrams, in KB.
 
-    The table has, for each segment size, the largest window of a grid without a drop: its range
-    over the paths of the grid.
+    For each path of a grid, the largest window that has no drop is found. For each segment size,
+    the table has the minimum and the maximum of these windows.
     """
     rows: list[tuple[str, ...]] = [("mss", "largest window without a drop", "over paths")]
     largest: dict[int, dict[str, int]] = {}

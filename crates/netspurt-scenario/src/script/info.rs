@@ -5,8 +5,8 @@ use super::names::{name_in, named};
 
 macro_rules! fields {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// A field of `tcp_info` or `SK_MEMINFO`, in Linux's units. If the description of a field
-        /// names segments, bytes or timeouts, the field is their number.
+        /// A field of `tcp_info` or `SK_MEMINFO`, in Linux's units. A field that is described as
+        /// segments, bytes or timeouts counts them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Field { $($(#[$doc])* $variant,)* }
 

@@ -12,12 +12,12 @@
 //! data takes from the sender to the capture.
 //!
 //! * The number of an acknowledgment counts from u + near on. Its window counts a little later,
-//!   when the sender has had time to use it. The reason is that a sender that fills the new window
-//!   at once was held back by the old window all the time.
-//! * Data comes a little later than u + near, because other packets are before it. If it comes
-//!   within the time that a segment takes, or within a sixteenth of the near round trip, the sender
-//!   sent it at once. If nothing comes within this time, the window did not hold the sender back
-//!   from u + near on.
+//!   when the sender has had time to use it. If the sender fills the new window at once, the old
+//!   window held it back until then.
+//! * Data comes a little later than u + near, because other packets are before it. The sender sent
+//!   the data at once if it comes within the time of one segment at the rate that the window
+//!   allows, or within a sixteenth of the near round trip if this is longer. If nothing comes
+//!   within this time, the window did not hold the sender back from u + near on.
 //! * The near round trip changes with the queues before the capture. The time from an
 //!   acknowledgment to the echo of its time stamp shows the change (`PathTimes::near_now`). If a
 //!   packet echoes an older time stamp than the time stamp of an acknowledgment, the sender sent
@@ -208,8 +208,8 @@ impl Limits {
     /// When the acknowledgment of all outstanding data passes the capture at the latest, unless the
     /// receiver delays it. `far` is the shortest round trip to the receiver.
     ///
-    /// A receiver may delay the acknowledgment of up to two segments (RFC 5681 §4.2). If no more
-    /// segments are outstanding, their acknowledgment is due a round trip after they were sent. If
+    /// A receiver may delay the acknowledgment of up to two segments (RFC 5681 §4.2). If at
+    /// most two are outstanding, their acknowledgment is due a round trip after they were sent. If
     /// a queue delayed them, it also delayed the acknowledged segments before them. Then the time
     /// from the last acknowledgment to theirs is at most the time between the last two
     /// acknowledgments. If more segments are outstanding, the later ones may wait in a queue for
@@ -345,7 +345,8 @@ impl Limits {
     /// §3.8.6.1). The sender must wait if the window has no room at all. It must also wait if the
     /// window has room neither for a full segment nor for half of the largest window (§3.8.6.2.1).
     /// If the last segment was short, the application may have no more data, so only a closed
-    /// window counts. The newest window counts here, because the receiver has all data.
+    /// window counts. The newest captured window counts here, even before it reaches the
+    /// sender, because the receiver has all data.
     #[inline]
     fn is_closed(&self, highest: u64) -> bool {
         let newest = self.passed.as_deref().map_or(self.window_end, PassedAcks::window_end);

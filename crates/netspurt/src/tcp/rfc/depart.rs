@@ -51,8 +51,9 @@ impl Tcb {
     }
 
     /// Sends full segments while cwnd and the peer's window have room and no retransmission can be
-    /// due. Returns true if only cwnd, or the wait for a whole packet, holds the next full segment
-    /// back. Nothing else can be sent in this case.
+    /// due. Returns true if the peer's window has room for the next full segment, and cwnd, or the
+    /// wait for a whole packet of segmentation offload, holds it back. Nothing else can be sent in
+    /// this case.
     #[inline]
     fn send_full(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(edges) = self.tx.clear_edges() else { return false };
