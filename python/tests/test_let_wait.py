@@ -41,7 +41,7 @@ def test_the_end_whose_application_let_the_other_wait_is_named(
     told = (
         "Look at this application first." if own else "Only a capture beside this end shows which"
     )
-    assert words.index(told) < words.index("No retransmission waited")
+    assert words.index(told) < words.index("retransmission waited for a timer")
     assert one.is_seen == own
     assert end in finding(found, [])
 
