@@ -20,6 +20,8 @@ from conftest import ROOT
 PACKAGE = ROOT / "python" / "netspurt"
 MAX_FUNCTION = 70
 MAX_FILE = 600
+MAX_FIELDS = 25
+MAX_METHODS = 60
 
 
 def floors() -> dict[str, int]:
@@ -107,6 +109,19 @@ def bad_imports(
         elif known[other] >= known[room]:
             faults.append(f"{room} imports {other}, which is not below it")
     return faults
+
+
+def large_classes(text: str) -> list[str]:
+    """Return the classes of a module with too many fields or methods."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ClassDef):
+            fields = sum(isinstance(one, ast.AnnAssign) for one in node.body)
+            kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+            methods = sum(isinstance(one, kinds) for one in node.body)
+            if fields > MAX_FIELDS or methods > MAX_METHODS:
+                found.append(f"{node.name} has {fields} fields and {methods} methods")
+    return found
 
 
 def long_functions(text: str) -> list[str]:
@@ -229,7 +244,7 @@ def test_each_import_cycle_is_found(face: str, b: str, c: str, count: int) -> No
 @pytest.mark.parametrize("file", sources(), ids=lambda f: str(f.relative_to(PACKAGE)))
 def test_each_source_file_keeps_the_house_rules(file: Path) -> None:
     text = file.read_text()
-    wrong = long_functions(text)
+    wrong = long_functions(text) + large_classes(text)
     if file != PACKAGE / "__init__.py":
         package = ["netspurt", *file.relative_to(PACKAGE).parent.parts]
         wrong += bad_imports(room_of(file), text, floors(), package)
@@ -253,6 +268,13 @@ def test_each_rule_finds_a_file_that_breaks_it() -> None:
     typing = "if TYPE_CHECKING:\n    from netspurt.top import x"
     assert bad_imports("ground", typing, known) == []
     assert long_functions("def f():\n" + "    x = 1\n" * MAX_FUNCTION) == ["f has 71 lines"]
+    for line, most, told in (
+        ("    x{}: int\n", MAX_FIELDS, "C has 26 fields and 0 methods"),
+        ("    def f{}(self): pass\n", MAX_METHODS, "C has 0 fields and 61 methods"),
+    ):
+        body = [line.format(n) for n in range(most + 1)]
+        assert large_classes("class C:\n" + "".join(body[:-1])) == []
+        assert large_classes("class C:\n" + "".join(body)) == [told]
 
 
 @pytest.mark.parametrize(

@@ -280,7 +280,7 @@ def _printed_wait(recordings: Recordings, name: str) -> float:
 
 
 @registered
-def heeding_length(bench: Bench, *, algorithm: str, against: str) -> Measured:
+def length_in_rto(bench: Bench, *, algorithm: str, against: str) -> Measured:
     """Return one estimator's lead over another in points of efficiency, for each variant.
 
     The lead is on the runs that have probes of mixed lengths and have losses. The table also has
