@@ -267,7 +267,10 @@ def _period_table(name: str, one: dict[str, Any], unit: str, *, fine: bool) -> I
 
 
 def prediction_lines(predictions: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield a sentence that compares the best prediction of the next value with the last value."""
+    """Yield the best prediction of the next value with its error.
+
+    If the last value is not the best prediction, its error follows.
+    """
     if not predictions:
         return
     best = min(predictions, key=lambda one: one["error"])

@@ -70,7 +70,7 @@ impl Keys for SolarisConfig {
 /// connection has an estimate that the first sample does not replace. A timeout doubles the sum of
 /// the mean, the deviations and this quarter, or the minimum if the sum is below the minimum. After
 /// ten seconds without an answer, the mean and its quarter are added to the four deviations, and
-/// the next sample counts as the first.
+/// the next sample replaces the mean.
 ///
 /// The backoff ends with an unambiguous sample, or when a timeout proves spurious.
 ///
@@ -83,8 +83,7 @@ impl Keys for SolarisConfig {
 #[derive(Clone, Debug)]
 pub struct Solaris {
     config: SolarisConfig,
-    /// `tcp_rtt_sa`: the mean in eighths of a millisecond; 0 if the next sample counts as the
-    /// first.
+    /// `tcp_rtt_sa`: the mean in eighths of a millisecond; 0 if the next sample replaces it.
     sa: u64,
     /// `tcp_rtt_sd`: the deviation in quarters of a millisecond, or four deviations in
     /// milliseconds.
@@ -233,10 +232,10 @@ mod tests {
         assert_eq!(integers(&quick), (7, 400, 400));
     }
 
-    /// By hand: the timer of 1337 ms doubles to 2674, 5348 and 10696. illumos adds these timers up
-    /// to a wait of 18.7 s. At the next timeout, the mean and its quarter are therefore added to
-    /// the four deviations, 775 + 450 + 112, and the timer doubles to 21392. The next sample counts
-    /// as the first.
+    /// By hand: the timer of 1337 ms doubles to 2674, 5348 and 10696. The sum of these timers, with
+    /// which illumos computes the wait, is 18.7 s. So at the next timeout the mean and its quarter
+    /// are added to the four deviations, 775 + 450 + 112, and the timer doubles to 21392. The next
+    /// sample replaces the mean.
     #[test]
     fn after_ten_seconds_without_an_answer_the_mean_is_no_longer_used() {
         let mut timer = after(&[100]);

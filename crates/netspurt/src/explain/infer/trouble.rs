@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use crate::ranges::Ranges;
 use crate::segment::{Cause, CauseCode};
+use crate::seq::is_before;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
@@ -17,7 +18,7 @@ use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 
 /// An acknowledgment with news that passed the capture: it acknowledges new octets, is a duplicate,
 /// or has SACK blocks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct PassedNews {
     at: Time,
     /// The receiver's time stamp.
@@ -26,30 +27,24 @@ struct PassedNews {
 
 /// The recent acknowledgments with news. Captures far from the sender need them, because there a
 /// packet of the sender answers an acknowledgment that passed some time before.
-#[derive(Clone, Copy, Debug)]
-struct RecentPackets {
-    passed: [PassedNews; RecentPackets::MOST],
+#[derive(Clone, Copy, Debug, Default)]
+struct RecentNews {
+    news: [PassedNews; RecentNews::MOST],
     count: usize,
 }
 
-impl RecentPackets {
+impl RecentNews {
     const MOST: usize = 32;
 
     /// The acknowledgments, the newest first.
     fn newest_first(&self) -> impl Iterator<Item = PassedNews> {
         let known = self.count.min(Self::MOST);
-        (1..=known).map(|back| self.passed[(self.count - back) % Self::MOST])
-    }
-}
-
-impl Default for RecentPackets {
-    fn default() -> Self {
-        Self { passed: [PassedNews { at: Time::ZERO, val: None }; Self::MOST], count: 0 }
+        (1..=known).map(|back| self.news[(self.count - back) % Self::MOST])
     }
 }
 
 /// The state of a direction in which octets are missing or were sent again.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SenderTrouble {
     /// The octets above the cumulative acknowledgment that SACK blocks reported.
     pub sacked: Ranges,
@@ -80,37 +75,15 @@ pub struct SenderTrouble {
     after_lone: Option<AfterLone>,
     /// The numbers of retransmissions whose originals came later.
     came: Vec<usize>,
-    passed: RecentPackets,
+    passed: RecentNews,
     /// A buffer for the verdicts that one acknowledgment allows.
     decided: Vec<Decision>,
-}
-
-impl Default for SenderTrouble {
-    fn default() -> Self {
-        Self {
-            sacked: Ranges::default(),
-            gaps: Ranges::default(),
-            machine: Machine::default(),
-            watch: VerdictWatch::default(),
-            found: Vec::new(),
-            newest: (Time::ZERO, 0),
-            uncaptured_bytes: 0,
-            late: LatePackets::default(),
-            late_in_acks: LatePackets::default(),
-            copies: 0,
-            reports_duplicates: false,
-            after_lone: None,
-            came: Vec::new(),
-            passed: RecentPackets::default(),
-            decided: Vec::new(),
-        }
-    }
 }
 
 impl SenderTrouble {
     /// Notes that an acknowledgment with news and the time stamp `val` passed at `at`.
     pub fn passed(&mut self, at: Time, val: Option<u32>) {
-        self.passed.passed[self.passed.count % RecentPackets::MOST] = PassedNews { at, val };
+        self.passed.news[self.passed.count % RecentNews::MOST] = PassedNews { at, val };
         self.passed.count += 1;
     }
 
@@ -119,15 +92,16 @@ impl SenderTrouble {
         self.passed.newest_first().map(|news| news.at).find(|at| *at <= by)
     }
 
-    /// The longest possible time from the last acknowledgment that reached the sender to its packet
-    /// at `at`, which echoes `ecr`: the next acknowledgment had not reached the sender. `near` is
-    /// the time from the capture to the sender and back. `None` if the echo does not show this. If
-    /// the echo is older than the path explains, acknowledgments may have been lost before a
-    /// timeout.
+    /// A bound for the time from the last acknowledgment that reached the sender to the sender's
+    /// packet, which passed at `at` and echoes the time stamp `ecr`. The echo shows that the next
+    /// acknowledgment had not reached the sender, so the bound is the time between the two. `near`
+    /// is the time from the capture to the sender and back. Returns `None` if the sender had got
+    /// all acknowledgments, or if the echo is older than the path explains: then acknowledgments
+    /// may have been lost before a timeout.
     pub fn lag_by_echo(&self, at: Time, ecr: u32, near: Duration) -> Option<Duration> {
         let mut next = None;
         for news in self.passed.newest_first() {
-            if ecr.wrapping_sub(news.val?).cast_signed() >= 0 {
+            if !is_before(ecr, news.val?) {
                 let plausible = near * 3 / 2 + SenderScene::FLOOR;
                 let next: Time = next.filter(|_| at.saturating_since(news.at) <= plausible)?;
                 return Some(next.saturating_since(news.at));
