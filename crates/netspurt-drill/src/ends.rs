@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use netspurt::segment::Segment;
-use netspurt::wire::{Checks, Decoded, Packet, decode, encode};
+use netspurt::wire::{Checks, Decoded, IpHead, Packet, TcpHead, decode, encode};
 use netspurt_scenario::script::{Unreachable, UnreachableCode};
 
 /// Our address if no call has named an address.
@@ -27,9 +27,8 @@ const ICMP_HEADER_BYTES: usize = 8;
 
 /// Returns the ICMP message in an IPv4 packet. Returns `None` for any other packet.
 fn icmp(packet: &[u8]) -> Option<&[u8]> {
-    let first = *packet.first().filter(|first| **first >> 4 == 4)?;
-    let is_icmp = packet.get(9) == Some(&ICMP);
-    packet.get(usize::from(first & 15) * 4..).filter(|_| is_icmp)
+    let (protocol, at) = IpHead::of(packet).filter(|head| matches!(head, IpHead::V4(_)))?.payload();
+    packet.get(at..).filter(|_| protocol == ICMP)
 }
 
 /// Reads an ICMP message that a destination is unreachable.
@@ -40,10 +39,9 @@ fn message_of(message: &[u8]) -> Result<Unreachable, String> {
     let code = UnreachableCode::numbered(number)
         .ok_or_else(|| format!("the code {number} of `icmp unreachable`"))?;
     let quoted = message.get(ICMP_HEADER_BYTES..).unwrap_or_default();
-    let length = quoted.first().map_or(0, |first| usize::from(first & 15) * 4);
-    let seq = quoted.get(length + 4..).and_then(<[u8]>::first_chunk::<4>);
-    let seq = seq.ok_or("a message of ICMP that quotes no packet")?;
-    Ok(Unreachable { code, seq: u32::from_be_bytes(*seq) })
+    let tcp = IpHead::of(quoted).and_then(|head| quoted.get(head.payload().1..));
+    let seq = tcp.and_then(|tcp| TcpHead::quoted(tcp).1);
+    Ok(Unreachable { code, seq: seq.ok_or("a message of ICMP that quotes no packet")? })
 }
 
 /// The addresses of the connection, as far as they are known.

@@ -1,6 +1,6 @@
 //! The connection's state as the octets of Linux's `struct tcp_info` and of `SO_MEMINFO`.
 
-use netspurt_scenario::script::{Field, Info};
+use netspurt_scenario::script::{Info, InfoField};
 
 /// The number of octets of `struct tcp_info`, including the counters of accurate ECN.
 pub const TCP_INFO_BYTES: usize = 280;
@@ -8,61 +8,61 @@ pub const TCP_INFO_BYTES: usize = 280;
 pub const MEMORY_BYTES: usize = 36;
 
 /// The fields, each with its offset and its number of octets.
-const PLACES: [(Field, usize, usize); 54] = [
-    (Field::State, 0, 1),
-    (Field::CaState, 1, 1),
-    (Field::Retransmits, 2, 1),
-    (Field::Probes, 3, 1),
-    (Field::Backoff, 4, 1),
-    (Field::Options, 5, 1),
-    (Field::DeliveryRateAppLimited, 7, 1),
-    (Field::Rto, 8, 4),
-    (Field::Ato, 12, 4),
-    (Field::SndMss, 16, 4),
-    (Field::RcvMss, 20, 4),
-    (Field::Unacked, 24, 4),
-    (Field::Sacked, 28, 4),
-    (Field::Lost, 32, 4),
-    (Field::Retrans, 36, 4),
-    (Field::Fackets, 40, 4),
-    (Field::LastDataSent, 44, 4),
-    (Field::LastAckSent, 48, 4),
-    (Field::LastDataRecv, 52, 4),
-    (Field::LastAckRecv, 56, 4),
-    (Field::Pmtu, 60, 4),
-    (Field::RcvSsthresh, 64, 4),
-    (Field::Rtt, 68, 4),
-    (Field::Rttvar, 72, 4),
-    (Field::SndSsthresh, 76, 4),
-    (Field::SndCwnd, 80, 4),
-    (Field::Advmss, 84, 4),
-    (Field::Reordering, 88, 4),
-    (Field::RcvRtt, 92, 4),
-    (Field::RcvSpace, 96, 4),
-    (Field::TotalRetrans, 100, 4),
-    (Field::PacingRate, 104, 8),
-    (Field::BytesAcked, 120, 8),
-    (Field::BytesReceived, 128, 8),
-    (Field::SegsOut, 136, 4),
-    (Field::SegsIn, 140, 4),
-    (Field::NotsentBytes, 144, 4),
-    (Field::MinRtt, 148, 4),
-    (Field::DataSegsIn, 152, 4),
-    (Field::DataSegsOut, 156, 4),
-    (Field::DeliveryRate, 160, 8),
-    (Field::BusyTime, 168, 8),
-    (Field::RwndLimited, 176, 8),
-    (Field::SndbufLimited, 184, 8),
-    (Field::Delivered, 192, 4),
-    (Field::DeliveredCe, 196, 4),
-    (Field::BytesSent, 200, 8),
-    (Field::BytesRetrans, 208, 8),
-    (Field::DsackDups, 216, 4),
-    (Field::ReordSeen, 220, 4),
-    (Field::RcvOoopack, 224, 4),
-    (Field::SndWnd, 228, 4),
-    (Field::Rehash, 236, 4),
-    (Field::TotalRto, 240, 2),
+const PLACES: [(InfoField, usize, usize); 54] = [
+    (InfoField::State, 0, 1),
+    (InfoField::CaState, 1, 1),
+    (InfoField::Retransmits, 2, 1),
+    (InfoField::Probes, 3, 1),
+    (InfoField::Backoff, 4, 1),
+    (InfoField::Options, 5, 1),
+    (InfoField::DeliveryRateAppLimited, 7, 1),
+    (InfoField::Rto, 8, 4),
+    (InfoField::Ato, 12, 4),
+    (InfoField::SndMss, 16, 4),
+    (InfoField::RcvMss, 20, 4),
+    (InfoField::Unacked, 24, 4),
+    (InfoField::Sacked, 28, 4),
+    (InfoField::Lost, 32, 4),
+    (InfoField::Retrans, 36, 4),
+    (InfoField::Fackets, 40, 4),
+    (InfoField::LastDataSent, 44, 4),
+    (InfoField::LastAckSent, 48, 4),
+    (InfoField::LastDataRecv, 52, 4),
+    (InfoField::LastAckRecv, 56, 4),
+    (InfoField::Pmtu, 60, 4),
+    (InfoField::RcvSsthresh, 64, 4),
+    (InfoField::Rtt, 68, 4),
+    (InfoField::Rttvar, 72, 4),
+    (InfoField::SndSsthresh, 76, 4),
+    (InfoField::SndCwnd, 80, 4),
+    (InfoField::Advmss, 84, 4),
+    (InfoField::Reordering, 88, 4),
+    (InfoField::RcvRtt, 92, 4),
+    (InfoField::RcvSpace, 96, 4),
+    (InfoField::TotalRetrans, 100, 4),
+    (InfoField::PacingRate, 104, 8),
+    (InfoField::BytesAcked, 120, 8),
+    (InfoField::BytesReceived, 128, 8),
+    (InfoField::SegsOut, 136, 4),
+    (InfoField::SegsIn, 140, 4),
+    (InfoField::NotsentBytes, 144, 4),
+    (InfoField::MinRtt, 148, 4),
+    (InfoField::DataSegsIn, 152, 4),
+    (InfoField::DataSegsOut, 156, 4),
+    (InfoField::DeliveryRate, 160, 8),
+    (InfoField::BusyTime, 168, 8),
+    (InfoField::RwndLimited, 176, 8),
+    (InfoField::SndbufLimited, 184, 8),
+    (InfoField::Delivered, 192, 4),
+    (InfoField::DeliveredCe, 196, 4),
+    (InfoField::BytesSent, 200, 8),
+    (InfoField::BytesRetrans, 208, 8),
+    (InfoField::DsackDups, 216, 4),
+    (InfoField::ReordSeen, 220, 4),
+    (InfoField::RcvOoopack, 224, 4),
+    (InfoField::SndWnd, 228, 4),
+    (InfoField::Rehash, 236, 4),
+    (InfoField::TotalRto, 240, 2),
 ];
 
 /// The offset of the octet with both window shifts. The lower half of the octet has the peer's
@@ -72,19 +72,19 @@ const SHIFTS_AT: usize = 6;
 const RCV_WND: (usize, usize) = (232, 4);
 /// The numbers of `SO_MEMINFO` that our host provides, each with its offset and its number of
 /// octets.
-const MEMORY: [(Field, usize, usize); 4] = [
-    (Field::ReceiveBufferUsed, 0, 4),
-    (Field::ReceiveBufferSize, 4, 4),
-    (Field::SendBufferSize, 12, 4),
-    (Field::SendBufferQueued, 20, 4),
+const MEMORY: [(InfoField, usize, usize); 4] = [
+    (InfoField::ReceiveBufferUsed, 0, 4),
+    (InfoField::ReceiveBufferSize, 4, 4),
+    (InfoField::SendBufferSize, 12, 4),
+    (InfoField::SendBufferQueued, 20, 4),
 ];
 
 /// Returns the octets of `struct tcp_info`. A field that our connection does not have is 0.
 ///
 /// ```
-/// use netspurt_scenario::script::{Field, Info};
+/// use netspurt_scenario::script::{InfoField, Info};
 /// let mut info = Info::default();
-/// info.set(Field::SndCwnd, 10);
+/// info.set(InfoField::SndCwnd, 10);
 /// assert_eq!(netspurt_drill::info::tcp_info(&info)[80..84], 10_u32.to_ne_bytes());
 /// ```
 pub fn tcp_info(info: &Info) -> [u8; TCP_INFO_BYTES] {
@@ -93,8 +93,8 @@ pub fn tcp_info(info: &Info) -> [u8; TCP_INFO_BYTES] {
         put(&mut octets, (at, size), info.get(field));
     }
     let shift = |field| info.get(field).and_then(|shift| u8::try_from(shift).ok()).unwrap_or(0);
-    octets[SHIFTS_AT] = shift(Field::SndWscale) & 15 | shift(Field::RcvWscale) << 4;
-    put(&mut octets, RCV_WND, info.get(Field::RcvWnd));
+    octets[SHIFTS_AT] = shift(InfoField::SndWscale) & 15 | shift(InfoField::RcvWscale) << 4;
+    put(&mut octets, RCV_WND, info.get(InfoField::RcvWnd));
     octets
 }
 
@@ -130,7 +130,7 @@ mod tests {
             assert!(taken[at..at + size].iter().all(|taken| !taken), "{}", field.name());
             taken[at..at + size].fill(true);
         }
-        for (name, field) in Field::ALL {
+        for (name, field) in InfoField::ALL {
             let mut info = Info::default();
             info.set(*field, 1);
             let told = tcp_info(&info).iter().chain(&memory(&info)).any(|octet| *octet != 0);
@@ -141,9 +141,9 @@ mod tests {
     #[test]
     fn a_too_large_count_becomes_the_maximum_and_window_shifts_share_an_octet() {
         let mut info = Info::default();
-        info.set(Field::Retransmits, 300);
-        info.set(Field::SndWscale, 7);
-        info.set(Field::RcvWscale, 8);
+        info.set(InfoField::Retransmits, 300);
+        info.set(InfoField::SndWscale, 7);
+        info.set(InfoField::RcvWscale, 8);
         let octets = tcp_info(&info);
         assert_eq!((octets[2], octets[SHIFTS_AT]), (255, 0x87));
     }

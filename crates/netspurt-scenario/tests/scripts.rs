@@ -8,7 +8,7 @@ use netspurt::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
 use netspurt::tcp::RfcConfig;
 use netspurt::units::{Duration, Time};
 use netspurt_scenario::script::{
-    Call, CallOutcome, CallResult, EventTime, Field, Info, Script, ScriptAction, ScriptEvent,
+    Call, CallOutcome, CallResult, EventTime, Info, InfoField, Script, ScriptAction, ScriptEvent,
     ScriptPacket, Subject, SwitchSetting, Unreachable, run,
 };
 
@@ -345,7 +345,7 @@ fn a_connection_provides_the_fields_that_the_page_names() {
     let info = host.info(Time::ZERO + Duration::from_millis(100));
     assert!(list.split_whitespace().count() >= 35);
     for name in list.split_whitespace() {
-        let field = Field::ALL.iter().find(|(known, _)| *known == name);
+        let field = InfoField::ALL.iter().find(|(known, _)| *known == name);
         let (_, field) = field.unwrap_or_else(|| panic!("there is no field `{name}`"));
         assert!(info.get(*field).is_some(), "{name}");
     }

@@ -4,6 +4,8 @@
 //! is 0, the first octet of data 1. A segment carries only the low 32 bits of the sum of the
 //! initial sequence number and the count. These 32 bits wrap (RFC 9293 §3.4).
 
+use core::cmp::Ordering;
+
 /// The initial sequence number of every simulated connection.
 pub const SIMULATED_ISN: u32 = 0;
 
@@ -39,6 +41,24 @@ pub const fn from_wire(isn: u32, wire: u32, near: u64) -> u64 {
 #[inline]
 pub const fn is_before(a: u32, b: u32) -> bool {
     a.wrapping_sub(b).cast_signed() < 0
+}
+
+/// Compares two numbers on the wire, as [`is_before`] does.
+#[inline]
+pub fn compare(a: u32, b: u32) -> Ordering {
+    a.wrapping_sub(b).cast_signed().cmp(&0)
+}
+
+/// Compares the identifications of two IP packets. The numbers may wrap, but must be less than 2¹⁵
+/// apart.
+///
+/// ```
+/// use netspurt::seq::compare_ids;
+/// assert!(compare_ids(u16::MAX, 0).is_lt() && compare_ids(0, u16::MAX).is_gt());
+/// ```
+#[inline]
+pub fn compare_ids(a: u16, b: u16) -> Ordering {
+    a.wrapping_sub(b).cast_signed().cmp(&0)
 }
 
 #[cfg(test)]

@@ -73,7 +73,8 @@ fn read_profile(name: &str) -> Result<Profile, SwitchError> {
     })
 }
 
-fn read_switches(switches: &[(&str, &str)]) -> Result<TcpSpec, SwitchError> {
+/// Reads switches. The paths and values are those of [`tcp_config`].
+pub(super) fn read_switches(switches: &[(&str, &str)]) -> Result<TcpSpec, SwitchError> {
     let mut document = DocumentMut::new();
     for (nth, (path, value)) in switches.iter().enumerate() {
         let value = value.parse::<Value>().unwrap_or_else(|_| Value::from(*value));

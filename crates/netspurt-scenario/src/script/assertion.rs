@@ -4,7 +4,7 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
-use super::info::{Field, Info};
+use super::info::{Info, InfoField};
 
 /// An expression over integers. A comparison is 1 if it holds and 0 if not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum Expression {
     /// A number with a name, as in `TCP_CA_Open`.
     Constant(&'static str, i64),
     /// A field of `tcp_info`.
-    Field(Field),
+    InfoField(InfoField),
     /// A variable that an earlier statement of the script has set.
     Variable(String),
     /// The minimum or the maximum of several expressions.
@@ -207,7 +207,7 @@ impl Expression {
     pub fn value(&self, scope: Scope<'_>) -> Result<i64, EvaluationError> {
         match self {
             Expression::Number(number) | Expression::Constant(_, number) => Ok(*number),
-            Expression::Field(field) => {
+            Expression::InfoField(field) => {
                 scope.info.get(*field).ok_or(EvaluationError::MissingField(field.name()))
             }
             Expression::Variable(name) => {
@@ -240,15 +240,15 @@ impl Expression {
     }
 
     /// The fields that the expression names, each once.
-    pub fn fields(&self) -> Vec<Field> {
+    pub fn fields(&self) -> Vec<InfoField> {
         let mut found = Vec::new();
         self.collect(&mut found);
         found
     }
 
-    fn collect(&self, found: &mut Vec<Field>) {
+    fn collect(&self, found: &mut Vec<InfoField>) {
         match self {
-            Expression::Field(field) if !found.contains(field) => found.push(*field),
+            Expression::InfoField(field) if !found.contains(field) => found.push(*field),
             Expression::Not(inner) | Expression::Negative(inner) => inner.collect(found),
             Expression::Pair(left, _, right) => {
                 left.collect(found);
@@ -308,7 +308,7 @@ impl fmt::Display for Expression {
         match self {
             Expression::Number(number) => write!(f, "{number}"),
             Expression::Constant(name, _) => write!(f, "{name}"),
-            Expression::Field(field) => write!(f, "{}", field.name()),
+            Expression::InfoField(field) => write!(f, "{}", field.name()),
             Expression::Variable(name) => write!(f, "{name}"),
             Expression::Extreme(which, values) => {
                 write!(f, "{}({})", super::names::name_in(&Extreme::ALL, *which), listed(values))

@@ -3,10 +3,11 @@
 
 use netspurt::clock::Clock;
 use netspurt::segment::{Cause, Flags, Segment};
+use netspurt::seq::is_before;
 use netspurt::tcp::{ConnectionInfo, TcpState};
 use netspurt::units::{Duration, Time};
 
-use super::info::{Field, Info};
+use super::info::{Info, InfoField};
 use super::send_buffer::SendProgress;
 
 /// What limits a sender at an instant (`tcp_chrono`).
@@ -93,12 +94,11 @@ impl HostClocks {
             self.data_sent = now;
         }
         let end = segment.seq.wrapping_add(occupied);
-        let ahead = |newest: u32| end.wrapping_sub(newest).cast_signed();
         match self.newest {
             // Octets before `newest` were sent before, so this segment is a retransmission. A
             // window probe counts too, because it has an old sequence number. A tail loss probe
             // does not count (`retrans_stamp`).
-            Some(newest) if ahead(newest) < 0 || occupied > 0 && ahead(newest) == 0 => {
+            Some(newest) if is_before(end, newest) || occupied > 0 && end == newest => {
                 if segment.cause.get() != Some(Cause::Tlp) {
                     self.repeats_since.get_or_insert(now);
                 }
@@ -160,15 +160,15 @@ impl HostClocks {
         let (peer_window, send_buffer) =
             (with(Limit::PeerWindow, self.peer_window), with(Limit::SendBuffer, self.send_buffer));
         // In all three times the sender had data, so the busy time is their sum.
-        info.set(Field::BusyTime, with(Limit::Busy, self.busy) + peer_window + send_buffer);
-        info.set(Field::RwndLimited, peer_window);
-        info.set(Field::SndbufLimited, send_buffer);
+        info.set(InfoField::BusyTime, with(Limit::Busy, self.busy) + peer_window + send_buffer);
+        info.set(InfoField::RwndLimited, peer_window);
+        info.set(InfoField::SndbufLimited, send_buffer);
         let count = |segments| i64::try_from(segments).unwrap_or(i64::MAX);
-        info.set(Field::SegsIn, count(self.segments.0));
-        info.set(Field::SegsOut, count(self.segments.1));
-        info.set(Field::LastDataSent, millis(self.data_sent));
-        info.set(Field::LastDataRecv, millis(self.data_received));
-        info.set(Field::LastAckRecv, millis(self.ack_received));
+        info.set(InfoField::SegsIn, count(self.segments.0));
+        info.set(InfoField::SegsOut, count(self.segments.1));
+        info.set(InfoField::LastDataSent, millis(self.data_sent));
+        info.set(InfoField::LastDataRecv, millis(self.data_received));
+        info.set(InfoField::LastAckRecv, millis(self.ack_received));
     }
 }
 

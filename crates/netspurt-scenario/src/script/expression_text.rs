@@ -3,7 +3,7 @@
 use super::assertion::{Expression, Extreme, Operator};
 use super::cursor::{Blank, Cursor};
 use super::error::Mistake;
-use super::info::{CONSTANTS, Field};
+use super::info::{CONSTANTS, InfoField};
 use super::names::named;
 
 /// The maximum depth of nested parentheses, signs and `not`.
@@ -243,7 +243,7 @@ impl<'a, 'v> Expressions<'a, 'v> {
             return self.extreme(which);
         }
         self.value_of(word).ok_or_else(|| {
-            let fields = Field::ALL.iter().map(|(name, _)| *name);
+            let fields = InfoField::ALL.iter().map(|(name, _)| *name);
             let constants = CONSTANTS.iter().map(|(name, _)| *name);
             Mistake::unknown(span, "field", word, fields.chain(constants))
         })
@@ -288,6 +288,6 @@ impl<'a, 'v> Expressions<'a, 'v> {
         }
         let constant = CONSTANTS.iter().find(|(name, _)| *name == word);
         let constant = constant.map(|(name, value)| Expression::Constant(name, *value));
-        constant.or_else(|| Field::named(word).map(Expression::Field))
+        constant.or_else(|| InfoField::named(word).map(Expression::InfoField))
     }
 }

@@ -14,7 +14,7 @@ use super::change::HostChange;
 use super::clocks::HostClocks;
 use super::deferral::Deferral;
 use super::dialect::ScriptDialect;
-use super::info::{Field, Info};
+use super::info::{Info, InfoField};
 use super::interest::Epoll;
 use super::keep_alive::KeepAlive;
 use super::notices::{NoticeOptions, Notices};
@@ -251,7 +251,7 @@ impl SocketHost {
             }
             HostChange::UnsentMax(bytes) => self.send_settings.unsent_max = Some(bytes),
             HostChange::OrphanTime(time) => self.orphan.time = Some(time),
-            HostChange::Live(setting) => setting.apply(&mut self.config),
+            HostChange::Live(ref switch) => switch.apply(&mut self.config),
             HostChange::EcnIfAsked(only) => self.ecn_if_asked = only,
             HostChange::DropsAll(drops) => self.drops_all = drops,
             HostChange::File { ref path, bytes } => self.files.make(path, bytes),
@@ -496,8 +496,8 @@ impl Subject for SocketHost {
 
     fn change(&mut self, now: Time, change: &HostChange) -> Result<(), String> {
         self.apply(change);
-        if let HostChange::Live(setting) = change {
-            self.connection.adjust(now, |config| setting.apply(config));
+        if let HostChange::Live(switch) = change {
+            self.connection.adjust(now, |config| switch.apply(config));
         }
         self.connection.set_queue_full(now, self.drops_all, &mut self.events);
         Ok(())
@@ -506,16 +506,16 @@ impl Subject for SocketHost {
     fn info(&self, now: Time) -> Info {
         let mut info = self.connection.info().map(|info| linux_info(&info)).unwrap_or_default();
         if self.hides_time_wait && self.connection.state() == TcpState::TimeWait {
-            info.set(Field::State, state_number(TcpState::Closed));
+            info.set(InfoField::State, state_number(TcpState::Closed));
         }
         self.clocks.fill_info(&mut info, now, self.config.timer_clock);
         if self.keep_alive.unanswered() > 0 {
-            info.set(Field::Probes, self.keep_alive.unanswered().into());
+            info.set(InfoField::Probes, self.keep_alive.unanswered().into());
         }
         if let Some(send) = &self.send {
             let bytes = |bytes| i64::try_from(bytes).unwrap_or(i64::MAX);
-            info.set(Field::SendBufferSize, bytes(send.size()));
-            info.set(Field::SendBufferQueued, bytes(send.queued(&self.progress())));
+            info.set(InfoField::SendBufferSize, bytes(send.size()));
+            info.set(InfoField::SendBufferQueued, bytes(send.queued(&self.progress())));
         }
         info
     }

@@ -8,11 +8,11 @@ macro_rules! fields {
         /// A field of `tcp_info` or `SK_MEMINFO`, in Linux's units. A field that is described as
         /// segments, bytes or timeouts counts them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Field { $($(#[$doc])* $variant,)* }
+        pub enum InfoField { $($(#[$doc])* $variant,)* }
 
-        impl Field {
+        impl InfoField {
             /// Every field with its name.
-            pub const ALL: &[(&'static str, Field)] = &[$(($name, Field::$variant),)*];
+            pub const ALL: &[(&'static str, InfoField)] = &[$(($name, InfoField::$variant),)*];
         }
     };
 }
@@ -143,14 +143,14 @@ fields! {
     SendBufferQueued = "SK_MEMINFO_WMEM_QUEUED",
 }
 
-impl Field {
+impl InfoField {
     /// The name in a script.
     pub fn name(self) -> &'static str {
         name_in(Self::ALL, self)
     }
 
     /// The field called `name`.
-    pub(super) fn named(name: &str) -> Option<Field> {
+    pub(super) fn named(name: &str) -> Option<InfoField> {
         named(Self::ALL, name)
     }
 }
@@ -183,24 +183,24 @@ pub(super) const CONSTANTS: [(&str, i64); 21] = [
 /// The fields that a connection provides.
 ///
 /// ```
-/// use netspurt_scenario::script::{Field, Info};
+/// use netspurt_scenario::script::{InfoField, Info};
 /// let mut info = Info::default();
-/// info.set(Field::SndCwnd, 10);
-/// assert_eq!((info.get(Field::SndCwnd), info.get(Field::Rto)), (Some(10), None));
+/// info.set(InfoField::SndCwnd, 10);
+/// assert_eq!((info.get(InfoField::SndCwnd), info.get(InfoField::Rto)), (Some(10), None));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Info {
-    values: Vec<(Field, i64)>,
+    values: Vec<(InfoField, i64)>,
 }
 
 impl Info {
     /// The value of a field; `None` if the connection does not provide it.
-    pub fn get(&self, field: Field) -> Option<i64> {
+    pub fn get(&self, field: InfoField) -> Option<i64> {
         self.values.iter().find(|(known, _)| *known == field).map(|(_, value)| *value)
     }
 
     /// Sets a field, in Linux's unit.
-    pub fn set(&mut self, field: Field, value: i64) {
+    pub fn set(&mut self, field: InfoField, value: i64) {
         self.values.retain(|(known, _)| *known != field);
         self.values.push((field, value));
     }

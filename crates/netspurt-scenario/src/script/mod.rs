@@ -81,14 +81,14 @@ pub use call::{
     Call, CallOutcome, EpollOperation, Expected, Fd, IoctlRequest, OptionValue, Shutdown,
     SocketOption, Wait, status,
 };
-pub use change::{Change, HostChange, LiveSetting, SwitchSetting};
+pub use change::{Change, HostChange, SwitchSetting};
 pub use compare::Difference;
 pub use dialect::{ScriptDialect, Tolerance};
 pub use document::{Script, ScriptAction, ScriptEvent, ScriptOptions};
 pub use error::ScriptError;
 pub use event_time::EventTime;
 pub use host::SocketHost;
-pub use info::{Field, Info};
+pub use info::{Info, InfoField};
 pub use message_flags::MessageFlags;
 pub use notice::{NoticeKind, SocketNotice, StampEvent};
 pub use packet::{EcnMark, PacketOptions, ScriptPacket};

@@ -5,8 +5,10 @@ use core::ops::Range;
 use netspurt::place::line_of;
 use netspurt::units::Duration;
 
+use crate::scenario::{LiveSwitch, SwitchError};
+
 use super::call_text;
-use super::change::{Change, HostChange, LiveSetting};
+use super::change::{Change, HostChange};
 use super::command_text::{NamedFiles, backquoted};
 use super::cursor::{Blank, Cursor};
 use super::dialect::ScriptDialect;
@@ -251,10 +253,17 @@ fn action(
 fn later_changes(found: Vec<Change>, span: Range<usize>) -> Result<Vec<HostChange>, Mistake> {
     let of_host = |change| match change {
         Change::Host(change) => Ok(change),
-        Change::Switch(set) => LiveSetting::of(&set).map(HostChange::Live).ok_or_else(|| {
-            let message = format!("`{}` cannot change after the first event", set.path);
-            Mistake::new(span.clone(), message).fix("move the command before the first event")
-        }),
+        Change::Switch(set) => match LiveSwitch::of(&set.path, &set.value) {
+            Ok(Some(switch)) => Ok(HostChange::Live(switch)),
+            Ok(None) => {
+                let message = format!("`{}` cannot change after the first event", set.path);
+                let fix = "move the command before the first event";
+                Err(Mistake::new(span.clone(), message).fix(fix))
+            }
+            Err(SwitchError { message, fix, .. }) => {
+                Err(Mistake::new(span.clone(), format!("`{}`: {message}", set.path)).fix(fix))
+            }
+        },
     };
     found.into_iter().map(of_host).collect()
 }

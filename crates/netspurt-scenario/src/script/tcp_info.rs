@@ -4,7 +4,7 @@ use netspurt::congestion::Window;
 use netspurt::tcp::{ConnectionInfo, MemoryInfo, Phase, TcpState};
 use netspurt::units::{BitRate, Duration};
 
-use super::info::{Field, Info};
+use super::info::{Info, InfoField};
 
 /// The ssthresh that Linux shows for a connection without an ssthresh.
 const NO_THRESHOLD: u64 = 0x7fff_ffff;
@@ -58,33 +58,33 @@ fn options_number(tcp: &ConnectionInfo) -> u64 {
 /// Sets the fields about the memory of the receive buffer.
 fn set_memory(info: &mut Info, memory: &MemoryInfo) {
     for (field, value) in [
-        (Field::RcvSsthresh, memory.threshold),
-        (Field::RcvSpace, memory.read),
-        (Field::RcvRtt, micros(memory.rtt)),
-        (Field::ReceiveBufferSize, memory.size),
-        (Field::ReceiveBufferUsed, memory.used),
+        (InfoField::RcvSsthresh, memory.threshold),
+        (InfoField::RcvSpace, memory.read),
+        (InfoField::RcvRtt, micros(memory.rtt)),
+        (InfoField::ReceiveBufferSize, memory.size),
+        (InfoField::ReceiveBufferUsed, memory.used),
     ] {
         info.set(field, i64::try_from(value).unwrap_or(i64::MAX));
     }
 }
 
 /// Sets the fields that count retransmissions, timeouts, delivered segments and arrivals.
-fn set_counts(set: &mut impl FnMut(Field, u64), tcp: &ConnectionInfo) {
-    set(Field::TotalRetrans, tcp.sent.retransmissions);
-    set(Field::BytesRetrans, tcp.sent.retransmitted_bytes);
+fn set_counts(set: &mut impl FnMut(InfoField, u64), tcp: &ConnectionInfo) {
+    set(InfoField::TotalRetrans, tcp.sent.retransmissions);
+    set(InfoField::BytesRetrans, tcp.sent.retransmitted_bytes);
     let new_bytes = tcp.acked + tcp.outstanding.data_bytes;
-    set(Field::BytesSent, new_bytes + tcp.sent.retransmitted_bytes);
-    set(Field::TotalRto, tcp.sent.timeouts);
+    set(InfoField::BytesSent, new_bytes + tcp.sent.retransmitted_bytes);
+    set(InfoField::TotalRto, tcp.sent.timeouts);
     // At each timeout Linux chooses another hash for the path (`tcp_write_timeout`).
-    set(Field::Rehash, tcp.sent.timeouts);
+    set(InfoField::Rehash, tcp.sent.timeouts);
     // Linux always shows 0 in these two fields.
-    set(Field::Fackets, 0);
-    set(Field::LastAckSent, 0);
-    set(Field::Delivered, tcp.sent.delivered_segments);
-    set(Field::DeliveredCe, tcp.sent.marked_segments);
-    set(Field::DsackDups, tcp.sent.reported_duplicates);
-    set(Field::DataSegsIn, tcp.receiving.count.segments);
-    set(Field::RcvOoopack, tcp.receiving.count.out_of_order);
+    set(InfoField::Fackets, 0);
+    set(InfoField::LastAckSent, 0);
+    set(InfoField::Delivered, tcp.sent.delivered_segments);
+    set(InfoField::DeliveredCe, tcp.sent.marked_segments);
+    set(InfoField::DsackDups, tcp.sent.reported_duplicates);
+    set(InfoField::DataSegsIn, tcp.receiving.count.segments);
+    set(InfoField::RcvOoopack, tcp.receiving.count.out_of_order);
 }
 
 /// The `tcp_info` of a connection. cwnd and ssthresh are in whole segments, rounded down.
@@ -96,48 +96,51 @@ pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
         Window::NO_THRESHOLD => NO_THRESHOLD,
         bytes => bytes / smss,
     };
-    set(Field::Retransmits, tcp.retries.into());
-    set(Field::Probes, tcp.probes.unanswered.into());
+    set(InfoField::Retransmits, tcp.retries.into());
+    set(InfoField::Probes, tcp.probes.unanswered.into());
     let backoff = tcp.rto.backoff.max(1).ilog2().max(tcp.probes.backoff);
-    set(Field::Backoff, backoff.into());
-    set(Field::Options, options_number(tcp));
+    set(InfoField::Backoff, backoff.into());
+    set(InfoField::Options, options_number(tcp));
     let (peer_shift, own_shift) = tcp.options.shifts.unwrap_or((0, 0));
-    set(Field::SndWscale, peer_shift.into());
-    set(Field::RcvWscale, own_shift.into());
-    set(Field::Rto, micros(tcp.rto.rto));
-    set(Field::Ato, micros(tcp.receiving.ack_wait));
-    set(Field::SndMss, tcp.smss);
-    set(Field::RcvMss, tcp.receiving.peer_smss);
-    set(Field::Unacked, tcp.outstanding.segs);
-    set(Field::Sacked, tcp.outstanding.sacked_segs);
-    set(Field::Lost, tcp.outstanding.lost_segs);
-    set(Field::Retrans, tcp.outstanding.retransmitted_segs);
-    set(Field::SndSsthresh, threshold);
-    set(Field::SndCwnd, tcp.cwnd / smss);
+    set(InfoField::SndWscale, peer_shift.into());
+    set(InfoField::RcvWscale, own_shift.into());
+    set(InfoField::Rto, micros(tcp.rto.rto));
+    set(InfoField::Ato, micros(tcp.receiving.ack_wait));
+    set(InfoField::SndMss, tcp.smss);
+    set(InfoField::RcvMss, tcp.receiving.peer_smss);
+    set(InfoField::Unacked, tcp.outstanding.segs);
+    set(InfoField::Sacked, tcp.outstanding.sacked_segs);
+    set(InfoField::Lost, tcp.outstanding.lost_segs);
+    set(InfoField::Retrans, tcp.outstanding.retransmitted_segs);
+    set(InfoField::SndSsthresh, threshold);
+    set(InfoField::SndCwnd, tcp.cwnd / smss);
     // Linux subtracts the size of the timestamps, which every segment carries.
-    set(Field::Advmss, u64::from(tcp.receiving.mss) - if tcp.options.timestamps { 12 } else { 0 });
-    set(Field::Pmtu, tcp.receiving.packet_bytes);
+    set(
+        InfoField::Advmss,
+        u64::from(tcp.receiving.mss) - if tcp.options.timestamps { 12 } else { 0 },
+    );
+    set(InfoField::Pmtu, tcp.receiving.packet_bytes);
     set_counts(&mut set, tcp);
     // Linux counts the peer's FIN, and all of its own sequence numbers that were acknowledged.
-    set(Field::BytesAcked, tcp.numbers_acked);
+    set(InfoField::BytesAcked, tcp.numbers_acked);
     let fin = u64::from(tcp.receiving.has_fin);
-    set(Field::BytesReceived, tcp.receiving.count.delivered_bytes + fin);
-    set(Field::DeliveryRate, delivery_rate(tcp));
-    set(Field::DeliveryRateAppLimited, tcp.delivered.is_app_limited.into());
-    set(Field::NotsentBytes, tcp.unsent);
-    set(Field::DataSegsOut, tcp.sent.data_segments);
-    set(Field::ReordSeen, tcp.reordering.seen.into());
-    set(Field::Reordering, tcp.reordering.segs);
-    set(Field::SndWnd, tcp.peer_window);
-    set(Field::RcvWnd, tcp.receiving.window);
+    set(InfoField::BytesReceived, tcp.receiving.count.delivered_bytes + fin);
+    set(InfoField::DeliveryRate, delivery_rate(tcp));
+    set(InfoField::DeliveryRateAppLimited, tcp.delivered.is_app_limited.into());
+    set(InfoField::NotsentBytes, tcp.unsent);
+    set(InfoField::DataSegsOut, tcp.sent.data_segments);
+    set(InfoField::ReordSeen, tcp.reordering.seen.into());
+    set(InfoField::Reordering, tcp.reordering.segs);
+    set(InfoField::SndWnd, tcp.peer_window);
+    set(InfoField::RcvWnd, tcp.receiving.window);
     if let Some(bits) = tcp.pacing.and_then(BitRate::bits_per_second) {
-        set(Field::PacingRate, bits / 8);
+        set(InfoField::PacingRate, bits / 8);
     }
     for (field, span) in [
         // Linux shows 0 before the first sample.
-        (Field::Rtt, tcp.rto.srtt.or(tcp.srtt).or(Some(Duration::ZERO))),
-        (Field::Rttvar, tcp.rto.rttvar),
-        (Field::MinRtt, tcp.min_rtt),
+        (InfoField::Rtt, tcp.rto.srtt.or(tcp.srtt).or(Some(Duration::ZERO))),
+        (InfoField::Rttvar, tcp.rto.rttvar),
+        (InfoField::MinRtt, tcp.min_rtt),
     ] {
         if let Some(span) = span {
             set(field, micros(span));
@@ -146,7 +149,7 @@ pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
     if let Some(memory) = &tcp.receiving.memory {
         set_memory(&mut info, memory);
     }
-    info.set(Field::State, state_number(tcp.state));
-    info.set(Field::CaState, phase_number(tcp.phase));
+    info.set(InfoField::State, state_number(tcp.state));
+    info.set(InfoField::CaState, phase_number(tcp.phase));
     info
 }

@@ -234,8 +234,8 @@ fn a_call_that_blocks_must_return_at_the_end_that_the_script_gives() {
 fn assertions_use_the_fields_that_the_connection_provides() {
     let judge = |text: &str| {
         let mut info = Info::default();
-        info.set(Field::SndCwnd, 10);
-        info.set(Field::CaState, 4);
+        info.set(InfoField::SndCwnd, 10);
+        info.set(InfoField::CaState, 4);
         let script = parse(&format!("0 %{{ {text} }}%"));
         run(&script, &mut Actor { info, ..Actor::default() }).map_err(|failure| failure.actual)
     };

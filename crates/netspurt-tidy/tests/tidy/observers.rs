@@ -1,5 +1,5 @@
-//! Tests that one place decodes headers of TCP, one place unwraps sequence numbers, and one place
-//! counts rounds. These rules do not apply to tests. They do not apply to senders and their
+//! Tests that one place decodes headers of TCP, one place unwraps sequence numbers and compares
+//! numbers that wrap, and one place counts rounds. These rules do not apply to tests. They do not apply to senders and their
 //! congestion control either, because these keep their own state.
 
 use std::path::{Path, PathBuf};
@@ -16,6 +16,8 @@ const SENDERS: &[&str] = &["tcp", "congestion"];
 const NOT_TCP: &[&str] = &[
     // This file reads UTF-16 with a byte-order mark.
     "netspurt/src/delays/text.rs",
+    // This file reads the ports of socket addresses.
+    "netspurt-drill/src/border/memory.rs",
     // This file reads ICMP, and the content of our own probes.
     "netspurt-live/src/probe/packet.rs",
 ];
@@ -34,11 +36,11 @@ impl Source {
 
 static SOURCES: OnceForEach<Source> = OnceForEach::new();
 
-/// Every source of these four crates except their tests, by its path below `crates`.
+/// Every source of these crates except their tests, by its path below `crates`.
 fn all_sources() -> Vec<(String, PathBuf)> {
     let crates = root().join("crates");
-    let folders = ["netspurt", "netspurt-live", "netspurt-py", "netspurt-scenario"]
-        .map(|name| crates.join(name).join("src"));
+    let names = ["netspurt", "netspurt-drill", "netspurt-live", "netspurt-py", "netspurt-scenario"];
+    let folders = names.map(|name| crates.join(name).join("src"));
     let files = folders.iter().flat_map(|folder| sources(folder));
     let kept = files.filter(|file| !file.iter().any(|part| part == "tests" || part == "tests.rs"));
     let named = |file: PathBuf| (file.strip_prefix(&crates).unwrap().display().to_string(), file);
@@ -70,6 +72,15 @@ fn counts_rounds(source: &Source) -> bool {
     source.tokens.windows(2).any(|two| two[0].to_lowercase().contains("round") && two[1] == "+")
 }
 
+/// Whether a source compares two numbers that wrap.
+fn compares_wrapping(source: &Source) -> bool {
+    let ends = ["<0", ">0", "<=0", ">=0", ".cmp(&0)"];
+    source.dense.split(".wrapping_sub(").skip(1).any(|after| {
+        let compared = after.split_once(").cast_signed()").filter(|(sub, _)| !sub.contains(';'));
+        compared.is_some_and(|(_, rest)| ends.iter().any(|end| rest.starts_with(end)))
+    })
+}
+
 fn in_room(file: &str, room: &str) -> bool {
     let path = format!("netspurt/src/{room}");
     file == format!("{path}.rs") || file.starts_with(&format!("{path}/"))
@@ -90,6 +101,11 @@ fn one_place_unwraps_sequence_numbers() {
     let found = observers(|source| says(source, "from_wire"));
     // The first file unwraps the numbers. The second file defines the function.
     assert_eq!(found, ["netspurt/src/observe/sequence.rs", "netspurt/src/seq.rs"]);
+}
+
+#[test]
+fn one_place_compares_numbers_that_wrap() {
+    assert_eq!(observers(compares_wrapping), ["netspurt/src/seq.rs"]);
 }
 
 #[test]
@@ -135,6 +151,15 @@ fn each_violation_is_found() {
     ] {
         assert!(counts_rounds(bad), "{bad}");
     }
+    let compares = |text: &str| compares_wrapping(&Source::of(text));
+    for bad in [
+        "fn f() { a.wrapping_sub(b).cast_signed() >= 0 }",
+        "fn f() { a.wrapping_sub(b) .cast_signed().cmp(&0) }",
+    ] {
+        assert!(compares(bad), "{bad}");
+    }
+    assert!(!compares("fn f() { a.wrapping_sub(b); (c - d).cast_signed() < 0 }"));
+    assert!(!compares("fn f() { let c = a.wrapping_sub(b).cast_signed(); }"));
     assert!(!counts_rounds("fn f() { let rto = round_trip; self.rounds.sample(a + 1, b); }"));
     assert!(in_room("netspurt/src/tcp/rfc/ack.rs", "tcp") && in_room("netspurt/src/seq.rs", "seq"));
     assert!(!in_room("netspurt/src/tcpdump.rs", "tcp"));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use proc_macro2::TokenTree;
 use syn::visit::{self, Visit};
 
 use crate::source::{CRATES, OnceForEach, root, sources, without_tests};
@@ -12,6 +13,9 @@ const MAX_METHODS: usize = 60;
 
 /// The ends of names of plain configuration, which may have any number of fields.
 const CONFIGURATION: &[&str] = &["Config", "Spec", "Plan", "Options"];
+
+/// The macros that give a type two methods: one packs a value, one unpacks it.
+const PACKING: &[&str] = &["packed", "packed_value", "packed_variants"];
 
 /// The size of a type, from its definition and all its `impl` blocks.
 #[derive(Default)]
@@ -91,6 +95,22 @@ impl<'ast> Visit<'ast> for Types {
 
     fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
         self.define(&item.ident, 0);
+    }
+
+    /// Counts the two methods that each of the macros of the core's `packed` gives a type.
+    fn visit_item_macro(&mut self, item: &'ast syn::ItemMacro) {
+        let packs = item
+            .mac
+            .path
+            .segments
+            .last()
+            .is_some_and(|name| PACKING.contains(&name.ident.to_string().as_str()));
+        if let (true, Some(TokenTree::Ident(name))) =
+            (packs, item.mac.tokens.clone().into_iter().next())
+        {
+            let size = self.sizes.entry(name.to_string()).or_default();
+            (size.methods, size.verbs) = (size.methods + 2, size.verbs + 2);
+        }
     }
 
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
@@ -193,6 +213,7 @@ fn each_large_type_is_found() {
         format!("mod m {{ struct A {{ {} }} }}", fields(26)),
         format!("enum A {{ B {{ {} }}, C }}", fields(26)),
         format!("struct A; impl A {{ {} }}", verbs(61)),
+        format!("struct A; packed!(A {{ a }}); impl A {{ {} }}", verbs(59)),
         format!("struct A<T>(T); impl<T> A<T> {{ {} }} impl A<u8> {{ {} }}", verbs(30), verbs(31)),
         format!("struct A; impl A {{ {} }} impl T for A {{ {} }}", verbs(30), verbs(31)),
         format!("trait A {{ {} }}", verbs(61)),

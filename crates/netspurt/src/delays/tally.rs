@@ -124,11 +124,13 @@ impl Tally {
     ) -> Result<(), RecordingError> {
         delays.duplicates = self.duplicates;
         let Some((first, last)) = range else { return Ok(()) };
-        let missing = (last - first).saturating_sub(self.slots.len() as u64);
+        let missing = (last - first).saturating_add(1).saturating_sub(self.slots.len() as u64);
         if missing > MISSING_MAX {
             return Err(RecordingError::new(
-                format!("{missing} probes between the numbers {first} and {last} are missing"),
-                format!("netspurt fills gaps up to {MISSING_MAX}; cut the file there"),
+                format!("{missing} of the probes {first} to {last} are missing"),
+                format!(
+                    "netspurt fills in at most {MISSING_MAX}; split the file at its largest gap"
+                ),
             ));
         }
         let known = KnownTimes::new(&self.slots, (first, last), interval);
@@ -267,5 +269,26 @@ impl InOrder {
                 self.moved
             ));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_tells_how_many_probes_are_missing() {
+        let read = |numbers: [u64; 2]| {
+            let mut tally = Tally::default();
+            for number in numbers {
+                tally.reply(number, Some(Duration::from_millis(1)), 0);
+            }
+            let range = tally.ends();
+            tally.finish(&mut Delays::new("gap", "ping"), range, None)
+        };
+        let error = read([7, MISSING_MAX + 9]).unwrap_err();
+        let message = format!("4194305 of the probes 7 to {} are missing", MISSING_MAX + 9);
+        assert!(error.to_string().contains(&message), "{error}");
+        assert!(read([0, u64::MAX]).is_err());
     }
 }

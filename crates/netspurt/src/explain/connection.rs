@@ -14,8 +14,8 @@ use super::pending::{PendingKind, PendingSegments};
 use super::reordering::{EitherSegment, HeldSegment, Reordering};
 use super::resting::RestingConnection;
 use super::{
-    AckForLimits, CapturedDirection, CapturedSegment, EndedBy, EndedDirection, Sender, SharedState,
-    TimeSpent, WaitingFor,
+    AckForLimits, CapturedDirection, CapturedSegment, CapturingHost, EndedBy, EndedDirection,
+    Sender, SharedState, TimeSpent, WaitingFor,
 };
 
 /// A connection, as the capture shows it. The capture may lack its beginning or one of its
@@ -52,6 +52,8 @@ pub struct CapturedConnection {
     pub(super) spent: TimeSpent,
     /// The latest packets, for finding copies. `None` until a first copy is found.
     pub(super) copy_finder: Option<Box<CopyFinder>>,
+    /// What the packets show about the host that captured them.
+    pub(super) host: CapturingHost,
     /// The packets that wait to be put into order. `None` unless the capture is out of order.
     reordering: Option<Box<Reordering>>,
 }
@@ -169,6 +171,7 @@ impl CapturedConnection {
         if self.pending.is_empty() {
             return;
         }
+        self.tell_vantage();
         let known = self.directions.each_ref().map(|direction| {
             let CapturedDirection { sender, octets, .. } = &**direction.as_ref()?;
             let (is_here, sequence) = (sender.path.is_beside_sender(), octets.sequence());
@@ -309,6 +312,15 @@ impl CapturedConnection {
         answer
     }
 
+    /// Tells both senders where the capture was taken, as far as the link's headers show it.
+    fn tell_vantage(&mut self) {
+        for side in [Side::From, Side::To] {
+            if let Some(direction) = self.directions[side.index()].as_deref_mut() {
+                direction.sender.path.shown(self.host.seen_from(side));
+            }
+        }
+    }
+
     /// Tells both senders how large their segments may be.
     #[cold]
     fn offer(&mut self) {
@@ -411,8 +423,9 @@ impl CapturedConnection {
         shared: &mut SharedState,
     ) -> Option<WaitingFor> {
         let shift = self.shift_offered(side);
+        let vantage = self.host.seen_from(side);
         let direction = self.directions[side.index()]
-            .get_or_insert_with(|| shared.begin(Sequence::seen_from(packet)));
+            .get_or_insert_with(|| shared.begin(Sequence::seen_from(packet), vantage));
         let CapturedDirection { octets, statistics, sender, limits, floors, .. } = &mut **direction;
         let seq_len = packet.seq_len();
         if seq_len == 0 || packet.flags().has(Flags::RST) {
@@ -458,9 +471,10 @@ impl CapturedConnection {
         shared: &mut SharedState,
     ) -> Answer {
         let shift = self.shift(side.peer());
+        let vantage = self.host.seen_from(side);
         // Acknowledged octets were sent even if they were not captured.
         let direction = self.directions[side.index()]
-            .get_or_insert_with(|| shared.begin(Sequence::midway(packet.ack())));
+            .get_or_insert_with(|| shared.begin(Sequence::midway(packet.ack()), vantage));
         let CapturedDirection { octets, statistics, sender, limits, floors, .. } = &mut **direction;
         sender.answering(at, packet, octets);
         let ack = octets.sequence().octet(packet.ack());

@@ -3,7 +3,7 @@
 use crate::ids::Side;
 use crate::observe::Observed;
 use crate::segment::Flags;
-use crate::seq::is_before;
+use crate::seq::{compare_ids, is_before};
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
@@ -119,7 +119,7 @@ impl LatestNumbers {
         };
         let lowest = if is_before(from, begin) { from } else { begin };
         self.begin = Some((lowest, id, at));
-        let older = id == 0 || id.wrapping_sub(last_id).cast_signed() < 0;
+        let older = id == 0 || compare_ids(id, last_id).is_lt();
         is_before(from, begin) && older && at.saturating_since(since) < Disorder::LIMIT
     }
 

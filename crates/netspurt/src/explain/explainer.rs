@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::observe::{EndPair, Flows, Lifetimes, OrderedFlows, Passing};
 use crate::units::{Duration, Time};
-use crate::wire::{CapturedIp, CapturedPacket, Datagrams, Fault, PlainSegment, TcpView};
+use crate::wire::{CapturedIp, CapturedPacket, Datagrams, Fault, IpHead, PlainSegment, TcpView};
 
 use super::hosts::{find_timer_grids, settle};
 use super::{CaptureNotes, CapturedConnection, EndedConnection, SharedState, Transcript};
@@ -143,7 +143,7 @@ impl Explainer {
         self.notes.take(packet);
         let plain = packet.captured_ip().and_then(|ip| Some((ip, PlainSegment::of(ip)?)));
         match plain {
-            Some((ip, (ends, segment))) => self.plain(packet.unix_ns, ip, ends, &segment),
+            Some((ip, (ends, segment))) => self.plain(packet, ip, ends, &segment),
             None => self.take_other(packet),
         }
     }
@@ -174,31 +174,39 @@ impl Explainer {
         if snapped && view.header_is_cut() {
             self.notes.headers_cut();
         }
-        self.segment(packet.unix_ns, &view);
-    }
-
-    /// Takes the segment `view`, which was captured at `unix_ns`.
-    fn segment(&mut self, unix_ns: i64, view: &TcpView) {
-        let at = self.captured_at(unix_ns);
-        let (sighting, connection) = self.flows.sight(&Passing::of(at, view.ends.into(), view));
+        let direction = packet.direction().map(|direction| (direction, hop_limit(ip)));
+        let at = self.captured_at(packet.unix_ns);
+        let (sighting, connection) = self.flows.sight(&Passing::of(at, view.ends.into(), &view));
+        if let Some((direction, hop_limit)) = direction {
+            connection.host.take(sighting.side, direction, hop_limit);
+        }
         let wanted = self.only.is_none_or(|only| only == sighting.number);
         let transcript = self.transcript.as_mut().filter(|_| wanted);
-        let place = transcript.map(|transcript| transcript.add(at, sighting, view));
-        connection.take_other_later(sighting.side, at, view, place, &mut self.shared);
+        let place = transcript.map(|transcript| transcript.add(at, sighting, &view));
+        connection.take_other_later(sighting.side, at, &view, place, &mut self.shared);
         if self.flows.has_retired() {
             self.end_retired();
         }
     }
 
-    /// Takes a plain segment between `ends`, which was captured in `ip` at `unix_ns`.
+    /// Takes the plain segment between `ends` that `packet` carries in `ip`.
     ///
     /// A transcript, if there is one, gets the segment as well. With and without a transcript the
     /// connection must take the same segments together, because otherwise the explanation could
     /// differ.
     #[inline]
-    fn plain(&mut self, unix_ns: i64, ip: CapturedIp<'_>, ends: EndPair, segment: &PlainSegment) {
-        let at = self.captured_at(unix_ns);
+    fn plain(
+        &mut self,
+        packet: &CapturedPacket<'_>,
+        ip: CapturedIp<'_>,
+        ends: EndPair,
+        segment: &PlainSegment,
+    ) {
+        let at = self.captured_at(packet.unix_ns);
         let (sighting, connection) = self.flows.sight(&Passing::of(at, ends, segment));
+        if let Some(direction) = packet.direction() {
+            connection.host.take(sighting.side, direction, hop_limit(ip));
+        }
         let wanted = self.only.is_none_or(|only| only == sighting.number);
         let transcript = self.transcript.as_mut().filter(|_| wanted);
         let place = transcript.map(|transcript| transcript.add_plain(at, sighting, ip));
@@ -287,4 +295,9 @@ impl Explainer {
             transcript: self.transcript,
         }
     }
+}
+
+/// The TTL or hop limit of a packet. `None` if it was not captured.
+fn hop_limit(ip: CapturedIp<'_>) -> Option<u8> {
+    IpHead::of(ip.bytes).map(IpHead::hop_limit)
 }

@@ -7,6 +7,7 @@
 
 mod afar;
 mod captured_direction;
+mod capturing_host;
 mod ceilings_table;
 mod columns;
 mod connection;
@@ -50,6 +51,7 @@ mod unanswered;
 mod waits;
 
 pub use captured_direction::CapturedDirection;
+pub use capturing_host::CapturingHost;
 pub use ceilings_table::ceilings_table;
 pub use columns::{COLUMNS, ColumnCell, ConnectionRow};
 pub use connection::CapturedConnection;

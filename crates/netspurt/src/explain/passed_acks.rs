@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::seq::is_before;
 use crate::units::{Duration, Time};
 
 /// An acknowledgment that passed the capture.
@@ -98,7 +99,7 @@ impl PassedAcks {
     /// sender sent it, acknowledgments with newer time stamps had not reached the sender.
     pub fn echoed(&mut self, at: Time, ecr: u32) {
         while let Some(ack) = self.acks.get_mut(self.echoed)
-            && ack.val.is_none_or(|val| val.wrapping_sub(ecr).cast_signed() <= 0)
+            && ack.val.is_none_or(|val| !is_before(ecr, val))
         {
             ack.not_before = self.echo_at;
             self.echoed += 1;

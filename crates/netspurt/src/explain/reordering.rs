@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::ids::Side;
 use crate::segment::Flags;
-use crate::seq::is_before;
+use crate::seq::{compare_ids, is_before};
 use crate::units::{Duration, Time};
 use crate::wire::{CapturedTcp, PlainSegment, TcpView};
 
@@ -207,7 +207,7 @@ fn was_sent_before(
     if one.ip_id != other.ip_id
         && direction.is_some_and(|direction| direction.sender.numbers_packets())
     {
-        return one.ip_id.wrapping_sub(other.ip_id).cast_signed() < 0;
+        return compare_ids(one.ip_id, other.ip_id).is_lt();
     }
     if one.ack != other.ack {
         return is_before(one.ack, other.ack);

@@ -7,6 +7,7 @@ use crate::observe::Observed;
 use crate::record::{Column, Data, Table};
 use crate::sample::RttSample;
 use crate::segment::Flags;
+use crate::seq::is_before;
 use crate::units::{Duration, Time};
 use crate::wire::TcpView;
 
@@ -48,11 +49,6 @@ struct AwaitedStamps {
     acked: Option<u32>,
 }
 
-/// Whether the 32-bit number `a` comes after `b` (RFC 7323 §5.2, RFC 9293 §3.4).
-const fn is_after(a: u32, b: u32) -> bool {
-    a.wrapping_sub(b).cast_signed() > 0
-}
-
 impl AwaitedStamps {
     /// The maximum number of values that are remembered. Without a bound, a hostile capture without
     /// echoes could fill the memory.
@@ -61,7 +57,7 @@ impl AwaitedStamps {
     /// Notes that a segment that occupies sequence numbers was sent with the time stamp `val`. If
     /// several segments carry the same value, the first one is timed.
     fn sent(&mut self, at: Time, val: u32) {
-        if self.newest.is_none_or(|newest| is_after(val, newest)) {
+        if self.newest.is_none_or(|newest| is_before(newest, val)) {
             self.newest = Some(val);
             self.values.push_back((val, at));
             if self.values.len() > Self::MOST {
@@ -74,11 +70,11 @@ impl AwaitedStamps {
     /// that value was sent. Only acknowledgments of new octets count, because others may echo an
     /// old value (RFC 7323 §4.1). Each value counts once.
     fn echoed(&mut self, ack: u32, ecr: u32) -> Option<Time> {
-        if !self.acked.is_none_or(|acked| is_after(ack, acked)) {
+        if !self.acked.is_none_or(|acked| is_before(acked, ack)) {
             return None;
         }
         self.acked = Some(ack);
-        while self.values.front().is_some_and(|(val, _)| is_after(ecr, *val)) {
+        while self.values.front().is_some_and(|(val, _)| is_before(*val, ecr)) {
             self.values.pop_front();
         }
         let (_, sent) = self.values.front().filter(|(val, _)| *val == ecr).copied()?;

@@ -6,7 +6,7 @@ use crate::units::Duration;
 
 use super::other_segments::OtherSegments;
 use super::pending::PendingSegments;
-use super::{CapturedDirection, Disorder};
+use super::{CapturedDirection, Disorder, Vantage};
 
 /// The state that all connections of a capture share: facts about the capture, pending segments
 /// that are not plain, and memory for reuse.
@@ -40,15 +40,18 @@ impl SharedState {
     /// The largest number of lists of pending segments that are kept.
     const MOST_PENDING: usize = 1 << 12;
 
-    /// Returns a new direction with the sequence space `sequence`.
-    pub fn begin(&mut self, sequence: Sequence) -> Box<CapturedDirection> {
-        match self.directions.pop() {
+    /// Returns a new direction with the sequence space `sequence`. `vantage` is where the capture
+    /// was taken, as the link's headers show.
+    pub fn begin(&mut self, sequence: Sequence, vantage: Vantage) -> Box<CapturedDirection> {
+        let mut direction = match self.directions.pop() {
             Some(mut direction) => {
                 direction.begin_again(sequence);
                 direction
             }
             None => Box::new(CapturedDirection::new(sequence)),
-        }
+        };
+        direction.sender.path.shown(vantage);
+        direction
     }
 
     /// Returns an empty list of pending segments.

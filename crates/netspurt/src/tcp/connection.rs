@@ -153,7 +153,7 @@ impl Connection {
     /// later octets (Linux's MSG_EOR).
     pub fn end_record(&mut self) {
         if let ConnectionKind::Rfc(end) = &mut self.kind {
-            end.awake().end_record();
+            control::end_record(end.awake());
         }
     }
 
@@ -182,7 +182,7 @@ impl Connection {
     /// From now on, arrived data fills the receive window until [`read`](Self::read) is called.
     pub fn read_by_hand(&mut self) {
         if let ConnectionKind::Rfc(end) = &mut self.kind {
-            end.awake().set_reads_at_once(false);
+            control::read_by_hand(end.awake());
         }
     }
 
@@ -292,7 +292,7 @@ impl Connection {
     /// [`learns_drops`](super::SendRules::learns_drops) the sender learns of each drop immediately
     /// and keeps the dropped data.
     pub fn set_queue_full(&mut self, now: Time, full: bool, events: &mut Events<Segment>) {
-        self.step_rfc(now, events, |tcb, _| tcb.set_queue_full(full));
+        self.step_rfc(now, events, |tcb, _| control::set_queue_full(tcb, full));
     }
 
     /// Sets whether the next arriving segments are acknowledged immediately (Linux's TCP_QUICKACK).

@@ -28,7 +28,7 @@ pub use decode::{Checks, DecodeError, Decoded, Fault, decode, sum};
 pub use encode::{Packet, encode};
 pub use head::{IpHead, TcpHead};
 pub use icmp::{CapturedEcho, EchoPacket, decode_echo, encode_echo};
-pub use link_type::LinkType;
+pub use link_type::{LinkType, PacketDirection};
 pub use options::{
     BARE_HEADER_BYTES, IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, TCP_HEADER_BYTES, TIMESTAMPS_BYTES,
     full_payload, header_bytes, option_bytes,

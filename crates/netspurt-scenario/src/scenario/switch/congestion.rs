@@ -221,7 +221,8 @@ pub const SWITCHES: &[Switch] = &[
          `cwnd.validation` it also shrinks if the sender does not use all of it (Linux's \
          `tcp_slow_start_after_idle`)",
     )
-    .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_restart)),
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_restart))
+    .live(),
 ];
 
 const ALGORITHMS: [Word; 4] = [

@@ -19,6 +19,9 @@ pub struct Switch {
     pub doc: &'static str,
     /// The values that the switch takes.
     pub kind: SwitchKind,
+    /// Whether a change of the switch affects an open connection immediately. Linux reads the
+    /// sysctl of such a switch each time that it needs the value.
+    live: bool,
     /// Where the switch is stored in the configuration of ns-2's senders.
     ns: Option<Access<NsConfig>>,
     /// Where the switch is stored in the configuration of byte-sequenced connections.
@@ -157,7 +160,7 @@ impl Configured for KernelTcp {
 impl Switch {
     /// Makes a switch that belongs to no configuration yet.
     pub const fn new(key: &'static str, doc: &'static str, kind: SwitchKind) -> Self {
-        Self { key, doc, kind, ns: None, rfc: None, kernel: None }
+        Self { key, doc, kind, live: false, ns: None, rfc: None, kernel: None }
     }
 
     /// Makes a boolean switch that belongs to no configuration yet.
@@ -211,6 +214,12 @@ impl Switch {
         self
     }
 
+    /// Lets a change of the switch affect an open connection immediately.
+    pub const fn live(mut self) -> Self {
+        self.live = true;
+        self
+    }
+
     /// Sets narrower bounds for the kernel, if the kernel's configuration has the switch.
     pub const fn kernel_bounds(mut self, min: u64, max: u64) -> Self {
         if let Some(access) = &mut self.kernel {
@@ -225,6 +234,17 @@ impl Switch {
             Some((table, key)) => (Some(table), key),
             None => (None, self.key),
         }
+    }
+
+    /// Whether a change of the switch affects an open connection immediately.
+    pub fn is_live(&self) -> bool {
+        self.live
+    }
+
+    /// Whether one field of the configuration `C` holds the value of the switch.
+    #[cfg(test)]
+    pub fn is_a_field_of<C: Configured>(&self) -> bool {
+        C::access(self).is_some_and(|access| matches!(access.via, Via::Field(_)))
     }
 
     /// Whether configurations of the type `C` have the switch.

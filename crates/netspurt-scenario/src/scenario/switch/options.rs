@@ -246,7 +246,8 @@ pub const SWITCHES: &[Switch] = &[
          §3.8.3)",
         SwitchKind::whole(0, u32::MAX),
     )
-    .rfc(|c| Field::Small(&mut c.retries)),
+    .rfc(|c| Field::Small(&mut c.retries))
+    .live(),
     Switch::new(
         "syn_retries",
         "The number of retransmissions of a SYN before the connection is given up. With the timer \

@@ -113,7 +113,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag("prr", "Proportional rate reduction (RFC 9937)").rfc(|c| Field::Flag(&mut c.prr)),
     Switch::flag("tlp", "Tail loss probes (RFC 8985 §7); only with a `recovery` that uses SACK")
         .rfc(|c| Field::Flag(&mut c.tlp))
-        .kernel(|c| Field::Flag(&mut c.tlp)),
+        .kernel(|c| Field::Flag(&mut c.tlp))
+        .live(),
     Switch::new(
         "tlp_wait",
         "How many round trips a sender waits before a tail loss probe (RFC 8985 §7.2)",
@@ -184,7 +185,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")
         .ns(|c| Field::Flag(&mut c.frto))
         .rfc(|c| Field::Flag(&mut c.frto))
-        .kernel(|c| Field::Flag(&mut c.frto)),
+        .kernel(|c| Field::Flag(&mut c.frto))
+        .live(),
     Switch::flag(
         "frto_at_once",
         "With `frto` and SACK: the first ACK after a timeout may already prove the timeout \
@@ -195,7 +197,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag("eifel", "Detects spurious retransmissions from timestamps (RFC 3522)")
         .rfc(|c| Field::Flag(&mut c.eifel)),
     Switch::flag("dsack", "The receiver reports duplicates to the sender (RFC 2883)")
-        .rfc(|c| Field::Flag(&mut c.dsack)),
+        .rfc(|c| Field::Flag(&mut c.dsack))
+        .live(),
     Switch::flag(
         "dsack_undo",
         "Undoes a cut of cwnd if all retransmissions of the repair were reported as duplicates \

@@ -15,7 +15,7 @@ use super::table::{all, at, find};
 use super::value::SwitchValue;
 
 /// Switches of a TCP connection. Switches that are left out have the values of the profile.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TcpSpec(BTreeMap<usize, SwitchValue>);
 
 impl TcpSpec {

@@ -1,7 +1,7 @@
 //! The values of switches.
 
 /// The value of a switch.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SwitchValue {
     /// A boolean.
     Flag(bool),

@@ -215,7 +215,8 @@ pub const SWITCHES: &[Switch] = &[
          least this number of segments (`tcp_min_tso_segs`)",
         SwitchKind::whole(1, 65_535),
     )
-    .rfc(|c| Field::Small(&mut c.send_rules.packet_segs_min)),
+    .rfc(|c| Field::Small(&mut c.send_rules.packet_segs_min))
+    .live(),
     Switch::flag(
         "send.packets_fill_windows",
         "With `send.pushes_packets`: the peer's window may end within a segment of a packet for \

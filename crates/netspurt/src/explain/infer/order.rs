@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::segment::Flags;
+use crate::seq::{compare, compare_ids, is_before};
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
@@ -88,7 +89,7 @@ impl SendingOrder {
         }
         if let Some(stamps) = packet.timestamps() {
             self.first.get_or_insert((stamps.val, at));
-            let newer = |(val, _): (u32, Time)| stamps.val.wrapping_sub(val).cast_signed() > 0;
+            let newer = |(val, _): (u32, Time)| is_before(val, stamps.val);
             if self.stamp.is_none_or(newer) {
                 self.stamp = Some((stamps.val, at));
                 self.stamp_again = !fresh;
@@ -101,7 +102,7 @@ impl SendingOrder {
 
     /// Whether the time stamp `val` is newer than all earlier time stamps of this direction.
     pub fn is_newer(&self, val: u32) -> bool {
-        self.stamp.is_none_or(|(newest, _)| val.wrapping_sub(newest).cast_signed() > 0)
+        self.stamp.is_none_or(|(newest, _)| is_before(newest, val))
     }
 
     fn first_seen(&self) -> bool {
@@ -135,31 +136,29 @@ impl SendingOrder {
             return Age::Copy;
         }
         if self.ascends() {
-            return match packet.ip_id().wrapping_sub(self.id) {
-                0 => Age::Copy,
-                1..0x8000 => Age::Newer,
-                _ => Age::Older,
+            return match compare_ids(packet.ip_id(), self.id) {
+                Ordering::Equal => Age::Copy,
+                Ordering::Greater => Age::Newer,
+                Ordering::Less => Age::Older,
             };
         }
         let (Some(val), Some((newest, _))) = (val, self.stamp) else { return Age::Unknown };
-        match val.wrapping_sub(newest).cast_signed() {
+        match compare(val, newest) {
             // A segment with the time stamp of a retransmission is a retransmission, too.
-            0 if self.stamp_again => Age::Newer,
-            0 => Age::Unknown,
-            1.. => Age::Newer,
-            _ => Age::Older,
+            Ordering::Equal if self.stamp_again => Age::Newer,
+            Ordering::Equal => Age::Unknown,
+            Ordering::Greater => Age::Newer,
+            Ordering::Less => Age::Older,
         }
     }
 
     /// Whether a packet was surely sent after `other`, a segment that was sent once.
     pub fn was_sent_after(&self, packet: &impl CapturedTcp, other: &Acknowledged) -> bool {
-        let since = |val: u32, before: u32| val.wrapping_sub(before).cast_signed() > 0;
         let by_stamp = packet
             .timestamps()
             .zip(other.kept.ts_val)
-            .is_some_and(|(stamps, before)| since(stamps.val, before));
-        let step = packet.ip_id().wrapping_sub(other.kept.ip_id);
-        let by_id = self.ascends() && (1..0x8000).contains(&step);
+            .is_some_and(|(stamps, before)| is_before(before, stamps.val));
+        let by_id = self.ascends() && compare_ids(packet.ip_id(), other.kept.ip_id).is_gt();
         other.retransmissions == 0 && (by_stamp || by_id)
     }
 
@@ -176,10 +175,10 @@ impl SendingOrder {
     /// nor time stamps show this.
     pub fn compared(&self, packet: &impl CapturedTcp, kept: CapturedSegment) -> Option<Ordering> {
         if self.ascends() {
-            return Some(packet.ip_id().wrapping_sub(kept.ip_id).cast_signed().cmp(&0));
+            return Some(compare_ids(packet.ip_id(), kept.ip_id));
         }
         let (stamps, before) = packet.timestamps().zip(kept.ts_val)?;
-        Some(stamps.val.wrapping_sub(before).cast_signed().cmp(&0))
+        Some(compare(stamps.val, before))
     }
 
     /// Whether a packet may be a copy of the `earlier` packet, by its identification and time

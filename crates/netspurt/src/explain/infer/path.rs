@@ -1,5 +1,6 @@
 //! The two parts of the round trip, measured where the capture was taken.
 
+use crate::seq::is_before;
 use crate::units::{Duration, Time};
 
 /// The two parts of one direction's round trip: from the capture to the receiver and back (*far*),
@@ -18,6 +19,8 @@ pub struct PathTimes {
     near_now: Duration,
     /// A time stamp of the receiver that the sender has not echoed yet, and when it was captured.
     echo: Option<(u32, Time)>,
+    /// Where the capture was taken, as the headers of its link show. `Unknown` if they do not.
+    shown: Vantage,
 }
 
 /// Where a capture was taken, as seen from the sender of one direction.
@@ -53,6 +56,15 @@ impl PathTimes {
     /// longer. Between two containers of one host, both parts are this short.
     const ONE_MACHINE: Duration = Duration::from_micros(10);
 
+    /// The probability that the headers of a link show correctly where the capture was taken.
+    const SHOWN_SURE: f32 = 0.99;
+
+    /// Takes what the headers of the capture's link show.
+    #[inline]
+    pub fn shown(&mut self, vantage: Vantage) {
+        self.shown = vantage;
+    }
+
     /// Takes an unambiguous sample of the far part (RFC 6298 §2.2, §2.3).
     #[inline]
     pub fn far_sample(&mut self, rtt: Duration) {
@@ -85,7 +97,7 @@ impl PathTimes {
     #[inline]
     pub fn stamp_echoed(&mut self, at: Time, ecr: u32, gap: Duration) {
         if let Some((val, passed)) = self.echo
-            && ecr.wrapping_sub(val).cast_signed() >= 0
+            && !is_before(ecr, val)
         {
             if ecr == val {
                 let near = at.saturating_since(passed);
@@ -102,14 +114,14 @@ impl PathTimes {
 
     /// The shortest time from the capture to the sender and back; zero if it is not known.
     pub fn near(&self) -> Duration {
-        self.near_min.unwrap_or(Duration::ZERO)
+        self.near_known().unwrap_or(Duration::ZERO)
     }
 
     /// The shortest possible time from the capture to the sender and back now. It exceeds
     /// [`near`](Self::near) if data waits in a queue before the capture.
     #[inline]
     pub fn near_now(&self) -> Duration {
-        self.near_now.max(self.near())
+        if self.shown == Vantage::Sender { Duration::ZERO } else { self.near_now.max(self.near()) }
     }
 
     /// Like [`near_now`](Self::near_now), but `None` if the capture may have been taken at the
@@ -117,7 +129,11 @@ impl PathTimes {
     #[inline]
     pub fn near_if_apart(&self) -> Option<Duration> {
         let near = self.near_now();
-        (near * Self::OWN_SHARE > self.far_min.unwrap_or(Duration::ZERO)).then_some(near)
+        let apart = match self.shown {
+            Vantage::Unknown => near * Self::OWN_SHARE > self.far_min.unwrap_or(Duration::ZERO),
+            shown => shown != Vantage::Sender,
+        };
+        apart.then_some(near)
     }
 
     /// Whether the round trips show that the capture was taken beside the sender.
@@ -142,7 +158,7 @@ impl PathTimes {
 
     /// The shortest time from the capture to the sender and back. `None` if it is not known.
     pub fn near_known(&self) -> Option<Duration> {
-        self.near_min
+        if self.shown == Vantage::Sender { Some(Duration::ZERO) } else { self.near_min }
     }
 
     /// The shortest time from the capture to the receiver and back.
@@ -160,11 +176,14 @@ impl PathTimes {
         Some(self.far_min? + self.near())
     }
 
-    /// Where the capture was taken, and the probability that this is right. The ratio of the two
-    /// parts of the round trip decides. The probability is higher if the ratio is further from its
-    /// limit.
+    /// Where the capture was taken, and the probability that this is right. If the headers of the
+    /// link do not show it, the ratio of the two parts of the round trip decides. The probability
+    /// is then higher if the ratio is further from its limit.
     #[inline]
     pub fn vantage(&self) -> (Vantage, f32) {
+        if self.shown != Vantage::Unknown {
+            return (self.shown, Self::SHOWN_SURE);
+        }
         let (Some(near), Some(far)) = (self.near_min, self.far_min) else {
             return (Vantage::Unknown, 0.0);
         };
@@ -194,6 +213,20 @@ mod tests {
         path.near_sample(Duration::from_micros(near_us));
         path.far_sample(Duration::from_micros(far_us));
         path.vantage().0
+    }
+
+    #[test]
+    fn headers_of_the_link_tell_more_than_round_trips() {
+        let mut path = PathTimes::default();
+        path.near_sample(Duration::from_millis(20));
+        path.far_sample(Duration::from_millis(2));
+        assert_eq!(path.vantage().0, Vantage::Middle);
+        path.shown(Vantage::Sender);
+        assert_eq!(path.vantage().0, Vantage::Sender);
+        assert_eq!(path.near_if_apart(), None);
+        assert_eq!(path.least(), Some(Duration::from_millis(2)));
+        path.shown(Vantage::Unknown);
+        assert_eq!(path.least(), Some(Duration::from_millis(22)));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
+use crate::seq::is_before;
 use crate::units::{Duration, Time};
 
 use super::super::retransmission::{Verdict, VerdictEvidence};
@@ -154,7 +155,7 @@ impl VerdictWatch {
         // stamp of the copy that arrived first (RFC 7323 §4.3).
         let filled = ack.una.0 == one.left && one.left < ack.una.1;
         if let (true, Some(echo), Some(val)) = (filled, ack.echo, one.val) {
-            let older = echo.wrapping_sub(val).cast_signed() < 0;
+            let older = is_before(echo, val);
             if !older && one.syn {
                 // A SYN-ACK echoes the newest SYN, even if an earlier SYN arrived.
                 return None;
@@ -162,7 +163,7 @@ impl VerdictWatch {
             if !older {
                 return decision(Verdict::Needed, VerdictEvidence::Echo);
             }
-            if echo.wrapping_sub(one.oldest_val).cast_signed() >= 0 {
+            if !is_before(echo, one.oldest_val) {
                 return decision(Verdict::Spurious, VerdictEvidence::Echo);
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::packed::packed_value;
 use crate::segment::{Flags, SackBlock};
+use crate::seq::is_before;
 use crate::wire::CapturedTcp;
 
 /// The number of packets of each kind in a direction. No count exceeds 2³² - 1.
@@ -102,18 +103,13 @@ impl PacketStatistics {
 /// within the second block (RFC 2883 §4).
 fn reports_duplicates(ack: u32, blocks: &[SackBlock]) -> bool {
     let within = |inner: &SackBlock, outer: &SackBlock| {
-        not_above(outer.left, inner.left) && not_above(inner.right, outer.right)
+        !is_before(inner.left, outer.left) && !is_before(outer.right, inner.right)
     };
     match blocks {
-        [first, ..] if not_above(first.right, ack) => true,
+        [first, ..] if !is_before(ack, first.right) => true,
         [first, second, ..] => within(first, second),
         _ => false,
     }
-}
-
-/// Whether `a` is `b` or comes before it (RFC 9293 §3.4).
-const fn not_above(a: u32, b: u32) -> bool {
-    b.wrapping_sub(a).cast_signed() >= 0
 }
 
 /// The offers in the options of a direction's packets.

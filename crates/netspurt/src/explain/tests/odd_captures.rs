@@ -1,11 +1,13 @@
 //! Captures of one direction, of each packet twice, and of a receiver that closes its window.
 
-use crate::explain::{VerdictEvidence, WaitingFor};
+use crate::explain::{Explainer, Vantage, VerdictEvidence, WaitingFor};
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment, Timestamps};
+use crate::wire::{CaptureReader, CapturedPacket, LinkType};
 
 use super::super::Verdict;
 use super::causes::{Talk, first_of_ten_lost};
+use super::{data, file_of};
 
 impl Talk {
     /// Returns a capture that holds each packet of this talk and its copies. Each number in `later`
@@ -171,4 +173,47 @@ fn a_syn_ack_that_answers_a_repeated_syn_at_once_is_no_copy() {
         assert_eq!(causes, [Some(Cause::Syn)], "{side:?}");
     }
     assert_eq!(explained.notes.lines(), [""; 0]);
+}
+
+/// The server's application needs 40 ms for each reply, and the path needs 1 ms. So the longer part
+/// of the round trip ends at the server, where the capture was taken. If the capture is cooked, its
+/// headers show which packets the server sent.
+#[test]
+fn a_cooked_capture_at_a_slow_server_was_taken_at_the_server() {
+    let (request, reply) = (100_u64, 1000_u64);
+    let mut segments = Vec::new();
+    for turn in 0..5_u64 {
+        let (at, seq, ack) = (100 * turn, 1 + turn * request, 1 + turn * reply);
+        let segment = |seq: u64, len: u64, ack: u64| Segment {
+            ack: ack as u32,
+            ..data(seq as u32, len as u16)
+        };
+        segments.push((0, at, segment(seq, request, ack)));
+        segments.push((1, at + 40, segment(ack, reply, seq + request)));
+        segments.push((0, at + 41, segment(seq + request, 0, ack + reply)));
+    }
+    // The last reply is sent again.
+    segments.push((1, 800, Segment { ack: 501, ..data(4001, 1000) }));
+    let bytes = file_of(&segments);
+    let vantage = |cooked: bool| {
+        let (mut reader, mut explainer) =
+            (CaptureReader::new(&bytes[..]).unwrap(), Explainer::default());
+        for (side, ..) in &segments {
+            let packet = reader.next_packet().unwrap().unwrap();
+            let packet_type = if *side == 0 { 0 } else { 4 };
+            let mut bytes = vec![0, packet_type, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0];
+            bytes.extend_from_slice(packet.ip().unwrap());
+            let original_bytes = bytes.len() as u32;
+            let with_header =
+                CapturedPacket { bytes: &bytes, link: LinkType(113), original_bytes, ..packet };
+            explainer.take(if cooked { &with_header } else { &packet });
+        }
+        let found = explainer.finish();
+        let [from, to] = &found.connections[0].directions;
+        [from, to].map(|direction| {
+            direction.as_ref().and_then(|one| Some(one.habits.as_ref()?.vantage.0))
+        })
+    };
+    assert_eq!(vantage(false), [None, Some(Vantage::Receiver)]);
+    assert_eq!(vantage(true), [None, Some(Vantage::Sender)]);
 }

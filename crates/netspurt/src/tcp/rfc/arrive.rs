@@ -309,7 +309,8 @@ impl Tcb {
         // The window of a SYN is not shifted, and was read before.
         let window = (!segment.flags.has(Flags::SYN)).then_some(ack.window);
         self.life.establish();
-        self.rx.forget_challenge();
+        // The challenge ACKs of the handshake do not limit later ones.
+        self.rx.challenged = None;
         let agreed = &self.header.agreed;
         let advertised = full_payload(self.config.mss, agreed.timestamps).into();
         let smss = self.tx.window.smss;

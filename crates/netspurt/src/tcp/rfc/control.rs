@@ -45,6 +45,23 @@ pub(in crate::tcp) fn adjust(tcb: &mut Tcb, change: impl FnOnce(&mut RfcConfig))
     tcb.tx.config = Arc::clone(&tcb.config);
 }
 
+/// Ends a record. No segment has both octets that were written so far and octets that are written
+/// later.
+pub(in crate::tcp) fn end_record(tcb: &mut Tcb) {
+    tcb.tx.window.end_record();
+}
+
+/// Lets arrived data wait for [`Tcb::read`] from now on.
+pub(in crate::tcp) fn read_by_hand(tcb: &mut Tcb) {
+    tcb.rx.reads_at_once = false;
+}
+
+/// Sets whether the host's own queue drops all segments that are sent. A sender that learns of
+/// drops (`learns_drops`) sends nothing while the queue drops segments.
+pub(in crate::tcp) fn set_queue_full(tcb: &mut Tcb, full: bool) {
+    tcb.tx.persist.is_refused = full && tcb.config.send_rules.learns_drops;
+}
+
 /// Sets the receive buffer to `octets` octets of memory, as an application does.
 pub(in crate::tcp) fn set_receive_memory(tcb: &mut Tcb, octets: u64) {
     if let Some(memory) = &mut tcb.rx.memory {

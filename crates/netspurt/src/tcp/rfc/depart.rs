@@ -57,11 +57,11 @@ impl Tcb {
     #[inline]
     fn send_full(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(edges) = self.tx.clear_edges() else { return false };
-        while self.tx.has_full_below(edges.both) {
+        while self.tx.window.has_full_below(edges.both) {
             let full = self.tx.send_fresh(self.tx.window.smss, cx.now);
             self.emit(&full, cx);
         }
-        self.tx.has_full_below(edges.peer)
+        self.tx.window.has_full_below(edges.peer)
     }
 
     /// Sends a segment of the sending half, if there is one.

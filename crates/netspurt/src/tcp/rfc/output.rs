@@ -104,12 +104,6 @@ impl RfcSender {
         Some(Edges { peer, both })
     }
 
-    /// Whether a full segment ends at `edge` or before it.
-    #[inline]
-    pub(super) fn has_full_below(&self, edge: u64) -> bool {
-        self.window.nxt + self.window.smss <= edge
-    }
-
     /// Returns the next segment that may leave now: lost segments first, then new segments (RFC
     /// 6675 §4, NextSeg). With `only_copies`, no new segment is returned.
     pub(super) fn next(&mut self, only_copies: bool, now: Time) -> Option<NextSegment> {
@@ -163,12 +157,6 @@ impl RfcSender {
         }
         self.arm_persist(now);
         self.account.held_by = self.what_holds(now, pipe);
-    }
-
-    /// Sets whether the host's own queue drops segments that leave. A sender that learns of drops
-    /// (`learns_drops`) sends nothing while the queue drops segments.
-    pub(super) fn set_refused(&mut self, refused: bool) {
-        self.persist.is_refused = refused && self.config.send_rules.learns_drops;
     }
 
     /// Determines again what holds the next octets back, after octets were sent outside of a burst.

@@ -65,7 +65,7 @@ pub(in crate::tcp) struct RfcReceiver {
     /// Whether this end merges segments, and not the network card.
     pub(super) merged_here: bool,
     /// When the last challenge ACK was sent.
-    challenged: Option<Time>,
+    pub(super) challenged: Option<Time>,
     pub(in crate::tcp) count: ReceiveCount,
 }
 
@@ -176,11 +176,6 @@ impl RfcReceiver {
             self.challenged = Some(now);
         }
         may
-    }
-
-    /// Forgets the challenge ACKs of the handshake, so that they do not limit later challenge ACKs.
-    pub(super) fn forget_challenge(&mut self) {
-        self.challenged = None;
     }
 
     /// Returns the number of octets that were delivered and not read.

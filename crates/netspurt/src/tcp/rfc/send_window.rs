@@ -245,6 +245,12 @@ impl SendWindow {
         self.una + self.peer
     }
 
+    /// Whether the next full segment ends at `edge` or before it.
+    #[inline]
+    pub(super) fn has_full_below(&self, edge: u64) -> bool {
+        self.nxt + self.smss <= edge
+    }
+
     /// The number of octets beyond `nxt` for which the peer's window has room.
     pub(super) fn room(&self) -> u64 {
         self.peer_edge().saturating_sub(self.nxt)

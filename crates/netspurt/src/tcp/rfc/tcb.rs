@@ -120,22 +120,11 @@ impl Tcb {
         self.report(cx);
     }
 
-    /// Ends a record. No segment has both octets that were written so far and octets that are
-    /// written later.
-    pub(in crate::tcp) fn end_record(&mut self) {
-        self.tx.window.end_record();
-    }
-
     /// Notes that the application has read `octets` octets of the arrived data.
     pub(in crate::tcp) fn read(&mut self, octets: u64, cx: &mut Context<'_>) {
         if self.rx.read(octets, cx.now) && self.life.state().is_synchronised() {
             self.send_ack(cx);
         }
-    }
-
-    /// Sets whether the host's own queue drops all segments that are sent.
-    pub(in crate::tcp) fn set_queue_full(&mut self, full: bool) {
-        self.tx.set_refused(full);
     }
 
     /// Changes what short segments wait for, and sends the segments that no longer wait.
@@ -156,11 +145,6 @@ impl Tcb {
         if self.rx.set_quick_acks(quick, cx.now) {
             self.send_ack(cx);
         }
-    }
-
-    /// Sets whether data is read as it arrives. Otherwise data waits for [`read`](Self::read).
-    pub(in crate::tcp) fn set_reads_at_once(&mut self, at_once: bool) {
-        self.rx.reads_at_once = at_once;
     }
 
     /// Closes the connection, because the application will write no more data (RFC 9293 §3.10.4).

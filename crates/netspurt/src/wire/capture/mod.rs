@@ -17,7 +17,7 @@ use std::io::Read;
 
 use crate::unpack::Unpacked;
 
-use super::link_type::LinkType;
+use super::link_type::{LinkType, PacketDirection};
 use blocks::{AROUND, SECTION_HEADER, Section};
 use buffer::Buffer;
 pub use fault::{CaptureFault, CaptureTrouble};
@@ -79,6 +79,13 @@ impl<'a> CapturedPacket<'a> {
     #[inline]
     pub fn ip(&self) -> Option<&'a [u8]> {
         self.link.behind(self.bytes)
+    }
+
+    /// The direction of the packet, as the capturing host saw it. `None` if the capture does not
+    /// show it.
+    #[inline]
+    pub fn direction(&self) -> Option<PacketDirection> {
+        self.link.direction(self.bytes)
     }
 
     /// The packet from its IP header on, with its length on the link.

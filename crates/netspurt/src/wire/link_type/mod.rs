@@ -2,6 +2,7 @@
 //!
 //! The octets may be hostile, so every offset is checked, and the number of headers is bounded.
 
+mod direction;
 mod ethernet;
 mod headers;
 mod point_to_point;
@@ -10,6 +11,8 @@ mod pseudo;
 mod tests;
 mod wireless;
 
+pub use direction::PacketDirection;
+use direction::{cooked_2_direction, cooked_direction};
 use ethernet::{behind_frame, behind_labels, behind_llc, behind_type};
 use headers::{Behind, LinkHeader};
 use point_to_point::{behind_ppp, behind_serial, behind_session};
@@ -27,8 +30,8 @@ type FirstHeader = fn(&[u8]) -> Behind<'_>;
 const LINKS: [(u16, FirstHeader); 20] = [
     (ETHERNET, |data| Some((LinkHeader::Frame, data))),
     // Linux's cooked captures, versions 1 and 2.
-    (113, behind_cooked),
-    (276, behind_cooked_2),
+    (COOKED, behind_cooked),
+    (COOKED_2, behind_cooked_2),
     // LINKTYPE_RAW, with the numbers that it has in old files; IPv4; IPv6.
     (101, ip),
     (12, ip),
@@ -56,6 +59,8 @@ const LINKS: [(u16, FirstHeader); 20] = [
 ];
 
 const ETHERNET: u16 = 1;
+const COOKED: u16 = 113;
+const COOKED_2: u16 = 276;
 const NFLOG: u16 = 239;
 
 fn ip(data: &[u8]) -> Behind<'_> {
@@ -67,6 +72,17 @@ fn ip(data: &[u8]) -> Behind<'_> {
 pub struct LinkType(pub u16);
 
 impl LinkType {
+    /// The direction of the packet with the octets `data`. `None` if the link type does not show
+    /// it. Only Linux's cooked captures (`tcpdump -i any`) show it.
+    #[inline]
+    pub(super) fn direction(self, data: &[u8]) -> Option<PacketDirection> {
+        match self.0 {
+            COOKED => cooked_direction(data),
+            COOKED_2 => cooked_2_direction(data),
+            _ => None,
+        }
+    }
+
     /// The IP packet after the link's header in `data`; `None` for other protocols, and for link
     /// types that are not supported.
     #[inline]

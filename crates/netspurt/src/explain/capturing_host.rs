@@ -1,0 +1,82 @@
+//! Whether a capture was taken at an end of a connection, as the headers of its link show.
+
+use crate::ids::Side;
+use crate::wire::PacketDirection;
+
+use super::Vantage;
+
+/// What the packets of a connection show about the host that captured them.
+///
+/// Linux's cooked captures (`tcpdump -i any`) tell which packets the host sent, and which it
+/// received. A host that forwards the connection receives each packet and then sends it, or lowers
+/// its TTL.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CapturingHost {
+    /// For each side, whether the host may be this side, because it sent a packet of this side or
+    /// received a packet of its peer.
+    maybe: [bool; 2],
+    /// Whether the host sent a packet whose TTL shows that another host sent it first.
+    forwards: bool,
+}
+
+impl CapturingHost {
+    /// The TTLs and hop limits with which hosts send packets. Each router on the way lowers them by
+    /// one.
+    const INITIAL_TTLS: [u8; 3] = [64, 128, 255];
+
+    /// Takes a packet of `side` with the TTL or hop limit `ttl`.
+    pub fn take(&mut self, side: Side, direction: PacketDirection, ttl: Option<u8>) {
+        match direction {
+            PacketDirection::Inbound => self.maybe[side.peer().index()] = true,
+            PacketDirection::Outbound => {
+                self.maybe[side.index()] = true;
+                self.forwards |= ttl.is_none_or(|ttl| !Self::INITIAL_TTLS.contains(&ttl));
+            }
+        }
+    }
+
+    /// Where the capture was taken, as seen from `sender`. Unknown if the packets do not show it.
+    pub fn seen_from(self, sender: Side) -> Vantage {
+        match (self.forwards, self.maybe) {
+            (false, [true, false] | [false, true]) if self.maybe[sender.index()] => Vantage::Sender,
+            (false, [true, false] | [false, true]) => Vantage::Receiver,
+            _ => Vantage::Unknown,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use PacketDirection::{Inbound, Outbound};
+    use Side::{From, To};
+
+    /// Where the capture was taken, as seen from each side, if it has `packets` with these TTLs.
+    fn seen(packets: &[(Side, PacketDirection, u8)]) -> [Vantage; 2] {
+        let mut host = CapturingHost::default();
+        for (side, direction, ttl) in packets {
+            host.take(*side, *direction, Some(*ttl));
+        }
+        [From, To].map(|side| host.seen_from(side))
+    }
+
+    #[test]
+    fn a_host_that_sends_the_packets_of_one_side_and_receives_those_of_the_other_is_this_side() {
+        let (at_from, at_to) =
+            ([Vantage::Sender, Vantage::Receiver], [Vantage::Receiver, Vantage::Sender]);
+        assert_eq!(seen(&[(From, Outbound, 64), (To, Inbound, 51)]), at_from);
+        assert_eq!(seen(&[(From, Inbound, 51), (To, Outbound, 128)]), at_to);
+        assert_eq!(seen(&[(From, Inbound, 51)]), at_to);
+    }
+
+    #[test]
+    fn a_host_that_forwards_packets_or_sends_them_to_itself_is_neither_side() {
+        let neither = [Vantage::Unknown; 2];
+        assert_eq!(seen(&[]), neither);
+        assert_eq!(seen(&[(From, Inbound, 64), (From, Outbound, 63)]), neither);
+        // NAT gives the two halves of a connection different addresses.
+        assert_eq!(seen(&[(From, Inbound, 64), (To, Outbound, 51)]), neither);
+        assert_eq!(seen(&[(From, Inbound, 64), (To, Inbound, 64)]), neither);
+    }
+}
