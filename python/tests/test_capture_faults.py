@@ -290,3 +290,26 @@ def test_captures_that_are_left_out_or_cut_have_a_warning_each(
     assert warnings[2].endswith("; what came before is used")
     assert done.stdout.startswith("2 captures: ")
     assert netspurt("explain", "good.pcap", "words.txt").stdout.startswith("1 capture: ")
+
+
+def syn_ack(mss: int) -> bytes:
+    """Return a SYN-ACK from 10.0.0.2:80 that offers `mss` octets."""
+    whole = answer(1)
+    total, place = struct.pack(">H", 44), 33
+    flags = bytes([0x60, SYN | ACK])
+    option = struct.pack(">BBH", 2, 4, mss)
+    return whole[:2] + total + whole[4 : place - 1] + flags + whole[place + 1 :] + option
+
+
+@pytest.mark.parametrize(("length", "segments"), [(1460, None), (1461, 2), (14_600, 10)])
+def test_captured_packets_that_hold_several_segments_are_noted(
+    netspurt: Command, tmp_path: Path, length: int, segments: int | None
+) -> None:
+    data = segment(ACK, 1, payload=bytes(length))
+    packets = [(0.0, segment(SYN, 0)), (0.01, syn_ack(1460)), (0.02, data)]
+    file = pcap(tmp_path / "large.pcap", [*packets, (0.03, answer(1 + length))])
+    told = " ".join(netspurt("explain", file).stdout.split())
+    if segments is None:
+        assert "segments each" not in told
+    else:
+        assert f"captured packets of 1 direction hold up to {segments} segments each" in told

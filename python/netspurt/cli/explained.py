@@ -154,7 +154,28 @@ def _packets(found: Explained) -> Iterator[str]:
     yield ", ".join(parts)
     for note in found.notes:
         yield f"Note: {note}."
+    yield from _offloaded(found.table("connections"))
     yield from _unanswerable(found)
+
+
+def _offloaded(connections: Table) -> Iterator[str]:
+    """Yield a line if captured packets hold several segments: more data than the peer's MSS."""
+    keys = zip(connections["connection"].tolist(), connections["direction"].tolist(), strict=True)
+    offered = dict(zip(keys, connections["mss_bytes"].tolist(), strict=True))
+    names = ("connection", "direction", "segment_bytes_max")
+    segments = list[int]()
+    for connection, direction, most in zip(
+        *(connections[name].tolist() for name in names), strict=True
+    ):
+        mss = offered.get((connection, "reverse" if direction == "forward" else "forward"))
+        if mss and most and most > mss:
+            segments.append(-(-most // mss))
+    if segments:
+        yield (
+            f"Note: captured packets of {counted(len(segments), 'direction')} hold up to "
+            f"{max(segments)} segments each, because the network card or its driver divides or "
+            "joins segments (offload). The counts are counts of captured packets."
+        )
 
 
 def _unanswerable(found: Explained) -> Iterator[str]:
