@@ -517,7 +517,7 @@ impl Sender {
             }
         }
         let window = packet.advertised().filter(|_| !packet.flags().has(Flags::RST));
-        let same_window = std::mem::replace(&mut self.window, window) == window;
+        let last = std::mem::replace(&mut self.window, window);
         if answer.acked_bytes > 0 {
             self.acks.acks += 1;
             if self.dup_acks == 0 && self.trouble.as_ref().is_none_or(|trouble| trouble.is_calm()) {
@@ -530,11 +530,11 @@ impl Sender {
             }
         } else if !packet.sack().is_empty() || is_duplicate(packet, octets) {
             self.duplicate(at, packet);
-            if same_window {
+            if last == window {
                 self.answered_copy(at, packet, octets);
             }
         } else {
-            return self.answered_when_idle(at, packet, octets, same_window);
+            return self.answered_when_idle(at, packet, octets, last);
         }
         self.answered_in_trouble(at, packet, octets);
     }

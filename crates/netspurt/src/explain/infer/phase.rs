@@ -306,6 +306,9 @@ impl Machine {
     fn in_open(&mut self, scene: &SenderScene) -> Inferred {
         let expired = self.timer_expired(scene);
         if scene.is_reported() {
+            if scene.is_head() && !scene.place.afar && !scene.is_within_longest_reordering() {
+                return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
+            }
             if !expired || scene.is_clocked() && !Self::is_overdue(scene) {
                 let soon = scene.is_clocked();
                 let rule = if soon { CauseRule::Reported } else { CauseRule::Reordering };

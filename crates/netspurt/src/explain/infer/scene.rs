@@ -113,6 +113,12 @@ impl SenderScene {
         self.lag <= self.rtt_min / 4 + Self::SLACK * 2
     }
 
+    /// Whether a reordering timer that waits as long as possible may have sent the retransmission:
+    /// the timer may wait for a whole round trip (RFC 8985 §6.2.1).
+    pub fn is_within_longest_reordering(&self) -> bool {
+        self.lag <= self.rtt + Self::SLACK * 2
+    }
+
     /// The shortest RTO that a sender with these round trips may have. It exceeds srtt by two
     /// rttvar, and by [`FLOOR`](Self::FLOOR) at least. RFC 6298 §2.3 has four rttvar.
     pub fn shortest_rto(&self) -> Duration {

@@ -1,26 +1,33 @@
 //! Acknowledgments that repeat the acknowledgment before them.
 
-use crate::units::Time;
+use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
 use super::super::kept::{Acknowledged, CapturedOctets};
 use super::Sender;
 
 impl Sender {
+    /// An application that waits for data reads it within this time.
+    const READING: Duration = Duration::from_millis(1);
+
     /// Takes an acknowledgment that acknowledges nothing new. Counts it if nothing is outstanding.
+    /// `last` is the window of the acknowledgment before it.
     pub(super) fn answered_when_idle(
         &mut self,
         at: Time,
         packet: &impl CapturedTcp,
         octets: &CapturedOctets,
-        same_window: bool,
+        last: Option<u16>,
     ) {
         if packet.seq_len() > 0 || !octets.outstanding().is_empty() || !self.started {
             return;
         }
         self.idle_acks += 1;
         self.acks.idle = self.acks.idle.max(self.idle_acks);
-        if same_window || self.sack.known() == Some(false) {
+        // If the window grows just after an acknowledgment of new octets, the application has read
+        // them. Some receivers then send a window update, which answers no segment.
+        let updates = self.window > last && at.saturating_since(self.una_at) <= Self::READING;
+        if self.window == last || self.sack.known() == Some(false) && !updates {
             self.answered_copy(at, packet, octets);
         }
     }

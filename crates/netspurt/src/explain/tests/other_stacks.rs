@@ -251,3 +251,19 @@ fn the_head_was_sent_by_the_timer_if_octets_sent_one_and_a_half_round_trips_late
         assert_eq!(talk.causes(), [Some(Cause::SackRecovery), Some(cause)], "{last}");
     }
 }
+
+/// Two SACK blocks report a hole. A round trip takes 10 ms, so no reordering timer waits for 30 ms.
+/// FreeBSD's timers may fire 30 ms after a transmission.
+#[test]
+fn a_timer_that_fires_long_after_two_reports_is_a_retransmission_timer() {
+    let cause = |ms: f64| {
+        let mut talk = Talk::midway();
+        talk.handshake(true, 10.0, 0.0);
+        talk.flight(101.0, 0, 2).ack(111.0, 2000).flight(111.0, 2000, 3);
+        talk.sack(121.0, 2000, &[(3000, 4000)]).sack(121.1, 2000, &[(3000, 5000)]);
+        talk.data(121.1 + ms, 2000);
+        talk.found()[0].cause.get()
+    };
+    assert_eq!(cause(3.0), Some(Cause::SackRecovery));
+    assert_eq!(cause(32.0), Some(Cause::Rto));
+}

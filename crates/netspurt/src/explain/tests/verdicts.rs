@@ -66,3 +66,21 @@ fn without_sack_a_late_ack_of_many_octets_shows_no_verdict() {
     talk.data(204.2, 5000).ack(904.0, 10_000);
     assert_eq!(verdict(&talk), (Verdict::Unknown, VerdictEvidence::None));
 }
+
+/// A receiver without SACK acknowledges all octets and, after `after` milliseconds, sends the same
+/// acknowledgment with a larger window.
+fn same_ack_with_a_larger_window(after: f64) -> Verdict {
+    let mut talk = first_of_ten_lost(false);
+    let segment =
+        Segment { seq: 1, ack: talk.wire(10_000), flags: Flags::ACK, ..Segment::default() };
+    talk.packet(Side::To, 305.0, Segment { window: 4000, ..segment });
+    talk.packet(Side::To, 305.0 + after, Segment { window: 5000, ..segment });
+    verdict(&talk).0
+}
+
+/// FreeBSD sends a window update after its application has read the octets behind a hole.
+#[test]
+fn a_window_update_just_after_an_ack_answers_no_segment() {
+    assert_eq!(same_ack_with_a_larger_window(0.1), Verdict::Needed);
+    assert_eq!(same_ack_with_a_larger_window(3.0), Verdict::Spurious);
+}
