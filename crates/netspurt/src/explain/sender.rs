@@ -261,7 +261,7 @@ impl Sender {
             }
             Age::Newer | Age::Unknown => {
                 // At the receiver the segment was needed if any of its octets had not arrived.
-                let partly = trouble.gaps.next_from(left).is_some_and(|gap| gap.0 < right);
+                let partly = trouble.lacks_some((left, right), known);
                 let missing = missing || partly && vantage == Vantage::Receiver;
                 let old =
                     Repeat { left, right, known, una, first_sent, missing, before_tail, unordered };

@@ -253,7 +253,7 @@ impl Machine {
             Cause::Rto => LossPhase::Loss,
             Cause::GoBackN if self.phase == LossPhase::Open => LossPhase::Loss,
             Cause::Fast | Cause::SackRecovery | Cause::Rack => {
-                if self.phase == LossPhase::Recovery {
+                if self.phase == LossPhase::Recovery || self.goes_back_on(scene) {
                     return;
                 }
                 let timed = !self.without_timeout && !self.by_habit;
@@ -281,6 +281,13 @@ impl Machine {
         if self.traits.in_order > 0 && inferred.cause == Cause::Fast {
             (self.phase, self.by_habit) = (LossPhase::Loss, true);
         }
+    }
+
+    /// Whether a sender without SACK continues to go back after a fast retransmit: nothing shows
+    /// that its timeout was spurious or that it stopped going back.
+    fn goes_back_on(&self, scene: &SenderScene) -> bool {
+        let stopped = self.went_on || self.undone || self.without_timeout;
+        self.phase == LossPhase::Loss && scene.sack == Some(false) && !stopped
     }
 
     fn learn_timeout(&mut self, inferred: Inferred, scene: &SenderScene) {
@@ -325,6 +332,8 @@ impl Machine {
                 return self.lone(scene);
             }
         }
+        let beside_sender = !scene.place.afar && scene.sack.is_some();
+        let untold = beside_sender && scene.dup_acks == 0 && !scene.hole && !scene.is_clocked();
         let unseen = scene.sack.is_none() && scene.dup_acks > 0 && scene.is_clocked();
         if !unseen && (expired || scene.waited >= scene.rtt && !scene.is_clocked()) {
             return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
@@ -337,6 +346,10 @@ impl Machine {
         }
         if scene.dup_acks == 0 && !scene.hole && scene.since_una >= scene.shortest_rto() {
             // Nothing reported a loss. Some timers run on although nothing is outstanding.
+            return Inferred { cause: Cause::Rto, rule: CauseRule::Guess };
+        }
+        if untold && scene.is_head() {
+            // No acknowledgment can have triggered it, so the timer is short.
             return Inferred { cause: Cause::Rto, rule: CauseRule::Guess };
         }
         // One or two duplicate ACKs may be enough if few segments are outstanding (RFC 5827).
@@ -387,6 +400,11 @@ impl Machine {
     /// probes sends a probe first. It waits for two round trips and the time of a delayed ACK, but
     /// no longer than its RTO (RFC 8985 §7.2).
     fn lone(&self, scene: &SenderScene) -> Inferred {
+        // A probe waits for two round trips, or for the RTO if this is shorter (RFC 8985 §7.2).
+        let usual = scene.rtt_min + Self::USUAL_FLOOR;
+        if scene.quiet < (scene.rtt_min * 2).min(usual) * 7 / 8 {
+            return Inferred { cause: Cause::Rto, rule: CauseRule::LoneByTime };
+        }
         if let Some(cause) = self.traits.lone() {
             return Inferred { cause, rule: CauseRule::LoneByHabit };
         }
@@ -465,6 +483,12 @@ impl Machine {
         let first = scene.is_head() || scene.sack.is_none();
         let first = first && !scene.place.acknowledged;
         if self.went_on && !again && first && scene.dup_acks >= enough && scene.is_clocked() {
+            return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
+        }
+        let another = if again { !scene.overtaken } else { scene.sack == Some(false) };
+        if another && scene.is_head() && scene.is_reported_now() {
+            // A sender that goes back does not repeat the head, and repeats other octets before
+            // three duplicate ACKs come. Some senders begin a fast retransmit soon after a timeout.
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
         if self.without_timeout

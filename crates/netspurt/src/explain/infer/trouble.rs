@@ -182,6 +182,12 @@ impl SenderTrouble {
         self.late.add(by);
     }
 
+    /// Whether some octets of `left..right` are in a gap, or at `known` or above, where no octets
+    /// were seen.
+    pub fn lacks_some(&self, (left, right): (u64, u64), known: u64) -> bool {
+        right > known || self.gaps.next_from(left).is_some_and(|gap| gap.0 < right)
+    }
+
     /// Whether a packet may be the late original of an earlier retransmission. The retransmission
     /// has the same octets, its original was not seen, and it came less than a round trip ago. A
     /// sender waits at least a round trip before it sends these octets once more. If the packet is
@@ -364,7 +370,8 @@ impl SenderTrouble {
         // Linux's timers fire up to an eighth later than they are set, so both waits may be longer.
         let first = gap.min(before.saturating_since(una_at));
         let doubled = wait >= first * 16 / 9 && wait <= first * 9 / 4;
-        let cause = if doubled { Cause::Rto } else { Cause::Tlp };
+        let cause =
+            if doubled || doubles_all_but_slop(first, wait) { Cause::Rto } else { Cause::Tlp };
         (last.cause, last.rule) = (Some(cause).into(), CauseRule::LoneByBackoff);
         let highest = last.right;
         self.machine.lone_is_known(cause);
@@ -379,4 +386,16 @@ impl SenderTrouble {
             (one.cause, one.rule) = (cause, rule);
         }
     }
+}
+
+/// Whether the timer doubled all of its wait `first` but a fixed part of 200 ms, and then waited
+/// for `wait`. FreeBSD adds this part after doubling (`tcp_rexmit_slop`). The doubled part must be a
+/// quarter of the wait, because Linux's timers may fire an eighth later than they are set.
+fn doubles_all_but_slop(first: Duration, wait: Duration) -> bool {
+    const SLOP: Duration = Duration::from_millis(200);
+    if first * 3 < SLOP * 4 {
+        return false;
+    }
+    let (due, margin) = ((first - SLOP) * 2 + SLOP, first / 32);
+    wait >= due - margin && wait <= due + margin
 }

@@ -125,3 +125,14 @@ fn at_the_receiver_the_echo_of_a_repair_shows_that_an_acknowledgment_triggered_i
         assert_eq!((found.len(), found[0].cause.get()), (1, Some(cause)), "{echoed}");
     }
 }
+
+/// 4.4BSD retransmits with other boundaries. The capture has only the first half of the segment.
+#[test]
+fn at_the_receiver_a_segment_with_new_octets_was_needed() {
+    for (len, verdict) in [(500, Verdict::Spurious), (1000, Verdict::Needed)] {
+        let mut talk = at_receiver();
+        talk.flight(1000.0, 0, 3).ack(1000.01, 3000).octets(1100.0, 3000, 500).ack(1100.01, 3500);
+        talk.octets(1500.0, 3000, len).ack(1500.01, 3000 + u32::from(len));
+        assert_eq!(talk.direction().retransmissions[0].verdict, verdict, "{len}");
+    }
+}

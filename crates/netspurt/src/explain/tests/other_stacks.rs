@@ -232,10 +232,10 @@ fn the_third_duplicate_ack_after_a_partial_ack_triggers_another_fast_retransmit(
 /// RFC 6298 §5.2: the timer stops if nothing is outstanding. The timer of ns-3 runs on.
 #[test]
 fn a_segment_that_no_acknowledgment_reported_was_sent_by_a_timer_that_began_before_it() {
-    for (at, cause) in [(460.0, Some(Cause::Rto)), (230.0, Some(Cause::Fast))] {
+    for (at, cause) in [(460.0, Cause::Rto), (230.0, Cause::Rto), (205.0, Cause::Fast)] {
         let mut talk = Talk::opened(false, false);
-        talk.data(101.0, 0).ack(201.0, 1000).data(at - 20.0, 1000).data(at, 1000);
-        assert_eq!(talk.causes(), [cause], "{at}");
+        talk.data(101.0, 0).ack(201.0, 1000).data(at - 3.0, 1000).data(at, 1000);
+        assert_eq!(talk.causes(), [Some(cause)], "{at}");
     }
 }
 
@@ -266,4 +266,45 @@ fn a_timer_that_fires_long_after_two_reports_is_a_retransmission_timer() {
     };
     assert_eq!(cause(3.0), Some(Cause::SackRecovery));
     assert_eq!(cause(32.0), Some(Cause::Rto));
+}
+
+/// 4.4BSD goes back after a timeout, and begins a fast retransmit if three duplicate ACKs come for
+/// an octet that it has not sent again yet. Then it continues to go back.
+#[test]
+fn three_duplicate_acks_while_a_sender_goes_back_trigger_a_fast_retransmit() {
+    let mut talk = Talk::opened(false, false);
+    talk.flight(101.0, 0, 8).data(1101.0, 0).ack(1201.0, 1000);
+    for n in 1..=3 {
+        talk.ack(1201.0 + 0.1 * f64::from(n), 1000);
+    }
+    talk.data(1201.31, 1000).data(1201.32, 2000).ack(1301.4, 4000).data(1301.41, 4000);
+    assert_eq!(talk.causes(), [Some(Cause::Rto), Some(Cause::Fast), BACK, BACK]);
+}
+
+/// A lone segment is sent twice. The second and the third time it is sent `first` and then `second`
+/// milliseconds after the time before. A round trip takes 100 ms.
+fn lone_twice(first: f64, second: f64) -> Option<Cause> {
+    let mut talk = Talk::opened(true, false);
+    talk.data(101.0, 0).ack(201.0, 1000);
+    talk.data(301.0, 1000).data(301.0 + first, 1000).data(301.0 + first + second, 1000);
+    talk.causes()[0]
+}
+
+/// RFC 8985 §7.2: a probe waits for two round trips.
+#[test]
+fn a_lone_segment_sooner_than_any_probe_was_sent_by_the_retransmission_timer() {
+    let cause = |ms: f64| {
+        let mut talk = Talk::opened(true, false);
+        talk.data(101.0, 0).ack(201.0, 1000).data(301.0, 1000).data(301.0 + ms, 1000);
+        talk.causes()[0]
+    };
+    assert_eq!([160.0, 250.0].map(cause), [Some(Cause::Rto), Some(Cause::Tlp)]);
+}
+
+/// FreeBSD's timers add 200 ms after doubling.
+#[test]
+fn a_timer_may_double_all_of_its_wait_but_a_fixed_part() {
+    assert_eq!(lone_twice(330.0, 460.0), Some(Cause::Rto));
+    assert_eq!(lone_twice(330.0, 660.0), Some(Cause::Rto));
+    assert_eq!(lone_twice(330.0, 350.0), Some(Cause::Tlp));
 }
