@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from netspurt.pictures import Picture
-from netspurt.pictures.marks import Bars, Line, Points, Scale
+from netspurt.pictures.marks import Bars, Points, Polyline, Scale
 from netspurt.report import Section, page
 from netspurt.report.parts import Flow, Group, Panel, Part, Side
 
@@ -44,14 +44,16 @@ def pictures(count: int) -> list[Panel]:
     red = {"label": "retransmitted", "ink": "red", "rank": 2.8, "dot": 4.5}
     sequence = Picture(
         (
-            Line(label="ACK", ink="green", x=acks, y=seq[::2], steps=True),
+            Polyline(label="ACK", ink="green", x=acks, y=seq[::2], steps=True),
             Bars(label="sent", ink="black", x=t, low=seq, high=seq + MSS, dot=1.8, rank=2.4),
             Bars(x=retransmitted, low=seq[lost], high=seq[lost] + MSS, **red),  # type: ignore[arg-type]
         ),
         Scale("sequence number", "B"),
     )
     samples = Points(label="round-trip sample", ink="grey", x=sampled, y=rtt)
-    curve = Line(label="cwnd", ink="blue", x=acks[: count // 8], y=cwnd[: count // 8], steps=True)
+    curve = Polyline(
+        label="cwnd", ink="blue", x=acks[: count // 8], y=cwnd[: count // 8], steps=True
+    )
     return [
         Panel("time-sequence", "Time and sequence", sequence),
         Panel("rto", "Round trip and RTO", Picture((samples,), Scale("round trip", "s", low=0.0))),

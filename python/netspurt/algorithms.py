@@ -81,7 +81,7 @@ class AlgorithmError(ValueError):
 
 
 @dataclass(frozen=True)
-class Algorithm:
+class PythonAlgorithm:
     """A class that implements an algorithm, with the constants for its instances.
 
     Attributes
@@ -147,7 +147,7 @@ def _fingerprint(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def find(kind: str, text: str) -> Algorithm | None:
+def find(kind: str, text: str) -> PythonAlgorithm | None:
     """Return the algorithm that a text names, or `None` if the text names no algorithm.
 
     The result is also `None` if no installed package offers an algorithm of this name.
@@ -193,7 +193,7 @@ def find(kind: str, text: str) -> Algorithm | None:
         )
     constants = _constants(parts["constants"])
     written = "".join(f":{part}" for part in (name, parts["constants"]) if part is not None)
-    found = Algorithm(
+    found = PythonAlgorithm(
         f"{where}@{code.pin}{written}", code.file, code.sha256, lambda: made(**constants)
     )
     _check(found, name or where)
@@ -274,7 +274,7 @@ def in_one_line(error: BaseException) -> str:
     return " / ".join(str(error).splitlines())
 
 
-def _check(found: Algorithm, shown: str) -> None:
+def _check(found: PythonAlgorithm, shown: str) -> None:
     """Make an instance, and check that its attribute `bounds` is valid, if it has one."""
     try:
         bounds = getattr(found.make(), "bounds", None)

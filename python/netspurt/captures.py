@@ -295,7 +295,7 @@ def _finished(
     return explaining.finish()
 
 
-class Rows:
+class ConnectionRows:
     """The rows of a capture's connections as text, in the order in which the connections end.
 
     Each row names the file if `file` is given.

@@ -26,7 +26,7 @@ _DIGITS = 9
 
 
 @dataclass(frozen=True)
-class Axis:
+class GridAxis:
     """The values of one constant. A value is computed when it is needed.
 
     Attributes
@@ -157,13 +157,13 @@ class _One:
         return self.setting
 
 
-def _axes(text: str) -> tuple[str, list[Axis | _One]]:
+def _axes(text: str) -> tuple[str, list[GridAxis | _One]]:
     """Return the name of the algorithm and the values of its constants."""
     name, _, settings = text.partition(":")
     return name, [_axis(setting, text) for setting in settings.split(",")]
 
 
-def _axis(setting: str, text: str) -> Axis | _One:
+def _axis(setting: str, text: str) -> GridAxis | _One:
     key, _, value = setting.partition("=")
     if ".." not in value:
         return _One(setting)
@@ -186,7 +186,7 @@ def _axis(setting: str, text: str) -> Axis | _One:
         raise ValueError(
             f"{text}: {value!r} has steps below {float(finest):g}{last_unit}: take fewer"
         )
-    return Axis(key, last_unit, low, high, steps, kind)
+    return GridAxis(key, last_unit, low, high, steps, kind)
 
 
 def is_of_core(text: str) -> bool:

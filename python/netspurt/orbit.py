@@ -252,7 +252,7 @@ def extreme_passes(
 
 
 @dataclass(frozen=True)
-class Fit:
+class DelayPolynomial:
     """A polynomial of time that fits delays.
 
     Attributes
@@ -303,7 +303,7 @@ class PathDelays:
         #: The same span at more points. Facts about the whole span are computed from these points.
         self._finely = self if finely is None else finely
 
-    def fit(self, degree: int | None = None, *, within: float = WITHIN) -> Fit:
+    def fit(self, degree: int | None = None, *, within: float = WITHIN) -> DelayPolynomial:
         """Return a polynomial that fits the delays by least squares.
 
         Parameters
@@ -336,7 +336,7 @@ class PathDelays:
             "degree, on the command line by `--fit`"
         )
 
-    def _fitted(self, degree: int) -> Fit:
+    def _fitted(self, degree: int) -> DelayPolynomial:
         is_coarse = 2 * len(self.t_ns) < len(self._finely.t_ns) - 1
         points = self._finely if is_coarse else self
         t, delay = points.t_ns / 1e9, points.delay_ns / 1e9
@@ -348,7 +348,9 @@ class PathDelays:
         difference = np.polynomial.polynomial.polyval(t, coefficients) - delay
         between = _between(difference)
         share = (np.abs(difference) / delay).max() + between / delay.min()
-        return Fit(tuple(coefficients), float(np.abs(difference).max() + between), float(share))
+        return DelayPolynomial(
+            tuple(coefficients), float(np.abs(difference).max() + between), float(share)
+        )
 
     @property
     def line_error(self) -> float:

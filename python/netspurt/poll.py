@@ -25,7 +25,7 @@ import numpy as np
 
 from netspurt import _core
 from netspurt.delays import read_delays
-from netspurt.probe import Lengths, Plan, resolve, run
+from netspurt.probe import Plan, ProbeLengths, resolve, run
 from netspurt.probe_lines import CapturedLine, ReadyLine, read_as
 from netspurt.quantities import seconds
 from netspurt.worker import CaptureTask, ProbeError, worker
@@ -352,7 +352,7 @@ def _pings(site: Site, catalogue: Catalogue, seed: int) -> dict[str, Any]:
         site.ping or "",
         count=catalogue.pings,
         timeout=min(catalogue.timeout, 2.0),
-        lengths=Lengths("fixed", (PING_OCTETS,)),
+        lengths=ProbeLengths("fixed", (PING_OCTETS,)),
         calibrate=0,
         seed=seed,
     )
@@ -443,7 +443,7 @@ def poll(
 
 
 @dataclass(frozen=True)
-class Matched:
+class MatchedConnection:
     """A connection that two captures saw. Times are in seconds.
 
     Attributes
@@ -469,7 +469,7 @@ class Matched:
     back_s: float
 
 
-def match(first: Path, second: Path) -> list[Matched]:
+def match(first: Path, second: Path) -> list[MatchedConnection]:
     """Match the connections of two captures, segment by segment, by their sequence numbers.
 
     Raises
@@ -544,7 +544,7 @@ def cut_off(file: Path) -> CutCapture | None:
     return None
 
 
-def _matched(group: list[tuple[str, str, int, int, bool, int, int]]) -> Matched:
+def _matched(group: list[tuple[str, str, int, int, bool, int, int]]) -> MatchedConnection:
     # The client is the initiator, or the first sender if the capture does not have the handshake.
     client, server = next((pair for pair in group if pair[4]), group[0])[:2]
     sent = np.array([pair[0] == client for pair in group])
@@ -555,7 +555,7 @@ def _matched(group: list[tuple[str, str, int, int, bool, int, int]]) -> Matched:
     def median(which: Any, span: Any) -> float:
         return float(np.median(span[which])) / 1e9 if which.any() else float("nan")
 
-    return Matched(
+    return MatchedConnection(
         client,
         server,
         len(group),

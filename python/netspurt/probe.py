@@ -48,7 +48,7 @@ PORTS = {"icmp": 0, "udp": 7, "tcp": 80}
 
 
 @dataclass(frozen=True)
-class Lengths:
+class ProbeLengths:
     """The lengths of probes, in octets of the IP datagram.
 
     Attributes
@@ -65,7 +65,7 @@ class Lengths:
     values: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, text: str) -> Lengths:
+    def of(cls, text: str) -> ProbeLengths:
         """Read the rule from its text form.
 
         Raises
@@ -75,9 +75,9 @@ class Lengths:
 
         Examples
         --------
-        >>> Lengths.of("64"), Lengths.of("uniform:40-256").values
-        (Lengths(rule='fixed', values=(64,)), (40, 256))
-        >>> Lengths.of("bursts:8").order()
+        >>> ProbeLengths.of("64"), ProbeLengths.of("uniform:40-256").values
+        (ProbeLengths(rule='fixed', values=(64,)), (40, 256))
+        >>> ProbeLengths.of("bursts:8").order()
         {'rule': 'bursts', 'each': 8}
         """
         name, _, argument = text.strip().partition(":")
@@ -153,7 +153,7 @@ class Plan:
     count: int | None = COUNT
     span: float | None = None
     timeout: float = TIMEOUT
-    lengths: Lengths = field(default_factory=lambda: Lengths("rfc889"))
+    lengths: ProbeLengths = field(default_factory=lambda: ProbeLengths("rfc889"))
     pace: str = "immediate"
     gap: float | None = None
     seed: int = 1

@@ -164,7 +164,7 @@ class Replay:
     block
         The number of probes in a block of the resamples. The resamples give the intervals.
     resamples
-        The sums of all algorithms, resampled; `netspurt.analysis.replayed.Tally` reads them.
+        The sums of all algorithms, resampled; `netspurt.analysis.replayed.ReplaySums` reads them.
     seed
         The seed of the resamples.
     """

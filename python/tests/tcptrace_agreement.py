@@ -185,10 +185,9 @@ def captures() -> list[Path]:
 
 def ours(file: Path) -> Rows:
     """Return netspurt's statistics of a capture, in tcptrace's layout."""
-    from netspurt.captures import Rows as Explained
-    from netspurt.captures import heading
+    from netspurt.captures import ConnectionRows, heading
 
-    text = heading("tcptrace-W") + b"".join(Explained([str(file)], "tcptrace-W"))
+    text = heading("tcptrace-W") + b"".join(ConnectionRows([str(file)], "tcptrace-W"))
     return rows(text.decode())
 
 

@@ -19,7 +19,7 @@ from netspurt.advice import Advice, Price, advise
 from netspurt.advice.deploying import lacking, linux_commands, quic_words, shortcomings, span
 from netspurt.advice.weighing import Terms, Weighing, cost, cost_of
 from netspurt.analysis.bootstrap import Interval
-from netspurt.analysis.replayed import Tally, bounded
+from netspurt.analysis.replayed import ReplaySums, bounded
 from netspurt.timers import USUAL, figures
 
 from conftest import Command, refused
@@ -666,10 +666,10 @@ def test_drawing_a_recording_without_answers_causes_no_traceback(
 def test_the_sums_behind_the_resamples_equal_the_tallies_of_the_whole_recording() -> None:
     replay = ns.replay(rare(), FIXED)
     for place, algorithm in enumerate(replay.algorithms):
-        whole = Tally.between(
+        whole = ReplaySums.between(
             replay.delays, algorithm.waits, algorithm.order, 0, len(replay.delays)
         )
-        summed = Tally.of(replay.resamples.sums, place)
+        summed = ReplaySums.of(replay.resamples.sums, place)
         for key, value in vars(whole).items():
             assert float(getattr(summed, key)) == pytest.approx(float(value)), key
         terms = [Terms.of(replay, Price(0.2))]

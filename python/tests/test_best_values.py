@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netspurt.pictures.measures import Shown
-from netspurt.report.best import Axis, Best, best_of, chance, figure
+from netspurt.report.best import Best, ComparedAxis, best_of, chance, figure
 from netspurt.report.flows import few
 
 #: The shown time is in ms, and a lower value is better.
@@ -26,7 +26,7 @@ def swept(
     measure: str = TIME,
     shown: Shown = MS,
     exact: bool = False,
-) -> Axis:
+) -> ComparedAxis:
     """Return the axis `timer` of a sweep over `timer` and `queue`, paired by seeds.
 
     Each key is a timer and a queue. Its values are the figures of successive seeds; NaN is the
@@ -44,7 +44,7 @@ def swept(
     }
     labels = {"timer": list(dict.fromkeys(timers)), "queue": list(dict.fromkeys(queues))}
     folder: Any = SimpleNamespace(names=list(labels), labels=labels, paired=True)
-    return Axis(cases, folder, "timer", measure, shown, exact)
+    return ComparedAxis(cases, folder, "timer", measure, shown, exact)
 
 
 def of_one(values: Mapping[str, Sequence[float]], **how: Any) -> Best:

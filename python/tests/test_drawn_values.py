@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from netspurt.pictures.marks import Bars, Cells, Picture, Points, Rules, Scale, Spans
 from netspurt.pictures.measures import ELAPSED
-from netspurt.pictures.ranges import Panel, Range
+from netspurt.pictures.ranges import FitPanel, Range
 from netspurt.pictures.view import View
 from netspurt.plots.files import save
 from netspurt.plots.marks import draw_picture
@@ -73,7 +73,7 @@ def test_bars_of_ranges_are_as_high_as_the_means(least: float, bottom: float) ->
 
 def test_panels_stand_four_in_a_row_with_one_y_axis() -> None:
     t = np.array([0.0, 5.0])
-    panels = [Panel(f"p{n}", t, t + n, t + n + 0.5 if n == 2 else None) for n in range(5)]
+    panels = [FitPanel(f"p{n}", t, t + n, t + n + 0.5 if n == 2 else None) for n in range(5)]
     figure = draw_panels(panels, title="t", label="l", beneath="u")
     shown = [axes for axes in figure.axes if axes.get_visible()]
     assert (len(shown), len(figure.axes)) == (5, 8)

@@ -19,7 +19,7 @@ from netspurt.analysis.shares import shares
 from netspurt.captures import explain
 from netspurt.papers import Verdict, check, read_paper
 from netspurt.papers.bench import Bench
-from netspurt.papers.check import Judged
+from netspurt.papers.check import JudgedClaim
 from netspurt.papers.figures import figure
 
 from conftest import ROOT, Command, need
@@ -36,12 +36,12 @@ def bench() -> Bench:
 
 
 @pytest.fixture(scope="module")
-def judged(bench: Bench) -> dict[str, Judged]:
+def judged(bench: Bench) -> dict[str, JudgedClaim]:
     results = check(bench, bench.paper.claims)
     return {judgement.claim.id.removeprefix("jacobson1988."): judgement for judgement in results}
 
 
-def test_each_of_the_31_claims_has_its_verdict(judged: dict[str, Judged]) -> None:
+def test_each_of_the_31_claims_has_its_verdict(judged: dict[str, JudgedClaim]) -> None:
     assert len(judged) == 31
     by = {
         v: {name for name, judgement in judged.items() if judgement.verdict == v} for v in Verdict
@@ -56,7 +56,7 @@ def test_each_of_the_31_claims_has_its_verdict(judged: dict[str, Judged]) -> Non
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
 def test_the_30_percent_of_the_mail_are_relative_to_the_larger_value(
-    judged: dict[str, Judged], name: str
+    judged: dict[str, JudgedClaim], name: str
 ) -> None:
     assert judged[name].measured == pytest.approx(CONTRADICTIONS[name], abs=0.01)
     against_larger = {"eff30": "-27.9 %", "seen30": "-26.6 %", "density30": "+32.7 %"}
@@ -77,7 +77,9 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     assert claim_ids == listed_ids
 
 
-def test_the_shares_of_the_three_causes_sum_to_the_difference(judged: dict[str, Judged]) -> None:
+def test_the_shares_of_the_three_causes_sum_to_the_difference(
+    judged: dict[str, JudgedClaim],
+) -> None:
     rows = {row[0]: row[1] for row in judged["mss-window-order"].table}
     causes = ("segment size", "window", "shared queue")
     total = sum(float(rows[cause].split()[0]) for cause in causes)

@@ -12,10 +12,9 @@ from matplotlib.figure import Figure
 import netspurt as ns
 from netspurt import __version__
 from netspurt.pictures import View, picture
-from netspurt.pictures.marks import TIME, Band, Line, Picture, Points, Scale
+from netspurt.pictures.marks import TIME, Band, Picture, Points, Polyline, Scale
 from netspurt.pictures.steps import steps
-from netspurt.plots.beside import Side as Beside
-from netspurt.plots.beside import draw_beside
+from netspurt.plots.beside import ComparedRun, draw_beside
 from netspurt.plots.marks import draw_picture
 from netspurt.report import page, run_section
 from netspurt.report.parts import Flow, Group, Panel, Part, Section, Side
@@ -80,14 +79,14 @@ def test_values_that_change_too_often_are_a_range_and_a_mean_unless_the_reader_c
     comb = np.where(np.arange(6000) % 2, 40_000.0, 0.0)
     band, mean = steps("outstanding", "blue", (t, comb), whole=False)
     assert isinstance(band, Band)
-    assert isinstance(mean, Line)
+    assert isinstance(mean, Polyline)
     assert mean.label == "outstanding, mean and range"
     assert len(mean.x) < 300
     assert set(band.low) == {0.0}
     assert set(band.high) == {40_000.0}
     assert mean.y[:-2] == pytest.approx(20_000, rel=0.1)
     (line,) = steps("outstanding", "blue", (t, comb), whole=True)
-    assert isinstance(line, Line)
+    assert isinstance(line, Polyline)
     assert len(line.x) == 6000
 
 
@@ -121,8 +120,8 @@ def test_values_that_change_often_are_a_range_on_a_page_until_the_reader_zooms_i
 
 def test_the_legend_of_two_runs_side_by_side_is_inside_the_figure(early: ns.Run) -> None:
     sides = (
-        Beside(early, "one", 0.0, View(flow="transfer")),
-        Beside(early, "other", 0.0, View(flow="transfer")),
+        ComparedRun(early, "one", 0.0, View(flow="transfer")),
+        ComparedRun(early, "other", 0.0, View(flow="transfer")),
     )
     figure = draw_beside(sides, 50.0, None)
     figure.draw_without_rendering()

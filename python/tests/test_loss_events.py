@@ -16,7 +16,7 @@ from netspurt.analysis.bootstrap import Interval
 from netspurt.analysis.counts import counts_events, most_unseen
 from netspurt.analysis.loss_share import LossShare, loss_share, percent, percents, share_words
 from netspurt.analysis.replayed import (
-    Tally,
+    ReplaySums,
     bounded,
     could_be_chance,
     is_spurious,
@@ -174,8 +174,8 @@ def test_the_sums_of_two_parts_add_up_to_those_of_the_whole() -> None:
     rng = np.random.default_rng(3)
     rtt = np.where(rng.random(60) < 0.2, NAN, rng.exponential(0.1, 60))
     delays, waits = ns.Delays.of(rtt, every=0.05), rng.exponential(0.2, 60)
-    whole = Tally.between(delays, waits, "causal", 0, 60)
-    parts = [Tally.between(delays, waits, "causal", *ends) for ends in ((0, 23), (23, 60))]
+    whole = ReplaySums.between(delays, waits, "causal", 0, 60)
+    parts = [ReplaySums.between(delays, waits, "causal", *ends) for ends in ((0, 23), (23, 60))]
     for name in ("learnt", "answers", "lost", "spurious", "timers", "waited"):
         assert sum(getattr(part, name) for part in parts) == pytest.approx(getattr(whole, name))
     sent = np.arange(60) * 0.05

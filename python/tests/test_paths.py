@@ -12,7 +12,7 @@ import netspurt as ns
 from netspurt.analysis import fit_lengths
 from netspurt.cli.path_report import histogram_of
 from netspurt.pictures.lengths import against_length
-from netspurt.pictures.marks import Line, Points
+from netspurt.pictures.marks import Points, Polyline
 from netspurt.plots.lengths import draw_lengths
 from netspurt.probe import Watch
 from netspurt.probe_lines import read_line
@@ -78,7 +78,7 @@ def test_the_scatter_has_a_point_for_each_delivered_probe_and_both_lines(
     shown = against_length(recording, fit.lines, what="round trip")
     points = [mark for mark in shown.marks if isinstance(mark, Points)]
     assert sum(len(mark.x) for mark in points) == recording.received == 1950
-    lines = [mark.x.tolist() for mark in shown.marks if isinstance(mark, Line)]
+    lines = [mark.x.tolist() for mark in shown.marks if isinstance(mark, Polyline)]
     assert lines == [[40.0, 125.0], [126.0, 256.0]]
     out = two_lines.with_name("scatter.png")
     result = netspurt("delays", "lengths", two_lines, "--break", "126", "--out", out)

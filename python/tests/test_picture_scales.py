@@ -12,7 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from netspurt.pictures.marks import Band, Blocks, Line, Mark, Picture, Points, Rules, Scale, Shades
+from netspurt.pictures.marks import (
+    Band,
+    Blocks,
+    Mark,
+    Picture,
+    Points,
+    Polyline,
+    Rules,
+    Scale,
+    Shades,
+)
 from netspurt.pictures.measures import ELAPSED, alike, fitting_unit, in_unit, in_words
 from netspurt.pictures.moving import dead_times, shades
 from netspurt.pictures.scales import of_times, placed
@@ -88,7 +98,9 @@ def test_blocks_stand_on_zero_and_a_lone_point_of_a_line_is_a_dot() -> None:
     block = Blocks(label="", ink="red", left=three, right=three + 1, y=three)
     across, up = Picture((block,), Scale("y"), Scale("x")).ends
     assert (*across, *up) == pytest.approx((4.85, 8.15, -0.35, 7.35))
-    lines = [Line(label="", ink="red", x=three, y=np.array(y)) for y in ([1.0, NAN], [1.0, 2.0])]
+    lines = [
+        Polyline(label="", ink="red", x=three, y=np.array(y)) for y in ([1.0, NAN], [1.0, 2.0])
+    ]
     assert [line.dot > 0 for line in lines] == [True, False]
 
 
@@ -165,7 +177,7 @@ def test_more_than_400_changes_become_a_band_unless_all_are_wanted(
     marks: list[Mark] = steps("x", "red", (t, values), whole=whole)
     assert len(marks) == 1 + banded
     line = marks[-1]
-    assert isinstance(line, Line)
+    assert isinstance(line, Polyline)
     if not banded:
         assert (line.label, line.x.tolist(), line.y.tolist()) == ("x", t.tolist(), values.tolist())
 
@@ -174,7 +186,7 @@ def test_a_band_has_the_least_the_mean_and_the_most_of_each_span() -> None:
     t, values = changes(500)
     band, line = steps("x", "red", (t, values), whole=False)
     assert isinstance(band, Band)
-    assert isinstance(line, Line)
+    assert isinstance(line, Polyline)
     assert (line.label, len(line.x)) == ("x, mean and range", 126)
     assert line.x.tolist() == pytest.approx(np.linspace(t[0], t[-1], 126).tolist())
     for n, (low, high) in enumerate(itertools.pairwise(line.x)):

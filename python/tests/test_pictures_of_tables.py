@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from netspurt.analysis.receive_window import window_shift
 from netspurt.connections import packets_of
 from netspurt.pictures import View, busier, picture
-from netspurt.pictures.marks import Band, Bars, Line, Mark, Picture, Points, Rules
+from netspurt.pictures.marks import Band, Bars, Mark, Picture, Points, Polyline, Rules
 from netspurt.pictures.traffic import outstanding
 from netspurt.pictures.view import direction_with_more, flow_end, pick
 from netspurt.table import Table
@@ -116,7 +116,7 @@ def test_queues_with_drops_or_over_5_packets_are_shown_otherwise_all_with_waitin
 ) -> None:
     states = queue(*lengths("l", longest[0], 0), *lengths("m", 0, longest[1], 0))
     lost = drops(*[{"t_ns": 1500 * MS, "link": "l"}] * dropped, {"link": "m", "reason": "loss"})
-    lines = marked(picture(Tables(states, lost), "queue"), Line)
+    lines = marked(picture(Tables(states, lost), "queue"), Polyline)
     assert list(lines) == names
 
 
@@ -124,13 +124,13 @@ def test_a_queue_begins_empty_and_a_drop_is_drawn_at_the_length_of_its_queue() -
     states = queue(*lengths("l", 7, 3, 0), *lengths("l", 9, direction="reverse"))
     lost = drops({"t_ns": 1500 * MS}, {"t_ns": 2000 * MS}, {"t_ns": 500 * MS})
     shown = picture(Tables(states, lost), "queue")
-    lines, cross = marked(shown, Line), marked(shown, Points)["dropped"]
+    lines, cross = marked(shown, Polyline), marked(shown, Points)["dropped"]
     # The lines go on to the end of the run, 10 s.
     assert lines["l forward"].x.tolist() == [0, 1, 2, 3, 10]
     assert lines["l forward"].y.tolist() == [0, 7, 3, 0, 0]
     assert list(lines) == ["l forward", "l reverse"], "the fullest queue is drawn last"
     assert list(zip(cross.x, cross.y, strict=True)) == [(1.5, 7), (2.0, 3), (0.5, 0)]
-    later = marked(picture(Tables(states, lost), "queue", View(link="l", start=2.5)), Line)
+    later = marked(picture(Tables(states, lost), "queue", View(link="l", start=2.5)), Polyline)
     assert later["l forward"].x.tolist() == [2.5, 3, 10]
     assert later["l forward"].y.tolist() == [3, 0, 0]
 
@@ -141,7 +141,7 @@ def test_queues_without_waiting_packets_are_nothing_to_draw() -> None:
         picture(run, "queue", View(end=2.0))
     with pytest.raises(ValueError, match=r"transmission$"):
         picture(Tables(queue(*lengths("l", 1, 0)), drops()), "queue")
-    assert marked(picture(run, "queue", View(link="l", end=2.0)), Line)["l forward"].y[1] == 1
+    assert marked(picture(run, "queue", View(link="l", end=2.0)), Polyline)["l forward"].y[1] == 1
 
 
 def states_of(*more: Table, high: int = 0) -> Tables:
@@ -160,7 +160,7 @@ def test_cwnd_has_marks_where_a_recovery_begins_and_where_a_timer_fired() -> Non
     fast = {"kind": "retransmission", "cause": "fast", "t_ns": 1000 * MS}
     sent = segments(fast, fast | {"way": "in"}, fast | {"cause": "rto"}, {"t_ns": 2000 * MS})
     shown = picture(states_of(timer, sent), "cwnd")
-    points, line = marked(shown, Points), marked(shown, Line)["cwnd"]
+    points, line = marked(shown, Points), marked(shown, Polyline)["cwnd"]
     begins = points["recovery begins"]
     assert list(zip(begins.x, begins.y, strict=True)) == [(1, 2000), (4, 1000)]
     assert points["fast retransmit"].x.tolist() == [1.0]
@@ -179,8 +179,8 @@ def test_cwnd_has_marks_where_a_recovery_begins_and_where_a_timer_fired() -> Non
 def test_a_large_ssthresh_does_not_stretch_the_axis(ssthresh: int, high: float) -> None:
     shown = picture(states_of(rto({}), high=ssthresh), "cwnd", View(end=1.5))
     assert shown.y.high == pytest.approx(high)
-    assert ("ssthresh" in marked(shown, Line)) == (ssthresh == 3680)
-    later = marked(picture(states_of(rto({}), high=ssthresh), "cwnd"), Line)["ssthresh"]
+    assert ("ssthresh" in marked(shown, Polyline)) == (ssthresh == 3680)
+    later = marked(picture(states_of(rto({}), high=ssthresh), "cwnd"), Polyline)["ssthresh"]
     assert later.y[0] == min(ssthresh, 23_000)
 
 
@@ -206,12 +206,12 @@ def test_flows_are_in_the_order_of_their_data_with_marks_of_retransmissions() ->
     two = {"seq": 101, "t_ns": MS}, {"t_ns": 2 * MS}
     seen = segments(*two, again, of_g, {"flow": "g", "node": "b"}, of_h)
     shown = picture(Tables(seen, flows()), "flows")
-    lines = marked(shown, Line)
+    lines = marked(shown, Polyline)
     assert list(lines) == ["g", "f"], "a flow without data is not shown"
     assert lines["f"].y.tolist() == [200, 200, 200]
     assert lines["g"].y.tolist() == [400]
     assert [mark.shape for mark in shown.marks if isinstance(mark, Points)] == ["dot", "ring"]
-    assert list(marked(picture(Tables(seen), "flows", View(flow="f , g")), Line)) == ["f", "g"]
+    assert list(marked(picture(Tables(seen), "flows", View(flow="f , g")), Polyline)) == ["f", "g"]
     with pytest.raises(ValueError, match="7 flows: more than 6 in one plot cannot be told apart"):
         picture(Tables(seen), "flows", View(flow="f,g,h,i,j,k,l"))
     with pytest.raises(ValueError, match="no flow has reverse data"):
@@ -247,7 +247,7 @@ def paced(count: int, gap_ms: int = 10) -> list[dict[str, Any]]:
 def test_throughput_adds_up_to_the_octets_that_were_sent() -> None:
     again = [row | {"t_ns": row["t_ns"] + MS, "kind": "retransmission"} for row in paced(41)[::2]]
     run = Tables(segments(*paced(41), *again), flows())
-    lines = marked(picture(run, "throughput"), Line)
+    lines = marked(picture(run, "throughput"), Polyline)
     sums = {
         label: float(np.sum(line.y[:-1] * np.diff(line.x))) / 8
         for label, line in lines.items()
@@ -264,7 +264,7 @@ def test_throughput_adds_up_to_the_octets_that_were_sent() -> None:
 
 def test_density_is_the_inverse_of_the_smoothed_gaps() -> None:
     run = Tables(segments(*paced(15), *(ack(n * MS, 1) for n in range(10))), flows())
-    lines = marked(picture(run, "density"), Line)
+    lines = marked(picture(run, "density"), Polyline)
     assert list(lines) == ["data"], "ten ACKs have too few gaps"
     # Fifteen packets have five sequences of ten gaps. Each density is at the sixth packet of its
     # sequence.
@@ -304,7 +304,7 @@ def test_a_time_sequence_has_bars_ticks_a_cross_and_a_ring_at_their_octets() -> 
     cross, ring = points["dropped or lost"], points["spurious"]
     assert (cross.x.tolist(), cross.y.tolist()) == ([0.005], [51])
     assert (ring.x.tolist(), ring.y.tolist()) == ([0.009], [151])
-    line = marked(shown, Line)["ACK"]
+    line = marked(shown, Polyline)["ACK"]
     assert line.y.tolist() == [101], "an ACK that goes back is not on the line"
     assert (shown.packet_bytes, shown.corner) == (100, "upper left")
     assert bars["sent"].packet is None, "equal packets have numbers that follow from the octets"
@@ -336,7 +336,9 @@ def test_a_window_is_scaled_if_both_syns_offer_it(
     data = [{"t_ns": n * MS, "seq": 1 + 100 * n} for n in range(14)]
     syn_ack = ack(0, 1, kind="syn", flags=18, window=9)
     windows = [ack(6 * MS, 101, window=400), ack(7 * MS, 201, window=400)]
-    window = marked(time_sequence(*data, syn_ack, *windows, shifts=shifts), Line)["receive window"]
+    window = marked(time_sequence(*data, syn_ack, *windows, shifts=shifts), Polyline)[
+        "receive window"
+    ]
     assert window.y.tolist() == edges
 
 
@@ -348,7 +350,7 @@ def test_a_window_far_above_the_data_is_not_shown(edge: int, shown: bool) -> Non
     end of the axis: at 2241.
     """
     data = [{"t_ns": n * MS, "seq": 1 + 100 * n} for n in range(14)]
-    found = marked(time_sequence(*data, ack(6 * MS, 101, window=edge - 101)), Line)
+    found = marked(time_sequence(*data, ack(6 * MS, 101, window=edge - 101)), Polyline)
     assert ("receive window" in found) == shown
 
 

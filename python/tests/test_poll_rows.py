@@ -19,7 +19,7 @@ from netspurt.cli.polling import _line, _matches, _names, _span, _summary, _swap
 from netspurt.poll import (
     Catalogue,
     CutCapture,
-    Matched,
+    MatchedConnection,
     Site,
     cut_off,
     fetch_and_measure,
@@ -303,8 +303,8 @@ def test_segments_that_only_one_point_captured_are_counted(tmp_path: Path) -> No
     assert found.segments == found.paired + 3
 
 
-def pair(out_s: float, back_s: float, *, paired: int = 3) -> Matched:
-    return Matched("c:1", "s:80", 5, paired, 1, 1, out_s, back_s)
+def pair(out_s: float, back_s: float, *, paired: int = 3) -> MatchedConnection:
+    return MatchedConnection("c:1", "s:80", 5, paired, 1, 1, out_s, back_s)
 
 
 @pytest.mark.parametrize(
@@ -321,7 +321,7 @@ def pair(out_s: float, back_s: float, *, paired: int = 3) -> Matched:
     ],
 )
 def test_swapped_captures_are_noticed_by_the_sum_of_both_directions(
-    found: list[Matched], says: str | None
+    found: list[MatchedConnection], says: str | None
 ) -> None:
     told = _swapped(found, Path("a b.pcap"), Path("c.pcap"))
     assert len(told) == (says is not None)

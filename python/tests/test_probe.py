@@ -21,8 +21,8 @@ from netspurt import _core
 from netspurt.line import over_line
 from netspurt.probe import (
     Histogram,
-    Lengths,
     Plan,
+    ProbeLengths,
     bursts,
     hops_of,
     length_line,
@@ -477,7 +477,12 @@ def test_lengths_follow_the_given_rule() -> None:
     with echo() as port:
         for text, expected in (("64", {64}), ("bursts:2", {40, 256}), ("uniform:50-51", {50, 51})):
             plan = Plan(
-                "127.0.0.1", kind="udp", port=port, count=40, calibrate=0, lengths=Lengths.of(text)
+                "127.0.0.1",
+                kind="udp",
+                port=port,
+                count=40,
+                calibrate=0,
+                lengths=ProbeLengths.of(text),
             )
             watch = run(plan)
             octets = [json.loads(line).get("octets") for line in watch.kept]
@@ -523,9 +528,9 @@ def test_probes_of_every_kind_are_whole_in_a_capture_and_as_long_as_asked_for(
     near = f"""
 from pathlib import Path
 from netspurt.poll import capturing
-from netspurt.probe import Lengths, Plan, run
+from netspurt.probe import Plan, ProbeLengths, run
 plan = Plan("10.0.0.2", kind={kind!r}, port=7, count=10, calibrate=0,
-            lengths=Lengths("fixed", ({length},)))
+            lengths=ProbeLengths("fixed", ({length},)))
 with capturing("10.0.0.2", 0, Path({str(tmp_path / "c.pcapng")!r})):
     watch = run(plan)
 assert watch.answered == 10, watch

@@ -16,7 +16,7 @@ from netspurt import line as lines
 from netspurt.cli import probing
 from netspurt.cli.probing import _over_a_line, _pace, _rotation
 from netspurt.line import over_line
-from netspurt.probe import Lengths, Plan, resolve, stamp_name
+from netspurt.probe import Plan, ProbeLengths, resolve, stamp_name
 from netspurt.worker import ProbeError
 
 from conftest import Command, refused
@@ -42,7 +42,7 @@ SELF = [sys.executable, "-P", "-c", "from netspurt.cli import start; start()"]
 def test_a_rule_of_lengths_is_read_and_given_to_the_probing_process(
     text: str, order: dict[str, Any]
 ) -> None:
-    assert Lengths.of(text).order() == order
+    assert ProbeLengths.of(text).order() == order
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_rule_of_lengths_is_read_and_given_to_the_probing_process(
 )
 def test_a_text_that_is_no_rule_of_lengths_is_refused_with_all_rules(text: str) -> None:
     with pytest.raises(ValueError, match="is not a rule of lengths") as caught:
-        Lengths.of(text)
+        ProbeLengths.of(text)
     assert str(caught.value) == (
         f"{text!r} is not a rule of lengths: write rfc889, uniform:40-256, a number of octets "
         "from 28 to 65000, or bursts:8"
@@ -78,8 +78,8 @@ def test_a_text_that_is_no_rule_of_lengths_is_refused_with_all_rules(text: str) 
 @settings(max_examples=30, deadline=None)
 def test_lengths_within_the_bounds_are_read_as_they_are(low: int, more: int) -> None:
     high = min(low + more, 65_000)
-    assert Lengths.of(f"uniform:{low}-{high}") == Lengths("uniform", (low, high))
-    assert Lengths.of(str(low)) == Lengths("fixed", (low,))
+    assert ProbeLengths.of(f"uniform:{low}-{high}") == ProbeLengths("uniform", (low, high))
+    assert ProbeLengths.of(str(low)) == ProbeLengths("fixed", (low,))
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,9 @@ def test_the_default_port_depends_on_the_kind_of_the_probes(
 def test_a_fixed_length_has_room_for_headers_and_identification(
     address: str, version: int, least: int
 ) -> None:
-    fits = Plan(address, lengths=Lengths("fixed", (least,)))
+    fits = Plan(address, lengths=ProbeLengths("fixed", (least,)))
     assert fits.task().lengths == {"rule": "fixed", "octets": least}
-    short = Plan(address, lengths=Lengths("fixed", (least - 1,)))
+    short = Plan(address, lengths=ProbeLengths("fixed", (least - 1,)))
     with pytest.raises(ProbeError) as caught:
         short.task()
     assert str(caught.value) == (
@@ -164,7 +164,7 @@ def test_a_fixed_length_has_room_for_headers_and_identification(
 
 def test_a_survey_sends_the_fixed_length_or_60_octets() -> None:
     assert Plan("127.0.0.1").survey_task(30, 5).octets == 60
-    own = Plan("127.0.0.1", lengths=Lengths.of("100"), timeout=2.0).survey_task(9, 3)
+    own = Plan("127.0.0.1", lengths=ProbeLengths.of("100"), timeout=2.0).survey_task(9, 3)
     assert (own.octets, own.most, own.count, own.timeout_ns) == (100, 9, 3, 2 * 10**9)
 
 

@@ -13,7 +13,7 @@ import pytest
 import netspurt as ns
 from netspurt.captures import explain
 from netspurt.qlog import CURRENT, QVIS, vantages, write_qlog
-from netspurt.qlog.forms import Form
+from netspurt.qlog.forms import QlogForm
 from netspurt.run import Run
 
 from conftest import ROOT, Command, refused
@@ -47,7 +47,7 @@ def run() -> Run:
 
 
 def written(
-    tables: Any, folder: Path, form: Form = CURRENT, **which: Any
+    tables: Any, folder: Path, form: QlogForm = CURRENT, **which: Any
 ) -> tuple[Event, list[Event]]:
     """Write a file of JSON records; return its head and its events."""
     file = folder / "one.sqlog"

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 import netspurt as ns
-from netspurt.pictures.marks import Bars, Line, Points, Spans
+from netspurt.pictures.marks import Bars, Points, Polyline, Spans
 from netspurt.pictures.replay import histogram, pareto, replayed, timeline
 from netspurt.plots.replay import KINDS, draw
 from netspurt.plots.style import SERIES, root_figure
@@ -151,7 +151,7 @@ def test_the_recommended_timer_has_a_broad_line_and_few_others_are_beside_it() -
     names = [f"fixed:rto={ms}ms,max=1s" for ms in range(60, 140, 5)]
     many = ns.replay(ns.Delays.of(delays(), every=1.0), names)
     for picture in (timeline(many, names[-1], 5), histogram(many, names[-1], 5)):
-        lines = {mark.label: mark for mark in picture.marks if isinstance(mark, Line)}
+        lines = {mark.label: mark for mark in picture.marks if isinstance(mark, Polyline)}
         assert len(lines) == 5
         assert picture.aside == "5 of 16 timers drawn"
         first = lines.pop(f"{names[-1]} (recommended)")

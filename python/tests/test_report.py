@@ -18,7 +18,7 @@ import netspurt as ns
 from netspurt.captures import explain
 from netspurt.causes import in_words
 from netspurt.pictures import View, picture
-from netspurt.pictures.marks import Line, Picture, Points, Scale
+from netspurt.pictures.marks import Picture, Points, Polyline, Scale
 from netspurt.report import Section, page, run_section
 from netspurt.report.drawn import drawn, share_of
 from netspurt.report.flows import Room
@@ -188,7 +188,9 @@ def test_the_page_loads_nothing_from_elsewhere(early: Path, netspurt: Command) -
 
 def test_names_that_others_chose_cannot_become_markup(tmp_path: Path) -> None:
     name = "</script><img src=x onerror=alert(1)>\x1b[2J\u202e"
-    one = Picture((Line(label=name, ink="red", x=np.arange(3.0), y=np.arange(3.0)),), Scale(name))
+    one = Picture(
+        (Polyline(label=name, ink="red", x=np.arange(3.0), y=np.arange(3.0)),), Scale(name)
+    )
     flow = Flow(name, [Panel("rto", name, one)])
     part = Part(name, words=[name], tables=[Rows(name, [name], [[name]])], notes=[name])
     section = Section(name, [part], [name], [name], part.tables, [Group([Side(name, [flow])])])
@@ -252,7 +254,7 @@ def test_a_page_of_numbers_that_do_not_compress_states_the_share_that_it_keeps(
 
 def test_a_line_of_few_points_is_drawn_whole_beside_many_marks(tmp_path: Path) -> None:
     edges = np.arange(80.0)
-    bins = Line(label="bins", ink="blue", x=edges, y=np.sin(edges), steps=True)
+    bins = Polyline(label="bins", ink="blue", x=edges, y=np.sin(edges), steps=True)
     drawing = Picture((*synthetic(40_000).marks, bins), Scale("probes"))
     flow = Flow("one", [Panel("timeline", "Points", drawing)])
     section = Section("Both", [Part("both")], groups=[Group([Side("both", [flow])])])
@@ -348,14 +350,14 @@ def test_the_page_of_a_recording_has_the_recommended_timer(
         assert f"{advice.pick}, which is recommended, retransmits no probe spuriously." in text
     (timeline, *_) = description(text)["groups"]
     (picture_of,) = timeline["sides"][0]["flows"][0]["panels"]
-    lines = [mark["label"] for mark in picture_of["marks"] if mark["type"] == "Line"]
+    lines = [mark["label"] for mark in picture_of["marks"] if mark["type"] == "Polyline"]
     assert f"{advice.pick} (recommended)" in lines, "the recommended timer must be drawn as a line"
     names = [one.estimator for one in advice.replays[0].algorithms]
     drawn = [line.partition(" (")[0] for line in lines]
     assert len(drawn) == 5, "exactly five timers must be drawn"
     assert set(drawn) < set(names)
     looks = [
-        (mark["ink"], mark["dashed"]) for mark in picture_of["marks"] if mark["type"] == "Line"
+        (mark["ink"], mark["dashed"]) for mark in picture_of["marks"] if mark["type"] == "Polyline"
     ]
     assert len(set(looks)) == len(looks) == 5
 
@@ -553,7 +555,7 @@ def test_the_timer_of_a_closed_connection_ends_with_it(tmp_path: Path) -> None:
     assert last < explained.stop_ns / 1e9 - 1
     # The other direction was captured beside its receiver, so its timer is not drawn.
     drawn_lines = picture(explained, "rto", View(flow=name, direction="forward", whole=True)).marks
-    ends = [mark.x[-1] for mark in drawn_lines if isinstance(mark, Line)]
+    ends = [mark.x[-1] for mark in drawn_lines if isinstance(mark, Polyline)]
     assert ends == [last] * 3
 
 

@@ -15,13 +15,13 @@ from netspurt import timelines
 from netspurt.analysis.bootstrap import Interval
 from netspurt.pictures import View, picture
 from netspurt.pictures.cases import Figures, of_cases
-from netspurt.pictures.marks import Line, Picture, Scale, Shades
+from netspurt.pictures.marks import Picture, Polyline, Scale, Shades
 from netspurt.pictures.moving import dead_times, shades
 from netspurt.plots.marks import draw_picture
 from netspurt.report import compared_section, page, run_section
 from netspurt.report.compared import Subject
 from netspurt.report.drawn import numbers
-from netspurt.report.flows import Room, flows_of, ways
+from netspurt.report.flows import Room, directions_with_data, flows_of
 from netspurt.table import Table
 
 from conftest import Command, refused
@@ -145,7 +145,7 @@ def test_the_page_of_a_dead_path_says_why_it_has_no_pictures(
     plain: ns.Scenario, tmp_path: Path
 ) -> None:
     run = plain.replace({"links.wire.loss.probability": 1.0, "stop": "10000 s"}).run()
-    assert len(ways(run)) == 0
+    assert len(directions_with_data(run)) == 0
     text = text_of(run, tmp_path)
     assert "No pictures: no direction sent data." in text
     assert "10,000 s simulated" in text
@@ -237,12 +237,12 @@ def test_failed_cases_are_reported_once_and_not_for_each_measure(netspurt: Comma
 def test_a_line_of_one_point_is_visible(plain: ns.Scenario) -> None:
     drawing = picture(plain.run(), "time-sequence", View(flow="x"))
     ack = next(mark for mark in drawing.marks if mark.label == "ACK")
-    assert isinstance(ack, Line)
+    assert isinstance(ack, Polyline)
     assert len(ack.x) == 1
     assert ack.dot > 0
-    gap = Line(label="", ink="black", x=np.arange(3.0), y=np.array([np.nan, 1.0, np.nan]))
+    gap = Polyline(label="", ink="black", x=np.arange(3.0), y=np.array([np.nan, 1.0, np.nan]))
     assert gap.dot > 0
-    assert Line(label="", ink="black", x=np.arange(2.0), y=np.ones(2)).dot == 0
+    assert Polyline(label="", ink="black", x=np.arange(2.0), y=np.ones(2)).dot == 0
     figure, axes = plt.subplots()
     draw_picture(axes, Picture((ack,), Scale("sequence number", "B")))
     assert [line.get_marker() for line in axes.lines] != ["None"]

@@ -22,10 +22,10 @@ from netspurt.pictures.marks import (
     Bars,
     Blocks,
     Cells,
-    Line,
     Mark,
     Picture,
     Points,
+    Polyline,
     Scale,
     Spans,
 )
@@ -449,8 +449,8 @@ def test_each_type_of_mark_is_drawn_by_the_page(
 def two_scales(file: Path) -> Path:
     """Write a page of two subjects: one asks for a linear y axis, one for a logarithmic one."""
     x = np.array([0.0, 1.0])
-    small = Line(label="rto", ink="red", x=x, y=np.array([0.08, 0.2]))
-    large = Line(label="rto", ink="red", x=x, y=np.array([0.00009, 0.2]))
+    small = Polyline(label="rto", ink="red", x=x, y=np.array([0.08, 0.2]))
+    large = Polyline(label="rto", ink="red", x=x, y=np.array([0.00009, 0.2]))
     scales = Scale("timer", "s", low=0.0), Scale("timer", "s", low=0.00008, high=0.3, log=True)
     sides = [
         Side(name, [Flow("x", [Panel("rto", "Timer", Picture((line,), scale))])])
@@ -751,15 +751,15 @@ class Steady:
 
 def test_pictures_of_papers_and_of_constancy_are_drawn(browser: Any, tmp_path: Path) -> None:
     x = np.arange(20.0)
-    fitted = curves.Panel("c", x, x, x + 1)
-    part = series.Part("queue", [series.Series("one", x, x)], mark=4.0, mark_label="half")
+    fitted = curves.FitPanel("c", x, x, x + 1)
+    panel = series.SeriesPanel("queue", [series.Series("one", x, x)], mark=4.0, mark_label="half")
     found = [Steady(0, 10, 4.5), Steady(10, 20, 14.5)]
     probes = ns.Delays.of(x / 100 + 0.1, wire_bytes=x.astype(int) + 40)
     bars = {name: [curves.Range(1, 0, 2), curves.Range(2, 1, 3)] for name in ("one", "two")}
     shown = {
         "ranges": curves.ranges(["a", "b"], bars, label="Mbit/s", beneath="of"),
         "curves": curves.over_time(fitted, label="ms", beneath="min"),
-        "series": series.below_each_other([part], beneath="part")[0],
+        "series": series.below_each_other([panel], beneath="part")[0],
         "periods": constancy.periods(x, x, found, what="round trip"),
         "shares": constancy.lengths_of_periods({"one": [60, 600]}, mark=(100.0, "2001")),
         "lengths": against_length(probes, (), what="round trip"),

@@ -10,7 +10,7 @@ import pytest
 
 from netspurt.live_report import ProgramsReport
 from netspurt.report.findings import _verdicts
-from netspurt.report.flows import Room, Way, flows_of, ways
+from netspurt.report.flows import FlowDirection, Room, directions_with_data, flows_of
 from netspurt.report.programs import connections, told_programs
 from netspurt.report.runs import _answer, _causes, _goodput, _links
 from netspurt.report.two_points import _between
@@ -309,9 +309,14 @@ def test_directions_are_in_the_order_of_their_data_and_then_of_their_retransmiss
             sent=[0, 1, 1, 1, 1],
         )
     )
-    found = ways(run)
-    assert [way.name for way in found] == ["most (reverse)", "more (reverse)", "more", "few"]
-    assert found[0] == Way("most", "reverse", timeouts=4, again=0)
+    found = directions_with_data(run)
+    assert [direction.name for direction in found] == [
+        "most (reverse)",
+        "more (reverse)",
+        "more",
+        "few",
+    ]
+    assert found[0] == FlowDirection("most", "reverse", timeouts=4, again=0)
 
 
 def test_a_run_whose_directions_sent_nothing_has_no_pictures() -> None:

@@ -14,7 +14,7 @@ from netspurt.analysis.grouping import seeds_change_nothing
 from netspurt.pictures.cases import Figures, of_cases
 from netspurt.pictures.measures import alike, in_words
 from netspurt.report import page, sweep_section
-from netspurt.report.best import Axis, best_of
+from netspurt.report.best import ComparedAxis, best_of
 from netspurt.report.parts import Section
 from netspurt.sweep import Sweep, SweepFolder, run_sweep
 from netspurt.sweep.randomness import is_exact
@@ -85,11 +85,11 @@ def test_dots_are_sorted_and_their_axis_ends_near_the_values() -> None:
 def test_the_best_value_of_an_axis_is_decided_and_needs_two_labels(folder: SweepFolder) -> None:
     cases = folder.read()
     shown = alike({"completion_ns_mean": 1e9})["completion_ns_mean"]
-    found = best_of(Axis(cases, folder, "stack", "completion_ns_mean", shown, exact=False))
+    found = best_of(ComparedAxis(cases, folder, "stack", "completion_ns_mean", shown, exact=False))
     assert found is not None
     assert found.decided
     first = {name: column[:1] for name, column in cases.items()}
-    only = best_of(Axis(first, folder, "stack", "completion_ns_mean", shown, exact=False))
+    only = best_of(ComparedAxis(first, folder, "stack", "completion_ns_mean", shown, exact=False))
     assert only is None  # one label leaves nothing to compare
 
 

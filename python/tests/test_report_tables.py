@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from netspurt.causes import TIMERS, begun
-from netspurt.report.flows import ways
+from netspurt.report.flows import directions_with_data
 from netspurt.report.markup import Spot, section_markup
 from netspurt.report.page import page
 from netspurt.report.parts import MOST_ROWS, Link, Part, Place, Rows, Section
@@ -67,7 +67,7 @@ def run_of(
 
 
 def missed(run: Any) -> list[tuple[str, ...]]:
-    rows = missed_rows(run, ways(run), Drawn({"x"}))
+    rows = missed_rows(run, directions_with_data(run), Drawn({"x"}))
     assert rows is not None
     return [tuple(row) for row in rows.rows]
 
@@ -160,7 +160,7 @@ def test_without_losses_or_late_repairs_the_table_says_which() -> None:
         ([0], "Every loss was repaired without a timeout."),
     ):
         run = run_of([FIRST, (2.0, 1, 1000, "fast")], gone)
-        rows = missed_rows(run, ways(run), Drawn(set()))
+        rows = missed_rows(run, directions_with_data(run), Drawn(set()))
         assert rows is not None
         assert (list(rows.rows), rows.empty) == ([], words)
 
@@ -168,13 +168,13 @@ def test_without_losses_or_late_repairs_the_table_says_which() -> None:
 def test_losses_are_not_known_without_drops_or_at_another_node() -> None:
     run = run_of([FIRST], [0])
     elsewhere = run_of([FIRST], [0], segments={"node": ["r"]})
-    assert missed_rows(elsewhere, ways(run), Drawn(set())) is None
+    assert missed_rows(elsewhere, directions_with_data(run), Drawn(set())) is None
     unrecorded = made_run(segments=run.segments, flows=run.flows)
-    assert missed_rows(unrecorded, ways(run), Drawn(set())) is None
+    assert missed_rows(unrecorded, directions_with_data(run), Drawn(set())) is None
 
 
 def spurious(run: Any, drawn: Drawn) -> Rows:
-    return spurious_rows(run, ways(run), drawn)
+    return spurious_rows(run, directions_with_data(run), drawn)
 
 
 def test_a_spurious_retransmission_leads_to_the_middle_of_its_octets() -> None:

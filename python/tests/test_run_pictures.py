@@ -25,7 +25,7 @@ from netspurt.pictures.measures import in_words
 from netspurt.pictures.thinning import kept, last_of_columns, merged
 from netspurt.pictures.traffic import not_seen_before
 from netspurt.plots import KINDS, NEEDS, View, draw
-from netspurt.plots.beside import Side, draw_beside
+from netspurt.plots.beside import ComparedRun, draw_beside
 from netspurt.plots.cases import draw_cases
 from netspurt.plots.style import RED, draw_scale, new_figure
 from netspurt.run import OF_SEGMENTS
@@ -243,7 +243,7 @@ def test_the_replies_are_the_reverse_direction_seen_beside_their_sender() -> Non
 
 def beside(start_run: ns.Run, parted: float | None) -> Figure:
     view = View(flow="transfer", node="source")
-    sides = Side(start_run, "one", 0.0, view), Side(start_run, "other", 2.0, view)
+    sides = ComparedRun(start_run, "one", 0.0, view), ComparedRun(start_run, "other", 2.0, view)
     return draw_beside(sides, 10.0, parted)
 
 
@@ -436,7 +436,7 @@ def test_sweeps_are_drawn_into_an_axes_of_the_caller() -> None:
 
 def test_two_runs_are_drawn_into_two_axes_of_the_caller(start_run: ns.Run) -> None:
     view = View(flow="transfer", node="source")
-    sides = (Side(start_run, "one", 0.0, view), Side(start_run, "two", 0.0, view))
+    sides = (ComparedRun(start_run, "one", 0.0, view), ComparedRun(start_run, "two", 0.0, view))
     both = Figure().subplots(1, 2)
     assert draw_beside(sides, 10.0, None, ax=both) is both[0].figure
     assert all(axes.has_data() for axes in both)

@@ -11,7 +11,7 @@ import pytest
 import netspurt as ns
 from netspurt.papers import PaperError, Verdict, check, read_paper
 from netspurt.papers.bench import Bench
-from netspurt.papers.check import Judged
+from netspurt.papers.check import JudgedClaim
 from netspurt.papers.figures import figure
 from netspurt.papers.swept import Sweeps
 from netspurt.sweep import SweepError
@@ -46,12 +46,12 @@ def bench() -> Bench:
 
 
 @pytest.fixture(scope="module")
-def judged(bench: Bench) -> dict[str, Judged]:
+def judged(bench: Bench) -> dict[str, JudgedClaim]:
     results = check(bench, bench.paper.claims)
     return {judgement.claim.id.removeprefix("sfr2005."): judgement for judgement in results}
 
 
-def test_each_of_the_64_claims_has_its_verdict(judged: dict[str, Judged]) -> None:
+def test_each_of_the_64_claims_has_its_verdict(judged: dict[str, JudgedClaim]) -> None:
     assert len(judged) == 64
     by = {
         v: {name for name, judgement in judged.items() if judgement.verdict == v} for v in Verdict
@@ -64,14 +64,14 @@ def test_each_of_the_64_claims_has_its_verdict(judged: dict[str, Judged]) -> Non
         assert all(judged[name].claim.note for name in by[verdict])
 
 
-def test_rows_behind_a_value_have_a_cell_for_each_heading(judged: dict[str, Judged]) -> None:
+def test_rows_behind_a_value_have_a_cell_for_each_heading(judged: dict[str, JudgedClaim]) -> None:
     for judgement in judged.values():
         assert len({len(row) for row in judgement.table}) <= 1, judgement.claim.id
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
 def test_the_measured_values_are_the_corrected_numbers_of_the_paper(
-    judged: dict[str, Judged], name: str
+    judged: dict[str, JudgedClaim], name: str
 ) -> None:
     assert judged[name].measured == pytest.approx(CONTRADICTIONS[name], abs=0.001)
 

@@ -13,7 +13,7 @@ from netspurt.analysis import adaptations, contradictions, find_glitches
 from netspurt.delays import Delays, read_delays
 from netspurt.papers import read_paper
 from netspurt.papers.data import PaperError
-from netspurt.papers.recordings import Recordings, answered_ns
+from netspurt.papers.recordings import PaperSurrogates, answered_ns
 from netspurt.papers.tables import aliases
 from netspurt.surrogate import Row, Structure
 from netspurt.timers import replay, save_records
@@ -26,18 +26,18 @@ ROW = Row(mean=1.0, cov=0.4, lost=9)
 
 
 @pytest.fixture(scope="module")
-def recordings() -> Recordings:
-    return Recordings(read_paper("rfc889"))
+def surrogates() -> PaperSurrogates:
+    return PaperSurrogates(read_paper("rfc889"))
 
 
 def test_the_recordings_of_a_printed_row_have_its_mean_its_spread_and_its_losses(
-    recordings: Recordings,
+    surrogates: PaperSurrogates,
 ) -> None:
-    assert len(recordings.rows) == 52
-    assert {variant.structure for variant in recordings.variants} == set(STRUCTURES)
-    for variant, name in recordings.each(list(recordings.rows)):
-        account = recordings.rows[name].account
-        made = recordings.made(name, variant)[0]
+    assert len(surrogates.rows) == 52
+    assert {variant.structure for variant in surrogates.variants} == set(STRUCTURES)
+    for variant, name in surrogates.each(list(surrogates.rows)):
+        account = surrogates.rows[name].account
+        made = surrogates.made(name, variant)[0]
         delays = answered_ns(made)
         assert made.format == f"surrogate ({variant.structure})"
         assert len(made) - len(delays) == account.lost
@@ -45,20 +45,20 @@ def test_the_recordings_of_a_printed_row_have_its_mean_its_spread_and_its_losses
         assert delays.std() / delays.mean() == pytest.approx(account.cov, rel=1e-4)
 
 
-def test_a_replay_of_a_recording_satisfies_the_identities(recordings: Recordings) -> None:
-    row = recordings.rows["FACC"]
-    sums = sums_of(recordings.made("FACC", recordings.variants[0])[0], "mills")
+def test_a_replay_of_a_recording_satisfies_the_identities(surrogates: PaperSurrogates) -> None:
+    row = surrogates.rows["FACC"]
+    sums = sums_of(surrogates.made("FACC", surrogates.variants[0])[0], "mills")
     assert sums["total_ns"] == sums["good_ns"] + sums["waited_ns"] + sums["spurious_ns"]
     assert (sums["probes"], sums["lost"]) == (512, 196)
     assert int(sums["mean_ns"] / 1e6) == row.account.mean_ms
     assert contradictions(row.account) == {}
 
 
-def test_every_host_of_the_tables_is_catalogued(recordings: Recordings) -> None:
+def test_every_host_of_the_tables_is_catalogued(surrogates: PaperSurrogates) -> None:
     known = aliases(read_paper("rfc889"), "hosts.csv")
-    assert {row.run.host for row in recordings.rows.values()} <= set(known)
+    assert {row.run.host for row in surrogates.rows.values()} <= set(known)
     assert known["OFF3"] == "OFFICE3"
-    ours = [row.source for row in recordings.rows.values() if row.account.name == "UCL"]
+    ours = [row.source for row in surrogates.rows.values() if row.account.name == "UCL"]
     assert sorted(ours) == ["DCN1", "NTA"], "UCL must have rows from two places"
 
 
@@ -150,4 +150,4 @@ def test_the_saved_table_of_a_replay_gives_the_same_sums(tmp_path: Path) -> None
 
 def test_a_paper_without_surrogates_says_so() -> None:
     with pytest.raises(PaperError, match=r"rfc2416: no \[surrogates\]"):
-        Recordings(read_paper("rfc2416"))
+        PaperSurrogates(read_paper("rfc2416"))

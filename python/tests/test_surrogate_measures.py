@@ -16,7 +16,7 @@ from netspurt.analysis import Interval
 from netspurt.delays import Delays
 from netspurt.papers.bench import Bench
 from netspurt.papers.data import Paper
-from netspurt.papers.recordings import Recordings, Replays, Setting, Variant
+from netspurt.papers.recordings import PaperSurrogates, Replays, Setting, Variant
 from netspurt.papers.registry import measure
 from netspurt.papers.surrogates import verdict_of
 
@@ -46,8 +46,8 @@ def paper(folder: Path, *accounts: dict[str, object]) -> Paper:
     return replace(tables, surrogates=settings)
 
 
-class Invented(Recordings):
-    """Recordings whose replays have invented results."""
+class Invented(PaperSurrogates):
+    """Surrogates whose replays have invented results."""
 
     def __init__(self, paper: Paper, outcome: Outcome) -> None:
         super().__init__(paper)
@@ -264,7 +264,7 @@ def test_a_variant_counts_if_its_first_setting_is_nearest_to_the_printed_median(
     assert result.table[1] == ("printed", "7.48 means", "7.48 means")
 
 
-# Recordings.
+# Surrogates.
 
 
 def test_a_replay_has_the_sums_computed_by_hand(tmp_path: Path) -> None:
@@ -273,57 +273,57 @@ def test_a_replay_has_the_sums_computed_by_hand(tmp_path: Path) -> None:
     So the timer is 3 s before the first delay, then 2 s, 2.5 s and 3.875 s. The delay of 4 s
     exceeds the third timer, and the lost probe waits for the fourth.
     """
-    recordings = Recordings(paper(tmp_path, run("A", lost=1, lost_s=3.8)))
+    surrogates = PaperSurrogates(paper(tmp_path, run("A", lost=1, lost_s=3.8)))
     own = Delays.of([1, 2, 4, math.nan, 1, 1], order="sequence")
-    recordings._made["A", ONE] = [own]
-    replays = recordings.setting("A", ONE, (15 / 16, 3 / 4, 2))
+    surrogates._made["A", ONE] = [own]
+    replays = surrogates.setting("A", ONE, (15 / 16, 3 / 4, 2))
     assert replays.efficiency.tolist() == [[pytest.approx(9 / (9 + 4 + 3.875))]]
     assert replays.spurious.tolist() == [[1]]
     assert replays.waited.tolist() == [[pytest.approx(3.875 / (9 / 5))]]
 
 
 def test_without_losses_there_is_no_wait(tmp_path: Path) -> None:
-    recordings = Recordings(paper(tmp_path, run("B")))
-    recordings._made["B", ONE] = [Delays.of([1, 1, 1], order="sequence")]
-    replays = recordings.setting("B", ONE, (0.5, 0.5, 2))
+    surrogates = PaperSurrogates(paper(tmp_path, run("B")))
+    surrogates._made["B", ONE] = [Delays.of([1, 1, 1], order="sequence")]
+    replays = surrogates.setting("B", ONE, (0.5, 0.5, 2))
     assert np.isnan(replays.waited).all()
     assert replays.efficiency.tolist() == [[1]]
 
 
 def test_a_surrogate_is_fitted_to_the_answered_probes_of_its_row(tmp_path: Path) -> None:
     rows = [run("A", lost=12, mean_ms=249, cov=0.3, spurious=7), run("A-2", spurious=1)]
-    recordings = Recordings(paper(tmp_path, *rows))
-    mixed = recordings.fitted(recordings.rows["A"], burst=6)
+    surrogates = PaperSurrogates(paper(tmp_path, *rows))
+    mixed = surrogates.fitted(surrogates.rows["A"], burst=6)
     assert mixed.mean == pytest.approx(0.2495 * 512 / 500)
     assert (mixed.cov, mixed.probes, mixed.lost, mixed.burst) == (0.3, 512, 12, 6)
     assert (mixed.lengths, mixed.glitches) == ((40, 256), 3)
     assert mixed.line == [(40, 0.010), (256, 0.226)]
-    long = recordings.fitted(recordings.rows["A-2"])
+    long = surrogates.fitted(surrogates.rows["A-2"])
     assert (long.lengths, long.line, long.glitches) == (256, [], 1)
-    both = recordings.fitted(recordings.rows["A-2"], lengths=((40, 9), (256, 9)))
+    both = surrogates.fitted(surrogates.rows["A-2"], lengths=((40, 9), (256, 9)))
     assert both.line == mixed.line
 
 
 def test_the_seeds_of_surrogates_count_from_1_and_each_is_made_once(tmp_path: Path) -> None:
-    recordings = Recordings(paper(tmp_path, *ROWS))
-    made = recordings.made("A", TWO)
-    again = recordings.fitted(recordings.rows["A"], burst=6)
+    surrogates = PaperSurrogates(paper(tmp_path, *ROWS))
+    made = surrogates.made("A", TWO)
+    again = surrogates.fitted(surrogates.rows["A"], burst=6)
     for seed, recording in enumerate(made, 1):
         np.testing.assert_array_equal(
             recording.rtt_ns, again.surrogate("glitches", seed=seed).rtt_ns
         )
     assert len(made) == 2
-    assert recordings.made("A", TWO) is made
+    assert surrogates.made("A", TWO) is made
 
 
 def test_variants_and_rows_are_crossed_with_the_variant_first(tmp_path: Path) -> None:
-    recordings = Recordings(paper(tmp_path, *ROWS))
-    assert recordings.variants == [ONE, TWO]
-    assert [str(variant) for variant in recordings.variants] == [
+    surrogates = PaperSurrogates(paper(tmp_path, *ROWS))
+    assert surrogates.variants == [ONE, TWO]
+    assert [str(variant) for variant in surrogates.variants] == [
         "independent",
         "glitches, losses by 6",
     ]
-    assert list(recordings.each(["B", "A"])) == [(ONE, "B"), (ONE, "A"), (TWO, "B"), (TWO, "A")]
+    assert list(surrogates.each(["B", "A"])) == [(ONE, "B"), (ONE, "A"), (TWO, "B"), (TWO, "A")]
 
 
 # A timer on a few delays.

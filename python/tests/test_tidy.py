@@ -215,6 +215,35 @@ def circles(known: Modules) -> list[str]:
     ]
 
 
+def shared_class_names(known: Modules) -> list[str]:
+    """Return the class names that are defined in several modules, with these modules."""
+    homes: dict[str, list[str]] = {}
+    for module, tree in known.items():
+        names = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+        for name in names:
+            homes.setdefault(name, []).append(".".join(module))
+    return [
+        f"{name} is defined in {' and '.join(sorted(places))}"
+        for name, places in sorted(homes.items())
+        if len(places) > 1
+    ]
+
+
+def test_each_class_name_is_defined_in_one_module() -> None:
+    assert shared_class_names(modules()) == []
+
+
+def test_a_class_name_that_two_modules_define_is_found() -> None:
+    texts: dict[str, str] = {
+        "netspurt.a": "class C: pass\nclass D: pass",
+        "netspurt.a.b": "def f():\n    class C: pass",
+        "netspurt.c": "from .a import D\nclass E:\n    class F: pass",
+        "netspurt.d": "class G: pass\nclass G: pass",
+    }
+    known: Modules = {tuple(name.split(".")): ast.parse(text) for name, text in texts.items()}
+    assert shared_class_names(known) == ["C is defined in netspurt.a and netspurt.a.b"]
+
+
 def test_no_module_imports_a_module_that_imports_it() -> None:
     assert circles(modules()) == []
 

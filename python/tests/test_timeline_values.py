@@ -25,7 +25,7 @@ from netspurt.timelines import (
     read_timeline,
 )
 from netspurt.timelines.directions import FORWARD, REVERSE, Directions, per_direction, split
-from netspurt.timelines.heading import Line
+from netspurt.timelines.heading import FileLine
 
 S, MS = 1_000_000_000, 1_000_000
 WEEK_S = 7 * 86_400
@@ -56,7 +56,7 @@ def test_an_error_hides_control_characters_and_may_concern_the_whole_file() -> N
 
 def test_cells_are_read_without_blanks_and_quotes_and_with_their_columns() -> None:
     line = '  t_s ,"delay_ms",, \t" x "'
-    cells = [(cell.text, cell.column) for cell in Line("f", 1, line).cells()]
+    cells = [(cell.text, cell.column) for cell in FileLine("f", 1, line).cells()]
     assert cells == [("t_s", 3), ("delay_ms", 8), ("", 19), ("x", 22)]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from netspurt.papers.bench import Case
+from netspurt.papers.bench import BenchCase
 from netspurt.papers.registry import measure
 from netspurt.papers.traces import ack_times, busy_time, first_retransmission
 
@@ -258,13 +258,13 @@ def test_an_idle_link_and_a_delay_of_the_receiver_are_distinguished() -> None:
 # Grids.
 
 
-def case(window: str, acks: Sequence[float], send: str = "9 segments", **more: str) -> Case:
+def case(window: str, acks: Sequence[float], send: str = "9 segments", **more: str) -> BenchCase:
     """Return a case whose packets are acknowledged at these times. It ends with the last ACK."""
     events = [(0.0, "data", 1)] + [(t, "ack", n) for n, t in enumerate(acks, 1)]
     run = transfer(events)
     run.flows = table(flow=["x"], **{"from": ["a"], "to": ["b"]}, finished_s=[acks[-1]])
     values = {"initial_window": window, "send": send, "tick": {"tick": "10 ms"}, **more}
-    return Case(values, run)
+    return BenchCase(values, run)
 
 
 def test_saved_round_trips_are_the_maximum_over_lengths() -> None:

@@ -20,8 +20,8 @@ from netspurt.truth import Case, TruthError, cases, make_collection
 from netspurt.truth.cases import path_names
 from netspurt.truth.labels import Label, NodeRows, ends_of_connections, read_labels
 from netspurt.truth.ledger import sums
-from netspurt.truth.pcapng import CaptureError, Packet, read_packets, write_part
-from netspurt.truth.views import GAPS, LOSSY, SHORT, WHOLE, View, views_of
+from netspurt.truth.pcapng import CollectionError, Packet, read_packets, write_part
+from netspurt.truth.views import GAPS, LOSSY, SHORT, WHOLE, CaptureView, views_of
 
 from conftest import ROOT, Command
 from lateness import real_time
@@ -202,12 +202,12 @@ def test_a_damaged_capture_is_an_error(tmp_path: Path) -> None:
         (content[:-4] + content[-4:] + struct.pack("<III", 6, 4, 4), "has a block of 4 octets"),
     ]:
         file.write_bytes(bad)
-        with pytest.raises(CaptureError, match=why):
+        with pytest.raises(CollectionError, match=why):
             read_packets(file)
 
 
 @pytest.mark.parametrize("view", [LOSSY, GAPS])
-def test_a_lossy_view_misses_its_share_of_packets(view: View) -> None:
+def test_a_lossy_view_misses_its_share_of_packets(view: CaptureView) -> None:
     missed = sorted(set(range(100_000)) - set(view.kept(100_000, "a case")))
     assert view.lost * 0.8 < len(missed) / 100_000 < view.lost * 1.2
     # Consecutive missed packets form sequences of the length of a burst, or longer sequences if two
@@ -387,9 +387,9 @@ def test_a_run_without_its_truth_cannot_be_checked(netspurt: Command, tmp_path: 
     write_part(capture, tmp_path / "part.pcapng", range(len(other) - 1), 100)
     rows = NodeRows(ns.open_run(tmp_path / "run"), capture.stem)
     rows.check(other)
-    with pytest.raises(CaptureError, match="packets in the capture"):
+    with pytest.raises(CollectionError, match="packets in the capture"):
         rows.check(read_packets(tmp_path / "part.pcapng"))
     first = other[0]
     longer = Packet(first.unix_ns, first.size_bytes + 4, first.octets)
-    with pytest.raises(CaptureError, match="packet 1 has"):
+    with pytest.raises(CollectionError, match="packet 1 has"):
         rows.check([longer, *other[1:]])

@@ -65,7 +65,7 @@ def test_a_perfect_explainer_meets_every_requirement(collection: Path) -> None:
     assert score.wrong == []
     side = score.sides["sender"]
     assert side.held == side.found > 100
-    assert all(tally.right == tally.total for tally in side.by_class().values())
+    assert all(counts.right == counts.total for counts in side.by_class().values())
     assert {"sender", "receiver", "middle", "sender, options cut"} <= set(score.sides)
     (only,) = score.calibration("cause")
     assert (only.low, only.share) == (0.95, 1.0)
@@ -89,7 +89,7 @@ def test_unknown_is_wrong_unless_the_capture_lacks_the_original(collection: Path
 
     assert judged(collection, admits).failures() == []
     score = judged(collection, lambda _, answer: iter([replace(answer, cause="unknown")]))
-    assert all(tally.right == 0 for tally in score.sides["sender"].by_class().values())
+    assert all(counts.right == 0 for counts in score.sides["sender"].by_class().values())
     assert score.calibration("cause") == []
     assert {"cause"} == {mistake.why for mistake in score.wrong}
     assert {mistake.label.side for mistake in score.wrong if mistake.label} == {"sender"}

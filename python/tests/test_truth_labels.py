@@ -18,7 +18,7 @@ from netspurt.run import Run
 from netspurt.truth import cases, make_collection
 from netspurt.truth.labels import Label, NodeRows, read_labels, write_labels
 from netspurt.truth.ledger import drops
-from netspurt.truth.pcapng import CaptureError, Packet, read_packets, write_part
+from netspurt.truth.pcapng import CollectionError, Packet, read_packets, write_part
 
 from made_up_tables import rows, segments
 
@@ -104,7 +104,7 @@ def test_a_capture_with_other_packets_than_the_rows_is_refused(
     count: int, size: int, says: str
 ) -> None:
     packets = [*packets_of(count)[:-1], *packets_of(count, size)[-1:]]
-    with pytest.raises(CaptureError) as error:
+    with pytest.raises(CollectionError) as error:
         node_rows(sent(1), again(1)).check(packets)
     assert str(error.value) == says
 
@@ -172,10 +172,10 @@ def test_a_file_without_the_columns_of_a_truth_is_refused(tmp_path: Path) -> Non
     file = tmp_path / "truth.csv"
     write_labels(file, labels_of(again(1)))
     file.write_text(file.read_text().replace("original,copy", "copy,original", 1))
-    with pytest.raises(CaptureError, match="does not have the columns of a truth: make the"):
+    with pytest.raises(CollectionError, match="does not have the columns of a truth: make the"):
         read_labels(file)
     file.write_text("")
-    with pytest.raises(CaptureError, match="does not have the columns of a truth"):
+    with pytest.raises(CollectionError, match="does not have the columns of a truth"):
         read_labels(file)
 
 
@@ -247,7 +247,7 @@ def test_a_block_that_does_not_fit_into_the_file_is_named(
     file = tmp_path / "cut"
     assert len(head(100)) == 60
     file.write_bytes(head(100) + tail)
-    with pytest.raises(CaptureError) as error:
+    with pytest.raises(CollectionError) as error:
         read_packets(file)
     assert str(error.value) == f"{file} {says}"
 

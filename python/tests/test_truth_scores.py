@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from netspurt.truth import Score, TruthError, check_collection, wrong_ones
-from netspurt.truth.answers import Answer, Matched, answers, match
+from netspurt.truth.answers import Answer, MatchedAnswers, answers, match
 from netspurt.truth.labels import Label, write_labels
 from netspurt.truth.pcapng import Packet
 from netspurt.truth.scoring import BINS, bins, wilson
@@ -27,7 +27,7 @@ ANSWER = Answer(50_000, 101, "rto", 0.9, "needed", 0.8, False)
 
 def scored(*pairs: tuple[Label, Answer | None], options_cut: bool = False) -> Score:
     score = Score()
-    score.add("c/s.pcapng", Matched(pairs, []), options_cut=options_cut)
+    score.add("c/s.pcapng", MatchedAnswers(pairs, []), options_cut=options_cut)
     return score
 
 
@@ -81,13 +81,13 @@ def test_each_label_and_answer_has_its_place_in_the_counts() -> None:
     needed, spurious = side.verdicts["needed"], side.verdicts["spurious"]
     assert (needed.right, needed.unknown, needed.wrong) == (3, 1, 0)
     assert (spurious.right, spurious.unknown, spurious.wrong) == (0, 0, 1)
-    tally = side.by_class()["rto"]
-    assert (tally.right, tally.unknown, tally.wrong, tally.total) == (3, 0, 2, 5)
+    counts = side.by_class()["rto"]
+    assert (counts.right, counts.unknown, counts.wrong, counts.total) == (3, 0, 2, 5)
 
 
 def test_sides_and_captures_without_options_have_scores_of_their_own() -> None:
     score = scored((LABEL, ANSWER), (replace(LABEL, side="receiver"), None))
-    score.add("d", Matched([(LABEL, None)], [("receiver", ANSWER)]), options_cut=True)
+    score.add("d", MatchedAnswers([(LABEL, None)], [("receiver", ANSWER)]), options_cut=True)
     counts = {name: (s.held, s.found, s.invented) for name, s in score.sides.items()}
     assert counts == {
         "sender": (1, 1, 0),
@@ -121,7 +121,7 @@ def test_98_percent_of_right_causes_are_required(
 def test_each_requirement_that_is_not_met_has_a_sentence() -> None:
     assert Score().failures() == ["no capture has a retransmission at its sender's side"]
     score = scored((LABEL, None), (replace(LABEL, original="unseen"), ANSWER))
-    score.add("d", Matched([], [("sender", ANSWER)] * 2))
+    score.add("d", MatchedAnswers([], [("sender", ANSWER)] * 2))
     assert score.failures() == [
         "1 retransmissions missed",
         "2 retransmissions invented",
@@ -132,7 +132,7 @@ def test_each_requirement_that_is_not_met_has_a_sentence() -> None:
 
 def test_a_line_for_each_wrong_answer_names_the_packet_and_both_causes() -> None:
     score = scored((LABEL, replace(ANSWER, cause="tlp")), (replace(LABEL, spurious=True), None))
-    score.add("d", Matched([], [("sender", ANSWER)]))
+    score.add("d", MatchedAnswers([], [("sender", ANSWER)]))
     packet = "packet 4, seq 101, sender, original seen: rto"
     assert wrong_ones(score.wrong) == [
         f"c/s.pcapng: cause: {packet}, needed, answered tlp, needed",
@@ -183,7 +183,7 @@ def test_wilsons_bounds_are_the_shares_whose_deviation_is_the_quantile(
 
 def matched(
     labels: Sequence[Label], given_answers: Sequence[Answer], file: Path = Path("none")
-) -> Matched:
+) -> MatchedAnswers:
     return match(file, ["10.0.0.1"], labels, given_answers)
 
 

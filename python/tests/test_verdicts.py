@@ -9,8 +9,17 @@ from typing import Any
 
 import pytest
 
-from netspurt.papers import Judged, Paper, PaperError, Verdict, check, read_paper, registry, shelf
-from netspurt.papers.bench import Bench, NotRunError
+from netspurt.papers import (
+    JudgedClaim,
+    Paper,
+    PaperError,
+    Verdict,
+    check,
+    read_paper,
+    registry,
+    shelf,
+)
+from netspurt.papers.bench import Bench, NoLiveRunError
 from netspurt.papers.check import comparison
 from netspurt.papers.registry import Measured
 
@@ -75,7 +84,7 @@ def memo(folder: Path, *changes: dict[str, str], without: str = "") -> Paper:
     return read_paper("memo", folder)
 
 
-def judged(folder: Path, **change: str) -> Judged:
+def judged(folder: Path, **change: str) -> JudgedClaim:
     paper = memo(folder, change)
     (one,) = check(Bench(paper), paper.claims)
     return one
@@ -200,7 +209,7 @@ def test_a_claim_without_its_effect_is_not_reproduced_and_one_without_a_run_is_n
     assert (judgement.verdict, judgement.table) == (Verdict.NOT_REPRODUCED, [("a", "b")])
 
     def refuses(_bench: Bench) -> Measured:
-        raise NotRunError("no namespaces")
+        raise NoLiveRunError("no namespaces")
 
     monkeypatch.setitem(registry.MEASURES, "refuses", refuses)
     judgement = judged(tmp_path, measure="refuses", arguments="", note="why")

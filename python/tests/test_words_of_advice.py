@@ -28,7 +28,7 @@ from netspurt.advice.deploying import (
 from netspurt.advice.phrases import listed, ms
 from netspurt.advice.price import Price
 from netspurt.advice.weighing import Terms, cost, parts, prudent, squared_distances
-from netspurt.analysis.replayed import Tally, poisson_interval
+from netspurt.analysis.replayed import ReplaySums, poisson_interval
 from netspurt.analysis.settings import Difference, differences
 from netspurt.analysis.time_of_day import day_words
 
@@ -139,26 +139,26 @@ def test_each_sentence_on_rto_min_has_its_range(
     assert "cannot be set" not in told
 
 
-def _tally(learnt: int, lost: int, spurious: int, timers: float, waited: float) -> Tally:
+def _sums(learnt: int, lost: int, spurious: int, timers: float, waited: float) -> ReplaySums:
     values = (learnt, learnt - lost, lost, spurious, timers, waited)
-    return Tally(*(np.asarray(float(value)) for value in values))
+    return ReplaySums(*(np.asarray(float(value)) for value in values))
 
 
 def test_the_cost_is_the_mean_wait_at_the_share_of_losses_plus_the_price_of_early_timers() -> None:
-    tally, terms = _tally(100, 2, 3, 30.0, 0.9), Terms(0.5, 0.02, 100)
+    sums, terms = _sums(100, 2, 3, 30.0, 0.9), Terms(0.5, 0.02, 100)
     # Half a loss is added; it waits for the mean timer of 0.3 s: 0.9 + 0.15 s for 2.5 losses.
-    waiting, spurious = parts([tally], [terms])
+    waiting, spurious = parts([sums], [terms])
     assert waiting[0] == pytest.approx(0.02 * 1.05 / 2.5)
     assert spurious[0] == pytest.approx(0.98 * 0.5 * 3 / 98)
 
 
 def test_the_costs_of_recordings_are_weighted_by_their_numbers_of_probes() -> None:
-    tallies = [_tally(100, 2, 3, 30.0, 0.9), _tally(300, 5, 0, 60.0, 1.0)]
+    sums = [_sums(100, 2, 3, 30.0, 0.9), _sums(300, 5, 0, 60.0, 1.0)]
     terms = [Terms(0.5, 0.02, 100), Terms(0.4, 0.01, 300)]
-    alone = [cost([own], [term])[0] for own, term in zip(tallies, terms, strict=True)]
-    assert cost(tallies, terms)[0] == pytest.approx((alone[0] + 3 * alone[1]) / 4)
-    squares = [squared_distances([own], [t]) for own, t in zip(tallies, terms, strict=True)]
-    together = squared_distances(tallies, terms)
+    alone = [cost([own], [term])[0] for own, term in zip(sums, terms, strict=True)]
+    assert cost(sums, terms)[0] == pytest.approx((alone[0] + 3 * alone[1]) / 4)
+    squares = [squared_distances([own], [t]) for own, t in zip(sums, terms, strict=True)]
+    together = squared_distances(sums, terms)
     assert together == pytest.approx((squares[0] + 9 * squares[1]) / 16)
 
 
@@ -166,10 +166,10 @@ def test_a_prudent_cost_has_the_upper_limit_of_the_count_but_not_more_than_the_a
     terms = Terms(1.0, 0.0, 100)
     for count in (0, 1, 7):
         upper = poisson_interval(count)[1]
-        assert prudent([_tally(100, 0, count, 30.0, 0.0)], [terms]) == pytest.approx(upper / 100)
+        assert prudent([_sums(100, 0, count, 30.0, 0.0)], [terms]) == pytest.approx(upper / 100)
     # Of two answers, at most two are late; Garwood's limit for one is 5.6.
-    assert prudent([_tally(2, 0, 1, 1.0, 0.0)], [Terms(1.0, 0.0, 2)]) == pytest.approx(1.0)
-    low, _ = squared_distances([_tally(100, 0, 0, 30.0, 0.0)], [terms])
+    assert prudent([_sums(2, 0, 1, 1.0, 0.0)], [Terms(1.0, 0.0, 2)]) == pytest.approx(1.0)
+    low, _ = squared_distances([_sums(100, 0, 0, 30.0, 0.0)], [terms])
     assert low == 0.0
 
 

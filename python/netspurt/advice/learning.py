@@ -20,7 +20,7 @@ from netspurt.advice.deploying import (
 )
 from netspurt.advice.weighing import Terms, cost, prudent
 from netspurt.analysis.bootstrap import Floats
-from netspurt.analysis.replayed import Tally, learnt
+from netspurt.analysis.replayed import ReplaySums, learnt
 
 if TYPE_CHECKING:
     from netspurt.advice.price import Price
@@ -66,7 +66,7 @@ class Lessons:
         self.terms = [
             _terms_of(part, terms[part.place], replays[part.place]) for part in self.parts
         ]
-        self._tallies: dict[str, list[Tally]] = {}
+        self._sums: dict[str, list[ReplaySums]] = {}
 
     def everything(self) -> list[int]:
         """Return the numbers of all parts."""
@@ -79,33 +79,34 @@ class Lessons:
 
     def prudent(self, text: str, places: Sequence[int]) -> float:
         """Return the largest cost per probe [s] that the spurious counts on some parts allow."""
-        return prudent(*self._tallies_and_terms(text, places))
+        return prudent(*self._sums_and_terms(text, places))
 
     def cost(self, text: str, places: Sequence[int]) -> float:
         """Return the cost per probe [s] on some parts."""
-        return float(cost(*self._tallies_and_terms(text, places))[0])
+        return float(cost(*self._sums_and_terms(text, places))[0])
 
     def best(self, texts: Iterable[str], places: Sequence[int]) -> str:
         """Return the text with the smallest `prudent` cost; the first if several are equal."""
         return min(texts, key=lambda text: self.prudent(text, places))
 
-    def _tallies_and_terms(
+    def _sums_and_terms(
         self, text: str, places: Sequence[int]
-    ) -> tuple[list[Tally], list[Terms]]:
-        if text not in self._tallies:
-            self._tallies[text] = self._replayed(text)
-        return [self._tallies[text][n] for n in places], [self.terms[n] for n in places]
+    ) -> tuple[list[ReplaySums], list[Terms]]:
+        if text not in self._sums:
+            self._sums[text] = self._replayed(text)
+        return [self._sums[text][n] for n in places], [self.terms[n] for n in places]
 
-    def _replayed(self, text: str) -> list[Tally]:
-        tallies, waits, place = [], np.empty(0), -1
+    def _replayed(self, text: str) -> list[ReplaySums]:
+        sums, waits, place = [], np.empty(0), -1
         for part in self.parts:
             replay = self.replays[part.place]
             if part.place != place:
                 known = [own.waits for own in replay.algorithms if own.estimator == text]
                 waits, place = known[0] if known else replay.waits_of(text), part.place
-            tally = Tally.between(replay.delays, waits, replay.order, part.first, part.end)
-            tallies.append(tally)
-        return tallies
+            sums.append(
+                ReplaySums.between(replay.delays, waits, replay.order, part.first, part.end)
+            )
+        return sums
 
 
 def _terms_of(part: _Part, terms: Terms, replay: Replay) -> Terms:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from netspurt.advice.phrases import THOUSAND, ms
 from netspurt.advice.weighing import ADDED_LOSSES, cost
 from netspurt.analysis.loss_share import FEW, LossShare, percent, percents
-from netspurt.analysis.replayed import Tally
+from netspurt.analysis.replayed import ReplaySums
 
 if TYPE_CHECKING:
     from netspurt.advice.advising import Advice
@@ -68,10 +68,10 @@ def _outages(advice: Advice, losses: LossShare) -> Iterator[str]:
     if advice.pick and advice.weighing is not None:
         weighing = advice.weighing
         place = weighing.names.index(advice.pick)
-        tallies = [Tally.of(replay.resamples.sums, place) for replay in weighing.replays]
+        sums = [ReplaySums.of(replay.resamples.sums, place) for replay in weighing.replays]
         share = losses.without(losses.in_outages, added=ADDED_LOSSES)
         terms = [replace(own, loss=share) for own in weighing.terms]
-        without = ms(THOUSAND * float(cost(tallies, terms)[0]))
+        without = ms(THOUSAND * float(cost(sums, terms)[0]))
         yield f"Without the losses in outages {advice.pick} costs {without} per 1,000 probes."
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netspurt.analysis.bootstrap import Floats, Interval, JointStatistic, joint_interval
-from netspurt.analysis.replayed import Tally, bounded, is_spurious, poisson_interval
+from netspurt.analysis.replayed import ReplaySums, bounded, is_spurious, poisson_interval
 
 if TYPE_CHECKING:
     from netspurt.advice.price import Price
@@ -65,59 +65,58 @@ class Terms:
         return cls(price.of(delays), share, float(probes))
 
 
-def cost(tallies: Sequence[Tally], terms: Sequence[Terms]) -> Floats:
+def cost(sums: Sequence[ReplaySums], terms: Sequence[Terms]) -> Floats:
     """Return the cost per probe [s] over all recordings, from the sums on each recording.
 
     Examples
     --------
     >>> sums = [np.asarray(float(sum_)) for sum_ in (100, 99, 1, 2, 20.0, 0.3)]
-    >>> round(float(cost([Tally(*sums)], [Terms(0.1, 0.01, 100)])[0]) * 100, 3)
+    >>> round(float(cost([ReplaySums(*sums)], [Terms(0.1, 0.01, 100)])[0]) * 100, 3)
     0.467
     """
-    waits, spurious = parts(tallies, terms)
+    waits, spurious = parts(sums, terms)
     return waits + spurious
 
 
 def cost_of(delays: Sequence[Delays], algorithms: Sequence[Algorithm], price: Price) -> float:
     """Return the cost per probe [s] of an algorithm on some recordings; NaN without answers."""
-    tallies, terms = [], []
+    sums, terms = [], []
     for path, algorithm in zip(delays, algorithms, strict=True):
         if algorithm.answered:
-            tally = Tally.between(path, algorithm.waits, algorithm.order, 0, len(path))
-            tallies.append(tally)
+            sums.append(ReplaySums.between(path, algorithm.waits, algorithm.order, 0, len(path)))
             terms.append(Terms.on(path, algorithm, price))
-    return float(cost(tallies, terms)[0]) if tallies else math.nan
+    return float(cost(sums, terms)[0]) if sums else math.nan
 
 
-def parts(tallies: Sequence[Tally], terms: Sequence[Terms]) -> tuple[Floats, Floats]:
+def parts(sums: Sequence[ReplaySums], terms: Sequence[Terms]) -> tuple[Floats, Floats]:
     """Return both parts of the cost per probe [s]: waiting, and spurious retransmissions."""
     waits = spurious = np.zeros(1)
-    for tally, own, weight in zip(tallies, terms, _weights(terms), strict=True):
-        waited = tally.waited + ADDED_LOSSES * tally.timers / tally.learnt
-        wait = waited / (tally.lost + ADDED_LOSSES)
+    for one, own, weight in zip(sums, terms, _weights(terms), strict=True):
+        waited = one.waited + ADDED_LOSSES * one.timers / one.learnt
+        wait = waited / (one.lost + ADDED_LOSSES)
         waits = waits + weight * own.loss * wait
-        spurious = spurious + weight * _all_spurious(own) * tally.spurious / tally.answers
+        spurious = spurious + weight * _all_spurious(own) * one.spurious / one.answers
     return waits, spurious
 
 
-def squared_distances(tallies: Sequence[Tally], terms: Sequence[Terms]) -> Floats:
+def squared_distances(sums: Sequence[ReplaySums], terms: Sequence[Terms]) -> Floats:
     """Return the squared distances from the cost to the limits that the counts allow [s²].
 
     The counts are the counts of spurious retransmissions. The first value is for the lower limit,
     and the second value is for the upper limit.
     """
     squares = np.zeros(2)
-    for tally, own, weight in zip(tallies, terms, _weights(terms), strict=True):
-        count = float(tally.spurious)
+    for one, own, weight in zip(sums, terms, _weights(terms), strict=True):
+        count = float(one.spurious)
         low, high = poisson_interval(int(count))
-        distances = np.array([count - low, min(high, max(count, float(tally.answers))) - count])
-        squares += (distances * weight * _all_spurious(own) / float(tally.answers)) ** 2
+        distances = np.array([count - low, min(high, max(count, float(one.answers))) - count])
+        squares += (distances * weight * _all_spurious(own) / float(one.answers)) ** 2
     return squares
 
 
-def prudent(tallies: Sequence[Tally], terms: Sequence[Terms]) -> float:
+def prudent(sums: Sequence[ReplaySums], terms: Sequence[Terms]) -> float:
     """Return the largest cost per probe [s] that the counts of spurious retransmissions allow."""
-    return float(cost(tallies, terms)[0] + np.sqrt(squared_distances(tallies, terms)[1]))
+    return float(cost(sums, terms)[0] + np.sqrt(squared_distances(sums, terms)[1]))
 
 
 def _all_spurious(terms: Terms) -> float:
@@ -229,21 +228,21 @@ class Weighing:
         return np.sqrt(squares) * cost_of_one
 
     def _cost(self, place: int) -> Cost:
-        tallies = self._tallies(place)
-        waiting, spurious = (float(part[0]) for part in parts(tallies, self.terms))
-        squares = squared_distances(tallies, self.terms)
+        own = self._sums(place)
+        waiting, spurious = (float(part[0]) for part in parts(own, self.terms))
+        squares = squared_distances(own, self.terms)
         total = _no_narrower(self._joint(lambda sums: self._cost_from(sums, place)), squares)
-        counts = (int(sum(float(getattr(t, name)) for t in tallies)) for name in _COUNTS)
+        counts = (int(sum(float(getattr(one, name)) for one in own)) for name in _COUNTS)
         return Cost(self.names[place], bounded(total, 0.0, math.inf), waiting, spurious, *counts)
 
     def _joint(self, statistic: JointStatistic) -> Interval:
         return joint_interval([replay.resamples for replay in self.replays], statistic)
 
     def _cost_from(self, sums: Sequence[Floats], place: int) -> Floats:
-        return cost([Tally.of(own, place) for own in sums], self.terms)
+        return cost([ReplaySums.of(own, place) for own in sums], self.terms)
 
-    def _tallies(self, place: int) -> list[Tally]:
-        return [Tally.of(replay.resamples.sums, place) for replay in self.replays]
+    def _sums(self, place: int) -> list[ReplaySums]:
+        return [ReplaySums.of(replay.resamples.sums, place) for replay in self.replays]
 
     def _waits(self, replay: Replay, first: int, second: int) -> tuple[Floats, Floats]:
         return replay.algorithms[first].waits, replay.algorithms[second].waits

@@ -14,7 +14,7 @@ from netspurt.advice.phrases import THOUSAND, listed, ms
 from netspurt.advice.price import ROUNDS
 from netspurt.advice.weighing import parts
 from netspurt.analysis.bootstrap import Interval
-from netspurt.analysis.replayed import SEEN, Tally
+from netspurt.analysis.replayed import SEEN, ReplaySums
 from netspurt.wording import counted
 
 if TYPE_CHECKING:
@@ -167,8 +167,8 @@ def _line(advice: Advice, place: int) -> tuple[float, float]:
     """Return an algorithm's costs per probe [s]: of waiting, and of spurious retransmissions."""
     weighing = advice.weighing
     assert weighing is not None, "there is a pick"
-    tallies = [Tally.of(replay.resamples.sums, place) for replay in weighing.replays]
-    waiting, spurious = parts(tallies, weighing.terms)
+    sums = [ReplaySums.of(replay.resamples.sums, place) for replay in weighing.replays]
+    waiting, spurious = parts(sums, weighing.terms)
     return float(waiting[0]), float(spurious[0])
 
 

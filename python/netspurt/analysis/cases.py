@@ -123,7 +123,7 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class GroupComparison:
     """The comparison of a group of cases with its counterpart.
 
     Attributes
@@ -322,7 +322,7 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
     by: Sequence[str] | None = None,
     better: str | None = None,
     exact: bool = False,
-) -> list[Comparison]:
+) -> list[GroupComparison]:
     """Compare the labels of an axis with one label, group by group.
 
     Parameters
@@ -378,7 +378,7 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
             pairs = min(map(len, chosen))
             without = len(first) + len(second) - sum(map(len, chosen))
             verdict = "same" if partners.same(chosen, (top, bottom)) else words
-            found.append(Comparison(key, label, baseline, pairs, without, difference, verdict))
+            found.append(GroupComparison(key, label, baseline, pairs, without, difference, verdict))
     return found
 
 

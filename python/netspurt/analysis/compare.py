@@ -57,7 +57,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RunComparison:
     """The comparison of two runs.
 
     Attributes
@@ -137,7 +137,7 @@ def _events(own: Table) -> Iterator[Seen]:
         yield Seen(key, float(t_s), kind, cause, packet, float(t_s + start))
 
 
-def compare(first: list[Seen], second: list[Seen]) -> Comparison:
+def compare(first: list[Seen], second: list[Seen]) -> RunComparison:
     """Align two runs.
 
     Examples
@@ -154,7 +154,7 @@ def compare(first: list[Seen], second: list[Seen]) -> Comparison:
     first_different = [run[same] if same < len(run) else None for run in (first, second)]
     times_in_second = {seen.key: seen.t_s for seen in second}
     both = [seen for seen in first if seen.key in times_in_second]
-    return Comparison(
+    return RunComparison(
         same=same,
         parted=(first_different[0], first_different[1]),
         differences_s=np.array([b.t_s - a.t_s for a, b in zip(first[:same], second, strict=False)]),
@@ -165,7 +165,7 @@ def compare(first: list[Seen], second: list[Seen]) -> Comparison:
     )
 
 
-def parting(comparison: Comparison) -> tuple[str, str]:
+def parting(comparison: RunComparison) -> tuple[str, str]:
     """Return a text for each run: its action at the first difference, and the time.
 
     If the texts would be equal, the octets and the numbers of copies are added to the texts.
@@ -194,7 +194,7 @@ def _action(seen: Seen | None, *, exact: bool) -> str:
     return f"{seen}{detail} at {seen.t_s:.4f} s"
 
 
-def why(comparison: Comparison, first: list[Seen], second: list[Seen]) -> str:
+def why(comparison: RunComparison, first: list[Seen], second: list[Seen]) -> str:
     """Return the cause of the first difference of two runs, or an empty text if it is unknown."""
     for run, (seen, other) in zip(
         (first, second), (comparison.parted, comparison.parted[::-1]), strict=True

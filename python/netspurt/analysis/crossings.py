@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-class Rows(Protocol):
+class TableLike(Protocol):
     """A table of a run."""
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -54,7 +54,9 @@ class Crossing:
     spurious: bool | None = None
 
 
-def crossings(rto: Rows, rtt: Rows, retransmissions: Rows | None = None) -> list[Crossing]:
+def crossings(
+    rto: TableLike, rtt: TableLike, retransmissions: TableLike | None = None
+) -> list[Crossing]:
     """Return the instants at which round trips exceeded the RTO, in the order of time.
 
     Parameters
@@ -69,11 +71,11 @@ def crossings(rto: Rows, rtt: Rows, retransmissions: Rows | None = None) -> list
 
     Examples
     --------
-    >>> class Rows(dict):
+    >>> class Table(dict):
     ...     def seconds(self, name="t_ns"):
     ...         return self[name] / 1e9
-    >>> fired = Rows(t_ns=np.array([0, 3e9]), rto_ns=np.array([2e9, 4e9]), fired=np.array([0, 1]))
-    >>> crossings(fired, Rows(t_ns=np.array([]), sent_ns=np.array([]), rtt_ns=np.array([])))
+    >>> fired = Table(t_ns=np.array([0, 3e9]), rto_ns=np.array([2e9, 4e9]), fired=np.array([0, 1]))
+    >>> crossings(fired, Table(t_ns=np.array([]), sent_ns=np.array([]), rtt_ns=np.array([])))
     [Crossing(t=3.0, rto=2.0, timeout=True, retransmitted=None, packet=None, spurious=None)]
     """
     times, values = rto.seconds(), rto.seconds("rto_ns")
@@ -95,7 +97,7 @@ def crossings(rto: Rows, rtt: Rows, retransmissions: Rows | None = None) -> list
     return sorted(exceeded, key=lambda crossing: crossing.t)
 
 
-def _with_retransmission(t: float, rto: float, retransmissions: Rows | None) -> Crossing:
+def _with_retransmission(t: float, rto: float, retransmissions: TableLike | None) -> Crossing:
     """Return the crossing of a timeout at `t`, with the first retransmission at `t` or later."""
     if retransmissions is None:
         return Crossing(t, rto, timeout=True)

@@ -21,7 +21,7 @@ Booleans = NDArray[np.bool_]
 _FIN, _SYN, _RST = 1, 2, 4
 
 
-class Rows(Protocol):
+class SegmentTable(Protocol):
     """A table of segments of a run or of a capture."""
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -57,7 +57,7 @@ class Trace:
     flags: Integers
 
     @classmethod
-    def of(cls, rows: Rows, direction: str = "forward") -> Trace:
+    def of(cls, rows: SegmentTable, direction: str = "forward") -> Trace:
         """Return the trace of a flow at one node; `direction` is the direction of the data.
 
         Only the first fragment of a fragmented datagram is used, because it has the TCP header.

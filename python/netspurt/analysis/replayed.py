@@ -79,7 +79,7 @@ _OWN = 4
 
 
 @dataclass(frozen=True)
-class Tally:
+class ReplaySums:
     """The sums of an algorithm over probes: numbers, or arrays with a number for each resample.
 
     Attributes
@@ -102,13 +102,13 @@ class Tally:
     waited: Floats
 
     @classmethod
-    def of(cls, sums: Floats, algorithm: int) -> Tally:
+    def of(cls, sums: Floats, algorithm: int) -> ReplaySums:
         """Return the sums of one algorithm, from sums in the layout of `resamples`."""
         own = _SHARED + _OWN * algorithm
         return cls(sums[0], sums[1], sums[3], sums[own], sums[own + 1], sums[own + 3])
 
     @classmethod
-    def between(cls, delays: Delays, waits: Floats, order: str, first: int, end: int) -> Tally:
+    def between(cls, delays: Delays, waits: Floats, order: str, first: int, end: int) -> ReplaySums:
         """Return the sums over the probes with the numbers `first` to `end - 1`."""
         part = slice(first, end)
         lost, has_delay = np.isnan(delays.rtt_s)[part], learnt(delays, order)[part]

@@ -380,7 +380,7 @@ def label_timeouts(told: Connections, *, threshold_s: float = TIMEOUT_S) -> Time
 
 
 @dataclass(frozen=True)
-class Part:
+class ConnectionRanges:
     """Some connections of a site: how many, and the range of their packets and throughput.
 
     Attributes
@@ -398,7 +398,7 @@ class Part:
     throughput_bps: tuple[float, float, float]
 
     @classmethod
-    def of(cls, told: Connections) -> Part:
+    def of(cls, told: Connections) -> ConnectionRanges:
         """Return the number and the ranges of some connections."""
         packets, rates = (one[np.isfinite(one)] for one in (told.packets, told.throughput_bps))
         none = (np.nan,) * 3
@@ -423,8 +423,8 @@ class Split:
         same distribution (Mann and Whitney 1947). It is NaN if one of the groups is empty.
     """
 
-    clean: Part
-    repaired: Part
+    clean: ConnectionRanges
+    repaired: ConnectionRanges
     chance: float
 
 
@@ -433,4 +433,6 @@ def split_by_retransmissions(told: Connections) -> Split:
     clean, repaired = told.select(told.retransmissions == 0), told.select(told.retransmissions > 0)
     one, two = (part.throughput_bps for part in (clean, repaired))
     one, two = one[np.isfinite(one)], two[np.isfinite(two)]
-    return Split(Part.of(clean), Part.of(repaired), rank_sum_chance(one, two))
+    return Split(
+        ConnectionRanges.of(clean), ConnectionRanges.of(repaired), rank_sum_chance(one, two)
+    )

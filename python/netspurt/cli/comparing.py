@@ -29,7 +29,7 @@ from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.wording import counted
 
 if TYPE_CHECKING:
-    from netspurt.analysis.compare import Comparison, Seen
+    from netspurt.analysis.compare import RunComparison, Seen
     from netspurt.analysis.paired import Pairs
     from netspurt.analysis.settings import Difference
     from netspurt.captures import Explained
@@ -144,7 +144,7 @@ def _at_two_points(
 
 def _all_lines(
     found: _Events,
-    aligned: Comparison,
+    aligned: RunComparison,
     changed: list[Difference] | None,
     compared: tuple[list[Run | Explained], list[ComparedDirection]],
 ) -> list[str]:
@@ -277,7 +277,7 @@ def _as_captured(event: Seen) -> Seen:
 
 
 def _details(
-    comparison: Comparison, seen: list[list[Seen]], changed: list[Difference] | None
+    comparison: RunComparison, seen: list[list[Seen]], changed: list[Difference] | None
 ) -> dict[str, Any]:
     from netspurt.analysis.compare import mechanisms, why
 
@@ -358,18 +358,18 @@ def _first_round_trip(seen: list[Seen]) -> float:
 
 def _draw(
     file: Path,
-    comparison: Comparison,
+    comparison: RunComparison,
     both: tuple[list[Run | Explained], list[list[Seen]]],
     views: list[View],
 ) -> None:
     """Draw the two runs side by side, up to the last of the compared events."""
     from netspurt.plots import save
-    from netspurt.plots.beside import Side, draw_beside
+    from netspurt.plots.beside import ComparedRun, draw_beside
 
     runs, seen = both
     names = _names(runs)
     starts = [own[0].at_s for own in seen]
-    sides = [Side(*each) for each in zip(runs, names, starts, views, strict=True)]
+    sides = [ComparedRun(*each) for each in zip(runs, names, starts, views, strict=True)]
     parted = [event.t_s for event in comparison.parted if event is not None]
     span = max(own[-1].t_s for own in seen)
     figure = draw_beside((sides[0], sides[1]), span, min(parted, default=None))
@@ -408,7 +408,7 @@ def _names(runs: list[Run | Explained]) -> list[str]:
 
 
 def _lines(
-    comparison: Comparison,
+    comparison: RunComparison,
     seen: list[list[Seen]],
     names: list[str],
     directions: list[ComparedDirection],
@@ -451,7 +451,7 @@ def _lines(
 _COMMON_SHARE_MIN = 0.05
 
 
-def _nothing_in_common(comparison: Comparison, names: list[str]) -> list[str]:
+def _nothing_in_common(comparison: RunComparison, names: list[str]) -> list[str]:
     """Return the lines that replace the comparison of times if runs have nothing in common."""
     shared = (
         "no event" if comparison.matched == 0 else f"only {counted(comparison.matched, 'event')}"
@@ -468,7 +468,7 @@ _OF_OTHERS = {"in": "received by", "through": "forwarded by"}
 
 
 def _retransmission_lines(
-    comparison: Comparison, names: list[str], directions: list[ComparedDirection]
+    comparison: RunComparison, names: list[str], directions: list[ComparedDirection]
 ) -> list[str]:
     """Return lines on retransmissions: first those that the nodes send, then those of others."""
     both = comparison.retransmissions
@@ -496,13 +496,13 @@ def _later(seconds: float) -> str:
     return f"{size:.3f} s {word}" if size >= 1 else f"{1e3 * size:.3f} ms {word}"
 
 
-def _median(comparison: Comparison) -> float:
+def _median(comparison: RunComparison) -> float:
     import numpy as np
 
     return float(np.median(comparison.all_differences_s)) if comparison.matched else 0.0
 
 
-def _most(comparison: Comparison) -> float:
+def _most(comparison: RunComparison) -> float:
     """Return the difference farthest from zero, in seconds."""
     if not comparison.matched:
         return 0.0
@@ -519,7 +519,7 @@ def _side_by_side(same: int, seen: list[list[Seen]], names: list[str]) -> list[s
     return [f"  {line}" for line in columns(rows)]
 
 
-def _as_json(comparison: Comparison, way: ComparedDirection) -> dict[str, Any]:
+def _as_json(comparison: RunComparison, way: ComparedDirection) -> dict[str, Any]:
     def event(seen: Seen | None) -> dict[str, Any] | None:
         return None if seen is None else {"t_s": seen.t_s, "what": str(seen)}
 

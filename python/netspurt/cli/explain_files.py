@@ -124,7 +124,7 @@ def _of_a_run(folder: Path) -> str:
 
 def _print_rows(captures: list[list[str]], layout: str) -> int:
     """Print the rows of captures while they are read; return the exit status."""
-    from netspurt.captures import LAYOUTS, Rows, heading
+    from netspurt.captures import LAYOUTS, ConnectionRows, heading
 
     layout = layout or LAYOUTS[0]
     if layout != LAYOUTS[0]:
@@ -133,7 +133,7 @@ def _print_rows(captures: list[list[str]], layout: str) -> int:
     status, above = 0, heading(layout, file=several)
     for paths in captures:
         try:
-            rows = Rows(paths, layout, named(paths[0]) if several else None)
+            rows = ConnectionRows(paths, layout, named(paths[0]) if several else None)
         except OSError as error:
             if not several:
                 raise
@@ -155,10 +155,10 @@ def _print_rows(captures: list[list[str]], layout: str) -> int:
 def _print_tcptrace(paths: list[str], layout: str) -> int:
     """Print rows in the layout of tcptrace, after its preface with the sums."""
     from netspurt._core import __version__
-    from netspurt.captures import Rows, heading
+    from netspurt.captures import ConnectionRows, heading
 
     began = time.perf_counter()
-    rows = Rows(paths, layout)
+    rows = ConnectionRows(paths, layout)
     all_rows = list(rows)
     packets, tcp = rows.core.passed[:2]
     took, count = time.perf_counter() - began, rows.core.connections

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from netspurt.cli.words import Group
+from netspurt.cli.words import CommandGroup
 
 
-def defaulting_to(default: str) -> type[Group]:
+def defaulting_to(default: str) -> type[CommandGroup]:
     """Return a class of groups that run `default` if the first word is not a command."""
 
-    class Defaulting(Group):
+    class Defaulting(CommandGroup):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             words = {*self.commands, "-h", "--help"}
             if args[0] not in words if args else not self.no_args_is_help:

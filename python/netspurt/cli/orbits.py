@@ -21,7 +21,7 @@ from netspurt.stored import write_new
 from netspurt.wording import number
 
 if TYPE_CHECKING:
-    from netspurt.orbit import Fit, OrbitPath, Pass, PathDelays
+    from netspurt.orbit import DelayPolynomial, OrbitPath, Pass, PathDelays
     from netspurt.timelines import Timeline
 
 _STATIONS = (
@@ -347,7 +347,7 @@ def _ms(seconds: float) -> str:
     return f"{seconds * 1e3:.3f}"
 
 
-def _rows(orbit_pass: Pass, fit: Fit) -> list[tuple[str, str]]:
+def _rows(orbit_pass: Pass, fit: DelayPolynomial) -> list[tuple[str, str]]:
     """Return the properties of a pass as rows, each with a label and a text."""
     low, high = (number(round(km)) for km in orbit_pass.km)
     off = f"{fit.residual * 1e3:.3g} ms, {fit.share * 100:.2g} % of the delay"

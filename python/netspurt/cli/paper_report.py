@@ -15,7 +15,7 @@ import typer
 
 from netspurt.cli.output import columns, paint, print_json, progress, width, wrapped
 from netspurt.cli.programs import Form
-from netspurt.papers import Claim, Judged, Paper, PaperError, Verdict, check, read_paper, shelf
+from netspurt.papers import Claim, JudgedClaim, Paper, PaperError, Verdict, check, read_paper, shelf
 from netspurt.papers.bench import Bench
 from netspurt.papers.data import Value
 from netspurt.scenario import as_toml
@@ -86,7 +86,7 @@ def check_in_brief(paper: Paper, study: Path | None = None) -> None:
         typer.echo(line)
 
 
-def _brief(paper: Paper, verdicts: list[Judged]) -> Iterator[str]:
+def _brief(paper: Paper, verdicts: list[JudgedClaim]) -> Iterator[str]:
     yield paint(f"{paper.key}: {_counts(verdicts)}", "bold")
     missed = [one for one in verdicts if one.verdict is Verdict.NOT_REPRODUCED]
     rows = [
@@ -99,7 +99,7 @@ def _brief(paper: Paper, verdicts: list[Judged]) -> Iterator[str]:
         yield from (f"  {line}" for line in wrapped(rows, (ids, room // 2, room - room // 2)))
 
 
-def _counts(verdicts: list[Judged]) -> str:
+def _counts(verdicts: list[JudgedClaim]) -> str:
     counts = Counter(judged.verdict for judged in verdicts)
     return " · ".join(f"{counts[v]} {words}" for v, words in _COUNTED.items() if counts[v])
 
@@ -115,7 +115,7 @@ def check_for_people(paper: Paper, folder: Path, study: Path | None = None) -> N
     typer.echo(f"  the IDs:       netspurt papers show {paper.key}\n")
 
 
-def _judge(paper: Paper, study: Path | None) -> tuple[Bench, list[Judged]]:
+def _judge(paper: Paper, study: Path | None) -> tuple[Bench, list[JudgedClaim]]:
     with progress(f"checking {paper.key}") as update:
         done = 0
         bench = Bench(paper, study=study)
@@ -177,7 +177,7 @@ _WIDTH = 100
 _FEW = 3
 
 
-def _report(paper: Paper, verdicts: list[Judged]) -> Iterator[str]:
+def _report(paper: Paper, verdicts: list[JudgedClaim]) -> Iterator[str]:
     heading = f"{paper.published.partition(',')[0]} - {paper.title}"
     claims = f"{len(verdicts)} claims"
     gap = width(_WIDTH) - len(heading) - len(claims)
@@ -224,7 +224,7 @@ def _bound(claim: Claim) -> str:
     return sign + _shown(claim.printed, claim.unit)
 
 
-def _measured(judged: Judged) -> str:
+def _measured(judged: JudgedClaim) -> str:
     if judged.measured is None:
         return "-"
     if isinstance(judged.measured, list) and len(judged.measured) > _FEW:
@@ -306,7 +306,7 @@ def _find(papers: list[Paper], claim_id: str) -> tuple[Paper, Claim]:
     raise PaperError(f"no claim is called {claim_id!r}{question} ({keys} lists them)")
 
 
-def _explained(judged: Judged) -> list[tuple[str, str]]:
+def _explained(judged: JudgedClaim) -> list[tuple[str, str]]:
     """Return the values that decided the verdict, each with a label."""
     claim = judged.claim
     tolerance = f", give or take {claim.tolerance:g}" if claim.tolerance else ""

@@ -20,7 +20,7 @@ from netspurt.quantities import known
 from netspurt.wording import number
 
 if TYPE_CHECKING:
-    from netspurt.poll import Matched
+    from netspurt.poll import MatchedConnection
 
 
 def poll(
@@ -155,7 +155,7 @@ def match(
     as_json: AsJson = False,
 ) -> None:
     """Match the connections of two captures, segment by segment. Exit with 1 if none match."""
-    from netspurt.poll import Matched as Row
+    from netspurt.poll import MatchedConnection as Row
     from netspurt.poll import cut_off
     from netspurt.poll import match as run
 
@@ -191,7 +191,7 @@ def _names(first: Path, second: Path) -> list[str]:
     return [named(str(file) if equal else file.name) for file in files]
 
 
-def _matches(found: list[Matched], names: list[str]) -> list[str]:
+def _matches(found: list[MatchedConnection], names: list[str]) -> list[str]:
     alone = [f"only in {name}" for name in names]
     lines = [["client", "server", "segments", "at both", *alone, "out", "back"]]
     lines += [
@@ -207,7 +207,7 @@ def _matches(found: list[Matched], names: list[str]) -> list[str]:
     return list(columns(lines, right=range(2, 8)))
 
 
-def _swapped(found: list[Matched], first: Path, second: Path) -> list[str]:
+def _swapped(found: list[MatchedConnection], first: Path, second: Path) -> list[str]:
     """Return a line if the second capture is nearer to all clients than the first.
 
     The sum of both times does not depend on the difference of the clocks, but each time depends on

@@ -52,7 +52,7 @@ def probe(
     as_json: opt.AsJson = False,
 ) -> None:
     """Probe a path as in RFC 889, by default with one echo probe in flight at a time."""
-    from netspurt.probe import COUNT, Lengths, Plan, stamp_name
+    from netspurt.probe import COUNT, Plan, ProbeLengths, stamp_name
     from netspurt.timers import USUAL
 
     if line:
@@ -78,7 +78,7 @@ def probe(
         count=usual if count is None else count,
         span=for_,
         timeout=usual_wait if timeout is None else timeout,
-        lengths=Lengths.of(length),
+        lengths=ProbeLengths.of(length),
         pace=name,
         gap=gap,
         seed=time.time_ns() // 1000 % 2**32 if seed is None else seed,

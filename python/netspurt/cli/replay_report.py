@@ -97,11 +97,11 @@ def pooled_lines(advice: Advice) -> Iterator[str]:
 def _alone(advice: Advice, of: Replay) -> Iterator[tuple[str, float]]:
     """Yield, for one recording alone, the costs of the timers that are shown."""
     from netspurt.advice.weighing import Terms, cost
-    from netspurt.analysis.replayed import Tally
+    from netspurt.analysis.replayed import ReplaySums
 
     for place, one in enumerate(of.algorithms):
         if one.estimator in mentioned(advice):
-            total = cost([Tally.of(of.resamples.sums, place)], [Terms.of(of, advice.price)])
+            total = cost([ReplaySums.of(of.resamples.sums, place)], [Terms.of(of, advice.price)])
             yield one.estimator, float(total[0])
 
 

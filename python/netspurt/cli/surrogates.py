@@ -60,14 +60,14 @@ Length = Annotated[
 
 
 def _rows(incomplete: str) -> list[str]:
-    return [name for name in _recordings().rows if name.startswith(incomplete)]
+    return [name for name in _surrogates().rows if name.startswith(incomplete)]
 
 
-def _recordings() -> Any:
+def _surrogates() -> Any:
     from netspurt.papers import read_paper
-    from netspurt.papers.recordings import Recordings
+    from netspurt.papers.recordings import PaperSurrogates
 
-    return Recordings(read_paper(_PAPER))
+    return PaperSurrogates(read_paper(_PAPER))
 
 
 def surrogate(
@@ -155,18 +155,18 @@ def _fitted(
         return Row(mean=mean, cov=cov, lengths=lengths or 40, name="surrogate"), None
     if mean is not None or cov is not None:
         raise ValueError(f"{row} has a mean and a CoV: leave --mean and --cov out, or the row")
-    recordings = _recordings()
-    known = recordings.rows.get(row.replace("_", " "))
+    surrogates = _surrogates()
+    known = surrogates.rows.get(row.replace("_", " "))
     if known is None:
-        raise ValueError(unknown_name("row", row, recordings.rows))
-    return recordings.fitted(known, lengths=lengths), known
+        raise ValueError(unknown_name("row", row, surrogates.rows))
+    return surrogates.fitted(known, lengths=lengths), known
 
 
 def _lengths(text: str) -> Lengths:
     """Return the lengths of a rule in the form that `Row` needs."""
-    from netspurt.probe import Lengths as Rule
+    from netspurt.probe import ProbeLengths
 
-    rule = Rule.of(text)
+    rule = ProbeLengths.of(text)
     if rule.rule == "fixed":
         return rule.values[0]
     if rule.rule == "bursts":

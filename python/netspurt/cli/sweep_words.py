@@ -10,7 +10,7 @@ from netspurt.wording import counted, number
 
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
-    from netspurt.analysis.cases import Comparison, Summary
+    from netspurt.analysis.cases import GroupComparison, Summary
     from netspurt.analysis.grouping import Columns
     from netspurt.sweep import SweepFolder
 
@@ -95,7 +95,7 @@ def joinable(rows: Sequence[Summary], names: Sequence[str]) -> Iterator[str]:
         )
 
 
-def undecided(rows: Sequence[Comparison], axis: str, seeds: int) -> Iterator[str]:
+def undecided(rows: Sequence[GroupComparison], axis: str, seeds: int) -> Iterator[str]:
     """Yield the number of seeds that would decide comparisons with the verdict *cannot tell*."""
     from netspurt.analysis.seeds import needed
 

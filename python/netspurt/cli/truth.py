@@ -169,10 +169,10 @@ def _confusion(side: SideScore) -> Iterator[str]:
         for cause in _ordered(side.confusion)
     ]
     yield from columns([("cause", *said), *rows], right=tuple(range(1, len(said) + 1)))
-    tallies = side.by_class()
+    counts = side.by_class()
     rows = [
         (name, *(number(n) for n in (of.right, of.unknown, of.wrong)), f"{of.right / of.total:.1%}")
-        for name, of in sorted(tallies.items())
+        for name, of in sorted(counts.items())
     ]
     yield from columns(
         [("class", "right", "unknown", "wrong", "share of right"), *rows], right=(1, 2, 3, 4)

@@ -105,7 +105,7 @@ def _name(one: Any) -> None:
         one.metavar = next((word for name, word in _PLACEHOLDERS if name in kind), "VALUE")
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """A group of commands. Its help lists them by task, each with its first sentence."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -137,10 +137,10 @@ def first_sentence(text: str) -> str:
 
 
 class App(typer.Typer):
-    """A group whose commands and groups are of the classes `Command` and `Group`."""
+    """A group whose commands and groups are of the classes `Command` and `CommandGroup`."""
 
     def __init__(self, **options: Any) -> None:
-        context = {"context_settings": CONTEXT, "rich_markup_mode": None, "cls": Group}
+        context = {"context_settings": CONTEXT, "rich_markup_mode": None, "cls": CommandGroup}
         super().__init__(**{**context, "no_args_is_help": True, **options})
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:

@@ -4,7 +4,7 @@ A paper is a folder with data, scenarios, expected values and names of measures.
 code. `shelf` finds papers, and `check` judges a paper.
 """
 
-from netspurt.papers.check import Judged, Verdict, check
+from netspurt.papers.check import JudgedClaim, Verdict, check
 from netspurt.papers.data import Claim, Paper, PaperError, read_paper, shelf
 
-__all__ = ["Claim", "Judged", "Paper", "PaperError", "Verdict", "check", "read_paper", "shelf"]
+__all__ = ["Claim", "JudgedClaim", "Paper", "PaperError", "Verdict", "check", "read_paper", "shelf"]

@@ -23,12 +23,12 @@ T = TypeVar("T")
 ATTEMPTS_MAX = 3
 
 
-class NotRunError(Exception):
+class NoLiveRunError(Exception):
     """The machine cannot make a valid live run. The text is the reason."""
 
 
 @dataclass(frozen=True)
-class Case:
+class BenchCase:
     """One combination of a grid's values, and its run."""
 
     values: dict[str, Any]
@@ -45,7 +45,7 @@ class Bench:
     #: The folder with the results of the paper's whole study. If `None`, a few transfers are run.
     study: Path | None = None
     _runs: dict[str, Run] = field(default_factory=dict)
-    _grids: dict[str, list[Case]] = field(default_factory=dict)
+    _grids: dict[str, list[BenchCase]] = field(default_factory=dict)
     _scenarios: dict[str, Scenario] = field(default_factory=dict)
     _kept: dict[str, Any] = field(default_factory=dict)
     _live: dict[str, Run | str] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Bench:
 
         Raises
         ------
-        NotRunError
+        NoLiveRunError
             If the run is live and the machine cannot make a valid live run.
         """
         if self.scenario(name).kernel_flow is not None:
@@ -75,7 +75,7 @@ class Bench:
                 self._live = dict(zip(names, results, strict=True))
         result = self._live[name]
         if isinstance(result, str):
-            raise NotRunError(result)
+            raise NoLiveRunError(result)
         return result
 
     def scenario(self, name: str) -> Scenario:
@@ -84,12 +84,12 @@ class Bench:
             self._scenarios[name] = self.paper.scenario(name)
         return self._scenarios[name]
 
-    def grid(self, name: str) -> list[Case]:
+    def grid(self, name: str) -> list[BenchCase]:
         """Return the runs of the grid called `name`."""
         if name not in self._grids:
             self.announce(f"running the grid {name}")
             self._grids[name] = [
-                Case(values, scenario.run()) for values, scenario in self.paper.grid(name)
+                BenchCase(values, scenario.run()) for values, scenario in self.paper.grid(name)
             ]
         return self._grids[name]
 

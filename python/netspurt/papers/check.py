@@ -25,7 +25,7 @@ from netspurt.papers import (  # noqa: F401
     surrogates,
     web_traffic,
 )
-from netspurt.papers.bench import Bench, NotRunError
+from netspurt.papers.bench import Bench, NoLiveRunError
 from netspurt.papers.data import Claim, PaperError, Value
 from netspurt.papers.registry import Band, Measured, measure
 from netspurt.wording import unknown_name
@@ -60,7 +60,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedClaim:
     """A claim with its verdict.
 
     Attributes
@@ -100,23 +100,23 @@ class Judged:
         }
 
 
-def check(bench: Bench, claims: Sequence[Claim]) -> list[Judged]:
+def check(bench: Bench, claims: Sequence[Claim]) -> list[JudgedClaim]:
     """Return claims with their verdicts, from the runs of a bench."""
     return [_judge(bench, claim) for claim in claims]
 
 
-def _judge(bench: Bench, claim: Claim) -> Judged:
+def _judge(bench: Bench, claim: Claim) -> JudgedClaim:
     if not claim.measure:
-        return Judged(claim, Verdict.NOT_CHECKABLE, None)
+        return JudgedClaim(claim, Verdict.NOT_CHECKABLE, None)
     bench.announce(claim.id)
     try:
         result = measure(claim.measure)(bench, **claim.arguments)
-    except NotRunError as error:
+    except NoLiveRunError as error:
         with_reason = replace(claim, note=f"not run: {error}")
-        return Judged(with_reason, Verdict.NOT_ATTEMPTED, None)
+        return JudgedClaim(with_reason, Verdict.NOT_ATTEMPTED, None)
     except TypeError as error:
         raise PaperError(f"{claim.id}: {error}") from error
-    return Judged(claim, _verdict(claim, result), result.value, result.table, result.bands)
+    return JudgedClaim(claim, _verdict(claim, result), result.value, result.table, result.bands)
 
 
 def _verdict(claim: Claim, result: Measured) -> Verdict:

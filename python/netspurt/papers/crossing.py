@@ -14,7 +14,7 @@ from netspurt.analysis.fragments import IP_HEADER, SmallNet
 from netspurt.analysis.in_queue import InQueue
 from netspurt.analysis.listings import PACKETDAT, SEND_ACK, Trace, packetdat, send_ack
 from netspurt.captures import explain
-from netspurt.papers.bench import Bench, Case
+from netspurt.papers.bench import Bench, BenchCase
 from netspurt.papers.echoing import mss_of, window_of
 from netspurt.papers.registry import Measured, registered
 from netspurt.quantities import quantity
@@ -59,7 +59,7 @@ def filled(bench: Bench, grid: str, limit: int = 250) -> list[Filled]:
     return bench.keep(f"filled {grid}", lambda: [_filled(case, limit) for case in bench.grid(grid)])
 
 
-def _filled(case: Case, limit: int) -> Filled:
+def _filled(case: BenchCase, limit: int) -> Filled:
     run, mss = case.run, mss_of(case.values)
     rate, crossing = quantity(case.values["rate"])[1], quantity(case.values["crossing"])[1]
     wire_bytes = mss + 20 + IP_HEADER * SmallNet(limit).packets(mss)

@@ -9,7 +9,7 @@ import numpy as np
 from netspurt.analysis.listings import Trace, send_ack
 from netspurt.papers.bench import Bench
 from netspurt.papers.crossing import LINE, Filled, filled, followed
-from netspurt.pictures.series import Part, Series
+from netspurt.pictures.series import Series, SeriesPanel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,17 +41,19 @@ def crossing(bench: Bench, *, echo: str, split: str, path: str, mss: int) -> Fig
             for n, (name, own) in enumerate(pairs.items())
         ]
 
-    parts = [
-        Part(
+    panels = [
+        SeriesPanel(
             "longest queue [packets]",
             series("longest"),
             mark=0.5,
             mark_label="half of the round trip",
         ),
-        Part("mean queue [packets]", series("mean"), mark=0.5, mark_label="half of the round trip"),
+        SeriesPanel(
+            "mean queue [packets]", series("mean"), mark=0.5, mark_label="half of the round trip"
+        ),
     ]
     title = f"The queue before the line: {path}, mss {mss}"
-    return draw_series(parts, title=title, beneath="part of the round trip that the window fills")
+    return draw_series(panels, title=title, beneath="part of the round trip that the window fills")
 
 
 def density(bench: Bench, *, run: str, gain: float, end: float) -> Figure:
@@ -64,12 +66,12 @@ def density(bench: Bench, *, run: str, gain: float, end: float) -> Figure:
     t, length = queue.seconds(), queue["queue_packets"].astype(np.float64)
     early, shown = at <= end, t <= end
     name = f"mean with gain {gain:g}"
-    parts = [
-        Part("packets a second", [Series(name, at[early], rate[early])]),
-        Part("queue [packets]", [Series("true length", t[shown], length[shown], "steps")]),
+    panels = [
+        SeriesPanel("packets a second", [Series(name, at[early], rate[early])]),
+        SeriesPanel("queue [packets]", [Series("true length", t[shown], length[shown], "steps")]),
     ]
     title = "Density of packets from timestamps, and the queue that the packets enter"
-    return draw_series(parts, title=title, beneath="time [s]")
+    return draw_series(panels, title=title, beneath="time [s]")
 
 
 def sent_and_acknowledged(bench: Bench, *, run: str, end: float) -> Figure:
@@ -88,5 +90,5 @@ def sent_and_acknowledged(bench: Bench, *, run: str, end: float) -> Figure:
         Series("retransmitted", sent[retransmitted], kilo[retransmitted], "dots"),
         Series("acknowledged", acked[known], kilo[known], "dots"),
     ]
-    part = Part("first octet [kB]", series)
-    return draw_series([part], title=str(finished.title), beneath="time [s]")
+    panel = SeriesPanel("first octet [kB]", series)
+    return draw_series([panel], title=str(finished.title), beneath="time [s]")

@@ -13,7 +13,7 @@ from netspurt.analysis.fragments import SmallNet
 from netspurt.analysis.listings import Trace
 from netspurt.analysis.queue_limit import queue_limit
 from netspurt.analysis.shares import shares
-from netspurt.papers.bench import Bench, Case
+from netspurt.papers.bench import Bench, BenchCase
 from netspurt.papers.registry import Measured, registered
 from netspurt.quantities import quantity
 from netspurt.run import Run
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, order=True)
-class Path:
+class EchoPath:
     """A path: its queue limit [packets], time of a crossing [s] and line rate [bit/s]."""
 
     limit: int
@@ -30,7 +30,7 @@ class Path:
     rate: float
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Path:
+    def of(cls, values: Mapping[str, Any]) -> EchoPath:
         """Return the path of a case of a grid."""
         limit, crossing, rate = (quantity(values[k])[1] for k in ("limit", "crossing", "rate"))
         return cls(int(limit), crossing, rate)
@@ -57,7 +57,7 @@ def duration(run: Run) -> float:
 
 
 #: A transfer of a grid: its path, its window and its segment size [octets].
-Key = tuple[Path, int, int]
+Key = tuple[EchoPath, int, int]
 
 
 def durations(bench: Bench, grid: str) -> dict[Key, float]:
@@ -65,7 +65,9 @@ def durations(bench: Bench, grid: str) -> dict[Key, float]:
 
     def make() -> dict[Key, float]:
         return {
-            (Path.of(case.values), window_of(case.values), mss_of(case.values)): duration(case.run)
+            (EchoPath.of(case.values), window_of(case.values), mss_of(case.values)): duration(
+                case.run
+            )
             for case in bench.grid(grid)
         }
 
@@ -105,11 +107,11 @@ def _case(text: str) -> tuple[int, int]:
     return int(window), int(mss)
 
 
-def _kilobytes(case: Case) -> float:
+def _kilobytes(case: BenchCase) -> float:
     return float(case.run.flows["acked_bytes"][0]) / 1e3
 
 
-def _rate_of_packets(case: Case) -> float:
+def _rate_of_packets(case: BenchCase) -> float:
     carried = int(case.run.links.where(link="up", direction="forward")["carried"][0])
     return carried / duration(case.run)
 
@@ -281,7 +283,7 @@ def limits_inferred(bench: Bench, *, grid: str, others: str) -> Measured:
     return Measured(values, rows)
 
 
-def _limit_seen(case: Case, *, alone: bool) -> int | None:
+def _limit_seen(case: BenchCase, *, alone: bool) -> int | None:
     """Return the limit that the capture beside the sender shows; `None` if no drop is usable.
 
     `alone` is false if ACKs share the queue with the data, or if segments are fragmented. Then the
@@ -308,7 +310,7 @@ def acks_per_segment(bench: Bench, *, grid: str, limit: str) -> Measured:
     for case in bench.grid(grid):
         sent = int(case.run.links.where(link="sink-out", direction="forward")["carried"][0])
         received = int(case.run.flows["received"][0])
-        key = Path.of(case.values), window_of(case.values), mss_of(case.values)
+        key = EchoPath.of(case.values), window_of(case.values), mss_of(case.values)
         ratios[key] = sent / received
     kinds = sorted({(path.limit, window, mss) for path, window, mss in ratios})
     for kind in kinds:

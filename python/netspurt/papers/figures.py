@@ -17,7 +17,7 @@ from netspurt.papers.over_contacts import as_delays
 from netspurt.papers.over_starts import single_relay, throughputs
 from netspurt.papers.traces import at_sender
 from netspurt.papers.web_figures import FIGURES as OF_WEB
-from netspurt.pictures.ranges import Panel, Range
+from netspurt.pictures.ranges import FitPanel, Range
 from netspurt.wording import unknown_name
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def round_trips(bench: Bench, *, contact: str = "") -> Figure:
             coefficients = np.array(as_delays(curve).fit(within=0.01).coefficients)
             fit = _unloaded(bench, this_contact, np.polynomial.polynomial.polyval(t, coefficients))
         trips = _unloaded(bench, this_contact, curve.at(t))
-        panels.append(Panel(f"{name}  {this_contact.satellite}", t / 60, trips, fit))
+        panels.append(FitPanel(f"{name}  {this_contact.satellite}", t / 60, trips, fit))
     title = f"{contact}: unloaded round trip" if contact else "Unloaded round trips"
     return draw_panels(panels, title=title, label="round trip [ms]", beneath="time [min]")
 

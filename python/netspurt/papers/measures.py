@@ -8,7 +8,7 @@ import numpy as np
 
 from netspurt.analysis.compare import Seen, compare, mechanisms, why
 from netspurt.analysis.compare import events as events_of
-from netspurt.papers.bench import Bench, Case
+from netspurt.papers.bench import Bench, BenchCase
 from netspurt.papers.data import PaperError, Value
 from netspurt.papers.registry import Measured, registered
 from netspurt.papers.traces import (
@@ -321,7 +321,7 @@ def _trip_less_packet_time(run: Run, link: str) -> float:
 # Measures of grids: one scenario with many settings.
 
 
-def _pairs(cases: list[Case], modules: str = "") -> list[tuple[dict[str, Any], Run, Run]]:
+def _pairs(cases: list[BenchCase], modules: str = "") -> list[tuple[dict[str, Any], Run, Run]]:
     """Return pairs of the grid's runs: the first starts with one packet, the second with four."""
     wanted = modules.split(",") if modules else None
     with_one_packet: dict[str, tuple[dict[str, Any], Run]] = {}

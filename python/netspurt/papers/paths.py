@@ -33,7 +33,7 @@ _OVERHEAD_MAX = 60_000
 
 
 @dataclass(frozen=True)
-class Path:
+class SimulatedPath:
     """A simulated path for a printed row. Times are one-way, in seconds.
 
     Attributes
@@ -66,12 +66,12 @@ class Path:
     error: float
 
 
-def path_for(row: PathRow) -> Path:
+def path_for(row: PathRow) -> SimulatedPath:
     """Return the path whose probes come closest to a row's line ends."""
     if len(row.lines) == 1:
         shortest_s, longest_s = (delay / 1e3 for delay in row.lines[0].delay_ms)
         slope = (longest_s - shortest_s) / (LONGEST - SHORTEST)
-        return Path(row, shortest_s - SHORTEST * slope, 0.0, slope, 0.0, 0.0, None, 0.0)
+        return SimulatedPath(row, shortest_s - SHORTEST * slope, 0.0, slope, 0.0, 0.0, None, 0.0)
     return min((_path_with_mtu(row, mtu) for mtu in _MTUS), key=lambda path: path.error)
 
 
@@ -86,7 +86,7 @@ def fragments(octets: int, mtu: int) -> list[int]:
     return [part + IP_HEADER for part in cut(octets - IP_HEADER, mtu)]
 
 
-def _path_with_mtu(row: PathRow, mtu: int) -> Path:
+def _path_with_mtu(row: PathRow, mtu: int) -> SimulatedPath:
     """Return the best path with an `mtu`, by a linear program.
 
     A fragmented datagram takes the time of its first fragment on the access line and the time of
@@ -129,7 +129,7 @@ def _path_with_mtu(row: PathRow, mtu: int) -> Path:
         ],
     )
     delay, access, backbone, frame, wait, worst = np.asarray(solved.x, dtype=float).tolist()
-    return Path(row, delay, access, backbone, frame, wait, mtu, worst)
+    return SimulatedPath(row, delay, access, backbone, frame, wait, mtu, worst)
 
 
 def _line_ends(lengths: NDArray[np.int64], weights: Floats, ends: tuple[int, int]) -> Floats:
@@ -140,7 +140,7 @@ def _line_ends(lengths: NDArray[np.int64], weights: Floats, ends: tuple[int, int
     return np.asarray(at @ np.linalg.solve(weighted @ x, weighted))
 
 
-def scenario_text(path: Path) -> str:
+def scenario_text(path: SimulatedPath) -> str:
     """Return the scenario of a path: 4096 probes of random lengths, one in flight."""
     row = path.row
     comment = f"# {row.name} of RFC 889's first table"
@@ -175,7 +175,7 @@ capture = false
 """
 
 
-def _two_lines(path: Path) -> list[str]:
+def _two_lines(path: SimulatedPath) -> list[str]:
     """Return the links: an access line at each end, which fragments, and the backbone."""
     access, backbone = (_rate(slope) for slope in (path.access, path.backbone))
     slow, fast = access.partition(" = ")[2], '"10 Gbit/s"'
@@ -202,5 +202,5 @@ def _rate(slope: float) -> str:
     return f'rate = "{round(8 / slope)} bit/s"'
 
 
-def _delay(path: Path) -> str:
+def _delay(path: SimulatedPath) -> str:
     return f'delay = "{1e3 * path.delay:.6g} ms"'

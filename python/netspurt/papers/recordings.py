@@ -59,7 +59,7 @@ class Replays:
     waited: NDArray[np.float64]
 
 
-class Recordings:
+class PaperSurrogates:
     """The surrogates of a paper's rows, as configured by `[surrogates]` in its `paper.toml`."""
 
     def __init__(self, paper: Paper) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from netspurt.papers.bench import Bench, Case
+from netspurt.papers.bench import Bench, BenchCase
 from netspurt.papers.data import PaperError
 from netspurt.papers.registry import Measured, registered
 from netspurt.papers.swept import Swept
@@ -85,7 +85,7 @@ def timers_in_round_trips(bench: Bench, *, grid: str) -> Measured:
     return Measured(in_trips, rows)
 
 
-def _named(case: Case) -> str:
+def _named(case: BenchCase) -> str:
     return ", ".join(str(value) for value in case.values.values())
 
 

@@ -17,13 +17,13 @@ from netspurt import _core
 from netspurt.analysis import Interval, block_bootstrap
 from netspurt.delays import Delays
 from netspurt.papers.bench import Bench
-from netspurt.papers.recordings import Recordings, Setting, Variant, answered_ns
+from netspurt.papers.recordings import PaperSurrogates, Setting, Variant, answered_ns
 from netspurt.papers.registry import Measured, registered
 from netspurt.papers.tables import names_in
 
 
-def _recordings(bench: Bench) -> Recordings:
-    return bench.keep("surrogates", lambda: Recordings(bench.paper))
+def _surrogates(bench: Bench) -> PaperSurrogates:
+    return bench.keep("surrogates", lambda: PaperSurrogates(bench.paper))
 
 
 def _setting(text: str) -> Setting:
@@ -35,8 +35,8 @@ def _numbers(text: str) -> list[float]:
     return [float(Fraction(word)) for word in text.split(",")]
 
 
-def _rows(recordings: Recordings, rows: str) -> list[str]:
-    return list(recordings.rows) if rows == "all" else names_in(rows)
+def _rows(surrogates: PaperSurrogates, rows: str) -> list[str]:
+    return list(surrogates.rows) if rows == "all" else names_in(rows)
 
 
 def _mean_of(values: NDArray[np.float64]) -> Interval:
@@ -61,20 +61,20 @@ def verdict_of(intervals: list[Interval]) -> str:
 
 
 def _gains(
-    recordings: Recordings, names: list[str], setting: Setting, baseline: Setting
+    surrogates: PaperSurrogates, names: list[str], setting: Setting, baseline: Setting
 ) -> dict[str, dict[Variant, Interval]]:
     """Return the lead of a setting over a baseline in points of efficiency, by row and variant."""
     leads: dict[str, dict[Variant, Interval]] = {name: {} for name in names}
-    for variant, name in recordings.each(names):
-        both = [recordings.setting(name, variant, s).efficiency[:, 0] for s in (setting, baseline)]
+    for variant, name in surrogates.each(names):
+        both = [surrogates.setting(name, variant, s).efficiency[:, 0] for s in (setting, baseline)]
         leads[name][variant] = _mean_of(100 * (both[0] - both[1]))
     return leads
 
 
 def _gain_table(
-    recordings: Recordings, gains: dict[str, dict[Variant, Interval]]
+    surrogates: PaperSurrogates, gains: dict[str, dict[Variant, Interval]]
 ) -> list[tuple[str, ...]]:
-    rows = [("run", *(str(variant) for variant in recordings.variants), "under all")]
+    rows = [("run", *(str(variant) for variant in surrogates.variants), "under all")]
     for name, by_variant in gains.items():
         shown = [f"{i.value:+.2f} ({i.low:+.2f} to {i.high:+.2f})" for i in by_variant.values()]
         rows.append((name, *shown, verdict_of(list(by_variant.values()))))
@@ -87,13 +87,13 @@ def points_ahead(bench: Bench, *, rows: str, setting: str, against: str, over: s
 
     `over` combines several rows: ``median``, ``mean``, or ``each`` for a number per row.
     """
-    recordings = _recordings(bench)
-    gains = _gains(recordings, _rows(recordings, rows), _setting(setting), _setting(against))
+    surrogates = _surrogates(bench)
+    gains = _gains(surrogates, _rows(surrogates, rows), _setting(setting), _setting(against))
     values = np.array([[lead.value for lead in leads.values()] for leads in gains.values()])
-    table = _gain_table(recordings, gains)
+    table = _gain_table(surrogates, gains)
     verdicts = Counter(row[-1] for row in table[1:])
     summary = ", ".join(f"{count} {word}" for word, count in verdicts.items())
-    table.append(("in all", *[""] * len(recordings.variants), summary))
+    table.append(("in all", *[""] * len(surrogates.variants), summary))
     if over == "each":
         return Measured([float(v) for v in values.ravel()], table)
     by_variant = np.median(values, axis=0) if over == "median" else values.mean(axis=0)
@@ -106,14 +106,14 @@ def efficiency_of(bench: Bench, *, rows: str, setting: str) -> Measured:
 
     The table also has the range that contains 19 of 20 runs.
     """
-    recordings = _recordings(bench)
-    names = _rows(recordings, rows)
+    surrogates = _surrogates(bench)
+    names = _rows(surrogates, rows)
     table = [("run", "variant", "printed", "mean", "19 of 20 runs")]
     values = []
-    for variant, name in recordings.each(names):
-        efficiencies = recordings.setting(name, variant, _setting(setting)).efficiency[:, 0]
+    for variant, name in surrogates.each(names):
+        efficiencies = surrogates.setting(name, variant, _setting(setting)).efficiency[:, 0]
         low, high = np.quantile(efficiencies, [0.025, 0.975])
-        printed = recordings.rows[name].account.efficiency
+        printed = surrogates.rows[name].account.efficiency
         span = f"{low:.3f} to {high:.3f}"
         table.append((name, str(variant), f"{printed:g}", f"{efficiencies.mean():.3f}", span))
         values.append(float(efficiencies.mean()))
@@ -126,13 +126,13 @@ def spurious_spared(bench: Bench, *, rows: str, setting: str, against: str) -> M
 
     The comparison is with the setting `against`.
     """
-    recordings = _recordings(bench)
-    names = _rows(recordings, rows)
+    surrogates = _surrogates(bench)
+    names = _rows(surrogates, rows)
     table: list[tuple[str, ...]] = [("variant", "spurious", "with the other")]
     spared = []
-    for variant in recordings.variants:
+    for variant in surrogates.variants:
         counts = [
-            float(np.mean([recordings.setting(n, variant, s).spurious.mean() for n in names]))
+            float(np.mean([surrogates.setting(n, variant, s).spurious.mean() for n in names]))
             for s in (_setting(setting), _setting(against))
         ]
         table.append((str(variant), *(f"{count:.2f}" for count in counts)))
@@ -144,11 +144,11 @@ def _grid(
     bench: Bench, rows: str, axes: tuple[list[float], list[float], list[float]]
 ) -> dict[Variant, NDArray[np.float64]]:
     """Return each setting's mean efficiency over rows and seeds, by variant [%]."""
-    recordings = _recordings(bench)
-    names = _rows(recordings, rows)
+    surrogates = _surrogates(bench)
+    names = _rows(surrogates, rows)
     efficiency = {}
-    for variant in recordings.variants:
-        means = [recordings.replayed(n, variant, *axes).efficiency.mean(axis=0) for n in names]
+    for variant in surrogates.variants:
+        means = [surrogates.replayed(n, variant, *axes).efficiency.mean(axis=0) for n in names]
         efficiency[variant] = 100 * np.mean(means, axis=0)
     return efficiency
 
@@ -209,14 +209,14 @@ def tradeoff(bench: Bench, *, rows: str, setting: str, g: str) -> Measured:
     number counts surrogates with more spurious retransmissions at a higher G. The second number
     counts surrogates whose waits are not longer at a higher G.
     """
-    recordings = _recordings(bench)
+    surrogates = _surrogates(bench)
     f1, f2, _ = _setting(setting)
     factors = sorted(_numbers(g))
-    names = _rows(recordings, rows)
+    names = _rows(surrogates, rows)
     table = [("variant", "G", "spurious a run", "wait a loss, in means")]
     counts = [0, 0]
-    for variant in recordings.variants:
-        runs = [recordings.replayed(n, variant, [f1], [f2], factors) for n in names]
+    for variant in surrogates.variants:
+        runs = [surrogates.replayed(n, variant, [f1], [f2], factors) for n in names]
         spurious = np.concatenate([run.spurious for run in runs])
         waited = np.concatenate([run.waited for run in runs])
         counts[0] += int((np.diff(spurious, axis=1) > 0).any(axis=1).sum())
@@ -230,15 +230,15 @@ def tradeoff(bench: Bench, *, rows: str, setting: str, g: str) -> Measured:
 @registered
 def overshoot(bench: Bench, *, rows: str, rising: str, setting: str) -> Measured:
     """Return the change of F2 that lengthens the waits for losses, if all variants agree on it."""
-    recordings = _recordings(bench)
+    surrogates = _surrogates(bench)
     f1, _, g = _setting(setting)
     weights = sorted(_numbers(rising))
-    names = [n for n in _rows(recordings, rows) if recordings.rows[n].account.lost]
+    names = [n for n in _rows(surrogates, rows) if surrogates.rows[n].account.lost]
     table = [("variant", *(f"F2 = {weight:g}" for weight in weights))]
     changes = set()
-    for variant in recordings.variants:
+    for variant in surrogates.variants:
         waits = np.mean(
-            [recordings.replayed(n, variant, [f1], weights, [g]).waited.mean(0) for n in names], 0
+            [surrogates.replayed(n, variant, [f1], weights, [g]).waited.mean(0) for n in names], 0
         )
         table.append((str(variant), *(f"{wait:.2f} means" for wait in waits)))
         changes.add("raising F2" if waits[-1] > waits[0] else "lowering F2")
@@ -252,20 +252,20 @@ def setting_by_waits(bench: Bench, *, settings: str, aside: str) -> Measured:
     Closest means that the median over the runs is nearest to the printed median. The rows `aside`
     are left out.
     """
-    recordings = _recordings(bench)
+    surrogates = _surrogates(bench)
     tried = [_setting(text.replace(":", ",")) for text in settings.split(",")]
     names = [
         name
-        for name, row in recordings.rows.items()
+        for name, row in surrogates.rows.items()
         if row.account.lost and name not in names_in(aside)
     ]
-    printed = float(np.median([_printed_wait(recordings, name) for name in names]))
+    printed = float(np.median([_printed_wait(surrogates, name) for name in names]))
     table = [("variant", *(_shown(setting) for setting in tried))]
     table.append(("printed", *[f"{printed:.2f} means"] * len(tried)))
     closest = 0
-    for variant in recordings.variants:
+    for variant in surrogates.variants:
         medians = [
-            float(np.median([recordings.setting(n, variant, s).waited.mean() for n in names]))
+            float(np.median([surrogates.setting(n, variant, s).waited.mean() for n in names]))
             for s in tried
         ]
         table.append((str(variant), *(f"{median:.2f} means" for median in medians)))
@@ -273,9 +273,9 @@ def setting_by_waits(bench: Bench, *, settings: str, aside: str) -> Measured:
     return Measured(closest, table)
 
 
-def _printed_wait(recordings: Recordings, name: str) -> float:
-    row = recordings.rows[name]
-    mean_s = row.mean_answered_ms(recordings.probes) / 1000
+def _printed_wait(surrogates: PaperSurrogates, name: str) -> float:
+    row = surrogates.rows[name]
+    mean_s = row.mean_answered_ms(surrogates.probes) / 1000
     return row.account.lost_s / row.account.lost / mean_s
 
 
@@ -286,17 +286,17 @@ def length_in_rto(bench: Bench, *, algorithm: str, against: str) -> Measured:
     The lead is on the runs that have probes of mixed lengths and have losses. The table also has
     the lead on all runs with mixed lengths.
     """
-    recordings = _recordings(bench)
-    mixed = [name for name, row in recordings.rows.items() if row.run.octets is None]
-    lossy = [name for name in mixed if recordings.rows[name].account.lost]
+    surrogates = _surrogates(bench)
+    mixed = [name for name, row in surrogates.rows.items() if row.run.octets is None]
+    lossy = [name for name in mixed if surrogates.rows[name].account.lost]
     rows: list[tuple[str, ...]] = [
         ("variant", "runs", "points ahead", "between", "spurious a run", "with the other")
     ]
     ahead = []
-    for variant in recordings.variants:
+    for variant in surrogates.variants:
         for kind, names in (("with losses", lossy), ("all", mixed)):
             interval, spurious = _algorithm_ahead(
-                recordings, (variant, names), (algorithm, against)
+                surrogates, (variant, names), (algorithm, against)
             )
             span = f"{interval.low:+.2f} and {interval.high:+.2f}"
             counts = (f"{count:.2f}" for count in spurious)
@@ -307,7 +307,7 @@ def length_in_rto(bench: Bench, *, algorithm: str, against: str) -> Measured:
 
 
 def _algorithm_ahead(
-    recordings: Recordings, runs: tuple[Variant, list[str]], algorithms: tuple[str, str]
+    surrogates: PaperSurrogates, runs: tuple[Variant, list[str]], algorithms: tuple[str, str]
 ) -> tuple[Interval, NDArray[np.float64]]:
     """Return the first estimator's lead in points of efficiency, and both spurious counts."""
     variant, names = runs
@@ -316,7 +316,7 @@ def _algorithm_ahead(
             [_core.replay(recording._core, algorithm).account() for algorithm in algorithms]
             for recording in made
         ]
-        for made in (recordings.made(name, variant) for name in names)
+        for made in (surrogates.made(name, variant) for name in names)
     ]
     efficiency, spurious = (
         np.array([[[account[key] for account in both] for both in row] for row in sums])
@@ -332,17 +332,17 @@ def fit_of_surrogates(bench: Bench, *, rows: str) -> Measured:
 
     The spread is the standard deviation of the delays divided by their mean.
     """
-    recordings = _recordings(bench)
+    surrogates = _surrogates(bench)
     max_difference = 0.0
-    for variant, name in recordings.each(_rows(recordings, rows)):
-        for recording in recordings.made(name, variant):
+    for variant, name in surrogates.each(_rows(surrogates, rows)):
+        for recording in surrogates.made(name, variant):
             delays = answered_ns(recording)
             max_difference = max(
                 max_difference,
-                abs(delays.std() / delays.mean() / recordings.rows[name].account.cov - 1),
+                abs(delays.std() / delays.mean() / surrogates.rows[name].account.cov - 1),
             )
     table = [
-        ("recordings", str(len(recordings.rows) * len(recordings.variants) * recordings.seeds))
+        ("recordings", str(len(surrogates.rows) * len(surrogates.variants) * surrogates.seeds))
     ]
     return Measured(max_difference, table)
 

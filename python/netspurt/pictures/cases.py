@@ -16,10 +16,10 @@ from netspurt.pictures.marks import (
     Band,
     Cells,
     Floats,
-    Line,
     Mark,
     Picture,
     Points,
+    Polyline,
     Scale,
     Spans,
 )
@@ -228,7 +228,7 @@ def _lines(
             Band(label="", ink=ink, x=x, low=low, high=high, alpha=0.2, steps=False, rank=1.9)
         )
         dashed = n >= len(SERIES)
-        marks.append(Line(label=name, ink=ink, x=x, y=y, dashed=dashed, width=1.5, dot=4))
+        marks.append(Polyline(label=name, ink=ink, x=x, y=y, dashed=dashed, width=1.5, dot=4))
     ratios = numbers is not None and in_ratios(numbers)
     shown = legible(np.log(at) if ratios else at, rows)
     ticks = tuple((float(at[n]), rows[n]) for n in shown)

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from netspurt.pictures.marks import (
     SERIES,
     Floats,
-    Line,
     Mark,
     Picture,
     Points,
+    Polyline,
     Rules,
     Scale,
     Spans,
@@ -124,7 +124,7 @@ def lengths_of_periods(
         x = np.concatenate([[length[0] / 2], length])
         y = np.concatenate([remaining, [0.0]])
         ink = SERIES[n % len(SERIES)]
-        marks.append(Line(label=name, ink=ink, x=x, y=y, steps=True, width=1.5))
+        marks.append(Polyline(label=name, ink=ink, x=x, y=y, steps=True, width=1.5))
     if mark is not None:
         at = np.array([mark[0] / size])
         marks.append(Rules(label=mark[1], ink="red", x=at, width=1, dashed=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from netspurt.pictures.marks import Band, Line, Mark, Picture, Points, Rules, Scale
+from netspurt.pictures.marks import Band, Mark, Picture, Points, Polyline, Rules, Scale
 from netspurt.pictures.view import Tables, View, flow_end, pick
 from netspurt.table import optional
 
@@ -31,8 +31,10 @@ def congestion_window(run: Tables, view: View) -> Picture:
         Band(label="flight size", ink="sky", x=t, low=np.zeros(len(t)), high=flight)
     ]
     if len(visible):
-        marks.append(Line(label="ssthresh", ink="orange", x=t, y=shown, steps=True, dashed=True))
-    marks.append(Line(label="cwnd", ink="blue", x=t, y=cwnd, steps=True, width=1.6))
+        marks.append(
+            Polyline(label="ssthresh", ink="orange", x=t, y=shown, steps=True, dashed=True)
+        )
+    marks.append(Polyline(label="cwnd", ink="blue", x=t, y=cwnd, steps=True, width=1.6))
     starts = np.flatnonzero(np.diff(states["in_recovery"].astype(np.int8), prepend=0) == 1)
     if len(starts):
         x, y = t[starts], cwnd[starts]

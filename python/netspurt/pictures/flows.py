@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from netspurt.pictures.marks import SERIES, Line, Mark, Picture, Points, Scale
+from netspurt.pictures.marks import SERIES, Mark, Picture, Points, Polyline, Scale
 from netspurt.pictures.view import Tables, View, direction_with_more, pick
 from netspurt.table import Table, optional
 
@@ -32,7 +32,7 @@ def progress(run: Tables, view: View) -> Picture:
         own = _data(segments, flow, view)
         end = (np.maximum.accumulate(own["seq"] + own["len_bytes"]) - 1).astype(np.float64)
         label = view.titled(flow)
-        marks.append(Line(label=label, ink=ink, x=own.seconds(), y=end, steps=True, width=1.3))
+        marks.append(Polyline(label=label, ink=ink, x=own.seconds(), y=end, steps=True, width=1.3))
         marks += _retransmissions(own)
     return Picture(tuple(marks), Scale("octets sent", "B", low=0.0))
 

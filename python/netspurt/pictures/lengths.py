@@ -8,13 +8,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.pictures.marks import Floats, Ink, Line, Mark, Picture, Points, Scale
+from netspurt.pictures.marks import Floats, Ink, Mark, Picture, Points, Polyline, Scale
 
 #: The inks of the lines. Each line belongs to a class of lengths.
 _LINES: tuple[Ink, ...] = ("blue", "red")
 
 
-class Recording(Protocol):
+class RecordingWithLengths(Protocol):
     """A recording of probes with their lengths."""
 
     @property
@@ -49,7 +49,9 @@ class LengthLine(Protocol):
         """Return the delay at a length, in seconds."""
 
 
-def against_length(recording: Recording, lines: Sequence[LengthLine], *, what: str) -> Picture:
+def against_length(
+    recording: RecordingWithLengths, lines: Sequence[LengthLine], *, what: str
+) -> Picture:
     """Return a picture with a point for each answered probe of known length, and the lines.
 
     Parameters
@@ -75,6 +77,6 @@ def against_length(recording: Recording, lines: Sequence[LengthLine], *, what: s
     for line, ink in zip(lines, _LINES, strict=False):
         x = np.array([line.shortest, line.longest], dtype=float)
         y = np.array([line.at(end) for end in x])
-        marks.append(Line(label=f"{line.shortest} to {line.longest} B", ink=ink, x=x, y=y))
+        marks.append(Polyline(label=f"{line.shortest} to {line.longest} B", ink=ink, x=x, y=y))
     # Lengths of datagrams are exact numbers, so the axis has octets without a prefix.
     return Picture(tuple(marks), Scale(what, "s", low=0.0), Scale("length of the datagram [B]"))

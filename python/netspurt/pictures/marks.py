@@ -66,7 +66,7 @@ class Mark:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line(Mark):
+class Polyline(Mark):
     """A line through points, shape (n,); with `steps` each value holds until the next.
 
     `dot` is the size of a dot at each point; 0 means no dot. A line of one point is a dot.
@@ -286,7 +286,7 @@ def _values(mark: Mark, axis: int) -> list[Floats]:
 
 def _places(mark: Mark) -> list[Floats]:
     match mark:
-        case Line() | Points() | Bars() | Band() | Rules():
+        case Polyline() | Points() | Bars() | Band() | Rules():
             return [mark.x]
         case Spans() | Blocks():
             return [mark.left, mark.right]
@@ -297,7 +297,7 @@ def _places(mark: Mark) -> list[Floats]:
 
 def _heights(mark: Mark) -> list[Floats]:
     match mark:
-        case Line() | Points() | Spans():
+        case Polyline() | Points() | Spans():
             return [mark.y]
         case Bars() | Band():
             return [mark.low, mark.high]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netspurt.pictures.bars import bars
-from netspurt.pictures.marks import Floats, Line, Mark, Picture, Scale
+from netspurt.pictures.marks import Floats, Mark, Picture, Polyline, Scale
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Panel:
+class FitPanel:
     """A value over time, and a fit to the value, in the same unit, shape (n,) each."""
 
     title: str
@@ -64,14 +64,14 @@ def ranges(
     return Picture(bars(columns), y, Scale(beneath, ticks=ticks))
 
 
-def over_time(panel: Panel, *, label: str = "", beneath: str = "") -> Picture:
+def over_time(panel: FitPanel, *, label: str = "", beneath: str = "") -> Picture:
     """Return a picture of a value over time, with its fit as a dashed line.
 
     `label` and `beneath` are the texts at the y axis and at the x axis.
     """
     t = panel.t
-    marks: list[Mark] = [Line(label="computed", ink="blue", x=t, y=panel.value, width=1.6)]
+    marks: list[Mark] = [Polyline(label="computed", ink="blue", x=t, y=panel.value, width=1.6)]
     if panel.fit is not None:
-        marks.append(Line(label="polynomial", ink="orange", x=t, y=panel.fit, dashed=True))
+        marks.append(Polyline(label="polynomial", ink="orange", x=t, y=panel.fit, dashed=True))
     x = Scale(beneath, low=float(t.min()), high=float(t.max()))
     return Picture(tuple(marks), Scale(label), x)

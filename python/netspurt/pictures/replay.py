@@ -16,10 +16,10 @@ from netspurt.pictures.marks import (
     Blocks,
     Floats,
     Ink,
-    Line,
     Mark,
     Picture,
     Points,
+    Polyline,
     Scale,
     Shape,
     Spans,
@@ -87,7 +87,7 @@ class ReplayedAlgorithm(Protocol):
         """The mean timer, in seconds."""
 
 
-class Judged(Protocol):
+class ReplayLike(Protocol):
     """Algorithms replayed on a recording."""
 
     @property
@@ -113,7 +113,7 @@ _MOST = len(_LOOKS)
 MOST_OF_PAGE = 5
 
 
-def timeline(replay: Judged, first: str = "", most: int = _MOST) -> Picture:
+def timeline(replay: ReplayLike, first: str = "", most: int = _MOST) -> Picture:
     """Show delays and timers over time, with losses and spurious retransmissions.
 
     At most `most` algorithms are shown. `first` names the recommended algorithm, which is always
@@ -177,9 +177,9 @@ class _LineLook:
             return cls(f"{one.estimator} (recommended)", ink, dashed, 2.6, 2.2)
         return cls(one.estimator, ink, dashed, 1.1, 2.0)
 
-    def line(self, x: Floats, y: Floats, more: str = "") -> Line:
+    def line(self, x: Floats, y: Floats, more: str = "") -> Polyline:
         """Return a line of steps; `more` follows its label in the legend."""
-        return Line(
+        return Polyline(
             label=self.label + more,
             ink=self.ink,
             x=x,
@@ -248,7 +248,7 @@ def _of_legend(label: str, shape: Shape) -> Points:
     return Points(label=label, ink="grey", x=none, y=none, shape=shape, size=5)
 
 
-def histogram(replay: Judged, first: str = "", most: int = _MOST) -> Picture:
+def histogram(replay: ReplayLike, first: str = "", most: int = _MOST) -> Picture:
     """Show the distributions of the delays and of the timers of at most `most` algorithms.
 
     The recommended algorithm, named `first`, is always shown, with a broad line.
@@ -277,7 +277,7 @@ def _counts(values: Floats, edges: Floats) -> Floats:
     return counts
 
 
-def scatter(replay: Judged) -> Picture:
+def scatter(replay: ReplayLike) -> Picture:
     """Show each answered probe: its delay, and the timer that was armed for it.
 
     Below the diagonal the timer was shorter than the delay: the probe was retransmitted spuriously.
@@ -290,12 +290,12 @@ def scatter(replay: Judged) -> Picture:
         y = algorithm.waits[known]
         marks.append(Points(label=algorithm.estimator, ink=ink, x=x, y=y, size=1.5))
     ends = np.array([float(x.min()), float(x.max())])
-    marks.append(Line(label="timer = delay", ink="grey", x=ends, y=ends, dashed=True))
+    marks.append(Polyline(label="timer = delay", ink="grey", x=ends, y=ends, dashed=True))
     scales = Scale("timer", "s", log=True), Scale("delay", "s", log=True)
     return Picture(tuple(marks), *scales, aside=_told(replay, len(SERIES)))
 
 
-def _answered(replay: Judged) -> Floats:
+def _answered(replay: ReplayLike) -> Floats:
     rtt = replay.delays.rtt_s
     known = rtt[~np.isnan(rtt)]
     if not len(known):
@@ -305,7 +305,7 @@ def _answered(replay: Judged) -> Floats:
     return known
 
 
-def pareto(replay: Judged, first: str = "") -> Picture:
+def pareto(replay: ReplayLike, first: str = "") -> Picture:
     """Show the mean timer against spurious retransmissions, with intervals, and the front.
 
     The legend says which algorithm is recommended, if `first` names one.
@@ -324,7 +324,7 @@ def pareto(replay: Judged, first: str = "") -> Picture:
         marks += _of_front(algorithm, algorithm in front, look, least, recommended=recommended)
     xs = np.array([max(algorithm.spurious_share.value, least) for algorithm in front])
     ys = np.array([algorithm.timer.value for algorithm in front])
-    marks.append(Line(label="front", ink="grey", x=xs, y=ys, steps=True, width=1.0))
+    marks.append(Polyline(label="front", ink="grey", x=xs, y=ys, steps=True, width=1.0))
     marks.append(_of_legend("filled: no other timer is as good in both measures", "dot"))
     if others := len(replay.algorithms) - len(named):
         marks.append(_of_legend(f"{others} others", "square"))
@@ -388,7 +388,7 @@ def _look(place: int) -> tuple[Ink, Shape]:
     return SERIES[ink], _SHAPES[turn]
 
 
-def _named(replay: Judged) -> list[ReplayedAlgorithm]:
+def _named(replay: ReplayLike) -> list[ReplayedAlgorithm]:
     """Return the timers to label: all of them, or some of the front if there are many."""
     if len(replay.algorithms) <= _NAMED:
         return list(replay.algorithms)
@@ -396,7 +396,7 @@ def _named(replay: Judged) -> list[ReplayedAlgorithm]:
     return front[:: -(-len(front) // _NAMED)]
 
 
-def _drawn(replay: Judged, first: str = "", most: int = _MOST) -> list[ReplayedAlgorithm]:
+def _drawn(replay: ReplayLike, first: str = "", most: int = _MOST) -> list[ReplayedAlgorithm]:
     """Return the estimators to show, at most `most`, in the order of the replay.
 
     If there are more, the estimator named `first` is preferred, and then the estimators of the
@@ -413,14 +413,14 @@ def _drawn(replay: Judged, first: str = "", most: int = _MOST) -> list[ReplayedA
     return [algorithm for algorithm in replay.algorithms if algorithm in chosen]
 
 
-def _told(replay: Judged, most: int = _MOST) -> str:
+def _told(replay: ReplayLike, most: int = _MOST) -> str:
     """Return a note on the number of timers that are shown, if not all of them are."""
     count = len(replay.algorithms)
     return f"{most} of {count} timers drawn" if count > most else ""
 
 
 #: Kinds of pictures by name.
-KINDS: dict[str, Callable[[Judged], Picture]] = {
+KINDS: dict[str, Callable[[ReplayLike], Picture]] = {
     "timeline": timeline,
     "histogram": histogram,
     "scatter": scatter,
@@ -428,7 +428,7 @@ KINDS: dict[str, Callable[[Judged], Picture]] = {
 }
 
 
-def replayed(replay: Judged, kind: str) -> Picture:
+def replayed(replay: ReplayLike, kind: str) -> Picture:
     """Return a picture of a replay.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from netspurt.pictures.deviation import deviation
-from netspurt.pictures.marks import Line, Mark, Picture, Points
+from netspurt.pictures.marks import Mark, Picture, Points, Polyline
 from netspurt.pictures.scales import of_times, placed
 from netspurt.pictures.vantage import BESIDE, BesideReceiverError, vantage
 from netspurt.pictures.view import Tables, View, captured, flow_end, pick
@@ -39,9 +39,9 @@ def timer(run: Tables, view: View) -> Picture:
     rtt = placed(rtt, scale)
     marks: list[Mark] = [
         Points(label="round-trip sample", ink="grey", x=samples.seconds(), y=rtt),
-        Line(label="srtt", ink="blue", x=t, y=srtt, steps=True, width=1.4),
-        Line(label=of_rttvar, ink="purple", x=t, y=rttvar, steps=True, width=1.1),
-        Line(label=name, ink="red", x=t, y=rto, steps=True, width=1.4),
+        Polyline(label="srtt", ink="blue", x=t, y=srtt, steps=True, width=1.4),
+        Polyline(label=of_rttvar, ink="purple", x=t, y=rttvar, steps=True, width=1.1),
+        Polyline(label=name, ink="red", x=t, y=rto, steps=True, width=1.4),
     ]
     fired = view.clip(own.where(fired=True)).seconds()
     fired = fired[fired <= end]

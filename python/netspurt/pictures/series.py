@@ -11,10 +11,10 @@ import numpy as np
 from netspurt.pictures.marks import (
     SERIES,
     Floats,
-    Line,
     Mark,
     Picture,
     Points,
+    Polyline,
     Rules,
     Scale,
     reach,
@@ -33,7 +33,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Part:
+class SeriesPanel:
     """A panel: the label of its y axis, its series, and a place to mark on the x axis."""
 
     label: str
@@ -46,32 +46,32 @@ class Part:
 _MARGIN = 0.01
 
 
-def below_each_other(parts: Sequence[Part], *, beneath: str) -> list[Picture]:
-    """Return a picture for each part, from top to bottom. All x axes have the same ends.
+def below_each_other(panels: Sequence[SeriesPanel], *, beneath: str) -> list[Picture]:
+    """Return a picture for each panel, from top to bottom. All x axes have the same ends.
 
     Parameters
     ----------
-    parts
+    panels
         The panels.
     beneath
         The text at the x axis of the lowest panel.
     """
-    marks = [_marks(part) for part in parts]
+    marks = [_marks(panel) for panel in panels]
     low, high = reach([mark for own in marks for mark in own], 0) or (0.0, 1.0)
     margin = _MARGIN * (high - low)
     x = Scale("", low=low - margin, high=high + margin)
     last = Scale(beneath, low=x.low, high=x.high)
     return [
-        Picture(tuple(own), Scale(part.label, low=0.0), x if n < len(parts) else last)
-        for n, (part, own) in enumerate(zip(parts, marks, strict=True), 1)
+        Picture(tuple(own), Scale(panel.label, low=0.0), x if n < len(panels) else last)
+        for n, (panel, own) in enumerate(zip(panels, marks, strict=True), 1)
     ]
 
 
-def _marks(part: Part) -> list[Mark]:
-    marks = [_mark(series, n) for n, series in enumerate(part.series)]
-    if part.mark is not None:
-        at = np.array([part.mark])
-        marks.append(Rules(label=part.mark_label, ink="black", x=at, dashed=True, rank=1.9))
+def _marks(panel: SeriesPanel) -> list[Mark]:
+    marks = [_mark(series, n) for n, series in enumerate(panel.series)]
+    if panel.mark is not None:
+        at = np.array([panel.mark])
+        marks.append(Rules(label=panel.mark_label, ink="black", x=at, dashed=True, rank=1.9))
     return marks
 
 
@@ -80,7 +80,7 @@ def _mark(series: Series, n: int) -> Mark:
     if series.drawn == "dots":
         return Points(label=series.name, ink=ink, x=series.x, y=series.y, size=2)
     steps = series.drawn == "steps"
-    return Line(
+    return Polyline(
         label=series.name,
         ink=ink,
         x=series.x,

@@ -12,10 +12,10 @@ from netspurt.pictures.marks import (
     TIME,
     Floats,
     Ink,
-    Line,
     Mark,
     Picture,
     Points,
+    Polyline,
     Rules,
     Scale,
 )
@@ -50,7 +50,9 @@ def distributions(
         x = np.concatenate([values[:1], values])
         label, ink = f"{name} ({len(values):,})", SERIES[n % len(SERIES)]
         dashed = n // len(SERIES) % 2 == 1
-        shown.append(Line(label=label, ink=ink, x=x, y=share, steps=True, dashed=dashed, width=1.6))
+        shown.append(
+            Polyline(label=label, ink=ink, x=x, y=share, steps=True, dashed=dashed, width=1.6)
+        )
     if marks:
         at = np.array(marks, dtype=float)
         shown.append(Rules(label="", ink="red", x=at, dashed=True))
@@ -94,7 +96,7 @@ def throughput_levels(
         at_level, ink = level_index == n, SERIES[n % len(SERIES)]
         marks.append(Points(label="", ink=ink, x=elapsed[at_level], y=rate[at_level]))
         at = np.full(2, level)
-        marks.append(Line(label="", ink="grey", x=ends, y=at, width=0.8, rank=1.5))
+        marks.append(Polyline(label="", ink="grey", x=ends, y=at, width=0.8, rank=1.5))
     y = _value_scale("throughput", "bit/s", [rate[np.isfinite(rate)]])
     return Picture(tuple(marks), y, TIME)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from netspurt.pictures.marks import Band, Floats, Ink, Line, Mark
+from netspurt.pictures.marks import Band, Floats, Ink, Mark, Polyline
 
 #: A line with more changes than this is drawn as a band and a mean over spans of time.
 _CHANGES = 400
@@ -28,12 +28,12 @@ def steps(label: str, ink: Ink, changes: tuple[Floats, Floats], *, whole: bool) 
     """
     t, values = changes
     if whole or len(t) <= _CHANGES:
-        return [Line(label=label, ink=ink, x=t, y=values, steps=True)]
+        return [Polyline(label=label, ink=ink, x=t, y=values, steps=True)]
     spans = min(_SPANS, len(t) // _CHANGES_PER_SPAN)
     edges = np.linspace(t[0], t[-1], spans + 1)
     least, mean, most = (np.append(one, one[-1]) for one in _spans(t, values, edges))
     band = Band(label="", ink=ink, x=edges, low=least, high=most, alpha=0.3)
-    return [band, Line(label=f"{label}, mean and range", ink=ink, x=edges, y=mean, steps=True)]
+    return [band, Polyline(label=f"{label}, mean and range", ink=ink, x=edges, y=mean, steps=True)]
 
 
 def _spans(t: Floats, values: Floats, edges: Floats) -> tuple[Floats, ...]:

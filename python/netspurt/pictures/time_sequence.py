@@ -14,10 +14,10 @@ from netspurt.pictures.marks import (
     Bars,
     Floats,
     Ink,
-    Line,
     Mark,
     Picture,
     Points,
+    Polyline,
     Scale,
     reach,
 )
@@ -171,7 +171,7 @@ def _retransmissions(segments: Table, *, few: bool) -> list[Mark]:
 
 def _receive_window(
     run: Tables, both: Table, view: View, marks: list[Mark]
-) -> tuple[Line, float, float] | None:
+) -> tuple[Polyline, float, float] | None:
     """Return the end of the window that the receiver offers, if it is near the data.
 
     The other two values are ends of the y axis that suit this line and the marks.
@@ -191,7 +191,7 @@ def _receive_window(
     end: Floats = np.maximum.accumulate(edge).astype(np.float64)
     top = min(max(high, float(end[near].max())), bound)
     x = answers.seconds()
-    window = Line(
+    window = Polyline(
         label="receive window",
         ink="olive",
         x=x,
@@ -210,7 +210,7 @@ def _acks(seen: Table, packet_bytes: int) -> list[Mark]:
     if len(new):
         new = new.select(new["ack"] >= np.maximum.accumulate(new["ack"]))
     x, y = new.seconds(), new["ack"].astype(np.float64)
-    line = Line(label="ACK", ink="green", x=x, y=y, steps=True, width=1.4, rank=2.0)
+    line = Polyline(label="ACK", ink="green", x=x, y=y, steps=True, width=1.4, rank=2.0)
     duplicates = seen.where(kind="dupack")
     high = duplicates["ack"].astype(np.float64)
     x, low = duplicates.seconds(), high - packet_bytes

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.pictures.marks import Floats, Ink, Line, Mark, Picture, Scale
+from netspurt.pictures.marks import Floats, Ink, Mark, Picture, Polyline, Scale
 from netspurt.pictures.steps import steps
 from netspurt.pictures.vantage import BESIDE, BesideReceiverError, vantage
 from netspurt.pictures.view import Tables, View, acknowledgments, pick
@@ -43,7 +43,7 @@ def outstanding_data(run: Tables, view: View) -> Picture:
     ends, mean = np.array([t.min(), t.max()]), np.full(2, _mean_over_time(t, octets))
     marks = (
         *steps("outstanding", "blue", (t, octets), whole=view.whole),
-        Line(label="mean over time", ink="grey", x=ends, y=mean, dashed=True, width=1.0),
+        Polyline(label="mean over time", ink="grey", x=ends, y=mean, dashed=True, width=1.0),
     )
     return Picture(marks, Scale("outstanding data", "B", low=0.0), aside=_named(data, view))
 
@@ -80,12 +80,14 @@ def throughput(run: Tables, view: View) -> Picture:
     )
     for label, octets, ink in drawn:
         rate = 8 * np.histogram(t, edges, weights=octets)[0] / width
-        marks.append(Line(label=label, ink=ink, x=edges, y=np.append(rate, rate[-1]), steps=True))
+        marks.append(
+            Polyline(label=label, ink=ink, x=edges, y=np.append(rate, rate[-1]), steps=True)
+        )
     later = t > first
     mean = 8 * np.cumsum(fresh)[later] / (t[later] - first)
     settled = t[later] >= edges[1]
     x, y = t[later][settled], mean[settled]
-    marks.append(Line(label="mean so far", ink="green", x=x, y=y, width=1.0))
+    marks.append(Polyline(label="mean so far", ink="green", x=x, y=y, width=1.0))
     return Picture(tuple(marks), Scale("throughput", "bit/s", low=0.0), aside=_named(data, view))
 
 
@@ -132,7 +134,7 @@ def density(run: Tables, view: View) -> Picture:
         with np.errstate(divide="ignore"):
             packets = np.where(gaps > 0, 1 / gaps, np.nan)
         middle = t[_SMOOTHED // 2 : _SMOOTHED // 2 + len(gaps)]
-        marks.append(Line(label=label, ink=ink, x=middle, y=packets, width=1.0))
+        marks.append(Polyline(label=label, ink=ink, x=middle, y=packets, width=1.0))
     return Picture(tuple(marks), Scale("packets in a second", low=0.0), aside=_named(data, view))
 
 

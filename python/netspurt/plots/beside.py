@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedRun:
     """One of the two runs.
 
     Attributes
@@ -45,7 +45,7 @@ class Side:
 
 
 def draw_beside(
-    sides: tuple[Side, Side],
+    runs: tuple[ComparedRun, ComparedRun],
     span_s: float,
     parted_s: float | None,
     *,
@@ -56,7 +56,7 @@ def draw_beside(
 
     Parameters
     ----------
-    sides
+    runs
         The two runs.
     span_s
         The duration shown, in seconds.
@@ -70,21 +70,21 @@ def draw_beside(
     """
     figure, both = new_figures(2, ax, size, (14, 6.5))
     with rc_context(SETTINGS):
-        ends = [side.start_s + span_s for side in sides]
+        ends = [one.start_s + span_s for one in runs]
         views = [
-            replace(side.view, start=side.start_s, end=end)
-            for side, end in zip(sides, ends, strict=True)
+            replace(one.view, start=one.start_s, end=end)
+            for one, end in zip(runs, ends, strict=True)
         ]
-        pictures = [time_sequence(side.run, view) for side, view in zip(sides, views, strict=True)]
+        pictures = [time_sequence(one.run, view) for one, view in zip(runs, views, strict=True)]
         low = min(picture.ends[1][0] for picture in pictures)
         high = max(picture.ends[1][1] for picture in pictures)
-        for axes, side, picture in zip(both, sides, pictures, strict=True):
+        for axes, one, picture in zip(both, runs, pictures, strict=True):
             draw_picture(axes, replace(picture, y=replace(picture.y, low=low, high=high)))
-            set_title(axes, side.name)
+            set_title(axes, one.name)
             axes.tick_params(labelleft=True)
-            _from_data(axes, side.start_s, span_s)
+            _from_data(axes, one.start_s, span_s)
             if parted_s is not None:
-                _part(axes, side.start_s + parted_s)
+                _part(axes, one.start_s + parted_s)
         one_legend(figure, both, "outside lower center")
         return figure
 

@@ -8,13 +8,13 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from netspurt.pictures.lengths import LengthLine, Recording, against_length
+from netspurt.pictures.lengths import LengthLine, RecordingWithLengths, against_length
 from netspurt.plots.marks import draw_picture
 from netspurt.plots.style import SETTINGS, Size, new_figure, set_title
 
 
 def draw_lengths(
-    recording: Recording,
+    recording: RecordingWithLengths,
     lines: Sequence[LengthLine],
     *,
     what: str,

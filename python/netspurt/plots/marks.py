@@ -16,10 +16,10 @@ from netspurt.pictures.marks import (
     Blocks,
     Cells,
     Floats,
-    Line,
     Mark,
     Picture,
     Points,
+    Polyline,
     Rules,
     Shades,
     Spans,
@@ -62,7 +62,7 @@ def _draw(axes: Axes, mark: Mark) -> None:
     # A label that begins with an underscore stays out of the legend.
     label = mark.label or "_"
     match mark:
-        case Line():
+        case Polyline():
             _line(axes, mark, {"label": label, **style})
         case Bars():
             _bars(axes, mark, label, style)
@@ -96,7 +96,7 @@ def _draw(axes: Axes, mark: Mark) -> None:
                 axes.axvline(x, label=label if n == 0 else None, **style)
 
 
-def _line(axes: Axes, mark: Line, style: dict[str, Any]) -> None:
+def _line(axes: Axes, mark: Polyline, style: dict[str, Any]) -> None:
     x, y = mark.x, mark.y
     if len(x) > MOST and mark.steps and bool((np.diff(y) >= 0).all()):
         some = last_of_columns(x)

@@ -56,7 +56,7 @@ _UNITS = ((10_800.0, 3600.0, "h"), (0.5, 1.0, "s"), (0.0, 1e-3, "ms"))
 
 
 @dataclass(frozen=True)
-class Panel:
+class LinkPanel:
     """A series of each direction: instants [s] and values, as steps or as lines.
 
     `scale` is the size of `unit`. A drawn value is the value divided by `scale`.
@@ -109,7 +109,7 @@ def draw_timeline(
             raise ValueError(
                 f"{timeline.name} has no delay, rate, changing loss, bit errors or outages"
             )
-        panels = [Panel("nothing but outages", "")]
+        panels = [LinkPanel("nothing but outages", "")]
     with rc_context(SETTINGS):
         usual = (_WIDTH, _PANEL * len(panels) + _REST)
         figure = Figure(figsize=size or usual, dpi=150, layout="constrained")
@@ -173,7 +173,7 @@ def shade(axes: Axes, dead: Sequence[Span], limits: tuple[float, float], whose: 
             axes.axvline(instant, label=told if n == 0 else None, **line)
 
 
-def _panels(timeline: Timeline, end: float) -> Iterator[Panel]:
+def _panels(timeline: Timeline, end: float) -> Iterator[LinkPanel]:
     """Yield panels for the delay, the rate, the losses and the bit errors that the link has."""
     steps = timeline.between == "step"
     makers: tuple[tuple[str, str, bool, Callable[[Way], tuple[Floats, Floats] | None]], ...] = (
@@ -195,10 +195,10 @@ def _panels(timeline: Timeline, end: float) -> Iterator[Panel]:
         if label == "rate" and timeline.forward.opportunities:
             t = next(iter(series.values()))[0]
             label = f"mean rate in {t[2] - t[1]:.2g} s" if len(t) > 3 else "mean rate"
-        yield Panel(label, named, series, stepped, scale)
+        yield LinkPanel(label, named, series, stepped, scale)
 
 
-def _parted(panel: Panel) -> list[Panel]:
+def _parted(panel: LinkPanel) -> list[LinkPanel]:
     """Return a panel for each direction, if the two would hide each other in one panel."""
     if len(panel.series) == 1 or all(len(t) < _DENSE for t, _ in panel.series.values()):
         return [panel]
@@ -296,7 +296,7 @@ def _broken(
     return told[0][order], told[1][order]
 
 
-def _draw(axes: Axes, panel: Panel, dead: Sequence[Span], limits: tuple[float, float]) -> None:
+def _draw(axes: Axes, panel: LinkPanel, dead: Sequence[Span], limits: tuple[float, float]) -> None:
     shown: list[Floats] = []
     for name, series in panel.series.items():
         spans = _merged([one for one in dead if one[1] > one[0] and one[2] in ("", name)])
@@ -316,7 +316,7 @@ def _draw(axes: Axes, panel: Panel, dead: Sequence[Span], limits: tuple[float, f
     _limit(axes, np.concatenate(shown) if shown else np.zeros(1), panel)
 
 
-def _limit(axes: Axes, shown: Floats, panel: Panel) -> None:
+def _limit(axes: Axes, shown: Floats, panel: LinkPanel) -> None:
     """Set the limits of the y axis: from zero, or near the values if the values hardly change."""
     known = shown[np.isfinite(shown)]
     if not (panel.series and len(known)):

@@ -8,7 +8,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from netspurt.pictures.ranges import Panel, Range, over_time, ranges
+from netspurt.pictures.ranges import FitPanel, Range, over_time, ranges
 from netspurt.plots.marks import draw_picture
 from netspurt.plots.several import draw_each, one_legend
 from netspurt.plots.style import SETTINGS, Size, new_figure, set_title
@@ -49,7 +49,7 @@ def draw_ranges(  # noqa: PLR0913 - each is a choice of its own
     return figure
 
 
-def draw_panels(panels: Sequence[Panel], *, title: str, label: str, beneath: str) -> Figure:
+def draw_panels(panels: Sequence[FitPanel], *, title: str, label: str, beneath: str) -> Figure:
     """Return a figure with a small panel for each value over time, all with the same y axis."""
     across = min(_ACROSS, len(panels))
     down = -(-len(panels) // across)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib import rc_context
 
-from netspurt.pictures.replay import KINDS, Judged, replayed
+from netspurt.pictures.replay import KINDS, ReplayLike, replayed
 from netspurt.plots.files import File, saved
 from netspurt.plots.marks import draw_picture
 from netspurt.plots.style import SETTINGS, Size, new_figure, set_title
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "ReplayPlots", "draw"]
 
 
-def draw(replay: Judged, kind: str, *, ax: Axes | None = None, size: Size | None = None) -> Figure:
+def draw(
+    replay: ReplayLike, kind: str, *, ax: Axes | None = None, size: Size | None = None
+) -> Figure:
     """Return a figure of one kind.
 
     Parameters
@@ -53,7 +55,7 @@ class ReplayPlots:
     and height of a new figure in inches.
     """
 
-    replay: Judged
+    replay: ReplayLike
 
     def timeline(
         self, file: File = None, *, ax: Axes | None = None, size: Size | None = None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from netspurt.pictures.series import Part, below_each_other
+from netspurt.pictures.series import SeriesPanel, below_each_other
 from netspurt.plots.several import draw_each
 from netspurt.plots.style import SETTINGS, set_title
 
@@ -15,20 +15,20 @@ from netspurt.plots.style import SETTINGS, set_title
 _WIDTH, _PANEL = 10.0, 2.9
 
 
-def draw_series(parts: Sequence[Part], *, title: str, beneath: str) -> Figure:
-    """Return a figure with a panel for each part.
+def draw_series(panels: Sequence[SeriesPanel], *, title: str, beneath: str) -> Figure:
+    """Return a figure of panels, one below the other.
 
     Parameters
     ----------
-    parts, beneath
+    panels, beneath
         As in `netspurt.pictures.series.below_each_other`.
     title
         The heading.
     """
     with rc_context(SETTINGS):
-        size = (_WIDTH, _PANEL * len(parts) + 1.5)
+        size = (_WIDTH, _PANEL * len(panels) + 1.5)
         figure = Figure(figsize=size, dpi=150, layout="constrained")
-        grid = figure.subplots(len(parts), 1, sharex=True, squeeze=False)
-        draw_each(list(grid[:, 0]), below_each_other(parts, beneath=beneath))
+        grid = figure.subplots(len(panels), 1, sharex=True, squeeze=False)
+        draw_each(list(grid[:, 0]), below_each_other(panels, beneath=beneath))
         set_title(grid[0, 0], title)
     return figure

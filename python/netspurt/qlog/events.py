@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.qlog.forms import Form
+from netspurt.qlog.forms import QlogForm
 from netspurt.qlog.texts import TEXT, Texts, member, milliseconds, of, quoted
 
 #: The order of kinds at one instant: first arrivals, then the changes that they cause, then the
@@ -35,7 +35,7 @@ class Events:
     data: Texts
 
 
-def in_order(kinds: Sequence[Events], form: Form) -> Texts:
+def in_order(kinds: Sequence[Events], form: QlogForm) -> Texts:
     """Return all events as JSON objects in the order of time."""
     written = [kind for kind in kinds if kind.what in form.names and len(kind.t_ns)]
     if not written:

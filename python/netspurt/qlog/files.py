@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from netspurt.qlog.events import in_order
-from netspurt.qlog.forms import CURRENT, Form
+from netspurt.qlog.forms import CURRENT, QlogForm
 from netspurt.qlog.packets import packet_events
 from netspurt.qlog.recovery import recovery_events
 from netspurt.qlog.vantage import Vantage
@@ -28,7 +28,7 @@ def write_qlog(
     tables: HasTables,
     seen: Sequence[Vantage],
     *,
-    form: Form = CURRENT,
+    form: QlogForm = CURRENT,
 ) -> int:
     """Write connections as qlog to a new file.
 
@@ -70,7 +70,7 @@ def write_qlog(
     return sum(len(events) for _, events in traces)
 
 
-def _events(tables: HasTables, vantage: Vantage, form: Form) -> list[str]:
+def _events(tables: HasTables, vantage: Vantage, form: QlogForm) -> list[str]:
     """Return the events of a trace in the order of time, each as JSON."""
     kinds = [*packet_events(tables, vantage, form)]
     if vantage.has_sender_tables:
@@ -79,7 +79,7 @@ def _events(tables: HasTables, vantage: Vantage, form: Form) -> list[str]:
     return events
 
 
-def _trace(tables: HasTables, vantage: Vantage, form: Form) -> dict[str, Any]:
+def _trace(tables: HasTables, vantage: Vantage, form: QlogForm) -> dict[str, Any]:
     """Return all members of a trace except its events."""
     return {
         "title": f"{vantage.flow} at {vantage.node}",
@@ -90,13 +90,13 @@ def _trace(tables: HasTables, vantage: Vantage, form: Form) -> dict[str, Any]:
     }
 
 
-def _records(title: str, traces: Sequence[tuple[dict[str, Any], list[str]]], form: Form) -> str:
+def _records(title: str, traces: Sequence[tuple[dict[str, Any], list[str]]], form: QlogForm) -> str:
     ((description, events),) = traces
     head = json.dumps({**form.sequential, "title": title, "trace": description})
     return "".join(f"{_RECORD}{record}\n" for record in [head, *events])
 
 
-def _object(title: str, traces: Sequence[tuple[dict[str, Any], list[str]]], form: Form) -> str:
+def _object(title: str, traces: Sequence[tuple[dict[str, Any], list[str]]], form: QlogForm) -> str:
     return "".join(_parts({**form.contained, "title": title}, traces))
 
 

@@ -20,7 +20,7 @@ _SCHEMAS = (
 
 
 @dataclass(frozen=True)
-class Form:
+class QlogForm:
     """A form of qlog.
 
     Attributes
@@ -49,7 +49,7 @@ class Form:
 
 
 #: draft-ietf-quic-qlog-main-schema-14 and draft-ietf-quic-qlog-quic-events-13, both of July 2026.
-CURRENT = Form(
+CURRENT = QlogForm(
     "current",
     {
         "sent": "netspurt:packet_sent",
@@ -77,7 +77,7 @@ CURRENT = Form(
 
 #: Version 0.3, draft-ietf-quic-qlog-main-schema-02 and draft-ietf-quic-qlog-quic-events-01, which
 #: qvis reads. Qvis knows only QUIC's names, so this form writes packets as QUIC packets.
-QVIS = Form(
+QVIS = QlogForm(
     "qvis",
     {
         "sent": "transport:packet_sent",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from netspurt.causes import begun
 from netspurt.qlog.events import Events
-from netspurt.qlog.forms import Form
+from netspurt.qlog.forms import QlogForm
 from netspurt.qlog.texts import Texts, grouped, member, of, pairs, quoted, texts
 from netspurt.qlog.vantage import Vantage, segments_of
 from netspurt.table import HasTables, Table
@@ -44,7 +44,7 @@ _LOST = {
 _ACK = 16
 
 
-def packet_events(tables: HasTables, vantage: Vantage, form: Form) -> Iterator[Events]:
+def packet_events(tables: HasTables, vantage: Vantage, form: QlogForm) -> Iterator[Events]:
     """Yield events: the packets that a node sent, those that it received, and lost packets."""
     seen = segments_of(tables).where(flow=vantage.flow, node=vantage.node)
     is_sent = seen["direction"] == vantage.sends

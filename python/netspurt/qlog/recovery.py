@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.qlog.events import Events
-from netspurt.qlog.forms import Form
+from netspurt.qlog.forms import QlogForm
 from netspurt.qlog.texts import Texts, member, milliseconds, of, quoted, texts
 from netspurt.qlog.vantage import Vantage
 from netspurt.table import HasTables, Table, optional
@@ -16,7 +16,7 @@ from netspurt.table import HasTables, Table, optional
 Whole = NDArray[np.int64]
 
 
-def recovery_events(tables: HasTables, vantage: Vantage, form: Form) -> Iterator[Events]:
+def recovery_events(tables: HasTables, vantage: Vantage, form: QlogForm) -> Iterator[Events]:
     """Yield the events that follow from a sender's tables `rtt`, `rto` and `cwnd`, if recorded."""
     recorded = {name: _of(tables, name, vantage) for name in ("rtt", "rto", "cwnd")}
     rto, cwnd = recorded["rto"], recorded["cwnd"]
@@ -99,7 +99,7 @@ def _states(cwnd: Table) -> Events:
     return Events("state", cwnd["t_ns"][at], data)
 
 
-def _expired(count: int, form: Form) -> Texts:
+def _expired(count: int, form: QlogForm) -> Texts:
     """Return the data of `count` expired timers.
 
     In the form for qvis, the timer of RFC 6298 has the name of QUIC's probe timeout, which is the

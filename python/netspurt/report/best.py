@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netspurt.analysis.bootstrap import Interval
-from netspurt.analysis.cases import Comparison, Summary, compare, direction, summarise
+from netspurt.analysis.cases import GroupComparison, Summary, compare, direction, summarise
 from netspurt.analysis.grouping import Columns
 from netspurt.pictures.measures import Shown
 from netspurt.report.flows import few
@@ -45,7 +45,7 @@ class Best:
 
 
 @dataclass(frozen=True)
-class Axis:
+class ComparedAxis:
     """An axis of a sweep whose labels are compared by a measure.
 
     Attributes
@@ -76,7 +76,7 @@ class Axis:
         """Return the mean of the measure for each group that the axes `by` form."""
         return summarise(self.cases, self.measure, by, self.folder.labels, exact=self.exact)
 
-    def compared(self, baseline: str, by: Sequence[str]) -> list[Comparison]:
+    def compared(self, baseline: str, by: Sequence[str]) -> list[GroupComparison]:
         """Compare the other labels with `baseline`, in each group of other axes."""
         return compare(
             self.cases,
@@ -90,7 +90,7 @@ class Axis:
         )
 
 
-def best_of(axis: Axis) -> Best | None:
+def best_of(axis: ComparedAxis) -> Best | None:
     """Return which label of an axis is best by a measure, and which are not measurably worse.
 
     The result is `None` if fewer than two labels have the measure, or if each label is worse than
@@ -122,7 +122,7 @@ _WRONG = 0.05
 _MOST_WITHIN = 300
 
 
-def _within_combinations(axis: Axis, best: str) -> list[Comparison]:
+def _within_combinations(axis: ComparedAxis, best: str) -> list[GroupComparison]:
     """Compare the other labels of an axis with the best one, in each combination of other axes.
 
     The result is empty if there is only one combination, or if there are too many comparisons.
@@ -134,7 +134,7 @@ def _within_combinations(axis: Axis, best: str) -> list[Comparison]:
     return axis.compared(best, axis.others)
 
 
-def _exceptions(axis: Axis, within: Sequence[Comparison]) -> Iterator[str]:
+def _exceptions(axis: ComparedAxis, within: Sequence[GroupComparison]) -> Iterator[str]:
     """Yield a sentence on combinations of the other axes in which another label is better.
 
     There is no sentence if chance alone could give this number of verdicts.
@@ -162,7 +162,7 @@ def _exceptions(axis: Axis, within: Sequence[Comparison]) -> Iterator[str]:
 
 
 def _best_sentences(
-    best: Summary, others: Sequence[Comparison], axis: str, shown: Shown
+    best: Summary, others: Sequence[GroupComparison], axis: str, shown: Shown
 ) -> Iterator[str]:
     """Yield sentences on the best label and on the others, in the order of the axis."""
     names = {

@@ -15,7 +15,7 @@ from netspurt.analysis.spent import BRIEFLY, largest_parts
 from netspurt.captures import CaptureError, Explained, end_of
 from netspurt.causes import TIMERS, begun, believed, since_sent_ns, tallied
 from netspurt.report.findings import finding, shares
-from netspurt.report.flows import ROOM, TITLES, Found, Room, Way, flows_of
+from netspurt.report.flows import ROOM, TITLES, FlowDirection, Found, Room, flows_of
 from netspurt.report.parts import MOST_ROWS, Group, Link, Part, Place, Rows, Section, Side
 from netspurt.report.repairs import Drawn
 from netspurt.report.words import instant, span
@@ -305,16 +305,16 @@ def _table(found: Explained, again: Table, drawn: Drawn, told: tuple[str, str]) 
     rows, times = [], []
     places: list[Place | None] = []
     for row in again.records():
-        way = Way(f"c{row['connection']}", row["direction"])
+        direction = FlowDirection(f"c{row['connection']}", row["direction"])
         t = (row["t_ns"] - found.start_ns) / 1e9
         octets = (number(row["seq"]), number(row["len_bytes"]))
         evidence = "original missing" if row["original_missing"] else row["evidence"]
         since_ns = since_sent_ns(row)
         gap = "-" if since_ns is None else span(since_ns / 1e9)
         both = (believed(row, "cause"), believed(row, "verdict"))
-        rows.append((instant(t), way.name, *octets, *both, evidence, gap))
+        rows.append((instant(t), direction.name, *octets, *both, evidence, gap))
         middle = row["seq"] + row["len_bytes"] / 2
-        places.append(drawn.place(way, t, middle))
+        places.append(drawn.place(direction, t, middle))
         times.append(t)
     order = sorted(range(len(rows)), key=times.__getitem__)
     shown = order[:MOST_ROWS]

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from netspurt.analysis.compare import Comparison, Seen, compare, events, parting, why
+from netspurt.analysis.compare import RunComparison, Seen, compare, events, parting, why
 from netspurt.analysis.outcomes import faster, outcome_of
 from netspurt.captures import Explained
 from netspurt.pictures.view import connection_of
 from netspurt.report.captures import capture_part
 from netspurt.report.drawn import BUDGET
-from netspurt.report.flows import Found, Room, Way, ways
+from netspurt.report.flows import FlowDirection, Found, Room, directions_with_data
 from netspurt.report.parts import Flow, Group, Part, Parting, Rows, Section, Side
 from netspurt.report.runs import run_part
 from netspurt.report.two_points import sentences
@@ -112,10 +112,10 @@ def _part(one: Subject, side: int, room: Room) -> tuple[Part, Found]:
 def _from_first_data(run: Run | Explained, flow: Flow) -> Flow:
     """Return a flow with times that count from its first data."""
     segments = optional(run, "segments")
-    way = next((way for way in ways(run) if way.name == flow.name), None)
-    if segments is None or way is None:
+    direction = next((one for one in directions_with_data(run) if one.name == flow.name), None)
+    if segments is None or direction is None:
         return flow
-    own = segments.where(flow=way.flow, direction=way.direction)
+    own = segments.where(flow=direction.flow, direction=direction.direction)
     data = own.select(own["len_bytes"] > 0)
     return replace(flow, zero_s=float(data.seconds().min())) if len(data) else flow
 
@@ -134,7 +134,7 @@ def _shared_connection(subjects: Sequence[Subject]) -> list[str]:
         ((first, second), *_) = _pairs(*captures)
     except ValueError:
         return []
-    numbers = [connection_of(way.flow) for way in (first, second)]
+    numbers = [connection_of(direction.flow) for direction in (first, second)]
     return sentences(captures, numbers, [one.name for one in subjects])
 
 
@@ -193,7 +193,9 @@ def _divergence(subjects: Sequence[Subject]) -> tuple[list[str], Parting | None]
     found, unseen = [], []
     for pair in pairs:
         try:
-            seen = [_seen(one.run, way) for one, way in zip(subjects, pair, strict=True)]
+            seen = [
+                _seen(one.run, direction) for one, direction in zip(subjects, pair, strict=True)
+            ]
         except ValueError:
             unseen.append(pair[0].name)
             continue
@@ -223,7 +225,9 @@ def _divergence(subjects: Sequence[Subject]) -> tuple[list[str], Parting | None]
     return [*words, sentence], Parting(earliest.at_s, sentence, earliest.names)
 
 
-def _pairs(first: Run | Explained, second: Run | Explained) -> list[tuple[Way, Way]]:
+def _pairs(
+    first: Run | Explained, second: Run | Explained
+) -> list[tuple[FlowDirection, FlowDirection]]:
     """Return the directions to compare.
 
     If both are runs, these are the directions with equal names. If one is a capture, or if no names
@@ -235,19 +239,21 @@ def _pairs(first: Run | Explained, second: Run | Explained) -> list[tuple[Way, W
     ValueError
         If a run has no direction with data.
     """
-    every = [ways(one) for one in (first, second)]
+    every = [directions_with_data(one) for one in (first, second)]
     for one, found in zip((first, second), every, strict=True):
         if not found:
             raise ValueError(f"{one.title} has no flow with data")
     if isinstance(first, Run) and isinstance(second, Run):
-        there = {way.name for way in every[1]}
-        shared = [(way, way) for way in every[0] if way.name in there]
+        there = {direction.name for direction in every[1]}
+        shared = [(direction, direction) for direction in every[0] if direction.name in there]
         if shared:
             return shared[:_MOST_COMPARED]
     return [(every[0][0], every[1][0])]
 
 
-def _named(pairs: Sequence[tuple[Way, Way]], subjects: Sequence[Subject]) -> Iterator[str]:
+def _named(
+    pairs: Sequence[tuple[FlowDirection, FlowDirection]], subjects: Sequence[Subject]
+) -> Iterator[str]:
     """Say which direction is compared with which, if their names differ."""
     first, second = subjects
     for one, other in pairs:
@@ -275,7 +281,7 @@ class _Compared:
 
     names: tuple[str, str]
     words: Sequence[str]
-    told: Comparison
+    told: RunComparison
     cause: str
     at_s: float
 
@@ -287,7 +293,7 @@ class _Compared:
         return f"First divergence at {self.at_s:.4f} s{cause}. {doing}."
 
 
-def _of_pair(pair: tuple[Way, Way], seen: Sequence[list[Seen]]) -> _Compared:
+def _of_pair(pair: tuple[FlowDirection, FlowDirection], seen: Sequence[list[Seen]]) -> _Compared:
     first, second = seen
     told = compare(first, second)
     parted = [event.t_s for event in told.parted if event is not None]
@@ -297,7 +303,7 @@ def _of_pair(pair: tuple[Way, Way], seen: Sequence[list[Seen]]) -> _Compared:
     return _Compared(names, words, told, cause, min(parted, default=math.inf))
 
 
-def _alike(told: Comparison, first: list[Seen]) -> Iterator[str]:
+def _alike(told: RunComparison, first: list[Seen]) -> Iterator[str]:
     alike = first[: told.same]
     if not alike:
         return
@@ -309,11 +315,11 @@ def _alike(told: Comparison, first: list[Seen]) -> Iterator[str]:
     )
 
 
-def _seen(run: Run | Explained, way: Way) -> list[Seen]:
+def _seen(run: Run | Explained, direction: FlowDirection) -> list[Seen]:
     """Return the events of a direction, as seen at its sender."""
     segments = run.table("segments")
-    seen = events(segments, way.flow, _node(run, way))
-    if not isinstance(run, Explained) or way.direction == "forward":
+    seen = events(segments, direction.flow, _node(run, direction))
+    if not isinstance(run, Explained) or direction.direction == "forward":
         return seen
     # In a capture, `out` and `in` are from the initiator's view in both directions. Here they must
     # be from the sender's view.
@@ -321,7 +327,7 @@ def _seen(run: Run | Explained, way: Way) -> list[Seen]:
     return [replace(one, key=(other[one.key[0]], *one.key[1:])) for one in seen]
 
 
-def _node(run: Run | Explained, way: Way) -> str:
+def _node(run: Run | Explained, direction: FlowDirection) -> str:
     """Return the node that sends in a direction."""
-    sums = run.table("flows").where(flow=way.flow, direction=way.direction)
+    sums = run.table("flows").where(flow=direction.flow, direction=direction.direction)
     return str(sums["from"][0])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.pictures import Picture
-from netspurt.pictures.marks import Floats, Line, Mark, Points, Scale, reach
+from netspurt.pictures.marks import Floats, Mark, Points, Polyline, Scale, reach
 from netspurt.pictures.measures import ELAPSED
 from netspurt.report.payload import Payload
 from netspurt.report.thinning import thinned
@@ -133,7 +133,7 @@ def _mark(mark: Mark, payload: Payload, share: float) -> dict[str, Any]:
         near = told[one.name] if one.name == "low" else near
     if hasattr(mark, "x"):
         x = np.asarray(mark.x)
-        told["sorted"] = not isinstance(mark, Line) or bool((np.diff(x) >= 0).all())
+        told["sorted"] = not isinstance(mark, Polyline) or bool((np.diff(x) >= 0).all())
     if kept is not None and len(kept) < count(mark):
         told["of"] = count(mark)
     return told
@@ -146,7 +146,7 @@ def _places(mark: Mark, share: float) -> NDArray[np.intp] | None:
         return None
     x = mark.x
     in_order = bool((np.diff(x) >= 0).all())
-    if not in_order and isinstance(mark, Line):
+    if not in_order and isinstance(mark, Polyline):
         return None
     order = np.arange(len(x)) if in_order else np.argsort(x, kind="stable")
     if isinstance(mark, Points):

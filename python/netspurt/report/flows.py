@@ -29,7 +29,7 @@ MOST_FLOWS = 40
 
 
 @dataclass(frozen=True)
-class Way:
+class FlowDirection:
     """A flow and one of its directions, and the numbers of its timeouts and retransmissions."""
 
     flow: str
@@ -51,7 +51,7 @@ class Found:
     notes: Sequence[str]
 
 
-def ways(run: Tables) -> list[Way]:
+def directions_with_data(run: Tables) -> list[FlowDirection]:
     """Return the directions that carried data. The direction with the most data is first.
 
     If directions have equal data, the direction with more retransmissions comes first.
@@ -59,7 +59,7 @@ def ways(run: Tables) -> list[Way]:
     flows = run.table("flows")
     octets, again = (flows[name].astype(np.int64) for name in ("acked_bytes", "retransmissions"))
     columns = (flows[name].tolist() for name in ("flow", "direction", "timeouts"))
-    every = [Way(*row) for row in zip(*columns, again.tolist(), strict=True)]
+    every = [FlowDirection(*row) for row in zip(*columns, again.tolist(), strict=True)]
     order = np.lexsort((-again, -octets)).tolist()
     return [every[n] for n in order if int(flows["sent"][n]) > 0]
 
@@ -107,7 +107,7 @@ def flows_of(
     directions with the most timeouts, directions with the most retransmissions. The chosen
     directions are in the order of their data.
     """
-    every = ways(run)
+    every = directions_with_data(run)
     if not every:
         return Found((), ["No pictures: no direction sent data."])
     flows: dict[str, Flow] = {}
@@ -119,11 +119,11 @@ def flows_of(
     }
     taken = numbers(shown for shown in shared.values() if shown is not None)
     if lost_s is None:
-        first = [*every[:1], *sorted(every[1:], key=lambda way: (-way.timeouts, -way.again))]
+        first = [*every[:1], *sorted(every[1:], key=lambda one: (-one.timeouts, -one.again))]
     else:
-        first = every = sorted(every, key=lambda way: (-lost_s.get(way.flow, 0.0), -way.again))
-    for way in first[: room.directions]:
-        view = View(flow=way.flow, direction=way.direction, whole=True)
+        first = every = sorted(every, key=lambda one: (-lost_s.get(one.flow, 0.0), -one.again))
+    for direction in first[: room.directions]:
+        view = View(flow=direction.flow, direction=direction.direction, whole=True)
         own = {
             kind: _shown(run, kind, view, missing.setdefault(kind, {}))
             for kind in kinds
@@ -138,8 +138,8 @@ def flows_of(
         if not panels or (flows and taken + size > room.marks):
             continue
         taken += size
-        flows[way.name] = Flow(way.name, panels)
-    drawn = [flows[way.name] for way in every if way.name in flows]
+        flows[direction.name] = Flow(direction.name, panels)
+    drawn = [flows[direction.name] for direction in every if direction.name in flows]
     order = _BY_DATA if lost_s is None else _BY_LOSS
     notes = [
         *_left_out(first, drawn, room, order),
@@ -148,17 +148,17 @@ def flows_of(
     return Found(drawn, notes)
 
 
-def _full_names(every: Sequence[Way]) -> dict[str, str]:
+def _full_names(every: Sequence[FlowDirection]) -> dict[str, str]:
     """Return the name that sentences use for each direction, by the name of the direction.
 
     If a flow has data in both directions, this name always has the direction.
     """
-    names = {way.name for way in every}
+    names = {direction.name for direction in every}
     return {
-        way.name: f"{way.flow} ({way.direction})"
-        if {way.flow, f"{way.flow} (reverse)"} <= names
-        else way.name
-        for way in every
+        direction.name: f"{direction.flow} ({direction.direction})"
+        if {direction.flow, f"{direction.flow} (reverse)"} <= names
+        else direction.name
+        for direction in every
     }
 
 
@@ -190,14 +190,16 @@ def _shown(run: Tables, kind: str, view: View, missing: dict[str, ValueError]) -
         return None
 
 
-def _left_out(first: Sequence[Way], flows: Sequence[Flow], room: Room, order: str) -> Iterator[str]:
+def _left_out(
+    first: Sequence[FlowDirection], flows: Sequence[Flow], room: Room, order: str
+) -> Iterator[str]:
     """Yield sentences on the directions that are not drawn, by the limit that leaves them out.
 
     `first` has all directions in the order in which they are chosen; `order` names this order.
     """
     there, full = {flow.name for flow in flows}, _full_names(first)
-    large = [full[way.name] for way in first[: room.directions] if way.name not in there]
-    beyond = [full[way.name] for way in first[room.directions :]]
+    large = [full[one.name] for one in first[: room.directions] if one.name not in there]
+    beyond = [full[one.name] for one in first[room.directions :]]
     if not flows or not (large or beyond):
         return
     yield (
@@ -261,8 +263,8 @@ def _not_drawn(missing: _Missing, flows: Sequence[Flow], full: Mapping[str, str]
             f"Not drawn, because the run did not record their tables: {'; '.join(every)}. Add "
             f"{tables} to `tables` under [record], and run again."
         )
-    for ways_lacking, titles in beside.items():
-        yield f"Not drawn: {', '.join(titles)} of {few(ways_lacking)}, because {_WHY_BESIDE}."
+    for directions_lacking, titles in beside.items():
+        yield f"Not drawn: {', '.join(titles)} of {few(directions_lacking)}, because {_WHY_BESIDE}."
 
 
 #: Why pictures are missing for a direction that was captured beside its receiver.

@@ -9,7 +9,7 @@ import numpy as np
 
 from netspurt.causes import TIMERS, begun, in_words
 from netspurt.pictures import Tables
-from netspurt.report.flows import Way
+from netspurt.report.flows import FlowDirection
 from netspurt.report.parts import MOST_ROWS, Place, Rows
 from netspurt.report.words import instant, span
 from netspurt.table import Table, optional
@@ -38,37 +38,37 @@ class Drawn:
     names: set[str]
     side: int = 0
 
-    def place(self, way: Way, x: float, y: float) -> Place | None:
+    def place(self, direction: FlowDirection, x: float, y: float) -> Place | None:
         """Return a place in the pictures of a direction, or `None` if it has none."""
-        return Place(self.side, way.name, x, y) if way.name in self.names else None
+        return Place(self.side, direction.name, x, y) if direction.name in self.names else None
 
 
 #: An instant, the cells of a row, and its place in the pictures.
 _Cells = tuple[float, tuple[str, ...], Place | None]
 
 
-def unseen_senders(run: Tables, every: list[Way]) -> list[str]:
+def unseen_senders(run: Tables, every: list[FlowDirection]) -> list[str]:
     """Return the senders that were not spied, though another node saw their packets."""
     senders: dict[str, None] = {}
-    for way in every:
-        seen = _seen(run, way)
-        if seen is not None and str(seen["node"][0]) != _sender(run, way):
-            senders[_sender(run, way)] = None
+    for direction in every:
+        seen = _seen(run, direction)
+        if seen is not None and str(seen["node"][0]) != _sender(run, direction):
+            senders[_sender(run, direction)] = None
     return list(senders)
 
 
-def unrecorded(run: Tables, every: list[Way]) -> list[Way]:
+def unrecorded(run: Tables, every: list[FlowDirection]) -> list[FlowDirection]:
     """Return the directions of which no node recorded a segment."""
-    return [way for way in every if _seen(run, way) is None]
+    return [direction for direction in every if _seen(run, direction) is None]
 
 
-def spurious_rows(run: Tables, every: list[Way], drawn: Drawn) -> Rows:
+def spurious_rows(run: Tables, every: list[FlowDirection], drawn: Drawn) -> Rows:
     """Return a table of the spurious retransmissions, including SYNs and FINs."""
     cells: list[_Cells] = []
     names = ("packet", "seq", "len_bytes", "cause", "kind")
     some = False
-    for way in every:
-        seen = _seen(run, way)
+    for direction in every:
+        seen = _seen(run, direction)
         if seen is None:
             continue
         some = some or any(seen["cause"].tolist())
@@ -77,8 +77,8 @@ def spurious_rows(run: Tables, every: list[Way], drawn: Drawn) -> Rows:
         rows = zip(again.seconds().tolist(), *columns, strict=True)
         for t, packet, seq, octets, cause, kind in rows:
             what = in_words(cause) + f", {kind.upper()}" * (octets == 0)
-            row = (instant(t), way.name, f"{packet:,}", f"{seq:,}", f"{octets:,}", what)
-            cells.append((t, row, drawn.place(way, t, seq + octets / 2)))
+            row = (instant(t), direction.name, f"{packet:,}", f"{seq:,}", f"{octets:,}", what)
+            cells.append((t, row, drawn.place(direction, t, seq + octets / 2)))
     return _rows(
         "Spurious retransmissions",
         ("time", "flow", "packet", "first octet", "octets", "cause"),
@@ -100,26 +100,26 @@ def _without_spurious(run: Tables, *, some: bool) -> str:
     return "No retransmission was spurious." if again else "Nothing was retransmitted."
 
 
-def missed_rows(run: Tables, every: list[Way], drawn: Drawn) -> Rows | None:
+def missed_rows(run: Tables, every: list[FlowDirection], drawn: Drawn) -> Rows | None:
     """Return a table of losses that waited for a timer or were never repaired.
 
     Return `None` if the losses are not known: the run has no segments of the senders, or no drops.
     """
-    unseen = [*unseen_senders(run, every), *(_sender(run, way) for way in unrecorded(run, every))]
-    every = [way for way in every if _sender(run, way) not in unseen]
+    unseen = [*unseen_senders(run, every), *(_sender(run, one) for one in unrecorded(run, every))]
+    every = [direction for direction in every if _sender(run, direction) not in unseen]
     if not every or optional(run, "segments") is None or optional(run, "drops") is None:
         return None
     cells: list[_Cells] = []
     drops = run.table("drops")
-    some = any(len(drops.where(flow=way.flow, direction=way.direction)) for way in every)
-    for way in every:
-        for one in _missed(run, way):
+    some = any(len(drops.where(flow=one.flow, direction=one.direction)) for one in every)
+    for direction in every:
+        for one in _missed(run, direction):
             waited = span(one.again_s - one.t_s)
             after = "never" if np.isnan(one.again_s) else instant(one.again_s)
             octets = (f"{one.packet:,}", f"{one.seq:,}", f"{one.octets:,}")
             again = (after, in_words(one.cause) or "-", waited)
-            row = (instant(one.t_s), way.name, *octets, one.why, *again)
-            cells.append((one.t_s, row, drawn.place(way, one.t_s, one.seq + one.octets / 2)))
+            row = (instant(one.t_s), direction.name, *octets, one.why, *again)
+            cells.append((one.t_s, row, drawn.place(direction, one.t_s, one.seq + one.octets / 2)))
     return _rows(
         "Losses that waited for a timeout or were never repaired",
         (
@@ -152,33 +152,34 @@ def _rows(
     return Rows(f"{caption}: {len(cells):,}", head, rows, right, places, more, empty, elsewhere=ALL)
 
 
-def _sender(run: Tables, way: Way) -> str:
-    return str(run.table("flows").where(flow=way.flow, direction=way.direction)["from"][0])
+def _sender(run: Tables, direction: FlowDirection) -> str:
+    sums = run.table("flows").where(flow=direction.flow, direction=direction.direction)
+    return str(sums["from"][0])
 
 
-def _seen(run: Tables, way: Way) -> Table | None:
+def _seen(run: Tables, direction: FlowDirection) -> Table | None:
     """Return a direction's segments as its sender saw them, or as the first spied node did."""
     segments = optional(run, "segments")
     if segments is None:
         return None
-    own = segments.where(flow=way.flow, direction=way.direction)
+    own = segments.where(flow=direction.flow, direction=direction.direction)
     if len(own) == 0:
         return None
-    there, sender = own["node"].tolist(), _sender(run, way)
+    there, sender = own["node"].tolist(), _sender(run, direction)
     return own.where(node=sender if sender in there else there[0])
 
 
-def _missed(run: Tables, way: Way) -> Iterator[_Missed]:
+def _missed(run: Tables, direction: FlowDirection) -> Iterator[_Missed]:
     """Yield the losses of a direction that its sender did not repair before a timeout.
 
     If one copy of a segment was lost and another arrived, nothing had to be repaired: an ACK covers
     the segment without a later copy.
     """
-    seen = _seen(run, way)
+    seen = _seen(run, direction)
     sent = None if seen is None else seen.select(seen["len_bytes"] > 0)
     if sent is None or len(sent) == 0:
         return
-    drops = run.table("drops").where(flow=way.flow, direction=way.direction)
+    drops = run.table("drops").where(flow=direction.flow, direction=direction.direction)
     drops = drops.select((drops["kind"] != "ack") & (drops["reason"] != "reassembly"))
     rows = {one: n for n, one in enumerate(sent["id"].tolist())}
     seq, end = sent["seq"], sent["seq"] + sent["len_bytes"]
@@ -186,7 +187,7 @@ def _missed(run: Tables, way: Way) -> Iterator[_Missed]:
     began = begun(cause)
     order = np.argsort(seq, kind="stable")
     in_order, longest = seq[order], int(sent["len_bytes"].max())
-    acked = _acked(run, way)
+    acked = _acked(run, direction)
     gone = zip(drops.seconds().tolist(), drops["id"].tolist(), drops["reason"], strict=True)
     for at, one, reason in gone:
         n = rows.get(one)
@@ -206,7 +207,7 @@ def _missed(run: Tables, way: Way) -> Iterator[_Missed]:
             yield _Missed(at, *facts, float(t[later]), cause[later])
 
 
-def _acked(run: Tables, way: Way) -> int:
+def _acked(run: Tables, direction: FlowDirection) -> int:
     """Return the highest acknowledgment number of the receiver."""
-    sums = run.table("flows").where(flow=way.flow, direction=way.direction)
+    sums = run.table("flows").where(flow=direction.flow, direction=direction.direction)
     return int(sums["acked_bytes"][0]) + 1

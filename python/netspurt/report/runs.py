@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from netspurt._core import __version__
 from netspurt.analysis.outcomes import starts_of_programs
 from netspurt.causes import in_words
-from netspurt.report.flows import ROOM, Found, Room, Way, few, flows_of, ways
+from netspurt.report.flows import (
+    ROOM,
+    FlowDirection,
+    Found,
+    Room,
+    directions_with_data,
+    few,
+    flows_of,
+)
 from netspurt.report.parts import MOST_ROWS, Group, Link, Part, Rows, Section, Side
 from netspurt.report.programs import connections, told_programs
 from netspurt.report.repairs import (
@@ -55,7 +63,7 @@ def run_part(
 ) -> tuple[Part, Found]:
     """Return the part for a run, and its flows. `side` is its place in a comparison."""
     found = flows_of(run, _KINDS, room) if len(run.flows) else Found((), ())
-    every = ways(run) if len(run.flows) else []
+    every = directions_with_data(run) if len(run.flows) else []
     drawn = Drawn({flow.name for flow in found.flows}, side)
     missed = missed_rows(run, every, drawn)
     places: list[Rows] = []
@@ -180,7 +188,7 @@ def _not_recorded(run: Run) -> Iterator[str]:
         )
 
 
-def _unseen(run: Run, every: list[Way]) -> Iterator[str]:
+def _unseen(run: Run, every: list[FlowDirection]) -> Iterator[str]:
     """Yield a sentence on the facts that are unknown because senders were not spied on."""
     unseen = unseen_senders(run, every)
     if unseen:
@@ -193,7 +201,7 @@ def _unseen(run: Run, every: list[Way]) -> Iterator[str]:
     blind = unrecorded(run, every) if optional(run, "segments") is not None else []
     if blind:
         yield (
-            f"No segments were recorded of {few([way.name for way in blind])}: no picture of time "
+            f"No segments were recorded of {few([one.name for one in blind])}: no picture of time "
             "and sequence, and no row in the tables of retransmissions. Add their senders to `spy` "
             "under [record]."
         )

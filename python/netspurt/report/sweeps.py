@@ -10,7 +10,7 @@ import numpy as np
 from netspurt.analysis.bootstrap import Interval
 from netspurt.analysis.cases import (
     USUAL,
-    Comparison,
+    GroupComparison,
     Summary,
     compare,
     direction,
@@ -20,7 +20,7 @@ from netspurt.analysis.grouping import measures
 from netspurt.pictures.cases import Figures, of_cases, positions
 from netspurt.pictures.measures import Shown, alike, in_words
 from netspurt.report.axes import explained_axes
-from netspurt.report.best import Axis, best_of, chance, figure
+from netspurt.report.best import ComparedAxis, best_of, chance, figure
 from netspurt.report.parts import MOST_ROWS, Flow, Group, Link, Panel, Part, Rows, Section, Side
 from netspurt.sweep import SweepFolder
 from netspurt.sweep.cases import Cases
@@ -73,7 +73,7 @@ class _Sweep:
     cases: Cases
     shown: Mapping[str, Shown]
     means: Mapping[str, Sequence[Summary]]
-    verdicts: Mapping[str, Mapping[str, Sequence[Comparison]]]
+    verdicts: Mapping[str, Mapping[str, Sequence[GroupComparison]]]
     exact: bool
 
     @classmethod
@@ -159,7 +159,7 @@ def _answers(sweep: _Sweep) -> tuple[list[str], int]:
     for measure in [*sweep.shown][:_MOST_ANSWERED]:
         shown = sweep.shown[measure]
         found = [
-            best_of(Axis(sweep.cases, sweep.folder, axis, measure, shown, sweep.exact))
+            best_of(ComparedAxis(sweep.cases, sweep.folder, axis, measure, shown, sweep.exact))
             for axis in sweep.verdicts
         ]
         known = [one for one in found if one]

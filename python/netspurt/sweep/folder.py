@@ -293,7 +293,7 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int
 
 
 @dataclass(frozen=True)
-class Manifest:
+class SweepManifest:
     """The content of `sweep.json`. `sha256` is the checksum of the text with an empty `sha256`."""
 
     format: int
@@ -309,8 +309,8 @@ class Manifest:
     sha256: str
 
 
-def _manifest_of(sweep: Sweep, chunk: int) -> Manifest:
-    return Manifest(
+def _manifest_of(sweep: Sweep, chunk: int) -> SweepManifest:
+    return SweepManifest(
         format=FORMAT,
         netspurt=_core.__version__,
         title=sweep.title,
@@ -329,7 +329,7 @@ def _damaged(store: Store, why: str) -> SweepError:
     return SweepError(f"{store.where}/{MANIFEST} is damaged: {why}")
 
 
-def _manifest(store: Store) -> Manifest:
+def _manifest(store: Store) -> SweepManifest:
     """Return the content of `sweep.json`, after a check that it is complete and undamaged.
 
     Raises
@@ -349,7 +349,7 @@ def _manifest(store: Store) -> Manifest:
             raise SweepError(
                 f"{store.where}/{MANIFEST} is damaged, or has the format of another version"
             )
-        manifest = read(Manifest, values)
+        manifest = read(SweepManifest, values)
     except TypedError as error:
         raise _damaged(store, str(error)) from error
     for key in ("cases", "chunk", "seeds"):
@@ -364,7 +364,7 @@ def _manifest(store: Store) -> Manifest:
     return manifest
 
 
-def _folder(store: Store, manifest: Manifest) -> SweepFolder:
+def _folder(store: Store, manifest: SweepManifest) -> SweepFolder:
     return SweepFolder(
         where=store.where,
         title=manifest.title,

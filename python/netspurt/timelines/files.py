@@ -9,7 +9,7 @@ from dataclasses import replace
 from netspurt.stored import bounded_octets
 from netspurt.timelines.error import TimelineError
 from netspurt.timelines.followed import read_followed
-from netspurt.timelines.heading import Line
+from netspurt.timelines.heading import FileLine
 from netspurt.timelines.sheet import DELAY_MAX_NS, INSTANT_MAX_NS, read_sheet
 from netspurt.timelines.timeline import POINTS_MAX, Timeline, Way
 
@@ -55,7 +55,7 @@ def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -
         fix = "give a table, a trace of Mahimahi, or a series of Hypatia"
         raise TimelineError("this is not a text file", fix, name) from None
     numbered = enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1)
-    lines = [Line(name, number, line) for number, line in numbered if line.strip()]
+    lines = [FileLine(name, number, line) for number, line in numbered if line.strip()]
     if not lines:
         fix = "give a table that begins with names such as t_s,delay_ms, or a trace"
         raise TimelineError("the file is empty", fix, name)
@@ -65,7 +65,7 @@ def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -
     if len(lines) > POINTS_MAX:
         fix = f"give at most {POINTS_MAX:,} lines: cut the file, or use longer steps"
         raise TimelineError(f"the file has {len(lines):,} lines", fix, name)
-    readers: dict[str, Callable[[Sequence[Line]], Timeline]] = {
+    readers: dict[str, Callable[[Sequence[FileLine]], Timeline]] = {
         "csv": read_sheet,
         "hypatia": _read_hypatia,
         "mahimahi": _read_mahimahi,
@@ -126,7 +126,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _read_mahimahi(lines: Sequence[Line]) -> Timeline:
+def _read_mahimahi(lines: Sequence[FileLine]) -> Timeline:
     instants: list[int] = []
     for line in lines:
         content = line.text.strip()
@@ -141,7 +141,7 @@ def _read_mahimahi(lines: Sequence[Line]) -> Timeline:
     return Timeline(lines[0].file, Way(opportunities=instants))
 
 
-def _read_hypatia(lines: Sequence[Line]) -> Timeline:
+def _read_hypatia(lines: Sequence[FileLine]) -> Timeline:
     points: list[tuple[int, int]] = []
     instants: list[int] = []
     for line in lines:
@@ -156,7 +156,7 @@ def _read_hypatia(lines: Sequence[Line]) -> Timeline:
     return Timeline(lines[0].file, Way(delay=points))
 
 
-def _number_ns(line: Line, digits: str, unit_ns: int, max_ns: int) -> int:
+def _number_ns(line: FileLine, digits: str, unit_ns: int, max_ns: int) -> int:
     """Return a number in nanoseconds, or raise an error if it is too large for a scenario."""
     value_ns = int(digits) * unit_ns if len(digits) <= _DIGITS_MAX else max_ns + 1
     if value_ns > max_ns:
@@ -165,7 +165,7 @@ def _number_ns(line: Line, digits: str, unit_ns: int, max_ns: int) -> int:
     return value_ns
 
 
-def _check_order(line: Line, instants: Sequence[int]) -> None:
+def _check_order(line: FileLine, instants: Sequence[int]) -> None:
     """Raise an error if the last instant is earlier than the one before it."""
     if len(instants) > 1 and instants[-1] < instants[-2]:
         message = "this instant is earlier than that in the line above"

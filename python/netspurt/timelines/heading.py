@@ -80,7 +80,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Line:
+class FileLine:
     """A line of a file, with its number from 1."""
 
     file: str
@@ -105,7 +105,7 @@ class Line:
         return TimelineError(message, fix, self.file, (self.number, column), self.text, length)
 
 
-def read_heading(line: Line) -> tuple[int, list[Column]]:
+def read_heading(line: FileLine) -> tuple[int, list[Column]]:
     """Return the nanoseconds in the unit of the instants, and the columns of values.
 
     Raises
@@ -129,7 +129,7 @@ def read_heading(line: Line) -> tuple[int, list[Column]]:
     return INSTANTS[cells[0].text], columns
 
 
-def _columns(line: Line, cells: list[Cell]) -> Iterator[Column]:
+def _columns(line: FileLine, cells: list[Cell]) -> Iterator[Column]:
     for place, cell in enumerate(cells):
         if place and cell.text in INSTANTS:
             raise line.error(cell, "this is a second column of instants", "keep one of them")
@@ -148,7 +148,7 @@ def _known(name: str) -> tuple[str, float, tuple[int, ...]] | None:
     return (*_VALUES[name], (0, 1)) if name in _VALUES else None
 
 
-def _check(line: Line, columns: Sequence[Column]) -> None:
+def _check(line: FileLine, columns: Sequence[Column]) -> None:
     """Check that no two columns set the same value, and that no direction lacks a delay or a rate.
 
     A direction lacks a delay or a rate if only the other direction has it.
@@ -174,7 +174,7 @@ def _check(line: Line, columns: Sequence[Column]) -> None:
             raise line.error(cells[column.place], message, fix)
 
 
-def _name_fix(name: str, line: Line) -> str:
+def _name_fix(name: str, line: FileLine) -> str:
     """Return the fix for an unknown name: the most similar name, or the names that are known."""
     for separator, separators in ((";", "semicolons"), ("\t", "tabs"), (" ", "blanks")):
         if separator in name and "," not in line.text:

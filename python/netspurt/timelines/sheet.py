@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from netspurt.timelines.heading import Cell, Column, Line, read_heading
+from netspurt.timelines.heading import Cell, Column, FileLine, read_heading
 from netspurt.timelines.timeline import Outage, Timeline, Way
 
 #: The maximum instant [ns], about 31.7 years.
@@ -24,15 +24,15 @@ _OUTAGE_TEXTS = {"1": True, "yes": True, "true": True, "0": False, "no": False, 
 
 
 @dataclass(frozen=True)
-class Row:
+class TimelineRow:
     """A row: its line, its cells, and its instant [ns]."""
 
-    line: Line
+    line: FileLine
     cells: Sequence[Cell]
     at_ns: int
 
 
-def read_sheet(lines: Sequence[Line]) -> Timeline:
+def read_sheet(lines: Sequence[FileLine]) -> Timeline:
     """Return the timeline of a table with a heading.
 
     In an outage, other cells may be empty. An outage in the column `outage` drops packets. A rate
@@ -62,16 +62,16 @@ def read_sheet(lines: Sequence[Line]) -> Timeline:
     return Timeline(lines[0].file, forward, reverse_if_other, notes=notes)
 
 
-def _rows(lines: Sequence[Line], unit: int, width: int) -> Iterator[Row]:
+def _rows(lines: Sequence[FileLine], unit: int, width: int) -> Iterator[TimelineRow]:
     """Yield the rows. `unit` is the nanoseconds in the unit of the instants."""
-    previous: Row | None = None
+    previous: TimelineRow | None = None
     for line in lines:
         cells = line.cells()
         if len(cells) != width:
             count = f"{len(cells)} cell{'' if len(cells) == 1 else 's'}"
             fix = f"write {width} cells, one for each column"
             raise line.error(None, f"this row has {count}", fix)
-        row = Row(line, cells, round(_number(line, cells[0]) * unit))
+        row = TimelineRow(line, cells, round(_number(line, cells[0]) * unit))
         if row.at_ns < 0:
             message = f"the instant {cells[0].text[:40]} is negative"
             raise line.error(cells[0], message, "write an instant of 0 or more")
@@ -82,16 +82,16 @@ def _rows(lines: Sequence[Line], unit: int, width: int) -> Iterator[Row]:
         yield row
 
 
-def _since_first_row(rows: list[Row]) -> tuple[list[Row], list[str]]:
+def _since_first_row(rows: list[TimelineRow]) -> tuple[list[TimelineRow], list[str]]:
     """Return the rows and notes. If the instants are dates, make them count from the first row."""
     first_ns = rows[0].at_ns
     if first_ns < _YEAR_NS:
         return rows, []
     note = f"instants count from the first row, {rows[0].cells[0].text}, and not from 1970"
-    return [Row(row.line, row.cells, row.at_ns - first_ns) for row in rows], [note]
+    return [TimelineRow(row.line, row.cells, row.at_ns - first_ns) for row in rows], [note]
 
 
-def _number(line: Line, cell: Cell) -> Decimal:
+def _number(line: FileLine, cell: Cell) -> Decimal:
     try:
         # Decimal accepts underscores and digits of other scripts. Both are mistakes in a table.
         value = Decimal(cell.text if cell.text.isascii() and "_" not in cell.text else "x")
@@ -107,7 +107,7 @@ def _number(line: Line, cell: Cell) -> Decimal:
     return value
 
 
-def _direction(rows: Sequence[Row], columns: Sequence[Column]) -> Way:
+def _direction(rows: Sequence[TimelineRow], columns: Sequence[Column]) -> Way:
     """Return the timeline of a direction from its columns."""
     by_kind = {column.kind: column for column in columns}
     arrivals = [_arrivals(row, by_kind) for row in rows]
@@ -120,7 +120,7 @@ def _direction(rows: Sequence[Row], columns: Sequence[Column]) -> Way:
     )
 
 
-def _arrivals(row: Row, by_kind: dict[str, Column]) -> str | None:
+def _arrivals(row: TimelineRow, by_kind: dict[str, Column]) -> str | None:
     """Return `drop` or `queue`, the treatment of packets in an outage; `None` without an outage."""
     if "outage" in by_kind:
         cell = row.cells[by_kind["outage"].place]
@@ -138,7 +138,7 @@ def _arrivals(row: Row, by_kind: dict[str, Column]) -> str | None:
 
 
 def _values(
-    rows: Sequence[Row], arrivals: Sequence[str | None], column: Column | None
+    rows: Sequence[TimelineRow], arrivals: Sequence[str | None], column: Column | None
 ) -> list[tuple[int, Decimal]]:
     """Return the instants and values of a column. Empty cells in outages are left out.
 
@@ -195,7 +195,7 @@ _FIXES: dict[str, Callable[[Decimal], str]] = {
 }
 
 
-def _outages(rows: Sequence[Row], arrivals: Sequence[str | None]) -> list[Outage]:
+def _outages(rows: Sequence[TimelineRow], arrivals: Sequence[str | None]) -> list[Outage]:
     """Return the outages. Each ends at the next row without an outage or with the other treatment.
 
     The treatment of packets in an outage is `drop` or `queue`, as in `_arrivals`.

@@ -30,7 +30,7 @@ _COLUMNS = (
 )
 
 
-class Explained(Protocol):
+class ExplainedLike(Protocol):
     """An explained capture."""
 
     def table(self, name: str, /) -> Mapping[str, NDArray[np.generic]]:
@@ -38,7 +38,7 @@ class Explained(Protocol):
 
 
 #: A function that explains the capture in a file.
-Explainer = Callable[[Path], Explained]
+Explainer = Callable[[Path], ExplainedLike]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Matched:
+class MatchedAnswers:
     """The truth of a capture, matched with the answers.
 
     Attributes
@@ -86,7 +86,7 @@ class Matched:
     invented: Sequence[tuple[str, Answer]]
 
 
-def answers(explained: Explained) -> list[Answer]:
+def answers(explained: ExplainedLike) -> list[Answer]:
     """Return the answers of an explanation, one for each retransmission."""
     table = explained.table("retransmissions")
     columns = [table[name].tolist() for name in _COLUMNS]
@@ -95,7 +95,7 @@ def answers(explained: Explained) -> list[Answer]:
 
 def match(
     file: Path, addresses: Sequence[str], labels: Sequence[Label], given: Sequence[Answer]
-) -> Matched:
+) -> MatchedAnswers:
     """Match the answers about a capture with its truth, by the timestamps of packets.
 
     Among packets with the same timestamp, those with the same first octet are matched first. An
@@ -120,7 +120,9 @@ def match(
     pairs = [(label, matched[i]) for i, label in enumerate(labels) if not label.copy]
     invented = [answer for remaining in unmatched.values() for answer in remaining]
     packets = read_packets(file) if invented else []
-    return Matched(pairs, [(_side(packets, addresses, answer), answer) for answer in invented])
+    return MatchedAnswers(
+        pairs, [(_side(packets, addresses, answer), answer) for answer in invented]
+    )
 
 
 def _take(unmatched: dict[int, list[Answer]], label: Label, *, exact: bool) -> Answer | None:

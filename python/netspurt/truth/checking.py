@@ -14,7 +14,7 @@ from netspurt.truth.cases import TruthError
 from netspurt.truth.labels import NodeRows, addresses, ends_of_connections, read_labels
 from netspurt.truth.ledger import sums
 from netspurt.truth.making import LABELS, TRUTH
-from netspurt.truth.pcapng import CaptureError, read_packets
+from netspurt.truth.pcapng import CollectionError, read_packets
 from netspurt.truth.scoring import Score
 from netspurt.wording import unknown_name
 
@@ -107,7 +107,7 @@ def check_run(folder: str | os.PathLike[str], explainer: Explainer) -> Score:
         try:
             packets = read_packets(file)
             rows.check(packets)
-        except CaptureError as error:
+        except CollectionError as error:
             raise TruthError(f"{file}: {error}") from error
         labels = list(rows.labels(name, range(len(packets)), packets, ends))
         own = addresses(run, ends, node)

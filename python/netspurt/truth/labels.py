@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from netspurt.run import Run
-from netspurt.truth.pcapng import CaptureError, Packet
+from netspurt.truth.pcapng import CollectionError, Packet
 from netspurt.truth.views import IP_HEADER, TCP_HEADER
 
 #: The flags of a SYN and of a FIN. A SYN and a FIN take one sequence number each.
@@ -87,14 +87,14 @@ class NodeRows:
 
         Raises
         ------
-        CaptureError
+        CollectionError
             If the capture has other packets.
         """
         if len(packets) != len(self.rows):
-            raise CaptureError(f"{len(packets)} packets in the capture, {len(self.rows)} rows")
+            raise CollectionError(f"{len(packets)} packets in the capture, {len(self.rows)} rows")
         for frame, (packet, row) in enumerate(zip(packets, self.rows, strict=True), 1):
             if packet.size_bytes != row["size_bytes"] and _payload(packet) != row["len_bytes"]:
-                raise CaptureError(
+                raise CollectionError(
                     f"packet {frame} has {packet.size_bytes} octets, but its row has "
                     f"{row['size_bytes']}"
                 )
@@ -237,7 +237,7 @@ def read_labels(file: Path) -> list[Label]:
 
     Raises
     ------
-    CaptureError
+    CollectionError
         If `write_labels` did not write the file.
     OSError
         If the file cannot be read.
@@ -245,7 +245,7 @@ def read_labels(file: Path) -> list[Label]:
     with file.open(newline="", encoding="utf-8") as rows:
         reader = csv.DictReader(rows)
         if reader.fieldnames != [column.name for column in fields(Label)]:
-            raise CaptureError(
+            raise CollectionError(
                 f"{file} does not have the columns of a truth: make the collection again"
             )
         return [_label(row) for row in reader]

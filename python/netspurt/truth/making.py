@@ -19,7 +19,7 @@ from netspurt.stored import new_folder
 from netspurt.truth.cases import Case
 from netspurt.truth.labels import Label, NodeRows, addresses, write_labels
 from netspurt.truth.ledger import drops, sums
-from netspurt.truth.pcapng import CaptureError, read_packets, write_part
+from netspurt.truth.pcapng import CollectionError, read_packets, write_part
 from netspurt.truth.views import views_of
 
 #: The files of a case in addition to its captures.
@@ -138,7 +138,7 @@ def _make(folder: Path, scratch: Path, case: Case) -> Kept:
         if not why_not:
             try:
                 return _keep(folder / case.name, case, run)
-            except CaptureError as error:
+            except CollectionError as error:
                 why_not = str(error)
         return Kept(case, why_not=why_not)
 
@@ -157,7 +157,7 @@ def _keep(folder: Path, case: Case, run: Run) -> Kept:
 
     Raises
     ------
-    CaptureError
+    CollectionError
         If captures and tables disagree.
     """
     assert run.folder is not None

@@ -18,7 +18,7 @@ _SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
 _FIXED = struct.Struct("<IIIII")
 
 
-class CaptureError(ValueError):
+class CollectionError(ValueError):
     """A file of a collection is damaged, or a capture disagrees with the tables of its run."""
 
 
@@ -46,7 +46,7 @@ def read_packets(file: Path) -> list[Packet]:
 
     Raises
     ------
-    CaptureError
+    CollectionError
         If the file is not pcapng in little-endian order, or is cut or damaged.
     """
     return [_packet(body) for kind, body in _blocks(file) if kind == _PACKET]
@@ -60,7 +60,7 @@ def write_part(source: Path, target: Path, keep: Sequence[int], snap_bytes: int)
 
     Raises
     ------
-    CaptureError
+    CollectionError
         If the source is not pcapng in little-endian order, or is cut or damaged.
     """
     kept, number = set(keep), -1
@@ -81,13 +81,13 @@ def _blocks(file: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the type and the body of each block."""
     content, at = file.read_bytes(), 0
     if content[8:12] != b"\x4d\x3c\x2b\x1a":
-        raise CaptureError(f"{file} is not a pcapng file in little-endian order")
+        raise CollectionError(f"{file} is not a pcapng file in little-endian order")
     while at < len(content):
         if at + 12 > len(content):
-            raise CaptureError(f"{file} is cut at octet {at}")
+            raise CollectionError(f"{file} is cut at octet {at}")
         kind, length = struct.unpack_from("<II", content, at)
         if length < 12 or length % 4 or at + length > len(content):
-            raise CaptureError(f"{file} has a block of {length} octets at octet {at}")
+            raise CollectionError(f"{file} has a block of {length} octets at octet {at}")
         yield kind, content[at + 8 : at + length - 4]
         at += length
 

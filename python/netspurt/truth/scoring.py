@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import sqrt
 from typing import Any
 
-from netspurt.truth.answers import Answer, Matched
+from netspurt.truth.answers import Answer, MatchedAnswers
 from netspurt.truth.labels import Label
 
 #: Causes count as one class if only the sender's configuration distinguishes them.
@@ -35,7 +35,7 @@ def class_of(cause: str) -> str:
 
 
 @dataclass
-class Tally:
+class AnswerCounts:
     """The numbers of answers to one question: right, `unknown` and wrong answers."""
 
     right: int = 0
@@ -91,17 +91,17 @@ class SideScore:
     confusion: dict[str, Counter[str]] = field(default_factory=dict)
     unseen_unknown: int = 0
     loss_not_told: int = 0
-    verdicts: dict[str, Tally] = field(default_factory=dict)
+    verdicts: dict[str, AnswerCounts] = field(default_factory=dict)
 
-    def by_class(self) -> dict[str, Tally]:
+    def by_class(self) -> dict[str, AnswerCounts]:
         """Return the answers about causes, by class. A missed retransmission is a wrong answer."""
-        tallies: dict[str, Tally] = {}
+        found: dict[str, AnswerCounts] = {}
         for cause, counts in self.confusion.items():
-            tally = tallies.setdefault(class_of(cause), Tally())
+            own = found.setdefault(class_of(cause), AnswerCounts())
             for answer, count in counts.items():
                 for _ in range(count):
-                    tally.add(class_of(cause), class_of(answer))
-        return tallies
+                    own.add(class_of(cause), class_of(answer))
+        return found
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Score:
         self.wrong: list[Wrong] = []
         self._confidence: dict[str, list[tuple[float, bool]]] = {"cause": [], "verdict": []}
 
-    def add(self, capture: str, matched: Matched, *, options_cut: bool = False) -> None:
+    def add(self, capture: str, matched: MatchedAnswers, *, options_cut: bool = False) -> None:
         """Count the answers about a capture."""
         self.captures += 1
         for label, answer in matched.pairs:
@@ -177,7 +177,7 @@ class Score:
         else:
             side.confusion.setdefault(label.cause, Counter())[answer.cause] += 1
         truth = "spurious" if label.spurious else "needed"
-        side.verdicts.setdefault(truth, Tally()).add(truth, answer.verdict)
+        side.verdicts.setdefault(truth, AnswerCounts()).add(truth, answer.verdict)
         if answer.cause != "unknown":
             right = class_of(answer.cause) == class_of(label.cause)
             self._confidence["cause"].append((answer.cause_confidence, right))
@@ -199,10 +199,10 @@ class Score:
         counts = {"missed": side.missed, "invented": side.invented}
         counts["whose missing original is not reported"] = side.loss_not_told
         failed = [f"{count} retransmissions {kind}" for kind, count in counts.items() if count]
-        for name, tally in sorted(side.by_class().items()):
-            if tally.right < RIGHT_SHARE_MIN * tally.total:
+        for name, own in sorted(side.by_class().items()):
+            if own.right < RIGHT_SHARE_MIN * own.total:
                 failed.append(
-                    f"{name}: {tally.right} of {tally.total} right, "
+                    f"{name}: {own.right} of {own.total} right, "
                     f"at least {RIGHT_SHARE_MIN:.0%} are required"
                 )
         return failed

@@ -20,7 +20,7 @@ IP_HEADER, TCP_HEADER = {4: 20, 6: 40}, 20
 
 
 @dataclass(frozen=True)
-class View:
+class CaptureView:
     """A way to capture packets.
 
     Attributes
@@ -65,15 +65,15 @@ class View:
 
 
 #: The whole capture, and the captures that keep less.
-WHOLE = View()
-LOSSY = View("lossy", lost=0.02)
-GAPS = View("gaps", lost=0.05, burst=10)
-SHORT = View("short", without_options=True)
+WHOLE = CaptureView()
+LOSSY = CaptureView("lossy", lost=0.02)
+GAPS = CaptureView("gaps", lost=0.05, burst=10)
+SHORT = CaptureView("short", without_options=True)
 
 
-def views_of(case: str) -> list[View]:
+def views_of(case: str) -> list[CaptureView]:
     """Return the ways in which the packets of a case are captured."""
-    further_views: dict[int, list[View]] = {0: [LOSSY], 1: [GAPS], 2: [SHORT]}
+    further_views: dict[int, list[CaptureView]] = {0: [LOSSY], 1: [GAPS], 2: [SHORT]}
     return [WHOLE, *further_views.get(_number(case) % 6, [])]
 
 

@@ -130,7 +130,7 @@ const CROWD = 2;
 
 // Whether a stepped line has so many values.
 function isCrowded(mark, map) {
-  if (mark.type !== "Line" || !mark.steps || !mark.sorted) return false;
+  if (mark.type !== "Polyline" || !mark.steps || !mark.sorted) return false;
   const [first, last] = map.visible(mark);
   return last - first > (CROWD * map.width) / map.dot;
 }
@@ -283,7 +283,7 @@ function drawRules(pen, mark, map) {
 }
 
 const DRAWN = {
-  Line: drawLine, Bars: drawBars, Points: drawPoints, Band: drawBand, Rules: drawRules,
+  Polyline: drawLine, Bars: drawBars, Points: drawPoints, Band: drawBand, Rules: drawRules,
   Blocks: drawBlocks, Cells: drawCells, Spans: drawSpans, Shades: drawShades,
 };
 

@@ -79,7 +79,7 @@ class Panel {
   places(mark, low, high) {
     const count = lengthOf(mark);
     if (!mark.sorted) return [0, count - 1];
-    const more = mark.type === "Line" || mark.type === "Band" ? 1 : 0;
+    const more = mark.type === "Polyline" || mark.type === "Band" ? 1 : 0;
     return [Math.max(0, before(mark.x, low) - more), Math.min(count - 1, before(mark.x, high, true) - 1 + more)];
   }
 

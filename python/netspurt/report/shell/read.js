@@ -14,7 +14,7 @@ function readLines(panel, x) {
   const areas = panel.shown().filter((one) => one.type === "Shades");
   const found = areas.filter((one) => one.left.some((left, n) => left <= x && x <= one.right[n])).map((one) => one.label);
   for (const mark of panel.marks) {
-    const isLine = (mark.type === "Line" || mark.type === "Band") && mark.sorted;
+    const isLine = (mark.type === "Polyline" || mark.type === "Band") && mark.sorted;
     if (!isLine || !mark.label || panel.hidden.has(mark.label) || !mark.x.length) continue;
     const n = valueAt(mark, x);
     if (n === null || x > mark.x[mark.x.length - 1] || x < mark.x[0]) continue;
@@ -44,7 +44,7 @@ function nearest(panel, px, py, x = null) {
   if (!best.mark.x) return best;
   const at = best.mark.x[best.n];
   const company = found.filter((one) => one.mark.x && one.mark.x[one.n] === at
-    && one.far <= best.far + 8 * map.dot && one.mark.type !== "Line");
+    && one.far <= best.far + 8 * map.dot && one.mark.type !== "Polyline");
   // Bars know octets, rings only the middle of them.
   const bar = company.find((one) => one.mark.type === "Bars" && one.mark.rank >= 2.3);
   return { ...(bar || best), company };
