@@ -485,7 +485,8 @@ impl Machine {
         if self.went_on && !again && first && scene.dup_acks >= enough && scene.is_clocked() {
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
-        let another = if again { !scene.overtaken } else { scene.sack == Some(false) };
+        let first = scene.sack == Some(false) && !scene.place.afar;
+        let another = if again { !scene.overtaken } else { first };
         if another && scene.is_head() && scene.is_reported_now() {
             // A sender that goes back does not repeat the head, and repeats other octets before
             // three duplicate ACKs come. Some senders begin a fast retransmit soon after a timeout.
