@@ -82,7 +82,7 @@ const MEMORY: [(InfoField, usize, usize); 4] = [
 /// Returns the octets of `struct tcp_info`. A field that our connection does not have is 0.
 ///
 /// ```
-/// use netspurt_scenario::script::{InfoField, Info};
+/// use netspurt_scenario::script::{Info, InfoField};
 /// let mut info = Info::default();
 /// info.set(InfoField::SndCwnd, 10);
 /// assert_eq!(netspurt_drill::info::tcp_info(&info)[80..84], 10_u32.to_ne_bytes());

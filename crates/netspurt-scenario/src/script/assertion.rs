@@ -14,7 +14,7 @@ pub enum Expression {
     /// A number with a name, as in `TCP_CA_Open`.
     Constant(&'static str, i64),
     /// A field of `tcp_info`.
-    InfoField(InfoField),
+    Field(InfoField),
     /// A variable that an earlier statement of the script has set.
     Variable(String),
     /// The minimum or the maximum of several expressions.
@@ -207,7 +207,7 @@ impl Expression {
     pub fn value(&self, scope: Scope<'_>) -> Result<i64, EvaluationError> {
         match self {
             Expression::Number(number) | Expression::Constant(_, number) => Ok(*number),
-            Expression::InfoField(field) => {
+            Expression::Field(field) => {
                 scope.info.get(*field).ok_or(EvaluationError::MissingField(field.name()))
             }
             Expression::Variable(name) => {
@@ -248,7 +248,7 @@ impl Expression {
 
     fn collect(&self, found: &mut Vec<InfoField>) {
         match self {
-            Expression::InfoField(field) if !found.contains(field) => found.push(*field),
+            Expression::Field(field) if !found.contains(field) => found.push(*field),
             Expression::Not(inner) | Expression::Negative(inner) => inner.collect(found),
             Expression::Pair(left, _, right) => {
                 left.collect(found);
@@ -308,7 +308,7 @@ impl fmt::Display for Expression {
         match self {
             Expression::Number(number) => write!(f, "{number}"),
             Expression::Constant(name, _) => write!(f, "{name}"),
-            Expression::InfoField(field) => write!(f, "{}", field.name()),
+            Expression::Field(field) => write!(f, "{}", field.name()),
             Expression::Variable(name) => write!(f, "{name}"),
             Expression::Extreme(which, values) => {
                 write!(f, "{}({})", super::names::name_in(&Extreme::ALL, *which), listed(values))

@@ -288,6 +288,6 @@ impl<'a, 'v> Expressions<'a, 'v> {
         }
         let constant = CONSTANTS.iter().find(|(name, _)| *name == word);
         let constant = constant.map(|(name, value)| Expression::Constant(name, *value));
-        constant.or_else(|| InfoField::named(word).map(Expression::InfoField))
+        constant.or_else(|| InfoField::named(word).map(Expression::Field))
     }
 }

@@ -183,7 +183,7 @@ pub(super) const CONSTANTS: [(&str, i64); 21] = [
 /// The fields that a connection provides.
 ///
 /// ```
-/// use netspurt_scenario::script::{InfoField, Info};
+/// use netspurt_scenario::script::{Info, InfoField};
 /// let mut info = Info::default();
 /// info.set(InfoField::SndCwnd, 10);
 /// assert_eq!((info.get(InfoField::SndCwnd), info.get(InfoField::Rto)), (Some(10), None));
