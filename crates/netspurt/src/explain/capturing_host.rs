@@ -35,6 +35,12 @@ impl CapturingHost {
         }
     }
 
+    /// Whether packets show anything about the host.
+    #[inline]
+    pub fn is_shown(self) -> bool {
+        self.maybe != [false; 2]
+    }
+
     /// Where the capture was taken, as seen from `sender`. Unknown if the packets do not show it.
     pub fn seen_from(self, sender: Side) -> Vantage {
         match (self.forwards, self.maybe) {

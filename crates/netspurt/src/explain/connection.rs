@@ -171,7 +171,9 @@ impl CapturedConnection {
         if self.pending.is_empty() {
             return;
         }
-        self.tell_vantage();
+        if self.host.is_shown() {
+            self.tell_vantage();
+        }
         let known = self.directions.each_ref().map(|direction| {
             let CapturedDirection { sender, octets, .. } = &**direction.as_ref()?;
             let (is_here, sequence) = (sender.path.is_beside_sender(), octets.sequence());
@@ -423,9 +425,9 @@ impl CapturedConnection {
         shared: &mut SharedState,
     ) -> Option<WaitingFor> {
         let shift = self.shift_offered(side);
-        let vantage = self.host.seen_from(side);
+        let host = self.host;
         let direction = self.directions[side.index()]
-            .get_or_insert_with(|| shared.begin(Sequence::seen_from(packet), vantage));
+            .get_or_insert_with(|| shared.begin(Sequence::seen_from(packet), host.seen_from(side)));
         let CapturedDirection { octets, statistics, sender, limits, floors, .. } = &mut **direction;
         let seq_len = packet.seq_len();
         if seq_len == 0 || packet.flags().has(Flags::RST) {
@@ -471,10 +473,11 @@ impl CapturedConnection {
         shared: &mut SharedState,
     ) -> Answer {
         let shift = self.shift(side.peer());
-        let vantage = self.host.seen_from(side);
+        let host = self.host;
         // Acknowledged octets were sent even if they were not captured.
-        let direction = self.directions[side.index()]
-            .get_or_insert_with(|| shared.begin(Sequence::midway(packet.ack()), vantage));
+        let direction = self.directions[side.index()].get_or_insert_with(|| {
+            shared.begin(Sequence::midway(packet.ack()), host.seen_from(side))
+        });
         let CapturedDirection { octets, statistics, sender, limits, floors, .. } = &mut **direction;
         sender.answering(at, packet, octets);
         let ack = octets.sequence().octet(packet.ack());
