@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-#: The maximum error of a number that is printed in tenths of a second, rounded or truncated.
+#: The maximum error of a number that is rounded or truncated to tenths of a second.
 _TENTH = 0.1
 
-#: The tolerance for rounding errors of sums in comparisons and truncations.
+#: Comparisons and truncations allow for this error of a sum of floating-point numbers.
 _ROUNDING_ERROR = 1e-9
 
 
@@ -119,10 +119,10 @@ RULES = ("total", "mean", "efficiency")
 def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
     """Return the contradictions within a row: a sentence for each broken rule.
 
-    ``total``: the total is the sum of good time, lost time and spurious time. ``mean``: the mean is
-    the good time divided by the number of probes. ``efficiency``: the efficiency is the good time
-    divided by the total. Each computed figure is truncated in the same way as the printed figure.
-    Each sentence names the row.
+    ``total``: the mean times the number of probes, plus lost time and spurious time, is the total.
+    ``mean``: the mean is the good time divided by the number of probes. ``efficiency``: the
+    efficiency is the good time divided by the total. A rule is broken if the printed figure lies
+    outside the range that the truncated times allow. Each sentence names the row.
 
     Examples
     --------
@@ -151,9 +151,10 @@ def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
         <= 1000 * good_max / probes
     ):
         sentences["mean"] = (
-            f"{row.name}: mean {row.mean_ms:g} ms, its good time gives {mean:.1f} ms"
+            f"{row.name}: mean {row.mean_ms:g} ms, but the good time gives {mean:.1f} ms"
         )
-    # The total was also truncated. The share is largest if the true total is a second longer.
+    # The total was also truncated. If the true total is a second longer, so is the good time, and
+    # its share of the total is larger.
     low, high = (
         int(100 * good_min / row.total_s + _ROUNDING_ERROR),
         100 * good_max / (row.total_s + 1),

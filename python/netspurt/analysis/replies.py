@@ -1,4 +1,4 @@
-"""The durations of the replies of a flow, some of which are not complete when the run ends."""
+"""The times until the replies of a flow are complete. Some replies are not when the run ends."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Replies:
-    """The durations of replies.
+    """The times until replies are complete.
 
     Attributes
     ----------
     spans_s
-        The duration of each reply [s], NaN if it is not complete, shape (n,).
+        The time from each request until its reply is complete [s], NaN if it is not, shape (n,).
     waited_s
         The time from each request to the end of the run [s], shape (n,).
     """

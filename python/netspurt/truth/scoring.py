@@ -61,15 +61,19 @@ class AnswerCounts:
 class SideScore:
     """The score of explanations for segments that captures see on one side of the path.
 
-    A retransmission is *unseen* if the capture does not contain an earlier transmission of it.
+    A retransmission is *unseen* if the capture contains it, but no earlier transmission of its
+    octets.
 
     Attributes
     ----------
     held
         The number of retransmissions in captures.
-    found, missed, invented
-        Three counts: retransmissions with an answer; retransmissions without an answer that are not
-        unseen; answers about packets that are not retransmissions.
+    found
+        The number of retransmissions with an answer.
+    missed
+        The number of retransmissions without an answer, except the unseen ones.
+    invented
+        The number of answers about packets that are not retransmissions.
     unseen_not_found
         The number of unseen retransmissions without an answer.
     confusion
@@ -229,7 +233,11 @@ class Score:
 
 
 def _why_wrong(label: Label, answer: Answer | None) -> str:
-    """Return the mistake in an answer, or an empty text if it is right or may be `unknown`."""
+    """Return what is wrong with an answer, or an empty text if nothing is wrong.
+
+    The verdict may always be `unknown`. The cause may be `unknown` away from the sender, and for an
+    unseen retransmission. An unseen retransmission needs no answer.
+    """
     unseen = label.original == "unseen"
     if answer is None:
         return "" if unseen else "missed"
@@ -243,7 +251,10 @@ def _why_wrong(label: Label, answer: Answer | None) -> str:
 
 
 def bins(confidences: Iterable[tuple[float, bool]]) -> list[Bin]:
-    """Return the bins with answers. A pair is a confidence, and whether the answer was right."""
+    """Return the bins that are not empty.
+
+    A pair in `confidences` is a confidence, and whether the answer was right.
+    """
     every = list(confidences)
     filled = []
     for low, high in pairwise(BINS):

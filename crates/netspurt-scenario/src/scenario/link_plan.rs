@@ -118,9 +118,12 @@ fn rate(spec: &WordOr<BitRate, RateTable>, name: &LinkPlace<'_>) -> Result<Rate,
             rates.map(Rate::Following).map_err(|error| misplaced(error, &["rate"], like, name))
         }
         (None, Some(instants)) => opportunities(instants, table.octets, name),
+        (Some(_), None) => Err(name
+            .problem("rate", "only a rate with `opportunities` has `octets`")
+            .fix("leave `octets` out")),
         _ => Err(name
             .problem("rate", "a rate has either a `timeline` or `opportunities`")
-            .fix("`octets` belongs to `opportunities`")),
+            .fix("write one of them")),
     }
 }
 
@@ -183,12 +186,14 @@ fn handovers(spec: &LinkSpec, name: &LinkPlace<'_>, way: usize) -> Result<Vec<Ha
         if let Some(before) = all.last().filter(|before| at < before.at + before.dead) {
             let until = before.at + before.dead - Time::ZERO;
             let message = format!("the previous handover ends only at {until}");
-            return Err(problem("at", message).fix("write handovers that do not overlap"));
+            return Err(problem("at", message)
+                .fix("write the handovers in the order of time, without overlaps"));
         }
         let at_instants =
             matches!(spec.rate.each()[way], WordOr::Table(table) if table.opportunities.is_some());
         if at_instants && !(table.dead.is_zero() && table.queue == QueueFateWord::Keep) {
-            let message = "a link with `opportunities` transmits only at these instants".to_owned();
+            let message =
+                "a link with `opportunities` has no dead time and keeps its queue".to_owned();
             return Err(problem("at", message).fix("leave `dead` and `queue` out"));
         }
         let queue = match table.queue {
@@ -305,10 +310,9 @@ fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Pro
     }
     if let Some(bursts) = bursts {
         if bursts.every.is_some_and(Duration::is_zero) {
-            let problem = name.problem("loss", "the time between two steps of the bursts is zero");
-            return Err(
-                problem.fix("write `every` above zero, or leave it out for one step per packet")
-            );
+            let problem = name.problem("loss", "`every` of `bursts` is zero");
+            return Err(problem
+                .fix("write a time above zero, or leave it out: then packets change the state"));
         }
         all = all.bursts(probabilities(bursts), name.stream(way, "loss-bursts"));
         all = all.by_time(bursts.every.unwrap_or_default());

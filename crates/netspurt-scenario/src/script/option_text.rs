@@ -23,8 +23,8 @@ const OPTION_NAMES: [&str; 11] = [
     "strict_segments",
 ];
 
-/// packetdrill's options about addresses and about how its own program runs, which change nothing
-/// here.
+/// packetdrill's options about addresses and about how its own program runs. They change nothing
+/// here, but `ip_version=ipv6` is an error.
 const WITHOUT_EFFECT: [&str; 14] = [
     "ip_version",
     "bind_port",
@@ -97,7 +97,7 @@ fn of_packetdrill(
         "tcp_ts_ecr_scaled" => {}
         "ip_version" if value.text == "ipv6" => {
             let mistake = Mistake::new(value.span(), "scripts play over IPv4 only");
-            return Err(mistake.fix("remove the line, and expect segments of IPv4"));
+            return Err(mistake.fix("remove the line, and write the packets for IPv4"));
         }
         known => return Ok(WITHOUT_EFFECT.contains(&known)),
     }
@@ -164,7 +164,8 @@ fn set_option(
         _ => return Err(Mistake::unknown(name.span(), "option", name.text, OPTION_NAMES)),
     };
     if is_duplicate {
-        let mistake = Mistake::new(name.span(), "this option is already set");
+        let what = if name.text == "set" { "switch" } else { "option" };
+        let mistake = Mistake::new(name.span(), format!("this {what} is already set"));
         return Err(mistake.fix("set it once"));
     }
     Ok(())

@@ -39,8 +39,8 @@ fn read(line: &str) -> ConnectLine {
     let failed = FAILED.iter().any(|part| text.contains(part));
     let named = text.starts_with("seq ") || text.starts_with("No reply from ");
     let about = begins || text.starts_with("Connecting to ") || named;
-    // `Ping tcp://8.8.8.8:443` and `Connecting to 8.8.8.8 on TCP 443:` are titles, so the beginning
-    // of a line does not suffice.
+    // Titles such as `Connecting to 8.8.8.8 on TCP 443:` begin like lines about probes. So a line
+    // about a failed probe must also have words about the failure.
     if failed && (about || text == "Connection timed out") {
         return ConnectLine::Failed(number(text));
     }
@@ -109,7 +109,7 @@ pub(super) fn knows(line: &str) -> bool {
 /// Reads the connections of `text`.
 ///
 /// # Errors
-/// When more numbers are missing than the limit allows.
+/// When more than `MISSING_MAX` probes are missing.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut tally = Tally::default();

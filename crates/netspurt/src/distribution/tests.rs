@@ -380,15 +380,15 @@ const SLIPS: &[(&str, DistributionUnit, &str)] = &[
     ("20 ms", Gap, "`20 ms` does not say how arrivals follow each other: write `every:20 ms`"),
     ("every:0 s", Gap, "every: a gap cannot be `0 s`: write more than zero"),
     ("every", Gap, "every: no gap is given: write it as in `every:20 ms`"),
-    ("8", Octets, "`8` cannot be drawn: `8` has no unit: write `8 B`"),
-    ("0 B", Octets, "`0 B` cannot be drawn: write at least `1 B`"),
-    ("2.5", Count, "`2.5` cannot be drawn: write a whole number from 1"),
+    ("8", Octets, "`8` is not a possible value: `8` has no unit: write `8 B`"),
+    ("0 B", Octets, "`0 B` is not a possible value: write at least `1 B`"),
+    ("2.5", Count, "`2.5` is not a possible value: write a whole number from 1"),
     (
         "200000 h",
         Span,
-        "`200000 h` cannot be drawn: `200000 h` is not a time: write at most `99999 h`",
+        "`200000 h` is not a possible value: `200000 h` is not a time: write at most `99999 h`",
     ),
-    ("9999 h", Span, "`9999 h` cannot be drawn: write at most `9000000 s`"),
+    ("9999 h", Span, "`9999 h` is not a possible value: write at most `9000000 s`"),
 ];
 
 #[test]

@@ -128,8 +128,8 @@ fn known(name: &str, unit: DistributionUnit) -> Result<&'static Form, Distributi
 fn plain(text: &str, unit: DistributionUnit) -> Result<Distribution, DistributionError> {
     let refuse =
         |message: String, fix: String| DistributionError::new([text, "", ""], message, fix);
-    let value =
-        quantity(text, unit).map_err(|fix| refuse(format!("`{text}` cannot be drawn"), fix))?;
+    let value = quantity(text, unit)
+        .map_err(|fix| refuse(format!("`{text}` is not a possible value"), fix))?;
     if unit == Gap {
         let message = format!("`{text}` does not say how arrivals follow each other");
         return Err(refuse(message, format!("write `every:{text}`")));
@@ -139,12 +139,12 @@ fn plain(text: &str, unit: DistributionUnit) -> Result<Distribution, Distributio
             Count => "write a whole number from 1".to_owned(),
             _ => format!("write at least `{}`", written(unit.least(), unit)),
         };
-        return Err(refuse(format!("`{text}` cannot be drawn"), fix));
+        return Err(refuse(format!("`{text}` is not a possible value"), fix));
     }
     Ok(Distribution { unit, family: DistributionFamily::Fixed(value) })
 }
 
-/// Reads the gap after `every:`, in nanoseconds.
+/// Reads the gap after `every:`, and returns it in nanoseconds.
 fn every(text: &str, example: &str) -> Result<f64, DistributionError> {
     let refuse = |fix| {
         let message = format!("a gap cannot be `{text}`");

@@ -1,5 +1,5 @@
-//! Timing wheels with the appointments of later blocks of time. A slot of the first wheel is one
-//! block. A slot of each higher wheel is as wide as the whole wheel below.
+//! Timing wheels with the appointments that are not due soon. `queue.rs` says what a block of time
+//! is. A slot of the first wheel is one block. A slot of each higher wheel is as wide as the whole wheel below.
 
 use crate::units::Time;
 
@@ -8,7 +8,7 @@ use super::nodes::{NONE, Nodes};
 /// log2 of the slots in a wheel.
 const BITS: u32 = 8;
 const SLOTS: usize = 1 << BITS;
-/// The number of wheels: enough for every block of a time of 64 bits in nanoseconds.
+/// The number of wheels: enough for all blocks, since times have 64 bits.
 const WHEELS: usize = 6;
 
 /// Lists of nodes, grouped by the block in which the nodes are due, from a first block on.
@@ -73,8 +73,8 @@ impl Wheels {
         node
     }
 
-    /// Makes the next block with an appointment the first block, and returns this block. Returns
-    /// `None` if this block is after block `until`, or if there is no appointment.
+    /// Moves on to the next block that has an appointment. This block becomes the first block, and
+    /// is returned. Returns `None` if it is after block `until`, or if there is no appointment.
     pub(super) fn jump(&mut self, nodes: &mut Nodes, until: u64) -> Option<u64> {
         loop {
             let (wheel, slot) = self.next_used()?;
@@ -118,8 +118,8 @@ impl Wheels {
     /// wheel.
     fn next_used(&self) -> Option<(u32, usize)> {
         (0..).zip(&self.wheels).find_map(|(number, wheel)| {
-            // In the wheels above the lowest, the slot of the first block was emptied when this
-            // block became the first.
+            // In the wheels above the lowest, the slot that contains the first block is empty: its
+            // nodes moved down when the first block reached this slot.
             let from = slot_of(self.first, number) + usize::from(number > 0);
             Some((number, wheel.next_used(from)?))
         })

@@ -16,11 +16,11 @@ pub(super) const MISTAKES: &[MistakeCase] = &[
         "opportunity 2 is earlier",
         "as in",
     ],
-    ["\"9600 bit/s\"", "{ octets = \"9 B\" }", "either a `timeline` or", "`opportunities`"],
+    ["\"9600 bit/s\"", "{ octets = \"9 B\" }", "either a `timeline` or", "write one of them"],
     [
         "\"9600 bit/s\"",
         "{ opportunities = [\"1 ms\"] }, handovers = [{ at = \"1 s\", dead = \"1 s\" }]",
-        "transmits only at these instants",
+        "has no dead time and keeps its queue",
         "leave `dead` and `queue` out",
     ],
     [
@@ -51,7 +51,7 @@ pub(super) const MISTAKES: &[MistakeCase] = &[
         "\"3 packets\"",
         "\"3 packets\", handovers = [{ at = \"1 s\", dead = \"2 s\" }, { at = \"2 s\" }]",
         "the previous handover ends only at 3 s",
-        "write handovers that do not overlap",
+        "write the handovers in the order of time, without overlaps",
     ],
     [
         "\"3 packets\"",

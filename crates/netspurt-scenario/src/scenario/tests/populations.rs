@@ -279,9 +279,9 @@ fn each_line_of_a_followed_file_is_a_value_or_a_comment_or_empty() {
         ("reply", "", "`own.txt` has no values"),
         ("reply", "\n# none\n", "`own.txt` has no values"),
         ("reply", "1 kB\n\nfoo\n", "line 3 of `own.txt` is not a value: `foo`"),
-        ("reply", "10000,20000\n", "line 1 of `own.txt`: `10000,20000` cannot be drawn"),
-        ("think", "20 ms\n20\n", "line 2 of `own.txt`: `20` cannot be drawn"),
-        ("requests", "1\n0\n", "line 2 of `own.txt`: `0` cannot be drawn"),
+        ("reply", "10000,20000\n", "line 1 of `own.txt`: `10000,20000` is not a possible value"),
+        ("think", "20 ms\n20\n", "line 2 of `own.txt`: `20` is not a possible value"),
+        ("requests", "1\n0\n", "line 2 of `own.txt`: `0` is not a possible value"),
     ] {
         let error = read(key, file).unwrap_err();
         assert!(error.message.contains(message), "{file:?}: {error}");
