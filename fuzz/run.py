@@ -1,9 +1,9 @@
 """Run the fuzz targets, one after the other, and print how often each was executed.
 
-Run `python fuzz/run.py [--seconds N] [TARGET...]` in any folder. The targets in Rust need a nightly
+Run `python fuzz/run.py [--seconds N] [TARGET...]`. The targets in Rust need a nightly
 toolchain and cargo-fuzz. The target `stored`, which is written in Python, needs atheris and
-netspurt. If a target stops early, the input that stopped it is in `fuzz/artifacts/`, and the exit
-status is 1.
+netspurt. If a target stops early, the exit status is 1. If an input stopped it, the input is in
+`fuzz/artifacts/`.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def main() -> None:
         failed += [] if passed else [target]
         print(f"{target:<16}{count:>14,}{'' if passed else '  stopped early'}", flush=True)
     if failed:
-        sys.exit(f"stopped early: {', '.join(failed)}; the inputs are in {FUZZ / 'artifacts'}")
+        sys.exit(f"stopped early: {', '.join(failed)}; see {FUZZ / 'artifacts'} for inputs")
 
 
 if __name__ == "__main__":

@@ -32,16 +32,16 @@ class Row:
     burst
         The number of consecutive losses in a burst.
     lengths
-        One of three forms. The length of all probes in octets. Two bounds of random lengths: a
-        length is drawn from zero to the upper bound, and a length below the lower bound becomes the
-        lower bound. For two alternating groups of probes, the length and the number of the probes
-        of each group.
+        The lengths of the probes in octets, in one of three forms. ``n``: all probes have this
+        length. ``(low, high)``: a length is drawn from zero to ``high``, and a length below ``low``
+        becomes ``low``. ``((n, count), (n, count))``: two groups of probes alternate, each with its
+        length and its number of probes.
     line
         The delay of an undisturbed probe by its length, as points of octets and seconds with
         straight lines between them. It is scaled to fit the mean. It is empty if the delay does not
         depend on the length.
     glitches
-        The number of bursts of the structure `glitches`.
+        The number of runs of long delays in the structure `glitches`.
     name
         The name of the row, which also selects the random streams.
 
@@ -72,9 +72,10 @@ class Row:
         Parameters
         ----------
         structure
-            ``independent``: delays are drawn independently. ``glitches``: a narrow distribution and
-            a few bursts that die away. ``levels``: levels that last for about fifty probes, on a
-            slow cycle. ``queue``: the wait in a queue whose load comes and goes.
+            ``independent``: delays are drawn independently. ``glitches``: delays from an
+            exponential distribution, and a few runs of long delays that die away. ``levels``:
+            levels that last for about fifty probes each; a cycle of 256 probes raises and lowers
+            them. ``queue``: the wait in a queue whose load comes and goes.
         seed
             The seed of the random streams.
 

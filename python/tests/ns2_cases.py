@@ -34,12 +34,16 @@ __all__ = [
 
 Row = drive.Row
 
-#: Times may differ by this many microseconds; ns-2 prints whole microseconds.
+#: Times may differ by this many microseconds. ns-2 computes in floating point and prints whole
+#: microseconds.
 TOLERANCE_US = 5
 
 
 class Difference(NamedTuple):
-    """Holds the first difference between two lists of rows, and its index in them (`place`)."""
+    """Holds the first difference between two lists of rows.
+
+    `place` is its index among the rows without drops, or among the drops.
+    """
 
     place: int
     ours: Row | None
@@ -159,8 +163,9 @@ def _tick(run: Run) -> int:
 def first_difference(own_rows: list[Row], ns2_rows: list[Row]) -> Difference | None:
     """Return the first difference between two senders, or `None` if they agree.
 
-    The senders' events must have the same order, and so must the drops. Times must agree within
-    `TOLERANCE_US`. At each event, the last samples of both senders must be equal.
+    The senders' events must have the same order, and so must the drops, which are compared last.
+    Times must agree within `TOLERANCE_US`. At each event, the last samples of both senders must be
+    equal.
     """
     for kind in (False, True):
         a = [row for row in own_rows if (row.event == "drop") is kind]

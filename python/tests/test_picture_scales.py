@@ -126,7 +126,7 @@ def test_the_largest_value_decides_which_unit_fits(unit: str, most: float, name:
     assert fitting_unit(unit, most)[1] == name
 
 
-def test_values_have_a_prefix_that_suits_them_alone_or_together() -> None:
+def test_one_value_gets_its_own_prefix_and_values_shown_together_share_one() -> None:
     values = [in_unit(value, "s") for value in (1.0, 0.9999, -0.25, 2e-6, 0.0)]
     assert values == ["1 s", "999.9 ms", "-250 ms", "2 µs", "0 µs"]
     # 999,999 ms have six digits before the point, and 1,000,000 ms would have seven.
@@ -215,7 +215,7 @@ def columns(values: NDArray[np.float64]) -> list[int]:
 
 @pytest.mark.usefixtures("few_columns")
 @pytest.mark.parametrize("seed", range(5))
-def test_a_column_keeps_the_range_of_its_bars_and_a_cell_its_first_point(seed: int) -> None:
+def test_a_column_keeps_the_range_of_its_bars_and_a_cell_keeps_its_first_point(seed: int) -> None:
     rng = np.random.default_rng(seed)
     t, low = rng.uniform(0, 7, 200), rng.uniform(0, 5, 200)
     bars = np.column_stack([t, low, low + rng.uniform(0, 5, 200)])
@@ -250,7 +250,7 @@ def outages(draw: st.DrawFn) -> list[Outage]:
 
 @settings(max_examples=80, deadline=None)
 @given(outages(), st.one_of(st.none(), outages()))
-def test_each_instant_of_a_dead_time_has_the_directions_that_are_dead(
+def test_dead_times_name_the_directions_that_are_dead_at_each_instant(
     forward: list[Outage], reverse: list[Outage] | None
 ) -> None:
     back = None if reverse is None else Way(outages=reverse)

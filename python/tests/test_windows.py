@@ -17,8 +17,9 @@ sys.path.insert(0, str(AUTHORITY))
 
 from transfer import SCENARIO, announced, filed  # noqa: E402
 
-#: A host offers a part of its buffer as window, and this part depends on the devices. So the
-#: windows of the model and of the kernel may differ by this share.
+#: A host offers a part of its buffer as window, and this part depends on the network cards. So the
+#: smallest and largest windows of the model and of the kernel, and the octet at which the window
+#: has grown, may differ by this share.
 SHARE = 0.03
 
 
@@ -71,7 +72,7 @@ def test_the_kernel_merges_by_the_rules_of_receive_offload() -> None:
         assert max(packets) <= (PACKET if gro else FULL)
         # Most of the merged packets have an ACK of their own.
         assert 0.7 * len(packets) <= acks <= len(packets) if gro else acks <= len(packets)
-        # Only the last packet of a write or of the transfer ends with a part of a segment.
+        # Few packets end with a part of a segment: these end what the sender had to send then.
         assert sum(payload % FULL > 0 for payload in packets) <= 8
 
 

@@ -79,7 +79,10 @@ class Cases(Mapping[str, NDArray[Any]]):
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def digest(self) -> str:
-        """Return the SHA-256 of all columns; it does not depend on engine or interruptions."""
+        """Return the SHA-256 of all columns.
+
+        For simulated cases it depends neither on the engine nor on interruptions.
+        """
         digest = hashlib.sha256()
         for name, column in self.items():
             digest.update(f"{name}\0{len(column)}\0".encode())

@@ -48,12 +48,13 @@ pub struct PopulationSpec {
     /// The instant from which on no connection arrives. The default is the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Duration>,
-    /// The maximum number of connections.
+    /// The maximum number of connections in the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<Ordinal>,
     /// The octets that the opener sends: in each request or, without `reply`, in the whole
     /// connection. A length, as in `"200 B"`, or a distribution, as in `"lognormal:median=900
-    /// B,sigma=1.6"`. PackMime's sizes without a rate get the rate of the arrivals.
+    /// B,sigma=1.6"`. If a size of PackMime has no `rate`, its `rate` is that of
+    /// the arrivals.
     pub send: String,
     /// The octets of each reply, written as for `send`. Without this key, the opener sends data and
     /// gets no reply.

@@ -12,8 +12,9 @@ pub struct AckInfo {
     pub now: Time,
     /// The sender's maximum segment size, in octets of payload.
     pub smss: u64,
-    /// The octets that are newly acknowledged in order. If cwnd counts whole segments, this is
-    /// `smss` for each newly delivered segment.
+    /// The octets that are newly acknowledged in order; with `growth_by_delivery`,
+    /// `delivered_bytes`. If cwnd counts whole segments, this is `smss` for each newly delivered
+    /// segment.
     pub acked_bytes: u64,
     /// The octets that are newly known to have arrived, in order or by SACK. If cwnd counts whole
     /// segments, a short segment counts as a full segment.
@@ -40,8 +41,9 @@ pub struct AckInfo {
     pub window_limited: bool,
     /// Whether a repair is in progress: recovery, or the repair after a timeout.
     pub in_recovery: bool,
-    /// True until the repair after a timeout is finished. During this repair, a stretch ACK opens
-    /// cwnd by at most one segment (RFC 3465 §2.3).
+    /// Whether the sender repairs everything outstanding: after a timeout, or after Tahoe's fast
+    /// retransmit. During this repair, a stretch ACK opens cwnd by at most one segment (RFC 3465
+    /// §2.3).
     pub after_timeout: bool,
     /// The delivery rate that this ACK shows.
     pub rate: Option<RateSample>,
@@ -66,20 +68,21 @@ pub struct RateSample {
 /// The kinds of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
-    /// ACKs showed a loss.
+    /// ACKs showed a loss, or Super Fast Retransmit reacts as to a loss.
     Loss,
     /// An ACK echoed a mark (RFC 3168 §6.1.2).
     Mark,
-    /// The retransmission timer fired.
+    /// The retransmission timer fired, or Super Fast Retransmit reacts as to a timeout.
     Timeout,
 }
 
 /// A congestion control algorithm. The state of the algorithm is packed while the connection is
 /// idle, if [`can_be_packed`](Self::can_be_packed) allows it.
 pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
-    /// Processes an ACK. For an algorithm that does not own cwnd, the sender calls this only if
-    /// cwnd may grow: the ACK acknowledges new octets (or reports some, with
-    /// `reordered_reports_grow`), and no recovery controls cwnd.
+    /// Processes an ACK. For an algorithm that does not own cwnd, the sender calls this only if the
+    /// ACK acknowledges new octets (or reports some, with `reordered_reports_grow`) and no recovery
+    /// controls cwnd. Whether cwnd was filled, the algorithm checks itself
+    /// ([`window_limited`](AckInfo::window_limited)).
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
     /// Processes the round trip of an ACK that may not open cwnd, such as a duplicate ACK or an ACK
@@ -98,9 +101,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     }
 
     /// The sender calls this on congestion at `now`, before it cuts cwnd. It calls this once for
-    /// each window of data, but a timeout may cut cwnd again in the same window. `flight` is the
-    /// number of outstanding octets; with `cut_from_cwnd` it is cwnd. Returns the new slow-start
-    /// threshold.
+    /// each flight of data, and again for a timeout in the same flight. `flight` is the number of
+    /// outstanding octets; with `cut_from_cwnd` it is cwnd. Returns the new slow-start threshold.
     fn on_congestion(
         &mut self,
         now: Time,
@@ -121,8 +123,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// `window`.
     fn on_undo(&mut self, now: Time, window: &mut Window);
 
-    /// The sender calls this when recovery has ended. `window` is the window at the end of
-    /// recovery.
+    /// The sender calls this when recovery, or the repair after a timeout, has ended, unless an undo
+    /// ended it. `window` is the window at this end.
     fn on_recovery_end(&mut self, now: Time, window: &mut Window) {
         let _ = (now, window);
     }
@@ -135,13 +137,13 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     }
 
     /// Whether the algorithm also controls cwnd in recovery. The sender then cuts cwnd itself only
-    /// at a timeout and in Super Fast Retransmit.
+    /// at a timeout, at Tahoe's fast retransmit and in Super Fast Retransmit.
     fn owns_window(&self) -> bool {
         false
     }
 
     /// The rate at which the sender must pace segments. `None` leaves pacing to the sender. A
-    /// sender with pacing switched on then spreads a window over a round trip.
+    /// sender with pacing switched on then sends 1.2 cwnd per round trip, or two cwnd in slow start.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }

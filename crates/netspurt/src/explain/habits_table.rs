@@ -1,4 +1,4 @@
-//! The table of habits.
+//! The table `habits`: the observed behaviour of sender, receiver and path in each direction.
 
 use crate::ids::Side;
 use crate::record::{Column, Data, Table};
@@ -8,7 +8,7 @@ use super::columns::DIRECTIONS;
 use super::tables::{confidence, directions};
 use super::{Explanation, Habits, Vantage};
 
-/// A row: the connection's number, the side that sends, and its habits.
+/// A row: the number of the connection, the side that sends, and the habits of this direction.
 type HabitsRow<'a> = (u64, Side, &'a Habits);
 
 fn counts(name: &'static str, rows: &[HabitsRow<'_>], of: fn(&Habits) -> u64) -> Column {

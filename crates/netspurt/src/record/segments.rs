@@ -375,7 +375,7 @@ impl Syns {
 }
 
 impl Blocks {
-    /// Adds the SACK block at position `place` of the ACK `id`.
+    /// Adds the SACK block at position `place` of the ACK `id`. The caller adds the other columns.
     fn push(&mut self, id: u64, place: u16, edges: [u64; 2]) {
         let [left, right] = edges.map(u64::cast_signed);
         self.id.push(id);

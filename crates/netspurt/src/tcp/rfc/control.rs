@@ -78,7 +78,12 @@ pub(in crate::tcp) fn set_accepted(tcb: &mut Tcb, accepted: bool) {
 pub(in crate::tcp) fn set_congestion(tcb: &mut Tcb, congestion: &CongestionConfig) {
     adjust(tcb, |config| config.congestion = *congestion);
     let rtt = tcb.tx.meter.handshake_rtt;
-    tcb.tx.recovery.cwnd.replace(congestion, rtt);
+    let cwnd = &mut tcb.tx.recovery.cwnd;
+    cwnd.replace(congestion, rtt);
+    tcb.tx.delivery.is_sampled |= cwnd.algorithm.wants_rate();
+    if cwnd.is_owned() {
+        tcb.tx.pacer.switch_on();
+    }
 }
 
 /// Whether a segment is accepted, because it is in the receive window and not an old duplicate. A
@@ -103,4 +108,20 @@ pub(in crate::tcp) fn successor(tcb: &Tcb, segment: &Segment) -> Option<u32> {
         });
     (tcb.life.state() == TcpState::TimeWait && lone_syn && newer)
         .then(|| tcb.tx.window.on_wire(tcb.tx.window.nxt).wrapping_add(ISS_DISTANCE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::{BbrConfig, RenoConfig};
+
+    #[test]
+    fn an_algorithm_that_replaces_another_one_gets_the_rates_and_the_pacing_that_it_needs() {
+        let mut tcb = Tcb::new(&Arc::new(RfcConfig::plain()));
+        let state = |tcb: &Tcb| (tcb.tx.delivery.is_sampled, tcb.tx.pacer.is_on());
+        set_congestion(&mut tcb, &CongestionConfig::Reno(RenoConfig::default()));
+        assert_eq!(state(&tcb), (false, false));
+        set_congestion(&mut tcb, &CongestionConfig::Bbr(BbrConfig::default()));
+        assert_eq!(state(&tcb), (true, true));
+    }
 }

@@ -16,12 +16,17 @@ pub(super) struct Pacer {
     until: Time,
 }
 
-packed!(Pacer { until } keeps { is_on });
+packed!(Pacer { is_on, until });
 
 impl Pacer {
     /// Makes a pacer. It holds segments back only if it `is_on`.
     pub(super) fn new(is_on: bool) -> Self {
         Self { is_on, until: Time::ZERO }
+    }
+
+    /// Holds segments back from now on.
+    pub(super) fn switch_on(&mut self) {
+        self.is_on = true;
     }
 
     /// Whether segments are spread at all.
