@@ -426,6 +426,7 @@ impl Sender {
             proven_for: last_sent.map(|sent| trouble.newest.0.saturating_since(sent)),
             place,
             sack,
+            may_send_probes: self.sack.may_send_probes(),
             may_be_probed: before_tail >= rtt * 3 / 2 && !before_tail.is_zero(),
             label: LabelHint::None,
         }
@@ -593,8 +594,7 @@ impl Sender {
             at_once_bytes: self.acks.most_bytes,
             sack: self.sack.known() == Some(true),
         });
-        let highest = octets.sequence().highest();
-        trouble.window_grows(at, una, highest, packet);
+        trouble.window_grows(at, una, octets.sequence().highest(), packet);
         trouble.acknowledged(una);
     }
 }

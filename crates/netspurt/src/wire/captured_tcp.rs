@@ -3,6 +3,16 @@
 use crate::observe::Observed;
 use crate::segment::{SynOptions, Timestamps};
 
+/// How a stack writes SYNs. Stacks differ in this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SynStyle {
+    /// The numbers (2 MSS, 3 window scale, 4 SACK permitted, 8 timestamps) of the options in their
+    /// order, four bits each. The last option has the lowest bits. Other options do not count.
+    pub order: u16,
+    /// The TTL or hop limit, as captured.
+    pub hop_limit: u8,
+}
+
 /// The fields of a captured segment that [`Observed`] lacks.
 pub trait CapturedTcp: Observed {
     /// The IP identification; 0 for IPv6.
@@ -19,6 +29,8 @@ pub trait CapturedTcp: Observed {
     fn timestamps(&self) -> Option<Timestamps>;
     /// The options of a SYN.
     fn syn_options(&self) -> SynOptions;
+    /// How the sender writes SYNs, if this is a SYN.
+    fn syn_style(&self) -> SynStyle;
     /// Whether the options were captured in full and are well-formed.
     fn options_whole(&self) -> bool;
 }

@@ -21,7 +21,7 @@ pub use capture::{
     CaptureDrops, CaptureFault, CaptureReader, CaptureSource, CaptureTrouble, CapturedIp,
     CapturedPacket, is_capture,
 };
-pub use captured_tcp::CapturedTcp;
+pub use captured_tcp::{CapturedTcp, SynStyle};
 pub use cut::{cut, set_ecn};
 pub use datagrams::{Datagrams, FragmentCounts};
 pub use decode::{Checks, DecodeError, Decoded, Fault, decode, sum};

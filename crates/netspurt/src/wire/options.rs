@@ -156,6 +156,17 @@ pub(super) enum KnownOption<'a> {
 }
 
 impl<'a> KnownOption<'a> {
+    /// The number of an option that SYNs carry; `None` for any other option.
+    pub(super) fn number_in_syns(&self) -> Option<u16> {
+        match self {
+            Self::Timestamps(_) => Some(TIMESTAMPS.into()),
+            Self::Mss(_) => Some(MSS.into()),
+            Self::WindowScale(_) => Some(WINDOW_SCALE.into()),
+            Self::SackPermitted => Some(SACK_PERMITTED.into()),
+            Self::Sack(_) | Self::Other => None,
+        }
+    }
+
     #[inline]
     fn of(kind: u8, body: &'a [u8]) -> Self {
         match (kind, body) {

@@ -3,7 +3,7 @@
 use crate::observe::{EndPair, Observed};
 use crate::segment::{Flags, SackBlock, SynOptions, Timestamps};
 
-use super::captured_tcp::CapturedTcp;
+use super::captured_tcp::{CapturedTcp, SynStyle};
 use super::head::{IpHead, TcpHead, V4};
 use super::options::{TIMESTAMPS_BYTES, timestamps_alone};
 use super::{CapturedIp, TCP};
@@ -267,6 +267,11 @@ impl CapturedTcp for PlainSegment {
     #[inline]
     fn syn_options(&self) -> SynOptions {
         SynOptions::default()
+    }
+
+    #[inline]
+    fn syn_style(&self) -> SynStyle {
+        SynStyle::default()
     }
 
     #[inline]

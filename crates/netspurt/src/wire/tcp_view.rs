@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use crate::observe::Observed;
 use crate::segment::{Ecn, Flags, SackBlock, SynOptions, Timestamps};
 
-use super::captured_tcp::CapturedTcp;
+use super::captured_tcp::{CapturedTcp, SynStyle};
 use super::decode::{DecodeError, Fault, fault, locate_tcp};
 use super::head::TcpHead;
 use super::options::{KnownOption, OptionReader, block_of, timestamps_alone};
@@ -15,6 +15,8 @@ use super::options::{KnownOption, OptionReader, block_of, timestamps_alone};
 pub struct CapturedOptions {
     /// The options of a SYN.
     pub syn: SynOptions,
+    /// The order of the options of a SYN, as in [`SynStyle::order`].
+    pub syn_order: u16,
     /// The time stamps option.
     pub timestamps: Option<Timestamps>,
     /// SACK blocks. Only the first [`sack_count`](Self::sack_count) blocks are valid. A header has
@@ -47,6 +49,9 @@ impl CapturedOptions {
         let mut this = Self { whole: missing == 0, ..Self::default() };
         let mut options = OptionReader::new(octets);
         for option in &mut options {
+            if let (true, Some(number)) = (syn, option.number_in_syns()) {
+                this.syn_order = this.syn_order << 4 | number;
+            }
             match option {
                 KnownOption::Timestamps(stamps) => this.timestamps = Some(stamps),
                 KnownOption::Mss(mss) if syn => this.syn.mss = Some(mss),
@@ -252,6 +257,11 @@ impl CapturedTcp for TcpView {
     #[inline]
     fn syn_options(&self) -> SynOptions {
         self.options.syn
+    }
+
+    #[inline]
+    fn syn_style(&self) -> SynStyle {
+        SynStyle { order: self.options.syn_order, hop_limit: self.hop_limit }
     }
 
     #[inline]

@@ -11,6 +11,7 @@ mod probing;
 mod report;
 mod sack_use;
 mod scene;
+mod syn_style;
 mod timer_grid;
 mod trouble;
 mod verdict;

@@ -409,7 +409,8 @@ impl Machine {
             return Inferred { cause, rule: CauseRule::LoneByHabit };
         }
         let probe = scene.rtt * 2 + Duration::from_millis(240);
-        let cause = if scene.quiet <= probe + probe / 4 { Cause::Tlp } else { Cause::Rto };
+        let in_time = scene.quiet <= probe + probe / 4;
+        let cause = if in_time && scene.may_send_probes { Cause::Tlp } else { Cause::Rto };
         Inferred { cause, rule: CauseRule::LoneByTime }
     }
 

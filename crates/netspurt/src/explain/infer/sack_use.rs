@@ -1,6 +1,8 @@
-//! Whether a connection uses SACK.
+//! Whether a connection uses SACK, and what needs SACK.
 
 use crate::wire::CapturedTcp;
+
+use super::syn_style::may_send_probes;
 
 /// The signs of the use of SACK.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,6 +14,8 @@ pub struct SackUse {
     seen: bool,
     /// The number of duplicate ACKs with captured options and without SACK blocks.
     without: u8,
+    /// Whether the sender's SYN shows a stack without tail loss probes.
+    no_probes: bool,
 }
 
 impl SackUse {
@@ -22,6 +26,7 @@ impl SackUse {
     pub fn syn(&mut self, by_receiver: bool, packet: &impl CapturedTcp) {
         if packet.options_whole() {
             self.permitted[usize::from(by_receiver)] = Some(packet.syn_options().sack);
+            self.no_probes |= !by_receiver && !may_send_probes(packet.syn_style());
         }
     }
 
@@ -33,6 +38,11 @@ impl SackUse {
     /// Counts a duplicate ACK with captured options and without SACK blocks.
     pub fn bare_duplicate(&mut self) {
         self.without = self.without.saturating_add(1);
+    }
+
+    /// Whether the sender may send tail loss probes, as far as its SYN shows it.
+    pub fn may_send_probes(self) -> bool {
+        !self.no_probes
     }
 
     /// Whether SACK is used. `None` if the capture does not show it.

@@ -83,6 +83,8 @@ pub struct SenderScene {
     pub proven_for: Option<Duration>,
     /// Whether the connection uses SACK; `None` if options were not captured.
     pub sack: Option<bool>,
+    /// Whether the sender may send tail loss probes, as far as its SYN shows it.
+    pub may_send_probes: bool,
     /// Whether the last new segment may be a probe with new octets, because the sender sent it
     /// after a silence (RFC 8985 §7.3).
     pub may_be_probed: bool,

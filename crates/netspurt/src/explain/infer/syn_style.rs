@@ -1,0 +1,38 @@
+//! What a sender's SYN shows about its stack.
+
+use crate::wire::SynStyle;
+
+/// Whether the stack that writes SYNs like this may send tail loss probes (RFC 8985 §7).
+///
+/// Linux, Windows and Apple's systems send probes. They write the options of a SYN in orders of
+/// their own: Linux puts the window scale last. Windows begins with a TTL of 128. Stacks without
+/// probes, such as those of FreeBSD, ns-3 and picoTCP, write other orders. A SYN without window
+/// scale shows nothing.
+pub fn may_send_probes(style: SynStyle) -> bool {
+    const WINDOW_SCALE: u16 = 3;
+    const APPLE: u16 = 0x2384;
+    const WINDOWS: [u16; 2] = [0x2348, 0x234];
+    let scales = (0..4).any(|place| style.order >> (4 * place) & 0xf == WINDOW_SCALE);
+    !scales
+        || style.order & 0xf == WINDOW_SCALE
+        || style.order == APPLE
+        || WINDOWS.contains(&style.order) && (65..=128).contains(&style.hop_limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_of_the_options_of_a_syn_shows_stacks_that_send_no_probes() {
+        let may = |order, hop_limit| may_send_probes(SynStyle { order, hop_limit });
+        for (order, hop_limit) in [(0x2483, 64), (0x43, 50), (0x2384, 64), (0x234, 117), (0x24, 64)]
+        {
+            assert!(may(order, hop_limit), "{order:x}");
+        }
+        // FreeBSD, without and with timestamps; ns-3; picoTCP.
+        for (order, hop_limit) in [(0x234, 64), (0x2348, 51), (0x834, 64), (0x2438, 64)] {
+            assert!(!may(order, hop_limit), "{order:x}");
+        }
+    }
+}

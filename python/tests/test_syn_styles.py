@@ -1,0 +1,64 @@
+"""Tests what the order of the options in a SYN shows about lone retransmissions."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from netspurt.captures import explain
+
+MSS, SCALE, SACK = bytes([2, 4, 5, 180]), bytes([3, 3, 7]), bytes([4, 2])
+STAMPS, NOP, END = bytes([8, 10]) + bytes(8), bytes([1]), bytes([0])
+
+LINUX = MSS + SACK + STAMPS + NOP + SCALE
+FREEBSD = MSS + NOP + SCALE + SACK + STAMPS
+WINDOWS = MSS + NOP + SCALE + NOP + NOP + SACK
+NS3 = STAMPS + SCALE + SACK + END
+
+SYN, ACK = 2, 16
+
+
+def packet(end: int, flags: int, numbers: tuple[int, int], options: bytes, data: int = 0) -> bytes:
+    """Return an IPv4 packet with the TTL of the system whose options these are."""
+    ports = (4000, 80) if end == 0 else (80, 4000)
+    addresses = [bytes((10, 0, 0, 1 + end)), bytes((10, 0, 0, 2 - end))]
+    tcp = struct.pack(">HHIIBBHHH", *ports, *numbers, 0x50 + 4 * len(options), flags, 999, 0, 0)
+    total = 20 + len(tcp) + len(options) + data
+    ttl = 128 if options == WINDOWS else 64
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, total, 0, 0x4000, ttl, 6, 0, *addresses)
+    return ip + tcp + options + bytes(data)
+
+
+def lone(options: bytes) -> bytes:
+    """Return a capture at a sender whose only outstanding segment was sent again after 300 ms.
+
+    The round trip takes 50 ms.
+    """
+    packets = [
+        (0.0, packet(0, SYN, (0, 0), options)),
+        (0.05, packet(1, SYN | ACK, (0, 1), LINUX)),
+        (0.05, packet(0, ACK, (1, 1), b"")),
+        (0.06, packet(0, ACK, (1, 1), b"", 100)),
+        (0.36, packet(0, ACK, (1, 1), b"", 100)),
+        (0.41, packet(1, ACK, (1, 101), b"")),
+    ]
+    capture = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
+    for at, octets in packets:
+        micros = round(1e6 * at)
+        capture += struct.pack("<IIII", 0, micros, len(octets), len(octets)) + octets
+    return capture
+
+
+@pytest.mark.parametrize(
+    ("options", "cause"), [(LINUX, "tlp"), (WINDOWS, "tlp"), (FREEBSD, "rto"), (NS3, "rto")]
+)
+def test_a_stack_without_probes_sends_a_lone_segment_again_after_a_timeout(
+    tmp_path: Path, options: bytes, cause: str
+) -> None:
+    file = tmp_path / "lone.pcap"
+    file.write_bytes(lone(options))
+    (again,) = explain(file).table("retransmissions").records()
+    assert again["cause"] == cause
+    assert again["cause_evidence"] == "lone-by-time"
