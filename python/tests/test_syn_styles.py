@@ -31,18 +31,20 @@ def packet(end: int, flags: int, numbers: tuple[int, int], options: bytes, data:
     return ip + tcp + options + bytes(data)
 
 
-def lone(options: bytes) -> bytes:
-    """Return a capture at a sender whose only outstanding segment was sent again after 300 ms.
+def lone(options: bytes, before: int = 0) -> bytes:
+    """Return a capture at a sender whose last segment was sent again after 300 ms.
 
-    The round trip takes 50 ms.
+    Before this segment, `before` other octets were outstanding. The round trip takes 50 ms.
     """
+    first = [(0.06, packet(0, ACK, (1, 1), b"", before))] if before else []
     packets = [
         (0.0, packet(0, SYN, (0, 0), options)),
         (0.05, packet(1, SYN | ACK, (0, 1), LINUX)),
         (0.05, packet(0, ACK, (1, 1), b"")),
-        (0.06, packet(0, ACK, (1, 1), b"", 100)),
-        (0.36, packet(0, ACK, (1, 1), b"", 100)),
-        (0.41, packet(1, ACK, (1, 101), b"")),
+        *first,
+        (0.06, packet(0, ACK, (1 + before, 1), b"", 100)),
+        (0.36, packet(0, ACK, (1 + before, 1), b"", 100)),
+        (0.41, packet(1, ACK, (1, 101 + before), b"")),
     ]
     capture = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
     for at, octets in packets:
@@ -62,3 +64,13 @@ def test_a_stack_without_probes_sends_a_lone_segment_again_after_a_timeout(
     (again,) = explain(file).table("retransmissions").records()
     assert again["cause"] == cause
     assert again["cause_evidence"] == "lone-by-time"
+
+
+@pytest.mark.parametrize(("options", "rule"), [(LINUX, "tail"), (FREEBSD, "silence")])
+def test_a_stack_without_probes_does_not_probe_the_tail(
+    tmp_path: Path, options: bytes, rule: str
+) -> None:
+    file = tmp_path / "tail.pcap"
+    file.write_bytes(lone(options, before=100))
+    (again,) = explain(file).table("retransmissions").records()
+    assert again["cause_evidence"] == rule

@@ -324,11 +324,11 @@ impl Machine {
             return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
         }
         if scene.sack != Some(false) && scene.is_tail() && !scene.hole {
-            if !scene.is_head() {
+            if !scene.is_head() && scene.may_send_probes {
                 self.traits.probes += u32::from(scene.sack == Some(true));
                 return Inferred { cause: Cause::Tlp, rule: CauseRule::Tail };
             }
-            if self.probed.is_none() && !scene.is_clocked() {
+            if scene.is_head() && self.probed.is_none() && !scene.is_clocked() {
                 return self.lone(scene);
             }
         }
