@@ -105,6 +105,8 @@ pub struct ExplainedRetransmission {
     /// transmission. If the capture has no earlier copy, this segment may itself be the original,
     /// which arrived late.
     pub unordered: bool,
+    /// Whether the segment has a FIN and no data.
+    pub bare_fin: bool,
     /// Whether the original came to the capture later: this copy had overtaken it.
     pub original_late: bool,
     /// The sender's smoothed round trip when the retransmission was captured; zero if it is not

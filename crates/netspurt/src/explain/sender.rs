@@ -356,19 +356,18 @@ impl Sender {
             CauseRule::ReportedBefore => trouble.went_back(old.left),
             _ => {}
         }
+        let last_sent = scene.last_sent.or(syn_at);
         let told = ExplainedRetransmission {
             at,
             left: old.left,
             right: old.right,
-            gap: scene
-                .last_sent
-                .or(syn_at)
-                .map_or(Duration::ZERO, |sent| at.saturating_since(sent)),
+            gap: last_sent.map_or(Duration::ZERO, |sent| at.saturating_since(sent)),
             cause: Some(cause).into(),
             rule,
             original_missing: old.missing,
             srtt: self.path.estimate().map_or(Duration::ZERO, |both| both.0),
             unordered: old.unordered,
+            bare_fin: is_bare_fin(packet),
             maybe_after_timeout: trouble.machine.may_follow_timeout(cause, rule),
             ..Default::default()
         };

@@ -94,6 +94,7 @@ impl InferenceReport {
             && self.sack
             && !self.hides_duplicates
             && one.rule != CauseRule::Syn
+            && !one.bare_fin
         {
             one.evidence = VerdictEvidence::NoDSack;
         }

@@ -84,3 +84,17 @@ fn a_window_update_just_after_an_ack_answers_no_segment() {
     assert_eq!(same_ack_with_a_larger_window(0.1), Verdict::Needed);
     assert_eq!(same_ack_with_a_larger_window(3.0), Verdict::Spurious);
 }
+
+/// Linux answers a FIN that came twice without a D-SACK block if it is in TIME-WAIT.
+#[test]
+fn that_no_d_sack_block_came_shows_nothing_about_a_fin_without_data() {
+    for (len, evidence) in [(0, VerdictEvidence::None), (100, VerdictEvidence::NoDSack)] {
+        let mut talk = Talk::opened(true, false);
+        talk.data(101.0, 0).ack(201.0, 1000);
+        let (flags, seq) = (Flags::FIN.with(Flags::ACK), talk.wire(1000));
+        let fin = Segment { seq, len, ack: 1, flags, ..Segment::default() };
+        [301.0, 701.0].into_iter().for_each(|at| talk.packet(Side::From, at, fin));
+        talk.ack(801.0, 1001 + u32::from(len));
+        assert_eq!(verdict(&talk), (Verdict::Needed, evidence), "{len}");
+    }
+}
