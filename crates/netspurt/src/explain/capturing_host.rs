@@ -43,10 +43,11 @@ impl CapturingHost {
 
     /// Where the capture was taken, as seen from `sender`. Unknown if the packets do not show it.
     pub fn seen_from(self, sender: Side) -> Vantage {
-        match (self.forwards, self.maybe) {
-            (false, [true, false] | [false, true]) if self.maybe[sender.index()] => Vantage::Sender,
-            (false, [true, false] | [false, true]) => Vantage::Receiver,
-            _ => Vantage::Unknown,
+        let [from, to] = self.maybe;
+        match from != to && !self.forwards {
+            true if self.maybe[sender.index()] => Vantage::Sender,
+            true => Vantage::Receiver,
+            false => Vantage::Unknown,
         }
     }
 }

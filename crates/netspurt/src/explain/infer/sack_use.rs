@@ -1,10 +1,10 @@
-//! Whether a connection uses SACK, and what needs SACK.
+//! Whether a connection uses SACK, and whether its sender may send tail loss probes.
 
 use crate::wire::CapturedTcp;
 
 use super::syn_style::may_send_probes;
 
-/// The signs of the use of SACK.
+/// The signs of the use of SACK and of tail loss probes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SackUse {
     /// Whether the SYNs of the sender and of the receiver permit SACK. `None` if a SYN or its

@@ -281,30 +281,29 @@ fn three_duplicate_acks_while_a_sender_goes_back_trigger_a_fast_retransmit() {
     assert_eq!(talk.causes(), [Some(Cause::Rto), Some(Cause::Fast), BACK, BACK]);
 }
 
-/// A lone segment is sent twice. The second and the third time it is sent `first` and then `second`
-/// milliseconds after the time before. A round trip takes 100 ms.
-fn lone_twice(first: f64, second: f64) -> Option<Cause> {
+/// A lone segment is sent, and then again after each of `waits`, in milliseconds. A round trip takes
+/// 100 ms. Returns the cause of the first retransmission.
+fn lone_again(waits: &[f64]) -> Option<Cause> {
     let mut talk = Talk::opened(true, false);
-    talk.data(101.0, 0).ack(201.0, 1000);
-    talk.data(301.0, 1000).data(301.0 + first, 1000).data(301.0 + first + second, 1000);
+    talk.data(101.0, 0).ack(201.0, 1000).data(301.0, 1000);
+    waits.iter().fold(301.0, |at, wait| {
+        talk.data(at + wait, 1000);
+        at + wait
+    });
     talk.causes()[0]
 }
 
 /// RFC 8985 §7.2: a probe waits for two round trips.
 #[test]
 fn a_lone_segment_sooner_than_any_probe_was_sent_by_the_retransmission_timer() {
-    let cause = |ms: f64| {
-        let mut talk = Talk::opened(true, false);
-        talk.data(101.0, 0).ack(201.0, 1000).data(301.0, 1000).data(301.0 + ms, 1000);
-        talk.causes()[0]
-    };
+    let cause = |ms| lone_again(&[ms]);
     assert_eq!([160.0, 250.0].map(cause), [Some(Cause::Rto), Some(Cause::Tlp)]);
 }
 
 /// FreeBSD's timers add 200 ms after doubling.
 #[test]
 fn a_timer_may_double_all_of_its_wait_but_a_fixed_part() {
-    assert_eq!(lone_twice(330.0, 460.0), Some(Cause::Rto));
-    assert_eq!(lone_twice(330.0, 660.0), Some(Cause::Rto));
-    assert_eq!(lone_twice(330.0, 350.0), Some(Cause::Tlp));
+    assert_eq!(lone_again(&[330.0, 460.0]), Some(Cause::Rto));
+    assert_eq!(lone_again(&[330.0, 660.0]), Some(Cause::Rto));
+    assert_eq!(lone_again(&[330.0, 350.0]), Some(Cause::Tlp));
 }
