@@ -1,5 +1,7 @@
 //! Appointments as nodes of linked lists. The event queue consists of these lists.
 
+use std::mem;
+
 use crate::stage::Appointment;
 
 /// The event queue divides time into blocks. This is log2 of a block's width in nanoseconds.
@@ -17,12 +19,10 @@ pub(super) struct Node {
     pub(super) next: u32,
 }
 
-impl Node {
-    /// The block in which the appointment is due.
-    #[inline]
-    pub(super) fn block(&self) -> u64 {
-        self.when.at.as_nanos() >> BLOCK
-    }
+/// The block in which an appointment is due.
+#[inline]
+pub(super) fn block_of(when: Appointment) -> u64 {
+    when.at.as_nanos() >> BLOCK
 }
 
 /// The nodes of all lists.
@@ -74,8 +74,9 @@ impl Nodes {
         &self.nodes[place as usize]
     }
 
+    /// Puts `next` behind a node, and returns the node that was behind it.
     #[inline]
-    pub(super) fn link(&mut self, place: u32, next: u32) {
-        self.nodes[place as usize].next = next;
+    pub(super) fn link(&mut self, place: u32, next: u32) -> u32 {
+        mem::replace(&mut self.nodes[place as usize].next, next)
     }
 }

@@ -12,7 +12,7 @@
 use crate::stage::Appointment;
 use crate::units::Time;
 
-use super::nodes::{BLOCK, NONE, Node, Nodes};
+use super::nodes::{BLOCK, NONE, Node, Nodes, block_of};
 use super::wheels::Wheels;
 
 /// log2 of the number of slots in a block. A block has 64 words of 64 bits, one bit for each slot.
@@ -115,10 +115,10 @@ impl EventQueue {
     #[inline(always)]
     pub fn push(&mut self, when: Appointment, number: u32) {
         let node = self.nodes.add(when, number);
-        let block = self.nodes.get(node).block();
+        let block = block_of(when);
         debug_assert!(block >= self.block, "an appointment in the past");
         if block <= self.block + 1 {
-            self.place(node);
+            self.place(node, when);
         } else {
             self.far.put(&mut self.nodes, node);
         }
@@ -179,8 +179,7 @@ impl EventQueue {
     /// Inserts a node in the list of its slot, behind all nodes whose appointments are earlier or
     /// equal.
     #[inline(always)]
-    fn place(&mut self, node: u32) {
-        let when = self.nodes.get(node).when;
+    fn place(&mut self, node: u32, when: Appointment) {
         let slot = (when.at.as_nanos() >> WIDTH) as usize % (2 * SLOTS);
         let last = self.slots[slot];
         if last == NONE {
@@ -196,9 +195,8 @@ impl EventQueue {
             // node.
             before = self.last_not_after(when, before);
         }
-        let next = self.nodes.get(before).next;
+        let next = self.nodes.link(before, node);
         self.nodes.link(node, next);
-        self.nodes.link(before, node);
     }
 
     /// Returns the last node that is not after `when` in the list that ends with `last`. Returns
@@ -229,8 +227,8 @@ impl EventQueue {
     fn fetch_block(&mut self) {
         let mut node = self.far.take_block(&mut self.nodes);
         while node != NONE {
-            let next = self.nodes.get(node).next;
-            self.place(node);
+            let Node { when, next, .. } = *self.nodes.get(node);
+            self.place(node, when);
             node = next;
         }
     }

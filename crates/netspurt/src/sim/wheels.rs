@@ -3,7 +3,7 @@
 
 use crate::units::Time;
 
-use super::nodes::{NONE, Nodes};
+use super::nodes::{NONE, Nodes, block_of};
 
 /// log2 of the slots in a wheel.
 const BITS: u32 = 8;
@@ -44,7 +44,7 @@ impl Wheels {
     /// Appends a node to its slot.
     pub(super) fn put(&mut self, nodes: &mut Nodes, node: u32) {
         nodes.link(node, NONE);
-        let block = nodes.get(node).block();
+        let block = block_of(nodes.get(node).when);
         let differs = (block ^ self.first) | 1;
         let wheel = (63 - differs.leading_zeros()) / BITS;
         let index = slot_of(block, wheel);
