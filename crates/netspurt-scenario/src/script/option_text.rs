@@ -9,7 +9,8 @@ use super::dialect::ScriptDialect;
 use super::document::ScriptOptions;
 use super::error::Mistake;
 
-const OPTION_NAMES: [&str; 11] = [
+/// The options of both dialects.
+const OPTION_NAMES: [&str; 8] = [
     "title",
     "clause",
     "profile",
@@ -18,10 +19,10 @@ const OPTION_NAMES: [&str; 11] = [
     "tolerance_usecs",
     "tolerance_percent",
     "mss",
-    "tcp_ts_tick_usecs",
-    "tcp_ts_ecr_scaled",
-    "strict_segments",
 ];
+
+/// The options of packetdrill's dialect that the strict dialect does not have.
+const PACKETDRILL_NAMES: [&str; 3] = ["tcp_ts_tick_usecs", "tcp_ts_ecr_scaled", "strict_segments"];
 
 /// packetdrill's options about addresses and about how its own program runs. They change nothing
 /// here, but `ip_version=ipv6` is an error.
@@ -161,7 +162,7 @@ fn set_option(
             options.fails_with.push(setting(value, line)?);
             false
         }
-        _ => return Err(Mistake::unknown(name.span(), "option", name.text, OPTION_NAMES)),
+        _ => return Err(unknown_option(options.dialect, name)),
     };
     if is_duplicate {
         let what = if name.text == "set" { "switch" } else { "option" };
@@ -169,6 +170,20 @@ fn set_option(
         return Err(mistake.fix("set it once"));
     }
     Ok(())
+}
+
+/// The mistake of an option that the script's dialect does not have.
+fn unknown_option(dialect: ScriptDialect, name: &Excerpt<'_>) -> Mistake {
+    if dialect == ScriptDialect::Packetdrill {
+        let names = OPTION_NAMES.into_iter().chain(PACKETDRILL_NAMES);
+        return Mistake::unknown(name.span(), "option", name.text, names);
+    }
+    if PACKETDRILL_NAMES.contains(&name.text) || WITHOUT_EFFECT.contains(&name.text) {
+        let message = format!("only packetdrill's dialect has the option `{}`", name.text);
+        return Mistake::new(name.span(), message)
+            .fix("remove the line, or remove `--title=` to write in packetdrill's dialect");
+    }
+    Mistake::unknown(name.span(), "option", name.text, OPTION_NAMES)
 }
 
 /// Reads `path=value`.

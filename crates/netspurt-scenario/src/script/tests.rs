@@ -384,6 +384,7 @@ type Case = (&'static str, usize, usize, &'static str, &'static str);
 const MISTAKES: &[Case] = &[
     ("", 1, 1, "the script has no event", "as in"),
     ("--titel=x\n0 close(3) = 0", 1, 3, "unknown option `titel`", "`title`"),
+    ("--title=x\n--mtu=1\n0 close(3) = 0", 2, 3, "only packetdrill's dialect", "remove `--title=`"),
     ("--set=rto.min=1 s\n0 close(3) = 0", 1, 15, "`1 s` is not a TOML value", "quotes"),
     ("--set=sack=true\n--set=sack=true\n", 2, 3, "is already set", "once"),
     ("0 close(3) = 0\n--title=x", 2, 1, "comes after an event", "top"),
