@@ -210,7 +210,8 @@ def test_flows_are_in_the_order_of_their_data_with_marks_of_retransmissions() ->
     assert list(lines) == ["g", "f"], "a flow without data is not shown"
     assert lines["f"].y.tolist() == [200, 200, 200]
     assert lines["g"].y.tolist() == [400]
-    assert [mark.shape for mark in shown.marks if isinstance(mark, Points)] == ["dot", "ring"]
+    points = [(mark.label, mark.shape) for mark in shown.marks if isinstance(mark, Points)]
+    assert points == [("retransmission", "dot"), ("spurious", "ring")]
     assert list(marked(picture(Tables(seen), "flows", View(flow="f , g")), Polyline)) == ["f", "g"]
     with pytest.raises(ValueError, match="7 flows: more than 6 in one plot cannot be told apart"):
         picture(Tables(seen), "flows", View(flow="f,g,h,i,j,k,l"))

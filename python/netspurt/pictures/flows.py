@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -28,26 +29,27 @@ def progress(run: Tables, view: View) -> Picture:
     if not chosen:
         raise ValueError(f"no flow has {view.sends} data")
     marks: list[Mark] = []
-    for flow, ink in zip(chosen, SERIES, strict=False):
-        own = _data(segments, flow, view)
+    each = [_data(segments, flow, view) for flow in chosen]
+    for flow, own, ink in zip(chosen, each, SERIES, strict=False):
         end = (np.maximum.accumulate(own["seq"] + own["len_bytes"]) - 1).astype(np.float64)
         label = view.titled(flow)
         marks.append(Polyline(label=label, ink=ink, x=own.seconds(), y=end, steps=True, width=1.3))
-        marks += _retransmissions(own)
+    marks += _retransmissions([own.where(kind="retransmission") for own in each])
     return Picture(tuple(marks), Scale("octets sent", "B", low=0.0))
 
 
-def _retransmissions(own: Table) -> list[Mark]:
-    """Return marks of retransmissions, at the time and the octets of each."""
-    retransmissions = own.where(kind="retransmission")
+def _retransmissions(each: Sequence[Table]) -> list[Mark]:
+    """Return marks of the retransmissions of all flows, at the time and the octets of each."""
+    x = np.concatenate([own.seconds() for own in each])
+    y = np.concatenate([own["seq"].astype(np.float64) for own in each])
+    spurious = np.concatenate([own["spurious"] for own in each])
     marks: list[Mark] = []
-    if len(retransmissions):
-        x, y = retransmissions.seconds(), retransmissions["seq"].astype(np.float64)
-        marks.append(Points(label="", ink="red", x=x, y=y, size=3, rank=2.8))
-    spurious = retransmissions.select(retransmissions["spurious"])
-    if len(spurious):
-        x, y = spurious.seconds(), spurious["seq"].astype(np.float64)
-        marks.append(Points(label="", ink="black", x=x, y=y, shape="ring", size=9, rank=2.9))
+    if len(x):
+        marks.append(Points(label="retransmission", ink="red", x=x, y=y, size=3, rank=2.8))
+    if spurious.any():
+        x, y = x[spurious], y[spurious]
+        ring = Points(label="spurious", ink="black", x=x, y=y, shape="ring", size=9, rank=2.9)
+        marks.append(ring)
     return marks
 
 
