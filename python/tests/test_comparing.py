@@ -324,6 +324,20 @@ def test_the_comparison_of_different_scenarios_says_that_they_have_nothing_in_co
     assert "median" not in output
 
 
+def test_the_comparison_of_different_segments_names_their_sizes(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    large = ns.new_scenario().replace({"stop": "5 s"})
+    small = large.replace({"flows.transfer.tcp.packet_size": "600 B"})
+    large.run().save(tmp_path / "large")
+    small.run().save(tmp_path / "small")
+    output = " ".join(netspurt("compare", "large", "small").stdout.split())
+    payloads = [int(s.run().segments["len_bytes"].max()) for s in (large, small)]
+    assert payloads[0] > payloads[1]
+    expected = f"most data segments have {payloads[0]} B in large and {payloads[1]} B in small"
+    assert expected in output
+
+
 def test_a_comparison_lists_the_differences_of_the_scenarios(
     netspurt: Command, tmp_path: Path
 ) -> None:

@@ -223,6 +223,20 @@ PARTIAL_ACK = "repair through a partial ACK (RFC 6582)"
 _SPECIFIED = {"tlp": " (RFC 8985)"}
 
 
+def usual_payload(run: list[Seen]) -> int | None:
+    """Return the most frequent payload of the data segments [octets]; `None` without data.
+
+    Examples
+    --------
+    >>> def data(number, octets):
+    ...     return Seen(("out", "data", number, octets, 1), 0.0, "data", "", number)
+    >>> usual_payload([data(0, 960), data(960, 960), data(1920, 80)])
+    960
+    """
+    payloads = Counter(event.key[3] for event in run if event.key[1] == "data")
+    return payloads.most_common(1)[0][0] if payloads else None
+
+
 def mechanisms(run: list[Seen]) -> dict[str, list[float]]:
     """Return the causes of sending, except plain ACK clocking, with their instants in seconds.
 

@@ -434,7 +434,7 @@ def _lines(
     if comparison.matched < _COMMON_SHARE_MIN * (comparison.matched + min(comparison.only)):
         return [
             *lines[:1],
-            *_nothing_in_common(comparison, names),
+            *_nothing_in_common(comparison, seen, names),
             *lines[1:],
         ]
     missing = [f"{n} only in {name}" for name, n in zip(names, comparison.only, strict=True)]
@@ -451,16 +451,22 @@ def _lines(
 _COMMON_SHARE_MIN = 0.05
 
 
-def _nothing_in_common(comparison: RunComparison, names: list[str]) -> list[str]:
+def _nothing_in_common(
+    comparison: RunComparison, seen: list[list[Seen]], names: list[str]
+) -> list[str]:
     """Return the lines that replace the comparison of times if runs have nothing in common."""
+    from netspurt.analysis.compare import usual_payload
+
     shared = (
         "no event" if comparison.matched == 0 else f"only {counted(comparison.matched, 'event')}"
     )
     each = ", ".join(f"{n} only in {name}" for name, n in zip(names, comparison.only, strict=True))
-    return [
-        f"nothing in common: {shared} in both, {each}; they do not carry the same data, or were "
-        "seen from different ends, so differences of times mean nothing"
-    ]
+    payloads = [usual_payload(own) for own in seen]
+    reason = "they do not carry the same data, or were seen from different ends"
+    if None not in payloads and payloads[0] != payloads[1]:
+        told = [f"{octets} B in {name}" for octets, name in zip(payloads, names, strict=True)]
+        reason = f"most data segments have {' and '.join(told)}"
+    return [f"nothing in common: {shared} in both, {each}; {reason}, so times cannot be compared"]
 
 
 #: What a node does with retransmissions that other nodes send, in words.
