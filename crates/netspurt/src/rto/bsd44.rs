@@ -94,8 +94,8 @@ pub struct Bsd44 {
     current: u64,
 }
 
-/// `TCP_MAXRXTSHIFT`: the count of timeouts stops at this number. 4.4BSD's sender gives up after
-/// this many timeouts.
+/// `TCP_MAXRXTSHIFT`: the count of timeouts stops at this number. 4.4BSD's sender retransmits a
+/// segment this many times, and gives up at the next timeout.
 const MAX_SHIFT: u32 = 12;
 /// The seventh factor of the table and all later ones are 64: six doublings.
 const MAX_DOUBLINGS: u32 = 6;

@@ -85,8 +85,8 @@ pub struct Solaris {
     config: SolarisConfig,
     /// `tcp_rtt_sa`: the mean in eighths of a millisecond; 0 if the next sample replaces it.
     sa: u64,
-    /// `tcp_rtt_sd`: the deviation in quarters of a millisecond, or four deviations in
-    /// milliseconds.
+    /// `tcp_rtt_sd`: the deviation in quarters of a millisecond. The same number is four deviations
+    /// in milliseconds.
     sd: u64,
     sampled: bool,
     backoff: u32,
