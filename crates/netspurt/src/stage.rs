@@ -16,8 +16,8 @@ pub type Port = usize;
 pub trait Frame: Copy {
     /// Octets of the IP datagram, without the link's framing.
     fn size_bytes(&self) -> u32;
-    /// The id of the transmission. Only its fragments and the copies that a link makes have the same
-    /// id.
+    /// The id of the transmission. Only its fragments and the copies that a link makes have the
+    /// same id.
     fn id(&self) -> TransmissionId;
     /// The destination end of the frame.
     fn dest(&self) -> EndId;

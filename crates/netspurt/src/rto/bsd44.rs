@@ -254,8 +254,8 @@ mod tests {
         assert_eq!((ticks[13], timer.shift), (128, 12));
     }
 
-    /// After more than a quarter of the twelve timeouts, the mean is no longer used. The timer does
-    /// not change.
+    /// After more than a quarter of the twelve timeouts, the mean is added to the deviation and set
+    /// to zero. The timer does not change.
     #[test]
     fn after_four_timeouts_the_next_sample_counts_as_the_first() {
         let mut timer = after(&[2]);

@@ -25,7 +25,8 @@ pub struct SolarisConfig {
     pub grace: Duration,
     /// The minimum of four deviations: `TCP_SD_MIN`.
     pub sd_min: Duration,
-    /// The time without an answer after which the mean is no longer used: `tcp_ip_notify_interval`.
+    /// The time without an answer after which the next sample replaces the mean:
+    /// `tcp_ip_notify_interval`.
     pub notify: Duration,
 }
 
