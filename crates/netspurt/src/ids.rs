@@ -151,7 +151,7 @@ impl fmt::Debug for EndId {
 /// increases with each transmission of this end.
 ///
 /// On a real host, each packet increases the count by [`COPIES`](Self::COPIES). A shim gives the
-/// numbers in between to its copies of the packet.
+/// counts in between to its copies of the packet.
 ///
 /// ```
 /// use netspurt::ids::{FlowId, Side, TransmissionId};
@@ -167,8 +167,8 @@ pub struct TransmissionId(u64);
 impl TransmissionId {
     /// The number of bits for the count. The bits above them name the sender.
     const COUNT_BITS: u32 = 40;
-    /// The count of numbers that are reserved for a packet of a real host: one for the packet, and
-    /// the others for its copies.
+    /// How many counts are reserved for a packet of a real host: one for the packet, and the others
+    /// for its copies.
     pub const COPIES: u64 = 256;
 
     /// The transmission numbered `count` by `sender`; `count` is below 2⁴⁰.

@@ -5,7 +5,7 @@ use crate::units::{Duration, Time};
 /// The way in which a sample was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SampleSource {
-    /// The sender times one segment at a time, which gives about one sample per window of data.
+    /// The sender times one segment at a time, which gives about one sample in each round trip.
     #[default]
     TimedSegment,
     /// The sender's scoreboard times every segment.
