@@ -198,9 +198,9 @@ impl Clock {
     /// tick, so the timer may fire up to a tick before the rounded time is over.
     ///
     /// Linux rounds `after` up to whole jiffies (`usecs_to_jiffies`), adds them to the current
-    /// count, and passes the sum to its timer wheel (`kernel/time/timer.c`, since 4.8). The wheel
-    /// cuts spans to its longest delay. It fires no other timer early. In the coarser levels it
-    /// fires late by up to about an eighth of the span.
+    /// count, and passes the sum to its timer wheel (`kernel/time/timer.c`, since 4.8). A span that
+    /// is longer than the wheel's longest delay is cut to this delay. No other timer fires early.
+    /// In the coarser levels, timers fire late by up to about an eighth of the span.
     #[inline]
     pub fn expiry(self, now: Time, after: Duration) -> Time {
         match self.0 {

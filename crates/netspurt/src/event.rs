@@ -198,7 +198,7 @@ impl<F> Events<F> {
         self.buffer.len() >= DRAIN_AT
     }
 
-    /// Removes the events reported so far.
+    /// Removes and returns the events reported so far.
     pub fn drain(&mut self) -> impl Iterator<Item = Event<F>> + '_ {
         self.buffer.drain(..)
     }

@@ -147,11 +147,11 @@ impl fmt::Debug for EndId {
     }
 }
 
-/// The id of one transmission of a segment. It consists of the sending end, and of the number of
-/// transmissions that this end had sent before.
+/// The id of one transmission of a segment. It consists of the sending end, and of a count, which
+/// increases with each transmission of this end.
 ///
 /// On a real host, each packet increases the count by [`COPIES`](Self::COPIES). A shim gives the
-/// numbers in between to its copies of the packet.
+/// counts in between to its copies of the packet.
 ///
 /// ```
 /// use netspurt::ids::{FlowId, Side, TransmissionId};
@@ -167,8 +167,8 @@ pub struct TransmissionId(u64);
 impl TransmissionId {
     /// The number of bits for the count. The bits above them name the sender.
     const COUNT_BITS: u32 = 40;
-    /// The count of numbers that are reserved for a packet of a real host: one for the packet, and
-    /// the others for its copies.
+    /// How many counts are reserved for a packet of a real host: one for the packet, and the others
+    /// for its copies.
     pub const COPIES: u64 = 256;
 
     /// The transmission numbered `count` by `sender`; `count` is below 2⁴⁰.
@@ -186,7 +186,8 @@ impl TransmissionId {
         EndId((self.0 >> Self::COUNT_BITS) as u32)
     }
 
-    /// The number of the transmission at its sender, from 0.
+    /// The count of the transmission at its sender. In simulations, the first transmission has the
+    /// count 1.
     pub const fn count(self) -> u64 {
         self.0 & ((1 << Self::COUNT_BITS) - 1)
     }

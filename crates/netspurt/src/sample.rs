@@ -5,7 +5,7 @@ use crate::units::{Duration, Time};
 /// The way in which a sample was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SampleSource {
-    /// The sender times one segment at a time, which gives about one sample per window of data.
+    /// The sender times one segment at a time, which gives about one sample in each round trip.
     #[default]
     TimedSegment,
     /// The sender's scoreboard times every segment.
@@ -60,9 +60,9 @@ pub struct RttSample {
     /// The time for which the peer delayed the acknowledgment, as the peer reports it; zero without
     /// a report.
     pub ack_delay: Duration,
-    /// The number of rounds so far. When a round begins, the next octet to be sent is noted. The
-    /// next round begins with the first ACK of all octets before this octet or, as in Linux
-    /// (`rtt_seq`), with the first ACK of this octet itself.
+    /// The number of rounds so far. When a round begins, the sender notes the number of the next
+    /// octet that it will send. The next round begins with the first ACK of all octets before this
+    /// octet. In Linux (`rtt_seq`), it begins with the first ACK that also covers this octet.
     pub round: u64,
     /// Whether the sample comes from the handshake, and not from data.
     pub handshake: bool,

@@ -1,4 +1,5 @@
-//! The trait of everything that handles frames: three methods, each with the time as a parameter.
+//! The trait of everything that handles frames. It has three methods. Methods that need the time
+//! get it as a parameter.
 
 use core::ops::Range;
 
@@ -15,7 +16,8 @@ pub type Port = usize;
 pub trait Frame: Copy {
     /// Octets of the IP datagram, without the link's framing.
     fn size_bytes(&self) -> u32;
-    /// The id of the transmission, which is unique. A copy that a link makes has the same id.
+    /// The id of the transmission. Only its fragments and the copies that a link makes have the
+    /// same id.
     fn id(&self) -> TransmissionId;
     /// The destination end of the frame.
     fn dest(&self) -> EndId;

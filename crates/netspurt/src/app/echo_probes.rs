@@ -39,7 +39,7 @@ pub struct EchoProbe {
     pub sent: Time,
     /// The octets of the datagram, which are the same for the request and the reply.
     pub size_bytes: u16,
-    /// The round trip; `None` if no reply came before the give-up time.
+    /// The round trip; `None` if no reply came before the end of the give-up time.
     pub rtt: Option<Duration>,
     /// The round trip, if the reply came at the end of the give-up time or later.
     pub late: Option<Duration>,
@@ -104,7 +104,8 @@ impl EchoProbes {
         self.done.len() as u32 + 1
     }
 
-    /// Counts an unexpected reply as late or as a duplicate.
+    /// Counts an unexpected reply as late or as a duplicate. A reply to an unknown echo probe is
+    /// ignored.
     fn unexpected_reply(&mut self, now: Time, number: u32, in_flight: Option<Time>) {
         if let Some(sent) = in_flight.filter(|_| number == self.number()) {
             // The reply arrives exactly at the deadline, and the deadline is processed first.

@@ -87,8 +87,9 @@ fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Tim
     path.delays.probes.last().map_or(sent, |last| sent.max(last.sent))
 }
 
-/// Adds the probes of a burst of ping, from its list of entries. If old firmware wrote no entries,
-/// the counts are used instead.
+/// Adds the probes of a burst of ping, from its list of entries. If fewer probes are in the list
+/// than were sent, the others are added as lost. If old firmware wrote no entries, the count of
+/// replies is added to the answered probes without a delay.
 fn ping(
     path: &mut AtlasPath,
     (line, item): (usize, &Value),
@@ -131,8 +132,8 @@ fn ping(
     Ok(())
 }
 
-/// Adds the entries of `result` in `holder`. Each entry is a probe, except late replies and
-/// duplicates. Returns the number of malformed entries.
+/// Adds the entries of `result` in `holder`. Each entry is a probe, except late replies,
+/// duplicates and malformed entries. Returns the number of malformed entries.
 fn burst(
     path: &mut AtlasPath,
     (line, item): (usize, &Value),

@@ -16,7 +16,8 @@ pub(super) fn knows(value: &Value) -> bool {
 /// Reads the pings among the series of `items`, a recording for each series.
 ///
 /// # Errors
-/// When there is no series of pings, or when more than `MISSING_MAX` probes of one are missing.
+/// When there is no series of pings, or when more than `MISSING_MAX` probes of a series are
+/// missing.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

@@ -75,7 +75,7 @@ pub(super) fn parse(
         Format::Scamper => scamper::parse,
         Format::FpingJson => fping_json::parse,
         other => {
-            let message = format!("this is JSON, which {} is not", other.name());
+            let message = format!("the file is JSON, but {} is not a JSON format", other.name());
             return Err(RecordingError::new(message, "leave the format out"));
         }
     };

@@ -15,9 +15,9 @@ use super::{Delays, Probe};
 /// The number of sequence numbers. The header of an ICMP echo has 16 bits for them (RFC 792).
 const NUMBERS: u64 = 1 << 16;
 
-/// The shortest interval of any ping, in nanoseconds. If the replies to a request and to the *n*-th
-/// request after it come in reverse order, the earlier request has a delay of at least *n* such
-/// intervals.
+/// The shortest interval of ping without privileges (iputils), in nanoseconds. If the replies to a
+/// request and to the *n*-th request after it come in reverse order, the earlier request has a
+/// delay of at least *n* such intervals.
 const INTERVAL_NS_MIN: u64 = 2 * MILLISECOND;
 
 /// The highest number that counts as one of a run's first numbers.

@@ -259,7 +259,7 @@ pub(super) fn foreign(line: &str) -> &str {
     before.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
-/// Reads the size of a reply in a line that begins with text of another program.
+/// Reads the size of a reply. Text of another program may precede it in the line.
 fn before_bytes(line: &str) -> Option<(u64, &str)> {
     let (before, _) = line.split_once(" bytes from ")?;
     integer(before.rsplit([' ', ']', ':']).next()?)

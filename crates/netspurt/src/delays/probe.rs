@@ -17,7 +17,8 @@ pub(super) fn knows(value: &Value) -> bool {
     value.get("netspurt").is_some_and(|what| what == "probe")
 }
 
-/// The run that is being read: a file, or several consecutive parts of a file.
+/// The run that is being read. `netspurt probe` may divide a run into several files, its parts. If
+/// the text has consecutive parts of one run, they are read as one run.
 #[derive(Default)]
 struct ProbeRun {
     part: u64,
@@ -167,7 +168,7 @@ impl ProbeRun {
             let Some(range) = tally.ends() else { continue };
             let mut delays = Delays::new(name, "netspurt probe");
             delays.order = ProbeOrder::Sequence;
-            // All hops share one series of numbers.
+            // All hops share one series of numbers, so a hop's numbers may begin above 1.
             let first = tally.first_sent_ns();
             tally.finish(&mut delays, Some(range), hints.interval)?;
             delays.began = self.clocks.zip(first).and_then(|((raw, unix), first)| {

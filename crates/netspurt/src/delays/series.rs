@@ -29,7 +29,8 @@ pub enum ProbeOrder {
 /// The source of the times of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendTimeSource {
-    /// The recording has the times of sending.
+    /// The recording has the times of sending. If some are missing, these were computed from the
+    /// recorded times.
     Recorded,
     /// The times were computed from an interval, which the recording or the user gives.
     Computed,
@@ -94,7 +95,7 @@ pub struct Delays {
     /// The name of the recording: the file, and which of its recordings it is if the file holds
     /// several.
     pub name: String,
-    /// The format of the file in words: `ping (Linux)`.
+    /// The format of the file in words, as in `ping (Linux iputils)`.
     pub format: String,
     /// The kind of the recording's delays.
     pub measure: Measure,

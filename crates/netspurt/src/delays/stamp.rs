@@ -130,7 +130,7 @@ fn half_of_day(ns: i64, rest: &str) -> (i64, &str) {
 }
 
 /// Reads a timestamp whose month is a word. If it has no year, as `ts` writes it, only the time of
-/// day is used.
+/// day is used. A timestamp that begins with a weekday must have a year.
 fn with_month(text: &str) -> Option<(Stamp, &str)> {
     // `mar` is a weekday in French and in Spanish, and also a month in Spanish.
     let weekday = weekday(text).map(|rest| rest.strip_prefix(',').unwrap_or(rest).trim_start());

@@ -218,7 +218,7 @@ pub(super) fn knows(line: &str) -> bool {
 struct WindowsProbe {
     rtt: Option<Duration>,
     wire_bytes: u32,
-    /// When the probe left, if its line has a timestamp.
+    /// When the probe left, if the line of its reply has a timestamp.
     sent_ns: Option<i64>,
     /// The line and its number, if the line was not understood.
     text: Option<(usize, String)>,

@@ -87,9 +87,9 @@ impl YearLast {
     }
 }
 
-/// Returns the evidence about the order of day and month in a cell that begins with a date. A date
-/// with dots always has the day first. `None` if the cell has no such date, or if a date without
-/// dots is the same day in both orders.
+/// Returns the evidence about the order of day and month in a cell that begins with a date. In a
+/// date with dots, the day comes first if both orders are possible. `None` if the cell has no such
+/// date, or if a date without dots is the same day in both orders.
 pub(super) fn evidence(cell: &str) -> Option<DateOrderEvidence> {
     YearLast::read(cell)?.0.evidence()
 }

@@ -3,7 +3,7 @@
 use core::f64::consts::LN_2;
 
 /// A curve of straight pieces between knots at equal steps. After the last knot the last piece
-/// continues. Before the first knot the curve is a straight line with another slope.
+/// continues. Before the first knot the curve is a straight line with a slope of its own.
 pub(super) struct QuantileCurve {
     /// The position of the first knot.
     pub(super) first: f64,

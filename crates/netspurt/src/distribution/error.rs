@@ -16,7 +16,8 @@ use crate::place::did_you_mean;
 pub struct DistributionError {
     /// The name of the distribution as written; the whole text if it is a plain quantity.
     pub name: String,
-    /// The key with the mistake; empty if the mistake is in the name or in the quantity.
+    /// The key with the mistake; `gap` for the quantity after `every:`; empty if the mistake is in
+    /// the name or in a plain quantity.
     pub key: String,
     /// The value of that key as written; empty if the text gives no value.
     pub value: String,

@@ -169,9 +169,9 @@ fn middle(a: Utc, b: Utc) -> Utc {
     a.after_nanos((b.as_nanos() - a.as_nanos()) / 2)
 }
 
-/// The clearances at three given instants have the same sign. Finds an instant between them at
-/// which the clearance has the opposite sign. Returns `None` if there is none, or if the clearance
-/// at the middle instant is not the nearest to zero.
+/// Finds an instant between `last` and `next` at which the clearance has the opposite sign of the
+/// clearances at the three given instants. Returns `None` if these three have different signs, if
+/// the clearance at the middle instant is not the nearest to zero, or if there is no such instant.
 fn extreme_of_opposite_sign(
     path: &OrbitPath,
     last: Seen,

@@ -25,8 +25,8 @@ pub struct RunContents {
     pub captures: IndexMap<String, String>,
     /// The address of each node in captures, by the node's name.
     pub nodes: IndexMap<String, IpAddr>,
-    /// The addresses and ports of each TCP flow in captures, by the flow's name. Flows of programs
-    /// are left out, because programs choose their own ports.
+    /// The addresses and ports of each TCP flow in captures, by the flow's name. Populations are
+    /// left out, and also flows of programs, because programs choose their own ports.
     pub flows: IndexMap<String, FlowSockets>,
 }
 

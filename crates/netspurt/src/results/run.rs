@@ -141,8 +141,8 @@ impl Results {
         &self.captured.nodes
     }
 
-    /// The indices of the flows whose addresses and ports are known from the scenario: flows of
-    /// TCP, except those of programs.
+    /// The indices of the flows whose addresses and ports are known from the scenario: single flows
+    /// of TCP, except those of programs. Populations are left out.
     pub(super) fn addressed_flows(&self) -> impl Iterator<Item = usize> {
         let own = self.programs.map_or(self.names.flows.len(), FlowId::index);
         let flows = self.names.flows.iter().enumerate().take(own);

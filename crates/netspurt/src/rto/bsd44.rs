@@ -94,8 +94,8 @@ pub struct Bsd44 {
     current: u64,
 }
 
-/// `TCP_MAXRXTSHIFT`: the count of timeouts stops at this number. 4.4BSD's sender gives up after
-/// this many timeouts.
+/// `TCP_MAXRXTSHIFT`: the count of timeouts stops at this number. 4.4BSD's sender retransmits a
+/// segment this many times, and gives up at the next timeout.
 const MAX_SHIFT: u32 = 12;
 /// The seventh factor of the table and all later ones are 64: six doublings.
 const MAX_DOUBLINGS: u32 = 6;
@@ -254,8 +254,8 @@ mod tests {
         assert_eq!((ticks[13], timer.shift), (128, 12));
     }
 
-    /// After more than a quarter of the twelve timeouts, the mean is no longer used. The timer does
-    /// not change.
+    /// After more than a quarter of the twelve timeouts, the mean is added to the deviation and set
+    /// to zero. The timer does not change.
     #[test]
     fn after_four_timeouts_the_next_sample_counts_as_the_first() {
         let mut timer = after(&[2]);

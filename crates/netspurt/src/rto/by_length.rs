@@ -14,8 +14,8 @@ const VARIANCE_MIN: f64 = 64.0;
 const SHRINK_MAX: u64 = 8;
 
 /// A straight line that gives the delay as a function of the length. It is fitted by weighted least
-/// squares (West 1979, with weights that fade). The fields are the means, the variance and the
-/// covariance, in octets and nanoseconds.
+/// squares (West 1979, with weights that fade). The fields are the sum of the weights, and the
+/// means, the variance and the covariance in octets and nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LengthFit {
     weight: f64,

@@ -86,12 +86,12 @@ pub struct FreeBsd {
     current: u64,
 }
 
-/// `TCP_MAXRXTSHIFT`: the count of timeouts stops at this number. FreeBSD's sender gives up after
-/// this many timeouts.
+/// `TCP_MAXRXTSHIFT`: the count of timeouts stops at this number. FreeBSD's sender retransmits a
+/// segment this many times, and gives up at the next timeout.
 const MAX_SHIFT: u32 = 12;
 /// All factors of FreeBSD's table from the tenth on are 512, which is nine doublings.
 const MAX_DOUBLINGS: u32 = 9;
-/// `TCP_RTT_INVALIDATE`: after more timeouts than this, the mean is no longer used.
+/// `TCP_RTT_INVALIDATE`: after more timeouts than this, the next sample counts as the first.
 const RTT_INVALIDATE: u32 = MAX_SHIFT / 4;
 
 impl FreeBsd {

@@ -310,7 +310,7 @@ pub struct EstimatorError {
     /// colon.
     pub key: String,
     /// The value of the key: the written text, or the value of a constant that is out of its range
-    /// or contradicts another one. Empty if the mistake is not a value.
+    /// or contradicts another one. Empty if the error is not about one value.
     pub value: String,
     /// The mistake.
     pub message: String,

@@ -25,7 +25,8 @@ pub struct SolarisConfig {
     pub grace: Duration,
     /// The minimum of four deviations: `TCP_SD_MIN`.
     pub sd_min: Duration,
-    /// The time without an answer after which the mean is no longer used: `tcp_ip_notify_interval`.
+    /// The time without an answer after which the next sample replaces the mean:
+    /// `tcp_ip_notify_interval`.
     pub notify: Duration,
 }
 
@@ -85,8 +86,8 @@ pub struct Solaris {
     config: SolarisConfig,
     /// `tcp_rtt_sa`: the mean in eighths of a millisecond; 0 if the next sample replaces it.
     sa: u64,
-    /// `tcp_rtt_sd`: the deviation in quarters of a millisecond, or four deviations in
-    /// milliseconds.
+    /// `tcp_rtt_sd`: the deviation in quarters of a millisecond. The same number is four deviations
+    /// in milliseconds.
     sd: u64,
     sampled: bool,
     backoff: u32,

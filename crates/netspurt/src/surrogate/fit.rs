@@ -74,8 +74,8 @@ fn sharpened(noise: &[f64], cov: f64) -> Vec<f64> {
     sharp
 }
 
-/// Returns the factor at which `spread_at` reaches `cov`. At the factor 0 the spread must be below
-/// `cov`.
+/// Returns the factor at which `spread_at` reaches `cov`. At the factor 0 the spread must not be
+/// above `cov`.
 fn crossing(cov: f64, spread_at: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while spread_at(high) < cov {

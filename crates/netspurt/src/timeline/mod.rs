@@ -115,7 +115,7 @@ impl<T: Moving> Timeline<T> {
         self.value_behind(place(&self.points, now, self.place), now)
     }
 
-    /// Returns the value at `now`, where `place` is the last point up to `now`.
+    /// Returns the value at `now`, where `place` is the index that `place()` finds for `now`.
     fn value_behind(&self, place: usize, now: Time) -> T {
         let (from, value) = self.points[place];
         match (self.between, self.points.get(place + 1)) {

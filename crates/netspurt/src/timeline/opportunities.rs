@@ -6,9 +6,9 @@ use crate::units::{Duration, Time};
 /// without end; one pass through the list is a round. Mahimahi replays the rate of a cellular link
 /// in this way (Netravali and others, 2015).
 ///
-/// An opportunity at which no packet waits is not used later. One opportunity may deliver several
-/// small packets, and a large packet takes several opportunities. A packet that arrives at the
-/// instant of an opportunity cannot use it.
+/// If no packet waits at an opportunity, the opportunity passes unused. One opportunity may deliver
+/// several small packets, and a large packet takes several opportunities. A packet that arrives at
+/// the instant of an opportunity cannot use it.
 ///
 /// ```
 /// use netspurt::timeline::Opportunities;

@@ -23,7 +23,7 @@ const NANOS: u128 = 1_000_000_000;
 pub struct Rates {
     /// The bits per second from each instant on; zero if nothing is transmitted.
     steps: Vec<(Time, u64)>,
-    /// The step at which the last transmission started.
+    /// The step at which the next search for an instant starts.
     place: usize,
 }
 

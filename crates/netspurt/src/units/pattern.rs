@@ -69,7 +69,7 @@ pub const BYTES: &str = concat!("^ *(", bytes!(), ") *$");
 /// The pattern of a number of packets.
 pub const PACKETS: &str = concat!("^ *(?=.*[1-9])", whole!(9, "packets?"), " *$");
 
-/// The maximum number of segments in a window.
+/// The maximum number of segments that [`SEGMENTS_OR_NONE`] and [`SEGMENTS`] allow.
 pub const SEGMENTS_MAX: u64 = 1_000_000;
 
 /// The pattern of a number of segments from zero to [`SEGMENTS_MAX`].

@@ -39,7 +39,7 @@ impl Time {
         self.0
     }
 
-    /// Seconds since the start of the run, for display.
+    /// Seconds since the start of the run, as a floating-point number.
     pub fn as_secs_f64(self) -> f64 {
         Duration(self.0).as_secs_f64()
     }
@@ -79,7 +79,7 @@ impl Duration {
         self.0
     }
 
-    /// The span in seconds, for display.
+    /// The span in seconds, as a floating-point number.
     #[expect(clippy::cast_precision_loss, reason = "exact below 104 days")]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
