@@ -45,6 +45,9 @@ pub enum CauseRule {
     /// Like [`LoneByHabit`](Self::LoneByHabit), but other connections of the sender's host show the
     /// cause.
     LoneByHost,
+    /// Like [`LoneByHabit`](Self::LoneByHabit), but the sender's SYN shows a stack that sends no
+    /// probes.
+    LoneBySyn,
     /// The flow label shows the cause. In some stacks a timeout changes the label.
     FlowLabel,
     /// The sender sends all octets again in order after a fast retransmit (Tahoe).
@@ -59,7 +62,7 @@ pub enum CauseRule {
 
 impl CauseRule {
     /// The names in tables, in the order of the values.
-    pub const NAMES: [&str; 20] = [
+    pub const NAMES: [&str; 21] = [
         "none",
         "syn",
         "reported-hole",
@@ -76,6 +79,7 @@ impl CauseRule {
         "lone-by-backoff",
         "lone-by-window",
         "lone-by-host",
+        "lone-by-syn",
         "flow-label",
         "in-order",
         "guess",
@@ -84,16 +88,16 @@ impl CauseRule {
 
     /// The probability that each rule's cause is right, for a capture at the sender or between the
     /// ends. The values are fitted; see `docs/captures.md`.
-    const CONFIDENCE: [f32; 20] = [
+    const CONFIDENCE: [f32; 21] = [
         0.0, 0.99, 0.99, 0.985, 0.997, 0.97, 0.985, 0.92, 0.985, 0.995, 0.97, 0.9, 0.75, 0.96, 0.9,
-        0.9, 0.99, 0.9, 0.9, 0.99,
+        0.9, 0.98, 0.99, 0.9, 0.9, 0.99,
     ];
 
     /// The same probabilities for a capture at the receiver, which shows neither the sender's
     /// timers nor the losses on the path. They were fitted in the same way.
-    const CONFIDENCE_AT_RECEIVER: [f32; 20] = [
+    const CONFIDENCE_AT_RECEIVER: [f32; 21] = [
         0.0, 0.98, 0.87, 0.92, 0.74, 0.6, 0.77, 0.5, 0.6, 0.88, 0.6, 0.3, 0.75, 0.6, 0.5, 0.6,
-        0.97, 0.8, 0.48, 0.9,
+        0.88, 0.97, 0.8, 0.48, 0.9,
     ];
 
     /// The probability that a cause from this rule is right. `at_receiver` says whether the capture

@@ -399,7 +399,11 @@ impl Machine {
     /// Infers whether a probe or a timeout sent the only outstanding segment again. A sender with
     /// probes sends a probe first. It waits for two round trips and the time of a delayed ACK, but
     /// no longer than its RTO (RFC 8985 §7.2).
-    fn lone(&self, scene: &SenderScene) -> Inferred {
+    fn lone(&mut self, scene: &SenderScene) -> Inferred {
+        if !scene.may_send_probes {
+            self.lone_is_known(Cause::Rto);
+            return Inferred { cause: Cause::Rto, rule: CauseRule::LoneBySyn };
+        }
         // A probe waits for two round trips, or for the RTO if this is shorter (RFC 8985 §7.2).
         let usual = scene.rtt_min + Self::USUAL_FLOOR;
         if scene.quiet < (scene.rtt_min * 2).min(usual) * 7 / 8 {
@@ -410,7 +414,7 @@ impl Machine {
         }
         let probe = scene.rtt * 2 + Duration::from_millis(240);
         let in_time = scene.quiet <= probe + probe / 4;
-        let cause = if in_time && scene.may_send_probes { Cause::Tlp } else { Cause::Rto };
+        let cause = if in_time { Cause::Tlp } else { Cause::Rto };
         Inferred { cause, rule: CauseRule::LoneByTime }
     }
 

@@ -149,6 +149,11 @@ impl Talk {
     }
 
     pub(super) fn explained_by(&self, explainer: Explainer) -> Explanation {
+        read_all(&self.capture(), explainer)
+    }
+
+    /// The capture as a file.
+    pub(super) fn capture(&self) -> Vec<u8> {
         let hosts = match self.labels {
             None => ["10.0.0.1:4000", "10.0.0.2:80"],
             Some(_) => ["[2001:db8::1]:4000", "[2001:db8::2]:80"],
@@ -166,8 +171,7 @@ impl Talk {
             }
             file.packet((at * 1e6) as u64, &bytes, None).unwrap();
         }
-        let bytes = file.finish().unwrap();
-        read_all(&bytes, explainer)
+        file.finish().unwrap()
     }
 
     pub(super) fn direction(&self) -> EndedDirection {
@@ -400,7 +404,7 @@ fn a_changed_flow_label_shows_a_timeout_and_an_unchanged_label_shows_a_probe() {
 
 #[test]
 fn a_changed_flow_label_shows_a_timeout_at_the_receiver() {
-    let mut talk = Talk { packets: Vec::new(), isn: 0, stamps: false, id: 100, labels: None };
+    let mut talk = Talk::midway();
     talk.handshake(true, 0.1, 100.0);
     // The first of five segments was lost before the capture.
     talk.flight(200.0, 1000, 4).sack(200.1, 0, &[(1000, 5000)]);

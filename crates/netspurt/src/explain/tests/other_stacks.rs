@@ -3,8 +3,9 @@
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment, Timestamps};
 
-use super::super::{CauseRule, Verdict, VerdictEvidence};
+use super::super::{CauseRule, Explainer, Verdict, VerdictEvidence};
 use super::causes::{Talk, at_receiver, first_of_ten_lost, unmarked};
+use super::read_all;
 use super::verdicts::verdict;
 
 const BACK: Option<Cause> = Some(Cause::GoBackN);
@@ -306,4 +307,27 @@ fn a_timer_may_double_all_of_its_wait_but_a_fixed_part() {
     assert_eq!(lone_again(&[330.0, 460.0]), Some(Cause::Rto));
     assert_eq!(lone_again(&[330.0, 660.0]), Some(Cause::Rto));
     assert_eq!(lone_again(&[330.0, 350.0]), Some(Cause::Tlp));
+}
+
+/// Stacks that write the window scale before other options of a SYN, such as ns-3's, send no
+/// probes.
+#[test]
+fn a_timer_sent_the_lone_segment_of_a_stack_whose_syn_shows_that_it_sends_no_probes() {
+    let mut talk = Talk::opened(true, true);
+    talk.data(101.0, 0).ack(201.0, 1000).data(301.0, 1000).data(631.0, 1000).data(981.0, 1000);
+    let first = |capture: &[u8]| {
+        let explanation = read_all(capture, Explainer::default());
+        let found = explanation.connections[0].direction(Side::From).unwrap().retransmissions[0];
+        (found.cause.get(), found.rule)
+    };
+    let mut capture = talk.capture();
+    assert_eq!(first(&capture), (Some(Cause::Tlp), CauseRule::LoneByBackoff));
+    let (both, scale_first) = ([4, 2, 8, 10], [3, 3, 0, 4, 2, 1, 1, 1, 1, 1, 1, 1]);
+    let syns = (0..capture.len()).filter(|at| capture[*at..].starts_with(&both));
+    let syns: Vec<usize> = syns.collect();
+    assert_eq!(syns.len(), 2);
+    for at in syns {
+        capture[at..at + scale_first.len()].copy_from_slice(&scale_first);
+    }
+    assert_eq!(first(&capture), (Some(Cause::Rto), CauseRule::LoneBySyn));
 }
