@@ -80,10 +80,10 @@ impl PingRun {
     /// hold: the reply's number is one of the first numbers of a run; the reply is not marked as a
     /// duplicate; and the reply cannot be a repeated or late reply of this run.
     fn begins_run(&self, reply: &Reply<'_>) -> bool {
-        let Some(highest) = self.highest else { return false };
         if self.statistics.is_some() {
             return true;
         }
+        let Some(highest) = self.highest else { return false };
         if reply.duplicate || reply.number > FIRST_NUMBERS_MAX {
             return false;
         }

@@ -94,6 +94,10 @@ fn runs_are_separated_with_and_without_their_headers() {
     let names: Vec<&str> = two.recordings.iter().map(|one| &*one.name).collect();
     assert_eq!(names, ["x (1)", "x (2)"]);
     assert!(two.recordings.iter().all(|one| counts(one)[..3] == [4, 3, 1]));
+    let lost = "\n--- a ping statistics ---\n4 packets transmitted, 0 received, 100% packet loss\n";
+    let after_lost = reading(&format!("{HEADER}{lost}{}", replies(1..=3)));
+    let counted: Vec<u64> = after_lost.recordings.iter().map(|one| one.sent()).collect();
+    assert_eq!(counted, [4, 3]);
     for length in [10, 10_851, 40_000] {
         let bare = reading(&replies((1..=length).chain(1..=5)));
         let counted: Vec<u64> = bare.recordings.iter().map(|one| one.sent()).collect();
