@@ -448,7 +448,8 @@ impl Sender {
                     let (rtt, since) = (rtt + rttvar * 2, at.saturating_since(found.at));
                     found.right <= left && since < rtt + SenderScene::FLOOR
                 }),
-            reported: trouble.arrived_before(left, right, una) == Some(VerdictEvidence::Reported)
+            reported: !trouble.overflowed
+                && trouble.arrived_before(left, right, una) == Some(VerdictEvidence::Reported)
                 && first_sent.is_none_or(|sent| at.saturating_since(sent) >= round),
             in_burst: trouble.found.last().is_some_and(|found| {
                 found.right == left && at.saturating_since(found.at) <= ScenePlace::BURST

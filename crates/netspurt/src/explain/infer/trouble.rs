@@ -48,6 +48,9 @@ impl RecentNews {
 pub struct SenderTrouble {
     /// The octets above the cumulative acknowledgment that SACK blocks reported.
     pub sacked: Ranges,
+    /// Whether the reports left more holes than some senders store. Such a sender then sends octets
+    /// again although they were reported, until all of these holes are filled.
+    pub overflowed: bool,
     /// The octets that were neither captured nor acknowledged when higher octets were captured.
     pub gaps: Ranges,
     /// The state machine.
@@ -81,6 +84,9 @@ pub struct SenderTrouble {
 }
 
 impl SenderTrouble {
+    /// The maximum number of holes that FreeBSD stores (`net.inet.tcp.sack.maxholes`).
+    const HOLES_MAX: usize = 128;
+
     /// Notes that an acknowledgment with news and the time stamp `val` passed at `at`.
     pub fn passed(&mut self, at: Time, val: Option<u32>) {
         self.passed.news[self.passed.count % RecentNews::MOST] = PassedNews { at, val };
@@ -167,6 +173,7 @@ impl SenderTrouble {
     pub fn report(&mut self, left: u64, right: u64) {
         if self.sacked.iter().size_hint().0 < Self::MOST_RANGES {
             self.sacked.insert(left, right);
+            self.overflowed |= self.sacked.iter().nth(Self::HOLES_MAX).is_some();
         }
     }
 
@@ -229,6 +236,7 @@ impl SenderTrouble {
     /// not captured.
     pub fn acknowledged(&mut self, una: u64) {
         self.sacked.remove_below(una);
+        self.overflowed &= !self.sacked.is_empty();
         if !self.gaps.is_empty() {
             let before = self.gaps.total();
             self.gaps.remove_below(una);

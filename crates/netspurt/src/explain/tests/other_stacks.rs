@@ -34,6 +34,24 @@ fn a_reported_segment_that_leaves_together_with_a_hole_is_no_sign_of_going_back(
     assert_eq!(talk.found()[1].verdict, Verdict::Spurious);
 }
 
+/// FreeBSD stores 128 holes at most, and sends again the reported octets that it has no room for.
+#[test]
+fn reported_octets_that_are_sent_again_show_nothing_if_there_are_more_holes_than_a_sender_stores() {
+    let causes = |holes: u32| {
+        let mut talk = Talk::opened(true, false);
+        talk.flight(101.0, 0, 2 * holes);
+        for n in 0..holes {
+            let left = 1000 + 2000 * n;
+            talk.sack(202.0 + f64::from(n) / 1e3, 0, &[(left, left + 1000)]);
+        }
+        talk.data(202.5, 0).data(202.6, 1000).data(202.7, 3000).data(202.8, 5000);
+        talk.causes()
+    };
+    let repair = Some(Cause::SackRecovery);
+    assert_eq!(causes(120), [repair, BACK, BACK, BACK]);
+    assert_eq!(causes(140), [repair; 4]);
+}
+
 #[test]
 fn a_sender_that_skipped_reported_segments_goes_back_only_if_it_repeats_two_of_them() {
     let mut talk = Talk::opened(true, false);
