@@ -36,7 +36,7 @@ pub struct FlowNotes {
     pub wrote: Option<Time>,
     /// When the application had read all octets that it had asked for.
     pub finished: Option<Time>,
-    /// The requests that the application sent, and their replies.
+    /// The requests that the application made, and their replies. The first may not have left.
     pub exchanges: Vec<Exchange>,
     /// The number of octets that the application read.
     pub read_bytes: u64,

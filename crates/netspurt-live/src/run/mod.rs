@@ -165,7 +165,7 @@ fn counted(reports: Vec<EndReport>, hosts: &[Namespace]) -> Result<Vec<EndReport
     reports.into_iter().zip(hosts).map(|(report, host)| report.counted(host)).collect()
 }
 
-/// Sets the flag when this value is dropped, also after a panic. The flag ends the thread of the
+/// Sets the flag when this value is dropped, even after a panic. The flag ends the thread of the
 /// applications.
 struct SetOnDrop<'a>(&'a AtomicBool);
 
