@@ -32,8 +32,8 @@ pub struct PacketArrival {
     /// When the packet entered the path, in logical time. This is the time of the emulated path; it
     /// follows the kernel's timestamps and never goes back.
     pub at: Time,
-    /// When the kernel received the packet. With a TUN device, which gives no timestamps, this is the
-    /// time at which the driver read the packet. Never after `at`.
+    /// When the kernel received the packet. With a TUN device, which gives no timestamps, this is
+    /// the time at which the driver read the packet. Never after `at`.
     pub stamped: Time,
     /// The packet.
     pub segment: Segment,

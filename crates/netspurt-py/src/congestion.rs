@@ -328,8 +328,8 @@ impl PyCongestion {
         Ok(())
     }
 
-    /// Processes a restart of sending with nothing outstanding, `idle` seconds after the last segment
-    /// was sent.
+    /// Processes a restart of sending with nothing outstanding, `idle` seconds after the last
+    /// segment was sent.
     fn on_idle_restart(&mut self, now: f64, idle: f64) -> PyResult<()> {
         self.algorithm.on_idle_restart(instant(now)?, span(idle).unwrap_or_default());
         Ok(())

@@ -144,8 +144,8 @@ impl PyDelays {
         self.column(py, |probe| probe.number)
     }
 
-    /// When each probe left, in nanoseconds since the beginning of the recording. If `send_times` is
-    /// `unknown`, these numbers have no meaning.
+    /// When each probe left, in nanoseconds since the beginning of the recording. If `send_times`
+    /// is `unknown`, these numbers have no meaning.
     fn sent_ns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |probe| probe.sent.as_nanos().cast_signed())
     }

@@ -74,7 +74,7 @@ impl PyExplanation {
         self.explanation.connections.len()
     }
 
-    /// When the first packet of TCP was captured, in nanoseconds since 1970; zero if there was none.
+    /// When the first packet of TCP was captured, in nanoseconds since 1970; 0 if there was none.
     #[getter]
     fn start_ns(&self) -> u64 {
         self.explanation.start.as_nanos()
@@ -92,8 +92,8 @@ impl PyExplanation {
         self.explanation.notes.lines()
     }
 
-    /// The numbers of all packets, of TCP packets, of packets without IP or of an unknown link type,
-    /// of fragments of TCP, and of other IP packets.
+    /// The numbers of all packets, of TCP packets, of packets without IP or of an unknown link
+    /// type, of fragments of TCP, and of other IP packets.
     #[getter]
     fn passed(&self) -> (u64, u64, u64, u64, u64) {
         as_tuple(self.explanation.passed)
@@ -181,8 +181,8 @@ impl PyExplaining {
         })
     }
 
-    /// The next rows of connections that have ended, about 64 KiB; empty if no more connections have
-    /// ended. After the end of the capture, all connections have ended.
+    /// The next rows of connections that have ended, about 64 KiB; empty if no more connections
+    /// have ended. After the end of the capture, all connections have ended.
     #[pyo3(signature = (layout, file=None))]
     fn rows(&mut self, py: Python<'_>, layout: &str, file: Option<&str>) -> PyResult<Vec<u8>> {
         let layout: RowLayout = layout.parse().map_err(PyValueError::new_err)?;

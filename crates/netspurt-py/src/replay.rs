@@ -112,7 +112,7 @@ impl PyReplayed {
         order_name(self.how.order)
     }
 
-    /// Sums over the probes. Times are in nanoseconds.
+    /// Sums over the probes, and values computed from the sums. Times are in nanoseconds.
     fn account<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (it, sums) = (&self.account, PyDict::new(py));
         sums.set_item("probes", it.probes)?;
