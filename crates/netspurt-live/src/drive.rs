@@ -119,8 +119,8 @@ pub struct Driver {
     /// memory.
     arrivals: Vec<(Time, Segment)>,
     leaving: Vec<Departure>,
-    /// The driver polls the clock for this span, and does not sleep, before each instant at which it
-    /// must act.
+    /// The driver polls the clock for this span, and does not sleep, before each instant at which
+    /// it must act.
     spin: Duration,
     /// The first flow of programs. This flow and all later flows share two ports.
     programs: Option<FlowId>,

@@ -259,7 +259,7 @@ impl Apps {
     }
 
     /// Asks the kernel for the state of the open connections, at the ends that write. Ends with
-    /// `unasked` are left out.
+    /// `unasked` are left out, and so are states that have not changed since the last question.
     fn ask(&mut self, now: Time, polls: &mut Vec<Poll>) {
         let asked = |source: &&mut ContentSource| source.notes.opened.is_some() && !source.unasked;
         let sources = self.sources.iter_mut().filter(asked);
