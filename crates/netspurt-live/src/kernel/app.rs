@@ -77,7 +77,7 @@ struct SharedListener {
     sinks: HashMap<u16, usize>,
 }
 
-/// A flow's socket, once it exists. The socket of a listening end exists only after the peer's SYN.
+/// A flow's socket, once it exists. A listening end has it only after it accepted the connection.
 pub type FlowSocket = Arc<OnceLock<OwnedFd>>;
 
 #[derive(Debug)]
