@@ -1,5 +1,5 @@
-//! Fuzzes the reader of captures: with files of any octets, and with packets of any link type in
-//! well-formed files.
+//! Fuzzes the reader of captures: with files of any octets, and with packets of every supported
+//! link type in well-formed files.
 
 #![no_main]
 

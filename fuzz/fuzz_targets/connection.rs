@@ -1,8 +1,8 @@
-//! Fuzzes two connections over a hostile network, in two modes. In the first mode the network
-//! loses, copies, delays, reorders and marks packets. The target checks that no more octets arrive
-//! than were written, and that all octets arrive after the network stops doing harm. In the second
-//! mode the network also forges segments whose numbers are near the connection's sequence numbers.
-//! The code must not panic or hang.
+//! Fuzzes the two ends of a connection over a hostile network, in two modes. In the first mode the
+//! network loses, copies, delays, reorders and marks packets. The target checks that no more octets
+//! arrive than were written, and that all octets arrive after the network stops doing harm. In the
+//! second mode the network also forges segments whose numbers are near the connection's sequence
+//! numbers. The code must not panic or hang.
 
 #![no_main]
 
@@ -66,7 +66,7 @@ impl Transfer {
         transfer
     }
 
-    /// Puts the segments that the ends send now in flight.
+    /// Takes the segments that the ends send now, and puts them in flight.
     fn collect(&mut self) {
         for end in 0..2 {
             let mut sent = 0;
@@ -144,7 +144,8 @@ impl Transfer {
         assert!(acked <= delivered, "{acked} octets acknowledged, {delivered} delivered");
     }
 
-    /// Runs the transfer to its end over a network that delivers each segment immediately and in order.
+    /// Runs the transfer to its end over a network that delivers each segment immediately and in
+    /// order.
     fn finish_without_harm(&mut self) {
         let mut steps = 0;
         let over = |end: &Connection| matches!(end.state(), TcpState::Closed | TcpState::TimeWait);

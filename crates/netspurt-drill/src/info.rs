@@ -107,7 +107,8 @@ pub fn memory(info: &Info) -> [u8; MEMORY_BYTES] {
     octets
 }
 
-/// Writes a number. If it does not fit, writes the largest number that fits.
+/// Writes a number. If it is too large, writes the largest number that fits. Writes 0 for a missing
+/// or negative number.
 fn put(octets: &mut [u8], (at, size): (usize, usize), value: Option<i64>) {
     let value = value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0);
     let place = &mut octets[at..at + size];

@@ -2,7 +2,7 @@
 //!
 //! The library has the host of `netspurt script`: the same sockets and the same TCP. packetdrill
 //! reads the script, makes its calls, injects its packets, and judges the results. The library owns
-//! the clock, so time is virtual, and a script needs only the time of its computation.
+//! the clock, so time is virtual, and a script takes only as long as the computation.
 //!
 //! packetdrill's interface for libraries does not cover everything. So the library must also be in
 //! `LD_PRELOAD`, where it replaces some functions: `system`, which would run a script's shell

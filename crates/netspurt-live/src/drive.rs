@@ -32,8 +32,8 @@ pub struct PacketArrival {
     /// When the packet entered the path, in logical time. This is the time of the emulated path; it
     /// follows the kernel's timestamps and never goes back.
     pub at: Time,
-    /// When the kernel received the packet. A TUN device gives no timestamps; this is then the time
-    /// at which the driver read the packet. Never after `at`.
+    /// When the kernel received the packet. With a TUN device, which gives no timestamps, this is
+    /// the time at which the driver read the packet. Never after `at`.
     pub stamped: Time,
     /// The packet.
     pub segment: Segment,
@@ -119,8 +119,8 @@ pub struct Driver {
     /// memory.
     arrivals: Vec<(Time, Segment)>,
     leaving: Vec<Departure>,
-    /// Before each instant at which it must act, the driver polls the clock for this span and does
-    /// not sleep.
+    /// The driver polls the clock for this span, and does not sleep, before each instant at which
+    /// it must act.
     spin: Duration,
     /// The first flow of programs. This flow and all later flows share two ports.
     programs: Option<FlowId>,
@@ -194,8 +194,9 @@ impl Driver {
         self
     }
 
-    /// Runs until `stop`, until `watch` ends the run, or until nothing more can happen. Returns the
-    /// path and the log of the run.
+    /// Runs until `stop`, until `watch` ends the run, or until the flag of
+    /// [`ending_with`](Self::ending_with) is set and nothing is on the path. Returns the path and
+    /// the log of the run.
     ///
     /// # Errors
     /// When a port fails, or the kernel refuses an exact sleep of this thread (timer slack).

@@ -24,8 +24,8 @@ profile  = "linux-default"
 spy = ["a", "b"]
 "#;
 
-/// Makes a packet with random fields. In two of three packets, some octets are then changed or cut
-/// off.
+/// Makes a packet with random fields. In about two of three packets, some octets are then changed
+/// or cut off.
 fn packet(random: &mut Stream) -> Vec<u8> {
     let mut below = |n: u64| random.bits() % n;
     let segment = Segment {

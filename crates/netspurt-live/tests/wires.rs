@@ -1,5 +1,5 @@
 //! Tests of runs on veth and on TUN devices, with and without segmentation offload. Links decide
-//! about single segments, also if devices take many segments in one packet.
+//! about single segments, even if devices take many segments in one packet.
 
 mod worker;
 

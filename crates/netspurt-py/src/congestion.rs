@@ -168,7 +168,8 @@ impl PyAck {
         self.0.smss
     }
 
-    /// The octets that are newly acknowledged in order.
+    /// The octets that are newly acknowledged in order; with `growth_by_delivery`, the same number
+    /// as `delivered_bytes`.
     #[getter]
     fn acked_bytes(&self) -> u64 {
         self.0.acked_bytes
@@ -235,13 +236,13 @@ impl PyAck {
         self.0.window_limited
     }
 
-    /// Whether loss recovery controls the window now.
+    /// Whether a repair is in progress: recovery, or the repair after a timeout.
     #[getter]
     fn in_recovery(&self) -> bool {
         self.0.in_recovery
     }
 
-    /// Whether the repair after a timeout still goes on.
+    /// Whether a repair after a timeout, or after Tahoe's fast retransmit, is in progress.
     #[getter]
     fn after_timeout(&self) -> bool {
         self.0.after_timeout
@@ -321,13 +322,14 @@ impl PyCongestion {
         Ok(())
     }
 
-    /// Processes the end of recovery.
+    /// Processes the end of recovery, or of the repair after a timeout.
     fn on_recovery_end(&mut self, now: f64, window: &mut PyWindow) -> PyResult<()> {
         self.algorithm.on_recovery_end(instant(now)?, &mut window.0);
         Ok(())
     }
 
-    /// Processes a restart of sending, after `idle` seconds with nothing outstanding.
+    /// Processes a restart of sending with nothing outstanding, `idle` seconds after the last
+    /// segment was sent.
     fn on_idle_restart(&mut self, now: f64, idle: f64) -> PyResult<()> {
         self.algorithm.on_idle_restart(instant(now)?, span(idle).unwrap_or_default());
         Ok(())

@@ -126,7 +126,8 @@ impl PyDelays {
         self.0.notes.clone()
     }
 
-    /// Returns the recording with each probe counted as lost whose delay is above `limit_ns`.
+    /// Returns a copy of the recording in which each probe with a delay above `limit_ns` counts as
+    /// lost.
     fn lost_after(&self, limit_ns: u64) -> Self {
         let mut delays = (*self.0).clone();
         delays.give_up_after(Duration::from_nanos(limit_ns));
@@ -143,7 +144,8 @@ impl PyDelays {
         self.column(py, |probe| probe.number)
     }
 
-    /// When each probe left, in nanoseconds since the beginning of the recording.
+    /// When each probe left, in nanoseconds since the beginning of the recording. If `send_times`
+    /// is `unknown`, these numbers have no meaning.
     fn sent_ns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |probe| probe.sent.as_nanos().cast_signed())
     }

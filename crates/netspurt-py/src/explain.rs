@@ -61,7 +61,7 @@ impl PyExplanation {
     }
 
     /// Joins the explanations of several captures. The connections are numbered one after the
-    /// other. If several captures have a fault, the first fault is kept.
+    /// other. Packets are not kept. If several captures have a fault, the first fault is kept.
     #[staticmethod]
     fn pooled(captures: Vec<PyRef<'_, Self>>) -> Self {
         let all = captures.iter().map(|capture| &capture.explanation);
@@ -74,7 +74,7 @@ impl PyExplanation {
         self.explanation.connections.len()
     }
 
-    /// When the first packet of TCP was captured, in nanoseconds since 1970.
+    /// When the first packet of TCP was captured, in nanoseconds since 1970; 0 if there was none.
     #[getter]
     fn start_ns(&self) -> u64 {
         self.explanation.start.as_nanos()
@@ -92,8 +92,8 @@ impl PyExplanation {
         self.explanation.notes.lines()
     }
 
-    /// The numbers of all packets, of TCP packets, of packets without IP, of fragments, and of
-    /// other packets.
+    /// The numbers of all packets, of TCP packets, of packets without IP or of an unknown link
+    /// type, of fragments of TCP, and of other IP packets.
     #[getter]
     fn passed(&self) -> (u64, u64, u64, u64, u64) {
         as_tuple(self.explanation.passed)
@@ -181,8 +181,8 @@ impl PyExplaining {
         })
     }
 
-    /// The rows of the connections that have ended since the last call. After the end of the
-    /// capture, these are all remaining connections.
+    /// The next rows of connections that have ended, about 64 KiB; empty if no more connections
+    /// have ended. After the end of the capture, all connections have ended.
     #[pyo3(signature = (layout, file=None))]
     fn rows(&mut self, py: Python<'_>, layout: &str, file: Option<&str>) -> PyResult<Vec<u8>> {
         let layout: RowLayout = layout.parse().map_err(PyValueError::new_err)?;
@@ -202,7 +202,7 @@ impl PyExplaining {
         self.explainer.connections()
     }
 
-    /// The time from the first packet to the last so far, in nanoseconds.
+    /// The time from the first packet of TCP to the latest so far, in nanoseconds.
     #[getter]
     fn span_ns(&self) -> u64 {
         self.explainer.span().as_nanos()
@@ -220,8 +220,8 @@ impl PyExplaining {
         self.explainer.notes().lines()
     }
 
-    /// The numbers so far of all packets, of TCP packets, of packets without IP, of fragments, and
-    /// of other packets.
+    /// The numbers so far of all packets, of TCP packets, of packets without IP or of an unknown
+    /// link type, of fragments of TCP, and of other IP packets.
     #[getter]
     fn passed(&self) -> (u64, u64, u64, u64, u64) {
         as_tuple(self.explainer.passed())

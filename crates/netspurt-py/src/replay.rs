@@ -112,7 +112,7 @@ impl PyReplayed {
         order_name(self.how.order)
     }
 
-    /// Sums over the probes. Times are in nanoseconds.
+    /// Sums over the probes, and values computed from the sums. Times are in nanoseconds.
     fn account<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (it, sums) = (&self.account, PyDict::new(py));
         sums.set_item("probes", it.probes)?;
@@ -165,7 +165,8 @@ type GridRow = (f64, f64, f64, u64, f64, f64, f64);
 /// Replays RFC 889's two-gain filter with every combination of the weights `falling` (F1) and
 /// `rising` (F2) and the factors `g`. Returns the best settings and the number of all settings. A
 /// setting is among the best if no other setting is at least as good in both the spurious
-/// retransmissions and the sum of the timers.
+/// retransmissions and the sum of the timers. Of settings that are equal in both, the first
+/// is kept.
 #[pyfunction]
 #[pyo3(signature = (delays, falling, rising, g, *, order=None))]
 pub fn two_gain_front(

@@ -151,7 +151,8 @@ impl Sample {
         self.0.retransmissions
     }
 
-    /// The time in seconds for which the peer delayed the acknowledgment, as the peer reports it.
+    /// The time in seconds for which the peer delayed the acknowledgment, as the peer reports it;
+    /// zero without a report.
     #[getter]
     fn ack_delay(&self) -> f64 {
         self.0.ack_delay.as_secs_f64()

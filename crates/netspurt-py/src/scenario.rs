@@ -42,8 +42,9 @@ impl PyScenario {
     }
 
     /// Reads the text of a scenario for programs at two of its nodes. First removes the keys at the
-    /// paths `unset`, and then sets the `values`. `ends` names the nodes of the programs. In place
-    /// of `None`, the function takes a node that has only one link.
+    /// paths `unset`, and then sets the `values`. `ends` names the nodes of the programs. `None`
+    /// stands for the node of the scenario's flow of programs or, if there is no such flow, for a
+    /// node that has only one link.
     #[staticmethod]
     fn for_programs(
         py: Python<'_>,

@@ -114,7 +114,7 @@ impl Played {
         self.0.is_ok()
     }
 
-    /// The events so far: an instant in nanoseconds and a text for each.
+    /// The events up to the end or the failure: an instant in nanoseconds and a text for each.
     #[getter]
     fn transcript(&self) -> Vec<(u64, &str)> {
         self.entries().iter().map(|entry| (entry.at.as_nanos(), &*entry.text)).collect()

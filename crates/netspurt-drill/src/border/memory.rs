@@ -64,7 +64,8 @@ pub(super) unsafe fn get<T: Copy>(place: *const T) -> BorderResult<T> {
     Ok(unsafe { place.read_unaligned() })
 }
 
-/// Returns the length of each piece of a message in octets, and whether a piece has a null pointer.
+/// Returns the length of each piece of a message in octets, and whether a piece that is not empty
+/// has a null pointer.
 ///
 /// # Safety
 /// If `pieces` is not null, `count` pieces can be read there.

@@ -35,7 +35,8 @@ pub(super) unsafe extern "C" fn setsockopt(
     })
 }
 
-/// Makes the value of an option from its octets. Returns `None` if there are too few octets.
+/// Makes the value of an option from its octets. Returns `None` if there are too few octets, or if
+/// the time of `SO_LINGER` is negative.
 fn option_value(option: SocketOption, octets: &[u8]) -> Option<OptionValue> {
     let number =
         |at: usize| octets.get(at..)?.first_chunk::<4>().map(|four| i32::from_ne_bytes(*four));

@@ -14,9 +14,9 @@ pub struct Diag {
     socket: OwnedFd,
 }
 
-/// The octets of a netlink header.
+/// The number of octets of a netlink header.
 const HEADER: usize = 16;
-/// The octets of `struct inet_diag_msg`.
+/// The number of octets of `struct inet_diag_msg`.
 const ANSWER: usize = 72;
 
 impl Diag {

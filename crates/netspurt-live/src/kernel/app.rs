@@ -36,7 +36,7 @@ pub struct FlowNotes {
     pub wrote: Option<Time>,
     /// When the application had read all octets that it had asked for.
     pub finished: Option<Time>,
-    /// The requests that the application sent, and their replies.
+    /// The requests that the application made, and their replies. The first may not have left.
     pub exchanges: Vec<Exchange>,
     /// The number of octets that the application read.
     pub read_bytes: u64,
@@ -77,7 +77,7 @@ struct SharedListener {
     sinks: HashMap<u16, usize>,
 }
 
-/// A flow's socket, once it exists. The socket of a listening end exists only after the peer's SYN.
+/// A flow's socket, once it exists. A listening end has it only after it accepted the connection.
 pub type FlowSocket = Arc<OnceLock<OwnedFd>>;
 
 #[derive(Debug)]
@@ -259,7 +259,7 @@ impl Apps {
     }
 
     /// Asks the kernel for the state of the open connections, at the ends that write. Ends with
-    /// `unasked` are left out.
+    /// `unasked` are left out, and so are states that have not changed since the last question.
     fn ask(&mut self, now: Time, polls: &mut Vec<Poll>) {
         let asked = |source: &&mut ContentSource| source.notes.opened.is_some() && !source.unasked;
         let sources = self.sources.iter_mut().filter(asked);

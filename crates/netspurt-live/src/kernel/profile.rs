@@ -7,7 +7,7 @@ use netspurt::plan::KernelTcp;
 
 /// The values under `/proc/sys/net/ipv4` for the configuration `tcp`.
 ///
-/// Each host has its own values, because every end of a flow has its own namespace. Values without
+/// Each host has its own values, because every host has a namespace of its own. Values without
 /// a switch, such as `tcp_no_metrics_save`, are the same for all hosts. Values that this
 /// kernel does not have are left out.
 pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {

@@ -93,8 +93,8 @@ impl EndReason {
     }
 }
 
-/// Carries out `plan`, and writes every echo probe to `book`. The series ends early when `halt` can
-/// be read, or when `book` ends it.
+/// Carries out `plan`, and writes every finished echo probe to `book`. The series ends early when
+/// `halt` can be read, or when `book` ends it.
 ///
 /// # Errors
 /// When the socket or the data file fails.

@@ -131,8 +131,8 @@ impl HopReply {
     }
 }
 
-/// Interprets `seen` as an answer to the probe with the key `own`; `None` if it answers another
-/// probe.
+/// Interprets `seen` as an answer to the probe with the key `own`; `None` if it is not an answer to
+/// this probe.
 fn answer(seen: SeenReply, own: u64, target: IpAddr) -> Option<HopReply> {
     let received_at = read();
     match seen {

@@ -18,7 +18,7 @@ pub enum LiveError {
         /// The kernel's error.
         error: io::Error,
     },
-    /// A file or a port of the emulated path failed.
+    /// A file, a process, or a port of the emulated path failed.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A flow needs programs and none were given, or programs were given and no flow needs them.

@@ -52,8 +52,8 @@ use crate::wall::WallClock;
 pub struct Options {
     /// The maximum lateness that a delivery may have in a valid run.
     pub budget: Duration,
-    /// Before each instant at which it must act, the driver polls the clock for this span and does
-    /// not sleep. Without real-time priority, the driver does not poll in this way.
+    /// The driver polls the clock for this span, and does not sleep, before each instant at which
+    /// it must act. Without real-time priority, the driver does not poll in this way.
     pub spin: Duration,
     /// The devices that connect the hosts to the driver.
     pub wiring: Wiring,
@@ -165,7 +165,7 @@ fn counted(reports: Vec<EndReport>, hosts: &[Namespace]) -> Result<Vec<EndReport
     reports.into_iter().zip(hosts).map(|(report, host)| report.counted(host)).collect()
 }
 
-/// Sets the flag when this value is dropped, also after a panic. The flag ends the thread of the
+/// Sets the flag when this value is dropped, even after a panic. The flag ends the thread of the
 /// applications.
 struct SetOnDrop<'a>(&'a AtomicBool);
 

@@ -55,8 +55,8 @@ pub(super) struct Outcome {
     pub(super) first: bool,
     /// The programs, and how the program at the first end ended.
     pub(super) programs: Option<(Programs, Ended)>,
-    /// The tasks of a population's connections, and whether each connection has a row in the
-    /// tables.
+    /// The tasks of a population's connections, and whether each connection has a row in the table
+    /// `connections`.
     pub(super) kernel_tasks: Option<(Vec<Task>, bool)>,
     pub(super) wiring: Wiring,
 }

@@ -174,7 +174,7 @@ pub struct SocketReport {
     /// 1 if short segments are sent immediately, otherwise 0.
     #[serde(rename = "TCP_NODELAY", skip_serializing_if = "Option::is_none")]
     pub nodelay: Option<u8>,
-    /// The octets of the receive buffer.
+    /// The size of the receive buffer in octets.
     #[serde(rename = "SO_RCVBUF", skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<u32>,
     /// The maximum receive window that the socket advertises, in octets.

@@ -16,7 +16,7 @@ pub enum SandboxError {
     /// The process that started this process has ended.
     #[error("the process that started this run has ended")]
     Orphaned,
-    /// The kernel refuses a request inside the namespaces.
+    /// The kernel refuses a request.
     #[error("{what}: {error}")]
     Refused {
         /// The request.

@@ -44,8 +44,8 @@ pub fn unshare(what: Unshared) -> io::Result<()> {
         Unshared::UserAndNetwork => libc::CLONE_NEWUSER | libc::CLONE_NEWNET,
         Unshared::ProcessesAndMounts => libc::CLONE_NEWPID | libc::CLONE_NEWNS,
     };
-    // SAFETY: no memory is passed. Rust relies on the fact that threads share some things, such as
-    // file descriptors. None of these flags ends this sharing.
+    // SAFETY: no memory is passed. Rust relies on the fact that threads share memory and file
+    // descriptors. None of these flags ends this sharing.
     checked(unsafe { libc::unshare(flags) })
 }
 

@@ -20,8 +20,8 @@ use crate::source::{all, root};
 /// The last words of the names of ids, and of lists with an entry for each end, flow or node.
 const NAMES: &[&str] = &["dest", "end", "endpoint", "flow", "id", "node", "side"];
 
-/// Methods whose result is an id, the number of an id, or the length of a list with an entry for
-/// each id, if they are called on an id or on such a list.
+/// Methods of an id, or of a list with an entry for each id. They return an id, the number of an
+/// id, or the length of the list.
 const NUMBERS: &[&str] =
     &["bits", "clone", "expect", "index", "into", "len", "place", "try_into", "unwrap"];
 

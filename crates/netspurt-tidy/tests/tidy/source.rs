@@ -9,7 +9,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
-/// The crates whose sources the rules check.
+/// The crates whose sources most rules check.
 pub const CRATES: [&str; 5] =
     ["netspurt", "netspurt-drill", "netspurt-live", "netspurt-py", "netspurt-scenario"];
 

@@ -11,7 +11,8 @@ use crate::source::{CRATES, OnceForEach, root, sources, without_tests};
 const MAX_FIELDS: usize = 25;
 const MAX_METHODS: usize = 60;
 
-/// The ends of names of plain configuration, which may have any number of fields.
+/// The ends of names of plain configuration. Such a type may have any number of fields if none of
+/// its methods takes `self`.
 const CONFIGURATION: &[&str] = &["Config", "Spec", "Plan", "Options"];
 
 /// The macros that give a type two methods: one packs a value, one unpacks it.
