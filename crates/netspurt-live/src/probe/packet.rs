@@ -138,9 +138,9 @@ impl Marks {
             }
             ProbeKind::Udp => Ok(self.carried(quoted)),
             ProbeKind::Tcp => match TcpHead::quoted(quoted) {
-                (Some(port), Some(seq)) if ports.contains(&port) => Ok(Some(seq.into())),
+                (Some(port), seq) if ports.contains(&port) => Ok(seq.map(u64::from)),
+                (Some(_), _) => Err(()),
                 (None, _) => Ok(None),
-                _ => Err(()),
             },
         }
     }
@@ -349,6 +349,8 @@ mod tests {
             (&quoted[..], &[5000][..], Ok(Some(0x1234_0000))),
             (&quoted[..8], &[4999, 5000], Ok(Some(0x1234_0000))),
             (&quoted[..], &[4999], Err(())),
+            (&quoted[..7], &[5000], Ok(None)),
+            (&quoted[..7], &[4999], Err(())),
             (&[], &[5000], Ok(None)),
         ] {
             assert_eq!(mine.returned(octets, ports), expected, "{} octets", octets.len());

@@ -175,14 +175,18 @@ impl Watcher {
         }
     }
 
-    /// Records the kernel's reports on its connections.
+    /// Records the kernel's reports on its connections. A report that equals the previous one of
+    /// its end is left out.
     pub(super) fn polled(&mut self, polls: &[Poll]) {
-        let mut timeouts: HashMap<EndId, u32> = HashMap::new();
+        let mut last: HashMap<EndId, TcpInfo> = HashMap::new();
         for Poll { at, end, info } in polls {
-            let known = timeouts.entry(*end).or_default();
+            let before = last.insert(*end, *info);
+            if before == Some(*info) {
+                continue;
+            }
             // Before Linux 6.7, the kernel counts only the timeouts of one recovery, so the count
             // may fall.
-            let fired = info.timeouts > std::mem::replace(known, info.timeouts);
+            let fired = info.timeouts > before.map_or(0, |before| before.timeouts);
             let (cwnd, rto) = (info.cwnd_state(), info.rto_state(fired));
             let end = *end;
             self.recorder.take(&Event { at: *at, what: What::Cwnd { end, state: cwnd } });

@@ -70,8 +70,9 @@ pub struct GridPoint {
     pub timers_ns: f64,
 }
 
-/// The best settings of a grid. No other setting is at least as good as one of them in both
-/// the number of spurious retransmissions and the sum of the timers.
+/// The best settings of a grid. No other setting is better than one of them in the number of
+/// spurious retransmissions or in the sum of the timers, and at least as good in the other. Of
+/// settings that are equal in both, the first is kept.
 ///
 /// ```
 /// use netspurt::replay::{Front, GridPoint};

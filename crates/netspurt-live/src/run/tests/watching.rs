@@ -191,8 +191,10 @@ fn values_that_the_kernel_reports_in_segments_are_recorded_in_octets() {
     let mut watcher = observer(&[0]);
     let info = TcpInfo { smss: 1000, cwnd: 10, ssthresh: 7, unacked: 3, ..TcpInfo::default() };
     let states = [0, 1, 2, TcpInfo::RECOVERY, TcpInfo::LOSS];
-    let polls: Vec<Poll> =
+    let mut polls: Vec<Poll> =
         (1..).zip(states).map(|(at, state)| poll(at, 0, TcpInfo { state, ..info })).collect();
+    let unchanged = Poll { at: ms(9), ..polls[4] };
+    polls.push(unchanged);
     watcher.polled(&polls);
     let cwnd = table(watcher, "cwnd");
     assert_eq!(column(&cwnd, "cwnd_bytes"), [10_000; 5]);
@@ -216,7 +218,7 @@ fn the_timer_of_an_end_has_fired_when_the_kernel_counts_another_timeout_of_this_
         poll(1, 0, info(0, 0, 0)),
         poll(2, 0, info(1, 1, 20)),
         poll(3, 2, info(1, 40, 20)),
-        poll(4, 0, info(1, 1, 20)),
+        poll(4, 0, info(1, 1, 21)),
         // If the kernel counts only the timeouts of one recovery, the count falls afterwards.
         poll(5, 0, info(0, 0, 20)),
         poll(6, 0, info(3, 3, 20)),
@@ -228,7 +230,7 @@ fn the_timer_of_an_end_has_fired_when_the_kernel_counts_another_timeout_of_this_
     let ns = 20_000_000;
     assert_eq!(
         column(&rto, "srtt_ns"),
-        [nothing, ns, ns, ns, ns, ns],
+        [nothing, ns, ns, 21_000_000, ns, ns],
         "without a sample there is no estimate"
     );
     assert_eq!(column(&rto, "rttvar_ns")[..2], [nothing, 5_000_000]);
