@@ -7,8 +7,9 @@ use super::names::name_in;
 use super::notice::SocketNotice;
 use super::readiness::Readiness;
 
-/// The number of a socket, an epoll or a file. A script may name the number. Otherwise the new
-/// socket, epoll or file gets the lowest free number from 3 on.
+/// The number of a socket, an epoll or a file. A script may name the number of a new socket, epoll
+/// or file. If it names none, or a number that is not free, the lowest free number from 3 on is
+/// used.
 pub type Fd = i32;
 
 /// A socket call.

@@ -62,7 +62,8 @@ pub enum FailureKind {
     Echo,
     /// The run has already passed the instant in the script.
     Behind,
-    /// The implementation makes no progress: it does not handle an event that is due.
+    /// The implementation makes no progress: it does not handle an event that is due, or it sends
+    /// packets without end at one instant.
     Stuck,
 }
 
