@@ -233,7 +233,8 @@ impl SocketHost {
     }
 
     /// Behaves as scripts of this dialect expect. packetdrill's scripts expect Linux's send buffer,
-    /// and their events do not happen at the start of a jiffy.
+    /// Linux's limit for FIN-WAIT-2, and a connection in TIME-WAIT that reports itself as closed.
+    /// Their events do not happen at the start of a jiffy.
     pub(super) fn follow(&mut self, dialect: ScriptDialect) {
         if dialect == ScriptDialect::Packetdrill {
             self.config.timer_clock = self.config.timer_clock.with_jiffies_from(INTO_JIFFY);
