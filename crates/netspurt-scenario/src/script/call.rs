@@ -185,7 +185,7 @@ pub enum Call {
         /// The file.
         file: Fd,
         /// The offset in the file. `None`, written `NULL`, stands for the offset at which the last
-        /// call ended.
+        /// call with `NULL` ended.
         offset: Option<u64>,
         /// The number of bytes.
         bytes: u32,
