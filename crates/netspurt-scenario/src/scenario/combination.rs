@@ -16,9 +16,10 @@ use super::spec::Spec;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Combination {
     spec: Spec,
-    /// A hash of the resolved scenario: the first 16 octets of the SHA-256, in hexadecimal. The
-    /// parts that change no result are left out: the seed, the sweep, and the settings of `record`
-    /// for tables, shadows, captures and rows.
+    /// A hash of the resolved scenario: the first 16 octets of the SHA-256, in hexadecimal. It
+    /// leaves out the seed, because a combination can be run with any seed. It also leaves out the
+    /// parts that change no result: the sweep, and the settings of `record` for tables, shadows,
+    /// captures and rows.
     pub fingerprint: String,
 }
 
@@ -29,8 +30,9 @@ impl Combination {
         Self { fingerprint: short_hash(&[text.as_bytes()]), spec }
     }
 
-    /// Does the same as [`new`](Self::new) for a scenario that has the links of `known`, and the
-    /// same keys outside of tables. The text of the links is not hashed again.
+    /// Does the same as [`new`](Self::new), but does not hash the text of the links again. The
+    /// scenario must have the links of `known`, and the same values of all keys that are in no
+    /// table.
     pub(super) fn with_known_links(mut spec: Spec, known: &KnownLinks) -> Self {
         remove_what_changes_no_result(&mut spec);
         let text = text_without_links(&mut spec);
@@ -92,7 +94,7 @@ fn text_without_links(spec: &mut Spec) -> String {
     text
 }
 
-/// Removes the parts of a scenario that do not change the results of a case.
+/// Removes the seed, and the parts of a scenario that do not change the results of a case.
 fn remove_what_changes_no_result(spec: &mut Spec) {
     spec.sweep = None;
     spec.seed = BoundedInteger(0);

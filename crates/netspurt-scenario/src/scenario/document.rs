@@ -26,7 +26,7 @@ pub(super) struct Document {
     overrides: Vec<(String, String)>,
     /// The paths of the keys that were removed from the text.
     removed: Vec<String>,
-    /// The files that links may follow, and the files with algorithms, by name.
+    /// The files that links and populations may follow, and the files with algorithms, by name.
     files: Files,
     /// Whether the table `[sweep]` is used.
     sweeps: bool,
@@ -44,13 +44,13 @@ impl Document {
         }
     }
 
-    /// Adds files that links may follow, and files with algorithms, by name.
+    /// Adds files that links and populations may follow, and files with algorithms, by name.
     pub(super) fn with_files(mut self, files: impl IntoIterator<Item = (String, String)>) -> Self {
         self.files.extend(files);
         self
     }
 
-    /// The files that links may follow, and the files with algorithms, by name.
+    /// The files that links and populations may follow, and the files with algorithms, by name.
     pub(super) fn files(&self) -> &Files {
         &self.files
     }
@@ -220,7 +220,7 @@ impl Document {
             error.value.clone_from(value);
             error.set = true;
         } else if !self.removed.is_empty() {
-            // The lines of the text are no longer those of the file, so there is no place.
+            // Some lines may have other numbers in the text than in the file, so there is no place.
             error.unset.clone_from(&self.removed);
         } else if let Some(found) = found {
             let value = if problem.key { None } else { found.value };
@@ -242,7 +242,8 @@ impl Document {
         self.followed(Some(tree.as_table()), &below).map(|followed| followed.shown)
     }
 
-    /// The place of `path` in the file that its link follows; `None` if the link follows no file.
+    /// The place of `path` in the file that its link follows; `None` if the path leads to no link,
+    /// or if the link follows no known file.
     fn followed(&self, table: Option<&Table>, path: &[String]) -> Option<Followed<'_>> {
         let (link, rest) = followed::split(path)?;
         let key = [link, &[followed::KEY.to_owned()]].concat();
@@ -344,7 +345,8 @@ fn no_path(text: &str) -> Problem {
     )
 }
 
-/// Sets `value` at a dotted path. A value that is not TOML is taken as text.
+/// Sets `value` at a dotted path. A value that is not TOML is taken as text, except for a whole
+/// number that is too large, which is an error.
 fn set_over(table: &mut Table, path: &str, value: &str) -> Result<(), Problem> {
     let keys = keys(path);
     let problem = |message: String| {

@@ -15,7 +15,7 @@ pub struct FollowedEnd {
     pub link: String,
     /// The name of the file.
     pub file: String,
-    /// The instant of the last change in the file. From then on the last values stay.
+    /// The instant of the link's last change. From then on the last values stay.
     pub at: Duration,
 }
 

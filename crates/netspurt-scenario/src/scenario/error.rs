@@ -14,20 +14,22 @@ pub struct ScenarioError {
     pub message: String,
     /// The fix; may be empty.
     pub fix: String,
-    /// The scenario's name, usually the path of its file.
+    /// The scenario's name, usually the path of its file. If the mistake is in a file that a link
+    /// follows, the name of this file.
     pub file: String,
     /// The key: a dotted path from the top of the file. Entries of lists are numbers from 0 in
     /// brackets. Empty if the mistake concerns the whole file.
     pub key: String,
-    /// The wrong value, as written; empty if a key is missing or unknown.
+    /// The wrong value, as written; empty if a key is missing or unknown, or if the mistake is in a
+    /// file that a link follows.
     pub value: String,
-    /// The place in the file; `None` if a setting is wrong, or if the mistake has no place in the
-    /// file.
+    /// The place in the file; `None` if a setting is wrong, if keys were removed from the file
+    /// before, or if the mistake has no place in the file.
     pub place: Option<Place>,
     /// Whether the mistake is in a value that was set over the file, for example with `--set`.
     pub set: bool,
     /// The paths of the keys that were removed from the file before, for example with `--unset`.
-    /// Empty if the mistake is in a value that was set.
+    /// Empty if the mistake is in a value that was set, or in a file that a link follows.
     pub unset: Vec<String>,
 }
 

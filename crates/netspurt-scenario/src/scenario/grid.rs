@@ -57,7 +57,8 @@ impl Grid {
     /// Checks that each of the first values of an axis, taken alone, can be set at its place.
     fn check(&self) -> Result<(), Problem> {
         for (_, points) in self.by_axis() {
-            // All values of a range have the same type, so a thousand of them are enough.
+            // All values of a range have the same type, so a thousand of them are enough. The later
+            // values of a longer list are checked when their cases run.
             for point in points.iter().take(CHECKED) {
                 try_point(self, point)?;
             }
@@ -71,8 +72,8 @@ impl Grid {
         points.chain(self.drawn.iter().map(|axis| (axis.name(), axis.points()))).collect()
     }
 
-    /// The problem to report if an end uses the kernel's TCP in some case; `None` if there is no
-    /// such case. The problem names the first place that asks for the kernel's TCP. If an axis sets
+    /// The problem to report if an end uses the kernel's TCP in some case; `None` if no such case
+    /// is found. The problem names the first place that asks for the kernel's TCP. If an axis sets
     /// an `endpoint`, the ends that the file itself sets are not checked here.
     pub(super) fn kernel(&self, spec: &Spec) -> Option<Problem> {
         let axes = self.by_axis();

@@ -10,8 +10,8 @@ use super::quantity::{Amount, BothWays, WordOr};
 use super::queue_spec::{QueueSpec, QueueTable};
 use super::slots_spec::SlotsTable;
 
-/// A link with two directions. Each value is given once for both directions, or as `[forward,
-/// reverse]`.
+/// A link with two directions. The values from `rate` to `long` are given once for both
+/// directions, or as `[forward, reverse]`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkSpec {
@@ -176,7 +176,7 @@ pub enum QueueFateWord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArrivalFateWord {
-    /// The packets wait in the queue.
+    /// The packets wait in the queue, if it has room.
     #[default]
     Queue,
     /// The packets are dropped.
@@ -283,8 +283,9 @@ pub enum NoneWord {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LossTable {
-    /// Packets by their number in the flow, from 1. The first transmission of each of these packets
-    /// is lost. If the list has a number twice, the second transmission is also lost.
+    /// Packets by their number in the flow, from 1. For each number, the first transmission of a
+    /// packet with this number is lost, in whatever flow it is. If the list has a number twice, the
+    /// second transmission is also lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packets: Vec<Ordinal>,
     /// Packets by their number in the order of arrival at this direction of the link, from 1.

@@ -271,7 +271,7 @@ fn rate_of_load(
     let at = |key: &str, message: String| Problem::at(["populations", name, key], message);
     let mean = |key: &str, of: &Distribution| {
         of.mean().ok_or_else(|| {
-            at(key, "this distribution has no mean, so that no `load` can be computed".to_owned())
+            at(key, "this distribution has no mean, so no `load` can be computed".to_owned())
                 .also(["populations", name, "load"])
                 .fix("write a distribution with a mean, or `arrivals` with a rate in place of `load`")
         })

@@ -136,10 +136,11 @@ pub struct PieTable {
     pub target: Duration,
     /// The time between two updates of the probability.
     pub t_update: Duration,
-    /// The change of the probability at an update for each second of delay beyond the target.
+    /// The change of the probability at an update for each second of delay beyond the target,
+    /// before the change is divided as RFC 8033 §4.2 says.
     pub alpha: f64,
     /// The change of the probability at an update for each second by which the delay grew since the
-    /// last update.
+    /// last update, before the change is divided.
     pub beta: f64,
     /// The length of a burst in which no packet is dropped or marked.
     pub max_burst: Duration,

@@ -8,9 +8,9 @@ use super::error::Problem;
 use super::tree::dotted;
 
 /// Removes the key at the end of a path from a text, with everything below the key. Empty lines
-/// replace the removed lines. Errors then still name the right lines of the file. There is one
-/// exception: if the file has parts of one table in several places, the lines between these parts
-/// get other numbers.
+/// replace the removed lines, so that the other lines keep their numbers. There is one exception:
+/// if the file has parts of one table in several places, the lines between these parts get other
+/// numbers.
 ///
 /// A text that is not TOML is returned unchanged. The reader then reports the mistake.
 pub(super) fn without_key(text: &str, path: &[String]) -> Result<String, Problem> {

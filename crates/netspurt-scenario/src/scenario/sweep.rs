@@ -54,7 +54,7 @@ pub struct Sweep {
     seeds: u64,
     paired: bool,
     budget: Budget,
-    /// The error for a case in which an end uses the kernel's TCP; `None` if there is no such case.
+    /// The error for a case in which an end uses the kernel's TCP; `None` if no such case is known.
     kernel: Option<Box<ScenarioError>>,
 }
 
@@ -120,8 +120,9 @@ impl Sweep {
         Ok(Self { names, source: Source::Listed(cases), seeds, paired, budget, kernel })
     }
 
-    /// The error to report if the sweep is not run live; `None` if no case uses the kernel's TCP.
-    /// The error names the place that asks for the kernel's TCP at an end of some case.
+    /// The error to report if the sweep is not run live; `None` if no case is known to use the
+    /// kernel's TCP. The error names the place that asks for the kernel's TCP at an end of some
+    /// case. If an axis sets an `endpoint`, the ends that the file itself sets are not checked.
     pub fn kernel(&self) -> Option<&ScenarioError> {
         self.kernel.as_deref()
     }
@@ -218,7 +219,7 @@ impl Sweep {
     /// on the order of the runs or the number of threads. The seed is derived from the number of
     /// the run within its combination. Unless runs are paired, the seed also depends on the values
     /// that are set, but not on the names of the axes. For listed scenarios the seed depends on the
-    /// labels instead of the values.
+    /// labels and their names instead of the values.
     pub fn seed(&self, case: u64) -> u64 {
         let combination = case / self.seeds;
         let base = match &self.source {

@@ -7,8 +7,9 @@ use super::names::name_in;
 use super::notice::SocketNotice;
 use super::readiness::Readiness;
 
-/// The number of a socket, an epoll or a file. A script may name the number. Otherwise the new
-/// socket, epoll or file gets the lowest free number from 3 on.
+/// The number of a socket, an epoll or a file. A script may name the number of a new socket, epoll
+/// or file. If it names none, or a number that is not free, the lowest free number from 3 on is
+/// used.
 pub type Fd = i32;
 
 /// A socket call.
@@ -184,7 +185,7 @@ pub enum Call {
         /// The file.
         file: Fd,
         /// The offset in the file. `None`, written `NULL`, stands for the offset at which the last
-        /// call ended.
+        /// call with `NULL` ended.
         offset: Option<u64>,
         /// The number of bytes.
         bytes: u32,

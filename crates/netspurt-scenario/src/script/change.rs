@@ -45,7 +45,7 @@ pub enum HostChange {
     Live(LiveSwitch),
     /// `tcp_ecn=2`: whether ECN is used only if the peer asks for it.
     EcnIfAsked(bool),
-    /// `tc qdisc … pfifo limit 0`: whether the link's queue drops everything that is sent.
+    /// `tc qdisc … pfifo limit 0`: whether the host's queue drops everything that is sent.
     DropsAll(bool),
     /// `dd if=/dev/zero of=PATH`, `rm -f PATH`: a file of zeros that exists only in the script.
     File {

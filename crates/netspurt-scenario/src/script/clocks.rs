@@ -13,7 +13,7 @@ use super::send_buffer::SendProgress;
 /// What limits a sender at an instant (`tcp_chrono`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Limit {
-    /// Nothing limits the sender, because there is no data to send.
+    /// Nothing limits the sender, because the handshake is not over or there is no data to send.
     #[default]
     Idle,
     /// Only the network limits the sender.
@@ -30,8 +30,8 @@ pub(super) struct HostClocks {
     limit: Limit,
     /// The sums include the time up to this instant.
     until: Time,
-    /// The times in which only the network, the peer's window or the send buffer limited the
-    /// sender.
+    /// The sums of the times in which the sender was limited by the network alone, by the peer's
+    /// window, and by the send buffer.
     busy: Duration,
     peer_window: Duration,
     send_buffer: Duration,
@@ -176,8 +176,8 @@ fn micros(span: Duration) -> i64 {
     i64::try_from(span.as_nanos() / 1000).unwrap_or(i64::MAX)
 }
 
-/// Returns what limits a sender. `send` is the state of its send buffer, and whether a writer waits
-/// for the buffer.
+/// Returns what limits a sender. `progress` has the state that its send buffer needs, and
+/// `is_awaited` says whether a writer waits for the buffer.
 fn limit(info: &ConnectionInfo, (progress, is_awaited): (&SendProgress, bool)) -> Limit {
     let has_cwnd = progress.flight_segs < progress.cwnd_segs;
     let opening = matches!(info.state, TcpState::Closed | TcpState::Listen | TcpState::SynSent);

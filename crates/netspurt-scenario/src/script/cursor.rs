@@ -134,13 +134,13 @@ impl<'a> Cursor<'a> {
     /// Steps over a number of at most 32 bits.
     pub(super) fn number_u32(&mut self, what: &str) -> Result<u32, Mistake> {
         let number = self.number(what, u32::MAX.into())?;
-        Ok(u32::try_from(number).expect("held to 32 bits"))
+        Ok(u32::try_from(number).expect("the maximum has 32 bits"))
     }
 
     /// Steps over a number of at most 16 bits.
     pub(super) fn number_u16(&mut self, what: &str) -> Result<u16, Mistake> {
         let number = self.number(what, u16::MAX.into())?;
-        Ok(u16::try_from(number).expect("held to 16 bits"))
+        Ok(u16::try_from(number).expect("the maximum has 16 bits"))
     }
 
     /// The next token, for an error message.

@@ -1,5 +1,5 @@
-//! Implements `TCP_DEFER_ACCEPT`: `accept` returns a connection only after its first data. The ACK
-//! of the SYN-ACK is not enough.
+//! Implements `TCP_DEFER_ACCEPT`: for the time that the option sets, an ACK of the SYN-ACK without
+//! data is ignored. Therefore `accept` returns the connection only after its first data.
 
 use netspurt::segment::{Flags, Segment};
 

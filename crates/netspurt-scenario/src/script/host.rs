@@ -69,7 +69,7 @@ pub struct SocketHost {
     pub(super) deferral: Deferral,
     pub(super) orphan: Orphan,
     pub(super) errors: SocketErrors,
-    /// Whether a handshake was ever completed.
+    /// Whether the handshake of the connection was ever completed.
     pub(super) was_ever_open: bool,
     /// Whether a connection in TIME-WAIT reports itself as closed, as Linux's socket does.
     hides_time_wait: bool,
@@ -77,7 +77,7 @@ pub struct SocketHost {
     late: Option<(Time, Segment)>,
     /// Whether ECN is used only if the peer asks for it.
     ecn_if_asked: bool,
-    /// Whether the link's queue drops everything that is sent.
+    /// Whether the host's queue drops everything that is sent.
     pub(super) drops_all: bool,
 }
 
@@ -141,7 +141,7 @@ pub(super) enum Role {
     Listening { accepted: bool },
     /// The socket is an end of the connection.
     Connected,
-    /// The socket was shut down before its handshake ended.
+    /// The socket was shut down while it listened, or before its handshake ended.
     Disconnected,
 }
 
@@ -233,7 +233,8 @@ impl SocketHost {
     }
 
     /// Behaves as scripts of this dialect expect. packetdrill's scripts expect Linux's send buffer,
-    /// and their events do not happen at the start of a jiffy.
+    /// Linux's limit for FIN-WAIT-2, and a connection in TIME-WAIT that reports itself as closed.
+    /// Their events do not happen at the start of a jiffy.
     pub(super) fn follow(&mut self, dialect: ScriptDialect) {
         if dialect == ScriptDialect::Packetdrill {
             self.config.timer_clock = self.config.timer_clock.with_jiffies_from(INTO_JIFFY);
@@ -361,8 +362,8 @@ impl SocketHost {
         !self.sockets.contains_key(&fd) && !self.epolls.contains_key(&fd) && !self.files.holds(fd)
     }
 
-    /// Returns the number of a new socket: the number that the script gives the socket, or
-    /// otherwise the lowest free number.
+    /// Returns the number of a new socket, epoll or file: the number that the script gives it, if
+    /// this number is free, or otherwise the lowest free number from 3 on.
     pub(super) fn new_fd(&self, number: Option<Fd>) -> Fd {
         let wanted = number.filter(|fd| self.is_free(*fd));
         wanted.or_else(|| (3..).find(|fd| self.is_free(*fd))).expect("one number is always free")

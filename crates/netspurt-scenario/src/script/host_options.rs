@@ -136,7 +136,8 @@ impl SocketHost {
         }
     }
 
-    /// Sets an option of the host whose value is a number. Returns `None` for any other option.
+    /// Sets an option of the host whose value is a number. Returns `None` for any other option, and
+    /// for some options also if the number is out of range.
     fn set_number(&mut self, now: Time, option: SocketOption, number: i64) -> Option<CallResult> {
         let valid = match option {
             SocketOption::KeepAlive
@@ -188,7 +189,7 @@ impl SocketHost {
         Some(if valid { returned(0) } else { failed("EINVAL") })
     }
 
-    /// Sets an option that only a new connection accepts.
+    /// Sets an option for the next connection, before this connection begins.
     fn set_before_opening(&mut self, option: SocketOption, value: &OptionValue) -> CallResult {
         let config = &mut self.config;
         match (option, value) {

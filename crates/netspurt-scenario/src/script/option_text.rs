@@ -137,7 +137,7 @@ fn set_option(
         "title" => !core::mem::replace(&mut options.title, text).is_empty(),
         "profile" => options.profile.replace(text).is_some(),
         "mss" => {
-            let mss = u16::try_from(number(value, u16::MAX.into())?).expect("held to 16 bits");
+            let mss = u16::try_from(number(value, u16::MAX.into())?).expect("at most 16 bits");
             options.mss.replace(mss).is_some()
         }
         "tolerance_usecs" => {

@@ -47,7 +47,9 @@ impl Script {
     /// [`ScriptDialect::of`].
     ///
     /// # Errors
-    /// When the script has a mistake. The error has the first mistake, its place and its fix.
+    /// When the script has a mistake. The error has the first mistake, its place and its fix. In
+    /// packetdrill's dialect, a mechanism that is not supported is reported before any other
+    /// mistake.
     pub fn parse(name: &str, text: &str) -> Result<Script, ScriptError> {
         Self::parse_with(ScriptDialect::of(text), name, text, &mut |_| None)
     }
@@ -56,7 +58,7 @@ impl Script {
     /// in `../common/defaults.sh`. Only the sysctls in such a file are read.
     ///
     /// # Errors
-    /// When the script has a mistake. The error has the first mistake, its place and its fix.
+    /// For the same reasons as [`parse`](Self::parse).
     ///
     /// ```
     /// use netspurt_scenario::script::{ScriptDialect, Script};

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-/// A command: its words without quotes, the file to which its output goes, and its place in the
+/// A command: its words without quotes, the file of its last redirection, and its place in the
 /// text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ShellCommand {

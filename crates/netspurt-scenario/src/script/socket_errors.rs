@@ -5,8 +5,8 @@ use netspurt::tcp::Failure;
 use super::error_numbers::ERROR_NUMBERS;
 use super::names::named;
 
-/// Records which errors about the end of the connection have been returned by a call, and which
-/// errors a later call will return.
+/// Records which errors of the connection calls have returned, and which errors later calls will
+/// return.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SocketErrors {
     /// Whether a call has returned the error that ended the connection.

@@ -20,7 +20,7 @@ pub enum Statement {
     Assign {
         /// The line of the statement in the script, from 1.
         line: usize,
-        /// The variable. It keeps its value until the end of the script.
+        /// The variable. It keeps its value until a later statement changes it.
         name: String,
         /// The variable's new value.
         value: Expression,

@@ -23,8 +23,8 @@ pub enum CallResult {
 ///
 /// The runner calls the implementation with instants that never decrease. Everything that is due at
 /// an instant happens before the runner makes a call or injects a segment at that instant. A new
-/// socket gets the number that its call names. Without such a number, it gets the lowest free
-/// number from 3 on.
+/// socket gets the number that its call names. If the call names no number, or if the number is not
+/// free, the socket gets the lowest free number from 3 on.
 pub trait Subject {
     /// Makes a call. While a call blocks, the runner makes no other call.
     fn call(&mut self, now: Time, call: &Call) -> CallResult;

@@ -11,8 +11,8 @@ use super::compare::Difference;
 pub struct TranscriptEntry {
     /// The instant at which the entry was made.
     pub at: Time,
-    /// A packet after `<` or `>`, a call with its result, an assertion, the values of a `print`, or
-    /// a change of the host.
+    /// A packet or an ICMP message after `<` or `>`, a call that returns or blocks, an assertion,
+    /// the values of a `print`, or a change of the host.
     pub text: String,
 }
 
@@ -62,7 +62,8 @@ pub enum FailureKind {
     Echo,
     /// The run has already passed the instant in the script.
     Behind,
-    /// The implementation makes no progress: it does not handle an event that is due.
+    /// The implementation makes no progress: it does not handle an event that is due, or it sends
+    /// packets without end at one instant.
     Stuck,
 }
 

@@ -88,8 +88,8 @@ impl ZeroCopyCalls {
     }
 
     /// Whether the last chunk accepts no more octets, because it has its maximum number of
-    /// fragments. Octets that the write copies still join a last fragment of copied octets.
-    /// `zero_copy` says that the next octets are not copied.
+    /// fragments. If its last fragment has copied octets, more copied octets may still join this
+    /// fragment. `zero_copy` says that the next octets are not copied.
     pub(super) fn is_chunk_full(&self, zero_copy: bool) -> bool {
         self.fragments >= FRAGMENTS_MAX && (zero_copy || !self.ends_copied)
     }

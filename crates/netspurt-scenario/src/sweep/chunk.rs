@@ -225,7 +225,7 @@ fn simulate(
     }
 }
 
-/// The number of wake-ups between two readings of the clock. The number is small, because a wake-up
+/// The maximum number of wake-ups between two readings of the clock. It is small, because a wake-up
 /// may take long if a queue's algorithm has many updates to make.
 const LOOK: u64 = 256;
 

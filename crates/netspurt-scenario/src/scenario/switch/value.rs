@@ -7,9 +7,10 @@ pub enum SwitchValue {
     Flag(bool),
     /// A number, in the unit of the switch's kind.
     Number(u64),
-    /// One of the words of the switch's kind.
+    /// One of the words of the switch's kind, or the text of a congestion control algorithm that
+    /// the core does not have.
     Word(&'static str),
-    /// A timer, or a congestion control algorithm from outside the core, as text.
+    /// A timer as text.
     Text(String),
     /// Values by key.
     Table(Vec<(&'static str, SwitchValue)>),
