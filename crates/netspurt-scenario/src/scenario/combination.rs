@@ -48,7 +48,7 @@ impl Combination {
     /// When the combination is inconsistent, or an end uses the kernel's TCP.
     pub fn simulate(&mut self, seed: u64) -> Result<Simulation, ScenarioError> {
         self.spec.seed = BoundedInteger(seed);
-        if let Some(problem) = not_simulated(&self.spec) {
+        if let Some(problem) = not_simulated(&self.spec, |_| false) {
             return Err(Document::new("", "").blame(&problem));
         }
         let plan = plan(&self.spec);
@@ -105,12 +105,17 @@ fn remove_what_changes_no_result(spec: &mut Spec) {
 }
 
 /// The problem of a scenario with an end that uses the kernel's TCP; `None` for any other scenario.
-/// The kernel does not run in virtual time, so such a scenario cannot be simulated.
-pub(super) fn not_simulated(spec: &Spec) -> Option<Problem> {
-    let flow = spec.flows.iter().find(|(_, flow)| flow.ends().contains(&EndpointWord::Kernel));
-    let own = spec.populations.iter().find(|(_, own)| own.endpoint == EndpointWord::Kernel);
-    let flow = flow.map(|(name, _)| ["flows", name, "endpoint"]);
-    let place = flow.or(own.map(|(name, _)| ["populations", name, "endpoint"]))?;
+/// The kernel does not run in virtual time, so such a scenario cannot be simulated. Ends are left
+/// out if the path to their `endpoint` is `varied`.
+pub(super) fn not_simulated(spec: &Spec, varied: impl Fn(&[&str]) -> bool) -> Option<Problem> {
+    let flows = spec.flows.iter().map(|(name, flow)| {
+        (["flows", name, "endpoint"], flow.ends().contains(&EndpointWord::Kernel))
+    });
+    let populations = spec.populations.iter().map(|(name, own)| {
+        (["populations", name, "endpoint"], own.endpoint == EndpointWord::Kernel)
+    });
+    let mut places = flows.chain(populations);
+    let (place, _) = places.find(|(place, of_kernel)| *of_kernel && !varied(place))?;
     Some(Problem::at(place, KERNEL).fix(LIVE))
 }
 

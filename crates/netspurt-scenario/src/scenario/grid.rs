@@ -73,8 +73,8 @@ impl Grid {
     }
 
     /// The problem to report if an end uses the kernel's TCP in some case; `None` if no such case
-    /// is found. The problem names the first place that asks for the kernel's TCP. If an axis sets
-    /// an `endpoint`, the ends that the file itself sets are not checked here.
+    /// is found. The problem names the first place that asks for the kernel's TCP. Ends that an axis
+    /// varies are checked only in the axis.
     pub(super) fn kernel(&self, spec: &Spec) -> Option<Problem> {
         let axes = self.by_axis();
         let points = || axes.iter().flat_map(|(_, points)| *points);
@@ -89,8 +89,14 @@ impl Grid {
             problem.path.clone_from(&point.place);
             return Some(problem.fix(LIVE));
         }
-        let varied = points().flat_map(|point| &point.settings).any(ends);
-        not_simulated(spec).filter(|_| !varied)
+        let covers = |setting: &AxisSetting, place: &[&str]| {
+            let keys = path_keys(setting);
+            keys.len() <= place.len() && keys.iter().zip(place).all(|(key, one)| key == one)
+        };
+        not_simulated(spec, |place| {
+            let set_by = |point: &Point| point.settings.iter().any(|one| covers(one, place));
+            axes.iter().any(|(_, points)| points.iter().all(set_by))
+        })
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn kernel_tcp(
             Problem::at(["flows", name, "profile"], "the kernel does not have this profile");
         return Err(problem
             .also(["flows", name, "endpoint"])
-            .fix("write `reno-1998`, `reno-2005` or `linux-default`"));
+            .fix("write `reno-1998`, `reno-2005`, `linux-6` or `linux-default`"));
     };
     let base = KernelTcp { header_bytes: base.header_bytes + family.more_bytes(), ..base };
     let text = tcp.get("congestion").and_then(SwitchValue::text);

@@ -113,7 +113,7 @@ impl Sweep {
         };
         let cases: Vec<ListedCase> = cases.into_iter().map(listed).collect();
         let of_kernel = |case: &ListedCase| {
-            let problem = not_simulated(&case.scenario.spec)?;
+            let problem = not_simulated(&case.scenario.spec, |_| false)?;
             Some(Box::new(case.scenario.document.blame(&problem)))
         };
         let kernel = cases.iter().find_map(of_kernel);
@@ -122,7 +122,7 @@ impl Sweep {
 
     /// The error to report if the sweep is not run live; `None` if no case is known to use the
     /// kernel's TCP. The error names the place that asks for the kernel's TCP at an end of some
-    /// case. If an axis sets an `endpoint`, the ends that the file itself sets are not checked.
+    /// case. Ends that an axis varies are checked only in the axis.
     pub fn kernel(&self) -> Option<&ScenarioError> {
         self.kernel.as_deref()
     }

@@ -155,10 +155,13 @@ impl SocketHost {
                 self.deferral.set(u64::try_from(number).unwrap_or(0));
                 true
             }
-            SocketOption::UserTimeout if (0..=0x7fff_ffff).contains(&number) => {
-                let timeout = Duration::from_millis(number.unsigned_abs());
-                self.clocks.set_user_timeout((number > 0).then_some(timeout));
-                true
+            SocketOption::UserTimeout => {
+                let valid = (0..=0x7fff_ffff).contains(&number);
+                if valid {
+                    let timeout = Duration::from_millis(number.unsigned_abs());
+                    self.clocks.set_user_timeout((number > 0).then_some(timeout));
+                }
+                valid
             }
             SocketOption::SendBuffer if (0..=0x4000_0000).contains(&number) => {
                 let state = self.connection.state();

@@ -26,6 +26,12 @@ fn connect_blocks_until_the_handshake_is_over() {
 }
 
 #[test]
+fn a_negative_user_timeout_is_refused() {
+    let set = "setsockopt(3, SOL_TCP, TCP_USER_TIMEOUT";
+    passes(&format!("{OPEN}+0 {set}, [-1], 4) = -1 EINVAL\n+0 {set}, [5000], 4) = 0"));
+}
+
+#[test]
 fn a_send_buffer_set_on_a_listening_socket_belongs_to_the_next_connection() {
     passes(
         "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3

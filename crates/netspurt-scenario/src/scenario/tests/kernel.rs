@@ -258,12 +258,19 @@ fn a_sweep_reports_where_it_has_a_kernels_end() {
     let over = |words: &str| {
         format!("[sweep]\nover.end = {{ path = \"flows.x.endpoint\", values = {words} }}")
     };
+    let other = "[flows.y]\nfrom = \"a\"\nto = \"b\"\nprofile = \"linux-6\"\n";
     let sweep = |text: &str| Scenario::parse("x.toml", text).unwrap().sweep().unwrap();
     for text in [
         format!("{kernel}[sweep]\nseeds = 2"),
         format!("{model}{}", over("[\"model\", \"kernel\"]")),
         format!("{model}{}", over("[[\"model\", \"kernel\"]]")),
         format!("{model}[sweep.over.end.sets.k]\n\"flows.x.endpoint\" = \"kernel\""),
+        // The axis varies another flow.
+        format!("{kernel}{other}{}", over("[\"model\"]").replace("flows.x", "flows.y")),
+        // Only one of the axis' points varies the flow.
+        format!(
+            "{kernel}[sweep.over.end.sets]\na = {{ \"flows.x.endpoint\" = \"model\" }}\nb = {{}}"
+        ),
     ] {
         let sweep = sweep(&text);
         let error = sweep.kernel().expect(&text);
