@@ -81,7 +81,7 @@ pub enum Congestion {
 pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// Processes an ACK. For an algorithm that does not own cwnd, the sender calls this only if the
     /// ACK acknowledges new octets (or reports some, with `reordered_reports_grow`) and no recovery
-    /// controls cwnd. Whether cwnd was filled, the algorithm checks itself
+    /// controls cwnd. The algorithm itself checks whether cwnd was filled
     /// ([`window_limited`](AckInfo::window_limited)).
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
@@ -94,15 +94,16 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
 
     /// The sender calls this when the handshake is complete, or when this algorithm replaces
     /// another one. `rtt` is the round trip of the handshake, or `None` if the SYN was
-    /// retransmitted. `window` is the present window. When the handshake is complete, this is the
-    /// initial window.
+    /// retransmitted. `window` is the present window, which is the initial window when the
+    /// handshake is complete.
     fn on_open(&mut self, rtt: Option<Duration>, window: &Window) {
         let _ = (rtt, window);
     }
 
-    /// The sender calls this on congestion at `now`, before it cuts cwnd. It calls this once for
-    /// each flight of data, and again for a timeout in the same flight. `flight` is the number of
-    /// outstanding octets; with `cut_from_cwnd` it is cwnd. Returns the new slow-start threshold.
+    /// The sender calls this on congestion at `now`, before it cuts cwnd. Usually it calls this
+    /// once for each flight of data, and again for a timeout in the same flight. `flight` is the
+    /// number of outstanding octets; with `cut_from_cwnd` it is cwnd. Returns the new slow-start
+    /// threshold.
     fn on_congestion(
         &mut self,
         now: Time,

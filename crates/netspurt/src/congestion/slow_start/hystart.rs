@@ -72,7 +72,7 @@ impl HyStartConfig {
     }
 }
 
-/// A round: it ends when all data that was outstanding at its start is acknowledged.
+/// A round: it ends with the first ACK of data that was sent after its start.
 #[derive(Clone, Copy, Debug)]
 struct HyStartRound {
     /// The next octet to be sent when the round began.
