@@ -41,9 +41,8 @@ pub struct AckInfo {
     pub window_limited: bool,
     /// Whether a repair is in progress: recovery, or the repair after a timeout.
     pub in_recovery: bool,
-    /// Whether the sender repairs everything outstanding: after a timeout, or after Tahoe's fast
-    /// retransmit. During this repair, a stretch ACK opens cwnd by at most one segment (RFC 3465
-    /// §2.3).
+    /// Whether a timeout, or Tahoe's fast retransmit, began the repair that is in progress. During
+    /// this repair, a stretch ACK opens cwnd by at most one segment (RFC 3465 §2.3).
     pub after_timeout: bool,
     /// The delivery rate that this ACK shows.
     pub rate: Option<RateSample>,
@@ -68,7 +67,7 @@ pub struct RateSample {
 /// The kinds of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
-    /// ACKs showed a loss, or Super Fast Retransmit reacts as to a loss.
+    /// ACKs or RACK's timer showed a loss, or Super Fast Retransmit reacts as to a loss.
     Loss,
     /// An ACK echoed a mark (RFC 3168 §6.1.2).
     Mark,
@@ -113,8 +112,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         window: &Window,
     ) -> u64;
 
-    /// The sender calls this when a timeout at `now` begins a repair of all outstanding octets, up
-    /// to `nxt`, or when Super Fast Retransmit reacts as to a timeout. If the threshold was cut,
+    /// The sender calls this when a timeout at `now` begins a repair, with octets up to `nxt`
+    /// outstanding, or when Super Fast Retransmit reacts as to a timeout. If the threshold was cut,
     /// [`on_congestion`](Self::on_congestion) was called before.
     fn on_timeout(&mut self, now: Time, nxt: u64) {
         let _ = (now, nxt);
