@@ -97,7 +97,7 @@ packed_value!(HyStartRound { end, start, last_ack, min_rtt, samples });
 #[derive(Debug)]
 pub(super) struct HyStart {
     config: HyStartConfig,
-    /// The minimum round trip since the start, or since the last timeout.
+    /// The minimum round trip in slow start, since the start or since the last timeout.
     min_rtt: Option<Duration>,
     round: Option<HyStartRound>,
     /// Whether HyStart has already ended slow start since the start or the last timeout.
