@@ -471,7 +471,7 @@ impl Segment {
     }
 
     /// Whether the segment is a packet of another protocol, or TCP that cannot be read. In such a
-    /// packet, only `size_bytes` has a meaning.
+    /// packet, the TCP fields have no meaning.
     pub const fn is_other(&self) -> bool {
         self.present.has(Present::OTHER)
     }

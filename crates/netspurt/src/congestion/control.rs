@@ -41,9 +41,8 @@ pub struct AckInfo {
     pub window_limited: bool,
     /// Whether a repair is in progress: recovery, or the repair after a timeout.
     pub in_recovery: bool,
-    /// Whether the sender repairs everything outstanding: after a timeout, or after Tahoe's fast
-    /// retransmit. During this repair, a stretch ACK opens cwnd by at most one segment (RFC 3465
-    /// §2.3).
+    /// Whether a timeout, or Tahoe's fast retransmit, began the repair that is in progress. During
+    /// this repair, a stretch ACK opens cwnd by at most one segment (RFC 3465 §2.3).
     pub after_timeout: bool,
     /// The delivery rate that this ACK shows.
     pub rate: Option<RateSample>,
@@ -68,7 +67,7 @@ pub struct RateSample {
 /// The kinds of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
-    /// ACKs showed a loss, or Super Fast Retransmit reacts as to a loss.
+    /// ACKs or RACK's timer showed a loss, or Super Fast Retransmit reacts as to a loss.
     Loss,
     /// An ACK echoed a mark (RFC 3168 §6.1.2).
     Mark,
@@ -81,7 +80,7 @@ pub enum Congestion {
 pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// Processes an ACK. For an algorithm that does not own cwnd, the sender calls this only if the
     /// ACK acknowledges new octets (or reports some, with `reordered_reports_grow`) and no recovery
-    /// controls cwnd. Whether cwnd was filled, the algorithm checks itself
+    /// controls cwnd. The algorithm itself checks whether cwnd was filled
     /// ([`window_limited`](AckInfo::window_limited)).
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
@@ -94,15 +93,16 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
 
     /// The sender calls this when the handshake is complete, or when this algorithm replaces
     /// another one. `rtt` is the round trip of the handshake, or `None` if the SYN was
-    /// retransmitted. `window` is the present window. When the handshake is complete, this is the
-    /// initial window.
+    /// retransmitted. `window` is the present window, which is the initial window when the
+    /// handshake is complete.
     fn on_open(&mut self, rtt: Option<Duration>, window: &Window) {
         let _ = (rtt, window);
     }
 
-    /// The sender calls this on congestion at `now`, before it cuts cwnd. It calls this once for
-    /// each flight of data, and again for a timeout in the same flight. `flight` is the number of
-    /// outstanding octets; with `cut_from_cwnd` it is cwnd. Returns the new slow-start threshold.
+    /// The sender calls this on congestion at `now`, before it cuts cwnd. Usually it calls this
+    /// once for each flight of data, and again for a timeout in the same flight. `flight` is the
+    /// number of outstanding octets; with `cut_from_cwnd` it is cwnd. Returns the new slow-start
+    /// threshold.
     fn on_congestion(
         &mut self,
         now: Time,
@@ -112,8 +112,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         window: &Window,
     ) -> u64;
 
-    /// The sender calls this when a timeout at `now` begins a repair of all outstanding octets, up
-    /// to `nxt`, or when Super Fast Retransmit reacts as to a timeout. If the threshold was cut,
+    /// The sender calls this when a timeout at `now` begins a repair, with octets up to `nxt`
+    /// outstanding, or when Super Fast Retransmit reacts as to a timeout. If the threshold was cut,
     /// [`on_congestion`](Self::on_congestion) was called before.
     fn on_timeout(&mut self, now: Time, nxt: u64) {
         let _ = (now, nxt);

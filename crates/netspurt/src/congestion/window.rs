@@ -8,14 +8,15 @@ use crate::packed::packed_value;
 pub struct Window {
     /// The congestion window.
     pub cwnd: u64,
-    /// The slow-start threshold; [`Window::NO_THRESHOLD`] before the first congestion.
+    /// The slow-start threshold; [`Window::NO_THRESHOLD`] until congestion, or an algorithm that
+    /// ends slow start, sets it.
     pub ssthresh: u64,
 }
 
 packed_value!(Window { cwnd, ssthresh });
 
 impl Window {
-    /// The slow-start threshold of a connection that has met no congestion (RFC 5681 §3.1).
+    /// The slow-start threshold at the start of a connection (RFC 5681 §3.1).
     pub const NO_THRESHOLD: u64 = 1 << 62;
 
     /// Whether cwnd grows by slow start.

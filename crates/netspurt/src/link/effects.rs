@@ -22,8 +22,8 @@ use crate::units::{Duration, Time};
 #[derive(Clone, Debug, Default)]
 pub struct Pick {
     seen: u64,
-    /// Selects frames by their number in the order of arrival at the link, from 1. The highest
-    /// number is first in this list.
+    /// Selects frames by their number, from 1, in the order in which they reach the effect. The
+    /// highest number is first in this list.
     nth: Vec<u64>,
     /// Selects packets by their number in the flow. If a number is in the list *n* times, the first
     /// *n* transmissions with this number are selected, in whatever flow they are.
@@ -86,7 +86,8 @@ struct Bursts {
 }
 
 impl Pick {
-    /// Selects frames by their number in the order of arrival, from 1.
+    /// Selects frames by their number, from 1, in the order in which they reach the effect. An
+    /// effect after the queue does not count frames that the queue dropped.
     #[must_use]
     pub fn nth(mut self, mut places: Vec<u64>) -> Self {
         places.sort_unstable();

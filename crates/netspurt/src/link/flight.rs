@@ -23,7 +23,8 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrival {
     /// When the frame arrives. The arrival was scheduled at the start of the frame's transmission.
-    /// Its cause is the event that made the frame enter the link.
+    /// Its cause is the event that made the frame enter the link. Behind an AQM the cause is not
+    /// known.
     pub when: Appointment,
     /// The frame.
     pub parcel: Parcel,

@@ -17,7 +17,7 @@ use super::table::{Data, Table};
 /// nanoseconds since 1970.
 const EPOCH_NS: u64 = 946_684_800_000_000_000;
 
-/// The opener's port of flow 0. The port of each further flow is greater by one.
+/// The opener's port of flow 0. The port of each further flow is greater by one; see [`addresses`].
 const FIRST_PORT: u32 = 10_000;
 /// The first port on which receivers listen.
 const LISTENING_PORT: u16 = 5001;

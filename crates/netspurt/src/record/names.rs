@@ -183,7 +183,7 @@ impl Names {
     }
 
     /// Returns the ends that have a row in summaries: the opener of each TCP flow, and after it the
-    /// other end of that flow if this end also writes.
+    /// other end of the flow if the other end also writes.
     pub fn senders(&self) -> impl Iterator<Item = EndId> {
         let tcp = (0..).map(FlowId).zip(self.flows.iter());
         let tcp = tcp.filter(|(_, flow)| !flow.echo_probes && !flow.population);

@@ -44,8 +44,8 @@ pub struct FlowSum {
     pub window_limited: Option<u64>,
     /// The judge's verdict on the sender's retransmissions.
     pub verdict: Retransmissions,
-    /// The sum, over all timeouts, of the time before the timeout in which the sender neither sent
-    /// nor received a segment.
+    /// The sum, over all timeouts except those of a FIN without data, of the time before the
+    /// timeout in which the sender neither sent nor received a segment.
     pub waited: Duration,
     /// How the sender spent its time. Only byte-sequenced connections measure this.
     pub times: Option<SendTimes>,

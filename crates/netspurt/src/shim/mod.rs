@@ -26,7 +26,7 @@ use crate::units::{Duration, Time};
 struct Kept {
     /// The segment as the host last sent it.
     copy: Segment,
-    /// The number of times that the shim retransmitted the segment.
+    /// The number of times that the shim retransmitted the segment since the host last sent it.
     copies: u8,
 }
 

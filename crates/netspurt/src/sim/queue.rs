@@ -110,8 +110,9 @@ impl EventQueue {
         }
     }
 
-    /// Enters `number` for the instant of `when`, which must not be before the instant of the last
-    /// popped entry.
+    /// Enters `number` for the instant of `when`. This instant must not be before the instant of
+    /// the last popped entry. If the last [`pop_by`](Self::pop_by) found entries, but none that was
+    /// due, the instant must not be before the `until` of that call either.
     #[inline(always)]
     pub fn push(&mut self, when: Appointment, number: u32) {
         let node = self.nodes.add(when, number);

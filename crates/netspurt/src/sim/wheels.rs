@@ -1,5 +1,6 @@
 //! Timing wheels with the appointments that are not due soon. `queue.rs` says what a block of time
-//! is. A slot of the first wheel is one block. A slot of each higher wheel is as wide as the whole wheel below.
+//! is. A slot of the first wheel is one block. A slot of each higher wheel is as wide as the whole
+//! wheel below.
 
 use crate::units::Time;
 

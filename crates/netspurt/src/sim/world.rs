@@ -47,9 +47,9 @@ pub enum Advance {
 /// driver therefore soon regains control, even if time does not advance.
 const SLICE: u64 = 1 << 15;
 
-/// If both ends of a flow wait for longer than this time, their state is packed. To pack and unpack
-/// both ends of a byte-sequenced connection takes about as long as 65 packet-hops, so this is not
-/// done in short pauses.
+/// If both ends of a flow of the population wait for longer than this time, their state is packed.
+/// To pack and unpack both ends of a byte-sequenced connection takes about as long as 65
+/// packet-hops, so this is not done in short pauses.
 const LONG: Duration = Duration::from_secs(10);
 
 /// A running network.
@@ -248,7 +248,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         self.served
     }
 
-    /// The instant of the next event, if nothing from outside changes the world before.
+    /// The earliest instant at which something may be due, if nothing from outside changes the
+    /// world before. A stale entry of the event queue can make this instant too early.
     pub fn next_wakeup(&self) -> Option<Time> {
         let start = Some(self.population.next_start()).filter(|start| *start < Time::NEVER);
         self.queue.first().into_iter().chain(start).min()

@@ -106,7 +106,8 @@ pub struct NsConfig {
     /// The initial window is four, three or two segments, by their size (`windowInitOption_ 2`, RFC
     /// 3390). After a timeout before the first ACK, the initial window is `initial_window_segs`.
     pub initial_window_by_size: bool,
-    /// The receiver's window in segments. The sender never sends beyond this window.
+    /// The receiver's window in segments. The sender does not send beyond this window, except by
+    /// `partial_ack_sends`.
     pub receive_window_segs: u32,
     /// The kind of sender.
     pub variant: NsVariant,

@@ -244,7 +244,7 @@ impl Connection {
     }
 
     /// Ends the connection immediately, without a segment to the peer, because the peer does not
-    /// answer (RFC 9293 §3.9.1.8, the user timeout).
+    /// answer (RFC 9293 §3.10.8, the user timeout).
     pub fn give_up(&mut self, now: Time) {
         self.fail(now, Failure::TimedOut);
     }

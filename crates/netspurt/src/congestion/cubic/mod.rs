@@ -45,9 +45,9 @@ pub struct CubicConfig {
     pub abc_limit_segs: u32,
     /// The algorithm that may end slow start before a loss (§4.10).
     pub slow_start_exit: SlowStartExit,
-    /// The plateau is unknown before any congestion and after a timeout. Then cwnd grows by at
-    /// least one segment for this number of acknowledged segments: 20 in Linux. `None`, as in RFC
-    /// 9438, sets no minimum.
+    /// The maximum number of acknowledged segments for which cwnd grows by one segment while the
+    /// plateau is unknown: before any congestion and after a timeout. It is 20 in Linux. `None`, as
+    /// in RFC 9438, sets no maximum.
     pub initial_segs_per_increase_max: Option<u32>,
     /// Which time the curve does not count when an idle flow starts to send again. True: the time
     /// since the last transmission, as in Linux (`CA_EVENT_TX_START`). False: the time since the
@@ -110,9 +110,10 @@ packed_value!(AvoidanceStage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct CubicState {
     /// `W_max` in octets: the plateau of the next curve. `None` before the first congestion (§4.10)
-    /// and after a timeout (§4.8).
+    /// and after a timeout (§4.8), until the next stage begins.
     w_max: Option<u64>,
-    /// `cwnd_prior`, in octets: cwnd when ssthresh was last set.
+    /// `cwnd_prior`, in octets: cwnd when congestion last set ssthresh, or when the first stage
+    /// began without earlier congestion.
     cwnd_prior: Option<u64>,
     /// The stage of congestion avoidance; `None` outside of it.
     stage: Option<AvoidanceStage>,

@@ -72,7 +72,7 @@ impl HyStartConfig {
     }
 }
 
-/// A round: it ends when all data that was outstanding at its start is acknowledged.
+/// A round: it ends with the first ACK of data that was sent after its start.
 #[derive(Clone, Copy, Debug)]
 struct HyStartRound {
     /// The next octet to be sent when the round began.
@@ -97,7 +97,7 @@ packed_value!(HyStartRound { end, start, last_ack, min_rtt, samples });
 #[derive(Debug)]
 pub(super) struct HyStart {
     config: HyStartConfig,
-    /// The minimum round trip since the start, or since the last timeout.
+    /// The minimum round trip in slow start, since the start or since the last timeout.
     min_rtt: Option<Duration>,
     round: Option<HyStartRound>,
     /// Whether HyStart has already ended slow start since the start or the last timeout.

@@ -44,7 +44,7 @@ impl Queue {
 pub enum RedUnit {
     /// Frames of any size.
     Packets,
-    /// Octets; then larger frames are marked or dropped with a higher probability.
+    /// Octets. Larger frames are then marked or dropped with a higher probability.
     Bytes,
 }
 

@@ -41,8 +41,8 @@ impl Red {
     /// Judges an arrival of `size` octets at a queue of this many frames and octets.
     ///
     /// If the probability is 1 or more, the frame is dropped and not marked, as RFC 3168 §7 asks
-    /// above an upper threshold. If the unit is frames, the probability is 1 from `max_th` on, or
-    /// with `gentle` from twice `max_th` on.
+    /// above an upper threshold. The probability is 1 from `max_th` on, or with `gentle` from twice
+    /// `max_th` on. If the unit is octets, a large frame may reach this probability earlier.
     pub(super) fn judge(
         &mut self,
         now: Time,

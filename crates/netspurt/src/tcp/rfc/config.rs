@@ -40,8 +40,8 @@ impl Recovery {
 pub enum DelayedAck {
     /// Each segment is acknowledged immediately.
     Never,
-    /// Every second full segment is acknowledged immediately, any other after this time (RFC 5681
-    /// §4.2, RFC 9293 §3.8.6.3).
+    /// Every second full segment is acknowledged immediately. Any other segment is acknowledged
+    /// after this time at the latest (RFC 5681 §4.2, RFC 9293 §3.8.6.3).
     Fixed(Duration),
     /// Linux's rule: the first acknowledgments are sent immediately. Later acknowledgments wait for
     /// a time that follows the gaps between arrivals, from `min` up to `max`. An acknowledgment
@@ -179,9 +179,9 @@ pub struct RfcConfig {
     pub sfr: Option<SfrConfig>,
     /// The effect of a Super Fast Retransmit on the congestion window.
     pub sfr_response: SfrResponse,
-    /// After a Super Fast Retransmit, an ACK may cover only a part of the data that was
-    /// outstanding. This is how long the timer then waits before it retransmits the next segment,
-    /// in halves of the handshake's round trip. `None`: the timer stops.
+    /// How long the timer of Super Fast Retransmit waits before it retransmits the next segment,
+    /// after an ACK of only a part of the data that was outstanding when the timer first fired; in
+    /// halves of the handshake's round trip. `None`: the timer stops.
     pub sfr_next_halves: Option<u32>,
     /// Whether the timer of Super Fast Retransmit stops when another repair sends the first
     /// unacknowledged segment.
@@ -403,7 +403,7 @@ impl RfcConfig {
     }
 
     /// Returns the configuration of Reno as RFC 2001 describes it, on a BSD of that time:
-    /// half-second ticks, no options.
+    /// half-second ticks, no options except the MSS.
     pub fn reno_1998() -> Self {
         let tick = Duration::from_millis(500);
         let clock = Clock::ticking(tick, Duration::ZERO).expect("the phase is within the tick");

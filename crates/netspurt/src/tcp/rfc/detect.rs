@@ -25,8 +25,8 @@ pub(super) struct LossDetector {
     pub(super) dupacks: u32,
     /// Without SACK: the number of octets whose arrival the duplicate ACKs indicate.
     pub(super) dup_bytes: u64,
-    /// New octets that were sent on the first two duplicate ACKs (RFC 3042). A cut does not count
-    /// them.
+    /// New octets that were sent in the phase Disorder, for example on duplicate ACKs (RFC 3042). A
+    /// cut does not count them.
     pub(super) limited: u64,
 }
 

@@ -117,7 +117,8 @@ impl RfcSender {
         self.timers.arm_tail_probe(wait, now);
     }
 
-    /// Sends the probe: new data if there is some, otherwise the last segment (RFC 8985 §7.3).
+    /// Sends the probe: new data if there is some and the peer's window has room, otherwise the
+    /// last segment (RFC 8985 §7.3).
     pub(super) fn send_tail_probe(&mut self, now: Time) -> Option<NextSegment> {
         self.timers.stop_tail_probe();
         if self.persist.is_refused {

@@ -41,7 +41,7 @@ pub struct ConnectionInfo {
     pub min_rtt: Option<Duration>,
     /// What the connection knows of reordering.
     pub reordering: ReorderingInfo,
-    /// Octets written and not sent.
+    /// Octets written and not sent, and the FIN if it is not sent.
     pub unsent: u64,
     /// The data that was delivered to the peer, according to the acknowledgments.
     pub delivered: DeliveredInfo,
@@ -125,7 +125,7 @@ pub struct OutstandingInfo {
     pub sacked_segs: u64,
     /// Segments that count as lost.
     pub lost_segs: u64,
-    /// Segments that were retransmitted.
+    /// Segments whose last retransmission counts as outstanding, and not as lost.
     pub retransmitted_segs: u64,
 }
 

@@ -34,8 +34,8 @@ impl Pacer {
         self.is_on
     }
 
-    /// Returns until when the pacer holds the next segment back; `None` if it does not hold it
-    /// back.
+    /// Returns until when the pacer holds the next segment back; `None` if the segment may leave
+    /// now.
     #[inline]
     pub(super) fn holds(&self, now: Time) -> Option<Time> {
         (now < self.until).then_some(self.until)

@@ -7,7 +7,8 @@ use super::info::ProbesInfo;
 
 /// The longest time between probes of a closed window. §3.8.6.1 sets no limit; this limit is BSD's.
 const WAIT_MAX: Duration = Duration::from_secs(60);
-/// The longest time that a short segment waits for more octets (§3.8.6.2.1).
+/// The longest time that a short segment waits for more octets (§3.8.6.2.1), if it does not wait
+/// for an RTO.
 const OVERRIDE: Duration = Duration::from_millis(200);
 
 /// The host's own queue may refuse octets. The sender waits this long before it offers them again

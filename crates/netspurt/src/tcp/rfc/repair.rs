@@ -46,10 +46,12 @@ impl Phase {
 #[derive(Debug, Default)]
 pub(super) struct Repair {
     pub(super) phase: Phase,
-    /// The end of the octets that were outstanding when this phase began (`RecoveryPoint`).
+    /// The end of the octets that were outstanding when this phase began (`RecoveryPoint`). If a
+    /// recovery continues a cut for a mark, this is the end at the beginning of the cut.
     pub(super) point: u64,
-    /// The value of `point` in the last repair, kept after the end of that repair. Duplicate ACKs
-    /// below this octet start no new repair (RFC 6582 §3.2, `recover`).
+    /// The end of the octets that were outstanding when the last repair began, kept after the end
+    /// of that repair. Duplicate ACKs below this octet start no new repair (RFC 6582 §3.2,
+    /// `recover`).
     pub(super) recover: u64,
     prr: Prr,
     /// Whether one retransmission is due even if cwnd has no room.

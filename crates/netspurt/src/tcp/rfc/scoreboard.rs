@@ -55,7 +55,8 @@ const LEN: u32 = (1 << TURN_SHIFT) - 1;
 /// The position of the bits for [`SentSegment::turn`], and the largest turn.
 const TURN_SHIFT: u32 = 17;
 const TURN_MAX: u32 = (1 << 13) - 1;
-/// The bit of a segment with PSH, which ends a write of the application.
+/// The bit of a segment with PSH, because a write of the application ends with it or because the
+/// timer of window probes sent it.
 const PUSHED: u32 = 1 << 30;
 /// The bit of a segment that is followed by another segment of the same packet for offload.
 const GOES_ON: u32 = 1 << 31;
@@ -92,7 +93,7 @@ impl SentSegment {
         Self { size: self.size & !(TURN_MAX << TURN_SHIFT) | turn << TURN_SHIFT, ..self }
     }
 
-    /// True if a write of the application ends with the segment: it has PSH.
+    /// True if the segment has PSH, whatever its place in a packet for offload.
     #[inline]
     pub(super) fn is_pushed(&self) -> bool {
         self.size & PUSHED != 0

@@ -110,7 +110,7 @@ impl SpuriousWatch {
         self.frto == Frto::Off && una >= self.retransmitted_end
     }
 
-    /// Whether F-RTO ignores the next ACK.
+    /// Whether F-RTO is off, so that it ignores the next ACK.
     #[inline]
     pub(super) fn is_frto_off(&self) -> bool {
         self.frto == Frto::Off
