@@ -99,6 +99,9 @@ pub struct ExplainedRetransmission {
     pub verdict_confidence: f32,
     /// The evidence for the verdict.
     pub evidence: VerdictEvidence,
+    /// The time from the retransmission to the acknowledgment that decided the verdict; zero if
+    /// another packet decided.
+    pub answered_in: Duration,
     /// Whether the original is missing from the capture.
     pub original_missing: bool,
     /// Whether the segment has no time stamp, and IP identifications do not show that it is a later

@@ -1,7 +1,7 @@
 //! Completes the reports on retransmissions when their direction has ended.
 
 use crate::segment::Cause;
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
 use super::super::retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 use super::super::rule::CauseRule;
@@ -23,6 +23,8 @@ pub struct InferenceReport {
     pub hides_duplicates: bool,
     /// Whether overtaken packets were seen.
     pub reorders: bool,
+    /// The shortest round trip between the capture and the receiver in the whole capture.
+    pub far: Option<Duration>,
     /// When new octets were sent last. `None` if an acknowledgment was captured.
     pub unanswered_until: Option<Time>,
 }
@@ -83,6 +85,12 @@ impl InferenceReport {
     }
 
     fn finish_verdict(&self, one: &mut ExplainedRetransmission) {
+        // At first only longer round trips may have been known, for example in a queue.
+        if one.evidence == VerdictEvidence::Timing
+            && self.far.is_some_and(|far| one.answered_in >= far)
+        {
+            (one.verdict, one.evidence) = (Verdict::Needed, VerdictEvidence::None);
+        }
         let told = one.evidence.is_certain();
         if self.vantage == Vantage::Receiver && !told {
             one.evidence = VerdictEvidence::AtReceiver;

@@ -292,13 +292,13 @@ impl SenderTrouble {
     }
 
     fn decide(&mut self, decision: Decision) {
-        let Decision { number, verdict, evidence } = decision;
+        let Decision { number, verdict, evidence, answered_in } = decision;
         let in_loss = self.machine.phase == LossPhase::Loss && number >= self.machine.first;
         // A sender that repeats reported octets has not undone its timeout.
         let undone = verdict == Verdict::Spurious && evidence != VerdictEvidence::Reported;
         self.machine.undone |= in_loss && undone;
         let told = &mut self.found[number];
-        (told.verdict, told.evidence) = (verdict, evidence);
+        (told.verdict, told.evidence, told.answered_in) = (verdict, evidence, answered_in);
     }
 
     /// Takes a segment of new octets. The number of new octets shows the congestion window. The
@@ -355,7 +355,8 @@ impl SenderTrouble {
         };
         self.found.push(found);
         if let Some(evidence) = before {
-            self.decide(Decision { number, verdict: Verdict::Spurious, evidence });
+            let (verdict, answered_in) = (Verdict::Spurious, Duration::ZERO);
+            self.decide(Decision { number, verdict, evidence, answered_in });
             self.watch.watch_spurious(watched);
         } else {
             self.watch.watch(watched);

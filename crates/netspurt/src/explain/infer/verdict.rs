@@ -40,6 +40,9 @@ pub struct Decision {
     pub verdict: Verdict,
     /// The evidence for the verdict.
     pub evidence: VerdictEvidence,
+    /// The time from the retransmission to the acknowledgment that decided; zero if another packet
+    /// decided.
+    pub answered_in: Duration,
 }
 
 /// An acknowledgment, with all that a verdict needs.
@@ -148,8 +151,10 @@ impl VerdictWatch {
         if one.reported {
             return None;
         }
-        let decision = |verdict, evidence| Some(Decision { number: one.number, verdict, evidence });
         let since = ack.at.saturating_since(one.at);
+        let decision = |verdict, evidence| {
+            Some(Decision { number: one.number, verdict, evidence, answered_in: since })
+        };
         let too_soon = ack.far.is_some_and(|far| since < far * 3 / 4);
         // The receiver waited for the first octet of `one`. So the acknowledgment echoes the time
         // stamp of the copy that arrived first (RFC 7323 §4.3).
@@ -232,6 +237,7 @@ impl VerdictWatch {
             number: next,
             verdict: Verdict::Spurious,
             evidence: VerdictEvidence::DuplicateAck,
+            answered_in: Duration::ZERO,
         }))
     }
 
@@ -253,6 +259,7 @@ impl VerdictWatch {
             number: one.number,
             verdict: Verdict::Spurious,
             evidence: VerdictEvidence::DuplicateAck,
+            answered_in: Duration::ZERO,
         })
     }
 
@@ -268,6 +275,7 @@ impl VerdictWatch {
             number: one.number,
             verdict: Verdict::Spurious,
             evidence: VerdictEvidence::DSack,
+            answered_in: Duration::ZERO,
         })
     }
 }

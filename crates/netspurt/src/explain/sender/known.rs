@@ -62,6 +62,7 @@ impl Sender {
             sack: self.sack.known() == Some(true),
             reports_duplicates: trouble.reports_duplicates,
             hides_duplicates: trouble.hides_duplicates(),
+            far: self.path.far(),
             unanswered_until: (self.answered_at == Time::ZERO).then_some(self.fresh_at),
             reorders: trouble.late.packets > 0,
         })

@@ -42,6 +42,10 @@ fn an_ack_sooner_than_any_round_trip_answers_the_original() {
     let mut talk = Talk::opened(false, false);
     talk.flight(101.0, 0, 4).data(401.0, 0).ack(430.0, 1000);
     assert_eq!(verdict(&talk), (Verdict::Spurious, VerdictEvidence::Timing));
+    // Later a round trip takes 25 ms. So the acknowledgment was not too soon: only the handshake
+    // had taken longer, for example in a queue.
+    talk.ack(431.0, 4000).data(500.0, 4000).ack(525.0, 5000);
+    assert_eq!(verdict(&talk), (Verdict::Needed, VerdictEvidence::None));
 }
 
 /// RFC 5681 §4.2: a receiver that misses octets answers each segment at once. Of ten segments every
