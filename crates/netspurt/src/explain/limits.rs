@@ -70,9 +70,9 @@ pub struct Limits {
     goes_on: bool,
     /// When data was last sent or acknowledged. The retransmission timer started then, or earlier.
     pub progress: Option<Time>,
-    /// When new octets were acknowledged the last time.
+    /// When new octets were last acknowledged.
     acked: Time,
-    /// When new octets were acknowledged the last time but one.
+    /// When new octets were acknowledged before `acked`.
     acked_before: Time,
 }
 

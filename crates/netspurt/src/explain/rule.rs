@@ -49,7 +49,7 @@ pub enum CauseRule {
     FlowLabel,
     /// The sender sends all octets again in order after a fast retransmit (Tahoe).
     InOrder,
-    /// The segment followed an acknowledgment that does not explain it.
+    /// No other rule explains the segment, so the cause is the most likely one.
     Guess,
     /// In this segment, or later in the same repair, the sender sent octets that SACK blocks had
     /// already reported. A sender that uses SACK does not do this. So this sender sends everything

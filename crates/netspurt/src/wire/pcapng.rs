@@ -1,5 +1,5 @@
 //! Writes pcapng files (draft-ietf-opsawg-pcapng). A file has one section, one interface, and
-//! packets with timestamps in nanoseconds and comments.
+//! packets with timestamps in nanoseconds. Packets may have comments.
 
 use std::io::{self, Write};
 

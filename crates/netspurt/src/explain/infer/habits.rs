@@ -110,8 +110,8 @@ pub struct Habits {
     pub far: Option<Duration>,
     /// The behaviour of the sender.
     pub traits: Traits,
-    /// The grid on which the timeouts of the sender fall, or the timeouts of all connections of its
-    /// host.
+    /// The grid on which the timeouts of all connections of the sender's host fall, or else the
+    /// grid of the sender's own timeouts.
     pub timer_grid: Option<TimerGrid>,
     /// The clock of the sender's time stamps.
     pub stamps: Option<StampTicks>,

@@ -283,8 +283,8 @@ impl Machine {
         }
     }
 
-    /// Whether a sender without SACK continues to go back after a fast retransmit: nothing shows
-    /// that its timeout was spurious or that it stopped going back.
+    /// Whether a sender without SACK still goes back after a timeout, although it now sends a fast
+    /// retransmit: nothing shows that its timeout was spurious or that it stopped going back.
     fn goes_back_on(&self, scene: &SenderScene) -> bool {
         let stopped = self.went_on || self.undone || self.without_timeout || self.by_habit;
         self.phase == LossPhase::Loss && scene.sack == Some(false) && !stopped

@@ -125,8 +125,8 @@ impl InferenceReport {
                 Some(Cause::Fast | Cause::SackRecovery | Cause::Rack) => 0.87,
                 _ => 0.5,
             },
-            // Nothing speaks against the sender, so the cause decides. After a timer, ACKs may have
-            // been lost instead of data.
+            // Nothing shows that the retransmission was spurious, so the cause decides. If a timer
+            // fired, ACKs may have been lost instead of data.
             (_, _) => match one.cause.get() {
                 Some(Cause::Fast | Cause::SackRecovery | Cause::Rack) => 0.98,
                 Some(Cause::GoBackN) => 0.97,

@@ -116,7 +116,7 @@ impl SenderScene {
     }
 
     /// Whether a reordering timer that waits as long as possible may have sent the retransmission:
-    /// the timer may wait for a whole round trip (RFC 8985 §6.2.1).
+    /// the timer may wait for a whole round trip (RFC 8985 §6.2).
     pub fn is_within_longest_reordering(&self) -> bool {
         self.lag <= self.rtt + Self::SLACK * 2
     }

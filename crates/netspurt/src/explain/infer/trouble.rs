@@ -57,7 +57,7 @@ pub struct SenderTrouble {
     /// All retransmissions.
     pub found: Vec<ExplainedRetransmission>,
     /// The arrived segment that was sent last: when it was sent, and the octet after its last
-    /// (`RACK.xmit_ts`, `RACK.end_seq` of RFC 8985 §5.2).
+    /// (`RACK.xmit_ts`, `RACK.end_seq` of RFC 8985 §5.3).
     pub newest: (Time, u64),
     /// The number of octets that were acknowledged but never captured.
     pub uncaptured_bytes: u64,
@@ -94,10 +94,11 @@ impl SenderTrouble {
 
     /// A bound for the time from the last acknowledgment that reached the sender to the sender's
     /// packet, which passed at `at` and echoes the time stamp `ecr`. The echo shows that the next
-    /// acknowledgment had not reached the sender, so the bound is the time between the two. `near`
-    /// is the time from the capture to the sender and back. Returns `None` if the sender had got
-    /// all acknowledgments, or if the echo is older than the path explains: then acknowledgments
-    /// may have been lost before a timeout.
+    /// acknowledgment had not reached the sender, so the bound is the time between these two
+    /// acknowledgments. `near` is the time from the capture to the sender and back. Returns `None`
+    /// if the sender had got all acknowledgments, or if the echo is older than the path explains:
+    /// then acknowledgments may have been lost before a timeout. Also returns `None` if an
+    /// acknowledgment has no time stamp, or if the last ones that are kept do not suffice.
     pub fn lag_by_echo(&self, at: Time, ecr: u32, near: Duration) -> Option<Duration> {
         let mut next = None;
         for news in self.passed.newest_first() {
@@ -389,8 +390,8 @@ impl SenderTrouble {
 }
 
 /// Whether the timer doubled all of its wait `first` but a fixed part of 200 ms, and then waited
-/// for `wait`. FreeBSD adds this part after doubling (`tcp_rexmit_slop`). The doubled part must be a
-/// quarter of the wait, because Linux's timers may fire an eighth later than they are set.
+/// for `wait`. FreeBSD adds this part after doubling (`tcp_rexmit_slop`). The doubled part must be
+/// at least a quarter of `first`, because Linux's timers may fire an eighth later than they are set.
 fn doubles_all_but_slop(first: Duration, wait: Duration) -> bool {
     const SLOP: Duration = Duration::from_millis(200);
     if first * 3 < SLOP * 4 {

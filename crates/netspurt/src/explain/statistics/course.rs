@@ -1,4 +1,4 @@
-//! The rate and the round trips of a direction over the time.
+//! The rate and the round trips of a direction over time.
 
 use std::array;
 
