@@ -44,8 +44,8 @@ pub struct CapturedConnection {
     offered: [u16; 2],
     /// For each side, when its last SYN was captured.
     syns: [Option<Time>; 2],
-    /// Whether a packet without SYN was captured. Such a packet is the last of the handshake, or
-    /// comes after the handshake.
+    /// Whether a packet without SYN was captured. Such a packet ends the handshake, or comes after
+    /// it.
     established: bool,
     /// Whether acknowledgments of a direction may be on their way from the capture to its sender.
     pub(super) afar: bool,

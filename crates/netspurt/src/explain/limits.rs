@@ -60,9 +60,9 @@ pub struct Limits {
     short: bool,
     /// The octets that were outstanding after the last new octets were sent.
     flight: u64,
-    /// Whether more than half of `flight` is acknowledged and no new octets were sent. A sender
-    /// that has more data sends new octets for each acknowledgment, so this sender's application
-    /// had no more data.
+    /// In a capture beside the sender: whether more than half of `flight` is acknowledged and no
+    /// new octets were sent. A sender that has more data sends new octets for each acknowledgment,
+    /// so this sender's application had no more data.
     drained: bool,
     /// Whether an acknowledgment was captured.
     heard: bool,

@@ -81,7 +81,7 @@ impl VerdictEvidence {
 pub struct ExplainedRetransmission {
     /// When the retransmission was captured.
     pub at: Time,
-    /// The first octet of the retransmission, counted from the SYN.
+    /// The first octet of the retransmission, in the direction's sequence space.
     pub left: u64,
     /// The octet after the last octet of the retransmission.
     pub right: u64,

@@ -12,7 +12,7 @@ use super::timer_grid::TimerGrid;
 pub struct AckHabits {
     /// Acknowledgments of new octets.
     pub acks: u64,
-    /// Segments that these acknowledgments were the first to cover.
+    /// Segments that these acknowledgments newly cover by their numbers.
     pub covered: u64,
     /// How often the acknowledgment of a lone segment was timed.
     pub lone: u32,

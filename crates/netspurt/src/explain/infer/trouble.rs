@@ -391,7 +391,8 @@ impl SenderTrouble {
 
 /// Whether the timer doubled all of its wait `first` but a fixed part of 200 ms, and then waited
 /// for `wait`. FreeBSD adds this part after doubling (`tcp_rexmit_slop`). The doubled part must be
-/// at least a quarter of `first`, because Linux's timers may fire an eighth later than they are set.
+/// at least a quarter of `first`, because Linux's timers may fire an eighth later than they are
+/// set.
 fn doubles_all_but_slop(first: Duration, wait: Duration) -> bool {
     const SLOP: Duration = Duration::from_millis(200);
     if first * 3 < SLOP * 4 {

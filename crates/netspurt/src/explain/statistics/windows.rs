@@ -50,7 +50,8 @@ packed_value!(Windows {
 });
 
 impl Windows {
-    /// Takes `many` packets with the flags and the window of `packet`, the first of them at `at`.
+    /// Takes `many` packets with the flags and the window of `packet`. A new window counts from
+    /// `at` on.
     /// `shift` is the window shift in use; `None` if the capture does not show that windows are
     /// scaled.
     #[inline]

@@ -22,7 +22,7 @@ pub(super) struct Talk {
     /// The sender's initial sequence number.
     isn: u32,
     pub(super) stamps: bool,
-    /// The sender's next IP identification.
+    /// The sender's last IP identification.
     id: u16,
     /// The flow labels of IPv6 packets. Without labels the packets are IPv4 packets.
     labels: Option<Vec<u32>>,
