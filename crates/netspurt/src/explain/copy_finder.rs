@@ -13,7 +13,7 @@ use crate::wire::CapturedTcp;
 /// twice or more; so do two captures that were joined. A copy shows nothing about the sender: it is
 /// no retransmission and no duplicate ACK.
 ///
-/// A copy has the IP identification and all TCP fields of an earlier packet. If a sender numbers
+/// A copy has the IP identification and the TCP fields of an earlier packet. If a sender numbers
 /// its packets, equal identifications prove a copy, because a sender does not use an identification
 /// again so soon (RFC 6864 §4.1). Without identifications, a segment with data, a SYN or a FIN is a
 /// copy if no sender would send it again so soon. Copies are frequent if at least a third of all

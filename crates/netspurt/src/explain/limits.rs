@@ -83,7 +83,7 @@ pub struct AckForLimits {
     pub ack: u64,
     /// The number of octets that are acknowledged for the first time.
     pub new_bytes: u64,
-    /// The shift of the advertised window; `None` if the SYNs were not captured.
+    /// The shift of the advertised window; `None` if a SYN, or its options, were not captured.
     pub shift: Option<u8>,
     /// The time from the capture to the sender and back. `None` if the capture may have been taken
     /// at the sender.

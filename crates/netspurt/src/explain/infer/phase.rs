@@ -400,7 +400,7 @@ impl Machine {
     /// probes sends a probe first. It waits for two round trips and the time of a delayed ACK, but
     /// no longer than its RTO (RFC 8985 §7.2).
     fn lone(&self, scene: &SenderScene) -> Inferred {
-        // A probe waits for two round trips, or for the RTO if this is shorter (RFC 8985 §7.2).
+        // A probe waits for at least two round trips, or for the RTO if this is shorter.
         let usual = scene.rtt_min + Self::USUAL_FLOOR;
         if scene.quiet < (scene.rtt_min * 2).min(usual) * 7 / 8 {
             return Inferred { cause: Cause::Rto, rule: CauseRule::LoneByTime };

@@ -19,7 +19,8 @@ pub struct InferenceReport {
     pub sack: bool,
     /// Whether the receiver was seen to report duplicates by D-SACK blocks.
     pub reports_duplicates: bool,
-    /// Whether duplicates certainly arrived, and the receiver did not report them.
+    /// Whether several retransmissions were spurious, and the receiver reported none of these
+    /// duplicates.
     pub hides_duplicates: bool,
     /// Whether overtaken packets were seen.
     pub reorders: bool,
@@ -60,8 +61,8 @@ impl InferenceReport {
     }
 
     /// Whether the capture cannot show the cause. This is true in three cases. First, the capture
-    /// lacks the acknowledgments: the sender sent new octets later, so it got acknowledgments. A
-    /// SYN has a known cause even then. Second, the capture was taken at the receiver, and a
+    /// has no acknowledgments, although the sender sent new octets later, so it got some. A SYN has
+    /// a known cause even then. Second, the capture was taken at the receiver, and a
     /// timeout may have begun the repair. Third, the capture was taken at the receiver of a
     /// connection without SACK, and a repair sent octets that had arrived.
     fn is_hidden(&self, one: &ExplainedRetransmission) -> bool {

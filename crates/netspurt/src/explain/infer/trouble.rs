@@ -121,7 +121,7 @@ impl SenderTrouble {
     }
 
     /// Whether several retransmissions were spurious, and the receiver reported none of these
-    /// duplicates. The path may have lost one or two of them.
+    /// duplicates. One or two are not enough, because the path may have lost them.
     pub fn hides_duplicates(&self) -> bool {
         const SEVERAL: usize = 3;
         let spurious = self.found.iter().filter(|one| one.verdict == Verdict::Spurious);
@@ -314,7 +314,7 @@ impl SenderTrouble {
     pub fn window_grows(&mut self, at: Time, una: u64, highest: u64, ack: &impl CapturedTcp) {
         let Some(after) = &mut self.after_lone else { return };
         after.acknowledged(at, una, highest, ack);
-        // A sender that notices that a timeout was spurious restores its window (RFC 4015 §3).
+        // A sender that notices that a timeout was spurious restores its cwnd (RFC 4015 §3).
         if self.found[after.number].verdict == Verdict::Spurious {
             self.after_lone = None;
         }
