@@ -83,7 +83,8 @@ impl CauseRule {
     ];
 
     /// The probability that each rule's cause is right, for a capture at the sender or between the
-    /// ends. The values are fitted; see `docs/captures.md`.
+    /// ends. The values are fitted, except that of [`LoneByHost`](Self::LoneByHost), which is
+    /// assumed; see `docs/captures.md`.
     const CONFIDENCE: [f32; 20] = [
         0.0, 0.99, 0.99, 0.985, 0.997, 0.97, 0.985, 0.92, 0.985, 0.995, 0.97, 0.9, 0.75, 0.96, 0.9,
         0.9, 0.99, 0.9, 0.9, 0.99,

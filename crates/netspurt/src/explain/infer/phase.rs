@@ -358,7 +358,7 @@ impl Machine {
 
     /// The maximum time from a timeout to a repair that it may have begun, in round trips. The
     /// first segment takes one round trip. The segments that test whether the timeout was spurious
-    /// take another round trip (RFC 5682 §2.1).
+    /// take another round trip (RFC 5682 §2.1). This value is twice their sum, as a margin.
     const AFTER_LONE: u64 = 4;
 
     /// Most timers add at least 200 ms to srtt (Linux: `TCP_RTO_MIN`). This value is 10 ms less, as
