@@ -298,8 +298,9 @@ pub fn with_zeros(mut left: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// Packs a struct field by field. The fields after `keeps` are not packed, because the
-/// configuration fixes them. If a field is named in neither list, the code does not compile.
+/// Packs a struct field by field. The fields after `keeps` are not packed: the configuration fixes
+/// them, or they hold nothing that is needed later. If a field is named in neither list, the code
+/// does not compile.
 macro_rules! packed {
     ($name:ty { $($field:ident),+ $(,)? } $(keeps { $($kept:ident),+ })?) => {
         impl $crate::packed::Packed for $name {

@@ -17,7 +17,7 @@ pub struct CapturedDirection {
     pub limits: Limits,
     /// What timers with other floors would have done.
     pub floors: OtherFloors,
-    /// The retransmissions that were found before the connection was last packed as a resting one.
+    /// The retransmissions that were found before the connection last rested.
     pub earlier: Vec<ExplainedRetransmission>,
 }
 

@@ -8,14 +8,15 @@ use super::Vantage;
 /// What the packets of a connection show about the host that captured them.
 ///
 /// Linux's cooked captures (`tcpdump -i any`) tell which packets the host sent, and which it
-/// received. A host that forwards the connection receives each packet and then sends it, or lowers
-/// its TTL.
+/// received. A host that forwards the connection receives each packet and sends it again. A router
+/// also lowers the TTL.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CapturingHost {
     /// For each side, whether the host may be this side, because it sent a packet of this side or
     /// received a packet of its peer.
     maybe: [bool; 2],
-    /// Whether the host sent a packet whose TTL shows that another host sent it first.
+    /// Whether the host may have forwarded a packet that it sent: the TTL is not one with which
+    /// hosts send packets, or was not captured.
     forwards: bool,
 }
 

@@ -92,7 +92,7 @@ const AMBIGUOUS: [ColumnCell; 4] = spread!(row, row.repairs().ambiguous);
 const RTT: [ColumnCell; 4] = spread!(row, row.statistics().round_trips.all);
 const FULL: [ColumnCell; 4] = spread!(row, row.statistics().round_trips.full_size);
 
-/// The columns: names, which end in the unit if there is one, and values.
+/// The columns: names, which contain the unit if there is one, and values.
 pub const COLUMNS: &[(&str, ColumnCell)] = &[
     ("connection", Count(|row| row.connection.number)),
     ("direction", Tag(&DIRECTIONS, |row| row.side as u8)),

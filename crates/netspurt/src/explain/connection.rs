@@ -21,8 +21,9 @@ use super::{
 /// A connection, as the capture shows it. The capture may lack its beginning or one of its
 /// directions.
 ///
-/// A closed connection rests: it is stored in a packed form, and unpacked if a late packet comes.
-/// Most packets need only the pending segments, so `pending` is the first field.
+/// A closed connection rests if it is complete and had no packets for a while: it is stored in a
+/// packed form, and unpacked if a late packet comes. Most packets need only the pending segments,
+/// so `pending` is the first field.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct CapturedConnection {
@@ -43,8 +44,8 @@ pub struct CapturedConnection {
     offered: [u16; 2],
     /// For each side, when its last SYN was captured.
     syns: [Option<Time>; 2],
-    /// Whether a packet without SYN was captured. Such a packet is the last of the handshake, or
-    /// comes after the handshake.
+    /// Whether a packet without SYN was captured. Such a packet ends the handshake, or comes after
+    /// it.
     established: bool,
     /// Whether acknowledgments of a direction may be on their way from the capture to its sender.
     pub(super) afar: bool,
@@ -288,7 +289,7 @@ impl CapturedConnection {
             let last = self.syns[side.index()].replace(at);
             answers_syn = packet.flags().has(Flags::ACK) && last < self.syns[side.peer().index()];
         } else {
-            // Only the last packet of the handshake has no SYN.
+            // Of the packets of the handshake, only the last one has no SYN.
             self.established = true;
         }
         let copies = self.copies(side);

@@ -1,10 +1,11 @@
 //! Segments that continue the segment before them. Most segments of a flight do.
 //!
-//! Such a segment carries the next octets, and its other header fields equal those of the segment
-//! before. So it repeats the acknowledgment, the window and the echoed time stamp, and has little
-//! new information (compare Jacobson, "4BSD TCP Header Prediction", 1990). The shorter code path in
-//! this file takes such segments and counts their common part once. It leaves the same state as
-//! [`CapturedConnection::take`].
+//! Such a segment carries the next octets. Apart from its own time stamp and its mark (the IP
+//! identification or the lower part of the flow label), its other header fields equal those of the
+//! segment before. So it repeats the acknowledgment, the window and the echoed time stamp, and has
+//! little new information (compare Jacobson, "4BSD TCP Header Prediction", 1990). The shorter code
+//! path in this file takes such segments and counts their common part once. It leaves the same
+//! state as [`CapturedConnection::take`].
 
 use crate::ids::Side;
 use crate::observe::Observed as _;

@@ -13,13 +13,13 @@ use crate::wire::CapturedTcp;
 /// twice or more; so do two captures that were joined. A copy shows nothing about the sender: it is
 /// no retransmission and no duplicate ACK.
 ///
-/// A copy has the IP identification and all TCP fields of an earlier packet. If a sender numbers
+/// A copy has the IP identification and the TCP fields of an earlier packet. If a sender numbers
 /// its packets, equal identifications prove a copy, because a sender does not use an identification
-/// again so soon (RFC 6864 §4.1). Without identifications, a segment with data is a copy if no
-/// sender would send it again so soon. Copies are frequent if at least a third of all segments,
-/// including the copies, are copies. Then any packet with the fields of an earlier packet counts as
-/// its copy, if it comes about as soon as the earlier copies did. By this last rule, no packet gets
-/// more copies than another packet had before.
+/// again so soon (RFC 6864 §4.1). Without identifications, a segment with data, a SYN or a FIN is a
+/// copy if no sender would send it again so soon. Copies are frequent if at least a third of all
+/// segments, including the copies, are copies. Then any packet with the fields of an earlier packet
+/// counts as its copy, if it comes about as soon as the earlier copies did. By this last rule, no
+/// packet gets more copies than another packet had before.
 #[derive(Clone, Debug)]
 pub struct CopyFinder {
     latest: [Latest; 2],
@@ -151,7 +151,7 @@ impl CopyFinder {
     }
 }
 
-/// A hash of the fields that copies of a packet have in common. Routers change the other fields.
+/// A hash of the fields by which copies of a packet are recognised. Routers do not change them.
 fn hash(packet: &impl CapturedTcp) -> u64 {
     let stamps = packet.timestamps().map_or((0, 0), |stamps| (stamps.val, stamps.ecr));
     let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);

@@ -11,8 +11,8 @@ use super::infer::PathTimes;
 
 /// How many packets of a capture are out of order, and by how much.
 ///
-/// A capture may have the packets of a connection in another order than that in which they passed.
-/// The reason is that the capturing host receives through several queues, or that the capture was
+/// The packets of a connection may have another order in the capture than they had on the path. The
+/// reason is that the capturing host receives through several queues, or that the capture was
 /// joined from several captures. Then an acknowledgment may precede the octets that it
 /// acknowledges, or a segment may precede a segment that its sender sent earlier. As soon as one
 /// connection shows such disorder, [`Reordering`](super::Reordering) puts the packets of all

@@ -222,7 +222,8 @@ impl Explainer {
         self.flows.states().for_each(|connection| connection.take_pending(&mut self.shared));
     }
 
-    /// Counts a segment that was captured at `unix_ns`, and returns that instant.
+    /// Counts a segment that was captured at `unix_ns`, and returns that instant; zero if it was
+    /// before 1970. Also lets a closed connection rest if it had no packets for a while.
     #[inline]
     fn captured_at(&mut self, unix_ns: i64) -> Time {
         let at = Time::from_nanos(u64::try_from(unix_ns).unwrap_or(0));

@@ -62,15 +62,16 @@ pub struct TimerWait {
     pub waited: Duration,
     /// The number of timeouts in a row that retransmitted the same octet before this wait.
     pub backoffs: u32,
-    /// The smoothed round trip and its variation when the timer fired, computed from every sample
-    /// as in RFC 6298.
+    /// The smoothed round trip and its variation when the timer fired, computed from every
+    /// unambiguous sample as in RFC 6298.
     pub estimate: Option<MeanDeviation>,
     /// Whether a sender with RACK would have known of the loss before the timer fired: SACK blocks
     /// had reported octets that were sent after the last transmission of the lost octets.
     pub sacked: bool,
     /// The number of outstanding segments.
     pub outstanding: u32,
-    /// When new data was acknowledged after the retransmission. `None` if this did not happen.
+    /// When an acknowledgment first reported new data after the retransmission, by its number or by
+    /// a SACK block. `None` if this did not happen.
     pub answered: Option<Time>,
 }
 

@@ -8,7 +8,7 @@ use crate::units::Time;
 
 use super::infer::{TimerGrid, Traits, Vantage};
 use super::rule::CauseRule;
-use super::{EndedConnection, Habits};
+use super::{EndedConnection, ExplainedRetransmission, Habits};
 
 /// Sets the cause of each retransmission of a sender's only outstanding segment, if this cause was
 /// inferred from the time alone. The retransmission gets the cause that all connections of the host
@@ -28,8 +28,11 @@ pub fn settle(connections: &mut [EndedConnection]) {
             let Some(direction) = &mut connection.directions[side.index()] else { continue };
             let far =
                 direction.habits.as_ref().is_some_and(|own| own.vantage.0 == Vantage::Receiver);
-            let lone = |rule| rule == CauseRule::LoneByTime;
-            for one in direction.retransmissions.iter_mut().filter(|one| lone(one.rule)) {
+            // A cause that the capture cannot show has the confidence 0, and stays unknown.
+            let open = |one: &&mut ExplainedRetransmission| {
+                one.rule == CauseRule::LoneByTime && one.cause_confidence > 0.0
+            };
+            for one in direction.retransmissions.iter_mut().filter(open) {
                 (one.cause, one.rule) = (Some(cause).into(), CauseRule::LoneByHost);
                 one.cause_confidence = one.rule.confidence(far);
             }

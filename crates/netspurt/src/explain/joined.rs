@@ -24,7 +24,7 @@ pub struct JoinedCaptures {
 }
 
 impl JoinedCaptures {
-    /// The number of packets that one call takes.
+    /// The maximum number of packets that one call takes.
     const AT_ONCE: usize = 1 << 15;
 
     /// Joins the captures of `readers`.

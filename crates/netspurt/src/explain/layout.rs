@@ -68,7 +68,7 @@ impl RowLayout {
 impl Explainer {
     /// Returns rows of connections that have ended, and forgets these connections. If the capture
     /// is `over`, all connections have ended. An empty answer means that no other connection has
-    /// ended. If `file` is given, each row names it.
+    /// ended. If `file` is given, each row of netspurt's own layout names it.
     ///
     /// # Errors
     /// Never, because the method writes to memory only.

@@ -60,9 +60,9 @@ pub struct Limits {
     short: bool,
     /// The octets that were outstanding after the last new octets were sent.
     flight: u64,
-    /// Whether more than half of `flight` is acknowledged and no new octets were sent. A sender
-    /// that has more data sends new octets for each acknowledgment, so this sender's application
-    /// had no more data.
+    /// In a capture beside the sender: whether more than half of `flight` is acknowledged and no
+    /// new octets were sent. A sender that has more data sends new octets for each acknowledgment,
+    /// so this sender's application had no more data.
     drained: bool,
     /// Whether an acknowledgment was captured.
     heard: bool,
@@ -70,9 +70,9 @@ pub struct Limits {
     goes_on: bool,
     /// When data was last sent or acknowledged. The retransmission timer started then, or earlier.
     pub progress: Option<Time>,
-    /// When new octets were acknowledged the last time.
+    /// When new octets were last acknowledged.
     acked: Time,
-    /// When new octets were acknowledged the last time but one.
+    /// When new octets were acknowledged before `acked`.
     acked_before: Time,
 }
 
@@ -83,7 +83,7 @@ pub struct AckForLimits {
     pub ack: u64,
     /// The number of octets that are acknowledged for the first time.
     pub new_bytes: u64,
-    /// The shift of the advertised window; `None` if the SYNs were not captured.
+    /// The shift of the advertised window; `None` if a SYN, or its options, were not captured.
     pub shift: Option<u8>,
     /// The time from the capture to the sender and back. `None` if the capture may have been taken
     /// at the sender.

@@ -52,7 +52,8 @@ impl CaptureNotes {
     /// If at least one in this number of packets is a copy, the capture was taken at several
     /// points.
     const SHARE_OF_COPIES: u64 = 4;
-    /// If fewer than one in this number of packets are out of order, the path may have caused it.
+    /// If fewer than one in this number of packets are out of order, the path may have reordered
+    /// them.
     const SHARE_LATE: u64 = 1000;
 
     /// Takes the next packet.

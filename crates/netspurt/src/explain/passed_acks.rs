@@ -60,7 +60,7 @@ impl PassedAcks {
     /// The entry is the last of them.
     const PARTS: u64 = 32;
     /// Data may come later than expected. The delay is at most the near round trip divided by this
-    /// number.
+    /// number, or the time of one segment if this is longer.
     const SLACK_PART: u64 = 16;
     /// The maximum number of entries.
     const MOST: usize = 64;

@@ -45,10 +45,10 @@ pub enum VerdictEvidence {
     DuplicateAck,
     /// The capture was taken at the receiver and shows whether an earlier copy had arrived.
     AtReceiver,
-    /// One acknowledgment covered more than two segments (or two, if the receiver acknowledges each
-    /// segment), and more octets than this receiver ever acknowledged at once while nothing was
-    /// missing. So another segment filled a hole (RFC
-    /// 5681 §4.2), and an earlier copy of these octets had arrived behind the hole.
+    /// One acknowledgment covered more than two segments, or more than one if the receiver
+    /// acknowledges each segment. It also covered more octets than this receiver ever acknowledged
+    /// at once while nothing was missing. So another segment filled a hole (RFC 5681 §4.2), and an
+    /// earlier copy of these octets had arrived behind the hole.
     Jump,
     /// SACK blocks had reported the octets before they were sent again.
     Reported,
@@ -81,7 +81,7 @@ impl VerdictEvidence {
 pub struct ExplainedRetransmission {
     /// When the retransmission was captured.
     pub at: Time,
-    /// The first octet of the retransmission, counted from the SYN.
+    /// The first octet of the retransmission, in the direction's sequence space.
     pub left: u64,
     /// The octet after the last octet of the retransmission.
     pub right: u64,

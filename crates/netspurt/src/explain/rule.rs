@@ -52,7 +52,7 @@ pub enum CauseRule {
     FlowLabel,
     /// The sender sends all octets again in order after a fast retransmit (Tahoe).
     InOrder,
-    /// The segment followed an acknowledgment that does not explain it.
+    /// No other rule explains the segment, so the cause is the most likely one.
     Guess,
     /// In this segment, or later in the same repair, the sender sent octets that SACK blocks had
     /// already reported. A sender that uses SACK does not do this. So this sender sends everything
@@ -87,7 +87,8 @@ impl CauseRule {
     ];
 
     /// The probability that each rule's cause is right, for a capture at the sender or between the
-    /// ends. The values are fitted; see `docs/captures.md`.
+    /// ends. The values are fitted, except that of [`LoneByHost`](Self::LoneByHost), which is
+    /// assumed; see `docs/captures.md`.
     const CONFIDENCE: [f32; 21] = [
         0.0, 0.99, 0.99, 0.985, 0.997, 0.97, 0.985, 0.92, 0.985, 0.995, 0.97, 0.9, 0.75, 0.96, 0.9,
         0.9, 0.98, 0.99, 0.9, 0.9, 0.99,

@@ -53,7 +53,7 @@ pub struct Sender {
     labels: FlowLabels,
     /// The largest number of octets that were outstanding at one time.
     widest_bytes: u64,
-    /// Whether a segment was captured.
+    /// Whether a segment of the sender that occupies sequence numbers was captured.
     started: bool,
     /// The last window that the receiver advertised, before scaling.
     window: Option<u16>,

@@ -29,8 +29,8 @@ pub struct SharedState {
     /// The number of packets that are copies of earlier packets, and the longest time from a packet
     /// to its copy.
     pub copies: (u64, Duration),
-    /// Samples of round trips. Before each sample is the place in the transcript of the packet that
-    /// completed the round trip.
+    /// Samples of round trips, each with the place in the transcript of the packet that completed
+    /// the round trip.
     pub samples: Vec<(u32, RttSample)>,
 }
 

@@ -84,7 +84,7 @@ pub struct Sighting {
     /// The number of the connection. Connections are numbered from 0 in the order of their first
     /// packets.
     pub number: u64,
-    /// The side that sent the packet; [`Side::From`] opened the connection.
+    /// The side that sent the packet; [`Side::From`] counts as the initiator of the connection.
     pub side: Side,
     /// Whether the packet is the first one of its connection.
     pub born: bool,
@@ -356,7 +356,7 @@ impl<T: Default> Flows<T> {
         self.retired.drain(..)
     }
 
-    /// The states of all live connections.
+    /// The states of all active connections.
     #[cfg(test)]
     pub fn states(&mut self) -> impl Iterator<Item = &mut T> {
         self.live.iter_mut().map(|one| &mut one.state)

@@ -18,8 +18,8 @@ pub struct Transmission {
     pub again: bool,
 }
 
-/// The sequence space of one direction. It counts octets in 64 bits from the SYN, and remembers how
-/// far octets were sent.
+/// The sequence space of one direction. It counts octets in 64 bits, and remembers how far octets
+/// were sent. The SYN is the octet [`first`](Self::first).
 ///
 /// ```
 /// use netspurt::observe::Sequence;

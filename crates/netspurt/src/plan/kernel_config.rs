@@ -30,7 +30,7 @@ impl KernelProfile {
 pub struct KernelTcp {
     /// The set of values to start from.
     pub profile: KernelProfile,
-    /// Segments sent at the start of the connection.
+    /// The initial cwnd, in segments.
     pub initial_window_segs: u32,
     /// Octets of the largest packet.
     pub packet_bytes: u16,

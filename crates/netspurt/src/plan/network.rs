@@ -22,7 +22,8 @@ pub enum NetworkEnd {
     Model(Program),
     /// A socket of the kernel.
     Kernel(KernelEnd),
-    /// A connection of programs, or all packets of their hosts that belong to no connection.
+    /// One end of a connection between programs on the kernel's TCP, or one end of the packets
+    /// between their hosts that belong to no connection.
     Programs(ProgramsEnd),
 }
 

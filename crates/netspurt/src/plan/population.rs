@@ -86,7 +86,7 @@ impl PlannedPopulation {
 impl ArrivingConnections {
     /// The connections of `population`, before the first one arrives. Each quantity is drawn from
     /// its own random stream. Therefore, another distribution of one quantity does not change the
-    /// values that are drawn of the other quantities.
+    /// values that are drawn for the other quantities.
     pub fn new(population: Arc<PlannedPopulation>) -> Self {
         let sampler = |from: &Distribution, of: &str| {
             let stream = format!("populations.{}/{of}", population.name);

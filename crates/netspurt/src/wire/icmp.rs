@@ -66,7 +66,8 @@ pub struct CapturedEcho {
     pub identifier: u16,
     /// The sequence number.
     pub sequence: u16,
-    /// Octets of the whole packet, including headers.
+    /// Octets of the IP packet, including headers. Of a fragmented message, only the first fragment
+    /// counts.
     pub wire_bytes: u32,
 }
 

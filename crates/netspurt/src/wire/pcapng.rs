@@ -1,5 +1,5 @@
 //! Writes pcapng files (draft-ietf-opsawg-pcapng). A file has one section, one interface, and
-//! packets with timestamps in nanoseconds and comments.
+//! packets with timestamps in nanoseconds. Packets may have comments.
 
 use std::io::{self, Write};
 
@@ -39,6 +39,9 @@ impl<W: Write> PcapngWriter<W> {
     ///
     /// # Errors
     /// When `out` fails.
+    ///
+    /// # Panics
+    /// When `interface` or `application` has 65536 octets or more.
     pub fn new(out: W, interface: &str, application: &str) -> io::Result<Self> {
         Self::cutting(out, interface, application, None)
     }
@@ -48,6 +51,9 @@ impl<W: Write> PcapngWriter<W> {
     ///
     /// # Errors
     /// When `out` fails.
+    ///
+    /// # Panics
+    /// When `interface` or `application` has 65536 octets or more.
     pub fn cutting(
         out: W,
         interface: &str,

@@ -19,9 +19,9 @@ pub enum LabelHint {
 /// The flow labels of one direction.
 ///
 /// A label belongs to a flow and does not change (RFC 6437 §3). Linux draws a new label when a
-/// retransmission timer fires (since version 5.10, `net.core.txrehash`). Then routers that balance
-/// load by labels (RFC 6438) may choose another path. Repairs, probes and the segments after a
-/// timeout keep the label. A receiver of a segment with a new label may also change the label of
+/// retransmission timer fires (`sk_rethink_txhash`), unless the sysctl `net.core.txrehash` is 0.
+/// Then routers that balance load by labels (RFC 6438) may choose another path. Repairs, probes and
+/// the segments after a timeout keep the label. A receiver of a segment with a new label may also change the label of
 /// its acknowledgments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowLabels {

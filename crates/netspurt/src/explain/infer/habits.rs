@@ -12,7 +12,7 @@ use super::timer_grid::TimerGrid;
 pub struct AckHabits {
     /// Acknowledgments of new octets.
     pub acks: u64,
-    /// Segments that these acknowledgments were the first to cover.
+    /// Segments that these acknowledgments newly cover by their numbers.
     pub covered: u64,
     /// How often the acknowledgment of a lone segment was timed.
     pub lone: u32,
@@ -110,8 +110,8 @@ pub struct Habits {
     pub far: Option<Duration>,
     /// The behaviour of the sender.
     pub traits: Traits,
-    /// The grid on which the timeouts of the sender fall, or the timeouts of all connections of its
-    /// host.
+    /// The grid on which the timeouts of all connections of the sender's host fall, or else the
+    /// grid of the sender's own timeouts.
     pub timer_grid: Option<TimerGrid>,
     /// The clock of the sender's time stamps.
     pub stamps: Option<StampTicks>,

@@ -136,7 +136,8 @@ impl PathTimes {
         apart.then_some(near)
     }
 
-    /// Whether the round trips show that the capture was taken beside the sender.
+    /// Whether the headers of the link, or else the round trips, show that the capture was taken
+    /// beside the sender.
     #[inline]
     pub fn is_beside_sender(&self) -> bool {
         self.vantage().0 == Vantage::Sender
@@ -148,8 +149,8 @@ impl PathTimes {
         known.map_or(Duration::ZERO, |both| both.0)
     }
 
-    /// How much the time from the capture to the sender and back exceeds its minimum now. `None`
-    /// unless a queue between the sender and the capture causes most of the round trip.
+    /// How much longer than its minimum the time from the capture to the sender and back is now.
+    /// `None` unless a queue between the sender and the capture causes most of the round trip.
     pub fn queue_before(&self) -> Option<Duration> {
         let least = self.least()?;
         let away = matches!(self.vantage().0, Vantage::Middle | Vantage::Receiver);

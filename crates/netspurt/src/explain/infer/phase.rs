@@ -283,8 +283,8 @@ impl Machine {
         }
     }
 
-    /// Whether a sender without SACK continues to go back after a fast retransmit: nothing shows
-    /// that its timeout was spurious or that it stopped going back.
+    /// Whether a sender without SACK still goes back after a timeout, although it now sends a fast
+    /// retransmit: nothing shows that its timeout was spurious or that it stopped going back.
     fn goes_back_on(&self, scene: &SenderScene) -> bool {
         let stopped = self.went_on || self.undone || self.without_timeout || self.by_habit;
         self.phase == LossPhase::Loss && scene.sack == Some(false) && !stopped
@@ -358,7 +358,7 @@ impl Machine {
 
     /// The maximum time from a timeout to a repair that it may have begun, in round trips. The
     /// first segment takes one round trip. The segments that test whether the timeout was spurious
-    /// take another round trip (RFC 5682 §2.1).
+    /// take another round trip (RFC 5682 §2.1). This value is twice their sum, as a margin.
     const AFTER_LONE: u64 = 4;
 
     /// Most timers add at least 200 ms to srtt (Linux: `TCP_RTO_MIN`). This value is 10 ms less, as
@@ -404,7 +404,7 @@ impl Machine {
             self.lone_is_known(Cause::Rto);
             return Inferred { cause: Cause::Rto, rule: CauseRule::LoneBySyn };
         }
-        // A probe waits for two round trips, or for the RTO if this is shorter (RFC 8985 §7.2).
+        // A probe waits for at least two round trips, or for the RTO if this is shorter.
         let usual = scene.rtt_min + Self::USUAL_FLOOR;
         if scene.quiet < (scene.rtt_min * 2).min(usual) * 7 / 8 {
             return Inferred { cause: Cause::Rto, rule: CauseRule::LoneByTime };

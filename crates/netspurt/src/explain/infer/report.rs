@@ -19,7 +19,8 @@ pub struct InferenceReport {
     pub sack: bool,
     /// Whether the receiver was seen to report duplicates by D-SACK blocks.
     pub reports_duplicates: bool,
-    /// Whether duplicates certainly arrived, and the receiver did not report them.
+    /// Whether several retransmissions were spurious, and the receiver reported none of these
+    /// duplicates.
     pub hides_duplicates: bool,
     /// Whether overtaken packets were seen.
     pub reorders: bool,
@@ -62,8 +63,8 @@ impl InferenceReport {
     }
 
     /// Whether the capture cannot show the cause. This is true in three cases. First, the capture
-    /// lacks the acknowledgments: the sender sent new octets later, so it got acknowledgments. A
-    /// SYN has a known cause even then. Second, the capture was taken at the receiver, and a
+    /// has no acknowledgments, although the sender sent new octets later, so it got some. A SYN has
+    /// a known cause even then. Second, the capture was taken at the receiver, and a
     /// timeout may have begun the repair. Third, the capture was taken at the receiver of a
     /// connection without SACK, and a repair sent octets that had arrived.
     fn is_hidden(&self, one: &ExplainedRetransmission) -> bool {
@@ -133,8 +134,8 @@ impl InferenceReport {
                 Some(Cause::Fast | Cause::SackRecovery | Cause::Rack) => 0.87,
                 _ => 0.5,
             },
-            // Nothing speaks against the sender, so the cause decides. After a timer, ACKs may have
-            // been lost instead of data.
+            // Nothing shows that the retransmission was spurious, so the cause decides. If a timer
+            // fired, ACKs may have been lost instead of data.
             (_, _) => match one.cause.get() {
                 Some(Cause::Fast | Cause::SackRecovery | Cause::Rack) => 0.98,
                 Some(Cause::GoBackN) => 0.97,

@@ -81,7 +81,7 @@ pub struct SenderScene {
     pub overtaken: bool,
     /// The time from `last_sent` to the sending of the newest octets that have arrived.
     pub proven_for: Option<Duration>,
-    /// Whether the connection uses SACK; `None` if options were not captured.
+    /// Whether the connection uses SACK; `None` if the capture does not show it.
     pub sack: Option<bool>,
     /// Whether the sender may send tail loss probes, as far as its SYN shows it.
     pub may_send_probes: bool,
@@ -116,7 +116,7 @@ impl SenderScene {
     }
 
     /// Whether a reordering timer that waits as long as possible may have sent the retransmission:
-    /// the timer may wait for a whole round trip (RFC 8985 §6.2.1).
+    /// the timer may wait for a whole round trip (RFC 8985 §6.2).
     pub fn is_within_longest_reordering(&self) -> bool {
         self.lag <= self.rtt + Self::SLACK * 2
     }

@@ -60,7 +60,7 @@ pub struct SenderTrouble {
     /// All retransmissions.
     pub found: Vec<ExplainedRetransmission>,
     /// The arrived segment that was sent last: when it was sent, and the octet after its last
-    /// (`RACK.xmit_ts`, `RACK.end_seq` of RFC 8985 §5.2).
+    /// (`RACK.xmit_ts`, `RACK.end_seq` of RFC 8985 §5.3).
     pub newest: (Time, u64),
     /// The number of octets that were acknowledged but never captured.
     pub uncaptured_bytes: u64,
@@ -100,10 +100,11 @@ impl SenderTrouble {
 
     /// A bound for the time from the last acknowledgment that reached the sender to the sender's
     /// packet, which passed at `at` and echoes the time stamp `ecr`. The echo shows that the next
-    /// acknowledgment had not reached the sender, so the bound is the time between the two. `near`
-    /// is the time from the capture to the sender and back. Returns `None` if the sender had got
-    /// all acknowledgments, or if the echo is older than the path explains: then acknowledgments
-    /// may have been lost before a timeout.
+    /// acknowledgment had not reached the sender, so the bound is the time between these two
+    /// acknowledgments. `near` is the time from the capture to the sender and back. Returns `None`
+    /// if the sender had got all acknowledgments, or if the echo is older than the path explains:
+    /// then acknowledgments may have been lost before a timeout. Also returns `None` if an
+    /// acknowledgment has no time stamp, or if the last ones that are kept do not suffice.
     pub fn lag_by_echo(&self, at: Time, ecr: u32, near: Duration) -> Option<Duration> {
         let mut next = None;
         for news in self.passed.newest_first() {
@@ -126,7 +127,7 @@ impl SenderTrouble {
     }
 
     /// Whether several retransmissions were spurious, and the receiver reported none of these
-    /// duplicates. The path may have lost one or two of them.
+    /// duplicates. One or two are not enough, because the path may have lost them.
     pub fn hides_duplicates(&self) -> bool {
         const SEVERAL: usize = 3;
         let spurious = self.found.iter().filter(|one| one.verdict == Verdict::Spurious);
@@ -321,7 +322,7 @@ impl SenderTrouble {
     pub fn window_grows(&mut self, at: Time, una: u64, highest: u64, ack: &impl CapturedTcp) {
         let Some(after) = &mut self.after_lone else { return };
         after.acknowledged(at, una, highest, ack);
-        // A sender that notices that a timeout was spurious restores its window (RFC 4015 §3).
+        // A sender that notices that a timeout was spurious restores its cwnd (RFC 4015 §3).
         if self.found[after.number].verdict == Verdict::Spurious {
             self.after_lone = None;
         }
@@ -398,8 +399,9 @@ impl SenderTrouble {
 }
 
 /// Whether the timer doubled all of its wait `first` but a fixed part of 200 ms, and then waited
-/// for `wait`. FreeBSD adds this part after doubling (`tcp_rexmit_slop`). The doubled part must be a
-/// quarter of the wait, because Linux's timers may fire an eighth later than they are set.
+/// for `wait`. FreeBSD adds this part after doubling (`tcp_rexmit_slop`). The doubled part must be
+/// at least a quarter of `first`, because Linux's timers may fire an eighth later than they are
+/// set.
 fn doubles_all_but_slop(first: Duration, wait: Duration) -> bool {
     const SLOP: Duration = Duration::from_millis(200);
     if first * 3 < SLOP * 4 {

@@ -175,8 +175,8 @@ impl VerdictWatch {
         if too_soon {
             return decision(Verdict::Spurious, VerdictEvidence::Timing);
         }
-        // The retransmission of the octet that the receiver waited for may have filled the gap. It
-        // was sent before `one`, or before the capture began. Without SACK this is not required.
+        // Another segment must have filled the gap. So, with SACK, the octet that the receiver
+        // waited for must not have been sent again in `one` or later.
         let behind = !ack.sack || head_sent.is_none_or(|sent| sent < one.at);
         if behind && Self::jumped(one, ack) {
             return decision(Verdict::Spurious, VerdictEvidence::Jump);
@@ -213,8 +213,8 @@ impl VerdictWatch {
     /// A receiver that misses octets answers each segment at once (RFC 5681 §4.2), so the answers
     /// come in the order of the retransmissions. If the retransmission after the one that was
     /// answered last has octets below `una`, these octets had arrived before it. Returns `None` if
-    /// the time from this retransmission to the acknowledgment does not fit the round trips `trip`,
-    /// and `Some(None)` if the acknowledgment shows no verdict.
+    /// there is no such retransmission, or if the time from it to the acknowledgment does not fit
+    /// the round trips `trip`. Returns `Some(None)` if the acknowledgment shows no verdict.
     pub fn next_answered(
         &mut self,
         at: Time,
@@ -242,8 +242,9 @@ impl VerdictWatch {
     }
 
     /// Takes a duplicate acknowledgment that has no D-SACK block. It may answer a retransmission
-    /// that arrived as a duplicate. Such an answer comes about `far`, the round trip between the
-    /// capture and the receiver, after the retransmission. The octets are acknowledged by then.
+    /// that arrived as a duplicate. Such an answer comes about one round trip after the
+    /// retransmission, when its octets are already acknowledged. `far` is the shortest round trip
+    /// between the capture and the receiver.
     pub fn duplicate_answered(&mut self, at: Time, far: Duration) -> Option<Decision> {
         let fits = |one: &&mut Watched| {
             let since = at.saturating_since(one.at);

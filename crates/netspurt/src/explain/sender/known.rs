@@ -52,8 +52,8 @@ impl Sender {
         self.trouble.as_ref()?.found.last()
     }
 
-    /// The facts about the direction from which the causes and verdicts of all its retransmissions
-    /// are settled. `None` if no octets were missing or sent again.
+    /// The facts about the direction that affect the causes and verdicts of all its
+    /// retransmissions. `None` if no octets were missing or sent again.
     fn report(&self) -> Option<InferenceReport> {
         let trouble = self.trouble.as_ref()?;
         Some(InferenceReport {

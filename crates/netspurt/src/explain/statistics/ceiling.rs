@@ -26,8 +26,8 @@ use crate::units::Time;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlightCeiling {
-    /// The octet that must be acknowledged to end the current round trip. `None` before the first
-    /// round trip.
+    /// The current round trip ends when all octets below this one are acknowledged. `None` before
+    /// the first round trip.
     trip_end: Option<u64>,
     /// The most octets that were outstanding in the current round trip.
     most: u64,
@@ -37,7 +37,8 @@ pub struct FlightCeiling {
     best: CeilingSeries,
 }
 
-/// Consecutive round trips without a retransmission in which a ceiling was not exceeded.
+/// Consecutive round trips without a retransmission in which the outstanding octets exceeded a
+/// ceiling by at most two segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CeilingSeries {
     /// The ceiling in octets: the most octets that were outstanding in the first round trip.

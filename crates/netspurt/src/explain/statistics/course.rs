@@ -1,4 +1,4 @@
-//! The rate and the round trips of a direction over the time.
+//! The rate and the round trips of a direction over time.
 
 use std::array;
 
@@ -137,7 +137,7 @@ impl Course {
         self.now[0] += bytes;
     }
 
-    /// Ends the intervals that ended before `at`.
+    /// Ends the intervals that end at or before `at`.
     fn end_intervals(&mut self, at: Time) {
         let interval = self.interval.as_nanos();
         let empty = at.saturating_since(self.interval_end).as_nanos() / interval;

@@ -82,8 +82,8 @@ pub struct Statistics {
 
 impl Statistics {
     /// Takes a packet of this direction that was added to `octets`. `sent` is the range of its
-    /// sequence numbers; `None` if it occupies no sequence numbers. `shift` is the shift of its
-    /// window; `None` if windows are not scaled.
+    /// sequence numbers; `None` if it occupies no sequence numbers or is a reset. `shift` is the
+    /// shift of its window; `None` if the capture does not show that windows are scaled.
     #[inline]
     pub fn sent(
         &mut self,

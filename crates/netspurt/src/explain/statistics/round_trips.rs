@@ -27,7 +27,7 @@ pub struct RoundTripStatistics {
     pub post_loss: u64,
     /// Segments whose acknowledgment also covers later segments.
     pub cumulative: u64,
-    /// The latest time at which octets were sent that are acknowledged now.
+    /// The latest time at which any octets that are now acknowledged were sent.
     latest: Time,
 }
 

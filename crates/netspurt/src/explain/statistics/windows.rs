@@ -50,8 +50,10 @@ packed_value!(Windows {
 });
 
 impl Windows {
-    /// Takes `many` packets with the flags and the window of `packet`, the first of them at `at`.
-    /// `shift` is the window shift in use; `None` if windows are not scaled.
+    /// Takes `many` packets with the flags and the window of `packet`. A new window counts from
+    /// `at` on.
+    /// `shift` is the window shift in use; `None` if the capture does not show that windows are
+    /// scaled.
     #[inline]
     pub fn take(&mut self, at: Time, packet: &impl CapturedTcp, shift: Option<u8>, many: u64) {
         let flags = packet.flags();

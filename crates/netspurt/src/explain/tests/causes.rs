@@ -22,7 +22,7 @@ pub(super) struct Talk {
     /// The sender's initial sequence number.
     isn: u32,
     pub(super) stamps: bool,
-    /// The sender's next IP identification.
+    /// The sender's last IP identification.
     id: u16,
     /// The flow labels of IPv6 packets. Without labels the packets are IPv4 packets.
     labels: Option<Vec<u32>>,
@@ -346,7 +346,8 @@ fn lone_after_ten(sent: u32) -> Talk {
 fn the_cwnd_after_a_lone_segment_tells_a_probe_from_a_timeout() {
     assert_eq!(lone_after_ten(2).causes(), [Some(Cause::Rto)]);
     assert_eq!(lone_after_ten(6).causes(), [Some(Cause::Tlp)]);
-    // One acknowledgment does not increase cwnd from one to three segments (RFC 3465 §2.1).
+    // Three segments show nothing, because one acknowledgment may add two segments to a cwnd of one
+    // segment (RFC 3465 §2.2).
     assert_eq!(lone_after_ten(3).found()[0].rule, CauseRule::LoneByTime);
 }
 

@@ -258,8 +258,8 @@ fn a_segment_that_no_acknowledgment_reported_was_sent_by_a_timer_that_began_befo
     }
 }
 
-/// RFC 8985 §6.2: RACK marks a segment lost if a segment has arrived that was sent later by at most
-/// a round trip.
+/// RFC 8985 §6.2: RACK marks a segment lost if a segment has arrived that was sent later by more
+/// than the reordering window. This window is at most a round trip.
 #[test]
 fn the_head_was_sent_by_the_timer_if_octets_sent_one_and_a_half_round_trips_later_had_arrived() {
     for (last, cause) in [(380.0, Cause::Rto), (340.0, Cause::Rack)] {
@@ -300,8 +300,8 @@ fn three_duplicate_acks_while_a_sender_goes_back_trigger_a_fast_retransmit() {
     assert_eq!(talk.causes(), [Some(Cause::Rto), Some(Cause::Fast), BACK, BACK]);
 }
 
-/// A lone segment is sent, and then again after each of `waits`, in milliseconds. A round trip takes
-/// 100 ms. Returns the cause of the first retransmission.
+/// A lone segment is sent, and then again after each of `waits`, in milliseconds. A round trip
+/// takes 100 ms. Returns the cause of the first retransmission.
 fn lone_again(waits: &[f64]) -> Option<Cause> {
     let mut talk = Talk::opened(true, false);
     talk.data(101.0, 0).ack(201.0, 1000).data(301.0, 1000);

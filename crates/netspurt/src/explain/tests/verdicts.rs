@@ -48,8 +48,8 @@ fn an_ack_sooner_than_any_round_trip_answers_the_original() {
     assert_eq!(verdict(&talk), (Verdict::Needed, VerdictEvidence::None));
 }
 
-/// RFC 5681 §4.2: a receiver that misses octets answers each segment at once. Of ten segments every
-/// second one was lost. Go-back-N sends two segments for each hole that it fills.
+/// RFC 5681 §4.2: a receiver that misses octets answers each segment at once. Of twelve segments
+/// every second one was lost. Go-back-N sends two segments for each hole that it fills.
 #[test]
 fn without_sack_repeated_acks_answer_the_retransmissions_in_order() {
     let mut talk = Talk::opened(false, false);
@@ -89,7 +89,7 @@ fn a_window_update_just_after_an_ack_answers_no_segment() {
     assert_eq!(same_ack_with_a_larger_window(3.0), Verdict::Spurious);
 }
 
-/// Linux answers a FIN that came twice without a D-SACK block if it is in TIME-WAIT.
+/// In TIME-WAIT, Linux answers the second copy of a FIN, but adds no D-SACK block.
 #[test]
 fn that_no_d_sack_block_came_shows_nothing_about_a_fin_without_data() {
     for (len, evidence) in [(0, VerdictEvidence::None), (100, VerdictEvidence::NoDSack)] {

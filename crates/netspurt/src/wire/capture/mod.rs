@@ -74,8 +74,8 @@ pub struct CapturedIp<'a> {
 }
 
 impl<'a> CapturedPacket<'a> {
-    /// The packet from its IP header on; `None` if the link's header names another protocol, or the
-    /// link type is not supported.
+    /// The packet from its IP header on; `None` if the link's header is incomplete or names another
+    /// protocol, or if the link type is not supported.
     #[inline]
     pub fn ip(&self) -> Option<&'a [u8]> {
         self.link.behind(self.bytes)
@@ -88,7 +88,8 @@ impl<'a> CapturedPacket<'a> {
         self.link.direction(self.bytes)
     }
 
-    /// The packet from its IP header on, with its length on the link.
+    /// The packet from its IP header on, with its length on the link. `None` as in
+    /// [`ip`](Self::ip).
     #[inline]
     pub fn captured_ip(&self) -> Option<CapturedIp<'a>> {
         let bytes = self.ip()?;

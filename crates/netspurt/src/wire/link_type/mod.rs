@@ -83,8 +83,8 @@ impl LinkType {
         }
     }
 
-    /// The IP packet after the link's header in `data`; `None` for other protocols, and for link
-    /// types that are not supported.
+    /// The IP packet after the link's header in `data`; `None` for other protocols, for incomplete
+    /// headers, and for link types that are not supported.
     #[inline]
     pub(super) fn behind(self, data: &[u8]) -> Option<&[u8]> {
         // IPv4 in Ethernet is by far the most common.
