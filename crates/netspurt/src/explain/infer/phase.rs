@@ -464,9 +464,10 @@ impl Machine {
             if again && !(scene.overtaken && scene.is_clocked()) {
                 return Inferred { cause: Cause::Rto, rule: CauseRule::Backoff };
             }
-            if !again && scene.lag >= scene.shortest_rto() {
-                return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
-            }
+        }
+        let waited = scene.lag.min(scene.waited) >= scene.shortest_rto();
+        if scene.is_head() && !again && waited {
+            return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
         }
         if scene.is_head() && scene.is_silent() {
             // Acknowledgments trigger the segments after a timeout, so a silent sender's timer

@@ -349,3 +349,16 @@ fn a_timer_sent_the_lone_segment_of_a_stack_whose_syn_shows_that_it_sends_no_pro
     }
     assert_eq!(first(&capture), (Some(Cause::Rto), CauseRule::LoneBySyn));
 }
+
+/// RFC 6298 §5.3: an acknowledgment of new octets restarts the timer. Here the first timeout came
+/// late, and the second one waited for less than three round trips.
+#[test]
+fn a_head_that_nothing_triggered_while_a_sender_goes_back_was_sent_by_a_timeout() {
+    let cause = |ms: f64| {
+        let mut talk = Talk::opened(false, false);
+        talk.flight(101.0, 0, 6).data(701.0, 0).ack(801.0, 1000).data(801.1, 1000);
+        talk.ack(901.0, 2000).data(901.0 + ms, 2000);
+        talk.causes()[2]
+    };
+    assert_eq!([0.1, 215.0].map(cause), [BACK, Some(Cause::Rto)]);
+}
