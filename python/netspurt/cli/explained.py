@@ -207,7 +207,8 @@ def _copies(found: Explained, data_packets: int) -> Iterator[str]:
         )
 
 
-#: Copies are reported if there are this many and they have this share of the packets with data.
+#: Copies are reported if there are at least this many, and if they are at least this share of the
+#: packets with data.
 _MANY, _COPIED = 3, 0.1
 
 

@@ -84,7 +84,10 @@ def plot(
         ),
     ] = None,
     direction: Direction = None,
-    node: Annotated[str | None, typer.Option(help="The spied node; by default the first.")] = None,
+    node: Annotated[
+        str | None,
+        typer.Option(help="The spied node; by default the sender's, or else the first."),
+    ] = None,
     link: Annotated[
         str | None,
         typer.Option(
