@@ -91,8 +91,8 @@ def plot(
     link: Annotated[
         str | None,
         typer.Option(
-            help="The link. By default all links with queues; for the kind path, the first link "
-            "that changes in time."
+            help="The link. By default the links with drops or long queues; for the kind path, the "
+            "first link that changes in time."
         ),
     ] = None,
     start: From = None,
