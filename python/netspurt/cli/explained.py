@@ -179,7 +179,7 @@ def _offloaded(connections: Table) -> Iterator[str]:
 
 
 def _unanswerable(found: Explained) -> Iterator[str]:
-    """Yield lines on a capture without TCP, with many copies, or with only one direction."""
+    """Yield lines on a lack of TCP, on many copies, and on connections with only one direction."""
     if found.tcp == 0:
         yield NO_TCP
         return

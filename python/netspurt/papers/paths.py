@@ -181,7 +181,7 @@ def _two_lines(path: SimulatedPath) -> list[str]:
     access, backbone = (_rate(slope) for slope in (path.access, path.backbone))
     slow, fast = access.partition(" = ")[2], '"10 Gbit/s"'
     if path.wait > 0:
-        # A datagram waits before it is fragmented, at either end.
+        # A datagram waits at the end that sends it, before it is fragmented.
         long = f'{{ above = "{LAST_SHORT} B", by = "{1e3 * path.wait:.6g} ms" }}'
         near, far = "source", "sink"
         waits = [

@@ -135,7 +135,7 @@ def account_rows(paper: Paper, table: str) -> dict[str, AccountRow]:
 def names_in(argument: str) -> list[str]:
     """Return the names in an argument of a measure, which are separated by commas.
 
-    Arguments contain no spaces, so `_*` stands for ` *`, the mark of a busy run.
+    Arguments contain no spaces, so `_*` stands for ` *`, the star of a busy run.
 
     Examples
     --------
