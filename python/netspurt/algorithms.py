@@ -40,7 +40,7 @@ _TEXT = re.compile(
 
 
 class PlaceError(ValueError):
-    """A text does not name an algorithm.
+    """A text does not name an algorithm that can be used.
 
     Attributes
     ----------
@@ -226,7 +226,7 @@ _IN_TEXT = re.compile(
 def files_named(text: str) -> list[str]:
     """Return the names of the files of classes that a scenario or another text names.
 
-    A class is found if its name begins after a quotation mark or at the beginning of a line.
+    A class is found only if its text begins after a quotation mark or at the beginning of a line.
 
     Examples
     --------

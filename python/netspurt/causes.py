@@ -26,9 +26,9 @@ WORDS = {
     "unknown": "unknown",
 }
 
-#: `netspurt explain` prints the first text in a line on a timer that would have saved time, and the
-#: second text in a line on outages. The findings of a report contain at most one such line: the
-#: first one.
+#: `netspurt explain` prints the first text in lines on changes of the sender that would have saved
+#: time, and in the line that says that no change would have. It prints the second text in a line on
+#: outages. The findings of a report contain only the first of these lines.
 SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS = "would have saved", "several timeouts followed each other"
 
 #: Causes that look alike in a capture, because the same ACKs lead to the same retransmissions. Only

@@ -70,8 +70,8 @@ def check(
     Parameters
     ----------
     subject
-        The text that names an algorithm, or the class of the algorithm. A class must be importable
-        by its name.
+        The text that names an algorithm, or the class of the algorithm. For a class there is one
+        more rule: it can be imported by its module and name.
     make
         A function that returns a new instance.
     rules

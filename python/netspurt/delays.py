@@ -129,7 +129,7 @@ class Delays:
         """Write the probes as CSV, which `read_delays` reads as the same recording.
 
         The CSV has the instant at which the recording began, if it is known. It has no notes, late
-        marks, duplicates or one-way delays. The file appears when it is complete.
+        marks, duplicates, or one-way delays beside round trips. The file appears when complete.
 
         Parameters
         ----------

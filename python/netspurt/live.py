@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 #: The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
 BUDGET = 0.005
 
-#: The driver passes the packets through the emulated path. For this time before each instant at
-#: which it must act, it polls the clock and does not sleep, in seconds. Only a driver with
-#: real-time priority polls.
+#: The driver passes the packets through the emulated path. For this time [s] before each instant at
+#: which it must act, it polls the clock and does not sleep. Only a driver with real-time priority
+#: polls.
 SPIN = 0.00006
 
 #: The devices of the hosts: pairs of veth devices, or TUN devices.
@@ -152,7 +152,7 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
         The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
     spin
         The time that the driver polls the clock, and does not sleep, before each instant at which
-        it must act, in seconds.
+        it must act, in seconds. A driver without real-time priority always sleeps.
     wire
         The devices of the hosts: `"veth"` or `"tun"`.
     offload

@@ -26,7 +26,7 @@ class SenderScene:
 
 @dataclass(frozen=True)
 class QueueScene:
-    """A queue after its latest arrival; `packets` and `bytes` include the one in transmission."""
+    """A queue after its latest arrival, including the packet in transmission."""
 
     link: str
     direction: str

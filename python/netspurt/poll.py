@@ -95,7 +95,7 @@ class Catalogue:
     every
         The time from one fetch of a site to the next.
     timeout
-        The give-up time of a fetch.
+        The give-up time of each wait for the server during a fetch.
     pings
         The number of echoes for each fetch; 0 for none.
     """
@@ -294,7 +294,7 @@ class Capture:
 
 @contextlib.contextmanager
 def capturing(peer: str, port: int, path: Path) -> Iterator[Capture]:
-    """Capture the packets to and from an address and a port of TCP; port 0 stands for all ports.
+    """Capture the packets to and from an address; TCP packets must have `port`, unless it is 0.
 
     Yields
     ------

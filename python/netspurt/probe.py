@@ -451,7 +451,8 @@ def survey(
     Parameters
     ----------
     plan
-        The plan. Its count, span and pace are not used.
+        The plan. Its count, span, pace and rotation are not used. Of its lengths, only a fixed
+        length is used; with another rule, probes have 60 octets.
     most
         The maximum number of hops.
     echo_probes

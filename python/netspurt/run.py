@@ -121,7 +121,7 @@ class Run:
     folder
         The folder from which the run was opened; `None` if it was not opened from a folder.
     live
-        For a live run: its lateness, whether it counts, and the settings of the kernel.
+        For a live run: its lateness, whether it is valid, and the settings of the kernel.
     algorithms
         The algorithms of the run that do not come with netspurt.
     """
@@ -375,7 +375,7 @@ class Run:
         try:
             scenario = _core.Scenario(SCENARIO, self.scenario, list(known.items()))
         except _core.ScenarioError:
-            # A scenario with a flow of real programs cannot be read without these programs.
+            # A scenario cannot be read if the code of one of its algorithms is missing.
             return {}
         names = scenario.changing_links()
         return {name: read_followed(scenario.link_changes(name), name) for name in names}

@@ -181,7 +181,7 @@ class Scenario:
         return self._with(values, unset)
 
     def _with(self, values: Mapping[str, str], unset: Sequence[str] = ()) -> Scenario:
-        """Return the scenario without some keys, and then with some values replaced.
+        """Return the scenario after the keys of `unset` were removed and the new values were set.
 
         If a value names a file, the file is searched in the working directory.
         """
@@ -299,7 +299,8 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     ScenarioError
         If the text of the file is not a scenario, or the scenario is inconsistent.
     UnknownScenarioError
-        If `path` is neither a file nor the name of a scenario.
+        If `path` is not the path of a file or a folder, does not end in `.toml`, and is not the
+        name of a scenario.
     OSError
         If the file cannot be read.
 

@@ -90,7 +90,7 @@ class ServeTask:
 
 @dataclass(frozen=True)
 class CaptureTask:
-    """A capture of the packets to and from an address. Port 0 stands for all ports of TCP."""
+    """A capture of packets to and from an address; of TCP, those with `port`, or all if it is 0."""
 
     address: str
     port: int

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from netspurt.plots import View
     from netspurt.run import Run
 
-#: The number of events that are shown from the first difference on. The two before are also shown.
+#: The number of events that are shown from the first difference on. The two events before the
+#: difference are also shown.
 _AROUND = 4
 
 

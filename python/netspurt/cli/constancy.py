@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from netspurt.analysis import Change, Lengths, SteadyPeriod
     from netspurt.delays import Delays
 
-#: The number of periods that are listed; `--json` has all.
+#: The maximum number of periods that are listed; `--json` has all.
 SHOWN = 20
 #: In recordings shorter than this, in seconds, instants are printed with tenths.
 _SHORT_S = 600

@@ -32,7 +32,7 @@ app = App(
     "of ping or of another tool. The commands below show more.",
 )
 
-#: The number of malformed lines of a file that are shown; all are counted.
+#: The maximum number of malformed lines of a file that are shown; all are counted.
 SHOWN = 5
 #: If at least this many recordings have the same note, the note is printed once. `--json` has the
 #: note with each recording.

@@ -53,7 +53,10 @@ def _finite(value: float) -> float | None:
 def outcome_lines(
     runs: Sequence[Run | Explained], directions: Sequence[ComparedDirection], names: list[str]
 ) -> Iterator[str]:
-    """Yield a line that names the run that finished first, and a table of both outcomes."""
+    """Yield a line on which run finished first or is faster, and a table of both outcomes.
+
+    If an outcome is not known, there are no lines.
+    """
     from netspurt.analysis.outcomes import faster
 
     first, second = _outcomes_of(runs, directions)

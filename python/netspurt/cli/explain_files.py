@@ -140,7 +140,7 @@ def _print_rows(captures: list[list[str]], layout: str) -> int:
             complain(error)
             status = 2
             continue
-        # If no row can be read, no heading is printed.
+        # If no capture can be read, no heading is printed.
         _write(above)
         above = b""
         for some in rows:

@@ -179,7 +179,7 @@ def _offloaded(connections: Table) -> Iterator[str]:
 
 
 def _unanswerable(found: Explained) -> Iterator[str]:
-    """Yield lines on a capture without TCP, with many copies, or with only one direction."""
+    """Yield lines on a lack of TCP, on many copies, and on connections with only one direction."""
     if found.tcp == 0:
         yield NO_TCP
         return
@@ -207,7 +207,8 @@ def _copies(found: Explained, data_packets: int) -> Iterator[str]:
         )
 
 
-#: Copies are reported if there are this many and they have this share of the packets with data.
+#: Copies are reported if there are at least this many, and if they are at least this share of the
+#: packets with data.
 _MANY, _COPIED = 3, 0.1
 
 

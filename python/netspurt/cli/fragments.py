@@ -12,7 +12,7 @@ from netspurt.cli.output import columns, print_json
 if TYPE_CHECKING:
     from netspurt.analysis.fragments import SmallNet, UnderLoss
 
-#: The number of best sizes that are shown.
+#: The maximum number of best sizes that are shown.
 _SHOWN = 6
 
 

@@ -122,10 +122,18 @@ Server = Annotated[
 ]
 Side = Annotated[
     str | None,
-    typer.Option(metavar="NODE", help="The node of the command; by default the first."),
+    typer.Option(
+        metavar="NODE",
+        help="The node of the command. By default the flow's first node, or the end of the path "
+        "that comes first in the file.",
+    ),
 ]
 Peer = Annotated[
-    str | None, typer.Option(metavar="NODE", help="The other node; by default the last.")
+    str | None,
+    typer.Option(
+        metavar="NODE",
+        help="The other node. By default the flow's second node, or the other end of the path.",
+    ),
 ]
 Shim = Annotated[
     str | None,

@@ -219,7 +219,10 @@ def _printed(claim: Claim) -> str:
 
 
 def _bound(claim: Claim) -> str:
-    """Return the printed value with its relation, such as ≥, if it has one of `_SIGNS`."""
+    """Return the printed value, with the sign of its relation in `_SIGNS`, such as ≥.
+
+    A relation without a sign, and the relation of a threshold, are left out.
+    """
     sign = "" if claim.threshold is not None else _SIGNS.get(claim.compare, "")
     return sign + _shown(claim.printed, claim.unit)
 

@@ -71,7 +71,7 @@ def check(
     ] = None,
     study: Annotated[
         Path | None,
-        typer.Option(help="Take a paper's transfers from the folder of `netspurt papers study`."),
+        typer.Option(help="Take a study's results from the folder of `netspurt papers study`."),
     ] = None,
     brief: Annotated[
         bool,

@@ -139,7 +139,7 @@ def bars(histogram: Histogram, most: int = 20, across: int | None = None) -> Ite
     spans = histogram.spans()
     if not spans:
         return
-    # If there are few answers, most of many bins would be empty.
+    # With few answers there are few lines, because most of many bins would be empty.
     most = min(most, 2 + 2 * math.isqrt(sum(n for _, _, n in spans)))
     step = math.ceil(len(spans) / most)
     merged = [

@@ -84,12 +84,15 @@ def plot(
         ),
     ] = None,
     direction: Direction = None,
-    node: Annotated[str | None, typer.Option(help="The spied node; by default the first.")] = None,
+    node: Annotated[
+        str | None,
+        typer.Option(help="The spied node; by default the sender's, or else the first."),
+    ] = None,
     link: Annotated[
         str | None,
         typer.Option(
-            help="The link. By default all links with queues; for the kind path, the first link "
-            "that changes in time."
+            help="The link. By default the links with drops or long queues; for the kind path, the "
+            "first link that changes in time."
         ),
     ] = None,
     start: From = None,

@@ -51,7 +51,7 @@ def probe(
     verbose: opt.Verbose = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Probe a path as in RFC 889, by default with one echo probe in flight at a time."""
+    """Probe a path as in RFC 889, with at most one echo probe in flight."""
     from netspurt.probe import COUNT, Plan, ProbeLengths, stamp_name
     from netspurt.timers import USUAL
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from netspurt.analysis.remedies import FarAbove, Outages, Remedy, Silences
     from netspurt.table import Table
 
-#: The number of remedies that are shown.
+#: The maximum number of remedies that are shown.
 _REMEDIES = 3
 
 

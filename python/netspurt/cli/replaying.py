@@ -332,7 +332,7 @@ def _several(text: str) -> str:
     return " ".join(f"-e {part.strip()}" for part in parts) if known else ""
 
 
-#: The number of settings of a grid that are shown.
+#: The maximum number of settings of a grid that are shown.
 _MOST_OF_A_GRID = 12
 
 
@@ -343,7 +343,7 @@ def _spread(items: list[str], most: int) -> list[str]:
     return [items[round(place * (len(items) - 1) / (most - 1))] for place in range(most)]
 
 
-#: The number of malformed lines that are shown.
+#: The maximum number of malformed lines that are shown.
 _SHOWN = 5
 
 

@@ -89,7 +89,9 @@ def one_case(
     Raises
     ------
     ValueError
-        If the file cannot be read, or there is no such case.
+        If the file is not a scenario, if a setting is wrong, or if there is no such case.
+    OSError
+        If the file cannot be read.
     """
     if case is None:
         return loaded(file, values, seed, unset=unset, alone=True)

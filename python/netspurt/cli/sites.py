@@ -67,8 +67,8 @@ def sites(
 ) -> None:
     """Compare sites: round trips, throughput, its levels, idle times, retransmissions, constancy.
 
-    It answers the questions of a study of nine web sites in 2005. A question is left out if the
-    connections have no data for it.
+    The command answers the questions of a study of nine web sites in 2005. A question is left out
+    if the connections have no data for it.
     """
     connections = _read(sources).without(without or [])
     if not len(connections):

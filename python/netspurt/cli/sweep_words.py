@@ -81,7 +81,8 @@ def of_seeds(cases: Columns, folder: SweepFolder, shown: Iterable[Interval]) -> 
         )
 
 
-#: If at least this many groups have only one run each, a hint on larger groups is printed.
+#: If there are at least this many groups, and each has only one run, a hint on larger groups is
+#: printed.
 _MANY_GROUPS = 10
 
 

@@ -187,9 +187,10 @@ def _read(file: Path, format_: str | None, direction: str | None) -> Timeline:
 
 
 def _delivered(file: Path, direction: str | None) -> Timeline:
-    """Return a timeline with an opportunity for each packet of a capture's busiest connection.
+    """Return a timeline of the opportunities that a capture's busiest connection used.
 
-    Only packets of one direction count: of `direction`, or of the direction with more data.
+    An opportunity is the instant at which another 1500 octets have passed. Only packets of one
+    direction count: of `direction`, or of the direction with more data.
     """
     from netspurt.cli.opening import busiest, open_tables
     from netspurt.timelines import delivered

@@ -18,8 +18,8 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 #: The meanings of the exit statuses. `netspurt live exec` exits with the status of its command.
 STATUSES = {
     0: "done",
-    1: "a check failed, a live run is not valid, a strict sweep met an error, or nothing matched "
-    "or answered",
+    1: "a check failed, a live run is not valid, a capture was not read to its end, a strict sweep "
+    "met an error, or nothing matched or answered",
     2: "an option, a file or a value is wrong, and the message says how to mend it",
     130: "ended by an interrupt",
     143: "ended by SIGTERM",

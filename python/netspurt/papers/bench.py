@@ -40,9 +40,10 @@ class Bench:
     """The runs of a paper."""
 
     paper: Paper
-    #: A function that is called with a few words before each run.
+    #: A function that is called with a few words before each run, and before each claim is judged.
     announce: Callable[[str], None] = lambda _: None
-    #: The folder with the results of the paper's whole study. If `None`, a few transfers are run.
+    #: The folder with the results of the paper's whole study. If `None`, a few transfers or quick
+    #: sweeps are run.
     study: Path | None = None
     _runs: dict[str, Run] = field(default_factory=dict)
     _grids: dict[str, list[BenchCase]] = field(default_factory=dict)

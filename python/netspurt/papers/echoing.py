@@ -192,9 +192,10 @@ def _thresholds(run: Run) -> NDArray[np.int64]:
 
 @registered
 def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
-    """Return the mean time that one loss adds to a transfer, over all paths and losses [s].
+    """Return the mean time that one loss adds to a transfer with segments of `mss` octets [s].
 
-    The table also has this time in minimum round trips.
+    The mean is over all paths and losses. The table also has other segment sizes, and this time in
+    minimum round trips.
     """
     rows: list[tuple[str, ...]] = [
         ("path", "mss", "without", "losses", "longer by", "in round trips")

@@ -6,8 +6,8 @@ one serial line. A row with two straight lines becomes a net that fragments long
 has a slower access line, on which fragments follow each other. The frames of its backbone have an
 overhead, so each further fragment costs time. Every datagram above 125 octets waits, as in a net
 that reserves buffers for messages of several packets. Rates, overhead, wait and delay are chosen so
-that the largest relative error of the four line ends is as small as possible. No other value is
-fitted.
+that the largest relative error of the four line ends is as small as possible. Of three MTUs, the
+one with the smallest error is used. No other value is fitted.
 """
 
 from __future__ import annotations
@@ -99,7 +99,8 @@ def _path_with_mtu(row: PathRow, mtu: int) -> SimulatedPath:
     # Columns: delay, access, backbone, frame, wait.
     times = np.array([[1.0, parts[0], sum(parts), len(parts), 0.0] for parts in fragmented])
     times[:, 4] = lengths > LAST_SHORT
-    # Lengths are uniform from 0, and raised to 40 if they are smaller; so a sixth of them are 40.
+    # RFC 889 draws lengths from 0 to 256, and raises those below 40 to 40. So a sixth of them are
+    # 40.
     weights = np.where(lengths == SHORTEST, SHORTEST + 1.0, 1.0)
     short = lengths <= LAST_SHORT
     model = np.vstack(
@@ -180,7 +181,7 @@ def _two_lines(path: SimulatedPath) -> list[str]:
     access, backbone = (_rate(slope) for slope in (path.access, path.backbone))
     slow, fast = access.partition(" = ")[2], '"10 Gbit/s"'
     if path.wait > 0:
-        # A datagram waits before it is fragmented, at either end.
+        # A datagram waits at the end that sends it, before it is fragmented.
         long = f'{{ above = "{LAST_SHORT} B", by = "{1e3 * path.wait:.6g} ms" }}'
         near, far = "source", "sink"
         waits = [

@@ -96,9 +96,9 @@ def nominal_rates(bench: Bench, *, table: str, rows: str) -> Measured:
 
 @registered
 def halving(bench: Bench, *, table: str, rows: str) -> Measured:
-    """Return which part of a round trip the printed delays are: a half or one.
+    """Return which part of a round trip the printed delays are: 0.5 or 1.
 
-    It is the part with which the rates agree better with those of known transmission lines. A probe
+    With this part the rates agree better with those of known transmission lines. A probe
     crosses such a line twice, so delays of whole round trips would show half of its rate.
     """
     paths = [path_rows(bench.paper, table)[name] for name in names_in(rows)]

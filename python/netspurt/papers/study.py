@@ -36,7 +36,7 @@ FLOW = "flows.transfer"
 _SPACE = "space"
 LINK = f"links.{_SPACE}"
 
-#: A run ends this time after its contact [s]. No transfer of a study takes longer.
+#: A run ends this time after its contact [s]. No transfer of a study takes longer than this.
 _AFTER_CONTACT_S = 1000
 
 

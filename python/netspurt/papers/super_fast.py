@@ -15,7 +15,7 @@ from netspurt.run import Run
 
 
 def _text(argument: str) -> str:
-    # Arguments contain no spaces.
+    # Arguments contain no spaces: `_` stands for a space.
     return argument.replace("_", " ")
 
 

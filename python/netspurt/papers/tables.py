@@ -110,7 +110,7 @@ class AccountRow:
 
     @property
     def key(self) -> str:
-        """The name of the run, after the measuring host if this host is not `USUAL`."""
+        """The name of the run. If the measuring host is not `USUAL`, this host comes first."""
         return self.account.name if self.source == USUAL else f"{self.source}:{self.account.name}"
 
     def mean_answered_ms(self, probes: int) -> float:
@@ -135,7 +135,7 @@ def account_rows(paper: Paper, table: str) -> dict[str, AccountRow]:
 def names_in(argument: str) -> list[str]:
     """Return the names in an argument of a measure, which are separated by commas.
 
-    Arguments contain no spaces: `_*` stands for the star of a busy run.
+    Arguments contain no spaces, so `_*` stands for ` *`, the star of a busy run.
 
     Examples
     --------

@@ -30,7 +30,7 @@ _HEADS = ("mean", "median", "90 %", "99 %")
 
 
 def _labels(cell: str) -> tuple[str, ...]:
-    # Arguments contain no spaces, and separate cells by commas.
+    # Arguments contain no spaces: `_` stands for a space, and `/` separates the labels of a cell.
     return tuple(cell.replace("_", " ").split("/")) if cell else ()
 
 
