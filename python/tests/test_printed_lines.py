@@ -1,4 +1,4 @@
-"""Tests measures of printed tables of delay against length with tables whose answers are known."""
+"""Tests measures of printed tables (delay against length) on tables whose answers are known."""
 
 from __future__ import annotations
 
