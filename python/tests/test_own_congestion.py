@@ -253,7 +253,7 @@ class Tells(Reno):
 """
 
 
-def test_a_class_is_told_of_round_trips_of_timeouts_and_when_a_connection_opens(
+def test_a_class_is_told_when_a_connection_opens_and_of_round_trips_and_timeouts(
     place: Path,
 ) -> None:
     (place / "own.py").write_text(RENO + TELLS)
