@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-#: An EtherType for local experiments (IEEE 802), which no other program uses.
+#: An EtherType that IEEE 802 reserves for local experiments.
 ETHERTYPE = 0x88B5
 SENDER, RECEIVER = "near", "far"
 

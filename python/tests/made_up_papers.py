@@ -45,8 +45,8 @@ def line(
 ) -> dict[str, object]:
     """Return a host's delays at 40 and 256 octets [ms], and a rate [bit/s], as a row of a table.
 
-    `rate` is the rate of the line of delay against length that ends at 256 octets. `short` adds a
-    line of short probes: its delay at 125 octets, its rate, and the delay at 125 octets on the
+    `rate` is the rate of the line (of delay against length) that ends at 256 octets. `short` adds
+    a line of short probes: its delay at 125 octets, its rate, and the delay at 125 octets on the
     line of long probes.
     """
     at_125, short_rate, at_125_long = short or ("", "", "")

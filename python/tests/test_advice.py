@@ -300,7 +300,7 @@ SHORT = np.random.default_rng(6).normal(0.025, 0.001, 300)
 SHORT[::40] = np.nan
 
 
-def test_the_advice_begins_with_what_to_set_on_a_linux_server_and_with_quic() -> None:
+def test_the_advice_begins_with_what_to_set_on_a_linux_server_and_in_quic() -> None:
     advice = advice_on(path_of(SHORT), ["linux", "quic"])
     assert advice.pick == "quic"
     first, second = advice.paragraphs()[:2]

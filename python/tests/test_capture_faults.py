@@ -152,7 +152,7 @@ def test_the_error_for_a_capture_without_data_names_the_capture(
     assert "syns.pcap: no data of flow c0 was seen" in result.stderr
 
 
-def test_the_error_for_a_wrong_connection_says_if_there_is_one_or_none(
+def test_the_error_for_a_wrong_connection_says_if_there_is_only_one_or_none(
     netspurt: Command, tmp_path: Path
 ) -> None:
     for packets, expected in (

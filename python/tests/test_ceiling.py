@@ -13,7 +13,7 @@ from netspurt.captures import explain
 from conftest import Command
 from made_up_captures import ACK, HALF_S, SEGMENT, SYN, SYN_ACK, MadeUp, made_up
 
-#: The octets of full round trips.
+#: The octets that are outstanding in a full round trip.
 CEILING = 120 * SEGMENT
 
 
@@ -24,10 +24,11 @@ def bursts(
     lost: int | None = None,
     beside_receiver: bool = False,
 ) -> bytes:
-    """Return a capture of a sender that sends a burst of `segments` in each round trip.
+    """Return a capture of a sender that sends one burst in each round trip.
 
-    The windows of the receiver are `window` octets. In the round trip `lost` one segment is sent a
-    second time. The capture is taken beside the sender, or `beside_receiver`.
+    `segments` has the number of segments of each burst. The windows of the receiver are `window`
+    octets. In the round trip `lost`, one segment is sent a second time. The capture is taken
+    beside the sender, or, with `beside_receiver`, beside the receiver.
     """
     answered = 1e-4 if beside_receiver else 2 * HALF_S - 1e-4
     packets: list[MadeUp] = [

@@ -18,7 +18,9 @@ import pytest
 from conftest import NETSPURT, ROOT, Command
 
 
-def test_new_run_and_plot_work_one_after_the_other(netspurt: Command, tmp_path: Path) -> None:
+def test_the_commands_new_run_and_plot_work_one_after_the_other(
+    netspurt: Command, tmp_path: Path
+) -> None:
     assert netspurt("new", "mine.toml").returncode == 0
     result = netspurt("run", "mine.toml")
     assert result.returncode == 0, result.stderr

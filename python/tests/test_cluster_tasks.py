@@ -186,12 +186,12 @@ def test_a_worker_reads_a_sweep_once_and_keeps_only_the_last(
 
 
 @pytest.mark.parametrize("address", ["auto", "local", "ray://", "10.0.0.1:port", ":6379"])
-def test_an_address_without_a_host_and_a_port_is_left_to_ray(address: str) -> None:
+def test_an_address_that_lacks_a_host_or_a_port_is_left_to_ray(address: str) -> None:
     _check_answers(address)
 
 
 @pytest.mark.parametrize("form", ["127.0.0.1:{}", "ray://127.0.0.1:{}", "ray://localhost:{}"])
-def test_an_address_is_tried_in_each_of_its_forms(form: str) -> None:
+def test_an_address_with_a_host_and_a_port_is_tried_in_each_form(form: str) -> None:
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         address = form.format(server.getsockname()[1])

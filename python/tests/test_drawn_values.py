@@ -311,7 +311,7 @@ def test_a_figure_that_cannot_be_written_leaves_no_file(
 
 
 def xplot(folder: Path, kind: str, *every: dict[str, Any], title: str = "two\nlines") -> list[str]:
-    """Write a plot for xplot, and return its lines after the heading."""
+    """Write a plot for xplot, and return its lines between the heading and the last line."""
     blocks = sack_blocks({"t_ns": 4 * MS, "left": 201, "right": 301})
     run = Tables(segments(*every), blocks, flows(), rtt((3, 2_500_000)), title=title)
     write_xplot(folder / "x.xpl", run, kind, View())

@@ -21,7 +21,7 @@ NAN = float("nan")
 
 
 class Thrice:
-    """Sets the timer to three times the last round trip, and doubles it at each timeout."""
+    """Sets the timer to `k` times the last round trip, and doubles it at each timeout."""
 
     def __init__(self, k: float = 3.0) -> None:
         self.k, self.last, self.backoff = k, 0.1, 1
@@ -57,7 +57,7 @@ def test_an_algorithm_of_the_core_is_made_from_its_text() -> None:
     timer.on_sample(Sample(5.0, ambiguous=True))
     assert timer.state[2] == 2
     timer.on_spurious()
-    # RFC 4015 §3.2: the backoff stays until the next sample.
+    # RFC 4015 §3.5: the backoff stays until the next sample.
     assert timer.deadline(10.0, 9.0, 3) == pytest.approx(10.68)
 
 

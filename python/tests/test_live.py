@@ -526,7 +526,7 @@ def test_a_key_is_removed_before_a_value_that_contradicts_it_is_set(
 
 
 @namespaces
-def test_a_shim_of_the_command_replaces_a_shim_that_is_unset(
+def test_a_shim_named_in_the_command_replaces_one_that_unset_removes(
     process: Command, tmp_path: Path
 ) -> None:
     ends = 'from = "home"\nto = "away"\napp = "programs"\nendpoint = "kernel"\n'

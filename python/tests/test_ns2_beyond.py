@@ -18,7 +18,8 @@ BASE = {
     "stop": 20.0,
 }
 
-#: The delay rises, so all nine packets are retransmitted; the copies cause duplicate ACKs.
+#: The delay rises, so all packets except the first two are retransmitted. The copies cause
+#: duplicate ACKs.
 RENO = {**BASE, "recovery": "reno", "packets": 9, "initial_window": 2, "delays": "0.106,1,2,0.735"}
 
 NEWRENO = {

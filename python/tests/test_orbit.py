@@ -118,9 +118,9 @@ def test_contacts_agree_with_another_program(row: dict[str, str]) -> None:
             assert delay * 1e3 == pytest.approx(float(row[f"{which}_delay_ms_{end}"]), abs=0.03)
 
 
-#: The results of an earlier computation, in which the relay had another orbital plane than `RELAY`.
-#: Each row has the bounds of the number of contacts, the least and the greatest round trip [ms] of
-#: the least variable contact, and those of the most variable contact.
+#: The results of an earlier computation with the same orbits. Each row has the bounds of the number
+#: of contacts, the least and the greatest round trip [ms] of the least variable contact, and those
+#: of the most variable contact.
 LEVELS = {
     "Sputnik": ((15, 16), (526.7, 561.8), (507.4, 561.6)),
     "Mir": ((15, 16), (526.4, 563.0), (507.1, 563.0)),

@@ -13,7 +13,7 @@ from made_up_captures import ACK, SYN, SYN_ACK, made_up
 def test_a_lost_syn_ack_lets_both_ends_wait_at_the_same_time(
     tmp_path: Path, netspurt: Command
 ) -> None:
-    """The capture is beside the end that answers. Its first two SYN-ACKs are lost."""
+    """The capture is beside the end that answers. All SYN-ACKs except the last are lost."""
     file = tmp_path / "lost.pcap"
     syn, syn_ack = (100, 0, SYN, 60_000, 0), (900, 101, SYN_ACK, 60_000, 0)
     packets = [

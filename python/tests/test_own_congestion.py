@@ -253,7 +253,9 @@ class Tells(Reno):
 """
 
 
-def test_a_class_is_told_of_the_opening_of_round_trips_and_of_timeouts(place: Path) -> None:
+def test_a_class_is_told_when_a_connection_opens_and_of_round_trips_and_timeouts(
+    place: Path,
+) -> None:
     (place / "own.py").write_text(RENO + TELLS)
     changed = {CONGESTION: "own.py:Tells", "links.wire.loss": {"packets": [9, *range(100, 125)]}}
     run = load("path.toml").replace(changed).run()

@@ -330,7 +330,7 @@ def test_swapped_captures_are_noticed_by_the_sum_of_both_directions(
         assert told[0].endswith("netspurt match c.pcap 'a b.pcap'")
 
 
-def test_captures_of_one_name_are_named_by_their_paths() -> None:
+def test_captures_with_the_same_file_name_are_named_by_their_paths() -> None:
     assert _names(Path("a/x.pcap"), Path("b/x.pcap")) == ["a/x.pcap", "b/x.pcap"]
     assert _names(Path("a/x.pcap"), Path("b/y.pcap")) == ["x.pcap", "y.pcap"]
     head, line = _matches([pair(0.02, math.nan)], ["x", "y"])

@@ -1,4 +1,4 @@
-"""Tests measures of printed tables of delay against length with tables whose answers are known."""
+"""Tests measures of printed tables (delay against length) on tables whose answers are known."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def test_the_speed_of_a_line_is_compared_with_the_rate_of_long_probes(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    # The median error decides. With 6912 bit/s, the outlier would make the mean error choose whole
-    # round trips.
+    # The median error decides. With 6912 bit/s the mean error would choose whole round trips,
+    # because of the outlier.
     ("rates", "half"),
     [((9600, 4800), 0.5), ((4800, 2400), 1.0), ((5000, 2500), 1.0), ((6912, 3456), 0.5)],
 )

@@ -274,7 +274,7 @@ def test_a_line_has_a_rate_a_delay_and_perhaps_a_queue(text: str) -> None:
         (("host", "--kind", "sctp"), "'sctp' is not one of icmp, udp, tcp"),
     ],
 )
-def test_contradicting_options_are_refused_before_anything_is_sent(
+def test_invalid_or_contradicting_options_are_refused_before_anything_is_sent(
     netspurt: Command, words: tuple[str, ...], says: str
 ) -> None:
     refused(netspurt("probe", *words), says)

@@ -116,7 +116,7 @@ def test_a_packet_has_the_members_that_its_row_has(tmp_path: Path) -> None:
         # A tail loss probe reports nothing as lost. The next retransmission reports the probe.
         (("", "tlp", "rto"), [(1, "pto_expired")]),
         (("", "shim"), []),
-        # Tahoe starts go-back-N after a fast retransmit, other senders start it after a timeout.
+        # Go-back-N follows a timeout. Tahoe also starts it after a fast retransmit.
         (("", "fast", "go-back-n"), [(0, "reordering_threshold"), (1, "reordering_threshold")]),
         (("", "rto", "go-back-n"), [(0, "pto_expired"), (1, "pto_expired")]),
         # The first transmission was not seen.
@@ -201,7 +201,7 @@ Story = list[tuple[str, int]]
 
 
 def acknowledged(story: Story) -> dict[int, list[int]]:
-    """Return for each ACK the packets that it acknowledges and that no earlier ACK acknowledged."""
+    """Return, by ACK, the packets of earlier instants that this ACK is the first to acknowledge."""
     found: dict[int, list[int]] = {}
     open_packets: dict[int, int] = {}
     highest = 0

@@ -21,8 +21,8 @@ from conftest import ROOT, Command
 def reordered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Simulate a transfer over a path without losses, on which 2 % of the packets overtake others.
 
-    The path delays the other 98 % by 6 ms. The packets leave 30 µs apart. So after a packet that
-    overtook others, the first of these others arrives within 0.1 ms.
+    The path delays the other 98 % by 6 ms. The packets of a burst leave 30 µs apart. So a packet
+    overtakes up to 200 others.
     """
     link = 'order = "overtaking"\nreorder = { probability = 0.98, by = "6 ms" }'
     folder = tmp_path_factory.mktemp("reordered")

@@ -20,7 +20,7 @@ from conftest import ROOT
 
 #: The claims that other parts of the paper contradict, with the corrected values.
 CONTRADICTIONS = {"sfr.factor3": 6, "sfr.halve": 0.504, "r1.8pct": 9.764, "max39": [39, 25]}
-#: The quick sweeps do not reproduce these claims; VALIDATION.md has the list of the whole study.
+#: The claims that neither the quick sweeps nor the whole study reproduces (see VALIDATION.md).
 NOT_REPRODUCED = {
     "delay10.39",
     "delay60.8",
@@ -149,7 +149,7 @@ def test_a_paper_without_sweeps_and_an_unnamed_sweep_are_errors(bench: Bench) ->
         Sweeps.of(bench.paper).sweep("none", whole=True)
 
 
-def test_each_of_the_last_three_segments_needs_a_timeout_by_reno_and_none_by_sfr(
+def test_reno_needs_a_timeout_for_each_of_the_last_three_segments_and_sfr_needs_none(
     bench: Bench,
 ) -> None:
     cases = bench.swept("tail").cases

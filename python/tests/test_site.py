@@ -135,7 +135,7 @@ def test_each_guide_states_its_validation_and_its_limits() -> None:
         assert any(re.search("[Ll]imits|ot supported", title) for title in titles), name
 
 
-#: Languages of blocks, and the test that runs or checks these blocks. Blocks of output have none.
+#: The languages of blocks, and the test that runs or checks them. Output has no language.
 CHECKED = {
     "": "what a command printed, shown once; files and formulas",
     "console": "test_docs.py runs each line",

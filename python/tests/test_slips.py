@@ -49,7 +49,7 @@ def files(tmp_path: Path) -> None:
 
 @pytest.fixture
 def r(saved_run: Path, tmp_path: Path) -> None:
-    """Make a run in the folder `r`."""
+    """Copy a run to the folder `r`."""
     shutil.copytree(saved_run, tmp_path / "r")
 
 

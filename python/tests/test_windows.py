@@ -72,7 +72,8 @@ def test_the_kernel_merges_by_the_rules_of_receive_offload() -> None:
         assert max(packets) <= (PACKET if gro else FULL)
         # Most of the merged packets have an ACK of their own.
         assert 0.7 * len(packets) <= acks <= len(packets) if gro else acks <= len(packets)
-        # Few packets end with a part of a segment: these end what the sender had to send then.
+        # Few packets end with a part of a segment. Such a packet ends the data that the sender had
+        # at that time.
         assert sum(payload % FULL > 0 for payload in packets) <= 8
 
 
