@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -235,7 +235,8 @@ class LiveReport:
         reasons = reasons if self.lateness.max_ns > self.budget_ns else []
         if not self.replayed.same:
             reasons.append("the same arrivals in virtual time had other drops")
-        return "; ".join([*reasons, *self.packets.in_words()])
+        # Unreadable packets do not make a run invalid.
+        return "; ".join([*reasons, *replace(self.packets, strange=0).in_words()])
 
     def as_json(self) -> dict[str, Any]:
         """Return the report in the form of its file."""

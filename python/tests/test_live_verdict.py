@@ -36,7 +36,7 @@ def failing(**changes: Any) -> LiveReport:
             failing(replayed=Replayed(3, 4, False)),
             "the same arrivals in virtual time had other drops",
         ),
-        (failing(packets=PacketCounts(0, 1, 20, 0)), "1 packet damaged; 20 packets missed"),
+        (failing(packets=PacketCounts(3, 1, 20, 0)), "1 packet damaged; 20 packets missed"),
         (
             replace(
                 report(late_ms=7),
