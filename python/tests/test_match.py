@@ -171,8 +171,9 @@ def test_connections_are_the_same_if_their_ends_and_initial_sequence_numbers_are
 def test_the_capture_near_the_end_that_retransmitted_shows_a_connection_best(
     retransmissions: int, best: str
 ) -> None:
-    """The server sends most of the data. Only the client may retransmit, and only its capture
-    has the retransmission.
+    """The server sends most of the data, and only the client may retransmit.
+
+    Only the client's capture has the retransmission.
     """
 
     def row(sender: str, rtt_ns: int, sent_bytes: int, again: int) -> dict[str, object]:
