@@ -460,10 +460,9 @@ impl Machine {
     /// Infers the cause of a retransmission while the sender sends everything outstanding again.
     fn in_loss(&mut self, scene: &SenderScene) -> Inferred {
         let again = scene.sent_again && scene.last_sent.is_some_and(|last| last >= self.since);
-        if scene.is_head() && self.timer_expired(scene) {
-            if again && !(scene.overtaken && scene.is_clocked()) {
-                return Inferred { cause: Cause::Rto, rule: CauseRule::Backoff };
-            }
+        let overtaken = scene.overtaken && scene.is_clocked();
+        if scene.is_head() && self.timer_expired(scene) && again && !overtaken {
+            return Inferred { cause: Cause::Rto, rule: CauseRule::Backoff };
         }
         let waited = scene.lag.min(scene.waited) >= scene.shortest_rto();
         if scene.is_head() && !again && waited {
