@@ -96,7 +96,7 @@ def flows_of(
     kinds
         The kinds of pictures to draw, from `TITLES`.
     room
-        The limits of the pictures. The first direction is drawn even if it has more marks.
+        The limits of the pictures. The first direction is drawn even if it has too many marks.
     titles
         The headings of the kinds.
     lost_s
