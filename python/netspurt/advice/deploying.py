@@ -129,9 +129,10 @@ def span(seconds: float) -> str:
 
 
 def whole_ms(seconds: float) -> str:
-    """Return a time, rounded up to whole milliseconds, as the value of a key.
+    """Return a time in whole milliseconds, as the value of a key.
 
-    Both `rto_min` of `ip route` and `max_ack_delay` of QUIC are whole milliseconds.
+    A time below 10 ms is rounded up. A longer time is rounded to two significant digits. Both
+    `rto_min` of `ip route` and `max_ack_delay` of QUIC are whole milliseconds.
 
     Examples
     --------

@@ -24,7 +24,10 @@ _TEST_IT = (
 
 
 def others(advice: Advice) -> Iterator[str]:
-    """Yield sentences on timers in `alike`, and on the cheapest timer if it is not recommended."""
+    """Yield why the cheapest timer is not recommended, and sentences on the timers in `alike`.
+
+    If only the recommended timer is in `alike`, the sentences are on timers that cost more.
+    """
     yield from _cheapest_lacks(advice)
     alike = [name for name in advice.alike if name != advice.pick]
     if not alike:

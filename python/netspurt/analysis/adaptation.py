@@ -21,8 +21,9 @@ class Adaptation:
         The lengths before and after.
     samples
         The number of delays of the new length until the timer was above all later delays of that
-        length. The number is 0 if the timer was above these delays from the beginning, and `None`
-        if the timer was below the last of them, or if there are none.
+        length. The number is 0 if the timer was above these delays from the beginning. It is `None`
+        if the timer was below the last of these delays, or if no probe of the new length was
+        answered.
     """
 
     start: int

@@ -376,7 +376,7 @@ def _resample(rows: Floats, length: int, seed: int) -> Floats:
         ends = np.arange(count + 1) * blocks_per_resample
         drawn = csr_array((np.ones(starts.size), starts.ravel(), ends), shape=(count, n))
         last = rng.integers(0, n, size=count)
-        # If blocks have few values, most of them are drawn. Then a dense matrix is faster.
+        # If blocks have few values, many of them are drawn. Then a dense matrix is faster.
         product = (drawn.toarray() if length < _SPARSE_LENGTH_MIN else drawn) @ blocks
         sums[done : done + count] = product + remainders[last]
     return sums

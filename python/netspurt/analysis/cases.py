@@ -141,7 +141,7 @@ class GroupComparison:
     difference
         The group's figure minus its counterpart's figure, with its interval.
     verdict
-        *better*, *worse*, *cannot tell*, or *same* if all pairs are equal.
+        *better*, *worse*, *cannot tell*, or *same* if there are several pairs and all are equal.
     """
 
     labels: tuple[str, ...]
@@ -457,7 +457,10 @@ class _Counterparts:
         return [rows[np.isin(key[rows], both)] for rows in with_measure]
 
     def same(self, rows: Sequence[NDArray[np.intp]], columns: Sequence[Floats]) -> bool:
-        """Return whether each case has the same values as its counterpart; false if not paired."""
+        """Return whether each case has the same values as its counterpart.
+
+        The result is false if the cases are not paired, or if there is only one pair.
+        """
         if not self.paired or len(rows[0]) < 2 or len(rows[0]) != len(rows[1]):
             return False
         first, second = (r[np.lexsort((self.repeat[r], self.combination[r]))] for r in rows)

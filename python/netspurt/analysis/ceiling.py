@@ -1,4 +1,4 @@
-"""Connections whose sender had a limit of its own for the octets that it had outstanding."""
+"""Connections whose sender itself limited its outstanding octets."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ class _Splitting:
         self._known: dict[tuple[int, int], tuple[int, float] | None] = {}
 
     def best(self, low: int, high: int) -> tuple[int, float] | None:
-        """Return the best change between two indices and its chance, if it is significant."""
+        """Return the best change between two indices, and its chance; `None` if not significant."""
         if (low, high) not in self._known:
             found = None
             if high - low >= 2 * self.least:
@@ -175,7 +175,11 @@ class _Splitting:
         return self._known[low, high]
 
     def changes(self) -> list[tuple[int, float]]:
-        """Return the changes in order, each with its chance between its neighbours."""
+        """Return the changes in order, with the chance of each.
+
+        For the chance of a change, the values from the change before it to the change after it are
+        tested.
+        """
         untested, places = [(0, len(self.series))], []
         while untested:
             low, high = untested.pop()

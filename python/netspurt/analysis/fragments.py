@@ -96,7 +96,7 @@ class SmallNet:
 
     @property
     def largest(self) -> int:
-        """The largest segment that an IP datagram can have before fragmentation [user octets]."""
+        """The largest segment that fits into one IP datagram before fragmentation [user octets]."""
         return LARGEST - IP_HEADER - self.tcp_header
 
     @property

@@ -44,7 +44,8 @@ def find_glitches(
         A delay is long if it exceeds the typical delay by this factor. If the packets have several
         lengths, first divide each delay by the delay for its length (`Fit.at`).
     typical_over
-        The number of probes over which the typical delay is computed.
+        The number of probes over which the typical delay is computed. An even number counts as the
+        next odd number, and the minimum is 3.
     join
         Long delays belong to one glitch if at most this many other probes or losses are between
         them.

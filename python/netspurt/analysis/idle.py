@@ -151,7 +151,8 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
     6. Octets were outstanding, and the packet followed an acknowledgment within a tenth of the
        silence, or within about the end's reaction time: *round-trip*.
     7. In all other cases: *application*. Beside the receiver, the packet may also be a
-       retransmission. If its octets had not arrived before, the capture does not show this.
+       retransmission: if its octets had not arrived before, the capture does not show that they
+       had been sent before.
 
     Examples
     --------
@@ -232,7 +233,8 @@ def _waited(packets: Packets, before: int, after: int, reactions: tuple[float, f
     of_other_end = of_other_end[packets.forward[of_other_end] != packets.forward[after]]
     with_data = of_other_end[packets.length[of_other_end] > 0]
     if len(with_data):
-        # Between its first and its last data, the other end may have retransmitted lost data.
+        # The last data counts: between its first and its last data, the other end may have
+        # retransmitted lost data.
         last = float(packets.t_s[with_data[-1]])
         return _longest_part(last - float(start), float(end) - last, reactions)
     if packets.length[after] == 0:

@@ -20,7 +20,7 @@ class InQueue:
         When each packet entered the queue, and when its transmission ended [ns]. For packets that
         were still in the queue at the end of the run, `left` is the largest integer.
     ack
-        True for each packet that is an ACK.
+        True for each packet that is an ACK: a packet that entered when an ACK arrived.
     """
 
     entered: Integers

@@ -74,7 +74,8 @@ class Levels:
         """Return each level's time from its first value to its last, as a share of the whole time.
 
         If the shares of all levels are near 1, the levels exist simultaneously, and the path does
-        not move from one level to the next. The share of a level without values is NaN.
+        not move from one level to the next. The share of a level without values is NaN. All shares
+        are NaN if all values have the same instant.
 
         Parameters
         ----------

@@ -31,7 +31,7 @@ class LossShare:
     Attributes
     ----------
     value
-        The lost probes per probe.
+        The number of lost probes divided by the number of probes.
     low, high
         The ends of the confidence interval.
     events
@@ -41,7 +41,7 @@ class LossShare:
         The distance over which losses are correlated, in probes; 1 means consecutive probes. For
         several recordings, the largest distance.
     outages
-        The number of probes in each run of at least `FEW` consecutive losses, shape (j,).
+        The number of probes in each series of at least `FEW` consecutive losses, shape (j,).
     """
 
     value: float
@@ -163,9 +163,9 @@ def _apart_max(lost: NDArray[np.bool_]) -> int:
 
 
 def _runs(lost: NDArray[np.bool_], apart_max: int) -> NDArray[np.int64]:
-    """Return the number of losses in each run.
+    """Return the number of losses in each series of losses.
 
-    Successive losses of a run are at most `apart_max` probes apart.
+    Successive losses of a series are at most `apart_max` probes apart.
     """
     places = np.flatnonzero(lost)
     if not len(places):

@@ -31,7 +31,8 @@ class MarkedLink:
     reductions
         How often the sender made cwnd smaller.
     rate_bps, lasted_s
-        The rate of the connection, in bits per second, and how long it lasted, in seconds.
+        The rate of the connection, in bits per second, and how long the connection lasted, in
+        seconds.
     rtt_s, rtt_s_min
         The mean round trip and the shortest round trip, in seconds. They are known only beside the
         sender, because only there a capture shows round trips of the whole path. For other captures

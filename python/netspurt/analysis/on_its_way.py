@@ -15,7 +15,8 @@ from netspurt.analysis.spent import WORDS
 from netspurt.table import Table
 
 _PART = "congestion_window"
-#: Words for the part of the time in which data was on its way: four reasons, or an unknown one.
+#: Words for the part of the time in which data was on its way: a text for each of four reasons, and
+#: a text for an unknown reason.
 _LOSSES = "data on its way (the congestion window, which losses kept small)"
 _LINK = "data on its way (most likely the slowest link was full)"
 _SENDER = (

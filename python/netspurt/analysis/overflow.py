@@ -42,7 +42,8 @@ class Overflow:
         The mean of the smoothed round trips at the losses, the mean of all round trips, and the
         shortest round trip, in seconds.
     rate_bps, lasted_s
-        The rate of the connection, in bits per second, and how long it lasted, in seconds.
+        The rate of the connection, in bits per second, and how long the connection lasted, in
+        seconds.
     """
 
     connection: int

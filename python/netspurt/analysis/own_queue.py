@@ -21,8 +21,8 @@ from netspurt.table import Table
 _GROWTH_MIN = 0.4
 #: The minimum share of the changes of the round trip that come from the sender's own queue.
 _SHARE_MIN = 0.5
-#: The maximum difference between the rate during slow changes and the rate of the whole time, as a
-#: share.
+#: If the rate during slow changes is lower than the rate of the whole time by at most this share,
+#: no data counts as missing. If it is lower by more, only the excess counts.
 _RATE_OFF_MAX = 0.01
 #: If the link was full, the rate during slow changes is higher than the rate of the whole time by
 #: at most this share.
@@ -42,7 +42,7 @@ class _Changes:
         How long the changes to longer round trips took, and how long all changes took [s].
     missing_s
         The octets that were missing while the round trip grew, plus the additional octets while it
-        became shorter, as the time that they take at the rate [s].
+        became shorter. The number is given as the time that these octets take at the rate [s].
     """
 
     longer_s: float

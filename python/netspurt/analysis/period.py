@@ -80,7 +80,7 @@ def find_period(
     best = float(chances.min())
     if best > chance:
         return None
-    # A period also appears at its harmonics, so this takes the lowest strong frequency.
+    # A period also appears at its harmonics, so the lowest strong frequency is taken.
     strong = np.flatnonzero(power >= 0.9 * power.max())
     peak = strong[0]
     while peak + 1 < len(power) and power[peak + 1] > power[peak]:

@@ -73,20 +73,21 @@ def queue_limit(
         The number of packets in which a full segment crosses the queue, if a net fragments it.
     packet_s
         The time that the slowest line needs for a packet [s]. By default it is the most common
-        interval between successive ACKs, divided by the number of packets that they acknowledge. It
-        must be given if ACKs also wait in a queue, because that wait changes their intervals.
+        interval between two successive ACKs, divided by the number of packets that the second ACK
+        covers. It must be given if ACKs also wait in a queue, because that wait changes their
+        intervals.
 
     Raises
     ------
     ValueError
-        If no ACK covers only new data, because then no round trip is known. It is also raised if
-        `packet_s` is not given and the ACKs do not show it.
+        If no ACK covers only new data, because then no round trip is known. Also if `packet_s` is
+        not given and the ACKs do not show the time of a packet.
 
     Notes
     -----
     A round trip is used if its ACK covers no retransmission (Karn). If the receiver delays its
-    ACKs, the ACK of a single segment was held until the next arrival. The dropped segment leaves a
-    gap of one segment before that arrival, so the packets of one segment are subtracted.
+    ACKs, it held the ACK of a single segment until the next segment arrived. The dropped segment
+    left a gap of one segment before this arrival. So the packets of one segment are subtracted.
     """
     new = _NewAcks.of(trace)
     paired = new.clean & (new.segments > 1.5)

@@ -23,9 +23,10 @@ def ranks(values: ArrayLike) -> Floats:
 
 
 def rank_sum_chance(one: ArrayLike, other: ArrayLike) -> float:
-    """Return the probability that two samples of one distribution differ in rank by this much.
+    """Return the probability that samples of one distribution differ as much in their ranks.
 
-    The function uses the normal approximation, corrected for ties and for continuity.
+    "As much" means at least as much as these two samples. The function uses the normal
+    approximation, corrected for ties and for continuity.
 
     Parameters
     ----------

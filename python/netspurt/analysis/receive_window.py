@@ -82,8 +82,8 @@ class WindowLimit:
     closed
         How often the window was closed.
     had_bps
-        The rate of the connection without the time of its applications and of its handshake, in
-        bits per second.
+        The rate of the connection in bits per second. The time of its applications and of its
+        handshake does not count.
     fills_queue
         True if the sender sent more when round trips became longer, or if this is not known.
     is_possible

@@ -48,7 +48,7 @@ _REORDERING = 0.25
 _OF_SHORTEST = 7 / 8
 #: The largest minimum RTO in use [s] (RFC 6298 §2.4).
 _FLOOR_MAX_S = 1.0
-#: A floor is tried if it is below this part of the shortest time above srtt that the sender waited.
+#: A floor is tried if it is below this part of the shortest time above srtt that the host waited.
 #: Timers are late by up to an eighth in Linux, and its srtt differs from that of RFC 6298.
 _BELOW_OWN = 0.8
 #: A lower floor is shown beside a higher floor only if it saves at least this many times as much.

@@ -55,8 +55,8 @@ def learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
     """Return, for each probe, whether at least one delay was known when it left.
 
     If `order` is `sequence`, the answer to a probe is known when the next probe leaves. If it is
-    `causal`, the answer is known on arrival. If no delay is ever known, the result is true for all
-    probes.
+    `causal`, the answer is known on arrival. If no probe left after a delay was known, the result
+    is true for all probes.
     """
     rtt = delays.rtt_s
     known = np.flatnonzero(~np.isnan(rtt))

@@ -1,4 +1,4 @@
-"""The times until the replies of a flow are complete. Some replies are not when the run ends."""
+"""The times until a flow's replies are complete. At a run's end some may be incomplete."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class Replies:
     Attributes
     ----------
     spans_s
-        The time from each request until its reply is complete [s], NaN if it is not, shape (n,).
+        The time from each request until its reply is complete [s], shape (n,). NaN if the reply is
+        not complete when the run ends.
     waited_s
         The time from each request to the end of the run [s], shape (n,).
     """

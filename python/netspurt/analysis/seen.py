@@ -16,7 +16,8 @@ from netspurt.table import Table
 #: other host, the capture was taken beside the nearer host.
 _SHORTER = 8
 #: The capture was also taken beside the nearer host if the round trip to this host is shorter than
-#: this [ns], and at most this share of the other: a round trip between two machines takes longer.
+#: the first number [ns], and at most the second number times the round trip to the other host. A
+#: round trip between two machines takes longer than the first number.
 _ONE_MACHINE_NS, _ONE_MACHINE_SHARE = 10_000, 0.75
 #: Data is mostly on its way if it is on its way for at least this share of a connection's time.
 _ON_ITS_WAY_MIN = 0.5

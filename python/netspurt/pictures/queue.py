@@ -37,7 +37,8 @@ def queues(run: Tables, view: View) -> Picture:
 
     If the view names no link, the picture shows the directions that dropped packets or held more
     than `_FEW` packets. If there are no such directions, it shows the directions in which a packet
-    waited. A queue with too many changes is shown as a band from its least to its greatest length,
+    waited. If there are more directions than colours, it shows those with the longest queues on
+    average. A queue with too many changes is shown as a band from its least to its greatest length,
     with a line for its mean.
     """
     everything = run.table("queue")

@@ -18,7 +18,7 @@ def placed(values: Floats, scale: Scale) -> Floats:
 
 
 def of_times(label: str, series: Sequence[Floats]) -> Scale:
-    """Return a scale for times; logarithmic if the times differ by more than the factor `_TENS`.
+    """Return a scale for times; it is logarithmic if they differ much (see `_TENS`).
 
     Parameters
     ----------

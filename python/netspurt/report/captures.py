@@ -22,7 +22,7 @@ from netspurt.report.words import instant, span
 from netspurt.table import Table
 from netspurt.wording import counted, number, plain, rate
 
-#: The kinds of pictures that can be drawn from a capture.
+#: The kinds of pictures that a page has of a capture.
 _KINDS = ("time-sequence", "rto", "outstanding", "throughput")
 
 #: The headings of a capture's pictures. No capture shows the sender's own timer.

@@ -96,7 +96,7 @@ def flows_of(
     kinds
         The kinds of pictures to draw, from `TITLES`.
     room
-        The limits of the pictures. The first direction is drawn even if it has more marks.
+        The limits of the pictures. The first direction is drawn even if it has too many marks.
     titles
         The headings of the kinds.
     lost_s
@@ -229,9 +229,9 @@ _EMPTY = {"rto": "no acknowledgment gave a round trip"}
 
 
 def _not_drawn(missing: _Missing, flows: Sequence[Flow], full: Mapping[str, str]) -> Iterator[str]:
-    """Yield a sentence for each kind of picture that no flow has, or that some flows lack.
+    """Yield sentences on the kinds of pictures that no flow has, or that some flows lack.
 
-    If only some flows lack it, the sentence names the flows that were captured beside the receiver.
+    If only some flows lack a kind, a sentence names those that were captured beside the receiver.
     `full` has the name of each direction for sentences.
     """
     there = {panel.kind for flow in flows for panel in flow.panels}

@@ -121,7 +121,7 @@ def _printed_lines(lines: Sequence[str]) -> str:
 
 
 def _with_names(lines: Sequence[str]) -> Iterator[str]:
-    """Yield adjacent lines of tables as HTML. The cells of a common first column get elements."""
+    """Yield adjacent lines of tables as HTML. Cells of a common first column become elements."""
     names = [line.partition("  ")[0] for line in lines]
     width = max(map(len, names))
     # The lines may belong to several tables, whose first columns have different widths.

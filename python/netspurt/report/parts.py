@@ -174,7 +174,7 @@ class Part:
     links
         The files with the numbers.
     foot
-        The version, the seed and the digest.
+        Facts that identify the results, such as the seed and the digest.
     """
 
     name: str
@@ -207,8 +207,8 @@ class Section:
     groups
         Its pictures. Places in tables refer to the first group.
     within
-        Whether it belongs to the section of a folder before it. If so, its heading is not in the
-        title of the page.
+        True for a section on a file of a folder. The section on the folder comes before it. The
+        title of the page does not contain the heading of such a section.
     """
 
     heading: str

@@ -67,7 +67,7 @@ def _answer(lines: Sequence[str]) -> str:
 
 
 def _groups(replay: Replay, pick: str) -> Iterator[Group]:
-    """Yield the picture over time, and the other pictures that can be drawn from the replay."""
+    """Yield the picture over time; if a probe was answered, also the distributions and front."""
     over = Panel("timeline", "Delays and timers", timeline(replay, pick, MOST_OF_PAGE))
     yield _group(over, replay.delays.name, "time")
     if not np.isnan(replay.delays.rtt_s).all():

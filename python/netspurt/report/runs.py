@@ -35,7 +35,7 @@ from netspurt.run import Run
 from netspurt.table import optional
 from netspurt.wording import counted, number, plain, rate
 
-#: The kinds of pictures that can be drawn from a run.
+#: The kinds of pictures that a page has of a run.
 _KINDS = ("time-sequence", "rto", "cwnd", "queue", "throughput")
 
 
@@ -265,7 +265,7 @@ def _causes(run: Run) -> dict[tuple[str, str], str]:
 
 
 def _links(run: Run) -> Rows:
-    """Return the table of the links that carried packets."""
+    """Return the table of the links that carried or dropped packets."""
     links = run.links
     used = np.flatnonzero((links["carried"] > 0) | (links["dropped"] > 0)).tolist()
     counts = ("dropped", "lost", "queue_packets_max")

@@ -178,7 +178,7 @@ def _cost(sweep: Sweep, case: int) -> int:
 
 
 def seconds_per_case(sweep: Sweep) -> float:
-    """Return the approximate time of a case, measured on a few different combinations.
+    """Return the approximate time of a case, measured on a few cases from all parts of the sweep.
 
     A long case is interrupted, and then the result is a lower bound.
     """

@@ -1,7 +1,8 @@
 """Engines, which run chunks of cases: in threads, live, or on a cluster.
 
-`submit` takes a chunk, `as_completed` yields finished chunks, and `cancel` stops all chunks. All
-engines give the same bytes for a chunk of simulated cases.
+`submit` takes a chunk, and `as_completed` yields finished chunks. `cancel` removes the waiting
+chunks and, if the engine can, stops the running chunks. All engines give the same bytes for a chunk
+of simulated cases.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Tally:
     ----------
     done, cut, late, errors
         Four counts: cases that ran to their end, cases that were cut at their budget, live cases
-        that do not count because a delivery was late, and cases with an error.
+        that do not count because their runs were not valid, and cases with an error.
     first_error
         The first case with an error: its number, and the error.
     """

@@ -66,7 +66,7 @@ class Folder:
         self._path = path
 
     def names(self) -> Iterator[str]:
-        """Yield all names, without partly written files."""
+        """Yield all names, without hidden files, such as partly written files."""
         for path in sorted(self._path.glob("**/*")):
             name = path.relative_to(self._path).as_posix()
             refuse_link(path, "sweep", SweepError)

@@ -63,9 +63,9 @@ class Directions:
         return forward, float(np.mean(directions == REVERSE)) / max(1 - forward, 1e-9)
 
     def all_lost(self, run: tuple[int, int], direction: int) -> bool:
-        """Return whether a direction lost all probes of a run.
+        """Return whether a direction lost all probes of a series.
 
-        The run is given by the index of its first probe and the index after its last probe.
+        `run` has the index of the first probe of the series and the index after its last probe.
         """
         return bool(np.all(self.lost_direction[slice(*run)] == direction))
 

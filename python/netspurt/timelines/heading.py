@@ -175,7 +175,7 @@ def _check(line: FileLine, columns: Sequence[Column]) -> None:
 
 
 def _name_fix(name: str, line: FileLine) -> str:
-    """Return the fix for an unknown name: the most similar name, or the names that are known."""
+    """Return the fix for an unknown name: commas, the most similar name, or all known names."""
     for separator, separators in ((";", "semicolons"), ("\t", "tabs"), (" ", "blanks")):
         if separator in name and "," not in line.text:
             return f"separate the cells by commas, not by {separators}"

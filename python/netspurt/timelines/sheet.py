@@ -140,7 +140,7 @@ def _arrivals(row: TimelineRow, by_kind: dict[str, Column]) -> str | None:
 def _values(
     rows: Sequence[TimelineRow], arrivals: Sequence[str | None], column: Column | None
 ) -> list[tuple[int, Decimal]]:
-    """Return the instants and values of a column. Empty cells in outages are left out.
+    """Return the instants and values of a column. In outages, empty cells and rates are left out.
 
     `arrivals` has the result of `_arrivals` for each row.
     """

@@ -107,7 +107,8 @@ def delivered(name: str, t_ns: ArrayLike, octets: ArrayLike) -> Timeline:
     Raises
     ------
     ValueError
-        If fewer than 1500 octets passed after the first packet.
+        If fewer than 1500 octets passed after the first packet, or if there would be too many
+        opportunities.
     """
     t, sizes = np.asarray(t_ns, dtype=np.int64), np.asarray(octets, dtype=np.int64)
     passed = np.cumsum(sizes[1:])

@@ -51,7 +51,7 @@ class Case:
     offload
         True if the hosts' devices take many segments at a time.
     seed
-        The seed of the collection. The seed of the run also depends on the case's name.
+        The seed in the case's name. The seed of the run is computed from this name.
     """
 
     path: str

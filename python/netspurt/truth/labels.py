@@ -42,7 +42,7 @@ class Label:
     cause
         The cause of the retransmission.
     spurious
-        True if earlier copies of all its octets arrived, before it was sent or later.
+        True if earlier copies of all its octets arrived, even if they arrived after it was sent.
     side
         The side on which the capture sees it: the `sender`, the `receiver`, or the `middle`.
     original
