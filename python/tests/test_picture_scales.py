@@ -148,8 +148,9 @@ def test_one_value_gets_its_own_prefix_and_values_shown_together_share_one() -> 
         ("request_ns_p99", "99th percentile of time to the whole reply", 1e-9, "s"),
         ("cwnd_bytes_max", "largest cwnd", 1.0, "B"),
         ("queue_packets_mean", "mean queue", 1.0, "packets"),
-        ("cause_go_back_n", "retransmissions by go-back-N", 1.0, ""),
-        ("cause_of_it", "cause of it", 1.0, ""),
+        ("retransmissions_go_back_n", "retransmissions by go-back-N", 1.0, ""),
+        ("spurious_sack_recovery", "spurious retransmissions by SACK recovery", 1.0, ""),
+        ("spurious_of_it", "spurious of it", 1.0, ""),
         ("ns", "ns", 1.0, ""),
     ],
 )

@@ -186,6 +186,11 @@ def test_files_of_two_directions_become_one_link() -> None:
     assert paired(up, replace(up, name="copy")).reverse is None
     trace = Timeline("trace", Way(opportunities=[5]))
     assert paired(up, trace).reverse == trace.forward, "a trace must count as a rate"
+    rough = paired(up, replace(down, order="overtaking", duplicates=0.02))
+    assert (rough.order, rough.duplicates) == ("overtaking", 0.01)
+    assert [note.split()[0] for note in rough.notes] == ["up:", "down:", "packets", "both"]
+    with pytest.raises(ValueError, match="up has `between` = 'step', and down has 'linear', but"):
+        paired(up, replace(down, between="linear"))
     with pytest.raises(ValueError, match="up, and in reverse down has both directions already"):
         paired(up, both)
     with pytest.raises(ValueError, match="up has a rate, and still has none: add one"):

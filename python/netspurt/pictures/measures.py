@@ -146,6 +146,10 @@ def in_unit(value: float, unit: str) -> str:
     return f"{value / size:.4g} {name}"
 
 
+#: Counts of retransmissions that a sweep also has for each cause, as in `retransmissions_rack`.
+_BY_CAUSE = {"retransmissions": "retransmissions", "spurious": "spurious retransmissions"}
+
+
 def in_words(measure: str) -> tuple[str, float, str]:
     """Return a measure's name in words, the factor of its figures, and their unit.
 
@@ -164,8 +168,10 @@ def in_words(measure: str) -> tuple[str, float, str]:
     'median duration of a connection'
     >>> in_words("queue_packets_max"), in_words("dropped/sent")
     (('longest queue', 1.0, 'packets'), ('packets dropped / packets sent', 1.0, ''))
-    >>> in_words("goodput_bps"), in_words("cause_rack")
+    >>> in_words("goodput_bps"), in_words("retransmissions_rack")
     (('goodput', 1.0, 'bit/s'), ('retransmissions by RACK', 1.0, ''))
+    >>> in_words("spurious_go_back_n")[0]
+    'spurious retransmissions by go-back-N'
     """
     over, slash, under = measure.partition("/")
     if not slash:
@@ -182,9 +188,9 @@ def _column(name: str) -> tuple[str, float, str]:
     statistic = name.removeprefix(plain).removeprefix("_")
     stem, _, end = plain.rpartition("_")
     scale, unit = _UNITS.get(end, (1.0, "")) if stem else (1.0, "")
-    cause = plain.removeprefix("cause_").replace("_", "-")
-    if plain.startswith("cause_") and cause in causes.WORDS:
-        return f"retransmissions by {causes.WORDS[cause]}", 1.0, ""
+    kind, _, cause = plain.partition("_")
+    if kind in _BY_CAUSE and (words := causes.WORDS.get(cause.replace("_", "-"))):
+        return f"{_BY_CAUSE[kind]} by {words}", 1.0, ""
     words = _WORDS.get(plain, (stem if unit else plain).replace("_", " "))
     of_most = "longest" if unit in ("s", "packets") else "largest"
     if statistic == "p50":

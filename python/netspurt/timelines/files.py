@@ -82,7 +82,8 @@ def paired(forward: Timeline, reverse: Timeline) -> Timeline:
     Raises
     ------
     ValueError
-        If one of them already has both directions, or only one of them has a delay or a rate.
+        If one of them already has both directions, if only one of them has a delay or a rate, or
+        if their values change between two points in different ways.
     """
     timelines = forward, reverse
     for timeline in timelines:
@@ -97,9 +98,26 @@ def paired(forward: Timeline, reverse: Timeline) -> Timeline:
         if present[0] != present[1]:
             with_, without = timelines if present[0] else (reverse, forward)
             raise ValueError(f"{with_.name} has a {kind}, and {without.name} has none: add one")
+    if forward.between != reverse.between:
+        raise ValueError(
+            f"{forward.name} has `between` = {forward.between!r}, and {reverse.name} has "
+            f"{reverse.between!r}, but a link has one value for both: give both files the same one"
+        )
     name = f"{forward.name}, and in reverse {reverse.name}"
     notes = [f"{timeline.name}: {note}" for timeline in timelines for note in timeline.notes]
-    both = replace(forward, name=name, reverse=second, notes=notes)
+    if forward.order != reverse.order:
+        notes.append("packets may overtake each other in both directions, as in one of the files")
+    if forward.duplicates != reverse.duplicates:
+        notes.append("both directions have the mean of the files' probabilities of duplicates")
+    orders = {timeline.order for timeline in timelines}
+    both = replace(
+        forward,
+        name=name,
+        reverse=second,
+        order="overtaking" if "overtaking" in orders else "fifo",
+        duplicates=(forward.duplicates + reverse.duplicates) / 2,
+        notes=notes,
+    )
     return both if first != second else replace(both, reverse=None)
 
 
