@@ -1,4 +1,4 @@
-"""Tests `netspurt probe` on loopback and in namespaces (skipped if there are none)."""
+"""Tests `netspurt probe` on loopback, and in namespaces on machines that allow them."""
 
 from __future__ import annotations
 
