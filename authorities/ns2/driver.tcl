@@ -1,8 +1,8 @@
 # One TCP flow over a chain of links in ns-2.35:  ns driver.tcl NAME=VALUE ...
 #
-# Packets and ACKs at every link go to OUT.q, the sender's variables to OUT.v.  drive.py calls
-# this and turns both into rows.  The values of all settings are given by the caller; there is
-# no default here, so that a case says everything about itself.
+# Packets and ACKs at every link go to OUT.q, the sender's variables to OUT.v.  drive.py calls this
+# driver and turns both files into rows.  The caller gives the values of all settings.  There are no
+# defaults here, so that a case says everything about itself.
 foreach setting $argv {
   set cut [string first = $setting]
   set o([string range $setting 0 [expr {$cut - 1}]]) [string range $setting [expr {$cut + 1}] end]
@@ -55,7 +55,7 @@ foreach direction [array names lost] {
   $model droplist [lsort -integer $lost($direction)]
   $ns lossmodel $model $node($from) $node($to)
 }
-# delays: time,from,to,delay ...  from then on
+# delays: time,from,to,delay ...  sets the delay of that link from this time on
 foreach step $o(delays) {
   lassign [split $step ,] time from to delay
   $ns at $time "\[\[$ns link \$node($from) \$node($to)] link] set delay_ $delay"

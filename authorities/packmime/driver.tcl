@@ -4,7 +4,8 @@
 #
 # OUT.started gets a line for each request when it is sent, OUT.done one for each reply when its last
 # octet has arrived; both are PackMime's own formats.  The counts of the bottleneck's two queues go
-# to the standard output.  packmime_runs.py calls this and gives the value of every setting.
+# to the standard output.  packmime_runs.py calls this driver and gives the value of
+# every setting.
 foreach setting $argv {
   set cut [string first = $setting]
   set o([string range $setting 0 [expr {$cut - 1}]]) [string range $setting [expr {$cut + 1}] end]

@@ -108,7 +108,7 @@ def netspurt(
 
 @pytest.fixture
 def no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuse live runs, as a machine without namespaces does."""
+    """Refuse the live runs of papers, as a machine without namespaces does."""
 
     def refuse(*_: object, **__: object) -> None:
         raise ns.LiveError("no live run: no namespaces")

@@ -92,7 +92,7 @@ SEGMENT: dict[str, Any] = {
 def segments(*every: dict[str, Any], **defaults: Any) -> Table:
     """Return a table of segments; missing values come from `defaults`, then from `SEGMENT`.
 
-    Each segment has an id of its own.
+    A segment without an id gets an id of its own.
     """
     numbered = [{"id": n, **row} for n, row in enumerate(every)]
     return rows("segments", numbered, SEGMENT | defaults)

@@ -48,7 +48,7 @@ REASONS = {
     "req_1323_ws/ts": "cut-options",
     "idletime_max": "unexplained",
 }
-#: Reasons that do not follow from a column's name.
+#: Reasons that do not follow from a column's name alone.
 OTHER_REASONS = {"segment-end", "nothing-outstanding", "idle", "captured-twice"}
 #: Captures in which tcptrace counts a different number of connections, with the reason.
 FILES = {"fack034.pcap": "idle"}

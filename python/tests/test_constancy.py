@@ -109,7 +109,7 @@ def test_too_few_delays_and_unknown_methods_are_errors(netspurt: Command, tmp_pa
     refused(netspurt("delays", "constancy", few, "--method", "cusum"), "'cusum' is not one of")
 
 
-def test_the_constancy_of_every_shipped_recording_is_printed_or_it_is_too_short(
+def test_the_constancy_of_every_shipped_recording_is_printed_unless_it_is_too_short(
     netspurt: Command,
 ) -> None:
     for file in sorted((ROOT / "data").iterdir()):

@@ -31,10 +31,10 @@ def told(netspurt: Command, file: Path) -> str:
 
 
 def writer(rtt_s: Callable[[float], float], segments: int = 8000, together: int = 1) -> bytes:
-    """Return a capture beside a sender that writes steadily: a segment in each millisecond.
+    """Return a capture beside a sender that writes a segment per millisecond on average.
 
-    `rtt_s` gives the round trip for the time since the beginning, both in seconds; `together`
-    segments are written at once.
+    `rtt_s` gives the round trip for the time since the beginning, both in seconds. The sender
+    writes `together` segments at intervals of 10 us, and then pauses.
     """
     transfer, last = Transfer(pace_s=1e-3), 0.0
     transfer.handshake()
@@ -52,7 +52,7 @@ def writer(rtt_s: Callable[[float], float], segments: int = 8000, together: int 
 def test_a_step_of_the_delay_behind_the_slowest_link_is_not_reported_as_a_full_link(
     tmp_path: Path, netspurt: Command, rate: str, send: str
 ) -> None:
-    # The capture is behind the first link, so the data comes to it at a constant rate.
+    # The capture is behind the first link, so it sees the data arrive at a constant rate.
     near = f'rate = "{rate}", delay = "1 ms"'
     folder = captured_between(tmp_path, near, GROWS, send=send)
     found = explain(folder / "m.pcapng")

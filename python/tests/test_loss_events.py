@@ -158,7 +158,7 @@ def test_the_timer_of_a_probe_that_leaves_at_the_first_answer_has_a_sample() -> 
 
 
 @pytest.mark.parametrize("order", ["causal", "sequence"])
-def test_all_probes_count_if_the_timer_of_none_has_a_sample(order: str) -> None:
+def test_all_probes_count_if_no_timer_has_a_sample(order: str) -> None:
     silent = ns.Delays.of([None, None], sent=[0.0, 1.0])
     assert learnt(silent, order).all()
     late = ns.Delays.of([None, 0.1], sent=[0.0, 1.0])

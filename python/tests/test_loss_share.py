@@ -150,7 +150,7 @@ def test_if_most_losses_are_in_outages_a_caution_states_the_cost_without_them() 
         assert "in outages" not in " ".join(told.paragraphs())
 
 
-def test_a_change_of_level_is_reported_with_the_command_that_says_when_it_was(
+def test_a_change_of_level_is_reported_with_the_command_that_shows_its_time(
     tmp_path: Path, netspurt: Command
 ) -> None:
     from netspurt.analysis.quarters import quarter_words

@@ -1,4 +1,4 @@
-"""Tests `netspurt probe` on loopback and in namespaces (skipped if there are none)."""
+"""Tests `netspurt probe` on loopback, and in namespaces on machines that allow them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def inside(script: str, folder: Path, timeout: float = 120) -> subprocess.Comple
 def test_a_loop_of_two_echo_services_ends_and_a_service_beyond_loopback_prints_a_warning(
     tmp_path: Path,
 ) -> None:
-    """Two echo hosts that send a datagram back and forth stop after about 1,000 answers."""
+    """Two echo hosts that send a datagram back and forth stop after about 1,000 answers each."""
     script = """
 import socket, subprocess, sys, time
 from pathlib import Path
@@ -99,7 +99,7 @@ print("second", two.stderr.read())
     result = inside(f"{sys.executable} loop.py", tmp_path)
     assert result.returncode == 0, result.stderr
     count = int(result.stdout.split("datagrams ")[1].split()[0])
-    assert 1000 <= count < 5000, "the loop must end after about 1,000 answers"
+    assert 1000 <= count < 5000, "the loop must end after about 1,000 answers of each host"
     first, second = result.stdout.split("first ")[1].split("second ")
     assert not first.strip()
     assert "warning: 0.0.0.0 is not a loopback address" in second

@@ -1,6 +1,7 @@
 """Tests a report's page in headless Chromium: the page opens, zooms, shows values, loads nothing.
 
-The tests need Debian's packages chromium and chromium-driver; without these they are skipped.
+Tests that open a page need Debian's packages chromium and chromium-driver, and are skipped without
+these.
 """
 
 from __future__ import annotations

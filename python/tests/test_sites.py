@@ -200,14 +200,14 @@ def test_packets_must_be_in_order_with_columns_of_equal_length() -> None:
 def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
     pages: ns.Run, pages_folder: Path
 ) -> None:
-    """Few timeouts are missed: those for lost SYN-ACKs, which fire before the first packet seen."""
+    """Few timeouts are missed: those for lost SYN-ACKs, which the client does not see."""
     connections = of_run(pages)
     labelled = label_timeouts(connections, threshold_s=0.5)
     assert labelled.right.count == 240
     assert labelled.both >= 10
     assert labelled.invented == 0
     assert labelled.right.value >= 0.99
-    # The idle times are from a capture beside the receivers, the timeouts from the run.
+    # The idle times are from a capture beside the client, the timeouts from the run.
     seen, order = (
         read_connections(pages_folder / "client.pcapng").in_order(),
         connections.in_order(),

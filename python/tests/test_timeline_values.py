@@ -98,7 +98,7 @@ def test_the_name_of_a_column_has_the_unit_of_its_values(
     ("column", "text", "at_ns"),
     [
         ("t_s", "0.1", 100 * MS),
-        # A double of this instant would be rounded to 2 ns.
+        # A double holds this instant [s] only to the nearest 2 ns.
         ("t_s", "12345678.123456789", 12_345_678_123_456_789),
         ("t_ms", "1.5", 1_500_000),
         ("t_us", "2", 2000),

@@ -1,6 +1,6 @@
 # One case of ns-2's own test suites in ns-2.35:  ns driver.tcl NAME=VALUE ...
 #
-# suites.py calls this with every setting of a case. Packets at every link go to OUT.q, the round
+# suites.py calls this driver with every setting of a case. Packets at every link go to OUT.q, the round
 # trips of flow N to OUT.N.
 foreach setting $argv {
   set cut [string first = $setting]
@@ -24,7 +24,7 @@ foreach link [each link] {
   $ns queue-limit $node($from) $node($to) $limit
   $ns queue-limit $node($to) $node($from) $limit
 }
-# The link starts no packet between two instants.
+# A blocked link starts no packet from the instant `start` to the instant `end`.
 foreach wait [each blocked] {
   lassign $wait from to start end
   set delayer [new Delayer]
@@ -32,7 +32,8 @@ foreach wait [each blocked] {
   $ns at $start "$delayer block"
   $ns at $end "$delayer unblock"
 }
-# Picks packets of flow 1 by number, from 1, as they come to a link; loses them, or holds them back.
+# Picks packets of flow 1 by number, counted from 1 as they come to a link. Loses these packets, or delays
+# them by `hold` seconds.
 proc pick {from to numbers hold} {
   global ns node
   set places {}

@@ -1,6 +1,6 @@
 // Marks that have a width: blocks, cells of heat maps, shades, and horizontal intervals.
 
-// Cividis at five places: readable with every kind of colour vision; darker is less.
+// The colours of Cividis at six places, which are readable with every kind of colour vision; darker is less.
 const HEAT = [[0, 32, 77], [49, 68, 107], [102, 105, 112], [149, 143, 120], [202, 185, 105], [255, 234, 70]];
 
 function heatOf(share) {
@@ -10,7 +10,7 @@ function heatOf(share) {
   return `rgb(${part.join(",")})`;
 }
 
-// The areas stand on zero, or on the axis where that is logarithmic.
+// Blocks stand on zero, or on the x axis if the y axis is logarithmic.
 function drawBlocks(pen, mark, map) {
   const bottom = map.top + map.height;
   const ground = Math.min(bottom, map.logY ? bottom : map.y(0));
@@ -27,7 +27,7 @@ function drawBlocks(pen, mark, map) {
   if (mark.hatched) hatch(pen, map);
 }
 
-// Lines of the colour of the paper across what was just drawn.
+// Draw lines in the colour of the paper across the shape that was just drawn.
 function hatch(pen, map) {
   pen.save();
   pen.clip();

@@ -23,7 +23,8 @@ function ticksOf(low, high, wanted, whole) {
   return found;
 }
 
-// Values at 1, 2 and 5 of each power of ten; at round values where there is less than a power.
+// The values with a tick on a logarithmic axis: 1, 2 and 5 times each power of ten, or only powers of ten if these
+// are too many. An axis that spans less than 0.8 of a power of ten has round values.
 function logTicks(low, high, wanted) {
   if (high - low < 0.8) return ticksOf(10 ** low, 10 ** high, wanted).filter((one) => one > 0);
   const parts = high - low > wanted / 2 ? [1] : [1, 2, 5];
@@ -38,7 +39,7 @@ function logTicks(low, high, wanted) {
   return found;
 }
 
-// The ticks of an axis from `low` to `high`, which are places on a straight line, each with its text.
+// The ticks of an axis, each with its text. `low` and `high` are places on a straight line.
 function axisTicks(scale, low, high, wanted) {
   if (scale.ticks.length) return named(scale, low, high);
   if (scale.log) {
@@ -52,14 +53,14 @@ function axisTicks(scale, low, high, wanted) {
   return found.map((one) => [one * size, grouped(one, decimals)]);
 }
 
-// Ticks with the place of zeros, and without those so near to it that they would cover its text.
+// Add a tick at the place of zeros, and leave out the ticks whose texts would cover its text.
 function withZero(ticks, zero, low, high) {
   const at = straight(zero, true);
   if (at < low || at > high) return ticks;
   return [[zero, "0"], ...ticks.filter(([value]) => straight(value, true) > at + 0.06 * (high - low))];
 }
 
-// What decides the prefix of a unit: of instants how long a span is shown, else the largest value.
+// The value that decides the prefix of a unit: for elapsed time the length of the span, else the largest value.
 function extent({ unit }, low, high) {
   return unit === "elapsed" ? high - low : Math.max(Math.abs(low), Math.abs(high));
 }
@@ -74,7 +75,7 @@ function brief(value, unit) {
   return `${grouped(Number((value / size).toPrecision(4)), 12)}${name ? ` ${name}` : ""}`;
 }
 
-// The label of an axis with the unit that fits what is shown.
+// The label of an axis, with the unit that fits the largest value. A logarithmic axis has units in its ticks.
 function axisLabel(scale, most) {
   if (scale.log || !scale.unit || scale.ticks.length) return scale.label;
   return `${scale.label} [${fitting(scale.unit, most)[1]}]`;

@@ -4,7 +4,7 @@
 // The shapes of the dots of bars, by colour, so that colour is never the only difference.
 const SHAPES = { red: "square", blue: "diamond", sky: "down", brown: "plus", grey: "ring" };
 
-// Dots that would cover each other exactly are drawn once.
+// Remembers the dots of the screen that have a mark, so that marks at the same dot are drawn once.
 class Seen {
   constructor(map) {
     this.width = Math.ceil(map.width) + 2;
@@ -14,7 +14,7 @@ class Seen {
     this.cells = new Uint8Array(this.width * this.height);
   }
 
-  // Whether something was drawn at this dot already, or it is outside.
+  // Return whether this dot has a mark already or lies outside the map, and remember the dot.
   has(px, py) {
     const column = Math.round(px - this.left);
     const row = Math.round(py - this.top);
@@ -65,7 +65,7 @@ function strokeTo(pen, from, to) {
   pen.lineTo(...to);
 }
 
-// Draw a shape at many places; `width` is that of the lines of hollow ones.
+// Draw a shape at many places; `width` is the width of the lines of hollow shapes.
 function shapes(pen, places, { shape, radius, width, hollow = false }) {
   pen.beginPath();
   for (const [x, y] of places) OUTLINES[shape](pen, x, y, radius);
@@ -74,7 +74,7 @@ function shapes(pen, places, { shape, radius, width, hollow = false }) {
   else pen.fill();
 }
 
-// The places of marks that are visible, each dot of the screen once.
+// The places of the visible values of a mark; each dot of the screen occurs once.
 function placesOf(mark, map, height) {
   const seen = new Seen(map);
   const places = [];
@@ -128,7 +128,7 @@ function shapeOf(mark) {
 // With more values than this per point of the page, a stepped line would be a block.
 const CROWD = 2;
 
-// Whether a stepped line has so many values.
+// Whether a stepped line has more values than `CROWD` allows.
 function isCrowded(mark, map) {
   if (mark.type !== "Polyline" || !mark.steps || !mark.sorted) return false;
   const [first, last] = map.visible(mark);
@@ -141,7 +141,7 @@ function swings(mark, map) {
     && rangesOf(mark, map).some(({ low, high }) => map.y(low) - map.y(high) > 12 * map.dot);
 }
 
-// The range of a crowded line in columns of a few dots, and its mean over time.
+// Draw the range and the mean over time of a crowded line in each narrow column.
 function drawCrowded(pen, mark, map) {
   const columns = rangesOf(mark, map);
   pen.globalAlpha = 0.3;
@@ -170,7 +170,7 @@ function rangesOf(mark, map) {
     const to = Math.min(from + wide, end);
     const column = { from, to, low: Infinity, high: -Infinity };
     let [sum, time] = [0, 0];
-    // What holds at the beginning of the column, and all that follows in it.
+    // Find the value that holds at the beginning of the column; then take all values within the column.
     while (n < last && map.x(mark.x[n + 1]) <= from) n += 1;
     for (let at = from; at < to; n += 1) {
       const until = n < last ? Math.min(to, map.x(mark.x[n + 1])) : to;
@@ -189,7 +189,8 @@ function rangesOf(mark, map) {
   return found;
 }
 
-// A line. Of all points in one column of the screen the lowest, the highest and the last count.
+// Draw a line. Of all points of a sorted line in one column of the screen, only the first, the lowest, the highest
+// and the last are drawn.
 function drawLine(pen, mark, map) {
   if (isCrowded(mark, map)) {
     drawCrowded(pen, mark, map);
@@ -236,7 +237,7 @@ function finish(pen, column) {
   return null;
 }
 
-// An area between two values.
+// Draw an area between the lower and the upper values.
 function drawBand(pen, mark, map) {
   pen.beginPath();
   if (mark.steps) stepped(pen, mark, map);
@@ -246,7 +247,7 @@ function drawBand(pen, mark, map) {
   pen.globalAlpha = 1;
 }
 
-// The values hold until the next ones; what is narrower than a dot is one.
+// Each value holds until the next one. Steps that are narrower than a dot are drawn together.
 function stepped(pen, mark, map) {
   const [first, last] = map.visible(mark);
   let from = map.x(mark.x[first]);

@@ -17,7 +17,7 @@ class Group {
     this.bar = element("div", { class: "bar", role: "toolbar", "aria-label": "Pictures" });
     root.append(this.bar, this.frame, this.spoken);
     if (told.sides.length > 1) this.frame.classList.add("two");
-    // Pictures that stand alone do without buttons; keys and pointers work.
+    // Pictures without an axis of time have no buttons; keys and pointers work.
     if (told.x !== "time") this.bar.hidden = true;
     this.fillBar();
     this.build();
@@ -58,7 +58,7 @@ class Group {
     return element("label", {}, [words, made]);
   }
 
-  // Of two runs: both side by side, or one at a time in the same place.
+  // Buttons that show two runs side by side, or one of them at a time in the same place.
   switches(button) {
     if (this.told.sides.length < 2) return [];
     const names = ["Side by side", ...this.told.sides.map((side) => side.name)];
@@ -98,7 +98,7 @@ class Group {
     this.setCursor(at);
   }
 
-  // Choose a flow of a side; the other side follows if it has one of the same name.
+  // Choose a flow of a side; the other side follows if it has a flow of the same name.
   pick(side, place) {
     this.picks[side] = place;
     const { name } = this.told.sides[side].flows[place];
@@ -121,7 +121,7 @@ class Group {
     this.panels = this.told.sides.flatMap((_, side) => {
       const flow = this.flow(side);
       const name = this.told.sides.length > 1 ? this.told.sides[side].name : "";
-      // The first data may leave at the very start of a run, where two runs part.
+      // In a comparison of two runs, times count from the first data, even if it leaves at 0 s.
       const sinceData = Boolean(flow.zero || this.told.parting);
       return flow.panels.map((picture) => new Panel(picture, { zero: flow.zero, side, name, sinceData }));
     });
@@ -131,7 +131,7 @@ class Group {
       this.hand.watch(panel);
     }
     this.alike();
-    // Queues belong to the run, and a flow may be a small part of it.
+    // Pictures of queues show the whole run, and a flow may last for a small part of it.
     const own = this.panels.filter((panel) => panel.picture.kind !== "queue");
     const ends = (own.length ? own : this.panels).map((panel) => panel.ends());
     this.span = new Span(Math.min(...ends.map(([low]) => low)), Math.max(...ends.map(([, high]) => high)));
@@ -140,7 +140,7 @@ class Group {
     this.arrange();
   }
 
-  // Two panels of a kind have one y axis: if one is logarithmic, the other one becomes so.
+  // Two panels of a kind have one y axis: if one is logarithmic, the other one becomes logarithmic.
   alike() {
     for (const kind of new Set(this.panels.map((panel) => panel.picture.kind))) {
       const own = this.panels.filter((panel) => panel.picture.kind === kind);
@@ -266,7 +266,7 @@ class Group {
     this.spoken.value = this.seen()[this.chosen].picture.title;
   }
 
-  // Go to the next mark of the chosen panel, or back.
+  // Go to the next mark of the chosen panel, or to the one before.
   step(forward) {
     const panel = this.seen()[this.chosen];
     // A mark may stand at the very beginning of what is shown.
@@ -283,7 +283,7 @@ class Group {
     this.drawCursor();
   }
 
-  // Show the part between two places of the pointer, which is about to be shown alone.
+  // Highlight the part between two places of the pointer. If the pointer is released, only this part is shown.
   mark(panel, from, to) {
     this.marked = [this.hand.below(panel, from), this.hand.below(panel, to)];
     this.drawCursor();
@@ -306,7 +306,7 @@ class Group {
     this.spoken.value = `${panel.picture.title}: ${[...mark, ...readLines(panel, x)].join(", ")}`;
   }
 
-  // Follow a row of a table to its place.
+  // Go to the mark of a table's row.
   go({ side, flow, x, y }) {
     const place = this.told.sides[side].flows.findIndex((one) => one.name === flow);
     if (place < 0) return;

@@ -62,7 +62,7 @@ class Hand {
     this.group.show(from - shift, to - shift);
   }
 
-  // Two fingers keep what is below them.
+  // Zoom and move so that each of two fingers keeps the part of the picture below it.
   pinch(panel) {
     const [a, b] = [...this.pointers.values()];
     const width = a.to - a.from;
@@ -88,7 +88,8 @@ class Hand {
     }
   }
 
-  // The wheel scrolls the page until the pictures are chosen, or with Ctrl.
+  // The wheel zooms (or moves, if it turns sideways) with Ctrl, or if the pictures have the focus. Otherwise it scrolls
+  // the page.
   wheel(panel, event) {
     const chosen = this.group.frame.contains(document.activeElement);
     if (!chosen && !event.ctrlKey) return;

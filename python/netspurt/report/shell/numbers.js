@@ -8,7 +8,7 @@ const PREFIXES = {
 };
 
 // The size and the name of the unit whose prefix suits the largest value. `LONG` has the least span,
-// the size and the name of each unit of long spans; the page's writer puts it before the script.
+// the size and the name of each unit of long spans; page.py puts it before the script.
 function fitting(unit, most) {
   if (unit === "elapsed") return (LONG.find(([least]) => most >= least) || [0, 1, "s"]).slice(1);
   const sizes = PREFIXES[unit] || [[1, unit]];
@@ -20,7 +20,7 @@ function grouped(value, decimals = 6) {
   return value.toLocaleString("en-US", { maximumFractionDigits: decimals });
 }
 
-// A value in full: times to the nanosecond, octets to the octet; rates and means are rounded.
+// A value in full: times to the nanosecond, octets to the octet; rates, percentages and fractions are rounded.
 function exact(value, unit) {
   if (unit === "bit/s" || unit === "%") {
     const [size, name] = fitting(unit, 2 * value);
@@ -42,7 +42,7 @@ function clock(seconds) {
   return `${hours ? `${hours} h ` : ""}${minutes} min ${whole % 60} s`;
 }
 
-// An instant of the x axis; its unit stands in the label of the axis.
+// The unit of an axis: that of its scale, or else the one in brackets at the end of its label.
 function unitOf(scale) {
   if (scale.unit) return scale.unit;
   const found = /\[(s|B|bit\/s)\]$/.exec(scale.label);

@@ -23,7 +23,7 @@ function lookOf(inks) {
   };
 }
 
-// Every description gets its columns in place of their numbers.
+// Replace the numbers of columns by the columns, in the description of a group.
 function withColumns(told, columns) {
   const named = ["x", "y", "low", "high", "left", "right", "values", "packet"];
   for (const side of told.sides) {
@@ -55,7 +55,7 @@ function watchTheme(redraw) {
   tell();
 }
 
-// On paper the pictures have its width, and dark ink.
+// On paper the pictures have the width of the paper, and dark ink.
 function watchPrint(groups, look) {
   const draw = (now) => {
     printing = now;

@@ -38,7 +38,7 @@ class Panel {
     return TITLE_HEIGHT + (HEIGHTS[kind] || USUAL_HEIGHT);
   }
 
-  // A button for each label: it hides and shows the marks that have it.
+  // A button for each label: it hides and shows the marks with this label.
   legend() {
     const labels = [...new Set(this.marks.filter((one) => one.label).map((one) => one.label))];
     const list = element("div", { class: "legend", role: "group", "aria-label": "Marks shown" });
@@ -62,7 +62,7 @@ class Panel {
     this.changed();
   }
 
-  // Redraw everything that depends on this panel; its group sets it.
+  // Redraw everything that depends on this panel; the panel's group replaces this method.
   changed() {}
 
   shown() {
@@ -75,7 +75,8 @@ class Panel {
     return [straight(low, this.log) - this.zero, straight(high, this.log) - this.zero];
   }
 
-  // The places of a mark between two values of x, and one on either side of lines.
+  // The first and the last place of a mark between two values of x. Lines and bands get one more place on each side. A
+  // mark that is not sorted gets all its places.
   places(mark, low, high) {
     const count = lengthOf(mark);
     if (!mark.sorted) return [0, count - 1];
@@ -83,14 +84,14 @@ class Panel {
     return [Math.max(0, before(mark.x, low) - more), Math.min(count - 1, before(mark.x, high, true) - 1 + more)];
   }
 
-  // The least and the greatest of y of what is shown between two values of x.
+  // The least and the greatest y of the marks that are shown between two values of x.
   reach(low, high) {
     const found = [Infinity, -Infinity];
     const { low: floor, high: roof } = this.picture.y;
     for (const mark of this.shown()) {
       if (mark.type === "Rules" || mark.type === "Cells" || mark.type === "Shades") continue;
       let [first, last] = this.places(mark, low, high);
-      // What holds until the next value does not reach that value here.
+      // A stepped line or a band has the last value before the end, and does not reach the next one.
       while ((mark.steps || mark.type === "Band") && last > first && mark.x[last] > high) last -= 1;
       const [lower, upper] = mark.y ? [mark.y, mark.y] : [mark.low, mark.high];
       for (let n = first; n <= last; n += 1) {
@@ -113,7 +114,7 @@ class Panel {
     return [fixed ? whole[0] : least - spare, most + spare];
   }
 
-  // Make the y axis logarithmic, from the least value above zero on.
+  // Make the y axis logarithmic; it begins a little below the least value above zero.
   makeLog() {
     const { y } = this.picture;
     if (y.log) return;
@@ -194,7 +195,7 @@ class Panel {
     this.canvas.setAttribute("aria-label", this.told(heights));
   }
 
-  // Where two runs part.
+  // Draw a line where two runs part.
   drawParting(pen) {
     if (this.parting === undefined) return;
     const px = this.map.x(this.parting + this.zero);
@@ -236,7 +237,7 @@ class Panel {
       else this.below(pen, text, x, bottom + 12 * dot);
     }
     const { zero } = picture.x;
-    // Zeros stand beside a logarithmic axis, not on it.
+    // A logarithmic axis cannot show zero, so zeros have a place of their own, beside the other values.
     if (zero !== null && map.x(zero) >= map.left) this.apart(pen, map.x(zero), bottom);
     this.rule(pen, [map.left, map.top], [map.left, bottom], look.colours.axis);
     this.rule(pen, [map.left, bottom], [map.left + map.width, bottom], look.colours.axis);
@@ -309,12 +310,12 @@ class Panel {
   }
 }
 
-// How many there are of a mark.
+// The number of a mark's values.
 function lengthOf(mark) {
   return (mark.x || mark.y || mark.left || mark.values).length;
 }
 
-// The place of the first value that is not below `wanted`, or, after equals, above it.
+// The place of the first value that is not below `wanted`; if `after`, of the first value above it.
 function before(values, wanted, after = false) {
   let [low, high] = [0, values.length];
   while (low < high) {

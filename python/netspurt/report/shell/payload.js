@@ -1,4 +1,5 @@
-// The columns of the page: base 64, gzip, octets by their places, differences.
+// Decodes the columns of the page. They are texts of base 64, which contain gzip, which contains planes of octets: the
+// first octets of all values of a column, then their second octets, and so on.
 
 async function unzipped(text) {
   const packed = atob(text);
@@ -8,7 +9,7 @@ async function unzipped(text) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// Floats as they are.
+// Floats, stored with all their bits.
 function floats(octets, at, count) {
   const raw = new Uint8Array(8 * count);
   for (let plane = 0; plane < 8; plane += 1) {
@@ -17,8 +18,8 @@ function floats(octets, at, count) {
   return new Float64Array(raw.buffer);
 }
 
-// Whole numbers: each differs from its predecessor, or from another column, by a coded number
-// whose lowest bit is its sign.
+// Whole numbers: each differs from its predecessor, or from the value in the same row of another column, by a coded
+// number whose lowest bit is its sign.
 function whole(octets, at, [count, planes], base) {
   const found = new Float64Array(count);
   for (let plane = planes - 1; plane >= 0; plane -= 1) {

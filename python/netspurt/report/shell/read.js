@@ -1,6 +1,7 @@
 // What the cursor reads: the values of lines at an instant, and the mark that is nearest.
 
-// The value of a line that holds at x, or of the point nearest to it if the line has no steps.
+// The place of the value that holds at x, or of the point nearest to x if the line has no steps. A stepped line
+// or a band has no such value (null) before its first value.
 function valueAt(mark, x) {
   const after = before(mark.x, x, true);
   if (mark.steps || mark.type === "Band") return after > 0 ? after - 1 : null;
@@ -24,9 +25,9 @@ function readLines(panel, x) {
   return found;
 }
 
-// The mark nearest to a place on the canvas: the mark, its number in it, and where it is. Others that
-// stand at the same instant beside it, such as the ring around a retransmission, are its company. If marks
-// stand exactly at x, only they are meant.
+// The value nearest to a place on the canvas: its mark, its number in this mark, and its position. Other marks beside
+// it at the same instant, such as the ring around a retransmission, are its company. If marks have a value exactly at
+// x, only these marks count.
 function nearest(panel, px, py, x = null) {
   const { map } = panel;
   let found = [];
@@ -39,13 +40,13 @@ function nearest(panel, px, py, x = null) {
   const exactly = found.filter((one) => one.mark.x && one.mark.x[one.n] === x);
   if (exactly.length) found = exactly;
   const least = Math.min(...found.map((one) => one.far));
-  // Of marks about as near as each other the one that lies above is meant.
+  // Of marks that are about equally near, the one that is drawn last counts.
   const best = found.filter((one) => one.far <= least + 2 * map.dot).pop();
   if (!best.mark.x) return best;
   const at = best.mark.x[best.n];
   const company = found.filter((one) => one.mark.x && one.mark.x[one.n] === at
     && one.far <= best.far + 8 * map.dot && one.mark.type !== "Polyline");
-  // Bars know octets, rings only the middle of them.
+  // A bar has the first and the last octet, a ring only the middle between them.
   const bar = company.find((one) => one.mark.type === "Bars" && one.mark.rank >= 2.3);
   return { ...(bar || best), company };
 }
@@ -107,7 +108,7 @@ function tellMark(panel, { mark, n, company = [] }) {
   return lines;
 }
 
-// A value in words; what stands at the place of zeros is zero.
+// A value in words; a value at the place of zeros is zero.
 function valueOf(scale, value, unit) {
   return exact(value === scale.zero ? 0 : value, unit);
 }
@@ -130,7 +131,8 @@ function endOf(scale, value) {
   return value === scale.zero ? "0" : brief(value, scale.unit);
 }
 
-// The next mark of a panel after x, or the last before it, whatever its kind.
+// The next value after x of all marks of a panel, or the last before x. Rules and marks that are not sorted are left
+// out.
 function stepFrom(panel, x, forward) {
   let found = null;
   for (const mark of panel.shown()) {

@@ -24,7 +24,7 @@ class Span {
     if (width === this.ends[1] - this.ends[0]) this.whole();
   }
 
-  // Show a part, or more, around a place that stays where it is.
+  // Zoom around a place that stays where it is; a factor below 1 shows less.
   zoom(factor, around = (this.from + this.to) / 2) {
     this.show(around - (around - this.from) * factor, around + (this.to - around) * factor);
   }
