@@ -175,6 +175,9 @@ def test_groups_are_the_existing_combinations_in_the_order_of_the_labels() -> No
     assert sorted(np.concatenate([rows for _, rows in by_window])) == list(range(12))
     ((labels, rows),) = groups(columns, [], order)
     assert (labels, rows.tolist()) == ((), list(range(12)))
+    columns["timeouts"] = np.ma.masked_equal(np.array([7, 0, 0, 2] * 3), 7)
+    told = {labels: len(rows) for labels, rows in groups(columns, ["timeouts"], order)}
+    assert told == {("-",): 3, ("0",): 6, ("2",): 3}
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def not_varied(name: str, order: Mapping[str, Sequence[object]]) -> str:
 
 
 def places_of(cases: Columns, name: str, labels: Sequence[str]) -> NDArray[np.intp]:
-    """Return the index of each case's label in `labels`; -1 for other labels."""
+    """Return the index of each case's label in `labels`; -1 for other labels and missing values."""
     values, inverse = np.unique(np.ma.getdata(cases[name]), return_inverse=True)
     place = {label: n for n, label in enumerate(labels)}
     if values.dtype.kind == "f":
@@ -63,6 +63,7 @@ def places_of(cases: Columns, name: str, labels: Sequence[str]) -> NDArray[np.in
     else:
         found = [place.get(label_text(value), -1) for value in values.tolist()]
     places: NDArray[np.intp] = np.array(found, dtype=np.intp)[inverse.reshape(-1)]
+    places[np.ma.getmaskarray(cases[name])] = -1
     return places
 
 
@@ -71,7 +72,8 @@ def groups(
 ) -> list[tuple[tuple[str, ...], NDArray[np.intp]]]:
     """Return the labels and the rows of each group, in the order of the labels.
 
-    Axes form groups, and so does any other column of whole numbers or texts.
+    Axes form groups, and so does any other column of whole numbers or texts. Rows without a value
+    are a group with the label `-`.
 
     Raises
     ------
@@ -85,7 +87,8 @@ def groups(
     unique, inverse = np.unique(keys, axis=0, return_inverse=True)
     rows = np.argsort(inverse.reshape(-1), kind="stable")
     ends = np.cumsum(np.bincount(inverse.reshape(-1), minlength=len(unique)))[:-1]
-    names = [tuple(labels[n][int(k)] for n, k in zip(by, key, strict=True)) for key in unique]
+    named = {name: [*labels[name], "-"] for name in by}  # -1 is the place of the last one
+    names = [tuple(named[n][int(k)] for n, k in zip(by, key, strict=True)) for key in unique]
     return list(zip(names, np.split(rows, ends), strict=True))
 
 
