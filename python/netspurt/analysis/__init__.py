@@ -1,4 +1,4 @@
-"""Statistics of recorded delays: dependence on length, bursts, changes, constancy, intervals.
+"""Statistics of delays, throughputs and timers, with confidence intervals where there are any.
 
 The functions take arrays or plain values, from any source. The delay of a lost probe is NaN.
 """

@@ -168,7 +168,8 @@ def compare(first: list[Seen], second: list[Seen]) -> RunComparison:
 def parting(comparison: RunComparison) -> tuple[str, str]:
     """Return a text for each run: its action at the first difference, and the time.
 
-    If the texts would be equal, the octets and the numbers of copies are added to the texts.
+    If both actions have the same words, each text also has the octets and the number of the copy,
+    which is 1 for the first transmission.
 
     Examples
     --------
@@ -282,9 +283,9 @@ def _mechanism(event: Seen, last_ack: Seen | None, copies: int) -> str:
 def opening(segments: Table, flow: str, node: str) -> float | None:
     """Return the time from the handshake's ACK to the sender's first data segment, in seconds.
 
-    The handshake's ACK is the last pure ACK before this segment. If the ACK is still in a queue
-    when the data is sent, it takes a place that the data needs. The result is `None` if there is no
-    such ACK, for example if the sender has no handshake.
+    The handshake's ACK is the last pure ACK before this segment. If the time is short, the ACK may
+    still be in a queue when the data arrives there. Then the queue has one place fewer for the
+    data. The result is `None` if there is no such ACK, for example if the sender has no handshake.
     """
     own = segments.where(flow=flow, node=node, way="out")
     data = np.flatnonzero(own["len_bytes"] > 0)

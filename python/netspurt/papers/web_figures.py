@@ -24,7 +24,7 @@ _VALUES: dict[str, tuple[str, str, Callable[[Connections], Any]]] = {
     "round trip": ("mean round trip", "s", lambda connections: connections.rtt_mean_s),
     "throughput": ("throughput", "bit/s", lambda connections: connections.throughput_bps),
     "handshake": (
-        "longest later round trip / the handshake's",
+        "longest later round trip divided by the handshake's round trip",
         "",
         lambda connections: handshake_ratio(connections).longest,
     ),

@@ -39,7 +39,8 @@ impl Holds {
 ///
 /// A list gives the number of its elements, and elements of some types take no octets. A decoder
 /// that skips such elements one by one may need years for a hundred octets. The walk therefore
-/// refuses a list with more elements than octets follow, and a list whose elements take no octets.
+/// refuses a list that has more elements than there are octets left. It also refuses a list whose
+/// elements take no octets.
 ///
 /// A decoder reads a known field by its definition, whatever type the file gives. If the file gives
 /// another type, the decoder and the walk would read different octets. The walk therefore refuses
@@ -148,7 +149,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// Reads a whole number that is not negative. The protocol writes twice its value.
+    /// Reads a whole number that is not negative. Its zigzag encoding is two times the number.
     pub(super) fn whole(&mut self) -> Option<u64> {
         self.number().filter(|twice| twice & 1 == 0).map(|twice| twice / 2)
     }
@@ -196,7 +197,7 @@ mod tests {
     #[test]
     fn lists_that_could_keep_a_decoder_busy_are_refused() {
         assert!(!ends(&[0x99, 0xf5, 0xff, 0xff, 0xff, 0x7f, 0]), "2^28 - 1 numbers");
-        assert!(!ends(&[0x99, 0x11, 0]), "a decoder may read no octet for a boolean");
+        assert!(!ends(&[0x99, 0x11, 0]), "some decoders read no octet for a boolean");
     }
 
     #[test]

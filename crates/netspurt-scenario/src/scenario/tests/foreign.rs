@@ -10,8 +10,8 @@ use netspurt::units::{Duration, Time};
 
 use crate::scenario::{Label, Scenario, ScenarioError};
 
-/// The class `Steady` of the file `steady.py`: a timer with a constant RTO. If `fails` is true, the
-/// timer fails at the second sample.
+/// Stands for a Python class `Steady` in a file `steady.py`. Its timer has a constant RTO. If `fails`
+/// is true, the timer fails at the second sample.
 #[derive(Debug)]
 struct Steady {
     origin: Origin,
@@ -67,7 +67,8 @@ fn find(text: &str) -> Lookup<dyn ForeignTimer> {
 
 static OPENED: Once = Once::new();
 
-/// A transfer with `timer`, and the file `steady.py` beside it.
+/// Reads a scenario of one transfer with the estimator `timer` and the table `sweep`. The scenario
+/// may name the file `steady.py`.
 fn scenario(timer: &str, sweep: &str) -> Result<Scenario, ScenarioError> {
     OPENED.call_once(|| {
         FOREIGN_TIMERS.open(Finder { find, offered: || vec!["steady".into()] });
@@ -100,7 +101,7 @@ fn the_name_of_a_class_gets_the_fingerprint_of_its_file_except_in_the_title() {
     let resolved = scenario.resolved();
     assert!(resolved.contains(&format!("estimator = \"{}:Steady:k=3\"", pin())), "{resolved}");
     assert!(resolved.contains("title = \"steady.py:Steady in"));
-    let [origin] = &scenario.algorithms()[..] else { panic!("not one algorithm") };
+    let [origin] = &scenario.algorithms()[..] else { panic!("exactly one algorithm was expected") };
     assert_eq!(origin.file, "steady.py");
     let again = Scenario::parse_with(
         "copy.toml",
@@ -111,10 +112,14 @@ fn the_name_of_a_class_gets_the_fingerprint_of_its_file_except_in_the_title() {
 }
 
 #[test]
-fn errors_for_a_missing_file_and_a_missing_class_name_the_key_or_the_line() {
+fn the_error_for_a_missing_file_has_the_key() {
     let slip = scenario("other.py:Steady", "").unwrap_err();
     assert_eq!(slip.message, "there is no file `other.py`");
     assert_eq!(slip.key, "flows.x.tcp.rto.estimator");
+}
+
+#[test]
+fn the_error_for_a_missing_class_has_the_line() {
     let slip = scenario("steady.py:Other", "").unwrap_err();
     assert_eq!((slip.message.as_str(), slip.fix.as_str()), ("no class `Other`", "write `Steady`"));
     assert_eq!(slip.place.unwrap().line, 11);
@@ -147,10 +152,14 @@ fn a_panic_that_is_not_a_fault_is_passed_on() {
 }
 
 #[test]
-fn a_timer_class_has_no_switch_min_and_its_pinned_name_is_read_back() {
+fn a_timer_from_a_file_has_no_minimum() {
     let timer = scenario("steady.py:Steady", "").unwrap();
     let slip = timer.with(&[("flows.x.tcp.rto.min", "1 s")]).unwrap_err();
     assert_eq!(slip.message, "`steady.py:Steady` has no `min`");
+}
+
+#[test]
+fn the_name_of_a_timer_with_a_fingerprint_is_read_back() {
     let own = EstimatorConfig::parse(&format!("{}:Steady", pin())).unwrap();
     assert_eq!(own.to_string(), own.name());
     assert_eq!(own, EstimatorConfig::parse(own.name()).unwrap());
