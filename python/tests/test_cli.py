@@ -436,7 +436,7 @@ def test_several_kinds_are_drawn_and_a_replaced_picture_is_noted(netspurt: Comma
 def test_a_plot_that_draws_one_of_several_flows_names_this_flow(netspurt: Command) -> None:
     netspurt("run", "slow-download", "--out", "slow")
     output = netspurt("plot", "slow").stderr
-    assert output == "note: drawn: flow lossy of 4; --flow chooses another\n"
+    assert output == "note: flow lossy is drawn, one of 4; --flow chooses another\n"
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,10 @@ def _of_runs() -> dict[str, dict[str, str]]:
 
 
 def _of_captures() -> dict[str, dict[str, str]]:
-    """Return the tables of an explained capture. The tables of its packets are as in a run."""
+    """Return the tables of an explained capture, without those of its packets.
+
+    The tables of packets have the same columns as those of a run.
+    """
     from netspurt.captures import explain
 
     capture = next((ROOT / "data" / "captures").glob("*/sender.pcapng"))

@@ -21,7 +21,7 @@ _EXTRAS = {
 
 #: Other programs with which tests and benchmarks compare netspurt.
 _PEERS = {
-    "ns": "ns-2, to make authorities and timings again (Debian: ns2)",
+    "ns": "ns-2, to make expected values of tests again and to compare speeds (Debian: ns2)",
     "tshark": "to check captures (Debian: tshark)",
     "tcptrace": "to check captures (Debian: tcptrace)",
 }

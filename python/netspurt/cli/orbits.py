@@ -30,8 +30,8 @@ _STATIONS = (
     "are its inclination and node); an orbit such as "
     "apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01 (km, km, degrees, UTC; more keys: "
     "node, argument, anomaly, name); or a file with element sets (TLE, or OMM in key-value "
-    "notation), FILE#NAME or FILE#NUMBER if it has several satellites. Of several sets of one "
-    "satellite the one nearest to --start is taken, by default the newest."
+    "notation), FILE#NAME or FILE#NUMBER if it has several satellites. If a file has several sets "
+    "of one satellite, the set nearest to --start is used; without --start, the newest set."
 )
 
 app = App(
@@ -40,7 +40,12 @@ app = App(
 )
 
 Satellite = Annotated[
-    str, typer.Argument(metavar="ELEMENTS", help="The satellite: a STATION.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="ELEMENTS",
+        help="The satellite: an orbit or a file with element sets.",
+        show_default=False,
+    ),
 ]
 Source = Annotated[str, typer.Option("--from", metavar="STATION", help="Where the path begins.")]
 Via = Annotated[
@@ -64,7 +69,9 @@ Elevation = Annotated[
 ]
 Margin = Annotated[
     float,
-    typer.Option(metavar="KM", help="The height of the atmosphere, which blocks sight in space."),
+    typer.Option(
+        metavar="KM", help="A line of sight in space passes at least this far above the ground."
+    ),
 ]
 AtLeast = Annotated[
     float,
@@ -80,8 +87,8 @@ ChosenPass = Annotated[
     typer.Option(
         "--pass",
         metavar="PASS",
-        help="The pass: its number in `orbit passes`, or least or most for the least or the most "
-        "variable; by default the only one.",
+        help="The pass: its number in `orbit passes`, or least or most: the pass whose delay "
+        "varies least or most. Required if there are several passes.",
     ),
 ]
 Degree = Annotated[
@@ -98,7 +105,7 @@ ErrorRate = Annotated[
     typer.Option(
         "--bit-error-rate",
         metavar="RATE",
-        help="Also write a `loss`. RATE is the bit error rate where the path is shortest.",
+        help="Also write the key `loss`. RATE is the bit error rate where the path is shortest.",
         show_default=False,
     ),
 ]

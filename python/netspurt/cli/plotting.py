@@ -290,7 +290,7 @@ def _name_the_flow(run: Run, kinds: Sequence[str]) -> None:
         return
     names = list(dict.fromkeys(flows["flow"].tolist()))
     if len(names) > 1:
-        _note(f"drawn: flow {named(names[0])} of {len(names)}; --flow chooses another")
+        _note(f"flow {named(names[0])} is drawn, one of {len(names)}; --flow chooses another")
     if names:
         hint_at_direction(run, names[0], busier(run))
 

@@ -101,7 +101,7 @@ def segments_of(tables: HasTables) -> Table:
 
 
 def _combinations(segments: Table) -> list[tuple[str, str, str, str]]:
-    """Return the combinations of flow, node, way and direction that occur, in that order."""
+    """Return the combinations of flow, node, way and direction, in order of their first rows."""
     columns = [segments[name] for name in ("flow", "node", "way", "direction")]
     codes = [np.unique(column, return_inverse=True)[1] for column in columns]
     _, first = np.unique(np.stack(codes), axis=1, return_index=True)

@@ -56,7 +56,8 @@ const NONE_OR_TABLE: &str = "`\"none\"` or a table, as in `{ probability = 0.01 
 /// The name that users see for a type that the parser names.
 fn plain_type(expected: &str) -> String {
     match expected {
-        "u64" | "u32" => "a whole number from 0 to 2^63 - 1".into(),
+        "u64" => "a whole number from 0 to 2^63 - 1".into(),
+        "u32" => "a whole number from 0 to 2^32 - 1".into(),
         "f64" => "a number".into(),
         "a boolean" => "`true` or `false`".into(),
         "a sequence" => "a list".into(),

@@ -1,9 +1,9 @@
-//! Reads the log of a loop that calls `date` and `ping -c 1`. Each call of `date` writes a line
+//! Reads the log of a loop that calls `date` and ping, usually `ping -c 1`. Each call of `date` writes a line
 //! that holds only a timestamp. This timestamp is the time at which the next probe was sent.
 //!
 //! Such a loop is one *run*, which becomes one recording. Each pass through the loop is a *round*
-//! of the run: a timestamp and the output of ping, usually with one probe. In each round, ping
-//! numbers its probes from the start.
+//! of the run: a timestamp and the output of one call of ping. In each round, ping numbers its
+//! probes from the start.
 
 /// The state of a run while its lines are read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,7 +37,8 @@ impl PingRounds {
         self.is_loop
     }
 
-    /// True if the current round has no probe yet. A header then belongs to this round.
+    /// True if the current round has no probe yet. If ping's header line comes now, it belongs to
+    /// this round. Otherwise a header line begins a new run.
     pub fn needs_probe(&self) -> bool {
         self.is_loop && self.pending.is_some()
     }
@@ -70,8 +71,9 @@ impl PingRounds {
         raw.saturating_add(self.offset)
     }
 
-    /// Records that a round ended and that its probe was lost. The number that ping gave the probe
-    /// is unknown, so the next probe counts as the first of a new round.
+    /// Records that a round ended and that its probe was lost. If no number has been read so far,
+    /// the next number counts as a new start of ping's numbering, because the lost probe has taken
+    /// a number of the run.
     pub fn lose(&mut self) {
         self.raw.get_or_insert(u64::MAX);
     }

@@ -11,7 +11,7 @@ use super::{CapturedConnection, CapturedDirection, WaitingFor};
 
 impl CapturedDirection {
     /// The next event that an acknowledgment causes at the sender, and the time at which its effect
-    /// passes the capture. `None` if the event may not have happened by `at`.
+    /// passes the capture. `None` if it is not certain that the event has happened by `at`.
     fn reached(&self, at: Time) -> Option<(ReachedBy, Time)> {
         self.limits.reached(at, self.sender.path.near_now())
     }
@@ -27,11 +27,11 @@ impl CapturedConnection {
     /// Takes the acknowledgments that reached the senders of the acknowledged data before a packet
     /// of `side` was captured at `at`. Counts the time up to the last of them.
     ///
-    /// The packet may have data that was on its way while all captured data was acknowledged.
-    /// `until_reached` says whether this data was on its way until the acknowledgments reached the
-    /// sender. `soon` says whether this data came soon afterwards, so that it was still on its way.
-    /// If `soon`, returns what has held the sender back since the last acknowledgment reached it,
-    /// else `None`.
+    /// When all captured data is acknowledged, newer data may be between the sender and the capture,
+    /// and the packet may carry this data. `until_reached` says whether data counts as on its way
+    /// before the acknowledgments reached the sender. `soon` says the same of the time after that:
+    /// the packet came within about one round trip between the sender and the capture. If `soon`,
+    /// returns what has held the sender back since the last acknowledgment reached it, else `None`.
     #[inline(never)]
     pub(super) fn let_reach(
         &mut self,

@@ -57,8 +57,8 @@ impl Default for RowRoom {
 /// The text of a row. It is written from its end to its beginning, because a division finds the
 /// last digit of a number first.
 ///
-/// Each method takes the text and returns it with more octets before it. So the processor keeps the
-/// place in a register. If the place were in memory, each step would wait for the step before it.
+/// Each method takes the text and returns it with more octets before it. `start` is then a value
+/// that the compiler can keep in a register. In memory, each step would wait for the step before.
 struct RowText<'a> {
     room: &'a mut [u8; RowRoom::OCTETS],
     /// The place of the first octet.

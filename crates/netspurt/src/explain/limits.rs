@@ -289,7 +289,7 @@ impl Limits {
     }
 
     /// The next event at the sender, and the time at which its effect passes the capture. `None` if
-    /// the event may not have happened by `at`. `near` is the round trip between the capture and
+    /// it is not certain that the event has happened by `at`. `near` is the round trip between the capture and
     /// the sender.
     pub fn reached(&self, at: Time, near: Duration) -> Option<(ReachedBy, Time)> {
         self.passed.as_deref()?.next(at, near, self.full_bytes.into())

@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 use super::names::{Names, nanos};
 use super::table::{Column, Data, Table};
 
-/// Makes the table `requests`: one row for each request, ordered by time. `all` has the number and
+/// Makes the table `requests`: one row for each request, ordered by time. `all` has the index and
 /// the requests of each flow.
 pub fn requests_table(names: &Names, all: &[(u32, Vec<Exchange>)]) -> Table {
     let each = || {

@@ -21,14 +21,14 @@ pub struct SendCount {
     /// Retransmissions sent. ns-2's senders count only retransmissions with payload. The TCP of the
     /// RFCs also counts those of a SYN or FIN alone.
     pub retransmissions: u64,
-    /// Octets of payload in retransmissions, in senders that count octets.
+    /// Octets of payload in retransmissions; always 0 in ns-2's senders.
     pub retransmitted_bytes: u64,
-    /// Segments known to have arrived, including the SYN and duplicates, in senders that count
-    /// octets.
+    /// Segments known to have arrived, including the SYN and duplicates; always 0 in ns-2's
+    /// senders.
     pub delivered_segments: u64,
     /// Delivered segments that were reported by an ACK with an echo of a congestion mark.
     pub marked_segments: u64,
-    /// Segments that the peer reported as duplicates, in senders that count octets.
+    /// Segments that the peer reported as duplicates; always 0 in ns-2's senders.
     pub reported_duplicates: u64,
     /// How often the retransmission timer fired while octets were outstanding.
     pub timeouts: u64,
@@ -167,8 +167,8 @@ impl Transmitter {
         self.end = self.end.saturating_add(octets).saturating_add(syn);
     }
 
-    /// The number of octets that the SYN takes. By this number, octet numbers here are larger than
-    /// on the wire.
+    /// The number of octets that the SYN takes. Octet numbers in this type are larger than those on
+    /// the wire by this number.
     #[inline]
     pub(super) fn syn_room(&self) -> u64 {
         self.syn_room
@@ -186,7 +186,7 @@ impl Transmitter {
         1 + whole_bytes
     }
 
-    /// Returns the octet whose number on the wire is `wire`, the number of an ACK.
+    /// Converts `wire`, the acknowledgment number of an ACK, to the octet number that this type uses.
     #[inline]
     pub(super) fn count(&self, wire: u32) -> u64 {
         let near = self.una.saturating_sub(self.syn_room);
@@ -282,8 +282,8 @@ impl Transmitter {
         self.timer.sample(sample, cx);
     }
 
-    /// Returns a sample for a cumulative ACK that has moved to `ack`, with the labels that follow
-    /// from the sequence space.
+    /// Returns a sample without times for the cumulative ACK `ack`. Its labels are the acknowledged
+    /// octets, the flight size, the SMSS and the round.
     pub(super) fn label(&mut self, ack: u64, acked_bytes: u64) -> RttSample {
         self.round.on_sample(ack, self.max);
         RttSample {
@@ -313,9 +313,9 @@ impl Transmitter {
 mod tests {
     use super::*;
 
-    /// Linux's rule: at the end of a round, the sender stores the next octet to be sent. The first
-    /// sample of an ACK beyond this octet ends the next round. An ACK of exactly this octet does
-    /// not.
+    /// Linux's rule: when a round begins, the sender stores the next octet to be sent. The round
+    /// ends, and the next one begins, with the first sample of an ACK beyond this octet. An ACK of
+    /// exactly this octet does not end it.
     #[test]
     fn a_round_ends_with_an_ack_beyond_the_octet_that_was_next_to_be_sent() {
         let mut round = Round::default();

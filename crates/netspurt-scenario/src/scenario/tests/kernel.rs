@@ -188,7 +188,7 @@ fn a_flow_with_a_kernels_end_is_not_simulated() {
 }
 
 #[test]
-fn an_application_with_a_pause_writes_when_the_pause_after_the_opening_ends() {
+fn a_pause_begins_when_the_connection_opens_and_the_application_writes_at_its_end() {
     let written = |profile: &str| {
         let text = format!("profile = \"{profile}\"\nstart = \"1 s\"\npause = \"1.5 s\"");
         let results = run(&with(&text).unwrap());
