@@ -74,6 +74,7 @@ def test_the_text_of_an_option_is_read_in_its_unit(reader: Reader, text: str, va
         (replay_options._price, "nan", "'nan' is not a price"),
         (replay_options._price, "1e10", "'1e10' is not a price"),
         (replay_options._share, "101%", "'101%' is not a share of packets, such as 1% or 0.01"),
+        (replay_options._share, "1", "'1' would be all packets: write 1%, or 100%"),
         (replay_options._share, "-0.01", "'-0.01' is not a share"),
         (replay_options._share, "%", "'%' is not a share"),
         (_octets, "1.5 B", "'1.5 B' is not a number of octets, such as 250 B"),

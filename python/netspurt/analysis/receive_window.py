@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -36,6 +37,9 @@ _LONGER = ("longer", "slowly longer")
 #: Bounds of `WindowLimit.open_share`. From the first bound on, the size of the receive buffer
 #: limits the window. Below the second bound, an application that reads slowly limits the window.
 _OPEN_MIN, _SLOW_MAX = 0.95, 0.75
+#: Acknowledgments may wait for the application of the receiver if the shortest round trip of data
+#: is at least the first number times that of the handshake, and longer by at least the second [s].
+_LATE = 4.0, 0.001
 
 
 def window_shift(syns: Table, direction: str) -> int:
@@ -89,6 +93,8 @@ class WindowLimit:
     is_possible
         True if the application surely read slowly, but the sender may not have filled the window. A
         capture beside the receiver does not show whether the sender filled the window.
+    handshake_s
+        The round trip of the handshake in seconds; NaN if it is not known.
     """
 
     connection: int
@@ -102,6 +108,14 @@ class WindowLimit:
     had_bps: float
     fills_queue: bool
     is_possible: bool
+    handshake_s: float = math.nan
+
+    @property
+    def answers_late(self) -> bool:
+        """Whether acknowledgments may wait until the application of the receiver reads."""
+        factor, longer_s = _LATE
+        over_s = self.trip.min_s - self.handshake_s
+        return self.trip.of_data and over_s >= max((factor - 1) * self.handshake_s, longer_s)
 
     @property
     def is_open(self) -> bool:
@@ -144,7 +158,7 @@ class WindowLimit:
                 )
             helps = f"A larger receive buffer at {self.receiver}{self._helps}"
             told = self._with_queue(helps) if self.has_queue else f"{helps}."
-            return f"{allows} {told}{self._unread()}"
+            return f"{allows} {told}{self._unread()}{self._late()}"
         times = "once" if self.closed == 1 else f"{number(self.closed)} times"
         closed = f", and {self.receiver} closed it {times}" if self.closed else ""
         return (
@@ -157,7 +171,18 @@ class WindowLimit:
     @property
     def _helps(self) -> str:
         """The end of the sentence on a larger buffer, which helps for sure only if `is_open`."""
-        return " helps" if self.is_open else ", or an application that reads faster, may help"
+        is_sure = self.is_open and not self.answers_late
+        return " helps" if is_sure else ", or an application that reads faster, may help"
+
+    def _late(self) -> str:
+        """Return a sentence on acknowledgments that may wait for the application."""
+        if not self.answers_late:
+            return ""
+        return (
+            f" The handshake's round trip took only {duration(self.handshake_s)}. So "
+            "acknowledgments may wait until the application reads. If they do, a larger buffer "
+            "does not help for long."
+        )
 
     def _unread(self) -> str:
         """Return a sentence on data that the application had not read, if there was much of it."""
@@ -309,4 +334,14 @@ def _limit(
         had_bps=8 * octets / busy_s,
         fills_queue=True,
         is_possible=False,
+        handshake_s=_handshake_s(row, trip),
     )
+
+
+def _handshake_s(row: dict[str, Any], trip: RoundTrip) -> float:
+    """Return the round trip of the handshake in seconds; NaN if it is not known."""
+    to_receiver = row["handshake_rtt_ns"]
+    if to_receiver is None or not trip.of_data:
+        return math.nan
+    # Between the capture and the sender, data and the handshake took the same time.
+    return trip.min_s + float(to_receiver - row["rtt_ns_min"]) / 1e9

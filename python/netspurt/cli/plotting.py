@@ -99,7 +99,7 @@ def plot(
     end: To = None,
 ) -> None:
     """Draw a run or a capture as PNG and SVG."""
-    flow = flow_of(run, flow)
+    flow, is_chosen = flow_of(run, flow), flow is not None
     opened = open_tables(run, flow)
     kinds = list(dict.fromkeys(kind.split(",")))
     _check_out(out, kinds)
@@ -119,7 +119,7 @@ def plot(
         for one in kinds:
             order.draw(one, given if len(kinds) == 1 else order.applied(one))
     if is_explained(opened):
-        if kinds != ["flows"]:
+        if kinds != ["flows"] and not is_chosen:
             _name_the_connection(opened, flow)
     elif is_run(opened) and flow is None and direction is None and {*kinds} - {*_OF_LINKS}:
         _name_the_flow(opened, kinds)

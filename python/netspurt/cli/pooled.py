@@ -278,7 +278,7 @@ def time_line(found: Explained, connection: int | None = None) -> str:
 
 
 def lost_before(found: Explained, connection: int | None = None) -> Iterator[str]:
-    """Yield a caution if data was lost before a capture point that is not beside the receiver."""
+    """Yield a caution if data was lost before the capture point, except beside the receiver."""
     again, where = found.table("retransmissions"), vantages(found.tables)
     names = ("connection", "direction", "original_missing", "original_late")
     lost = sum(
@@ -290,10 +290,10 @@ def lost_before(found: Explained, connection: int | None = None) -> Iterator[str
     )
     if lost:
         yield (
-            f"{counted(lost, 'original')} never came to the capture point, which is not beside the "
-            "receiver: lost between the sender and the capture. A queue on the sender's own host, "
-            "such as a shaper of tc, does this, too. The capture does not show how long data waits "
-            "there, so causes and times of waiting are less certain than they are beside a sender."
+            f"{counted(lost, 'original')} never came to the capture point: lost between the sender "
+            "and the capture. A queue on the sender's own host, such as a shaper of tc, does this, "
+            "too. The capture does not show how long data waits there, so causes and times of "
+            "waiting are less certain than they are beside a sender."
         )
 
 

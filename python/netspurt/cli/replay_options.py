@@ -46,6 +46,8 @@ def _share(text: object) -> object:
         share = math.nan
     if not 0 <= share <= 1:
         raise typer.BadParameter(f"{text!r} is not a share of packets, such as 1% or 0.01")
+    if share == 1 and not number.endswith("%"):
+        raise typer.BadParameter(f"{text!r} would be all packets: write 1%, or 100%")
     return share
 
 

@@ -61,15 +61,15 @@ fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, Recording
     Ok(reading)
 }
 
-/// Notes how many delays are 0. No packet arrives without a delay, so the tool has rounded these
-/// delays.
+/// Notes how many delays are 0. No packet arrives without a delay. So the tool has rounded these
+/// delays, or a capture was taken at the end that answers.
 fn note_zeros(recording: &mut Delays) {
     let zeros = recording.probes.iter().filter(|one| one.rtt == Some(Duration::ZERO)).count();
     if zeros > 0 {
         let noun = if zeros == 1 { "delay is" } else { "delays are" };
         recording.notes.push(format!(
-            "{zeros} {noun} 0, because the recording has a coarse resolution: they count as \
-             answers without delay"
+            "{zeros} {noun} 0, because the recording has a coarse resolution or was made at the end \
+             that answers: they count as answers without delay"
         ));
     }
 }
