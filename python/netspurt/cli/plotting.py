@@ -317,4 +317,4 @@ def _name_the_connection(opened: Explained, flow: str | None) -> None:
     """Print which connection was drawn, if the capture has several."""
     count = len(set(opened.table("connections")["connection"].tolist()))
     if count > 1:
-        _note(f"drawn: {flow} of {count} connections; --flow chooses another")
+        _note(f"{flow} is drawn, one of {count} connections; --flow chooses another")
