@@ -119,7 +119,7 @@ def plot(
         for one in kinds:
             order.draw(one, given if len(kinds) == 1 else order.applied(one))
     if is_explained(opened):
-        if kinds != ["flows"] and not is_chosen:
+        if kinds != ["flows"] and flow is not None and not is_chosen:
             _name_the_connection(opened, flow)
     elif is_run(opened) and flow is None and direction is None and {*kinds} - {*_OF_LINKS}:
         _name_the_flow(opened, kinds)
@@ -313,7 +313,7 @@ def _check_out(out: Path | None, kinds: Sequence[str]) -> None:
         check_ending(out, ", or in .xpl for xplot")
 
 
-def _name_the_connection(opened: Explained, flow: str | None) -> None:
+def _name_the_connection(opened: Explained, flow: str) -> None:
     """Print which connection was drawn, if the capture has several."""
     count = len(set(opened.table("connections")["connection"].tolist()))
     if count > 1:
