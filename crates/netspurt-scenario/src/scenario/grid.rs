@@ -91,7 +91,7 @@ impl Grid {
         }
         let covers = |setting: &AxisSetting, place: &[&str]| {
             let keys = path_keys(setting);
-            keys.len() <= place.len() && keys.iter().zip(place).all(|(key, one)| key == one)
+            place.get(..keys.len()).is_some_and(|begin| *begin == *keys)
         };
         not_simulated(spec, |place| {
             let set_by = |point: &Point| point.settings.iter().any(|one| covers(one, place));
