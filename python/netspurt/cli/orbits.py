@@ -43,7 +43,7 @@ Satellite = Annotated[
     str,
     typer.Argument(
         metavar="ELEMENTS",
-        help="The satellite: an orbit or a file with element sets.",
+        help="The satellite: a relay, an orbit, or a file with element sets.",
         show_default=False,
     ),
 ]
