@@ -108,7 +108,7 @@ class WindowLimit:
     had_bps: float
     fills_queue: bool
     is_possible: bool
-    handshake_s: float = math.nan
+    handshake_s: float
 
     @property
     def answers_late(self) -> bool:

@@ -109,12 +109,11 @@ def paired(forward: Timeline, reverse: Timeline) -> Timeline:
         notes.append("packets may overtake each other in both directions, as in one of the files")
     if forward.duplicates != reverse.duplicates:
         notes.append("both directions have the mean of the files' probabilities of duplicates")
-    orders = {timeline.order for timeline in timelines}
     both = replace(
         forward,
         name=name,
         reverse=second,
-        order="overtaking" if "overtaking" in orders else "fifo",
+        order="overtaking" if "overtaking" in (forward.order, reverse.order) else "fifo",
         duplicates=(forward.duplicates + reverse.duplicates) / 2,
         notes=notes,
     )

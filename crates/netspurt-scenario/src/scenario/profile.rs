@@ -41,7 +41,7 @@ impl Words for Profile {
         (
             Self::Reno1998,
             "reno-1998",
-            "Reno by RFC 2001 on a BSD of that time: half-second ticks, no options, initial window 1",
+            "Reno by RFC 2001 on a BSD of that time: half-second ticks, no options but the MSS, initial window 1",
         ),
         (
             Self::Reno2005,
