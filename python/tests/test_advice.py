@@ -561,18 +561,19 @@ def test_the_command_takes_a_price_in_milliseconds_and_a_share_of_losses(
     write(rare(), tmp_path / "a.csv")
     words = ("replay", "a.csv", "-e", FIXED[0], "-e", FIXED[1], "--json")
     for more, pick, price in (
-        (("--cost", "1"), FIXED[0], 0.001),
-        (("--cost", "5000"), FIXED[1], 5.0),
+        (("--cost", "1ms"), FIXED[0], 0.001),
+        (("--cost", "5000ms"), FIXED[1], 5.0),
         (("--cost", "5s"), FIXED[1], 5.0),
-        (("--cost", "400", "--loss", "20%"), FIXED[0], 0.4),
-        (("--cost", "400", "--loss", "0.0001"), FIXED[1], 0.4),
+        (("--cost", "400ms", "--loss", "20%"), FIXED[0], 0.4),
+        (("--cost", "400ms", "--loss", "0.0001"), FIXED[1], 0.4),
     ):
         result = netspurt(*words, *more)
         assert result.returncode == 0, result.stderr
         (data,) = json.loads(result.stdout)
         assert data["advice"]["take"] == pick, more
         assert data["advice"]["price_s"] == [price]
-    refused(netspurt("replay", "a.csv", "--cost", "-1"), "give milliseconds of waiting")
+    refused(netspurt("replay", "a.csv", "--cost", "-1ms"), "write a time of waiting, such as 200ms")
+    refused(netspurt("replay", "a.csv", "--cost", "200"), "has no unit: write 200ms or 200s")
     refused(netspurt("replay", "a.csv", "--loss", "30"), "not a share of packets, such as 1%")
 
 
@@ -602,14 +603,14 @@ def test_every_setting_of_a_grid_is_printed_and_the_best_one_named(
     for name, seed in (("a", 1), ("b", 2)):
         write(rare(400, 4, 8, seed), tmp_path / f"{name}.csv")
     grid = ("-e", "mills:g=1..3/4,falling=7/8..15/16/2")
-    result = netspurt("replay", "a.csv", "b.csv", *grid, "--all", "--pool", "--cost", "100")
+    result = netspurt("replay", "a.csv", "b.csv", *grid, "--all", "--pool", "--cost", "100ms")
     rows = [line.split() for line in result.stdout.splitlines() if line.startswith("mills")]
     assert len(rows) == 8
     best = re.search(r"^best: (\S+), .* on all 2 recordings$", result.stdout, re.MULTILINE)
     assert best is not None, result.stdout
     data = json.loads(
         netspurt(
-            "replay", "a.csv", "b.csv", *grid, "--all", "--pool", "--json", "--cost", "100"
+            "replay", "a.csv", "b.csv", *grid, "--all", "--pool", "--json", "--cost", "100ms"
         ).stdout
     )
     assert [entry["estimator"] for entry in data] == [row[0] for row in rows]

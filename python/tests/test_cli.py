@@ -448,7 +448,7 @@ def test_a_plot_that_draws_one_of_several_flows_names_this_flow(netspurt: Comman
             "density, flows, all",
         ),
         (["run", "mine.toml", "--seed", "x"], "'x' is not a whole number, 0 or more"),
-        (["table", "r", "cwnd", "--from", "x"], "'x' is not a number of seconds"),
+        (["table", "r", "cwnd", "--from", "x"], "'x' is not a time"),
         (["table", "r", "cwnd", "--limit", "-1"], "'-1' is not a whole number, 0 or more"),
     ],
 )

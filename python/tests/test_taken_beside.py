@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from netspurt.analysis.seen import vantages
 from netspurt.captures import explain
 from netspurt.cli.pooled import lost_before
 
@@ -27,6 +28,24 @@ def test_a_capture_near_a_host_is_not_said_to_be_on_it(
     ):
         words = " ".join(netspurt("explain", folder / f"{node}.pcapng").stdout.split())
         assert f"The capture was taken {told}" in words, node
+
+
+@pytest.mark.parametrize("other", [1, 53])
+def test_a_capture_of_one_host_with_both_ends_was_taken_on_this_host(
+    tmp_path: Path, netspurt: Command, other: int
+) -> None:
+    folder = captured_between(tmp_path, 'rate = "1 Gbit/s", delay = "5 ms"', FAR)
+    octets = (folder / "m.pcapng").read_bytes()
+    octets = octets.replace(bytes([10, 0, 0, 1]), bytes([127, 0, 0, 1]))
+    (tmp_path / "lo.pcapng").write_bytes(
+        octets.replace(bytes([10, 0, 0, 3]), bytes([127, 0, 0, other]))
+    )
+    words = " ".join(netspurt("explain", tmp_path / "lo.pcapng").stdout.split())
+    assert "The capture was taken on the host of both ends." in words
+    assert "Only a capture beside the sender" not in words
+    found = explain(tmp_path / "lo.pcapng")
+    assert set(vantages(found.tables).values()) == {"sender"}
+    assert set(found.table("habits")["vantage"].tolist()) <= {"sender"}
 
 
 def test_an_original_that_comes_after_its_copy_is_not_reported_as_missing(tmp_path: Path) -> None:

@@ -56,7 +56,30 @@ def vantages(tables: Mapping[str, Table]) -> dict[tuple[int, str], str]:
     keys = zip(habits["connection"].tolist(), habits["direction"].tolist(), strict=True)
     told = zip(keys, habits["vantage"].tolist(), strict=True)
     by_packets = {key: vantage for key, vantage in told if vantage != "unknown"}
-    return _by_handshakes(tables["connections"]) | by_packets
+    connections = tables["connections"]
+    return _by_handshakes(connections) | _on_one_host(connections) | by_packets
+
+
+def within_one_host(source: str, destination: str) -> bool:
+    """Return whether two addresses belong to one host.
+
+    They do if they are equal, or if both are loopback addresses (RFC 1122 §3.2.1.3).
+    """
+    return source == destination or (source.startswith("127.") and destination.startswith("127."))
+
+
+def _on_one_host(connections: Table) -> dict[tuple[int, str], str]:
+    """Return the directions whose two ends are on one host, which is the host that captured.
+
+    A packet is captured before it is received, so the capture was taken at each sender.
+    """
+    names = ("connection", "direction", "source", "destination")
+    rows = zip(*(connections[name].tolist() for name in names), strict=True)
+    return {
+        (connection, direction): "sender"
+        for connection, direction, source, destination in rows
+        if within_one_host(source, destination)
+    }
 
 
 def busiest(tables: Mapping[str, Table]) -> dict[int, str]:

@@ -47,10 +47,14 @@ def _connection(text: str) -> int:
     return _count(text.removeprefix("c"))
 
 
-def _seconds(text: str) -> float:
-    if not math.isfinite(float(text)):
+def _instant(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = quantities.seconds(text)
+    if not math.isfinite(value):
         raise ValueError
-    return float(text)
+    return value
 
 
 def _lateness(text: str) -> float:
@@ -65,7 +69,7 @@ def _lateness(text: str) -> float:
 
 #: Reads a time: 20ms, 0.02, 0.
 lateness = _reader("a time from 0 to a million seconds, such as 5ms or 0.005", _lateness)
-seconds = _reader("a number of seconds, such as 12.5", _seconds)
+instant = _reader("a time, such as 12.5 (seconds) or 1.5min", _instant)
 count = _reader("a whole number, 0 or more", _count)
 #: Reads the number of a connection, or its name in tables and plots: 3, c3.
 connection_number = _reader("the number of a connection, such as 3 or c3", _connection)
@@ -94,11 +98,11 @@ def some_of(words: Sequence[str]) -> Callable[[str], str]:
 
 From = Annotated[
     float | None,
-    typer.Option("--from", parser=seconds, metavar="SECONDS", help="Begin at this second."),
+    typer.Option("--from", parser=instant, metavar="TIME", help="Begin at this time."),
 ]
 To = Annotated[
     float | None,
-    typer.Option("--to", parser=seconds, metavar="SECONDS", help="End at this second."),
+    typer.Option("--to", parser=instant, metavar="TIME", help="End at this time."),
 ]
 
 _DIRECTIONS = ("forward", "reverse")

@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis.on_its_way import words
-from netspurt.analysis.seen import octets_by_vantage, vantages, with_both_directions
+from netspurt.analysis.seen import (
+    octets_by_vantage,
+    vantages,
+    with_both_directions,
+    within_one_host,
+)
 from netspurt.analysis.spent import BRIEFLY, largest_parts, parts, whole_s
 from netspurt.causes import SEEN, SEEN_IN_ACKS, WORDS
 from netspurt.cli.output import columns, named
@@ -74,9 +79,9 @@ _ON_HOST_NS = 500_000
 def _taken_at(found: Explained) -> str | None:
     """Return a sentence on where a capture was taken, if all its connections agree.
 
-    The connections with data agree in three cases: all were captured beside the same host, all were
-    captured on the path between their ends, or the place is unknown for all. For several files the
-    result is None.
+    The connections with data agree in four cases: all were captured beside the same host, all have
+    both ends on one host, all were captured on the path between their ends, or the place is unknown
+    for all. For several files the result is None.
     """
     connections, where = found.table("connections"), vantages(found.tables)
     sent, ends = Counter[str](), set[tuple[str, ...]]()
@@ -84,11 +89,16 @@ def _taken_at(found: Explained) -> str | None:
         place = where.get((row["connection"], row["direction"]), "unknown")
         end = {"sender": "source", "receiver": "destination"}.get(place)
         host = str(row[end]) if end else ""
-        ends.add((host, "" if place == "middle" else place if end is None else "host"))
+        kind = "" if place == "middle" else place if end is None else "host"
+        ends.add(
+            ("", "both") if within_one_host(row["source"], row["destination"]) else (host, kind)
+        )
         sent[place] += int(row["unique_bytes"])
     if len(ends) != 1 or (found.files and len(found.files) > 1):
         return None
     ((host, kind),) = ends
+    if kind == "both":
+        return "The capture was taken on the host of both ends."
     if kind == "unknown":
         return "Where the capture was taken is not known."
     if not kind:

@@ -18,20 +18,23 @@ _KINDS = tuple(ending[1:] for ending in ENDINGS)
 
 
 def _price(text: object) -> object:
-    """Read a price: a number of milliseconds, or a time with its unit."""
+    """Read a price: a time with its unit, or 0."""
     if not isinstance(text, str):
         return text
     try:
-        seconds = float(text) / 1e3
+        plain = float(text)
     except ValueError:
-        try:
-            seconds = quantities.seconds(text)
-        except ValueError:
-            seconds = math.nan
-    if not 0 <= seconds <= 1e6:
-        raise typer.BadParameter(
-            f"{text!r} is not a price: give milliseconds of waiting, such as 200"
-        )
+        plain = None
+    if plain == 0:
+        return 0.0
+    if plain is not None and 0 < plain < math.inf:
+        raise typer.BadParameter(f"{text!r} has no unit: write {text}ms or {text}s")
+    try:
+        seconds = quantities.seconds(text)
+    except ValueError:
+        seconds = math.nan
+    if not seconds <= 1e6:
+        raise typer.BadParameter(f"{text!r} is not a price: write a time of waiting, such as 200ms")
     return seconds
 
 
@@ -90,9 +93,9 @@ Cost = Annotated[
     typer.Option(
         "--cost",
         parser=_price,
-        metavar="MS",
-        help="The price of one spurious retransmission, as a waiting time: 200 (milliseconds) or "
-        "0.2s. By default five median delays, because after a spurious timeout slow start needs "
+        metavar="TIME",
+        help="The price of one spurious retransmission, as a waiting time: 200ms or 0.2s. By "
+        "default five median delays, because after a spurious timeout slow start needs "
         "five round trips to reach 32 segments again.",
     ),
 ]

@@ -79,6 +79,8 @@ def table(
         return
     for line in aligned(chosen):
         typer.echo(line)
+    if not shown:
+        typer.echo("no rows")
     if left_out:
         typer.echo(f"... {counted(left_out, 'more row')}")
 
@@ -105,6 +107,8 @@ def _print_rows(
     cells = [[cell(value) or "-" for value in row.values()] for row in shown]
     for line in columns([names, *cells], right=range(len(names))):
         typer.echo(line)
+    if not shown:
+        typer.echo("no rows")
     if len(shown) < len(rows):
         typer.echo(f"... {counted(len(rows) - len(shown), 'more row')}")
 

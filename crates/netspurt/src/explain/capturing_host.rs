@@ -18,6 +18,8 @@ pub struct CapturingHost {
     /// Whether the host may have forwarded a packet that it sent: the TTL is not one with which
     /// hosts send packets, or was not captured.
     forwards: bool,
+    /// Whether both ends are on the host that captured.
+    both: bool,
 }
 
 impl CapturingHost {
@@ -36,14 +38,24 @@ impl CapturingHost {
         }
     }
 
+    /// Notes that both ends are on one host. Only this host can capture the connection.
+    pub fn has_both_ends(&mut self) {
+        self.both = true;
+    }
+
     /// Whether packets show anything about the host.
     #[inline]
     pub fn is_shown(self) -> bool {
-        self.maybe != [false; 2]
+        self.both || self.maybe != [false; 2]
     }
 
     /// Where the capture was taken, as seen from `sender`. Unknown if the packets do not show it.
+    /// If both ends are on the host, the capture was taken at each sender, because a packet is
+    /// captured before it is received.
     pub fn seen_from(self, sender: Side) -> Vantage {
+        if self.both {
+            return Vantage::Sender;
+        }
         let [from, to] = self.maybe;
         match from != to && !self.forwards {
             true if self.maybe[sender.index()] => Vantage::Sender,
@@ -76,6 +88,14 @@ mod tests {
         assert_eq!(seen(&[(From, Outbound, 64), (To, Inbound, 51)]), at_from);
         assert_eq!(seen(&[(From, Inbound, 51), (To, Outbound, 128)]), at_to);
         assert_eq!(seen(&[(From, Inbound, 51)]), at_to);
+    }
+
+    #[test]
+    fn a_capture_on_the_host_of_both_ends_was_taken_at_each_sender() {
+        let mut host = CapturingHost::default();
+        host.has_both_ends();
+        assert!(host.is_shown());
+        assert_eq!([From, To].map(|side| host.seen_from(side)), [Vantage::Sender; 2]);
     }
 
     #[test]

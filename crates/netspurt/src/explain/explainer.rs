@@ -176,7 +176,11 @@ impl Explainer {
         }
         let direction = packet.direction().map(|direction| (direction, hop_limit(ip)));
         let at = self.captured_at(packet.unix_ns);
-        let (sighting, connection) = self.flows.sight(&Passing::of(at, view.ends.into(), &view));
+        let ends = EndPair::from(view.ends);
+        let (sighting, connection) = self.flows.sight(&Passing::of(at, ends, &view));
+        if sighting.born && ends.is_within_one_host() {
+            connection.host.has_both_ends();
+        }
         if let Some((direction, hop_limit)) = direction {
             connection.host.take(sighting.side, direction, hop_limit);
         }
@@ -204,6 +208,9 @@ impl Explainer {
     ) {
         let at = self.captured_at(packet.unix_ns);
         let (sighting, connection) = self.flows.sight(&Passing::of(at, ends, segment));
+        if sighting.born && ends.is_within_one_host() {
+            connection.host.has_both_ends();
+        }
         if let Some(direction) = packet.direction() {
             connection.host.take(sighting.side, direction, hop_limit(ip));
         }

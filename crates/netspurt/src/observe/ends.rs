@@ -93,6 +93,24 @@ impl EndPair {
         (if ordered { self } else { other }, ordered)
     }
 
+    /// Whether both ends are on one host: the addresses are equal, or both are loopback addresses
+    /// (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3).
+    ///
+    /// ```
+    /// use netspurt::observe::EndPair;
+    /// let is_within = |ends: [&str; 2]| {
+    ///     EndPair::from(ends.map(|end| end.parse().unwrap())).is_within_one_host()
+    /// };
+    /// assert!(is_within(["127.0.0.1:4000", "127.0.0.53:53"]));
+    /// assert!(is_within(["[2001:db8::1]:4000", "[2001:db8::1]:80"]));
+    /// assert!(!is_within(["127.0.0.1:4000", "10.0.0.1:4000"]));
+    /// ```
+    pub fn is_within_one_host(self) -> bool {
+        let is_loopback = |address: EndAddress| !self.six && address.low >> 24 == 127;
+        let Self { source, destination, .. } = self;
+        source == destination || is_loopback(source) && is_loopback(destination)
+    }
+
     /// The address and the port of each end, the source first.
     #[expect(clippy::cast_possible_truncation, reason = "an IPv4 address has 32 bits, a port 16")]
     pub fn sockets(self) -> [SocketAddr; 2] {
