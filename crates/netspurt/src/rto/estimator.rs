@@ -88,9 +88,9 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         self.on_sample(sample);
     }
 
-    /// Called when a timeout proved spurious. `sample` is the sample of the ACK that proved it;
-    /// `None` if this ACK gave no sample, or if the caller has already passed the sample to
-    /// [`on_sample`](Self::on_sample). The caller does not pass `sample` to `on_sample`.
+    /// Called when a timeout proved spurious. `sample` is the sample of the ACK that proved it. It
+    /// is `None` if this ACK gave no sample, or if the caller has already passed the sample to
+    /// [`on_sample`](Self::on_sample). The caller passes a sample to only one of the two methods.
     ///
     /// By default this [ends the backoff](Self::end_backoff) and then processes the sample.
     fn on_spurious(&mut self, sample: Option<&RttSample>) {

@@ -198,8 +198,9 @@ impl NsSender {
         inflated.min(f64::from(self.config.receive_window_segs))
     }
 
-    /// The window in whole segments (`window()`): the sum of the whole part of cwnd and the
-    /// inflation, or the window that F-RTO sets; limited to the receiver's window.
+    /// The window in whole segments (`window()`), at most the receiver's window. It is the window
+    /// that F-RTO sets. If F-RTO sets none, it is the sum of the whole part of cwnd and the
+    /// inflation.
     fn whole_window_segs(&self) -> u64 {
         let cwnd = match self.frto_window_segs() {
             Some(forced) => return forced.min(u64::from(self.config.receive_window_segs)),

@@ -204,7 +204,7 @@ impl RfcSender {
         scoreboard.ack(ack.ack, |sent, snapshot| {
             news.covers_copy |= sent.times > 1;
             if sent.sacked {
-                // These octets were reported before.
+                // SACK had already reported these octets.
                 news.delivered -= sent.len();
                 return;
             }

@@ -33,8 +33,8 @@ impl MarkEcho {
 
     /// Processes the mark and the CWR of an arrived segment. By CWR the peer says that it reacted
     /// (`tcp_ecn_accept_cwr`). Returns whether the segment must be acknowledged immediately. With
-    /// `in_text_only`, this is a segment with CWR and with data, SYN or FIN. Otherwise it is a
-    /// segment with a mark.
+    /// `in_text_only`, a segment must be if it has CWR and also data, SYN or FIN. Otherwise, a
+    /// segment must be if it has a mark.
     pub(super) fn on_segment(&mut self, segment: &Segment) -> bool {
         if !self.is_on {
             return false;

@@ -90,8 +90,8 @@ impl Rack {
     }
 
     /// Notes that an ACK shows for the first time that `sent` has arrived (§6.2 steps 2 and 3).
-    /// `early` says that the ACK echoes the timestamp of an earlier copy. A retransmission does not
-    /// count if `early` is true, or if it was sent less than a minimum round trip ago.
+    /// `early` says whether the ACK echoes the timestamp of an earlier copy. A retransmission does
+    /// not count if `early` is true, or if it was sent less than a minimum round trip ago.
     pub(super) fn arrived(
         &mut self,
         sent: &SentSegment,

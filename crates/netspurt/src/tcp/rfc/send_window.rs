@@ -30,8 +30,8 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) end: u64,
     /// The end of the last write, if this write needs PSH; otherwise 0.
     pushed: u64,
-    /// The ends of earlier writes that need PSH and are not sent yet, and that no later write
-    /// joined.
+    /// The ends of earlier writes that need PSH and are not sent yet. If a later write continues
+    /// the same buffer of the host, the end of the earlier write is not kept.
     pushed_before: VecDeque<u64>,
     /// Whether the application has closed the connection. The FIN then has the number `end`.
     pub(super) closing: bool,
@@ -387,8 +387,8 @@ impl SendWindow {
         if full || all && self.closing || len == record && !all {
             return Some(len);
         }
-        // A short segment may be sent if it has all octets written, or at least half of the peer's
-        // largest window (RFC 9293 §3.8.6.2.1), and if RFC 896 does not hold it back.
+        // A short segment may be sent if RFC 896 does not hold it back, and if it has either all
+        // octets written or at least half of the peer's largest window (RFC 9293 §3.8.6.2.1).
         let held = self.short.wait(self.una, self.flight());
         let half = len >= self.peer_max / 2;
         ((all || half) && !held).then_some(len)
