@@ -12,7 +12,7 @@ pub struct AckInfo {
     pub now: Time,
     /// The sender's maximum segment size, in octets of payload.
     pub smss: u64,
-    /// The octets that are newly acknowledged in order; with `growth_by_delivery`,
+    /// The octets that are newly acknowledged in order; with `growth_by_delivery`, the same as
     /// `delivered_bytes`. If cwnd counts whole segments, this is `smss` for each newly delivered
     /// segment.
     pub acked_bytes: u64,
@@ -119,8 +119,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         let _ = (now, nxt);
     }
 
-    /// The sender calls this when the congestion proved spurious. It has already undone the cut in
-    /// `window`.
+    /// The sender calls this when the congestion proved spurious. The sender has already undone the
+    /// cut in `window`.
     fn on_undo(&mut self, now: Time, window: &mut Window);
 
     /// The sender calls this when recovery, or the repair after a timeout, has ended, unless an

@@ -105,7 +105,7 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     fn end_backoff(&mut self) {}
 
     /// Called when an ACK acknowledged new data without giving a sample. `covers_timed` says
-    /// whether it covered the timed segment.
+    /// whether the ACK covered the timed segment.
     fn on_progress(&mut self, covers_timed: bool) {
         let _ = covers_timed;
     }

@@ -93,8 +93,8 @@ impl ConnectionKind {
     }
 
     /// Returns the instant of the event for which the connection is woken at `due`. This instant is
-    /// `due`, except for the end of a hold (the wait of a delayed ACK): it lies slightly before
-    /// `due`.
+    /// `due`, except for the end of a hold (the wait of a delayed ACK), which happens slightly
+    /// before `due`.
     #[inline]
     fn time_of(&self, due: Time) -> Time {
         match self {

@@ -269,7 +269,8 @@ impl RfcSender {
     fn on_progress(&mut self, now: Time) {
         self.timers.forget_retries();
         if self.persist.reset() {
-            // The peer accepted a probe, so the waits for probes start from the first wait again.
+            // The peer accepted a probe, so the wait between probes starts from its first value
+            // again.
             self.timers.stop_persist();
         }
         let by_partial_acks = by_partial_acks(self.config.recovery, self.recovery.loss.uses_sack);

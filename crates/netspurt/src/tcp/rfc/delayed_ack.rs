@@ -16,7 +16,7 @@ const FULL_INITIAL: u64 = 536;
 const FULL_MIN: u64 = 88;
 
 /// How many segments are acknowledged immediately after the application asked for immediate
-/// acknowledgments (`TCP_QUICKACK`), except with Linux's delays.
+/// acknowledgments (`TCP_QUICKACK`). With Linux's delays, this number is not used.
 const QUICK_SEGS: u32 = 16;
 
 /// How many segments are acknowledged immediately after a congestion mark.

@@ -26,7 +26,7 @@ packed_value!(TimedSegment { end, at });
 struct Covered {
     oldest: Option<Time>,
     newest: Option<Time>,
-    /// All of these times with [`Sampling::EachSegment`]; otherwise empty.
+    /// With [`Sampling::EachSegment`], all of these times; otherwise empty.
     each: Vec<Time>,
 }
 

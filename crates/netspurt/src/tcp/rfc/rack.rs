@@ -14,8 +14,8 @@ const PERSISTENCE: u8 = 16;
 /// The number of consecutive arrived segments that loss detection checks one by one.
 const STEPS: u32 = 4;
 
-/// The order in which segments were sent: by the instant, then by the turn at this instant, then by
-/// the end of the segment.
+/// The order in which segments were sent: by the instant, then by the turn (how many segments were
+/// sent before it at this instant), then by the end of the segment.
 ///
 /// departs: RFC 8985 §6.2 - of segments sent at one instant the last one sent is the newest, and
 /// not the one that ends last. Simulated time stands still between transmissions; a sender's clock

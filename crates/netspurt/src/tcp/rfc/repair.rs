@@ -51,9 +51,9 @@ pub(super) struct Repair {
     /// recovery continues a cut for a mark, this is the end of the octets that were outstanding
     /// when the cut began.
     pub(super) point: u64,
-    /// The end of the octets that were outstanding when the last repair began, kept after the end
-    /// of that repair. Duplicate ACKs below this octet start no new repair (RFC 6582 §3.2,
-    /// `recover`).
+    /// The end of the octets that were outstanding when the last repair began. The value is kept
+    /// after the end of that repair. Duplicate ACKs below this octet start no new repair (RFC 6582
+    /// §3.2, `recover`).
     pub(super) recover: u64,
     prr: Prr,
     /// Whether one retransmission is due even if cwnd has no room.

@@ -107,8 +107,8 @@ impl CwndRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerRules {
     /// An ACK without new octets also restarts the timer, if its SACK blocks report segments that
-    /// were sent before the head's last transmission (`tcp_clean_rtx_queue`). The last copy of the
-    /// head may then still be on its way.
+    /// were sent before the last transmission of the head, the first outstanding segment
+    /// (`tcp_clean_rtx_queue`). The last copy of the head may then still be on its way.
     pub old_reports_restart: bool,
     /// A retransmission of the head restarts a running timer, unless RACK's timer runs
     /// (`tcp_xmit_retransmit_queue`).
@@ -304,8 +304,8 @@ pub struct SynRules {
     /// The first receive window is a whole number of segments of the MSS
     /// (`tcp_select_initial_window`).
     pub whole_first_window: bool,
-    /// A retransmitted SYN does not ask for ECN (`tcp_ecn_clear_syn`; RFC 3168 §6.1.1.1 lets a host
-    /// do so).
+    /// A retransmitted SYN does not ask for ECN (`tcp_ecn_clear_syn`; RFC 3168 §6.1.1.1 allows
+    /// this).
     pub again_without_ecn: bool,
     /// An acknowledgment that echoes the timestamp of the first SYN or SYN-ACK shows that this
     /// segment was not lost. The initial window is then not reduced (`tcp_try_undo_spurious_syn`).
@@ -439,9 +439,9 @@ pub struct SpuriousRules {
     /// A later ACK may overtake an ACK that reports a duplicate. This report counts even if nothing
     /// is outstanding (`tcp_ack`).
     pub old_acks_report: bool,
-    /// Once the sender has suspected a loss, it continues to do so until no copy is outstanding and
-    /// the oldest segment was sent only once (`tcp_try_keep_open`). Until then it sends no tail
-    /// loss probe.
+    /// Once the sender has suspected a loss, it continues to suspect one until no retransmission is
+    /// outstanding and the oldest segment was sent only once (`tcp_try_keep_open`). Until then it
+    /// sends no tail loss probe.
     pub doubts_copies: bool,
     /// An ACK that echoes a mark makes the last cut permanent. cwnd is not restored even if the cut
     /// proves spurious with this ACK or later (`tcp_fastretrans_alert`).
