@@ -75,8 +75,8 @@ pub struct World<F, E, P = ()> {
     /// For each node, whether it reports the frames that it sees.
     observed: Vec<bool>,
     transit: Transit<F>,
-    /// A frame may be processed ahead of time, which means before [`now`](Self::now) reaches its
-    /// instant. No frame is processed ahead beyond this instant.
+    /// The latest instant up to which frames may be processed ahead of time, which means before
+    /// [`now`](Self::now) reaches their instant.
     horizon: Time,
     population: P,
 }
