@@ -244,7 +244,7 @@ const TOP_LEVEL: u32 = 8;
 /// its buckets.
 const REACH: u64 = level_start(TOP_LEVEL + 1) - (1 << (TOP_LEVEL * LEVEL_SHIFT));
 
-/// The first delay in jiffies that belongs to level `n`, from 1 up.
+/// The first delay in jiffies that belongs to level `n`, for an `n` of at least 1.
 const fn level_start(n: u32) -> u64 {
     (LEVEL_BUCKETS - 1) << ((n - 1) * LEVEL_SHIFT)
 }

@@ -16,7 +16,7 @@ pub const fn to_wire(isn: u32, count: u64) -> u32 {
 }
 
 /// The count that is nearest to `near` among the counts whose 32 bits on the wire are `wire`. If
-/// this count would be negative, the result is the next count above it.
+/// this count would be negative, the result is the next higher count with these 32 bits.
 ///
 /// ```
 /// use netspurt::seq::{from_wire, to_wire};

@@ -8,8 +8,9 @@ use crate::units::Time;
 pub struct FlowResult {
     /// When the application first wrote data; `None` if it never wrote.
     pub start: Option<Time>,
-    /// When the peer had acknowledged all data of this end; for a client, when it had read the last
-    /// reply. `None` if this has not happened, if the data has no end, or if the end only listens.
+    /// When the peer had acknowledged all data of this end; for a client, when the client had read
+    /// the last reply. `None` if this has not happened, if the data has no end, or if the end only
+    /// listens.
     pub finished: Option<Time>,
     /// The octets of this end's data that the peer has acknowledged.
     pub acked_bytes: u64,

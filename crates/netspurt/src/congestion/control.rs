@@ -12,7 +12,7 @@ pub struct AckInfo {
     pub now: Time,
     /// The sender's maximum segment size, in octets of payload.
     pub smss: u64,
-    /// The octets that are newly acknowledged in order; with `growth_by_delivery`,
+    /// The octets that are newly acknowledged in order; with `growth_by_delivery`, the same as
     /// `delivered_bytes`. If cwnd counts whole segments, this is `smss` for each newly delivered
     /// segment.
     pub acked_bytes: u64,
@@ -78,9 +78,9 @@ pub enum Congestion {
 /// A congestion control algorithm. The state of the algorithm is packed while the connection is
 /// idle, if [`can_be_packed`](Self::can_be_packed) allows it.
 pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
-    /// Processes an ACK. For an algorithm that does not own cwnd, the sender calls this only if the
-    /// ACK acknowledges new octets (or reports some, with `reordered_reports_grow`) and no recovery
-    /// controls cwnd. The algorithm itself checks whether cwnd was filled
+    /// Processes an ACK. For an algorithm that does not own cwnd, the sender calls this only under
+    /// two conditions: no recovery controls cwnd, and the ACK acknowledges new octets or, with
+    /// `reordered_reports_grow`, reports some. The algorithm itself checks whether cwnd was filled
     /// ([`window_limited`](AckInfo::window_limited)).
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
@@ -119,12 +119,12 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         let _ = (now, nxt);
     }
 
-    /// The sender calls this when the congestion proved spurious. It has already undone the cut in
-    /// `window`.
+    /// The sender calls this when the congestion proved spurious. The sender has already undone the
+    /// cut in `window`.
     fn on_undo(&mut self, now: Time, window: &mut Window);
 
-    /// The sender calls this when recovery, or the repair after a timeout, has ended, unless an undo
-    /// ended it. `window` is the window at this end.
+    /// The sender calls this when recovery, or the repair after a timeout, has ended, unless an
+    /// undo ended it. `window` is the window at that instant.
     fn on_recovery_end(&mut self, now: Time, window: &mut Window) {
         let _ = (now, window);
     }

@@ -23,8 +23,8 @@ const OLD_EIGHTHS: u64 = 7;
 const SPAN_MIN: Duration = Duration::from_millis(50);
 const NANOS: u128 = 1_000_000_000;
 
-/// Reno with another cut: after a loss, the threshold is the delivery rate times the minimum round
-/// trip.
+/// Reno with a different cut: after a loss, the threshold is the delivery rate times the minimum
+/// round trip.
 ///
 /// ```
 /// use netspurt::congestion::{AckInfo, Congestion, CongestionControl, Westwood, WestwoodConfig, Window};

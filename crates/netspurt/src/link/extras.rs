@@ -92,7 +92,7 @@ impl Extras {
     }
 
     /// Sends a frame whose transmission ends at `depart`. `arrival` has the frame and the start of
-    /// its transmission; its instant is computed here.
+    /// its transmission. The instant of the arrival is computed here.
     #[inline(never)]
     pub(super) fn launch<F: Frame>(
         &mut self,

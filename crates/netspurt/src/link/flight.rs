@@ -12,8 +12,8 @@ use super::transit::Parcel;
 /// Whether a frame may arrive before a frame that left earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// No: the frame arrives at its own time, or directly behind the earlier frame if that frame
-    /// arrives later.
+    /// No: a frame that would overtake an earlier frame arrives directly behind it. Every other
+    /// frame arrives at its own time.
     Fifo,
     /// Yes: each frame keeps its own propagation delay.
     Overtaking,

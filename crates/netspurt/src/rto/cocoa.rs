@@ -93,8 +93,8 @@ impl Keys for CocoaConfig {
 /// to the weak one.
 ///
 /// A timeout multiplies the timer by 3 if the estimate is below 1 s, by 1.5 if it is above 3 s, and
-/// else by 2. The timer is at most 32 s. An estimate below 1 s is doubled if no sample renews it
-/// for 16 times its value. An estimate above 3 s becomes 1 s plus half of its value if no sample
+/// otherwise by 2. The timer is at most 32 s. An estimate below 1 s is doubled if no sample renews
+/// it for 16 times its value. An estimate above 3 s becomes 1 s plus half of its value if no sample
 /// renews it for 4 times its value. This ageing is computed when a segment is sent. The dither is
 /// drawn from a random stream of its own, at the start and at each sample that is taken. It stays
 /// the same during a backoff.

@@ -88,9 +88,9 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         self.on_sample(sample);
     }
 
-    /// Called when a timeout proved spurious. `sample` is the sample of the ACK that proved it;
-    /// `None` if this ACK gave no sample, or if the caller has already passed the sample to
-    /// [`on_sample`](Self::on_sample). The caller does not pass `sample` to `on_sample`.
+    /// Called when a timeout proved spurious. `sample` is the sample of the ACK that proved it. It
+    /// is `None` if this ACK gave no sample, or if the caller has already passed the sample to
+    /// [`on_sample`](Self::on_sample). The caller passes a sample to only one of the two methods.
     ///
     /// By default this [ends the backoff](Self::end_backoff) and then processes the sample.
     fn on_spurious(&mut self, sample: Option<&RttSample>) {
@@ -105,7 +105,7 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     fn end_backoff(&mut self) {}
 
     /// Called when an ACK acknowledged new data without giving a sample. `covers_timed` says
-    /// whether it covered the timed segment.
+    /// whether the ACK covered the timed segment.
     fn on_progress(&mut self, covers_timed: bool) {
         let _ = covers_timed;
     }

@@ -107,7 +107,7 @@ impl Keys for ExpertsConfig {
 ///
 /// The constants are those of the published program for ns-3: losses are computed in seconds, and
 /// guesses go up to 400 ms. The text of the paper was not available. A path with longer round trips
-/// needs another `rtt_max`.
+/// needs a larger `rtt_max`.
 ///
 /// departs: the published ns-3 program - the mean is computed after the experts have learned from
 /// the sample.

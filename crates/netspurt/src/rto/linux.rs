@@ -94,8 +94,9 @@ impl Keys for LinuxConfig {
 /// Third, the minimum `rto_min` applies to rttvar.
 ///
 /// An unambiguous sample ends the backoff (`tcp_ack_update_rtt`, which cites RFC 6298). The end of
-/// the handshake ends the backoff of a SYN. Progress and an undo do not end it: without a sample
-/// the timer stays doubled. By default the timer of a SYN doubles only from the fifth timeout on.
+/// the handshake ends the backoff of a SYN. Progress and an undo do not end a backoff: without a
+/// sample the timer stays doubled. By default the timer of a SYN doubles only from the fifth
+/// timeout on.
 ///
 /// departs: RFC 6298 §2.3 and §2.4 - the gains are Linux's, and a minimum of 200 ms applies to the
 /// variation instead of 1 s to the timer.

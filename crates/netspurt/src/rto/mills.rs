@@ -96,8 +96,8 @@ impl MillsConfig {
     }
 }
 
-/// The timer of RFC 889 §3.3. The estimate is E = F E + (1 - F) R, where F is F1 if R < E, and else
-/// F2. The timer is G E.
+/// The timer of RFC 889 §3.3. The estimate is E = F E + (1 - F) R, where F is F1 if R < E, and
+/// otherwise F2. The timer is G E.
 ///
 /// The RFC has neither bounds nor a backoff, and every sample counts. `karn` ignores ambiguous
 /// samples and adds a backoff. The backoff ends when an unambiguous sample arrives, or when a

@@ -64,8 +64,8 @@ impl Keys for QuicConfig {
 /// rttvar is updated before the smoothed value, as in the RFC's appendix A.7 and in TCP; the RFC's
 /// §5.3 prints the two in the other order. Any acknowledgment that makes progress ends the backoff
 /// (§6.2.1). QUIC uses no packet number twice, so it has no ambiguous samples. A sample that a
-/// caller marks as ambiguous is ignored. Timeouts of all kinds count, because QUIC has no other
-/// timer.
+/// caller marks as ambiguous is ignored. Timeouts of all kinds double the timer, because QUIC has
+/// no other timer.
 ///
 /// ```
 /// use netspurt::rto::{Quic, QuicConfig, RtoEstimator};

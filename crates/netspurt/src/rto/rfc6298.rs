@@ -393,10 +393,10 @@ mod tests {
     }
 
     /// RFC 4015 §3.2: the mean becomes the greater of the mean before the timeout, plus 2 G, and
-    /// the new sample. The variation likewise becomes the greater of the old and the new one. By
-    /// hand, with 100 and 50 ms before the timeout: R = 400 gives 400, 200 and a timer of 1200, and
-    /// R = 60 gives 102, 50 and a timer of 302. §3.5: if the ACK that proves the timeout spurious
-    /// gives no sample, the timer stays doubled.
+    /// the new sample. The variation becomes the greater of the variation before the timeout and
+    /// half of the new sample. By hand, with 100 and 50 ms before the timeout: R = 400 gives 400,
+    /// 200 and a timer of 1200, and R = 60 gives 102, 50 and a timer of 302. §3.5: if the ACK that
+    /// proves the timeout spurious gives no sample, the timer stays doubled.
     #[test]
     fn after_a_spurious_timeout_the_first_sample_of_new_data_sets_the_estimate() {
         for (rtt, answer) in [(400, (ms(400), ms(200), ms(1200))), (60, (ms(102), ms(50), ms(302)))]

@@ -9,7 +9,7 @@ use super::nodes::{NONE, Nodes, block_of};
 /// log2 of the slots in a wheel.
 const BITS: u32 = 8;
 const SLOTS: usize = 1 << BITS;
-/// The number of wheels: enough for all blocks, since times have 64 bits.
+/// The number of wheels. Times have 64 bits, so these wheels are enough for all blocks.
 const WHEELS: usize = 6;
 
 /// Lists of nodes, grouped by the block in which the nodes are due, from a first block on.

@@ -75,7 +75,8 @@ pub struct World<F, E, P = ()> {
     /// For each node, whether it reports the frames that it sees.
     observed: Vec<bool>,
     transit: Transit<F>,
-    /// The latest instant up to which frames may be processed ahead of time.
+    /// The latest instant up to which frames may be processed ahead of time, which means before
+    /// [`now`](Self::now) reaches their instant.
     horizon: Time,
     population: P,
 }
@@ -191,8 +192,9 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     }
 
     /// Retires the flow of the end at `place` if it came from the population and is over: no frame
-    /// of the flow is in flight, and neither end has a next wake-up. If such a flow is not over,
-    /// but no frame is in flight and both ends wait for a long time, packs the state of the ends.
+    /// of the flow is in flight, and neither end has a next wake-up. If a flow of the population is
+    /// not over, but none of its frames is in flight and both ends wait for a long time, packs the
+    /// state of the ends.
     #[inline(always)]
     fn retire_if_over(&mut self, place: usize) {
         let FlowEnd { flow, is_removed_when_over, .. } = self.ends[place];

@@ -106,8 +106,8 @@ pub struct NsConfig {
     /// The initial window is four, three or two segments, by their size (`windowInitOption_ 2`, RFC
     /// 3390). After a timeout before the first ACK, the initial window is `initial_window_segs`.
     pub initial_window_by_size: bool,
-    /// The receiver's window in segments. The sender does not send beyond this window, except by
-    /// `partial_ack_sends`.
+    /// The receiver's window in segments. The sender does not send beyond this window, except on a
+    /// partial ACK with `partial_ack_sends`.
     pub receive_window_segs: u32,
     /// The kind of sender.
     pub variant: NsVariant,
@@ -134,7 +134,7 @@ pub struct NsConfig {
     pub timestamps: bool,
     /// The rules of newreno.
     pub newreno: NsNewReno,
-    /// In sack, a partial ACK sends two segments (`partial_ack_`).
+    /// On a partial ACK, a sack sender sends two segments (`partial_ack_`).
     pub partial_ack_sends: bool,
     /// When the receiving side acknowledges.
     pub acks: AckPolicy,

@@ -24,7 +24,7 @@ use super::transmit::SendCount;
 ///
 /// Segments go in by [`push`](Stage::push) and come out by [`pop`](Stage::pop); the application
 /// opens, listens, writes, reads and closes. A connection of ns-2's kind is established from the
-/// start and never closed; its handshake, if it has one, is part of its first transfer.
+/// start and is never closed. If it has a handshake, this handshake is part of its first transfer.
 ///
 /// ```
 /// use netspurt::event::{Events, Wanted};
@@ -92,8 +92,9 @@ impl ConnectionKind {
         }
     }
 
-    /// The instant at which the event that is due at `due` counts as happening. The end of a hold
-    /// (the wait of a delayed ACK) is due slightly after this instant.
+    /// Returns the instant of the event for which the connection is woken at `due`. This instant is
+    /// `due`, except for the end of a hold (the wait of a delayed ACK), which happens slightly
+    /// before `due`.
     #[inline]
     fn time_of(&self, due: Time) -> Time {
         match self {
@@ -163,8 +164,8 @@ impl Connection {
         self.step_rfc(now, events, |tcb, cx| tcb.read(octets, cx));
     }
 
-    /// Sets whether an application has accepted the connection. The default is yes. While the
-    /// answer is no, data beyond a hole does not enlarge the receive buffer.
+    /// Sets whether an application has accepted the connection. The default is true. While the
+    /// value is false, data beyond a hole does not enlarge the receive buffer.
     pub fn set_accepted(&mut self, accepted: bool) {
         if let ConnectionKind::Rfc(end) = &mut self.kind {
             control::set_accepted(end.awake(), accepted);
@@ -218,8 +219,8 @@ impl Connection {
         self.step_rfc(now, events, control::probe_peer);
     }
 
-    /// Changes switches of an open connection. Switches that are only read when a connection is
-    /// made have no effect.
+    /// Changes switches of an open connection. A change of a switch that is read only when a
+    /// connection is made has no effect.
     pub fn adjust(&mut self, now: Time, change: impl FnOnce(&mut RfcConfig)) {
         if let ConnectionKind::Rfc(end) = &mut self.kind {
             control::adjust(end.awake(), change);
@@ -234,8 +235,9 @@ impl Connection {
         }
     }
 
-    /// Returns the initial sequence number of a new connection if `segment` may open one in place
-    /// of this connection, which is in TIME-WAIT (RFC 9293 §3.6.1, RFC 6191 §2).
+    /// If `segment` may open a new connection in place of this connection, returns the initial
+    /// sequence number of the new connection. This is possible only in TIME-WAIT (RFC 9293 §3.6.1,
+    /// RFC 6191 §2).
     pub fn successor(&self, segment: &Segment) -> Option<u32> {
         match &self.kind {
             ConnectionKind::Ns(_) => None,
@@ -261,8 +263,9 @@ impl Connection {
         (self.ready, self.due) = (now, self.kind.next_deadline());
     }
 
-    /// Sends a held ACK if its hold (the wait of a delayed ACK) ends before an arrival at `now`
-    /// that was scheduled at `since`; see [`Host::act_before`](crate::stage::Host::act_before).
+    /// Sends a held ACK if its hold (the wait of a delayed ACK) ends before an arrival at `now`.
+    /// The arrival was scheduled at `since`; see
+    /// [`Host::act_before`](crate::stage::Host::act_before).
     #[inline]
     pub fn act_before(&mut self, now: Time, since: Time, events: &mut Events<Segment>) {
         if let ConnectionKind::Ns(pair) = &self.kind

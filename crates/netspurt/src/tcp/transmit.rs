@@ -61,7 +61,7 @@ packed!(SendCount {
 /// The sending half's sequence space (RFC 9293 §3.3.1), counted in octets from 1.
 ///
 /// ns-2 counts its SYN as a packet. So here the SYN takes the octets of a full segment, from octet
-/// 1 on. On the wire the SYN has the number 0, and data start at 1.
+/// 1 on. On the wire the SYN has the number 0, and data starts at 1.
 #[derive(Debug)]
 pub(super) struct Transmitter {
     smss: u64,
@@ -104,7 +104,7 @@ struct Round {
 
 impl Round {
     /// Processes a sample of the cumulative ACK `ack`. If `ack` is beyond the end of the round, the
-    /// next round begins. It ends at `max`, the first octet that was never sent.
+    /// next round begins. The new round ends at `max`, the first octet that was never sent.
     fn on_sample(&mut self, ack: u64, max: u64) {
         if ack > self.end {
             *self = Round { count: self.count + 1, end: max };

@@ -222,7 +222,7 @@ fn probe_bw_runs_through_its_eight_phases_from_the_configured_phase() {
 }
 
 /// §4.3.5: BBR measures the minimum round trip again every ten seconds. It then keeps four segments
-/// in the pipe for 200 ms. Afterwards the bandwidth and the window are as before.
+/// in the pipe for 200 ms. Afterwards the bandwidth and the window are as before PROBE_RTT.
 #[test]
 fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
     let (_, looks) = ideal(35);

@@ -45,9 +45,9 @@ pub struct CubicConfig {
     pub abc_limit_segs: u32,
     /// The algorithm that may end slow start before a loss (§4.10).
     pub slow_start_exit: SlowStartExit,
-    /// The maximum number of acknowledged segments for which cwnd grows by one segment while the
-    /// plateau is unknown: before any congestion and after a timeout. It is 20 in Linux. `None`, as
-    /// in RFC 9438, sets no maximum.
+    /// While the plateau is unknown, cwnd grows by at least one segment for this number of
+    /// acknowledged segments. The plateau is unknown before any congestion and after a timeout. The
+    /// number is 20 in Linux. `None`, as in RFC 9438, sets no such minimum of the growth.
     pub initial_segs_per_increase_max: Option<u32>,
     /// Which time the curve does not count when an idle flow starts to send again. True: the time
     /// since the last transmission, as in Linux (`CA_EVENT_TX_START`). False: the time since the

@@ -36,10 +36,11 @@ impl Algorithm {
 /// The state of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct State {
-    /// The instant at which the delay will have been above the target for a whole interval.
+    /// If the delay stays above the target until this instant, it has been above the target for a
+    /// whole interval.
     first_above: Option<Time>,
-    /// The instant of the next drop or mark; outside the dropping state, the instant at which it
-    /// would have come.
+    /// The instant of the next drop or mark; outside the dropping state, the instant at which the
+    /// next drop would have come.
     drop_next: Time,
     /// RFC 8289's `count`. In the dropping state it grows with each drop or mark.
     count: u32,

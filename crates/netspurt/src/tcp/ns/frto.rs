@@ -28,8 +28,8 @@ impl NsSender {
     }
 
     /// Advances F-RTO on a new ACK. The first new ACK allows new segments. But F-RTO ends if there
-    /// are none, if the receiver's window has no room, or if this ACK covers all octets that were
-    /// sent before the timeout. The second new ACK proves the timeout spurious.
+    /// is no new data, if the receiver's window has no room, or if this ACK covers all octets that
+    /// were sent before the timeout. The second new ACK proves the timeout spurious.
     #[inline]
     pub(super) fn frto_on_new_ack(&mut self) {
         match self.trial.step {

@@ -64,7 +64,7 @@ pub(super) struct NsSender {
     /// An ACK with this number is a duplicate (`last_ack_`). The number equals `una`, except while
     /// sack1 or fack recovers.
     last: u64,
-    /// The end of the data that was sent when the last loss was found (`recover_`).
+    /// The end of the data that had been sent when the last loss was found (`recover_`).
     recover: u64,
     /// `una` before the last new ACK (`prev_highest_ack_`).
     previous_una: u64,
@@ -198,8 +198,9 @@ impl NsSender {
         inflated.min(f64::from(self.config.receive_window_segs))
     }
 
-    /// The window in whole segments (`window()`): the sum of the whole part of cwnd and the
-    /// inflation, or the window that F-RTO sets; limited to the receiver's window.
+    /// The window in whole segments (`window()`), at most the receiver's window. It is the window
+    /// that F-RTO sets. If F-RTO sets none, it is the sum of the whole part of cwnd and the
+    /// inflation.
     fn whole_window_segs(&self) -> u64 {
         let cwnd = match self.frto_window_segs() {
             Some(forced) => return forced.min(u64::from(self.config.receive_window_segs)),
@@ -270,7 +271,7 @@ impl NsSender {
     }
 
     /// Takes a sample from the echoed timestamp. An acknowledgment of the timed segment gives no
-    /// other sample, but ends the backoff.
+    /// second sample, but it ends the backoff.
     fn sample_echo(&mut self, ack: &Ack<'_>, acked: u64, cx: &mut Context<'_>) {
         self.stamps.echo = ack.echo;
         let sample = self.tx.label(ack.ack, acked);
@@ -359,7 +360,7 @@ impl NsSender {
         }
     }
 
-    /// Counts this event if the receive window holds back data that cwnd allows.
+    /// Counts how often the receive window holds back data that cwnd allows.
     fn count_window_limit(&mut self) {
         let allowed = whole(self.cwnd_segs) + self.inflation_segs;
         let beyond = allowed > u64::from(self.config.receive_window_segs);

@@ -204,7 +204,7 @@ impl RfcSender {
         scoreboard.ack(ack.ack, |sent, snapshot| {
             news.covers_copy |= sent.times > 1;
             if sent.sacked {
-                // These octets were reported before.
+                // SACK had already reported these octets.
                 news.delivered -= sent.len();
                 return;
             }
@@ -269,7 +269,8 @@ impl RfcSender {
     fn on_progress(&mut self, now: Time) {
         self.timers.forget_retries();
         if self.persist.reset() {
-            // The peer accepted a probe, so the waits for probes start from the first wait again.
+            // The peer accepted a probe, so the wait between probes starts from its first value
+            // again.
             self.timers.stop_persist();
         }
         let by_partial_acks = by_partial_acks(self.config.recovery, self.recovery.loss.uses_sack);

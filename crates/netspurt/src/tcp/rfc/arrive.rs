@@ -11,8 +11,9 @@ use super::receive_memory::Opening;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
-/// The minimum to which a small window of the peer reduces the MSS. Every host accepts an IP packet
-/// of 68 octets (RFC 791 §3.2), and Linux subtracts only the TCP header (`tcp_bound_to_half_wnd`).
+/// A small window of the peer does not reduce the MSS below this value. Every host accepts an IP
+/// packet of 68 octets (RFC 791 §3.2), and Linux subtracts only the TCP header
+/// (`tcp_bound_to_half_wnd`).
 const MSS_MIN: u16 = 48;
 
 impl Tcb {
@@ -198,7 +199,8 @@ impl Tcb {
 
     /// Handles the peer's SYN in SYN-RECEIVED. If the segment acknowledges our SYN, both ends
     /// opened simultaneously, and the connection is established (RFC 9293 §3.5). Otherwise our
-    /// SYN-ACK did not arrive, and is retransmitted.
+    /// SYN-ACK did not arrive. It is then retransmitted, but at most once in each
+    /// `challenge_interval`.
     fn on_syn_again(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if !segment.flags.has(Flags::ACK) || self.tx.window.octet(segment.ack) != 1 {
             if self.rx.may_challenge(cx.now, &self.config) {
@@ -337,8 +339,8 @@ impl Tcb {
         }
     }
 
-    /// Sends a reset, because the segment belongs to no connection, or because the acknowledgment
-    /// that it carries is not acceptable before the connection is open (RFC 9293 §3.10.7.1).
+    /// Sends a reset. Either the segment belongs to no connection, or it carries an acknowledgment
+    /// that is not acceptable before the connection is open (RFC 9293 §3.10.7.1).
     fn refuse(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if segment.flags.has(Flags::RST) {
             return;

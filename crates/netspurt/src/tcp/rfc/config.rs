@@ -45,8 +45,9 @@ pub enum DelayedAck {
     Fixed(Duration),
     /// Linux's rule: the first acknowledgments are sent immediately. Later acknowledgments wait for
     /// a time that follows the gaps between arrivals, from `min` up to `max`. An acknowledgment
-    /// does not wait if the peer set PSH and the application has read all data. If the application
-    /// answers quickly, one PSH is not enough for this.
+    /// does not wait if a short segment, or a full segment with PSH, has arrived and the
+    /// application has read all data. If the application answers quickly, one such segment is not
+    /// enough.
     Adaptive {
         /// The shortest wait, which is also the first.
         min: Duration,
@@ -179,9 +180,10 @@ pub struct RfcConfig {
     pub sfr: Option<SfrConfig>,
     /// The effect of a Super Fast Retransmit on the congestion window.
     pub sfr_response: SfrResponse,
-    /// How long the timer of Super Fast Retransmit waits before it retransmits the next segment,
-    /// after an ACK of only a part of the data that was outstanding when the timer first fired; in
-    /// halves of the handshake's round trip. `None`: the timer stops.
+    /// After the timer of Super Fast Retransmit has fired, an ACK may cover only a part of the data
+    /// that was outstanding at that time. This value says how long the timer then waits before it
+    /// retransmits the next segment, in halves of the handshake's round trip. `None`: the timer
+    /// stops.
     pub sfr_next_halves: Option<u32>,
     /// Whether the timer of Super Fast Retransmit stops when another repair sends the first
     /// unacknowledged segment.
@@ -190,8 +192,8 @@ pub struct RfcConfig {
     pub rto: EstimatorConfig,
     /// The round trips that the timer gets as samples.
     pub sampling: Sampling,
-    /// Whether the transmission time of a retransmitted segment gives no sample, and the sample of
-    /// a retransmitted SYN is labelled ambiguous (Karn and Partridge 1987).
+    /// Karn's rule (Karn and Partridge 1987): the transmission time of a retransmitted segment
+    /// gives no sample, and the sample of a retransmitted SYN is labelled ambiguous.
     pub karn: bool,
     /// The effect of an ACK on a running timer.
     pub restart: Restart,

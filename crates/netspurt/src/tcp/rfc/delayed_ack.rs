@@ -16,7 +16,7 @@ const FULL_INITIAL: u64 = 536;
 const FULL_MIN: u64 = 88;
 
 /// How many segments are acknowledged immediately after the application asked for immediate
-/// acknowledgments (`TCP_QUICKACK`), except with Linux's delays.
+/// acknowledgments (`TCP_QUICKACK`). With Linux's delays, this number is not used.
 const QUICK_SEGS: u32 = 16;
 
 /// How many segments are acknowledged immediately after a congestion mark.
@@ -50,8 +50,8 @@ pub(super) struct ArrivalState {
 pub(super) struct Reader {
     /// True if the application reads data as soon as it arrives.
     pub(super) reads: bool,
-    /// Whether the receive window is still at least as wide as it was last advertised, because the
-    /// application reads, or because the unread octets leave room.
+    /// Whether the receive window is still at least as wide as it was last advertised. This is so
+    /// if the application reads, or if the unread octets leave room.
     pub(super) keeps_window: bool,
 }
 
@@ -74,7 +74,8 @@ packed_variants!(Pushed { Never, Once, Again });
 ///
 /// - The first `quick` segments are acknowledged immediately.
 /// - Then an acknowledgment is delayed by `ato`, which follows the gaps between arrivals. It is
-///   sent earlier if the peer set PSH and the application has read all data.
+///   sent earlier if a short segment, or a full segment with PSH, has arrived and the application
+///   has read all data. In an interactive flow, one such segment is not enough.
 /// - If the application answers within `ato`, the flow is interactive (`pingpong`): an
 ///   acknowledgment waits for the next answer. The flow stops being interactive when the delay ends
 ///   without an answer.

@@ -22,7 +22,8 @@ impl Tcb {
         }
     }
 
-    /// Sends a packet for offload with new data, if it may be sent now (`tcp_push_one`).
+    /// Sends one packet of new data for segmentation offload, if it may be sent now
+    /// (`tcp_push_one`).
     pub(super) fn output_packet(&mut self, cx: &mut Context<'_>) {
         if !self.life.state().may_send() {
             return;
@@ -51,9 +52,9 @@ impl Tcb {
     }
 
     /// Sends full segments while cwnd and the peer's window have room and no retransmission can be
-    /// due. Returns true if the peer's window has room for the next full segment, and cwnd, or the
-    /// wait for a whole packet of segmentation offload, holds it back. Nothing else can be sent in
-    /// this case.
+    /// due. Returns true if a full segment is left for which the peer's window has room. In this
+    /// case cwnd, or the wait for a whole packet of segmentation offload, holds this segment back,
+    /// and nothing else can be sent.
     #[inline]
     fn send_full(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(edges) = self.tx.clear_edges() else { return false };

@@ -172,8 +172,8 @@ impl LossDetector {
     }
 
     /// Marks the head as lost when enough duplicates have arrived, usually three (RFC 5681 §3.2).
-    /// Except in Reno, this does not happen while `una` is below `recover`, so it happens at most
-    /// once for each window of data (RFC 6582 §3.2 step 1).
+    /// Except in Reno, the head is not marked while `una` is below `recover`. So a window of data
+    /// has at most one such mark (RFC 6582 §3.2 step 1).
     ///
     /// departs: RFC 5681 §3.2 - after a timeout Reno, too, takes no duplicates for a loss until all
     /// that was outstanding is acknowledged; the retransmissions themselves cause such duplicates.
@@ -220,8 +220,8 @@ impl LossDetector {
         }
     }
 
-    /// Marks everything below the forward ACK as lost when the forward ACK is far enough ahead of
-    /// `una` (Mathis and Mahdavi 1996, §3), when there are enough duplicate ACKs, or when a repair
+    /// Marks everything below the forward ACK as lost in three cases: the forward ACK is far enough
+    /// ahead of `una` (Mathis and Mahdavi 1996, §3), there are enough duplicate ACKs, or a repair
     /// is in progress.
     fn detect_by_forward_ack(&mut self, repairing: bool, scene: &LossContext<'_>) {
         let Some(fack) = self.scoreboard.fack() else { return };

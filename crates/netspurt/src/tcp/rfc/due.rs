@@ -91,9 +91,9 @@ impl RfcSender {
     /// Arms the timer of tail loss probes. RFC 8985 §7.2: a probe is due some round trips after the
     /// last transmission or ACK, but at the latest when the retransmission timer would fire.
     ///
-    /// `sent` says whether data was just sent. In this case `head_bounds_probes` has an effect: the
-    /// probe is due at the latest one RTO after the head's last transmission, unless this instant
-    /// has passed.
+    /// `sent` says whether data was just sent. If it was, `head_bounds_probes` has an effect: the
+    /// probe is due at the latest one RTO after the last transmission of the head (the first
+    /// outstanding segment), unless this instant has passed.
     pub(super) fn arm_tail_probe(&mut self, sent: bool, now: Time) {
         self.timers.stop_tail_probe();
         let loss = &self.recovery.loss;
@@ -203,8 +203,8 @@ impl RfcSender {
         Some(departure)
     }
 
-    /// Arms the timer of window probes if nothing is outstanding and unsent data is held back, by
-    /// the peer's window (RFC 9293 §3.8.6.1) or because its segment would be short.
+    /// Arms the timer of window probes if nothing is outstanding and unsent data is held back.
+    /// Either the peer's window holds it back (RFC 9293 §3.8.6.1), or its segment would be short.
     pub(super) fn arm_persist(&mut self, now: Time) {
         let held = self.recovery.loss.scoreboard.is_empty() && self.window.unsent() > 0;
         let peer = self.window.peer();

@@ -78,7 +78,8 @@ fn wanted_shift(config: &RfcConfig) -> u8 {
     (0..SHIFT_MAX).find(|shift| buffer >> shift <= u64::from(u16::MAX)).unwrap_or(SHIFT_MAX)
 }
 
-/// The state from which the headers of this end's segments are made, and the peer's values.
+/// The state from which the headers of this end's segments are made: the agreed options, the peer's
+/// newest timestamp, and the number of segments sent.
 #[derive(Debug)]
 pub(super) struct HeaderState {
     /// The octets of the IP header.

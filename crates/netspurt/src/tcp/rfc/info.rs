@@ -54,8 +54,8 @@ pub struct ConnectionInfo {
     pub pacing: Option<BitRate>,
     /// Octets acknowledged in order.
     pub acked: u64,
-    /// The number of sequence numbers acknowledged: those of data octets, of a FIN, and of an
-    /// active opener's SYN.
+    /// How many sequence numbers are acknowledged. Each data octet, a FIN, and an active opener's
+    /// SYN count as one.
     pub numbers_acked: u64,
     /// The counts of the sending half.
     pub sent: SendCount,

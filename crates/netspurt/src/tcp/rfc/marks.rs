@@ -26,15 +26,15 @@ impl MarkEcho {
         Self { in_text_only, is_on: false, is_echoed: false, is_seen: false }
     }
 
-    /// Begins with the peer's SYN. `ecn` says whether both ends agreed on ECN.
+    /// Begins when the peer's SYN has arrived. `ecn` says whether both ends agreed on ECN.
     pub(super) fn begin(&mut self, ecn: bool) {
         self.is_on = ecn;
     }
 
     /// Processes the mark and the CWR of an arrived segment. By CWR the peer says that it reacted
     /// (`tcp_ecn_accept_cwr`). Returns whether the segment must be acknowledged immediately. With
-    /// `in_text_only`, this is a segment with CWR and with data, SYN or FIN. Otherwise it is a
-    /// segment with a mark.
+    /// `in_text_only`, this applies to a segment that has CWR and also data, SYN or FIN. Otherwise
+    /// it applies to a segment that has a mark.
     pub(super) fn on_segment(&mut self, segment: &Segment) -> bool {
         if !self.is_on {
             return false;

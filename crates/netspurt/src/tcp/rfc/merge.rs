@@ -13,9 +13,9 @@ const PACKET_MAX: u32 = 65_535;
 /// As in Linux (`tcp_gro_receive`), a segment is merged only if it continues the segments before
 /// it, with the same acknowledgment, timestamps, congestion mark and length. The last segment may
 /// be shorter. A segment with PSH or FIN, or a shorter segment, ends the wait. A segment that
-/// cannot be merged also ends it, for example because the packet would exceed 65,535 octets. The
-/// kernel merges the segments that it finds in one poll of the device. Here, a poll covers a fixed
-/// time after the first segment.
+/// cannot be merged also ends the wait, for example because the packet would exceed 65,535 octets.
+/// The kernel merges the segments that it finds in one poll of the device. Here, a poll covers a
+/// fixed time after the first segment.
 #[derive(Debug, Default)]
 pub(super) struct Merging {
     /// The waiting segment; if it has no payload, no segment waits.

@@ -26,7 +26,7 @@ packed_value!(TimedSegment { end, at });
 struct Covered {
     oldest: Option<Time>,
     newest: Option<Time>,
-    /// All of these times with [`Sampling::EachSegment`]; otherwise empty.
+    /// With [`Sampling::EachSegment`], all of these times; otherwise empty.
     each: Vec<Time>,
 }
 
@@ -96,8 +96,8 @@ impl RttMeter {
     }
 
     /// Returns the round trip of the newest segment that the ACK covers in order, to the
-    /// nanosecond. If that is ambiguous or missing, returns the round trip of the oldest segment
-    /// that the ACK newly reports by SACK; `None` if there is no such segment either.
+    /// nanosecond. If this round trip is ambiguous or missing, returns that of the oldest segment
+    /// that the ACK newly reports by SACK; `None` if the ACK newly reports none.
     #[inline]
     pub(super) fn newest_rtt(
         &self,
@@ -187,8 +187,8 @@ impl RttMeter {
         timer.sample(labels.echoed_trip(rtt, cx.now), cx);
     }
 
-    /// Returns the round trip that the echo of an ACK gives if [`measure`](Self::measure) made no
-    /// sample of this ACK, because all its octets were sent more than once. It is the round trip of
+    /// Returns a sample from the echo of an ACK, if [`measure`](Self::measure) made no sample of
+    /// this ACK because all its octets were sent more than once. The sample is the round trip of
     /// the copy that the ACK answers (RFC 4015 §3.5).
     pub(super) fn doubtful_trip(
         &self,

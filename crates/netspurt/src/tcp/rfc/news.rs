@@ -73,8 +73,8 @@ impl News {
     }
 
     /// Counts the deliveries that the ACK shows; `marked` says whether it echoes a congestion mark.
-    /// A reported duplicate also counts as a delivery. With `reports_need_copies`, it is ignored if
-    /// more duplicates were reported than segments were retransmitted.
+    /// A reported duplicate also counts as a delivery. With `reports_need_copies`, the report is
+    /// ignored if more duplicates were reported than segments were retransmitted.
     pub(super) fn count_in(
         &mut self,
         count: &mut SendCount,

@@ -104,8 +104,9 @@ impl RfcSender {
         Some(Edges { peer, both })
     }
 
-    /// Returns the next segment that may leave now: lost segments first, then new segments (RFC
-    /// 6675 §4, NextSeg). With `only_copies`, no new segment is returned.
+    /// Returns the next segment that may leave now: lost segments first, then new segments, then
+    /// segments that may be lost (RFC 6675 §4, NextSeg). With `only_copies`, no new segment is
+    /// returned.
     pub(super) fn next(&mut self, only_copies: bool, now: Time) -> Option<NextSegment> {
         let held = self.pacer.holds(now);
         self.timers.pace(held);

@@ -99,12 +99,12 @@ mod tests {
             pipe += segs * SMSS;
             sent.push(segs);
         }
-        // The first retransmission is sent immediately. In all, half of the delivered segments are
-        // sent.
+        // The first retransmission is sent immediately. In all, the sender sends half as many
+        // segments as are delivered.
         assert_eq!(sent, [1, 0, 0, 1, 0, 1, 0, 1]);
     }
 
-    /// Linux rounds the octets to send up, so the second segment follows the third delivery, not
+    /// Linux rounds up the octets to send, so the second segment follows the third delivery, not
     /// the fourth.
     #[test]
     fn with_whole_segments_the_second_segment_is_sent_one_ack_earlier() {

@@ -14,8 +14,8 @@ const PERSISTENCE: u8 = 16;
 /// The number of consecutive arrived segments that loss detection checks one by one.
 const STEPS: u32 = 4;
 
-/// The order in which segments were sent: by the instant, then by the turn at this instant, then by
-/// the end of the segment.
+/// The order in which segments were sent: by the instant, then by the turn (how many segments were
+/// sent before it at this instant), then by the end of the segment.
 ///
 /// departs: RFC 8985 §6.2 - of segments sent at one instant the last one sent is the newest, and
 /// not the one that ends last. Simulated time stands still between transmissions; a sender's clock
@@ -90,8 +90,8 @@ impl Rack {
     }
 
     /// Notes that an ACK shows for the first time that `sent` has arrived (§6.2 steps 2 and 3).
-    /// `early` says that the ACK echoes the timestamp of an earlier copy. A retransmission does not
-    /// count if `early` is true, or if it was sent less than a minimum round trip ago.
+    /// `early` says whether the ACK echoes the timestamp of an earlier copy. A retransmission does
+    /// not count if `early` is true, or if it was sent less than a minimum round trip ago.
     pub(super) fn arrived(
         &mut self,
         sent: &SentSegment,

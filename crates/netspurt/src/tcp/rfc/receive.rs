@@ -62,7 +62,7 @@ pub(in crate::tcp) struct RfcReceiver {
     /// The octets of payload in each of the segments from which the arriving segment was merged;
     /// `None` if it was not merged.
     pub(super) merged: Option<u16>,
-    /// Whether this end merges segments, and not the network card.
+    /// Whether this end, and not the network card, merges segments.
     pub(super) merged_here: bool,
     /// When the last challenge ACK was sent.
     pub(super) challenged: Option<Time>,
@@ -103,8 +103,8 @@ impl RfcReceiver {
         }
     }
 
-    /// Begins with the peer's SYN, which has the number `irs`. `sack` and `ecn` say whether both
-    /// ends agreed on SACK and ECN.
+    /// Begins when the peer's SYN has arrived. The SYN has the number `irs`. `sack` and `ecn` say
+    /// whether both ends agreed on SACK and ECN.
     pub(super) fn begin(&mut self, irs: u32, sack: bool, ecn: bool) {
         self.irs = irs;
         self.compression.begin(sack);
@@ -233,8 +233,8 @@ impl RfcReceiver {
             return left == self.nxt || left >= self.nxt && left < edge;
         }
         if right > edge && self.memory.as_ref().is_some_and(|memory| !memory.is_read()) {
-            // `tcp_sequence`: only an empty queue accepts a segment that ends beyond the window,
-            // and accepts all of it.
+            // `tcp_sequence`: a segment that ends beyond the window is accepted only if the queue
+            // is empty. It is then accepted completely.
             return false;
         }
         left < edge && right > self.nxt && edge > self.nxt

@@ -426,7 +426,8 @@ impl ReceiveMemory {
         (window, scarce)
     }
 
-    /// Returns the window of a full buffer: zero, or in one case a full segment.
+    /// Returns the window of a full buffer: a full segment if only data beyond a hole fills the
+    /// buffer, otherwise zero.
     ///
     /// departs: Linux - where only data beyond a hole fills the buffer, a full segment may still
     /// come, lest the hole stay; Linux drops some of that data (`tcp_prune_ofo_queue`).

@@ -357,8 +357,7 @@ impl LossRecovery {
     }
 
     /// Begins a repair because the retransmission timer fired (RFC 5681 §3.1, RFC 6298 §5.4 to
-    /// 5.6). `repeatedly` says that an earlier timeout preceded this timeout without progress
-    /// between them.
+    /// 5.6). `repeatedly` says whether there was an earlier timeout and no progress since then.
     pub(super) fn on_timeout(&mut self, repeatedly: bool, scene: &LossContext<'_>) {
         let (window, config) = (scene.window, scene.config);
         let rules = config.cwnd_rules;
@@ -453,8 +452,8 @@ impl LossRecovery {
     }
 
     /// True if an ACK may increase cwnd. An ACK of new octets may. An ACK that only reports an
-    /// arrival may if the rules allow it and a segment was overtaken by more segments than the
-    /// number that indicates a loss.
+    /// arrival may increase cwnd under two conditions: the rules allow it, and a segment was
+    /// overtaken by more segments than the number that indicates a loss.
     fn earns_by(&self, news: &News, config: &RfcConfig) -> bool {
         let by_report = config.cwnd_rules.reordered_reports_grow && news.sacked > 0;
         news.acked > 0 || by_report && self.loss.rack.is_reordered_beyond(config.dup_thresh)
@@ -510,9 +509,9 @@ impl LossRecovery {
         Some((place, self.repair.take_cause(sent.lost)))
     }
 
-    /// Whether the rule `lost_outnumber_copies` forbids to retransmit a lost segment, because at
-    /// least as many retransmissions are outstanding as segments are lost. The rule does not apply
-    /// to the head after a timeout.
+    /// Whether the rule `lost_outnumber_copies` forbids the retransmission of a lost segment,
+    /// because at least as many retransmissions are outstanding as segments are lost. The rule does
+    /// not apply to the head after a timeout.
     fn copies_match_losses(&self, config: &RfcConfig) -> bool {
         let timed_out = self.repair.phase == Phase::Loss && self.repair.forced;
         let rule = config.send_rules.lost_outnumber_copies;

@@ -18,8 +18,9 @@ pub enum Phase {
     Cwr,
     /// A loss found by acknowledgments is being repaired.
     Recovery,
-    /// Outstanding octets count as lost after a timeout or after Tahoe's fast retransmit: all of
-    /// them, or with RACK the head and those that were sent long enough ago.
+    /// Outstanding octets count as lost after a timeout or after Tahoe's fast retransmit. Usually
+    /// all of them do. With RACK, only the first outstanding segment and the segments that were
+    /// sent long enough ago do.
     Loss,
 }
 
@@ -47,11 +48,12 @@ impl Phase {
 pub(super) struct Repair {
     pub(super) phase: Phase,
     /// The end of the octets that were outstanding when this phase began (`RecoveryPoint`). If a
-    /// recovery continues a cut for a mark, this is the end at the beginning of the cut.
+    /// recovery continues a cut for a mark, this is the end of the octets that were outstanding
+    /// when the cut began.
     pub(super) point: u64,
-    /// The end of the octets that were outstanding when the last repair began, kept after the end
-    /// of that repair. Duplicate ACKs below this octet start no new repair (RFC 6582 §3.2,
-    /// `recover`).
+    /// The end of the octets that were outstanding when the last repair began. The value is kept
+    /// after the end of that repair. Duplicate ACKs below this octet start no new repair (RFC 6582
+    /// §3.2, `recover`).
     pub(super) recover: u64,
     prr: Prr,
     /// Whether one retransmission is due even if cwnd has no room.
@@ -177,9 +179,9 @@ impl Repair {
         una < self.point && self.phase.is_reducing()
     }
 
-    /// Returns the cause of a retransmission: for the first one after
-    /// [`begin_loss`](Self::begin_loss) the cause that was given there, otherwise the `cause` with
-    /// which the segment was marked as lost.
+    /// Returns the cause of a retransmission. The first retransmission after
+    /// [`begin_loss`](Self::begin_loss) has the cause that was passed to that method. Any later one
+    /// has the `cause` with which its segment was marked as lost.
     pub(super) fn take_cause(&mut self, cause: Option<Cause>) -> Cause {
         self.head_cause.take().or(cause).unwrap_or(Cause::GoBackN)
     }

@@ -47,7 +47,7 @@ pub struct CwndRules {
     /// that indicates a loss (`tcp_may_raise_cwnd`).
     pub reordered_reports_grow: bool,
     /// A cut for a mark ends with an ACK that covers more than the data outstanding when the cut
-    /// began (`tcp_fastretrans_alert`), and not already with an ACK of just this data.
+    /// began (`tcp_fastretrans_alert`). Without the switch, an ACK of just this data ends the cut.
     pub mark_cut_ends_beyond: bool,
     /// Without SACK a repair ends only with an ACK that covers more than the data outstanding when
     /// the repair began (`tcp_is_non_sack_preventing_reopen`). In RFC 6582 §3.2 an ACK of just this
@@ -107,8 +107,8 @@ impl CwndRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerRules {
     /// An ACK without new octets also restarts the timer, if its SACK blocks report segments that
-    /// were sent before the head's last transmission (`tcp_clean_rtx_queue`). The last copy of the
-    /// head may then still be on its way.
+    /// were sent before the last transmission of the head, the first outstanding segment
+    /// (`tcp_clean_rtx_queue`). The last copy of the head may then still be on its way.
     pub old_reports_restart: bool,
     /// A retransmission of the head restarts a running timer, unless RACK's timer runs
     /// (`tcp_xmit_retransmit_queue`).
@@ -130,7 +130,7 @@ pub struct TimerRules {
     /// running retransmission timer fires.
     pub head_bounds_probes: bool,
     /// A round of samples ends with an ACK that covers more than the octets sent before the round
-    /// began (`rtt_seq`), and not already with an ACK of just these octets.
+    /// began (`rtt_seq`). Without the switch, an ACK of just these octets ends the round.
     pub rounds_end_beyond: bool,
     /// The retransmission timer does not run while RACK's timer runs (`icsk_pending`; RFC 8985 §8
     /// lets one timer run at a time). The retransmission timer is set again when RACK's timer has
@@ -183,8 +183,8 @@ pub struct ReceiveRules {
     /// of data (`tcp_fin`), and is not sent immediately.
     pub fin_ack_waits: bool,
     /// The timestamp of a segment is kept only after the segment's acknowledgment number was
-    /// checked (`tcp_ack`), so that it is not kept if the segment acknowledges octets that were
-    /// never sent. RFC 7323 §5.3 keeps it before the check.
+    /// checked (`tcp_ack`). If the segment acknowledges octets that were never sent, its timestamp
+    /// is therefore not kept. RFC 7323 §5.3 keeps it before the check.
     pub stamp_after_ack: bool,
     /// A segment without the agreed timestamps is accepted (`tcp_validate_incoming`). RFC 7323 §3.2
     /// discards it.
@@ -248,8 +248,8 @@ pub struct ReceiveRules {
     /// into one (generic receive offload). Zero: a segment does not wait.
     pub gro: Duration,
     /// The minimum time between two challenge ACKs (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`),
-    /// between two answers to a repeated SYN, and between two answers to segments without data
-    /// and FIN outside the receive window. Zero: each of them is answered.
+    /// between two answers to a repeated SYN, and between two answers to segments outside the
+    /// receive window that have neither data nor FIN. Zero: each of them is answered.
     pub challenge_interval: Duration,
 }
 
@@ -304,8 +304,8 @@ pub struct SynRules {
     /// The first receive window is a whole number of segments of the MSS
     /// (`tcp_select_initial_window`).
     pub whole_first_window: bool,
-    /// A retransmitted SYN does not ask for ECN (`tcp_ecn_clear_syn`; RFC 3168 §6.1.1.1 lets a host
-    /// do so).
+    /// A retransmitted SYN does not ask for ECN (`tcp_ecn_clear_syn`; RFC 3168 §6.1.1.1 allows
+    /// this).
     pub again_without_ecn: bool,
     /// An acknowledgment that echoes the timestamp of the first SYN or SYN-ACK shows that this
     /// segment was not lost. The initial window is then not reduced (`tcp_try_undo_spurious_syn`).
@@ -439,9 +439,9 @@ pub struct SpuriousRules {
     /// A later ACK may overtake an ACK that reports a duplicate. This report counts even if nothing
     /// is outstanding (`tcp_ack`).
     pub old_acks_report: bool,
-    /// Once the sender has suspected a loss, it continues to do so until no copy is outstanding and
-    /// the oldest segment was sent only once (`tcp_try_keep_open`). Until then it sends no tail
-    /// loss probe.
+    /// Once the sender has suspected a loss, it continues to suspect one until no retransmission is
+    /// outstanding and the oldest segment was sent only once (`tcp_try_keep_open`). Until then it
+    /// sends no tail loss probe.
     pub doubts_copies: bool,
     /// An ACK that echoes a mark makes the last cut permanent. cwnd is not restored even if the cut
     /// proves spurious with this ACK or later (`tcp_fastretrans_alert`).

@@ -55,8 +55,8 @@ const LEN: u32 = (1 << TURN_SHIFT) - 1;
 /// The position of the bits for [`SentSegment::turn`], and the largest turn.
 const TURN_SHIFT: u32 = 17;
 const TURN_MAX: u32 = (1 << 13) - 1;
-/// The bit of a segment with PSH, because a write of the application ends with it or because the
-/// timer of window probes sent it.
+/// The bit of a segment that has PSH because a write of the application ends with it, or because
+/// the timer of window probes sent it.
 const PUSHED: u32 = 1 << 30;
 /// The bit of a segment that is followed by another segment of the same packet for offload.
 const GOES_ON: u32 = 1 << 31;
@@ -169,8 +169,8 @@ pub(super) struct Scoreboard {
     waiting_from: u64,
     /// Loss detection by SACK has checked all segments below this octet.
     judged: u64,
-    /// The octets of segments that RACK had marked as lost, that no longer count as lost, and that
-    /// were not retransmitted.
+    /// The octets of the segments that RACK had marked as lost, and whose mark an undo cleared
+    /// before they were retransmitted.
     spared: Ranges,
 }
 

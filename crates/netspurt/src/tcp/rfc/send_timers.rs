@@ -12,7 +12,8 @@ use super::scoreboard::Scoreboard;
 /// A jiffy of Linux with 250 jiffies a second, for clocks without jiffies.
 const JIFFY: Duration = Duration::from_millis(4);
 
-/// The shortest time in which an ACK may show that a suspected reneging did not happen.
+/// The minimum wait after the sender suspects reneging. An ACK in this time may show that the
+/// receiver has discarded nothing.
 const RENEGING_WAIT_MIN: Duration = Duration::from_millis(10);
 
 /// The retransmission timer and the deadlines of the other timers. A deadline is [`Time::NEVER`]
@@ -24,8 +25,8 @@ pub(super) struct SendTimers {
     retries: u32,
     /// The effect of an ACK on the retransmission timer.
     restart: Restart,
-    /// Whether the retransmission timer counts from the last transmission of the head if RACK's
-    /// timer was armed since the retransmission timer was last set.
+    /// Whether the retransmission timer counts from the last transmission of the head (the first
+    /// outstanding segment) if RACK's timer was armed since the retransmission timer was last set.
     from_head: bool,
     /// Whether the retransmission timer does not run while RACK's timer runs.
     yields: bool,
@@ -171,7 +172,7 @@ impl SendTimers {
     }
 
     /// Restarts or stops the retransmission timer after an ACK of new data (RFC 6298 §5.2, 5.3).
-    /// `all_sent` says that no new data waits.
+    /// `all_sent` says whether all data was sent.
     pub(super) fn restart(&mut self, scoreboard: &Scoreboard, all_sent: bool, now: Time) {
         let after_rack = core::mem::take(&mut self.rack_is_last) && self.from_head;
         if self.yields {

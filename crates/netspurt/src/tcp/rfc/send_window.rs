@@ -8,8 +8,8 @@ use crate::seq;
 use super::config::RfcConfig;
 use super::written::WrittenPart;
 
-/// The largest receive window, in octets, that one segment may fill completely if small windows
-/// make segments smaller (`TCP_MSS_DEFAULT`, RFC 9293 §3.7.1).
+/// If small windows make segments smaller: the largest receive window, in octets, that one segment
+/// may fill completely (`TCP_MSS_DEFAULT`, RFC 9293 §3.7.1).
 const DEFAULT_MSS: u64 = 536;
 
 /// The maximum number of octets in one of the buffers in which the host keeps written data. Such a
@@ -30,8 +30,8 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) end: u64,
     /// The end of the last write, if this write needs PSH; otherwise 0.
     pushed: u64,
-    /// The ends of earlier writes that need PSH and are not sent yet, and that no later write
-    /// joined.
+    /// The ends of earlier writes that need PSH and are not sent yet. If a later write continues
+    /// the same buffer of the host, the end of the earlier write is not kept.
     pushed_before: VecDeque<u64>,
     /// Whether the application has closed the connection. The FIN then has the number `end`.
     pub(super) closing: bool,
@@ -39,7 +39,7 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) smss: u64,
     /// The octets of payload in a full segment for a peer with a large window.
     smss_max: u64,
-    /// The smallest full segment to which a small window of the peer can lead.
+    /// However small the peer's window is, a full segment has at least this many octets.
     pub(super) smss_min: u64,
     /// Whether a small window makes segments smaller.
     halves: bool,
@@ -53,7 +53,8 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) short: ShortSegments,
     /// Whether the FIN waits for room in the peer's window.
     fin_needs_window: bool,
-    /// Whether an ACK without other news may enlarge or close the peer's window, but not reduce it.
+    /// Whether an ACK without other news may enlarge or close the peer's window, but not reduce it
+    /// to another size.
     keeps_larger: bool,
     /// The ends of records, and of small buffers of the host, that are not completely sent. No
     /// segment has octets from both sides of one of these ends.
@@ -387,8 +388,8 @@ impl SendWindow {
         if full || all && self.closing || len == record && !all {
             return Some(len);
         }
-        // A short segment may be sent if it has all octets written, or at least half of the peer's
-        // largest window (RFC 9293 §3.8.6.2.1), and if RFC 896 does not hold it back.
+        // A short segment may be sent if RFC 896 does not hold it back, and if it has either all
+        // octets written or at least half of the peer's largest window (RFC 9293 §3.8.6.2.1).
         let held = self.short.wait(self.una, self.flight());
         let half = len >= self.peer_max / 2;
         ((all || half) && !held).then_some(len)

@@ -47,8 +47,8 @@ impl TailProbe {
     /// Judges a probe by an ACK (§7.4.2). Returns whether the probe was a retransmission that
     /// repaired a loss, and not spurious. cwnd must then be cut. A D-SACK of the probe, or a
     /// duplicate ACK at the end of the probe, shows that a retransmission was spurious. Any other
-    /// ACK that acknowledges exactly up to the end of a retransmitted probe leaves the question
-    /// open: it may answer the original, and a D-SACK may follow.
+    /// ACK that acknowledges exactly up to the end of a retransmitted probe decides nothing yet:
+    /// the ACK may answer the original, and a D-SACK may follow.
     pub(super) fn repaired_a_loss(&mut self, ack: &AckSegment<'_>, news: &News) -> bool {
         let Some(end) = self.end_seq.filter(|end| ack.ack >= *end) else { return false };
         let reported = news.dsack.is_some_and(|(_, right)| right == end);

@@ -118,7 +118,8 @@ const RULES: [Rule; 15] = [
     ("minshall", |config| config.minshall ^= true),
 ];
 
-/// If one of the `RULES` is switched on or off by itself, some connection sends other segments.
+/// If one of the `RULES` is switched on or off by itself, at least one connection sends different
+/// segments.
 #[test]
 fn each_rule_by_itself_changes_the_segments_of_some_connection() {
     for (name, flip) in RULES {

@@ -26,8 +26,7 @@ packed_variants!(Frto { Off, Retransmitted, SentNew });
 pub(super) struct Prior {
     /// cwnd and ssthresh before the cut.
     pub(super) window: Window,
-    /// RFC 4015's `pipe_prev`: FlightSize or ssthresh before the cut, the larger of the two, in
-    /// octets.
+    /// RFC 4015's `pipe_prev`: the larger of FlightSize and ssthresh before the cut, in octets.
     pub(super) pipe: u64,
     /// Whether a timeout caused the cut.
     pub(super) was_timeout: bool,

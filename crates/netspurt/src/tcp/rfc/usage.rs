@@ -62,8 +62,8 @@ impl Usage {
         self.limited || window.in_slow_start() && window.cwnd < 2 * self.most_out
     }
 
-    /// Measures how much of cwnd is used. cwnd loses half of its unused part if it was not fully
-    /// used for an RTO because the application limited the sender. This does not apply if the
+    /// Measures how much of cwnd is used. cwnd loses half of its unused part if the application
+    /// limited the sender and cwnd was not fully used for an RTO. This does not apply if the
     /// congestion control `owns` cwnd, that is, sets it alone.
     pub(super) fn count(&mut self, sending: &Sending, window: &mut Window, owns: bool) {
         let &Sending { now, out, una, nxt, .. } = sending;
