@@ -17,8 +17,8 @@ const CHECKSUM: usize = 68;
 /// counted from 0. These columns must be blank.
 const BLANK: [&[usize]; 2] = [&[1, 8, 17, 32, 43, 52, 61, 63], &[1, 7, 16, 25, 33, 42, 51]];
 
-/// Reads the element sets of a text. Blank lines and lines that begin with `#` are skipped. A line
-/// in front of a set is the name of its satellite.
+/// Reads the element sets of a text. Blank lines and lines that begin with `#` are skipped. Any
+/// other line before a set is the name of the satellite.
 ///
 /// # Errors
 /// When a line has a wrong checksum, length or field; when a line is missing or belongs to no set;

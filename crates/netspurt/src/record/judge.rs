@@ -274,8 +274,8 @@ mod tests {
         }
     }
 
-    /// A judge after `steps`. Each step says whether its segment leaves the source; if not, the
-    /// segment reaches the destination.
+    /// A judge after `steps`. If the first value of a step is true, its segment leaves the source.
+    /// Otherwise the segment reaches the destination.
     fn judge(steps: &[(bool, Segment)]) -> Judge {
         let mut judge = Judge::default();
         judge.watch(FlowId(0));
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmission_is_spurious_only_if_all_its_octets_arrive_by_earlier_transmissions() {
+    fn a_retransmission_is_spurious_only_if_all_its_octets_arrive_in_earlier_transmissions() {
         let steps = |last: u32| {
             [
                 (true, segment(1, 1, 10, None)),

@@ -48,7 +48,7 @@ pub enum Fault {
     /// The packet is a fragment.
     #[error("the packet is a fragment")]
     Fragment,
-    /// The packet has another protocol than TCP, with this number.
+    /// The packet has the protocol with this number, which is not TCP.
     #[error("protocol {0} is not TCP")]
     NotTcp(u8),
     /// An IPv6 routing header has segments left, and is of an unknown kind. The last destination,
