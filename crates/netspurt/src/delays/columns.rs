@@ -364,7 +364,8 @@ fn place(names: &[String], given: &str) -> Result<usize, RecordingError> {
 ///
 /// # Errors
 /// When the user names a column, unit, or order of day and month that does not exist. Also when the
-/// user names some columns, but neither that of the delays nor that of the times of receiving.
+/// user names some columns, but names neither the column of the delays nor the column of the times
+/// of receiving.
 pub(super) fn by_shape(
     rows: &[Vec<&str>],
     columns: &Columns,

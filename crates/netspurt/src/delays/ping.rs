@@ -269,7 +269,8 @@ impl PingRun {
     }
 
     /// Returns the interval of the probes in nanoseconds, computed from the time in the statistics
-    /// line. The statistics line has the time from the first request to the last reply.
+    /// line. The statistics line has the time from the first request to the last event, which
+    /// usually is the last reply.
     fn pace(&self) -> Option<u64> {
         let ((sent, _), millis) = (self.statistics?, self.millis?);
         let (steps, (_, last)) =

@@ -164,8 +164,8 @@ fn dated(rest: &str, after_weekday: bool) -> Option<(Stamp, &str)> {
     Some((Stamp { civil_ns: midnight.checked_add(of_day)?, zone }, rest))
 }
 
-/// Reads `22 Oct 2024`, also with `-`, `/` or `. `, and without the year. Returns the month, the
-/// day, the year and the text after it.
+/// Reads a date such as `22 Oct 2024`. The marks between its parts may also be `-`, `/` or `. `,
+/// and the year may be missing. Returns the month, the day, the year and the text after it.
 fn day_first(text: &str) -> Option<(i64, u64, Option<i64>, &str)> {
     let (day, rest) = integer(text)?;
     let rest = rest.strip_prefix('.').filter(|rest| rest.starts_with(' ')).unwrap_or(rest);

@@ -1,8 +1,8 @@
 //! Fractional sum-difference processes: long-range dependent normal values.
 //!
 //! A value is √(1-θ)·s + √θ·n. Here n is white noise, and s is the sum of two successive values of
-//! a fractional ARIMA(0, d, 0) process, scaled so that each value is normal with mean 0 and
-//! variance 1 (Cao et al. 2004). The process is computed by Hosking's method: Hosking 1984,
+//! a fractional ARIMA(0, d, 0) process. The sum is scaled so that each value is normal with mean 0
+//! and variance 1 (Cao et al. 2004). The process is computed by Hosking's method: Hosking 1984,
 //! "Modeling Persistence in Hydrological Time Series Using Fractional Differencing", Water
 //! Resources Research 20 (12).
 

@@ -36,8 +36,8 @@ pub struct ForeignError {
     pub fix: String,
 }
 
-/// The result of looking up a text: `None` if the text names no foreign algorithm, or else the
-/// algorithm or an error.
+/// The result of looking up a text. It is `None` if the text names no foreign algorithm. Otherwise
+/// it is the algorithm or an error.
 pub type Lookup<A> = Option<Result<&'static A, ForeignError>>;
 
 /// The access to foreign algorithms of one kind, `A`. Each algorithm is found once and kept until
