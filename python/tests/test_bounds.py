@@ -117,6 +117,6 @@ def test_a_small_file_of_many_runs_of_ping_is_refused_with_the_limit(tmp_path: P
     text = "".join(head + line.format(number) for _ in range(20) for number in (1, 4_000_000))
     (tmp_path / "ping.txt").write_text(text)
     with pytest.raises(
-        DelaysError, match="the recordings of the file lack more than 4194304 probes"
+        DelaysError, match="the runs in the file have more than 4194304 lost probes"
     ):
         ns.read_delays(tmp_path / "ping.txt")

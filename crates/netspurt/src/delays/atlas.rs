@@ -77,9 +77,9 @@ pub(super) fn parse(
     Ok(())
 }
 
-/// Computes when a probe of a burst left, from the probe's place in the burst. The time counts from
-/// the path's first result. A burst is the probes of one result. It has one timestamp, in whole
-/// seconds.
+/// Computes when the probe at `place` of a burst left. The time counts from the path's first
+/// result. A burst is the probes of one result. A result has one timestamp, in whole seconds, so
+/// the times within a burst follow from `interval`.
 fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Time {
     let start = whole(&item["timestamp"]).unwrap_or(path.start).saturating_sub(path.start);
     let within = interval.as_nanos().saturating_mul(place as u64);
@@ -88,8 +88,8 @@ fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Tim
 }
 
 /// Adds the probes of a burst of ping, from its list of entries. If fewer probes are in the list
-/// than were sent, the others are added as lost. If old firmware wrote no entries, the count of
-/// replies is added to the answered probes without a delay.
+/// than were sent, the others are added as lost. Old firmware may write no entries. In that case
+/// the count of replies is added to the count of answered probes without a delay.
 fn ping(
     path: &mut AtlasPath,
     (line, item): (usize, &Value),
@@ -132,8 +132,8 @@ fn ping(
     Ok(())
 }
 
-/// Adds the entries of `result` in `holder`. Each entry is a probe, except late replies,
-/// duplicates and malformed entries. Returns the number of malformed entries.
+/// Adds the entries of the list that `holder` has under the key `result`. Each entry is a probe,
+/// except late replies, duplicates and malformed entries. Returns the number of malformed entries.
 fn burst(
     path: &mut AtlasPath,
     (line, item): (usize, &Value),
@@ -170,8 +170,8 @@ fn burst(
     unknown
 }
 
-/// Adds a late reply to the burst whose first probe has the index `first`. The reply's probe is the
-/// one `behind` places before the end of the burst so far. If that probe does not exist or has a
+/// Adds a late reply to the burst whose first probe has the index `first`. The reply belongs to the
+/// probe that is `behind` places before the end of the burst so far. If that probe does not exist or has a
 /// reply, the late reply counts for the last probe without a reply. If all probes have a reply, the
 /// late reply is a duplicate. A late reply without a delay removes its probe from the burst.
 fn add_late_reply(delays: &mut Delays, first: usize, behind: u64, rtt: Option<Duration>) {

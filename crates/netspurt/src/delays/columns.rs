@@ -299,8 +299,8 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     })
 }
 
-/// Returns the names of a column of outcomes. Beside a column such as `down` or `download`, `up` is
-/// a rate and not an outcome.
+/// Returns the names that a column of outcomes may have. Beside a column such as `down` or
+/// `download`, `up` is a rate and not an outcome.
 fn answered_names(names: &[(String, Option<u64>)]) -> &'static [&'static str] {
     let rates = names.iter().any(|(base, _)| base.starts_with("down"));
     match ANSWERED.split_last() {
@@ -309,7 +309,7 @@ fn answered_names(names: &[(String, Option<u64>)]) -> &'static [&'static str] {
     }
 }
 
-/// True if a column has a name of [`CLOCK`], and there is a column of delays that has another name.
+/// True if a column has a name of [`CLOCK`], and the column of delays has none of these names.
 fn has_clock(names: &[(String, Option<u64>)], rtt: Option<SourceColumn>) -> bool {
     let clock = |at: usize| CLOCK.contains(&&*names[at].0);
     rtt.is_some_and(|rtt| !clock(rtt.at)) && (0..names.len()).any(clock)
@@ -364,7 +364,8 @@ fn place(names: &[String], given: &str) -> Result<usize, RecordingError> {
 ///
 /// # Errors
 /// When the user names a column, unit, or order of day and month that does not exist. Also when the
-/// user names columns, but neither the column with the delays nor that with the times of receiving.
+/// user names some columns, but names neither the column of the delays nor the column of the times
+/// of receiving.
 pub(super) fn by_shape(
     rows: &[Vec<&str>],
     columns: &Columns,
@@ -437,7 +438,7 @@ pub(super) fn is_value(cell: &str) -> bool {
     let number = |cell: &str| {
         decimal(cell, 1).is_some_and(|(_, rest)| rest.is_empty() || unit_of(rest).is_some())
     };
-    // Longer cells are titles.
+    // A longer cell is the name of a column, even if a word in it means that no reply came.
     let missing = is_missing(cell) && cell.len() <= 20;
     number(cell) || missing || is_time(cell) || is_bound(cell) || cell.eq_ignore_ascii_case("true")
 }

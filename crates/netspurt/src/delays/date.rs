@@ -124,7 +124,7 @@ mod tests {
     fn a_date_that_both_orders_allow_needs_the_order() {
         let text = "10/11/2024 00:00";
         assert_eq!((written(text, None), evidence(text)), (None, Some(DateOrderEvidence::Either)));
-        // `date -u -d 2024-11-10 +%s`, and of 2024-10-11
+        // `date -u -d 2024-11-10 +%s`, and the same command for 2024-10-11
         let at = |order| written(text, Some(order)).map(|ns| ns / SECOND.cast_signed());
         assert_eq!(at(DateOrder::DayFirst), Some(1_731_196_800));
         assert_eq!(at(DateOrder::MonthFirst), Some(1_728_604_800));

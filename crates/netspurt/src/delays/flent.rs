@@ -47,8 +47,8 @@ pub(super) fn parse(
     }
     if reading.recordings.is_empty() {
         return Err(RecordingError::new(
-            format!("Flent without a series of pings: it has {}", others.join(", ")),
-            "take a test that pings, such as `rrul` or `ping`",
+            format!("no series of pings in this Flent file: its series are {}", others.join(", ")),
+            "run a test that pings, such as `rrul` or `ping`",
         ));
     }
     Ok(())

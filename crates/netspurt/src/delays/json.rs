@@ -45,7 +45,7 @@ pub(super) fn values(text: &str, malformed: &mut Vec<Malformed>) -> Vec<Item> {
         malformed.append(&mut unreadable);
         return items;
     }
-    // Several documents, each over several lines. The last one may be incomplete.
+    // The text has several documents, each on several lines. The last document may be incomplete.
     let documents = serde_json::Deserializer::from_str(text.trim_matches(MARKS)).into_iter();
     let mut items = Vec::new();
     for document in documents {

@@ -76,7 +76,7 @@ pub(super) fn parse(
         Format::FpingJson => fping_json::parse,
         other => {
             let message = format!("the file is JSON, but {} is not a JSON format", other.name());
-            return Err(RecordingError::new(message, "leave the format out"));
+            return Err(RecordingError::new(message, "omit `--format`"));
         }
     };
     reader(name, &items, hints, &mut reading)?;

@@ -124,8 +124,8 @@ impl NpingTarget {
 /// Reads the echoes of `text`, a recording for each address.
 ///
 /// # Errors
-/// When the text has packets of other protocols and no ICMP echo, or when more probes are missing
-/// than the limit allows.
+/// When the text has packets of other protocols and no ICMP echo, or when more than `MISSING_MAX`
+/// probes are missing.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut targets: IndexMap<&str, NpingTarget> = IndexMap::new();
@@ -164,7 +164,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         delays.notes.push("nping's timestamps have a resolution of 0.1 ms".into());
         if errors > 0 {
             delays.notes.push(format!(
-                "{errors} packets are not echoes, such as ICMP errors: they do not count as replies"
+                "{errors} packets are other messages, such as ICMP errors: they do not count as \
+                 replies"
             ));
         }
         let range = results.tally.ends();

@@ -52,7 +52,8 @@ impl Conversation {
 }
 
 impl Trips {
-    /// Makes the recording called `name` from a direction with this many `retransmissions`.
+    /// Makes the recording called `name`. `retransmissions` is the number of retransmitted segments
+    /// in this direction.
     fn finish(self, name: String, retransmissions: u64) -> Delays {
         let mut delays = Delays::new(name, "capture (TCP)");
         delays.send_times = SendTimeSource::Recorded;
@@ -195,7 +196,7 @@ pub(super) fn broken(fault: CaptureFault) -> RecordingError {
 ///
 /// # Errors
 /// When the file is not a capture, when it has neither an ICMP echo nor a round trip of TCP, or
-/// when more echoes are missing than the limit allows.
+/// when more than `MISSING_MAX` echoes of a prober are missing.
 pub(super) fn parse(
     name: &str,
     source: impl Read,

@@ -207,8 +207,8 @@ impl PingRun {
         (Some(rtt), self.missing_carries.read(digits))
     }
 
-    /// Returns the first number of the run. This is the number with which the tool begins if the
-    /// log has the run's header or statistics. Otherwise it is the lowest number in the log.
+    /// Returns the first number of the run. If the log has the run's header or statistics, this is
+    /// the number with which the tool begins. Otherwise it is the lowest number in the log.
     fn first(&self, lowest: u64, highest: u64) -> u64 {
         let from_one = match self.dialect {
             Dialect::Iputils => true,
@@ -269,15 +269,16 @@ impl PingRun {
     }
 
     /// Returns the interval of the probes in nanoseconds, computed from the time in the statistics
-    /// line. The statistics line has the time from the first request to the last reply.
+    /// line. The statistics line has the time from the first request to the last event, which
+    /// usually is the last reply.
     fn pace(&self) -> Option<u64> {
         let ((sent, _), millis) = (self.statistics?, self.millis?);
         let (steps, (_, last)) =
             (sent.checked_sub(1).filter(|steps| *steps > 0)?, self.tally.ends()?);
         let reply = self.tally.rtt(last).map_or(0, Duration::as_nanos);
         let interval_ns = millis.saturating_mul(MILLISECOND).saturating_sub(reply) / steps;
-        // A time in the statistics that is too short for the delays and the probes in flight is not
-        // used.
+        // If the time in the statistics is too short for the delays and for the number of probes in
+        // flight, it is not used.
         let mean_max = interval_ns.saturating_mul(self.pipe.unwrap_or(1).saturating_add(1));
         (self.tally.mean_ns() <= mean_max).then(|| rounded(interval_ns))
     }
@@ -373,8 +374,8 @@ impl PingRun {
     }
 }
 
-/// Rounds an interval to two digits if that changes it by at most a fiftieth, and else to three.
-/// The reason is that users choose round values.
+/// Rounds an interval to two digits if this changes the interval by at most a fiftieth, otherwise
+/// to three digits. The reason is that users choose round values.
 fn rounded(ns: u64) -> u64 {
     let to = |digits: u32| {
         let unit = 10_u64.pow(ns.checked_ilog10().unwrap_or(0).saturating_sub(digits - 1));
@@ -428,7 +429,7 @@ impl Paced {
 /// Makes a recording for which only the counts are known.
 ///
 /// # Errors
-/// When more probes are lost than the limit allows.
+/// When more than [`MISSING_MAX`] probes are lost.
 pub(super) fn summary(
     mut delays: Delays,
     sent: u64,
@@ -460,7 +461,7 @@ pub(super) fn knows(line: &str) -> bool {
 /// Reads the runs of `text`.
 ///
 /// # Errors
-/// When more probes are missing than the limit allows.
+/// When more than [`MISSING_MAX`] probes are missing.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut runs = Vec::new();
@@ -544,7 +545,7 @@ fn pipe(line: &str) -> Option<u64> {
 /// Makes the recordings of all runs of a file.
 ///
 /// # Errors
-/// When all runs together lack more probes than the limit allows.
+/// When more than [`MISSING_MAX`] probes of all runs together are lost.
 fn finished(runs: Vec<PingRun>, name: &str, hints: &Hints) -> Result<Vec<Delays>, RecordingError> {
     let has_foreign = runs.iter().any(|run| run.missing_carries.is_foreign());
     let (mut all, mut missing) = (Vec::with_capacity(runs.len()), 0);
@@ -556,7 +557,7 @@ fn finished(runs: Vec<PingRun>, name: &str, hints: &Hints) -> Result<Vec<Delays>
         missing += recording.probes.iter().filter(|probe| probe.rtt.is_none()).count() as u64;
         if missing > MISSING_MAX {
             return Err(RecordingError::new(
-                format!("the recordings of the file lack more than {MISSING_MAX} probes together"),
+                format!("the runs in the file have more than {MISSING_MAX} lost probes together"),
                 "split the file into its recordings",
             ));
         }

@@ -210,7 +210,8 @@ fn numbered<'a>(line: &'a str, number: u64, rest: &'a str) -> PingLine<'a> {
 /// of sending.
 const TIMED: u32 = 24;
 
-/// The maximum number of octets that a reply can have. A larger number is something else.
+/// The maximum number of octets that a reply can have. A larger number at the beginning of
+/// a line is not a size.
 const REPLY_BYTES_MAX: u64 = 100_000;
 
 /// Reads the size of a reply; `None` if the line is not a reply.

@@ -1,5 +1,6 @@
-//! Reads the log of a loop that calls `date` and ping, usually `ping -c 1`. Each call of `date` writes a line
-//! that holds only a timestamp. This timestamp is the time at which the next probe was sent.
+//! Reads the log of a loop that calls `date` and ping, usually `ping -c 1`. Each call of `date`
+//! writes a line that holds only a timestamp. This timestamp is the time at which the next probe
+//! was sent.
 //!
 //! Such a loop is one *run*, which becomes one recording. Each pass through the loop is a *round*
 //! of the run: a timestamp and the output of one call of ping. In each round, ping numbers its
@@ -12,7 +13,7 @@ pub(super) struct PingRounds {
     pending: Option<i64>,
     /// Whether the run began with a timestamp.
     starts_with_timestamp: bool,
-    /// Whether each timestamp begins a round. This is known at the second timestamp.
+    /// Whether each timestamp begins a round. This is known when the run has two timestamps.
     is_loop: bool,
     /// The last number as ping wrote it.
     raw: Option<u64>,

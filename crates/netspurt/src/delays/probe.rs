@@ -23,7 +23,8 @@ pub(super) fn knows(value: &Value) -> bool {
 struct ProbeRun {
     part: u64,
     echo_probes: Tally,
-    /// The echo probes of a survey, by hop, with the address that answered from that hop.
+    /// The echo probes of `netspurt probe --hops`, by hop, with the address that answered from that
+    /// hop.
     hops: BTreeMap<u64, (Tally, Option<String>)>,
     /// Why the run ended: the word in the last line, or a sentence if the file is cut off.
     end: Option<String>,
@@ -43,7 +44,7 @@ struct ProbeRun {
 /// Reads the runs among `items`.
 ///
 /// # Errors
-/// When more echo probes are missing than the limit allows.
+/// When more than `MISSING_MAX` echo probes are missing.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

@@ -48,7 +48,7 @@ pub(super) fn parse(
                 traces.push(trace);
             }
         } else if item.get("qlog_version").is_some() || item.get("trace").is_some() {
-            // The first record of a sequence; events follow it.
+            // This is the first record of a JSON text sequence. Events follow it.
             traces.push(Trace::begin(name, &item["trace"], item));
         } else if let Some(trace) = traces.last_mut() {
             trace.event(item);
@@ -121,9 +121,9 @@ impl Trace {
         delays.send_times = SendTimeSource::Recorded;
         let samples = if self.latest.is_empty() {
             delays.measure = Measure::Smoothed;
-            delays
-                .notes
-                .push("only `smoothed_rtt`, which is a filter's output and not a sample".into());
+            delays.notes.push(
+                "the file has only `smoothed_rtt`, a filter's output and not a sample".into(),
+            );
             self.smoothed
         } else {
             delays.notes.push(

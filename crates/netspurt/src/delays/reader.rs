@@ -46,8 +46,8 @@ fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, Recording
     let (format, mut reading) = dispatch(name, bytes, hints)?;
     if hints.columns != Columns::default() && !matches!(format, Format::Table | Format::Parquet) {
         return Err(RecordingError::new(
-            format!("`--column` describes tables, and this was read as {}", format.name()),
-            "leave it out; if the file is a table, add `--format csv`",
+            format!("`--column` describes tables, and the file was read as {}", format.name()),
+            "omit `--column`; if the file is a table, add `--format csv`",
         ));
     }
     reading.recordings.retain(|recording| recording.sent() > 0);
@@ -141,8 +141,8 @@ const JSON_BYTES_MAX: u64 = 1 << 28;
 /// When the text has more lines.
 fn bounded(bytes: &[u8]) -> Result<(), RecordingError> {
     let ends = bytes.iter().filter(|octet| matches!(octet, b'\n' | b'\r'));
-    // A line that ends with CR LF has two of these octets, so the lines themselves are counted if
-    // there are too many octets.
+    // A line that ends with CR LF has two of these octets. So if there are more of them than the
+    // limit, the lines themselves are counted.
     if ends.count() <= LINES_MAX || text::lines(&text::decode(bytes)).count() <= LINES_MAX {
         return Ok(());
     }

@@ -124,7 +124,8 @@ impl RecordingError {
     }
 }
 
-/// The note that a number of things are left out. `one` and `many` are their singular and plural.
+/// Returns the note that `count` things are left out. `one` and `many` are the singular and the
+/// plural of the word for these things.
 pub(super) fn left_out(count: u64, [one, many]: [&str; 2]) -> String {
     if count == 1 { format!("1 {one} is left out") } else { format!("{count} {many} are left out") }
 }

@@ -19,7 +19,7 @@ pub(super) fn knows(value: &Value) -> bool {
 /// Reads the pings among `items`.
 ///
 /// # Errors
-/// When there is no ping, or when more probes of a ping are missing than the limit allows.
+/// When there is no ping, or when more than `MISSING_MAX` probes of a ping are missing.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

@@ -29,8 +29,7 @@ pub enum ProbeOrder {
 /// The source of the times of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendTimeSource {
-    /// The recording has the times of sending. If some are missing, these were computed from the
-    /// recorded times.
+    /// The recording has the times of sending. Missing times were computed from the recorded times.
     Recorded,
     /// The times were computed from an interval, which the recording or the user gives.
     Computed,
@@ -154,8 +153,8 @@ impl Delays {
         Self { order, send_times, probes, ..Self::new(name, "") }
     }
 
-    /// Counts each probe whose reply was later than `limit` as lost. RFC 889 §2 did so after half a
-    /// minute. A note has the number of these probes.
+    /// Counts each probe whose reply was later than `limit` as lost. The measurements of RFC 889 §2
+    /// had a limit of half a minute. A note has the number of these probes.
     ///
     /// ```
     /// use netspurt::delays::{Delays, Probe};

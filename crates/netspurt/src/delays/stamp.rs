@@ -67,7 +67,7 @@ pub(super) fn of_line(line: &str) -> (Option<Stamp>, &str) {
                 (stamp, rest.strip_prefix(']')?)
             }
             None => leading(line).or_else(|| year_last(line)).or_else(|| {
-                // A smaller number is a size.
+                // A smaller number at the beginning of a line is the size of a reply.
                 integer(line).filter(|(number, _)| *number >= 1_000_000_000)?;
                 Stamp::epoch(line)
             })?,
@@ -164,8 +164,8 @@ fn dated(rest: &str, after_weekday: bool) -> Option<(Stamp, &str)> {
     Some((Stamp { civil_ns: midnight.checked_add(of_day)?, zone }, rest))
 }
 
-/// Reads `22 Oct 2024`, also with `-`, `/` or `. `, and without the year. Returns the month, the
-/// day, the year and the text after it.
+/// Reads a date such as `22 Oct 2024`. The marks between its parts may also be `-`, `/` or `. `,
+/// and the year may be missing. Returns the month, the day, the year and the text after it.
 fn day_first(text: &str) -> Option<(i64, u64, Option<i64>, &str)> {
     let (day, rest) = integer(text)?;
     let rest = rest.strip_prefix('.').filter(|rest| rest.starts_with(' ')).unwrap_or(rest);

@@ -386,7 +386,7 @@ impl TableRows {
     /// Returns the recordings.
     ///
     /// # Errors
-    /// When more probes are missing than the limit allows.
+    /// When more than `MISSING_MAX` probes of a recording are missing.
     pub fn finish(
         self,
         name: &str,

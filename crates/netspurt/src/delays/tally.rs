@@ -115,7 +115,7 @@ impl Tally {
     /// `interval`. Without an interval, all times are unknown.
     ///
     /// # Errors
-    /// When more numbers are missing than the limit allows.
+    /// When more than [`MISSING_MAX`] numbers are missing.
     pub fn finish(
         self,
         delays: &mut Delays,

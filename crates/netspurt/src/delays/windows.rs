@@ -38,7 +38,7 @@ enum WindowsLine {
 }
 
 /// Parts of Windows's messages for a missing reply. Most parts have no accented letters, because
-/// the encoding of these differs between code pages.
+/// code pages encode accented letters differently.
 const FAILURES: &[&str] = &[
     "Request timed out",
     "General failure",
@@ -354,7 +354,7 @@ fn continues_statistics(line: &str) -> bool {
 /// Reads the runs of `text`.
 ///
 /// # Errors
-/// When a run has only a summary, and the summary counts more lost probes than the limit allows.
+/// When a run has only a summary, and the summary counts more than `MISSING_MAX` lost probes.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut runs: Vec<WindowsRun> = vec![WindowsRun::default()];

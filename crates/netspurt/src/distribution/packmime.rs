@@ -167,15 +167,17 @@ pub(super) fn mean_reply(rate: f64) -> f64 {
     octets / (validations + downloads) - 0.5
 }
 
-/// Returns the mean of a run's length, rounded up. It is the sum of P(length > k) for k from 0 on.
+/// Returns the mean length of runs, where each length is rounded up. The mean is the sum of
+/// P(length > k) for k from 0 on.
 pub(super) fn mean_run(lengths: Weibull) -> f64 {
     let beyond = |k| libm::exp(-libm::pow(f64::from(k) / lengths.scale, 1.0 / lengths.power));
     (0_u32..).map(beyond).take_while(|p| *p > 1e-18).sum()
 }
 
-/// Returns the mean delay of servers in nanoseconds. The mean is an integral over the logarithm of
-/// x, the argument of [`Weibull::at`], by Simpson's rule. The integral begins where the delay is no
-/// longer limited, and ends at x = 50, where e^-x is negligible.
+/// Returns the mean delay of servers in nanoseconds. One part of the mean comes from the delays
+/// that are limited to 100 ms. The rest is an integral over the logarithm of x, the argument of
+/// [`Weibull::at`], by Simpson's rule. The integral begins where the delay is no longer limited,
+/// and ends at x = 50, where e^-x is negligible.
 pub(super) fn mean_server_delay() -> f64 {
     let limited = libm::pow(SPEED_MIN / SPEED.scale, 1.0 / SPEED.power);
     let density = |log_x: f64| {

@@ -1,8 +1,8 @@
 //! Fractional sum-difference processes: long-range dependent normal values.
 //!
 //! A value is √(1-θ)·s + √θ·n. Here n is white noise, and s is the sum of two successive values of
-//! a fractional ARIMA(0, d, 0) process, scaled so that each value is normal with mean 0 and
-//! variance 1 (Cao et al. 2004). The process is computed by Hosking's method: Hosking 1984,
+//! a fractional ARIMA(0, d, 0) process. The sum is scaled so that each value is normal with mean 0
+//! and variance 1 (Cao et al. 2004). The process is computed by Hosking's method: Hosking 1984,
 //! "Modeling Persistence in Hydrological Time Series Using Fractional Differencing", Water
 //! Resources Research 20 (12).
 
@@ -27,8 +27,8 @@ pub(super) struct SumDifference {
 }
 
 impl SumDifference {
-    /// Makes a process in its steady state, with the memory d, the share θ of noise, and `order`
-    /// past values. This takes order² / 2 steps.
+    /// Makes a process in its steady state, with the memory `d`, the share θ of noise `noise`, and
+    /// `order` past values. This takes order² / 2 steps.
     pub(super) fn new(d: f64, noise: f64, order: usize, stream: &mut Stream) -> Self {
         let mut weights = vec![0.0; order];
         let mut past = vec![0.0; order];

@@ -36,8 +36,8 @@ pub struct ForeignError {
     pub fix: String,
 }
 
-/// The result of looking up a text: `None` if the text names no foreign algorithm, or else the
-/// algorithm or an error.
+/// The result of looking up a text. It is `None` if the text names no foreign algorithm. Otherwise
+/// it is the algorithm or an error.
 pub type Lookup<A> = Option<Result<&'static A, ForeignError>>;
 
 /// The access to foreign algorithms of one kind, `A`. Each algorithm is found once and kept until
@@ -83,14 +83,14 @@ impl<A: ?Sized> Seam<A> {
     }
 }
 
-/// A function that gets the code of a file: the file's [pinned](pinned) name and its text.
+/// A function that receives the code of a file: the file's [pinned](pinned) name and its text.
 pub type Learn = fn(&str, &str);
 
-/// The function that gets the code of a file. It is called before an algorithm of this file is
+/// The function that receives the code of a file. It is called before an algorithm of this file is
 /// looked up.
 static LEARN: OnceLock<Learn> = OnceLock::new();
 
-/// Sets the function that gets the code of files. Only the first call has an effect.
+/// Sets the function that receives the code of files. Only the first call has an effect.
 pub fn learn_with(learn: Learn) {
     let _ = LEARN.set(learn);
 }

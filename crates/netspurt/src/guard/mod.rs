@@ -1,5 +1,6 @@
-//! Protection from foreign decoders. A panic in a decoder counts as a fault of the file that the
-//! decoder reads. A check before decoding refuses files that would keep a decoder busy without end.
+//! Protection from the decoders of other crates. A panic in a decoder counts as a fault of the file
+//! that the decoder reads. A check before decoding refuses files that would keep a decoder busy
+//! without end.
 
 mod parquet;
 mod thrift;

@@ -70,8 +70,8 @@ fn has_sound_footer(file: &impl ChunkReader) -> bool {
     footer().is_some()
 }
 
-/// Whether the headers of all pages of a column pass the walk. The column has `length` octets from
-/// `start`.
+/// Whether the headers of all pages of a column pass the check of [`Walk`]. The column has `length`
+/// octets from `start`.
 fn has_sound_pages(file: &impl ChunkReader, (start, length): (u64, u64)) -> bool {
     let Some(end) = start.checked_add(length).filter(|end| *end <= file.len()) else {
         return false;
@@ -87,7 +87,7 @@ fn has_sound_pages(file: &impl ChunkReader, (start, length): (u64, u64)) -> bool
 }
 
 /// The offset at which the page that starts at `at` ends; `None` if its header does not pass the
-/// walk, or if the page ends after `end`.
+/// check of [`Walk`], or if the page ends after `end`.
 fn page(file: &impl ChunkReader, at: u64, end: u64) -> Option<u64> {
     let mut size = HEADER;
     loop {

@@ -92,7 +92,7 @@ impl<F: Frame, E> Reassembling<F, E> {
         self.waiting.as_ref().map_or(0, |waiting| waiting.given_up)
     }
 
-    /// The deadline of the incomplete datagram that waits longest.
+    /// The earliest deadline of an incomplete datagram.
     fn deadline(&self) -> Option<Time> {
         let (at, _) = self.waiting.as_ref()?.deadlines.front()?;
         Some(*at)

@@ -158,7 +158,7 @@ impl<T: Default> Flows<T> {
     const CHECK_EVERY: u8 = 4;
     /// The number of connections that are checked when a connection begins. Two checks are too few
     /// if each connection has only one packet: the youngest connection moves to the place of a
-    /// retired one, so the next check only finds this young connection.
+    /// retired one, so the next check finds only this young connection.
     const CHECKS_AT_BIRTH: u8 = 4;
 
     /// Makes an empty list of connections.
@@ -289,10 +289,10 @@ impl<T: Default> Flows<T> {
         }
     }
 
-    /// Returns what is kept of the connection whose age the next packet checks, if this connection
-    /// is closed and had no packet for longer than `quiet`. Otherwise the method returns `None`. It
-    /// also returns `None` if the next packet checks no connection. It returns a connection only
-    /// once after the connection's last packet. `quiet` must be the same for all calls, and shorter
+    /// Looks at the connection whose age the next packet checks. Returns what is kept of this
+    /// connection if it is closed and had no packet for longer than `quiet`. Returns `None`
+    /// otherwise, and also if the next packet checks no connection. A connection is returned only
+    /// once after its last packet. `quiet` must be the same for all calls, and shorter
     /// than the lifetime of a closed connection.
     #[inline]
     pub fn look_at_closed(&mut self, at: Time, quiet: Duration) -> Option<&mut T> {
@@ -362,8 +362,8 @@ impl<T: Default> Flows<T> {
         self.live.iter_mut().map(|one| &mut one.state)
     }
 
-    /// Returns the active connections, in the order of their first packets. This needs no further
-    /// memory.
+    /// Returns the active connections, in the order of their first packets. The sorting needs
+    /// no further memory.
     pub fn into_ordered(mut self) -> OrderedFlows<T> {
         self.live.sort_unstable_by_key(|one| Reverse(one.number));
         OrderedFlows { last_first: self.live }

@@ -57,12 +57,13 @@ pub struct Answer {
 /// some segments. The oldest of them that was sent once, and that no SACK block had reported, gives
 /// the sample. The sample therefore includes the delay of the acknowledgment, as with an echoed
 /// timestamp (RFC 7323 §4.3). The acknowledgment number gives no such sample if it covers a segment
-/// that was sent more than once, because segments above a lost one are acknowledged only when its
-/// retransmission arrives. If the number gives no sample, the oldest segment that was sent once and
-/// that a SACK block newly reports gives the sample. If there is no such segment either, the
-/// acknowledgment of a segment that was sent more than once gives an ambiguous sample (RFC 6298 §3,
-/// Karn and Partridge 1987). Linux has the same rule (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`).
-/// Linux also uses echoed timestamps; this code does not.
+/// that was sent more than once, because the segments above a lost segment are acknowledged only
+/// when the retransmission of the lost segment arrives. If the number gives no sample, the oldest
+/// segment that was sent once and that a SACK block newly reports gives the sample. If there is no
+/// such segment either, the acknowledgment of a segment that was sent more than once gives an
+/// ambiguous sample (RFC 6298 §3, Karn and Partridge 1987). Linux has the same rule
+/// (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). Linux also uses echoed timestamps; this code does
+/// not.
 ///
 /// ```
 /// use netspurt::observe::{OneWay, Sequence};
@@ -138,9 +139,9 @@ impl<T: Copy> OneWay<T> {
     }
 
     /// Divides an outstanding segment where a retransmission or a SACK block begins or ends within
-    /// it. Both parts have the times of the segment. In a capture at the sender, a segment may
-    /// stand for several on the wire (segmentation offload), which are lost, reported and
-    /// retransmitted one by one.
+    /// it. Both parts have the times of the segment. In a capture at the sender, one segment
+    /// may stand for several segments on the wire (segmentation offload). Each of these may be
+    /// lost, reported and retransmitted by itself.
     #[must_use]
     pub fn dividing(self) -> Self {
         Self { divides: true, ..self }

@@ -85,9 +85,9 @@ impl Heights {
     /// compute the heights that they print in the same way.
     ///
     /// # Errors
-    /// When the perigee is above the apogee, the orbit is inside the Earth or in its dense
-    /// atmosphere, the apogee is beyond the Earth's pull, the inclination is not from 0 to 180°, or
-    /// an angle or a height is not finite.
+    /// When an angle or a height is not finite, the perigee is above the apogee, or the inclination
+    /// is not from 0 to 180°. Also when the orbit is inside the Earth, in its dense atmosphere, or
+    /// beyond the Earth's pull.
     pub fn elements(&self, name: &str) -> Result<Elements, OrbitError> {
         let Heights { apogee, perigee, inclination, node, argument, anomaly, epoch } = *self;
         if ![apogee, perigee, inclination, node, argument, anomaly].iter().all(|x| x.is_finite()) {

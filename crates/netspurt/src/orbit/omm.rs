@@ -22,8 +22,8 @@ pub(super) fn is_omm(text: &str) -> bool {
     entries(text).next().is_some_and(|entry| entry.key == BEGIN)
 }
 
-/// Reads the element sets of the messages in a text. It skips keys that SGP4 does not need,
-/// comments, and units in brackets.
+/// Reads the element sets of the messages in a text. Comments, units in brackets, and keys
+/// that SGP4 does not need are skipped.
 ///
 /// # Errors
 /// When the text does not begin with `CCSDS_OMM_VERS`, a key is missing or given twice, a value

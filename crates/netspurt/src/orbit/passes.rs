@@ -40,9 +40,10 @@ pub struct Search {
     pub from: Utc,
     /// The end of the span.
     pub to: Utc,
-    /// The time between two instants at which the path is computed [ns]. The search also follows
-    /// each local extreme of the clearance between two instants. The search therefore also finds a
-    /// pass that is shorter than a step, if the clearance has only one extreme in that step.
+    /// The time between two instants at which the path is computed [ns]. Between two instants, the
+    /// search follows each local extreme of the [clearance](PathState::clearance). The search
+    /// therefore also finds a pass that is shorter than a step, if the clearance has only one
+    /// extreme in that step.
     pub step: i64,
 }
 

@@ -11,8 +11,8 @@ use super::{Elements, OrbitError, omm, read_omm, read_tle};
 pub fn read_elements(text: &str, file: &str) -> Result<Vec<Elements>, OrbitError> {
     if let Some(notation) = unread_notation(text) {
         let message = format!("element sets in {notation} are not read");
-        let fix = "two lines (TLE), or OMM in key-value notation: CelesTrak has both, as FORMAT=TLE \
-                   and FORMAT=KVN";
+        let fix = "use two lines (TLE), or OMM in key-value notation; CelesTrak has both, as \
+                   FORMAT=TLE and FORMAT=KVN";
         return Err(OrbitError::new(message, fix).within(file));
     }
     if omm::is_omm(text) { read_omm(text, file) } else { read_tle(text, file) }

@@ -8,10 +8,10 @@ use super::{EARTH_KM, Elements, OrbitError, Utc, Vector};
 /// A satellite whose position SGP4 computes from its elements. The constants are those of the US
 /// Air Force Space Command's program (AFSPC): WGS-72, and the sidereal time of that program.
 ///
-/// There is one difference from that program. If the inclination is below 11.5°, and the Moon and
-/// the Sun move the node through zero, the perigee that AFSPC's program computes jumps. In the set
-/// 23599 of the verification, the jump is about a kilometre. The published states do not have this
-/// jump (Vallado et al. 2006), and the positions here do not have it.
+/// There is one difference from that program. AFSPC's program computes a perigee that jumps when
+/// the Moon and the Sun move the node through zero, if the inclination is below 11.5°. In the set
+/// 23599 of the verification, the jump is about a kilometre. Neither the published states (Vallado
+/// et al. 2006) nor the positions here have this jump.
 ///
 /// ```
 /// use netspurt::orbit::{Heights, Satellite};
@@ -26,7 +26,7 @@ pub struct Satellite {
     constants: Constants,
 }
 
-/// A span of time that reaches further from the epoch than this causes a warning [days].
+/// If a span of time reaches further from the epoch than this [days], the caller gets a warning.
 const TRUSTED_DAYS: f64 = 7.0;
 /// The least and the greatest growth of SGP4's error in low orbits [km a day] (Vallado et al.
 /// 2006).

@@ -212,8 +212,8 @@ mod bad_input {
         assert_eq!((set.argument, set.anomaly, set.revolutions), (10.0, 20.0, 15.5));
     }
 
-    /// The text of the error that results if the characters of a set from `column` of `line` on are
-    /// replaced by `by`. Lines and columns count from 1.
+    /// Replaces the characters of a set that begin at `column` of `line` with `by`, and returns the
+    /// text of the error. Lines and columns count from 1.
     fn damaged(line: usize, column: usize, by: &str) -> String {
         let mut lines = [FIRST.to_owned(), SECOND.to_owned()];
         lines[line - 1].replace_range(column - 1..column - 1 + by.len(), by);

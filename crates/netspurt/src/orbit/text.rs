@@ -5,7 +5,8 @@ use core::ops::Range;
 use super::{Elements, GeoRelay, GroundSite, Heights, OrbitError, Satellite, Station};
 use crate::place::did_you_mean;
 
-/// The text that an error has in place of a file's name, because an orbit in text form has no file.
+/// The text that an error shows where the name of a file would be. An orbit in text form has no
+/// file.
 const ORBIT: &str = "orbit";
 /// The keys of an orbit in text form. The first four are required.
 const KEYS: [&str; 8] =
@@ -16,12 +17,12 @@ impl Station {
     ///
     /// * `geo:LONGITUDE` and `geo:LONGITUDE,INCLINATION,NODE` are a relay;
     /// * `LATITUDE,LONGITUDE` and `LATITUDE,LONGITUDE,METRES` are a site; `elevation` is the
-    ///   minimum angle above the horizon, in degrees, at which it has line of sight;
+    ///   minimum angle above the horizon, in degrees, at which the site has line of sight;
     /// * `apogee=KM,perigee=KM,inclination=DEG,epoch=UTC` is a satellite; `node`, `argument`,
     ///   `anomaly` and `name` may follow.
     ///
     /// Angles are in degrees, and METRES is the height above the ellipsoid. `None` if the text has
-    /// none of these forms; it is then the name of a file.
+    /// none of these forms; the text is then the name of a file.
     ///
     /// # Errors
     /// When the text has one of these forms, but with a mistake in it.

@@ -17,14 +17,14 @@ const CHECKSUM: usize = 68;
 /// counted from 0. These columns must be blank.
 const BLANK: [&[usize]; 2] = [&[1, 8, 17, 32, 43, 52, 61, 63], &[1, 7, 16, 25, 33, 42, 51]];
 
-/// Reads the element sets of a text. Blank lines and lines that begin with `#` are skipped. A line
-/// in front of a set is the name of its satellite.
+/// Reads the element sets of a text. Blank lines and lines that begin with `#` are skipped. Any
+/// other line before a set is the name of the satellite.
 ///
 /// # Errors
-/// When a line has a wrong checksum, length or field; when a line is missing or belongs to no set;
-/// when the text has no set; when an element is out of its range; or when an orbit is inside the
-/// Earth, in its dense atmosphere or beyond its pull. The error names the line and the column,
-/// unless the text has no set.
+/// When a line has a wrong checksum, length or field, when a line is missing or belongs to no set,
+/// or when the text has no set. Also when an element is out of its range, or an orbit is inside the
+/// Earth, in its dense atmosphere, or beyond the Earth's pull. The error names the line and the
+/// column, unless the text has no set.
 ///
 /// ```
 /// use netspurt::orbit::read_tle;

@@ -106,8 +106,8 @@ pub(super) struct FlowSums {
     pub(super) connections: PopulationSums,
 }
 
-/// The flows of a scenario: the flows that have not started, a judge that finds the spurious
-/// transmissions of the open flows, and the sums of the flows that ended.
+/// The flows of a scenario: the flows that have not started, the judge of the open flows, and the
+/// sums of the flows that ended.
 #[derive(Debug)]
 pub(super) struct ScenarioFlows {
     /// The flows that have not started, in reverse order of their starts. The last one starts next.

@@ -16,8 +16,8 @@ use super::flows::{FlowSums, HostType, ScenarioFlows};
 use super::traffic::PlannedFlow;
 
 /// A world with only TCP transfers, or a world with any programs, in which hosts also reassemble
-/// fragments. Most scenarios need only the first kind of world. It saves two checks: the kind of
-/// each host, and whether a packet is a fragment.
+/// fragments. Most scenarios need only the first kind of world. The first kind saves two checks:
+/// the kind of each host, and whether a packet is a fragment.
 #[derive(Debug)]
 pub(super) enum Net {
     Tcp(World<Segment, Endpoint, ScenarioFlows>),

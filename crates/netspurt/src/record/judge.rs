@@ -74,9 +74,9 @@ struct Open {
 pub struct SenderVerdict {
     /// The retransmissions of the end, and how many of them were spurious.
     pub retransmissions: Retransmissions,
-    /// The sum, over all timeouts, of the time before the timeout in which the end neither sent nor
-    /// received a segment. Timeouts of a FIN without data are left out, because no application
-    /// waits for them.
+    /// How long the end waited for timeouts. For each timeout, this is the time before it in which
+    /// the end neither sent nor received a segment. Timeouts of a FIN without data do not count,
+    /// because no application waits for them.
     pub waited: Duration,
 }
 
@@ -274,8 +274,8 @@ mod tests {
         }
     }
 
-    /// A judge after `steps`. Each step says whether its segment leaves the source; if not, the
-    /// segment reaches the destination.
+    /// A judge after `steps`. If the first value of a step is true, its segment leaves the source.
+    /// Otherwise the segment reaches the destination.
     fn judge(steps: &[(bool, Segment)]) -> Judge {
         let mut judge = Judge::default();
         judge.watch(FlowId(0));
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmission_is_spurious_only_if_all_its_octets_arrive_by_earlier_transmissions() {
+    fn a_retransmission_is_spurious_only_if_all_its_octets_arrive_in_earlier_transmissions() {
         let steps = |last: u32| {
             [
                 (true, segment(1, 1, 10, None)),

@@ -110,8 +110,8 @@ impl Names {
         (self.named() - self.populations..self.named()).map(FlowId)
     }
 
-    /// Returns the flow id of the connection `number` of a population, counted from 0. `None` if
-    /// there are no more ids.
+    /// Returns the flow id of a connection of a population. `number` counts the population's
+    /// connections from 0. `None` if there are no more ids.
     ///
     /// ```
     /// use netspurt::ids::FlowId;

@@ -302,7 +302,7 @@ fn optional<T>(some: &[(usize, T)], rows: usize, of: fn(&T) -> u32) -> Data {
 }
 
 /// Returns the kind of a segment. `None` for an ACK, because its kind depends on earlier ACKs. The
-/// first fragment has the kind of its segment; the other fragments have a kind of their own.
+/// first fragment has the kind of its segment; the other fragments have the kind [`FRAGMENT`].
 #[inline]
 fn kind_of(frame: &Segment) -> Option<u8> {
     if frame.part.offset_bytes() > 0 {

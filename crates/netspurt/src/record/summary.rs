@@ -44,8 +44,9 @@ pub struct FlowSum {
     pub window_limited: Option<u64>,
     /// The judge's verdict on the sender's retransmissions.
     pub verdict: Retransmissions,
-    /// The sum, over all timeouts except those of a FIN without data, of the time before the
-    /// timeout in which the sender neither sent nor received a segment.
+    /// How long the sender waited for timeouts. For each timeout, this is the time before it in
+    /// which the sender neither sent nor received a segment. Timeouts of a FIN without data do not
+    /// count.
     pub waited: Duration,
     /// How the sender spent its time. Only byte-sequenced connections measure this.
     pub times: Option<SendTimes>,

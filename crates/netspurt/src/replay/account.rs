@@ -36,8 +36,8 @@ pub struct Account {
     pub timers: Duration,
     /// The sum of the squares of the delays, in square nanoseconds.
     squares: u128,
-    /// The sum over the lost probes of the wait divided by the last known delay, in millionths. A
-    /// probe that is lost before any delay is known adds nothing.
+    /// The sum of one quotient for each lost probe: its wait divided by the last known delay, in
+    /// millionths. A probe that is lost before any delay is known adds nothing.
     waits_in_delays: u64,
     last_delay: Duration,
 }
@@ -112,9 +112,9 @@ impl Account {
         self.spurious as f64 / (self.spurious + self.lost) as f64
     }
 
-    /// Allman and Paxson's normalised W: the mean, over necessary timeouts, of the wait divided by
-    /// the last known delay; NaN without necessary timeouts. A timeout before the first known delay
-    /// counts as zero.
+    /// Allman and Paxson's normalised W: the mean, over necessary timeouts, of the quotient of the
+    /// wait and the last known delay; NaN without necessary timeouts. A timeout before the first
+    /// known delay counts as zero.
     pub fn waited_in_delays(&self) -> f64 {
         self.waits_in_delays as f64 / 1e6 / self.lost as f64
     }

@@ -70,9 +70,9 @@ pub struct GridPoint {
     pub timers_ns: f64,
 }
 
-/// The best settings of a grid. No other setting is better than one of them in the number of
-/// spurious retransmissions or in the sum of the timers, and at least as good in the other. Of
-/// settings that are equal in both, the first is kept.
+/// The best settings of a grid, by the number of spurious retransmissions and by the sum of the
+/// timers. A setting is left out if another setting is better in one of these two measures and at
+/// least as good in the other measure. Of settings that are equal in both, the first is kept.
 ///
 /// ```
 /// use netspurt::replay::{Front, GridPoint};

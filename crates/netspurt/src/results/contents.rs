@@ -26,7 +26,7 @@ pub struct RunContents {
     /// The address of each node in captures, by the node's name.
     pub nodes: IndexMap<String, IpAddr>,
     /// The addresses and ports of each TCP flow in captures, by the flow's name. Populations are
-    /// left out, and also flows of programs, because programs choose their own ports.
+    /// left out. Flows of programs are left out too, because programs choose their own ports.
     pub flows: IndexMap<String, FlowSockets>,
 }
 

@@ -106,8 +106,8 @@ impl Rates {
     pub fn transmit(&mut self, start: LineInstant, bits: u64) -> LineInstant {
         let mut at = start.at;
         self.place = place(&self.steps, at, self.place);
-        // The work in billionths of a bit. The fraction of a nanosecond at the start is added to
-        // it, because that time has already been used.
+        // The work in billionths of a bit. The fraction of a nanosecond by which the start is later
+        // than `at` is added to the work, as if the transmission had begun at `at`.
         let mut remaining_work = u128::from(bits) * NANOS + u128::from(start.rest);
         let mut place = self.place;
         while remaining_work > 0 {

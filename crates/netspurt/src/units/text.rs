@@ -1,7 +1,7 @@
 //! The text form of quantities: a number, a space, a unit.
 //!
 //! Decimals are read exactly and must give a whole number of the base unit (nanoseconds, bits per
-//! second, bytes). A text that is written is later read as the same quantity.
+//! second, bytes). The text that is written for a quantity is read back as the same quantity.
 
 use core::fmt;
 use core::str::FromStr;

@@ -48,7 +48,7 @@ pub enum Fault {
     /// The packet is a fragment.
     #[error("the packet is a fragment")]
     Fragment,
-    /// The packet has another protocol than TCP, with this number.
+    /// The packet has the protocol with this number, which is not TCP.
     #[error("protocol {0} is not TCP")]
     NotTcp(u8),
     /// An IPv6 routing header has segments left, and is of an unknown kind. The last destination,
@@ -164,7 +164,7 @@ fn version(bytes: &[u8]) -> Result<u8, DecodeError> {
 /// The IP header of a captured packet, with the range of the TCP segment. The packet had
 /// `original_bytes` octets on the link. The length in the header is zero in a jumbogram, and in a
 /// packet that the network card divides later. In these cases the length in the jumbogram's option
-/// counts or, if there is no such option, the length on the link.
+/// counts. If there is no such option, the length on the link counts.
 #[inline]
 pub(super) fn locate_tcp(bytes: &[u8], original_bytes: usize) -> Result<Ip, DecodeError> {
     match version(bytes)? {
@@ -219,8 +219,8 @@ fn ipv4(bytes: &[u8], checks: Checks, on_link_bytes: Option<usize>) -> Result<Ip
 }
 
 /// The range of the TCP segment after the headers of IPv6. If the length field of the header is
-/// zero, the length in the jumbogram's option counts or, if there is no such option, the length on
-/// the link. If `on_link_bytes` is `None`, a length of zero is an error.
+/// zero, the length in the jumbogram's option counts. If there is no such option, the length on the
+/// link counts. If `on_link_bytes` is `None`, a length of zero is an error.
 #[inline]
 fn ipv6(bytes: &[u8], on_link_bytes: Option<usize>) -> Result<Ip, DecodeError> {
     let head = IpHead::of(bytes).ok_or(fault(bytes.len(), Fault::Truncated))?;

@@ -2,18 +2,18 @@
 
 use std::net::Ipv6Addr;
 
-/// The header of hop-by-hop options.
+/// The number of the hop-by-hop options header.
 pub(super) const HOP_BY_HOP: u8 = 0;
-/// A routing header.
+/// The number of a routing header.
 pub(super) const ROUTING: u8 = 43;
-/// A fragment header.
+/// The number of a fragment header.
 pub(super) const FRAGMENT: u8 = 44;
-/// The authentication header.
+/// The number of the authentication header.
 pub(super) const AUTHENTICATION: u8 = 51;
-/// The header of destination options.
+/// The number of the destination options header.
 pub(super) const DESTINATION: u8 = 60;
 
-/// Octets of the fixed header.
+/// Octets of the fixed IPv6 header.
 const FIXED: usize = 40;
 
 /// Whether this kind is an extension header, which the reader skips on its way to TCP.

@@ -13,8 +13,8 @@ pub const BARE_HEADER_BYTES: u16 = IPV4_HEADER_BYTES + TCP_HEADER_BYTES;
 /// Octets of the time stamps option with its padding (RFC 7323 appendix A).
 pub const TIMESTAMPS_BYTES: u16 = 12;
 
-/// Octets of payload in a full segment to an end that announced `mss`; at least one. If time stamps
-/// are used, their octets are subtracted (RFC 6691 §2).
+/// Octets of payload in a full segment to an end that announced `mss`; at least one. If the
+/// segments have time stamps, the octets of this option are subtracted (RFC 6691 §2).
 pub const fn full_payload(mss: u16, timestamps: bool) -> u16 {
     let octets = mss.saturating_sub(if timestamps { TIMESTAMPS_BYTES } else { 0 });
     if octets > 0 { octets } else { 1 }
@@ -33,7 +33,8 @@ const TIMESTAMPS: u8 = 8;
 
 /// Octets of the options of `segment` with padding, as `encode` lays them out: a multiple of four.
 ///
-/// A SYN has a SYN's options and time stamps, any other segment has time stamps and SACK blocks.
+/// A SYN may have the options of SYNs and time stamps. Any other segment may have time stamps and
+/// SACK blocks.
 #[inline]
 pub fn option_bytes(segment: &Segment) -> u16 {
     let stamps = if segment.timestamps().is_some() { TIMESTAMPS_BYTES } else { 0 };

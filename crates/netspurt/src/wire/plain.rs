@@ -153,13 +153,13 @@ impl PlainSegment {
         }
     }
 
-    /// Compares two segments, which are given by their words `first` and `own`. In a series of
-    /// equal segments, each segment carries the octets that follow the octets of the segment before
-    /// it. Apart from the sequence number, only two fields may differ in such a series: the time
-    /// stamp, and the identification or the lower part of the flow label. If `own` can be the
-    /// segment `many` places after `first` in a series, returns a number: its upper half is how far
-    /// the time stamp moved, and its lower half is the other field of `own`. Otherwise, or if the
-    /// time stamp moved by more than 65535, returns `None`.
+    /// Compares two segments. `first` and `own` are their words. In a series of equal segments,
+    /// each segment carries the octets that follow the octets of the segment before it. Apart from
+    /// the sequence number, only two fields may differ in such a series: the time stamp, and the
+    /// identification or the lower part of the flow label. Returns a number if `own` can be the
+    /// segment `many` places after `first` in a series. The upper half of the number is how far the
+    /// time stamp moved, and the lower half is the other field of `own`. Returns `None` otherwise,
+    /// and also if the time stamp moved by more than 65535.
     #[inline]
     pub fn continuation(first: [u64; 4], many: u32, own: [u64; 4]) -> Option<u32> {
         let payload_bytes = own[2] as u16;

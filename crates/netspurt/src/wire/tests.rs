@@ -105,7 +105,8 @@ proptest! {
         for checks in [Checks::Whole, Checks::Captured] {
             let _ = decode(&bytes, checks);
         }
-        // Most random input is refused at once. With a valid beginning, later parts are tested.
+        // Most random input is refused at its beginning. With a valid beginning, the decoder
+        // reaches the later parts.
         if let [first, .., ] = &mut bytes[..] {
             *first = if six { 0x60 } else { 0x45 };
         }
@@ -508,13 +509,13 @@ fn fields(segment: &impl CapturedTcp) -> String {
 
 #[test]
 #[should_panic(expected = "one family")]
-fn encoding_a_packet_with_addresses_of_two_families_panics() {
+fn encoding_panics_if_the_addresses_are_of_two_families() {
     bytes_of(&packet([IPV4[0], IPV6[1]], Segment::default()));
 }
 
 #[test]
 #[should_panic(expected = "length")]
-fn encoding_a_payload_that_is_shorter_than_the_segment_says_panics() {
+fn encoding_panics_if_the_payload_is_shorter_than_the_segment_says() {
     let payload = Some(&[1, 2][..]);
     bytes_of(&Packet { payload, ..packet(IPV4, Segment { len: 3, ..Segment::default() }) });
 }

@@ -101,7 +101,8 @@ fn an_ack_gives_a_sample_of_the_oldest_segment_unless_it_covers_a_retransmission
     assert_eq!(delays.name, "x: 10.0.0.1:80 to 10.0.0.2:80");
 }
 
-/// The first segment is lost and sent again. The SACK block shows when the second segment arrived.
+/// The first segment is lost and retransmitted. The SACK block shows when the second segment
+/// arrived.
 #[test]
 fn a_sack_block_gives_a_sample_of_the_segment_that_it_reports() {
     let mut duplicate = Segment { ack: 0, flags: Flags::ACK, ..Segment::default() };

@@ -7,7 +7,7 @@ use crate::delays::{Columns, Hints, Reading, RecordingError, read, read_as};
 const NS: i64 = 1_729_591_872_000_000_000;
 
 #[test]
-fn dates_of_spreadsheets_are_read_also_if_the_time_of_day_has_its_own_column() {
+fn dates_of_spreadsheets_are_read_even_if_the_time_of_day_has_its_own_column() {
     for text in [
         "22.10.2024 10:11:12,12\n22.10.2024 10:11:13,13\n",
         "22.10.2024 10:11:12;12,0\n22.10.2024 10:11:13;13,0\n",
@@ -52,7 +52,7 @@ fn ordered(text: &str, dates: &str) -> Result<Reading, RecordingError> {
 }
 
 #[test]
-fn one_clear_date_shows_if_the_day_comes_first_and_without_one_the_user_must_say_it() {
+fn one_clear_date_shows_whether_the_day_comes_first_and_without_it_the_user_must_say_so() {
     let recording = one("time,rtt\n12/10/2024 10:11:12,12\n13/10/2024 10:11:12,12\n");
     assert_eq!(recording.probes[1].sent.as_nanos(), 86_400_000_000_000);
     let text = "timestamp,rtt\n10/10/2024 10:11:12,12\n10/11/2024 10:11:12,12\n";

@@ -193,7 +193,7 @@ fn a_malformed_document_over_several_lines_is_reported_at_the_line_of_its_fault(
 }
 
 #[test]
-fn a_round_trip_of_irtt_that_does_not_say_if_it_was_lost_is_malformed() {
+fn a_round_trip_of_irtt_that_does_not_say_whether_it_was_lost_is_malformed() {
     let text = r#"{"round_trips":[{"seqno":0,"lost":"false","delay":{"rtt":7}},{"seqno":1},
         {"seqno":2,"lost":"maybe"}]}"#;
     let reading = reading(text);
@@ -235,5 +235,5 @@ fn without_raw_values_the_x_values_are_the_instants_and_null_between_values_is_a
     assert_eq!(delays.probes[2].sent.as_nanos(), 400_000_000);
     assert!(delays.notes.iter().any(|note| note.contains("interpolated")));
     let error = read("x", br#"{"x_values":[0],"results":{"TCP upload":[1]}}"#).unwrap_err();
-    assert!(error.to_string().contains("it has TCP upload"), "{error}");
+    assert!(error.to_string().contains("its series are TCP upload"), "{error}");
 }

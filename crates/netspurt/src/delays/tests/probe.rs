@@ -55,7 +55,7 @@ fn consecutive_parts_are_one_recording_and_two_runs_are_two_recordings() {
 }
 
 #[test]
-fn each_hop_of_a_survey_is_a_recording() {
+fn each_hop_of_a_file_of_option_hops_is_a_recording() {
     let rows = "{\"hop\":1,\"echo_probe\":1,\"octets\":60,\"raw_ns\":1,\"rtt_ns\":7,\"from\":\"10.0.0.1\"}\n\
         {\"hop\":2,\"echo_probe\":2,\"octets\":60,\"raw_ns\":2,\"lost\":true}\n\
         {\"hop\":3,\"echo_probe\":3,\"octets\":60,\"raw_ns\":3,\"rtt_ns\":9,\"from\":\"10.0.0.9\"}\n";

@@ -73,7 +73,7 @@ fn a_note_reports_stamps_that_cannot_be_read() {
 
 /// iputils may write 20.95 ms as 20.10. It never writes a delay such as 21.53.
 #[test]
-fn a_missing_carry_is_added_only_if_the_log_may_be_of_iputils() {
+fn a_missing_carry_is_added_only_if_iputils_may_have_written_the_log() {
     let line = |n: u8, ms: &str| {
         format!("56 bytes from 1.1.1.1 (1.1.1.1): icmp_seq={n} ttl=56 time={ms} ms\n")
     };
@@ -89,7 +89,10 @@ fn columns_are_refused_for_a_log_and_the_error_names_its_format() {
     let text = b"64 bytes from 1.1.1.1: icmp_seq=1 ttl=56 time=1 ms\n";
     let columns = Columns { unit: Some("s".into()), ..Columns::default() };
     let error = read_as("x", text, &Hints { columns, ..Hints::default() }).unwrap_err().to_string();
-    assert!(error.contains("`--column` describes tables, and this was read as ping"), "{error}");
+    assert!(
+        error.contains("`--column` describes tables, and the file was read as ping"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -168,8 +168,8 @@ fn statistics_over_several_lines_and_in_code_pages_are_read() {
         assert_eq!(reading.malformed, []);
         assert_eq!(counts(&reading.recordings[0])[..3], [2, 1, 1]);
     }
-    // Code page 936: a reply, "request timed out", and "sent = 2, received = 1, lost = 1" with the
-    // commas of this code page.
+    // This text in code page 936 has a reply, "request timed out", and "sent = 2, received = 1,
+    // lost = 1" with the commas of the code page.
     let chinese: Vec<u8> = [
         &b"\xc0\xb4\xd7\xd4 10.0.0.1 \xb5\xc4\xbb\xd8\xb8\xb4: \xd7\xd6\xbd\xda=32 \xca\xb1\xbc\xe4=20ms TTL=64\r\n"[..],
         b"\xc7\xeb\xc7\xf3\xb3\xac\xca\xb1\xa1\xa3\r\n",

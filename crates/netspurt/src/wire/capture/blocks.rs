@@ -184,7 +184,8 @@ impl Section {
             }
             Ok(())
         })?;
-        let drops = self.drops.get_mut(number).ok_or(malformed("an interface not described"))?;
+        let missing = "statistics of an interface that is not described";
+        let drops = self.drops.get_mut(number).ok_or(malformed(missing))?;
         if told != [None; 2] {
             let [interface, system] = told.map(Option::unwrap_or_default);
             *drops = Some(CaptureDrops { interface, system });

@@ -300,18 +300,18 @@ impl<R: Read> CaptureReader<R> {
         Ok(None)
     }
 
-    /// Packets read so far.
+    /// The number of packets read so far.
     pub fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// Octets of the file, or of the contents of a compressed file, read so far.
+    /// The number of octets read so far: of the file, or of the contents of a compressed file.
     pub fn octets(&self) -> u64 {
         self.buffer.offset()
     }
 
-    /// The packets that the capture missed, by the statistics read so far; `None` without
-    /// statistics. pcap has no statistics; pcapng usually has them at the end of a section.
+    /// The numbers of packets that the capture missed, by the statistics read so far; `None`
+    /// without statistics. pcap has no statistics; pcapng usually has them at the end of a section.
     pub fn drops(&self) -> Option<CaptureDrops> {
         let section = match &self.format {
             CaptureFormat::Pcapng(Some(section)) => section.drops(),

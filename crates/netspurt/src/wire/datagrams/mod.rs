@@ -26,16 +26,15 @@ pub struct FragmentCounts {
     pub malformed: u64,
 }
 
-/// Puts captured fragments of TCP over IPv4 and IPv6 together, and returns each segment once and
-/// whole. The time of a segment is the time of the fragment that completes it, because TCP gets the
-/// segment at that time (RFC 791 §3.2).
+/// Puts captured fragments of TCP over IPv4 and IPv6 together, and returns each segment once, when
+/// it is complete. The time of a segment is the time of the fragment that completes it, because TCP
+/// gets the segment at that time (RFC 791 §3.2).
 ///
-/// Fragments may come in any order. A capture may cut fragments short. The datagram of such
-/// fragments is complete if the lengths that they had on the link cover it. The returned octets end
-/// before the first octet that was not captured. A datagram is given up after a minute (RFC 1122
-/// §3.3.2). The memory is at most 4 MiB; if more is needed, the oldest datagrams are given up. A
-/// capture that was filtered by ports has only the first fragments, so its fragmented datagrams are
-/// never complete.
+/// Fragments may come in any order. A capture may cut fragments short. A datagram of such fragments
+/// is complete if their lengths on the link cover it. The returned octets end before the first
+/// octet that was not captured. A datagram is given up after a minute (RFC 1122 §3.3.2). The memory
+/// is at most 4 MiB; if more is needed, the oldest datagrams are given up. A capture that was
+/// filtered by ports has only the first fragments, so its fragmented datagrams are never complete.
 ///
 /// ```
 /// use netspurt::segment::Segment;

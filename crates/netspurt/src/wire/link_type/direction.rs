@@ -22,7 +22,7 @@ pub(super) fn cooked_2_direction(data: &[u8]) -> Option<PacketDirection> {
 }
 
 /// The direction of packets with this type (`PACKET_HOST` and so on in `packet(7)`). Packets to
-/// other hosts have none: the capture was taken at neither of their ends.
+/// other hosts have no direction, because the capturing host is neither of their ends.
 fn direction_of_type(packet_type: u16) -> Option<PacketDirection> {
     match packet_type {
         0..=2 => Some(PacketDirection::Inbound),

@@ -1,4 +1,5 @@
-//! Skips the Ethernet header, and the headers that its type field announces: tags, labels, LLC.
+//! Skips the Ethernet header, and the tags, the MPLS labels or the LLC header that its type field
+//! announces.
 
 use super::headers::{Behind, LinkHeader, half};
 
