@@ -62,7 +62,10 @@ def _answer(lines: Sequence[str]) -> str:
     told = [linux, re.split(r"(?<=[\w)]\.) ", take, maxsplit=1)[0]]
     computed = re.search(r"The (\S+ ms) were computed from these delays", linux)
     if computed and take.startswith("Take ") and not re.search(r"[Ii]ts constants? w", told[1]):
-        told.append(f"The {computed[1]} are not recommended, because this recording gave them.")
+        told.append(
+            f"The {computed[1]} are not recommended, because they were computed from this "
+            "recording."
+        )
     return " ".join(filter(None, told))
 
 

@@ -15,8 +15,8 @@
 //!   when the sender has had time to use it. If the sender fills the new window at once, the old
 //!   window held it back until then.
 //! * Data comes a little later than u + near, because other packets are before it. The sender sent
-//!   the data at once if it comes within the time of one segment at the rate that the window
-//!   allows, or within a sixteenth of the near round trip if this is longer. If nothing comes
+//!   the data at once if the data comes within the longer of two times: the time of one segment at
+//!   the rate that the window allows, and a sixteenth of the near round trip. If nothing comes
 //!   within this time, the window did not hold the sender back from u + near on.
 //! * The near round trip changes with the queues before the capture. The time from an
 //!   acknowledgment to the echo of its time stamp shows the change (`PathTimes::near_now`). If a
@@ -288,9 +288,9 @@ impl Limits {
         }
     }
 
-    /// The next event at the sender, and the time at which its effect passes the capture. `None` if
-    /// it is not certain that the event has happened by `at`. `near` is the round trip between the capture and
-    /// the sender.
+    /// The next event at the sender, and the time at which the effect of the event passes the
+    /// capture. `None` if it is not certain that the event has happened by `at`. `near` is the
+    /// round trip between the capture and the sender.
     pub fn reached(&self, at: Time, near: Duration) -> Option<(ReachedBy, Time)> {
         self.passed.as_deref()?.next(at, near, self.full_bytes.into())
     }

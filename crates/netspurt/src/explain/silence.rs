@@ -92,10 +92,12 @@ impl CapturedConnection {
         }
     }
 
-    /// Splits a silence that began when all data was sent, if two conditions hold: a packet of
-    /// `side` that acknowledges all data ends the silence, and this packet comes later than a round
-    /// trip. `None` otherwise. Also `None` for a delayed ACK without data, because only the next
-    /// data shows how the delay counts.
+    /// Splits a silence that began when all data was sent: first the connection waited for the
+    /// path, and then for an application. Two conditions must hold: a packet of `side` that
+    /// acknowledges all data ends the silence, and this packet comes later than a round trip.
+    /// Returns [`WaitingFor::Application`] for the second part. `None` if a condition does not
+    /// hold. Also `None` for a delayed ACK without data, because only the next data shows how the
+    /// delay counts.
     fn was_answered_late(
         &mut self,
         side: Side,

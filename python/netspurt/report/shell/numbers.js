@@ -15,7 +15,7 @@ function fitting(unit, most) {
   return sizes.find(([size]) => most >= 2 * size) || sizes[sizes.length - 1];
 }
 
-// A number with grouped digits and no more decimals than it has.
+// A number with grouped digits and at most `decimals` decimals, without zeros at the end.
 function grouped(value, decimals = 6) {
   return value.toLocaleString("en-US", { maximumFractionDigits: decimals });
 }

@@ -349,7 +349,7 @@ impl Machine {
             return Inferred { cause: Cause::Rto, rule: CauseRule::Guess };
         }
         if untold && scene.is_head() {
-            // No acknowledgment can have triggered it, so the timer is short.
+            // No acknowledgment can have triggered this segment, so a short timer sent it.
             return Inferred { cause: Cause::Rto, rule: CauseRule::Guess };
         }
         // One or two duplicate ACKs may be enough if few segments are outstanding (RFC 5827).
