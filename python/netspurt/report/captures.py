@@ -189,8 +189,8 @@ def _waited_by_direction(found: Explained) -> dict[tuple[int, str], str]:
     """Return the time of waiting for timers and repair, for the directions that retransmitted.
 
     The time is known for a connection, but not for its directions. If both directions
-    retransmitted, the text says `(both)`. If no direction is known to have retransmitted, the time
-    stands at the direction with the most data.
+    retransmitted, the text says `(both)`. If no direction is known to have retransmitted, the
+    direction with the most data gets the time.
     """
     again, lost = found.table("retransmissions"), _waited_s(found)
     ways = set(zip(again["connection"].tolist(), again["direction"].tolist(), strict=True))

@@ -41,7 +41,7 @@ def replay_section(
     path
         The file of the recording.
     pick
-        The timer that is recommended. It is replayed, too, if `replay` does not have it.
+        The timer that is recommended. If `replay` does not have this timer, it is replayed as well.
     """
     replay = replay.with_estimators([pick] if pick else [])
     part = Part(

@@ -205,8 +205,8 @@ impl Limits {
         self.number_reaches(una, highest)
     }
 
-    /// When the acknowledgment of all outstanding data passes the capture at the latest, unless the
-    /// receiver delays it. `far` is the shortest round trip to the receiver.
+    /// The latest time at which the acknowledgment of all outstanding data passes the capture if
+    /// the receiver does not delay it. `far` is the shortest round trip to the receiver.
     ///
     /// A receiver may delay the acknowledgment of up to two segments (RFC 5681 §4.2). If at
     /// most two are outstanding, their acknowledgment is due a round trip after they were sent. If
@@ -356,8 +356,8 @@ impl Limits {
         room == 0 || small && !self.short
     }
 
-    /// What the sender waits for. `None` if nothing is outstanding, unless the sender may have more
-    /// data and the receive window is closed.
+    /// What the sender waits for. If nothing is outstanding, this is a closed receive window if the
+    /// sender may have more data, or else nothing (`None`).
     #[inline]
     pub fn waiting(&self, octets: &OneWay<CapturedSegment>) -> Option<WaitingFor> {
         if octets.outstanding().is_empty() {

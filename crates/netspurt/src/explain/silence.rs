@@ -29,10 +29,10 @@ impl CapturedConnection {
     /// the round trip divided by this number.
     const PAUSE_PART: u64 = 3;
 
-    /// What the connection waited for before data of `side` came. `None` unless two conditions
-    /// hold: the connection seemed to wait for an application, and the data came soon after the
-    /// last acknowledgment for `side` reached this sender. Then the application did not pause:
-    /// beside the receiver all captured data may be acknowledged while more data is on its way.
+    /// What the connection waited for before data of `side` came, if it only seemed to wait for an
+    /// application. The data must come soon after the last acknowledgment for `side` reached this
+    /// sender. Then the application did not pause: beside the receiver all captured data may be
+    /// acknowledged while more data is on its way. Otherwise `None`.
     ///
     /// If the data comes later, the application paused after the acknowledgment had reached the
     /// sender. Until the acknowledgment reached the sender, data was on its way. This method counts

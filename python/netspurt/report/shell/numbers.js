@@ -42,7 +42,7 @@ function clock(seconds) {
   return `${hours ? `${hours} h ` : ""}${minutes} min ${whole % 60} s`;
 }
 
-// The unit of an axis: that of its scale, or else the one in brackets at the end of its label.
+// The unit of an axis: the unit of its scale, or else the unit in brackets at the end of its label.
 function unitOf(scale) {
   if (scale.unit) return scale.unit;
   const found = /\[(s|B|bit\/s)\]$/.exec(scale.label);
