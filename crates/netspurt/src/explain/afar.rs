@@ -10,8 +10,9 @@ use super::passed_acks::ReachedBy;
 use super::{CapturedConnection, CapturedDirection, WaitingFor};
 
 impl CapturedDirection {
-    /// The next event that an acknowledgment causes at the sender, and the time at which its effect
-    /// passes the capture. `None` if it is not certain that the event has happened by `at`.
+    /// The next event that an acknowledgment causes at the sender, and the time at which the effect
+    /// of the event passes the capture. `None` if it is not certain that the event has happened by
+    /// `at`.
     fn reached(&self, at: Time) -> Option<(ReachedBy, Time)> {
         self.limits.reached(at, self.sender.path.near_now())
     }

@@ -356,8 +356,9 @@ impl Limits {
         room == 0 || small && !self.short
     }
 
-    /// What the sender waits for. If nothing is outstanding, this is a closed receive window if the
-    /// sender may have more data, or else nothing (`None`).
+    /// What the sender waits for. If nothing is outstanding, the sender waits for the receive
+    /// window or for nothing (`None`). It waits for the window if this window is closed and the
+    /// sender may have more data.
     #[inline]
     pub fn waiting(&self, octets: &OneWay<CapturedSegment>) -> Option<WaitingFor> {
         if octets.outstanding().is_empty() {

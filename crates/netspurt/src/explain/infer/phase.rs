@@ -380,8 +380,8 @@ impl Machine {
     }
 
     /// Whether the retransmission timer has expired. The wait must be as long as the shortest
-    /// possible RTO. It must also be at least three quarters of a second time: the sender's
-    /// shortest known timeout, or three round trips if these are shorter.
+    /// possible RTO. It must also be at least three quarters of another time: the sender's shortest
+    /// known timeout, or three round trips if these are shorter.
     fn timer_expired(&self, scene: &SenderScene) -> bool {
         let seen = self.traits.shortest_timeout.unwrap_or(Duration::ZERO);
         scene.is_head() && scene.may_be_expired() && scene.waited >= seen.min(scene.rtt * 3) * 3 / 4
