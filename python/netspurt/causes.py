@@ -26,9 +26,10 @@ WORDS = {
     "unknown": "unknown",
 }
 
-#: `netspurt explain` prints the first text in lines on changes of the sender that would have saved
-#: time, and in the line that says that no change would have. It prints the second text in a line on
-#: outages. The findings of a report contain only the first of these lines.
+#: Parts of lines that `netspurt explain` prints. The first text is in the lines on changes of the
+#: sender that would have saved time. It is also in the line that says that no change would have
+#: saved time. The second text is in a line on outages. The findings of a report contain only the
+#: first of these lines.
 SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS = "would have saved", "several timeouts followed each other"
 
 #: Causes that look alike in a capture, because the same ACKs lead to the same retransmissions. Only

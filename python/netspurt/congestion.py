@@ -38,7 +38,7 @@ class CongestionLike(Protocol):
     is complete, or when the algorithm replaces another one; ``rtt`` is `None` if the SYN was
     retransmitted. It calls ``on_round_trip(now, rtt)`` for an ACK that measured a round trip but
     must not increase cwnd. It calls ``on_timeout(now, nxt)`` when a timeout begins a repair of all
-    octets up to ``nxt``, or when Super Fast Retransmit reacts as to a timeout. It calls
+    octets up to ``nxt``, or when Super Fast Retransmit reacts as it would to a timeout. It calls
     ``on_undo(now, window)`` when the congestion proved spurious and the window has been restored.
     It calls ``on_recovery_end(now, window)`` when recovery, or the repair after a timeout, has
     ended without an undo. It calls ``on_idle_restart(now, idle)`` when it sends again with nothing

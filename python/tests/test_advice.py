@@ -331,7 +331,7 @@ def test_a_headline_says_when_to_set_a_cheaper_rto_min_and_why_it_is_not_recomme
     assert f"The {floor} ms were computed from these delays, so test them on another" in told
     assert f"Set it only if no receiver delays ACKs by {floor} ms or more" in told
     assert "With QUIC" not in told
-    why = f"The {floor} ms are not recommended, because this recording gave them."
+    why = f"The {floor} ms are not recommended, because they were computed from this recording."
     assert re.search(rf"Take quic: [^.]*\.[^.]*{re.escape(why)}$", told) or told.endswith(why), told
     # The headline gives no reason if the user named the rto_min, or if `linux` is recommended.
     named, _ = headline(["linux", "linux:rto_min=60ms", "quic"])

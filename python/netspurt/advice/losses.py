@@ -27,8 +27,8 @@ def without_choice(advice: Advice) -> str:
     return (
         f"No timer is recommended: --told doubles a timer at each lost probe, and {losses.largest} "
         "were lost in one loss event. A sender that waits so long sends no further probe in the "
-        "meantime, so no connection would have these waits and costs. Without --told timers can be "
-        "compared."
+        "meantime, so no connection would have these waits and costs. Without --told, timers can "
+        "be compared."
     )
 
 

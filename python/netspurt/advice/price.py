@@ -16,7 +16,7 @@ ROUNDS = 5
 
 @dataclass(frozen=True)
 class Price:
-    """The price of spurious retransmissions in waiting, and the share of losses.
+    """The price of a spurious retransmission in seconds of waiting, and the share of losses.
 
     Attributes
     ----------

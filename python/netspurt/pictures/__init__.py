@@ -90,7 +90,7 @@ def picture(tables: Tables, kind: str, view: View | None = None) -> Picture:
     Raises
     ------
     ValueError
-        If there is no such kind, nothing to show, or an option of the view that does not apply to
+        If there is no such kind or nothing to show, or if an option of the view does not apply to
         the kind.
     """
     check_kind(kind, KINDS)

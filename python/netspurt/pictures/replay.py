@@ -101,8 +101,8 @@ class ReplayLike(Protocol):
     def front(self) -> Sequence[ReplayedAlgorithm]:
         """Return the algorithms on the front.
 
-        For each of them, no other algorithm is at least as good in both the spurious share and the
-        mean timer, and better in one of the two.
+        An algorithm is on the front if no other one is at least as good in both values and better
+        in one of them. The values are the spurious share and the mean timer.
         """
 
 

@@ -56,8 +56,8 @@ def draw(
     Raises
     ------
     ValueError
-        If there is no such kind, nothing to show, or an option of the view that does not apply to
-        the kind, or if `ax` and `size` are both given.
+        If there is no such kind or nothing to show, if an option of the view does not apply to the
+        kind, or if `ax` and `size` are both given.
     """
     shown = picture(tables, kind, view)
     figure, axes = new_figure(ax, size)

@@ -39,9 +39,9 @@ _VECTORS = 2_000
 def draw_picture(axes: Axes, picture: Picture) -> None:
     """Draw a picture.
 
-    If there are too many bars, or too many points on a rising line, those in one column of dots are
-    drawn as one. If there are too many other points, one point in each cell of columns and rows is
-    drawn. The label of the x axis says that marks are merged.
+    If there are too many bars, or too many points on a rising line, the bars or points in one
+    column of dots are drawn as one. If there are too many other points, one point in each cell of
+    columns and rows is drawn. The label of the x axis says that marks are merged.
     """
     for mark in picture.marks:
         _draw(axes, mark)

@@ -25,8 +25,9 @@ Floats = NDArray[np.float64]
 #: The width of a figure, the height of a panel, and the height of the rest of a figure, in inches.
 _WIDTH, _PANEL, _REST = 10.0, 2.7, 1.2
 
-#: The octets that a link can send at one opportunity of its trace, the maximum number of spans of
-#: time in which opportunities are counted, and the minimum mean number of opportunities in a span.
+#: The octets that a link can send at one opportunity of its trace. Opportunities are counted in
+#: spans of time: the maximum number of spans, and the minimum mean number of opportunities in a
+#: span.
 _OCTETS = 1500
 _SPANS = 200
 _IN_A_SPAN = 5

@@ -24,7 +24,7 @@ _NOTHING = "nothing: the values of the file"
 def explained_axes(folder: SweepFolder) -> Iterator[Rows]:
     """Yield a table for each axis whose labels do not say what they set.
 
-    Such axes are the axes of named sets, and the axes of profiles.
+    Two kinds of axes have such labels: axes of named sets, and axes of profiles.
     """
     over = tomllib.loads(folder.scenario()).get("sweep", {}).get("over", {})
     for name in folder.names:

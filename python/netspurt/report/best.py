@@ -16,7 +16,7 @@ from netspurt.report.flows import few
 from netspurt.sweep import SweepFolder
 from netspurt.wording import by_chance, number, rounded
 
-#: The digits of a figure in a table or a sentence.
+#: The number of significant digits of a figure in a table or a sentence.
 _FIGURE = 4
 
 

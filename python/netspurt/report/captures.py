@@ -189,8 +189,8 @@ def _waited_by_direction(found: Explained) -> dict[tuple[int, str], str]:
     """Return the time of waiting for timers and repair, for the directions that retransmitted.
 
     The time is known for a connection, but not for its directions. If both directions
-    retransmitted, the text says `(both)`. If no direction is known to have retransmitted, the time
-    stands at the direction with the most data.
+    retransmitted, the text says `(both)`. If no direction is known to have retransmitted, the
+    direction with the most data gets the time.
     """
     again, lost = found.table("retransmissions"), _waited_s(found)
     ways = set(zip(again["connection"].tolist(), again["direction"].tolist(), strict=True))
@@ -204,7 +204,10 @@ def _waited_by_direction(found: Explained) -> dict[tuple[int, str], str]:
 
 
 def _of_busiest(found: Explained, lost: Mapping[str, float]) -> dict[tuple[int, str], str]:
-    """Return the waits of connections without known retransmissions, by the busiest direction."""
+    """Return the wait of each connection without known retransmissions.
+
+    The key is the connection's busiest direction.
+    """
     again = set(found.table("retransmissions")["connection"].tolist())
     return {
         (connection, direction): span(lost_s)
@@ -245,8 +248,8 @@ def _cells(
 def _round_trip(mean_ns: float | None, *, beside: bool) -> str:
     """Return a mean round trip as text.
 
-    The text is `no samples` without a mean, and `not seen` if the mean is zero or was captured
-    beside the receiver.
+    The text is `no samples` without a mean. It is `not seen` if the mean is zero, or if the
+    direction was captured beside its receiver.
     """
     if mean_ns is None:
         return "no samples"

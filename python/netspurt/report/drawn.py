@@ -19,8 +19,8 @@ from netspurt.report.thinning import thinned
 #: screen could show all of them.
 BUDGET = 1_000_000
 
-#: Marks with at most this number of points are drawn whole. For example, the line of a distribution
-#: without some of its bins would show another distribution.
+#: Marks with at most this number of points are drawn whole, because thinning could change what they
+#: say: the line of a distribution without some of its bins shows another distribution.
 _FEW = 500
 
 #: Marks of this rank and above show losses and repairs. All of them are kept.
@@ -38,7 +38,7 @@ def is_kept(mark: Mark) -> bool:
 
 
 def count(mark: Mark) -> int:
-    """Return the number of points or bars of a mark; 0 if it has no height at each x."""
+    """Return the number of points or bars of a mark; 0 for a mark of another type."""
     if isinstance(mark, Points):
         return int(np.count_nonzero(~np.isnan(mark.y)))
     return len(mark.x) if hasattr(mark, "x") and _heights(mark) else 0
@@ -67,7 +67,7 @@ def share_of(pictures: Iterable[Picture], room: int) -> float:
 
 
 def kept_of(pictures: Iterable[Picture], share: float) -> int:
-    """Return the number of points and bars that remain in some pictures."""
+    """Return the number of points and bars that remain if `share` of the loose marks is kept."""
     every = [(mark, _places(mark, share)) for picture in pictures for mark in picture.marks]
     return sum(count(mark) if kept is None else len(kept) for mark, kept in every)
 

@@ -1,7 +1,7 @@
 """The sections of a folder of captures or recordings: one on all files, then one on each file.
 
-Captures are sorted by the time that they waited for timers and repair. At most `MOST_TOLD` captures
-have a section, and the first `MOST_DRAWN` of these have pictures.
+Captures are sorted by the time that their connections waited for timers and repair. At most
+`MOST_TOLD` captures have a section, and the first `MOST_DRAWN` of these have pictures.
 """
 
 from __future__ import annotations

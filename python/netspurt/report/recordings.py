@@ -41,7 +41,7 @@ def replay_section(
     path
         The file of the recording.
     pick
-        The timer that is recommended. It is replayed, too, if `replay` does not have it.
+        The timer that is recommended. If `replay` does not have this timer, it is replayed as well.
     """
     replay = replay.with_estimators([pick] if pick else [])
     part = Part(
@@ -62,7 +62,10 @@ def _answer(lines: Sequence[str]) -> str:
     told = [linux, re.split(r"(?<=[\w)]\.) ", take, maxsplit=1)[0]]
     computed = re.search(r"The (\S+ ms) were computed from these delays", linux)
     if computed and take.startswith("Take ") and not re.search(r"[Ii]ts constants? w", told[1]):
-        told.append(f"The {computed[1]} are not recommended, because this recording gave them.")
+        told.append(
+            f"The {computed[1]} are not recommended, because they were computed from this "
+            "recording."
+        )
     return " ".join(filter(None, told))
 
 

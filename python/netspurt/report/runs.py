@@ -122,7 +122,10 @@ def _answer(run: Run) -> str:
 
 
 def _ended(run: Run, ends: NDArray[np.float64]) -> str:
-    """Return a sentence on the ends of several directions [s]; NaN if a direction did not end."""
+    """Return a sentence on when several directions ended.
+
+    `ends` has the end of each direction [s]; NaN if the direction did not end.
+    """
     done = int(np.count_nonzero(~np.isnan(ends)))
     if done:
         last = _to_the_ms(float(np.nanmax(ends)))

@@ -210,7 +210,7 @@ def _notes(sweep: _Sweep, within: int) -> Iterator[str]:
     if not sweep.shown:
         yield "No measure varies among the cases."
     elif len(folder.names) > 1:
-        yield "A value is compared with others over all values of the other axes together."
+        yield "A difference counts the cases of all values of the other axes together."
     compared = sum(len(rows) for each in sweep.verdicts.values() for rows in each.values())
     if (told := chance(compared + within)) and not sweep.exact:
         yield told

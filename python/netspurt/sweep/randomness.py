@@ -25,7 +25,7 @@ _DRAWING = {
     "draw",
 }
 
-#: The values with which such a key draws nothing.
+#: The values with which a key of `_DRAWING` draws nothing.
 _NOTHING = (0, "none", "0 s", "0 ms")
 
 

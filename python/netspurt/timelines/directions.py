@@ -24,7 +24,7 @@ _HALVES = (
     "it. A round trip shows neither the delay of each direction nor which direction lost a probe.",
 )
 
-#: The comment in a file that is made from delays by two clocks.
+#: The comment in a file that is made from delays that two clocks measured.
 _MEASURED = ("Each direction has its own delay, measured by the clocks of both ends.",)
 
 

@@ -82,8 +82,8 @@ class NodeRows:
     def check(self, packets: Sequence[Packet]) -> None:
         """Check that a capture contains exactly these packets.
 
-        A packet must have the size of its row, or the payload. ns-2 counts an ACK with SACK blocks
-        as fewer octets than a real packet has, so these sizes differ.
+        The size of each packet, or its payload, must be that of its row. The size alone may differ:
+        ns-2 counts an ACK with SACK blocks as fewer octets than a real packet has.
 
         Raises
         ------

@@ -10,8 +10,9 @@ use super::passed_acks::ReachedBy;
 use super::{CapturedConnection, CapturedDirection, WaitingFor};
 
 impl CapturedDirection {
-    /// The next event that an acknowledgment causes at the sender, and the time at which its effect
-    /// passes the capture. `None` if it is not certain that the event has happened by `at`.
+    /// The next event that an acknowledgment causes at the sender, and the time at which the effect
+    /// of the event passes the capture. `None` if it is not certain that the event has happened by
+    /// `at`.
     fn reached(&self, at: Time) -> Option<(ReachedBy, Time)> {
         self.limits.reached(at, self.sender.path.near_now())
     }
@@ -27,11 +28,12 @@ impl CapturedConnection {
     /// Takes the acknowledgments that reached the senders of the acknowledged data before a packet
     /// of `side` was captured at `at`. Counts the time up to the last of them.
     ///
-    /// When all captured data is acknowledged, newer data may be between the sender and the capture,
-    /// and the packet may carry this data. `until_reached` says whether data counts as on its way
-    /// before the acknowledgments reached the sender. `soon` says the same of the time after that:
-    /// the packet came within about one round trip between the sender and the capture. If `soon`,
-    /// returns what has held the sender back since the last acknowledgment reached it, else `None`.
+    /// When all captured data is acknowledged, newer data may be between the sender and the
+    /// capture, and the packet may carry this data. `until_reached` says whether data counts as on
+    /// its way in the time until the acknowledgments reached the sender. `soon` says whether data
+    /// counts as on its way after this time: the packet came within about one round trip between
+    /// the sender and the capture. If `soon`, returns what has held the sender back since the last
+    /// acknowledgment reached it, else `None`.
     #[inline(never)]
     pub(super) fn let_reach(
         &mut self,

@@ -17,7 +17,8 @@ pub struct CapturedDirection {
     pub limits: Limits,
     /// What timers with other floors would have done.
     pub floors: OtherFloors,
-    /// The retransmissions that were found before the connection last rested.
+    /// The retransmissions that were found before the connection was last packed
+    /// (`RestingConnection`).
     pub earlier: Vec<ExplainedRetransmission>,
 }
 

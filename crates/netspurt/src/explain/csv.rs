@@ -179,8 +179,8 @@ impl<'a> RowText<'a> {
 }
 
 /// Rounds `value`, which must be neither negative nor above 10¹⁸, to the nearest whole number. The
-/// result equals the result of [`f64::round`]. That function calls a library unless all processors
-/// of the target have an instruction for rounding.
+/// result equals the result of [`f64::round`]. But [`f64::round`] is slower: it calls a library if
+/// some processors of the target have no instruction for rounding.
 fn rounded(value: f64) -> u64 {
     let below = value as i64;
     let up = value - below as f64 >= 0.5;

@@ -15,8 +15,8 @@
 //!   when the sender has had time to use it. If the sender fills the new window at once, the old
 //!   window held it back until then.
 //! * Data comes a little later than u + near, because other packets are before it. The sender sent
-//!   the data at once if it comes within the time of one segment at the rate that the window
-//!   allows, or within a sixteenth of the near round trip if this is longer. If nothing comes
+//!   the data at once if the data comes within the longer of two times: the time of one segment at
+//!   the rate that the window allows, and a sixteenth of the near round trip. If nothing comes
 //!   within this time, the window did not hold the sender back from u + near on.
 //! * The near round trip changes with the queues before the capture. The time from an
 //!   acknowledgment to the echo of its time stamp shows the change (`PathTimes::near_now`). If a
@@ -205,8 +205,8 @@ impl Limits {
         self.number_reaches(una, highest)
     }
 
-    /// When the acknowledgment of all outstanding data passes the capture at the latest, unless the
-    /// receiver delays it. `far` is the shortest round trip to the receiver.
+    /// The latest time at which the acknowledgment of all outstanding data passes the capture if
+    /// the receiver does not delay it. `far` is the shortest round trip to the receiver.
     ///
     /// A receiver may delay the acknowledgment of up to two segments (RFC 5681 §4.2). If at
     /// most two are outstanding, their acknowledgment is due a round trip after they were sent. If
@@ -288,9 +288,9 @@ impl Limits {
         }
     }
 
-    /// The next event at the sender, and the time at which its effect passes the capture. `None` if
-    /// it is not certain that the event has happened by `at`. `near` is the round trip between the capture and
-    /// the sender.
+    /// The next event at the sender, and the time at which the effect of the event passes the
+    /// capture. `None` if it is not certain that the event has happened by `at`. `near` is the
+    /// round trip between the capture and the sender.
     pub fn reached(&self, at: Time, near: Duration) -> Option<(ReachedBy, Time)> {
         self.passed.as_deref()?.next(at, near, self.full_bytes.into())
     }
@@ -356,8 +356,9 @@ impl Limits {
         room == 0 || small && !self.short
     }
 
-    /// What the sender waits for. `None` if nothing is outstanding, unless the sender may have more
-    /// data and the receive window is closed.
+    /// What the sender waits for. If nothing is outstanding, the sender waits for the receive
+    /// window or for nothing (`None`). It waits for the window if this window is closed and the
+    /// sender may have more data.
     #[inline]
     pub fn waiting(&self, octets: &OneWay<CapturedSegment>) -> Option<WaitingFor> {
         if octets.outstanding().is_empty() {

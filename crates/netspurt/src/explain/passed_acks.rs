@@ -110,9 +110,9 @@ impl PassedAcks {
     /// The next event at the sender, and the time at which data that answers it passes the capture.
     /// `None` if the event may not have happened by `at`.
     ///
-    /// A sender that waited for a window uses it within the time that a segment of `full` octets
-    /// takes at the rate that the window allows, or within `near` divided by `SLACK_PART` if this
-    /// is longer. A sender that takes longer did not wait for the window.
+    /// A sender that waited for a window uses it within the longer of two times: the time of a
+    /// segment of `full` octets at the rate that the window allows, and `near` divided by
+    /// `SLACK_PART`. A sender that takes longer did not wait for the window.
     pub fn next(&self, at: Time, near: Duration, full: u64) -> Option<(ReachedBy, Time)> {
         let by_number = self.acks.get(self.known).and_then(|ack| {
             let reached = ack.at + self.near_of(self.known, ack, near);

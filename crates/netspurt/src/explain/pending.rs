@@ -56,8 +56,8 @@ pub struct PendingSegments {
     /// All segments, in order. A plain segment has four words. A segment that continues the
     /// previous segment has one word. A segment that is not plain has one word, too.
     words: Vec<u64>,
-    /// The index in `words` of the last segment with four words. `None` unless all segments after
-    /// it continue it.
+    /// The index in `words` of the last segment with four words, if all segments after it continue
+    /// it; otherwise `None`.
     whole: Option<u16>,
     /// The number of segments that are not plain.
     others: u16,

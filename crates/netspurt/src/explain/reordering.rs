@@ -100,11 +100,11 @@ impl HeldSegment {
 /// most [`Disorder::LIMIT`] and at most half a round trip later. Second, one of these rules shows
 /// that it passed first:
 ///
-/// * Both have the same sender, which sent the new segment first. The first of these marks that
-///   differs shows the order: a SYN; the time stamps; the IP identifications, if they ascend; the
-///   acknowledgment numbers (RFC 9293 §3.4); the sequence numbers, if both carry new octets or both
-///   carry old octets; and, if at least one of them carries no octets, the number of octets that
-///   their SACK blocks cover.
+/// * Both have the same sender, which sent the new segment first. Their marks are compared one by
+///   one, and the first mark that differs shows the order: a SYN; the time stamps; the IP
+///   identifications, if they ascend; the acknowledgment numbers (RFC 9293 §3.4); the sequence
+///   numbers, if both carry new octets or both carry old octets; the number of octets that their
+///   SACK blocks cover, if at least one of them carries no octets.
 /// * The held segment acknowledges all octets of the new segment, and these octets were not seen
 ///   before. In a capture at the receiver it is enough that these octets were not acknowledged
 ///   before.

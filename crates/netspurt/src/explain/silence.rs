@@ -29,10 +29,10 @@ impl CapturedConnection {
     /// the round trip divided by this number.
     const PAUSE_PART: u64 = 3;
 
-    /// What the connection waited for before data of `side` came. `None` unless two conditions
-    /// hold: the connection seemed to wait for an application, and the data came soon after the
-    /// last acknowledgment for `side` reached this sender. Then the application did not pause:
-    /// beside the receiver all captured data may be acknowledged while more data is on its way.
+    /// What the connection waited for before data of `side` came, if it only seemed to wait for an
+    /// application. The data must come soon after the last acknowledgment for `side` reached this
+    /// sender. Then the application did not pause: beside the receiver all captured data may be
+    /// acknowledged while more data is on its way. Otherwise `None`.
     ///
     /// If the data comes later, the application paused after the acknowledgment had reached the
     /// sender. Until the acknowledgment reached the sender, data was on its way. This method counts
@@ -92,10 +92,12 @@ impl CapturedConnection {
         }
     }
 
-    /// Splits a silence that began when all data was sent, if two conditions hold: a packet of
-    /// `side` that acknowledges all data ends the silence, and this packet comes later than a round
-    /// trip. `None` otherwise. Also `None` for a delayed ACK without data, because only the next
-    /// data shows how the delay counts.
+    /// Splits a silence that began when all data was sent: first the connection waited for the
+    /// path, and then for an application. Two conditions must hold: a packet of `side` that
+    /// acknowledges all data ends the silence, and this packet comes later than a round trip.
+    /// Returns [`WaitingFor::Application`] for the second part. `None` if a condition does not
+    /// hold. Also `None` for a delayed ACK without data, because only the next data shows how the
+    /// delay counts.
     fn was_answered_late(
         &mut self,
         side: Side,

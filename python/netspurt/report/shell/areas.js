@@ -1,6 +1,6 @@
 // Marks that have a width: blocks, cells of heat maps, shades, and horizontal intervals.
 
-// The colours of Cividis at six places, which are readable with every kind of colour vision; darker is less.
+// Six colours of the colour map Cividis, which is readable with every kind of colour vision. Smaller values are darker.
 const HEAT = [[0, 32, 77], [49, 68, 107], [102, 105, 112], [149, 143, 120], [202, 185, 105], [255, 234, 70]];
 
 function heatOf(share) {

@@ -1,5 +1,5 @@
-// Marks on a canvas. A map has `x` and `y`, which give the position of a value, in dots of the
-// screen, and `visible`, which gives the first and the last place of a mark to draw.
+// Marks on a canvas. A map has the functions `x` and `y`, which give the position of a value in dots of the screen. Its
+// function `visible` gives the first and the last place of a mark to draw.
 
 // The shapes of the dots of bars, by colour, so that colour is never the only difference.
 const SHAPES = { red: "square", blue: "diamond", sky: "down", brown: "plus", grey: "ring" };

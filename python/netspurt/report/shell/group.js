@@ -63,7 +63,7 @@ class Group {
     if (this.told.sides.length < 2) return [];
     const names = ["Side by side", ...this.told.sides.map((side) => side.name)];
     this.turns = names.map((name, n) =>
-      button(name, "Key s goes from one to the other", () => this.showSide(n ? n - 1 : null)));
+      button(name, "Key s switches between the two", () => this.showSide(n ? n - 1 : null)));
     this.turns.forEach((one, n) => one.setAttribute("aria-pressed", String(n === 0)));
     const set = element("span", { class: "switch", role: "group", "aria-label": "Runs shown" }, this.turns);
     if (!this.told.parting) return [set];
@@ -131,7 +131,7 @@ class Group {
       this.hand.watch(panel);
     }
     this.alike();
-    // Pictures of queues show the whole run, and a flow may last for a small part of it.
+    // Pictures of queues do not decide the span: they show the whole run, and the flow may last for a small part of it.
     const own = this.panels.filter((panel) => panel.picture.kind !== "queue");
     const ends = (own.length ? own : this.panels).map((panel) => panel.ends());
     this.span = new Span(Math.min(...ends.map(([low]) => low)), Math.max(...ends.map(([, high]) => high)));
@@ -283,7 +283,7 @@ class Group {
     this.drawCursor();
   }
 
-  // Highlight the part between two places of the pointer. If the pointer is released, only this part is shown.
+  // Highlight the part between two places of the pointer. When the pointer is released, only this part is shown.
   mark(panel, from, to) {
     this.marked = [this.hand.below(panel, from), this.hand.below(panel, to)];
     this.drawCursor();

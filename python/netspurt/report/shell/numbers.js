@@ -15,7 +15,7 @@ function fitting(unit, most) {
   return sizes.find(([size]) => most >= 2 * size) || sizes[sizes.length - 1];
 }
 
-// A number with grouped digits and no more decimals than it has.
+// A number with grouped digits and at most `decimals` decimals, without zeros at the end.
 function grouped(value, decimals = 6) {
   return value.toLocaleString("en-US", { maximumFractionDigits: decimals });
 }
@@ -42,7 +42,7 @@ function clock(seconds) {
   return `${hours ? `${hours} h ` : ""}${minutes} min ${whole % 60} s`;
 }
 
-// The unit of an axis: that of its scale, or else the one in brackets at the end of its label.
+// The unit of an axis: the unit of its scale, or else the unit in brackets at the end of its label.
 function unitOf(scale) {
   if (scale.unit) return scale.unit;
   const found = /\[(s|B|bit\/s)\]$/.exec(scale.label);

@@ -91,7 +91,7 @@ class Panel {
     for (const mark of this.shown()) {
       if (mark.type === "Rules" || mark.type === "Cells" || mark.type === "Shades") continue;
       let [first, last] = this.places(mark, low, high);
-      // A stepped line or a band has the last value before the end, and does not reach the next one.
+      // A stepped line or a band keeps its last value until the end, so the next value does not count.
       while ((mark.steps || mark.type === "Band") && last > first && mark.x[last] > high) last -= 1;
       const [lower, upper] = mark.y ? [mark.y, mark.y] : [mark.low, mark.high];
       for (let n = first; n <= last; n += 1) {
@@ -195,7 +195,7 @@ class Panel {
     this.canvas.setAttribute("aria-label", this.told(heights));
   }
 
-  // Draw a line where two runs part.
+  // Draw a line at the first difference of two runs.
   drawParting(pen) {
     if (this.parting === undefined) return;
     const px = this.map.x(this.parting + this.zero);

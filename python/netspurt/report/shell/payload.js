@@ -1,5 +1,5 @@
-// Decodes the columns of the page. They are texts of base 64, which contain gzip, which contains planes of octets: the
-// first octets of all values of a column, then their second octets, and so on.
+// Decodes the columns of the page. All columns are one text in base 64, which contains a gzip stream. The stream has
+// the planes of each column: the lowest octets of all its values, then their second octets, and so on.
 
 async function unzipped(text) {
   const packed = atob(text);
@@ -18,8 +18,8 @@ function floats(octets, at, count) {
   return new Float64Array(raw.buffer);
 }
 
-// Whole numbers: each differs from its predecessor, or from the value in the same row of another column, by a coded
-// number whose lowest bit is its sign.
+// Whole numbers. Each is stored as its difference from its predecessor, or from the value in the same row of another
+// column. The lowest bit of a stored number is the sign of the difference.
 function whole(octets, at, [count, planes], base) {
   const found = new Float64Array(count);
   for (let plane = planes - 1; plane >= 0; plane -= 1) {

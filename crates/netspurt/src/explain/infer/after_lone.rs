@@ -51,8 +51,9 @@ pub struct AfterLone {
 }
 
 impl AfterLone {
-    /// If a sender sends four segments in a round trip, its cwnd in the round trip before was more
-    /// than one segment, because one acknowledgment adds at most two segments (RFC 3465 §2.2).
+    /// If a sender sends four segments in a round trip, its cwnd was more than one segment in the
+    /// round trip before. The reason is that one acknowledgment adds at most two segments (RFC 3465
+    /// §2.2).
     const WIDE: u64 = 4;
     /// A sender sends the segments that an acknowledgment allows within this time.
     const AT_ONCE: Duration = Duration::from_millis(2);

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_of_the_link_tell_more_than_round_trips() {
+    fn headers_of_the_link_override_round_trips() {
         let mut path = PathTimes::default();
         path.near_sample(Duration::from_millis(20));
         path.far_sample(Duration::from_millis(2));

@@ -349,7 +349,7 @@ impl Machine {
             return Inferred { cause: Cause::Rto, rule: CauseRule::Guess };
         }
         if untold && scene.is_head() {
-            // No acknowledgment can have triggered it, so the timer is short.
+            // No acknowledgment can have triggered this segment, so a short timer sent it.
             return Inferred { cause: Cause::Rto, rule: CauseRule::Guess };
         }
         // One or two duplicate ACKs may be enough if few segments are outstanding (RFC 5827).
@@ -380,8 +380,8 @@ impl Machine {
     }
 
     /// Whether the retransmission timer has expired. The wait must be as long as the shortest
-    /// possible RTO. It must also last three quarters of the sender's shortest known timeout, or of
-    /// three round trips if this is less.
+    /// possible RTO. It must also be at least three quarters of another time: the sender's shortest
+    /// known timeout, or three round trips if these are shorter.
     fn timer_expired(&self, scene: &SenderScene) -> bool {
         let seen = self.traits.shortest_timeout.unwrap_or(Duration::ZERO);
         scene.is_head() && scene.may_be_expired() && scene.waited >= seen.min(scene.rtt * 3) * 3 / 4

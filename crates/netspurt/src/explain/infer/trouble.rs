@@ -59,8 +59,8 @@ pub struct SenderTrouble {
     pub watch: VerdictWatch,
     /// All retransmissions.
     pub found: Vec<ExplainedRetransmission>,
-    /// The arrived segment that was sent last: when it was sent, and the octet after its last
-    /// (`RACK.xmit_ts`, `RACK.end_seq` of RFC 8985 §5.3).
+    /// Of the segments that have arrived, the one that was sent last: when it was sent, and the
+    /// octet after its last octet (`RACK.xmit_ts`, `RACK.end_seq` of RFC 8985 §5.3).
     pub newest: (Time, u64),
     /// The number of octets that were acknowledged but never captured.
     pub uncaptured_bytes: u64,
@@ -398,10 +398,9 @@ impl SenderTrouble {
     }
 }
 
-/// Whether the timer doubled all of its wait `first` but a fixed part of 200 ms, and then waited
-/// for `wait`. FreeBSD adds this part after doubling (`tcp_rexmit_slop`). The doubled part must be
-/// at least a quarter of `first`, because Linux's timers may fire an eighth later than they are
-/// set.
+/// Whether the wait doubled from `first` to `wait`, apart from a fixed part of 200 ms. FreeBSD adds
+/// this part after doubling (`tcp_rexmit_slop`). The doubled part must be at least a quarter of
+/// `first`, because Linux's timers may fire an eighth later than they are set.
 fn doubles_all_but_slop(first: Duration, wait: Duration) -> bool {
     const SLOP: Duration = Duration::from_millis(200);
     if first * 3 < SLOP * 4 {

@@ -141,7 +141,7 @@ fn replies_of_equal_size(mss: u16, own: u16) -> [u64; 2] {
 }
 
 #[test]
-fn replies_of_equal_size_are_short_if_the_syn_of_the_other_end_allows_more() {
+fn replies_of_equal_size_are_short_segments_if_the_syns_of_both_ends_allow_larger_ones() {
     assert_eq!(replies_of_equal_size(1460, 1460), [150, 0]);
     assert_eq!(replies_of_equal_size(700, 1460), [0, 150], "the other end takes no larger ones");
     assert_eq!(replies_of_equal_size(1460, 700), [0, 150], "its own link takes no larger ones");

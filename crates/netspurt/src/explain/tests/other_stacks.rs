@@ -250,7 +250,7 @@ fn the_third_duplicate_ack_after_a_partial_ack_triggers_another_fast_retransmit(
 
 /// RFC 6298 §5.2: the timer stops if nothing is outstanding. The timer of ns-3 runs on.
 #[test]
-fn a_segment_that_no_acknowledgment_reported_was_sent_by_a_timer_that_began_before_it() {
+fn a_timer_that_began_before_a_segment_was_sent_may_send_this_segment_again() {
     for (at, cause) in [(460.0, Cause::Rto), (230.0, Cause::Rto), (205.0, Cause::Fast)] {
         let mut talk = Talk::opened(false, false);
         talk.data(101.0, 0).ack(201.0, 1000).data(at - 3.0, 1000).data(at, 1000);
@@ -314,14 +314,14 @@ fn lone_again(waits: &[f64]) -> Option<Cause> {
 
 /// RFC 8985 §7.2: a probe waits for two round trips.
 #[test]
-fn a_lone_segment_sooner_than_any_probe_was_sent_by_the_retransmission_timer() {
+fn a_lone_segment_sent_again_sooner_than_any_probe_was_sent_by_the_retransmission_timer() {
     let cause = |ms| lone_again(&[ms]);
     assert_eq!([160.0, 250.0].map(cause), [Some(Cause::Rto), Some(Cause::Tlp)]);
 }
 
 /// FreeBSD's timers add 200 ms after doubling.
 #[test]
-fn a_timer_may_double_all_of_its_wait_but_a_fixed_part() {
+fn a_timer_may_double_its_wait_except_for_a_fixed_part() {
     assert_eq!(lone_again(&[330.0, 460.0]), Some(Cause::Rto));
     assert_eq!(lone_again(&[330.0, 660.0]), Some(Cause::Rto));
     assert_eq!(lone_again(&[330.0, 350.0]), Some(Cause::Tlp));

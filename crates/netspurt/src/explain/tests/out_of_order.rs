@@ -122,7 +122,7 @@ fn late_of(talk: &Talk, of: fn(&super::super::Habits) -> LatePackets) -> LatePac
 
 /// The capture has the acknowledgment of each packet just after the packet, so it is in order.
 #[test]
-fn packets_that_the_path_reordered_are_late_and_neither_disorder_nor_repair() {
+fn packets_that_the_path_reordered_count_as_late_and_neither_as_disorder_nor_as_repair() {
     for (apart, v6) in [(0.02, false), (0.3, false), (5.0, false), (0.02, true), (5.0, true)] {
         let mut talk = reordered_by_the_path(apart, true);
         if v6 {
@@ -195,8 +195,8 @@ fn an_explanation_is_the_same_with_and_without_a_transcript() {
     assert!(disordered > 20, "{disordered}");
 }
 
-/// Beside the receiver a repair fills a hole, and the acknowledgment jumps. The sender goes back and
-/// repeats the octets that had come before. Ten segments come in a millisecond.
+/// Beside the receiver a repair fills a hole, and the acknowledgment jumps. The sender goes back
+/// and repeats the octets that had come before. Ten segments come in a millisecond.
 #[test]
 fn octets_that_come_again_just_after_their_acknowledgment_are_in_order() {
     for count in 40..110 {

@@ -91,7 +91,7 @@ fn a_window_update_just_after_an_ack_answers_no_segment() {
 
 /// In TIME-WAIT, Linux answers the second copy of a FIN, but adds no D-SACK block.
 #[test]
-fn that_no_d_sack_block_came_shows_nothing_about_a_fin_without_data() {
+fn a_missing_d_sack_block_shows_nothing_about_a_fin_without_data() {
     for (len, evidence) in [(0, VerdictEvidence::None), (100, VerdictEvidence::NoDSack)] {
         let mut talk = Talk::opened(true, false);
         talk.data(101.0, 0).ack(201.0, 1000);
