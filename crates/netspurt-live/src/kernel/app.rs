@@ -36,7 +36,8 @@ pub struct FlowNotes {
     pub wrote: Option<Time>,
     /// When the application had read all octets that it had asked for.
     pub finished: Option<Time>,
-    /// The requests that the application made, and their replies. The first may not have left.
+    /// The requests that the application made, and their replies. The first request is included
+    /// even if it never left the host, because the connection never opened.
     pub exchanges: Vec<Exchange>,
     /// The number of octets that the application read.
     pub read_bytes: u64,

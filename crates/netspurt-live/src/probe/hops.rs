@@ -1,5 +1,5 @@
-//! Measures the delay of each hop with echo probes. Their hop limit is first one, then two, and so
-//! on up to the target.
+//! Measures the delay of each hop with echo probes. The first probes have a hop limit of one, the
+//! next probes two, and so on until probes reach the target.
 
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
