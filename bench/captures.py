@@ -115,7 +115,7 @@ class Flow:
             self.send(at + (index - first) * gap, 1, ACK | PSH, seq(index), 201, MSS)
         losses = [n for n in range(first, first + count) if self.random.random() < 0.02]
         end, sacked_segs, unacked_segs = first + count, 0, 0
-        # Only the first loss counts. Without a loss the index is the end of the flight.
+        # Only the first loss counts. Without a loss, `lost` is the end of the flight.
         lost = losses[0] if losses else end
         last_ack = at
         for index in range(first, end):

@@ -73,8 +73,8 @@ def main() -> None:
         sys.exit(f"{PROGRAM.relative_to(ROOT)} is not there: build it first")
     print(f"load at the start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(
-        "| traffic, wire | forwarder | M packets per CPU s | share of the bare forwarder's "
-        "| Gbit/s | share of the bare forwarder's |"
+        "| traffic, wire | forwarder | M packets per CPU s | ratio to the bare forwarder "
+        "| Gbit/s | ratio to the bare forwarder |"
     )
     print("|---|---|---|---|---|---|")
     for case in CASES:
