@@ -58,7 +58,7 @@ pub struct PacketDelivery {
     pub end: EndId,
     /// When the packet left the path, in logical time.
     pub due: Time,
-    /// The wall-clock time, directly after the kernel accepted or refused the packet.
+    /// The wall-clock time directly after the kernel had accepted or refused the packet.
     pub actual: Time,
 }
 
@@ -202,7 +202,7 @@ impl Driver {
     /// the log of the run.
     ///
     /// # Errors
-    /// When a port fails, or the kernel refuses an exact sleep of this thread (timer slack).
+    /// When a port fails, or the kernel refuses to make this thread's sleeps exact (timer slack).
     pub fn run(mut self, stop: Time, watch: &mut dyn Watch) -> io::Result<(Path, Log)> {
         set_current_timer_slack(NonZeroU64::new(1))?;
         self.ports.iter().try_for_each(|(_, port)| port.stamp())?;

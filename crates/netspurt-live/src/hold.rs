@@ -50,7 +50,7 @@ struct HandleRing {
     handles: VecDeque<Option<Handle>>,
 }
 
-/// The octets of all packets from real hosts that are on the path.
+/// The octets of all packets that real hosts sent and that are on the path.
 #[derive(Debug, Default)]
 pub struct Hold {
     packets: Vec<Held>,

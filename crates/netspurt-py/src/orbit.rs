@@ -47,7 +47,8 @@ impl PyStation {
         self.satellite().map(|satellite| satellite.elements().epoch.as_nanos())
     }
 
-    /// The greatest and the least height of a satellite over the equator's radius, in kilometres.
+    /// The greatest and the least height of a satellite above the radius of the equator, in
+    /// kilometres.
     #[getter]
     fn heights(&self) -> Option<(f64, f64)> {
         self.satellite().map(|satellite| satellite.elements().heights())

@@ -392,8 +392,7 @@ impl ContentSource {
         self.stage == AppStage::Done && TcpInfo::is_closed(self.open())
     }
 
-    /// Returns the instant at which the application must act, even if nothing happens at its
-    /// socket.
+    /// Returns when the application must act even if nothing happens at its socket.
     fn due(&self) -> Option<Time> {
         match self.stage {
             AppStage::Waits => Some(self.task.start()),
@@ -532,8 +531,7 @@ impl Sink {
         self.over && TcpInfo::is_closed(self.open())
     }
 
-    /// Returns the instant at which the application must act, even if nothing happens at its
-    /// socket.
+    /// Returns when the application must act even if nothing happens at its socket.
     fn due(&self) -> Option<Time> {
         self.replies.as_ref().filter(|_| self.reply_bytes_left == 0 && !self.over)?.next()
     }
