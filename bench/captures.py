@@ -9,8 +9,8 @@ and `small/` has 2,000 files with one short connection each. Every connection tr
 segment is lost with a probability of 2 %, but a flight loses at most one segment, and a
 retransmission is never lost. A loss is repaired by a fast retransmit with SACK, or by a timeout if
 the segment is among the last three of its flight. Round-trip times are log-normal. The receiver
-acknowledges every second segment, the last segment of a flight or before a loss, and each segment
-after a loss.
+acknowledges every second segment, the last segment of a flight, the last segment before a loss, and
+each segment after a loss.
 """
 
 from __future__ import annotations

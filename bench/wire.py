@@ -66,7 +66,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=3)
-    parser.add_argument("--logs", default="logs", help="logs, tables or captures, or a list")
+    parser.add_argument(
+        "--logs", default="logs", help="logs, tables or captures, or several: logs,tables"
+    )
     parser.add_argument("--only", default="", help="measure only blast, or only tcp")
     options = parser.parse_args()
     if not PROGRAM.exists():
