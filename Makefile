@@ -1,5 +1,5 @@
 # make run     installs the command and reproduces RFC 2416, number by number
-# make test    installs what tests need as well and runs all tests, lints and type checks
+# make test    installs the command and what tests need, and runs all tests, lints and type checks
 # make setup   only installs: afterwards .venv/bin/netspurt is the command
 # make docs    runs all commands on the pages, checks links and the reference, and builds the site and the man pages
 # make fuzz    runs each fuzz target for a minute (FUZZ_SECONDS=60); needs a nightly toolchain and cargo-fuzz
@@ -10,9 +10,10 @@
 
 PYTHON ?= python3
 BIN    := .venv/bin
-# FILES are the sources of the extension. The other four are empty files whose times say when a step was
-# last done: USE, `make setup`; DEPS, the Python packages that tests need were installed; TEST, the
-# extension for tests was built; DOCS, the packages that Sphinx needs were installed.
+# FILES are the sources of the extension. Each of the other four names is an empty file, whose time says
+# when a step was last done. USE: `make setup` installed the command. DEPS: the Python packages that tests
+# need were installed. TEST: the extension for tests was built. DOCS: the packages that Sphinx needs were
+# installed.
 FILES  := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml')
 USE    := .venv/.use
 DEPS   := .venv/.dependencies
@@ -26,11 +27,11 @@ PIP    := env -u MAKEFLAGS -u MFLAGS $(BIN)/python -m pip $(QUIET) --disable-pip
 # If Python did not store byte code, every process would compile all modules that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Cargo uses all cores, also if make was called with a number of jobs.
+# Cargo uses all cores, even if make was called with a number of jobs.
 CARGO  := env -u MAKEFLAGS -u MFLAGS cargo
 
-# clippy-driver lints the sources while it compiles them, so tests need no second pass. Cargo stores
-# the files that it compiles separately from those of rustc.
+# clippy-driver lints the sources while it compiles them, so tests need no second pass. Cargo does not
+# mix the files that clippy-driver compiles with the files that rustc compiles.
 LINTER := $(wildcard $(shell rustc --print sysroot 2>/dev/null)/bin/clippy-driver)
 ifneq ($(LINTER),)
 LINTED := test rust-tests-built rust-tests unit-tests python-tests real-time-tests docs $(TEST) $(DOCS)
@@ -58,8 +59,8 @@ $(DEPS): pyproject.toml docs/_ext/requirements.py | $(BIN)/python
 	$(PIP) --requirement .venv/.requirements.txt
 	touch $@
 
-# For tests the extension is linked from the files that were compiled for Rust's tests. They check for
-# overflow.
+# For tests the extension is linked from the files that were compiled for Rust's tests. This code checks
+# arithmetic for overflow.
 $(TEST): $(FILES) $(DEPS)
 	@echo 'building the extension and installing it into .venv'
 	$(PIP) --config-settings 'build-args=--profile dev --strip false' --editable .
@@ -77,7 +78,8 @@ $(BIN)/python:
 	  { echo 'netspurt needs Python 3.11 or newer: make PYTHON=python3.11 ...' >&2; exit 1; }
 	@command -v cargo >/dev/null || { echo 'netspurt needs cargo: https://rustup.rs' >&2; exit 1; }
 	@# A new pip needs half the time of the pip that comes with Python to install the packages. The pip of
-	@# $(PYTHON) installs this new pip in a third of the time that `venv` needs. If it cannot, `venv` does.
+	@# $(PYTHON) installs this new pip in a third of the time that `venv` needs. If it cannot, `venv` installs
+	@# the pip that comes with Python.
 	$(PYTHON) -m venv --without-pip .venv
 	@$(PYTHON) -m pip --quiet --disable-pip-version-check --python $@ install --no-compile pip 2>/dev/null || \
 	  $(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }

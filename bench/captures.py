@@ -9,8 +9,8 @@ and `small/` has 2,000 files with one short connection each. Every connection tr
 segment is lost with a probability of 2 %, but a flight loses at most one segment, and a
 retransmission is never lost. A loss is repaired by a fast retransmit with SACK, or by a timeout if
 the segment is among the last three of its flight. Round-trip times are log-normal. The receiver
-acknowledges every second segment, the last segment of a flight or before a loss, and each segment
-after a loss.
+acknowledges every second segment, the last segment of a flight, the last segment before a loss, and
+each segment after a loss.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Flow:
             self.send(at + (index - first) * gap, 1, ACK | PSH, seq(index), 201, MSS)
         losses = [n for n in range(first, first + count) if self.random.random() < 0.02]
         end, sacked_segs, unacked_segs = first + count, 0, 0
-        # Only the first loss counts. Without a loss the index is the end of the flight.
+        # Only the first loss counts. Without a loss, `lost` is the end of the flight.
         lost = losses[0] if losses else end
         last_ack = at
         for index in range(first, end):

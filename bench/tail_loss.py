@@ -39,7 +39,7 @@ SFR = {"shim": '["off", "sfr:factor=3,cutout=80kB"]'}
 ROWS = {
     "no-loss": ("Reno without options, no loss", {**OLD, "loss": "none"}),
     "reno": ("Reno, no SACK, RACK or TLP", OLD),
-    "reno-42ms": ("the same, minimum RTO 42 ms", {**OLD, "tcp.rto": '{ min = "42 ms" }'}),
+    "reno-42ms": ("the same as Reno, minimum RTO 42 ms", {**OLD, "tcp.rto": '{ min = "42 ms" }'}),
     "reno-sfr": ("the same as Reno, and SFR x3", {**OLD, **SFR}),
     "linux": ("Linux's defaults", {}),
     "linux-sfr": ("Linux's defaults, and SFR x3", SFR),
@@ -181,7 +181,8 @@ def main() -> None:
             np.save(out / f"{row}.npy", np.concatenate(times[row]))
     rng = np.random.default_rng(1)
     print(
-        "| server | mean ms | p50 | p90 | p99 | max | shim retransmissions | repeated handshakes |"
+        "| server | mean ms | p50 | p90 | p99 | max | shim retransmissions "
+        "| handshakes retransmitted |"
     )
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     with (out / "times.csv").open("w", newline="") as file:

@@ -66,15 +66,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=3)
-    parser.add_argument("--logs", default="logs", help="logs, tables or captures, or a list")
+    parser.add_argument(
+        "--logs", default="logs", help="logs, tables or captures, or several: logs,tables"
+    )
     parser.add_argument("--only", default="", help="measure only blast, or only tcp")
     options = parser.parse_args()
     if not PROGRAM.exists():
         sys.exit(f"{PROGRAM.relative_to(ROOT)} is not there: build it first")
     print(f"load at the start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(
-        "| traffic, wire | forwarder | M packets per CPU s | share of the bare forwarder's "
-        "| Gbit/s | share of the bare forwarder's |"
+        "| traffic, wire | forwarder | M packets per CPU s | ratio to the bare forwarder "
+        "| Gbit/s | ratio to the bare forwarder |"
     )
     print("|---|---|---|---|---|---|")
     for case in CASES:

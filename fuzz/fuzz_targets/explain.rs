@@ -1,5 +1,6 @@
 //! Fuzzes the explanation of captures with any segments. The sequence numbers of the segments are
-//! near each other and near the wrap, so that there are repairs, holes, duplicates and wraps.
+//! near each other and near the wrap, so that there are retransmissions, holes, duplicates and
+//! wraps.
 
 #![no_main]
 

@@ -170,9 +170,9 @@ def test_a_run_folder_names_the_code_that_set_the_window(place: Path, netspurt: 
 @pytest.mark.parametrize(
     ("method", "code", "why"),
     [
-        ("on_ack", "window.cwnd = float('nan')", "`cwnd` cannot be nan: write octets from 1"),
-        ("on_ack", "window.cwnd = -5", "`cwnd` cannot be -5: write octets from 1"),
-        ("on_ack", "window.cwnd = 'wide'", "`cwnd` cannot be wide: write octets from 1"),
+        ("on_ack", "window.cwnd = float('nan')", "`cwnd` cannot be nan: write 1 octet or more"),
+        ("on_ack", "window.cwnd = -5", "`cwnd` cannot be -5: write 1 octet or more"),
+        ("on_ack", "window.cwnd = 'wide'", "`cwnd` cannot be wide: write 1 octet or more"),
         ("on_ack", "window.cwnd = 7", "on_ack left the window at 7 octets, less than a segment"),
         ("on_congestion", "return None", "on_congestion() returned None: it must return the new"),
         ("on_congestion", "return -1", "on_congestion() returned -1: it must return the new"),

@@ -50,7 +50,7 @@ fn kernel() -> Capability {
         name: "kernel",
         available: system == "Linux",
         found: format!("{system} {}", uname.release().to_string_lossy()),
-        purpose: "live runs need Linux; simulation needs nothing",
+        purpose: "live runs need Linux; simulations do not",
     }
 }
 

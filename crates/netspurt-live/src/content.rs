@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 /// The values repeat after this number of octets. The number is prime. Therefore a stream that is
-/// shifted by a power of two never has the expected values.
+/// shifted by 2^n octets never has the expected values.
 const PERIOD: usize = 251;
 
 /// The maximum number of octets that one call of [`octets`] returns.

@@ -58,7 +58,7 @@ pub struct PacketDelivery {
     pub end: EndId,
     /// When the packet left the path, in logical time.
     pub due: Time,
-    /// The wall-clock time, directly after the kernel accepted or refused the packet.
+    /// The wall-clock time directly after the kernel had accepted or refused the packet.
     pub actual: Time,
 }
 
@@ -83,12 +83,14 @@ pub struct Log {
 
 /// An observer of the real packets in a run.
 pub trait Watch {
-    /// Processes an event on the path. If the event says that a packet was seen, and the observer
-    /// captures, `octets` has the packet. Otherwise `octets` is `None`.
+    /// Processes an event on the path. If the event says that a packet was seen, and
+    /// [`captures`](Self::captures) returns true, `octets` has the packet. Otherwise `octets` is
+    /// `None`.
     fn event(&mut self, event: &Event<Segment>, octets: Option<&[u8]>);
     /// Whether the observer needs the octets of packets.
     fn captures(&self) -> bool;
-    /// Labels a packet that the end `from` sent, and appends its segments to `out`.
+    /// Converts a packet that the end `from` sent into segments, and appends them to `out`.
+    /// `labels` gives the segments their ids and causes.
     fn label(
         &mut self,
         labels: &mut Labels,
@@ -119,8 +121,8 @@ pub struct Driver {
     /// memory.
     arrivals: Vec<(Time, Segment)>,
     leaving: Vec<Departure>,
-    /// The driver polls the clock for this span, and does not sleep, before each instant at which
-    /// it must act.
+    /// For this span before each instant at which the driver must act, it polls the clock instead
+    /// of sleeping.
     spin: Duration,
     /// The first flow of programs. This flow and all later flows share two ports.
     programs: Option<FlowId>,
@@ -162,24 +164,25 @@ impl Driver {
         self
     }
 
-    /// Sets whether packets may leave more than once, as copies or in fragments. If `keeps` is
-    /// true, the driver keeps the octets of all packets.
+    /// Sets whether a packet may leave the path more than once, as a copy or in fragments. If
+    /// `keeps` is true, the driver keeps the octets of all packets until the run ends.
     #[must_use]
     pub fn keeping_packets(mut self, keeps: bool) -> Self {
         self.hold.keeps = keeps;
         self
     }
 
-    /// Sets the span for which the driver polls the clock, and does not sleep, before each instant
-    /// at which it must act.
+    /// Sets a span. For this span before each instant at which the driver must act, it polls the
+    /// clock instead of sleeping.
     #[must_use]
     pub fn spinning(mut self, spin: Duration) -> Self {
         self.spin = spin;
         self
     }
 
-    /// If `first` is given, this flow and all later flows belong to programs and share two ports.
-    /// The driver does not know which octets programs send, so it does not check their octets.
+    /// Sets which flows belong to programs: the flow `first` and all later flows, which share two
+    /// ports. `None` means that there are no such flows. The driver does not know which octets
+    /// programs send, so it does not check their octets.
     #[must_use]
     pub fn with_programs(mut self, first: Option<FlowId>) -> Self {
         self.labels = self.labels.foreign_from(first);
@@ -199,7 +202,7 @@ impl Driver {
     /// the log of the run.
     ///
     /// # Errors
-    /// When a port fails, or the kernel refuses an exact sleep of this thread (timer slack).
+    /// When a port fails, or the kernel refuses to make this thread's sleeps exact (timer slack).
     pub fn run(mut self, stop: Time, watch: &mut dyn Watch) -> io::Result<(Path, Log)> {
         set_current_timer_slack(NonZeroU64::new(1))?;
         self.ports.iter().try_for_each(|(_, port)| port.stamp())?;

@@ -76,7 +76,8 @@ impl Stage<Segment> for Gate {
     }
 
     fn pop(&mut self, now: Time, _events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
-        // If the host sends at the instant at which the timer fires, the host's packet goes first.
+        // If the host sends at the instant at which the shim's timer fires, the host's packet goes
+        // first.
         let enters_at = self.entering.front().map(|(at, _)| *at).filter(|at| *at <= now);
         let until = enters_at.map_or(now, |at| Time::from_nanos(at.as_nanos().saturating_sub(1)));
         if let Some(retransmission) = self.pop_retransmission(until) {

@@ -50,7 +50,7 @@ struct HandleRing {
     handles: VecDeque<Option<Handle>>,
 }
 
-/// The octets of all packets from real hosts that are on the path.
+/// The octets of all packets that real hosts sent and that are on the path.
 #[derive(Debug, Default)]
 pub struct Hold {
     packets: Vec<Held>,
@@ -59,8 +59,8 @@ pub struct Hold {
     short: Vec<u32>,
     long: Vec<u32>,
     rings: Vec<HandleRing>,
-    /// True if a packet may leave more than once, as a copy or in fragments. Then no packet is
-    /// released.
+    /// True if a packet may leave the path more than once, as a copy or in fragments. Then no
+    /// packet is released.
     pub keeps: bool,
     /// A buffer in which a packet is assembled.
     pub scratch: Vec<u8>,
@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(held, [true, false, false, true, false]);
         hold.release(id(1));
         hold.release(id(0));
-        assert!(hold.handle(id(3)).is_some(), "the gap is removed with the packets before it");
+        assert!(hold.handle(id(3)).is_some(), "the packet after the gap is still held");
     }
 
     proptest! {

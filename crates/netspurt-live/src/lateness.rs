@@ -4,8 +4,8 @@
 use netspurt::units::Duration;
 use serde::Serialize;
 
-/// How late deliveries were. A quantile is the smallest lateness that its share of the deliveries
-/// does not exceed.
+/// How late deliveries were. Each quantile belongs to a share of the deliveries. It is the smallest
+/// lateness that this share does not exceed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lateness {
     /// The number of deliveries.
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn one_late_delivery_breaks_the_budget_whatever_the_quantiles() {
+    fn one_late_delivery_exceeds_the_budget_even_if_the_quantiles_do_not() {
         let mut late = vec![Duration::from_micros(10); 9999];
         late.push(Duration::from_millis(6));
         let lateness = Lateness::of(late);

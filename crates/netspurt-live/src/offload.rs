@@ -17,8 +17,8 @@ pub const VIRTIO_BYTES: usize = 10;
 /// The maximum number of octets before an IP header.
 pub const PREFIX_BYTES_MAX: usize = 24;
 
-/// The maximum number of octets of IP and TCP headers that netspurt can cut and join: an IPv6
-/// header and the longest TCP header.
+/// The maximum length of the IP and TCP headers of a packet that netspurt can cut and join: an IPv6
+/// header and the longest TCP header, in octets.
 pub const HEADERS_BYTES_MAX: usize = 40 + 60;
 
 /// The work on a packet that the kernel left to the device.

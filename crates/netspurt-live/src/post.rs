@@ -50,7 +50,7 @@ pub fn is_unchanged(segment: &Segment) -> bool {
 }
 
 impl Post {
-    /// Packs `segments` for `port` into at most as many packets as one call can send. `write`
+    /// Packs `segments` into packets for `port`, at most as many as one call can send. `write`
     /// replaces the contents of its buffer by the octets of a segment that cannot be sent as it was
     /// received.
     pub fn pack(

@@ -47,8 +47,8 @@ pub struct RunOrder {
     pub code: BTreeMap<String, String>,
     /// The maximum lateness that a delivery may have in a valid run.
     pub budget_ns: u64,
-    /// The span for which the driver polls the clock, and does not sleep, before each instant at
-    /// which it must act.
+    /// For this span before each instant at which the driver must act, it polls the clock instead
+    /// of sleeping.
     pub spin_ns: u64,
     /// The kind of devices that connect the hosts.
     pub wire: Wire,

@@ -131,7 +131,7 @@ fn the_run_has_the_exit_status_of_the_command() {
 }
 
 #[test]
-fn a_run_of_a_flow_of_programs_without_programs_fails() {
+fn a_run_fails_if_its_flow_needs_programs_and_none_are_given() {
     let folder = Folder::new();
     let output = start(PATH, &folder.0, None).wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();

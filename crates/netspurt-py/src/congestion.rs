@@ -24,7 +24,7 @@ fn octets(what: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     let part = || value.extract::<f64>().ok().filter(|n| (1.0..4e18).contains(n)).map(|n| n as u64);
     let octets = whole.or_else(part).filter(|octets| (1..=CWND_MAX).contains(octets));
     octets.ok_or_else(|| {
-        PyValueError::new_err(format!("`{what}` cannot be {value}: write octets from 1"))
+        PyValueError::new_err(format!("`{what}` cannot be {value}: write 1 octet or more"))
     })
 }
 
@@ -102,7 +102,7 @@ impl From<RateSample> for PyRate {
     }
 }
 
-/// The facts about one ACK that the algorithm gets. Times are in seconds.
+/// The facts about an ACK that a congestion control algorithm gets. Times are in seconds.
 #[pyclass(frozen, name = "Ack", module = "netspurt._core")]
 pub struct PyAck(AckInfo);
 
@@ -168,8 +168,8 @@ impl PyAck {
         self.0.smss
     }
 
-    /// The octets that are newly acknowledged in order; with `growth_by_delivery`, the same number
-    /// as `delivered_bytes`.
+    /// The octets that are newly acknowledged in order; with the switch `cwnd.growth_by_delivery`,
+    /// the same number as `delivered_bytes`.
     #[getter]
     fn acked_bytes(&self) -> u64 {
         self.0.acked_bytes

@@ -47,7 +47,8 @@ impl PyStation {
         self.satellite().map(|satellite| satellite.elements().epoch.as_nanos())
     }
 
-    /// The greatest and the least height of a satellite over the equator's radius, in kilometres.
+    /// The greatest and the least height of a satellite above the radius of the equator, in
+    /// kilometres.
     #[getter]
     fn heights(&self) -> Option<(f64, f64)> {
         self.satellite().map(|satellite| satellite.elements().heights())
@@ -98,8 +99,9 @@ fn utc_text(ns: i64) -> String {
     Utc::from_nanos(ns).to_string()
 }
 
-/// A pass: rise and set [ns since 1970], whether the search began after the rise and ended before
-/// the set, the minimum and maximum length [km], and the minimum and maximum delay [s].
+/// A pass: rise and set [ns since 1970], whether the search began after the rise, whether the
+/// search ended before the set, the minimum and maximum length [km], and the minimum and maximum
+/// delay [s].
 type PassParts = (i64, i64, (bool, bool), (f64, f64), (f64, f64));
 
 /// Arrays of instants, lengths and delays.

@@ -164,9 +164,9 @@ type GridRow = (f64, f64, f64, u64, f64, f64, f64);
 
 /// Replays RFC 889's two-gain filter with every combination of the weights `falling` (F1) and
 /// `rising` (F2) and the factors `g`. Returns the best settings and the number of all settings. A
-/// setting is among the best if no other setting is at least as good in both the spurious
-/// retransmissions and the sum of the timers. Of settings that are equal in both, the first
-/// is kept.
+/// setting is among the best if no other setting is better in the spurious retransmissions or in
+/// the sum of the timers, and at least as good in the other. Of settings that are equal in both,
+/// the first is kept.
 #[pyfunction]
 #[pyo3(signature = (delays, falling, rising, g, *, order=None))]
 pub fn two_gain_front(
@@ -208,10 +208,10 @@ const fn row(s: &core::GridPoint) -> GridRow {
     (s.falling, s.rising, s.g, s.spurious, s.spurious_ns, s.waited_ns, s.timers_ns)
 }
 
-/// Gives an algorithm a step from one constant delay to another. Returns two numbers of samples of
-/// the new delay: after the first number the timer is never again below the new delay, and after
-/// the second number it stays within a tenth of the final timer. Also returns the timers before the
-/// step and at the end, in nanoseconds.
+/// Gives an algorithm a step from one constant delay to another. Returns two counts of samples of
+/// the new delay. After the first count, the timer is never again below the new delay. After the
+/// second count, the timer stays within a tenth of the final timer. Also returns the timers before
+/// the step and at the end, in nanoseconds.
 #[pyfunction]
 pub fn adapt(
     py: Python<'_>,

@@ -169,8 +169,9 @@ impl PyScenario {
     /// Begins a run of the scenario.
     fn simulate(&self, py: Python<'_>) -> PyResult<PySimulation> {
         if let Some(flow) = self.0.kernel_flow() {
-            let message =
-                format!("flow `{flow}` has an end with the kernel's TCP: it can only run live");
+            let message = format!(
+                "flow `{flow}` has an end on the kernel's TCP: the scenario can only run live"
+            );
             return Err(PyValueError::new_err(message));
         }
         let result = py.detach(|| watched(|| self.0.simulate()));

@@ -157,9 +157,10 @@ impl PySweep {
         (events, time.map(Duration::as_nanos))
     }
 
-    /// Makes the chunk of a case that ran live. `counts` has the tables and the end of a run whose
-    /// results count. `late` says why the results of a run do not count, and `error` says why there
-    /// was no run. If all three are missing, the case was cut at the budget of time.
+    /// Makes the chunk of a case that ran live. If the results of the run count, `counts` has its
+    /// tables and the time of its end in nanoseconds. If they do not count, `late` says why. If
+    /// there was no run, `error` says why. If all three are missing, the case was cut at the budget
+    /// of time.
     #[pyo3(signature = (case, busy_ns, *, counts, late, error))]
     fn live_chunk<'py>(
         &self,

@@ -1,5 +1,5 @@
 //! Tests with captures of other people, and with captures of the kernel's TCP. The observer must
-//! find the counts of tshark, or of the kernel's own counters. The captures are in
+//! count the same numbers as tshark, or as the kernel's own counters. The captures are in
 //! `../shared/traces`, beside the repository.
 
 use std::fs::{self, File};

@@ -114,7 +114,8 @@ fn mutate(file: &mut Vec<u8>, stream: &mut Stream) {
         if file.len() < 8 {
             return;
         }
-        // At least half of the changes are among the first 120 octets, where the first headers are.
+        // About half of the changes or more are among the first 120 octets, where the first headers
+        // are.
         let room = if stream.chance(0.5) { file.len().min(120) } else { file.len() };
         let at = pick(stream, room - 4);
         match pick(stream, 6) {

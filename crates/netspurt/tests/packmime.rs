@@ -1,9 +1,10 @@
 //! Compares PackMime's arrivals and sizes with those of ns-2.35 (`authorities/packmime`).
 //!
-//! Both programs make runs of 400 s. A run is described by quantiles, counts and indices of
-//! dispersion. For each of these numbers, the mean over our runs may differ from the mean over
-//! ns-2's runs by at most five standard errors of the difference, plus the unit to which ns-2's
-//! values are rounded. At each rate, our runs hold about half a million draws of each kind.
+//! Both programs make runs of 400 s. Quantiles, counts and indices of dispersion describe a run.
+//! For each of these numbers, the tests compare the mean over our runs with the mean over ns-2's
+//! runs. The two means may differ by at most five standard errors of the difference, plus the unit
+//! to which ns-2's values are rounded. At each rate, our runs hold about half a million draws of
+//! each kind.
 
 use std::collections::HashMap;
 use std::fs;

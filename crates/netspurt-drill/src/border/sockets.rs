@@ -103,7 +103,8 @@ pub(super) unsafe extern "C" fn shutdown(_: *mut c_void, fd: c_int, how: c_int) 
     })
 }
 
-/// The third argument is an `int` if the command needs one; otherwise its value is undefined. In C,
+/// Returns or sets the status flags of a socket, as C's `fcntl` does. `bits`, the third argument of
+/// C's function, is an `int` if the command needs one. Otherwise its value is undefined. In C,
 /// `fcntl` takes any number of arguments. On 64-bit processors, Linux passes the third argument as
 /// in a function with three arguments.
 pub(super) unsafe extern "C" fn fcntl(
@@ -122,8 +123,9 @@ pub(super) unsafe extern "C" fn fcntl(
     })
 }
 
-/// The third argument is the place to which the result of the request is written. It is passed in
-/// the same way as the third argument of [`fcntl`].
+/// Answers a request about a socket, as C's `ioctl` does. `place`, the third argument of C's
+/// function, is where the result of the request is written. It is passed in the same way as the
+/// third argument of [`fcntl`].
 pub(super) unsafe extern "C" fn ioctl(
     _: *mut c_void,
     fd: c_int,

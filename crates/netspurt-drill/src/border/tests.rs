@@ -410,7 +410,7 @@ fn only_the_file_of_a_scripts_assertions_is_run_and_other_commands_are_read() {
     assert_eq!(run(c"sysctl -q net.ipv4.tcp_syn_retries=3"), 0);
     assert_eq!(run(c"true; true /tmp/code_of_nobody"), 1 << 8);
     // A command is run only if it is one program with the file of a script's assertions as its last
-    // word. It is also run after the script was refused.
+    // word. Such a command is run even though the script is now refused.
     assert_eq!(run(c"true /tmp/code_of_nobody"), 0);
     assert_eq!(run(c"test -e /tmp/code_of_nobody"), 1 << 8);
     assert!(player.receive().is_none());

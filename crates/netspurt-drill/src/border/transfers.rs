@@ -202,7 +202,7 @@ pub(super) unsafe extern "C" fn send(
     write_from("send", fd, (place, bytes), flags)
 }
 
-/// The address has no effect on a connection.
+/// Writes, as C's `sendto` does. The address is ignored, because it has no effect on a connection.
 pub(super) unsafe extern "C" fn sendto(
     _: *mut c_void,
     fd: c_int,

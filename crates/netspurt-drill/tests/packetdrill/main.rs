@@ -74,21 +74,21 @@ fn packetdrill_and_our_player_agree_except_for_explained_differences() {
 const BEYOND: [(&str, &str); 6] = [
     (
         "close/first-closer-waits-in-time-wait",
-        "the library's socket calls itself closed in TIME-WAIT, as Linux's does",
+        "in TIME-WAIT the library's socket reports the state CLOSED, as Linux's socket does",
     ),
     (
         "close/half-close-still-receives",
-        "the library's socket calls itself closed in TIME-WAIT, as Linux's does",
+        "in TIME-WAIT the library's socket reports the state CLOSED, as Linux's socket does",
     ),
     (
         "close/linux-ack-of-a-fin-waits",
-        "the library's host begins 1 ms after the start of a jiffy, our player's host at the start",
+        "the library's host begins 1 ms after the start of a jiffy, and our player's at the start",
     ),
     ("congestion/bbr-drain", "packetdrill cuts the script's nanoseconds to microseconds"),
     ("congestion/bbr-gain-cycle", "packetdrill cuts the script's nanoseconds to microseconds"),
     (
         "reset/rst-during-handshake-returns-to-listen",
-        "packetdrill asks for `TCP_INFO` of a connection that was not accepted, which has no socket",
+        "packetdrill asks for `TCP_INFO` of a connection that was not accepted and has no socket",
     ),
 ];
 

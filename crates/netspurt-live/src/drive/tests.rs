@@ -151,7 +151,7 @@ fn packets_cross_the_path_unchanged_and_are_logged() {
 }
 
 #[test]
-fn a_packet_dropped_by_a_link_does_not_reach_the_host() {
+fn a_packet_that_a_link_destroys_does_not_reach_the_host() {
     let waiting = [syn(), data(0), data(1)];
     let mut seen = Seen { wanted: 2, ..Seen::default() };
     let (log, host) = driven(r#"loss = [{ nth = [2] }, "none"]"#, &waiting, &mut seen);

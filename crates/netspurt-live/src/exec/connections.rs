@@ -44,8 +44,8 @@ pub struct Connections {
     pub others: u64,
 }
 
-/// Reads what the headers of a packet, seen at `at`, say about its connection. `None` if the octets
-/// are not the beginning of a TCP segment in IPv4, or the packet is a fragment.
+/// Reads the facts about a connection from the headers of a packet that was seen at `at`. `None` if
+/// the octets are not the beginning of a TCP segment in IPv4, or the packet is a fragment.
 fn passing(octets: &[u8], at: Time) -> Option<Passing> {
     let ip = IpHead::of(octets).filter(|ip| matches!(ip, IpHead::V4(_)) && ip.part().is_whole())?;
     let (_, tcp) = TcpHead::behind_ip(octets)?;
@@ -72,14 +72,14 @@ impl Connections {
     }
 
     /// The numbers of the connections whose last packet left the path at `since` or later. If no
-    /// packet has left yet, the time at which the first packet was seen counts.
+    /// packet of a connection has left yet, the time at which its first packet was seen counts.
     pub fn recently_active(&self, since: Time) -> impl Iterator<Item = usize> {
         let recently_active = move |(_, seen): &(usize, &SeenConnection)| seen.last >= since;
         self.seen.iter().enumerate().filter(recently_active).map(|(place, _)| place)
     }
 
-    /// The number, from 0, of the connection of a packet that the host on `side` sent at about
-    /// `now`. `None` if the packet belongs to no connection with a flow of its own.
+    /// The number of the connection to which a packet belongs, from 0. The host on `side` sent the
+    /// packet at about `now`. `None` if the packet belongs to no connection with a flow of its own.
     pub fn of(&mut self, side: Side, octets: &[u8], now: Time) -> Option<usize> {
         let place = passing(octets, now).and_then(|packet| self.place(side, &packet));
         self.others += u64::from(place.is_none());

@@ -20,7 +20,7 @@ const HEADER: usize = 16;
 const ANSWER: usize = 72;
 
 impl Diag {
-    /// Opens a socket for questions to the host of the calling thread.
+    /// Opens a socket that asks the kernel of the calling thread's host.
     ///
     /// # Errors
     /// When the kernel does not provide `sock_diag`.

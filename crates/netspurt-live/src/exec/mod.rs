@@ -216,7 +216,7 @@ pub struct ProgramsEnding {
 }
 
 impl ProgramsEnding {
-    /// Creates the ending of a run. `status` is the descriptor from
+    /// Begins to watch the command. `status` is the descriptor from
     /// [`Running::ended_descriptor`].
     pub fn new(status: OwnedFd) -> Self {
         Self { status, until: None }

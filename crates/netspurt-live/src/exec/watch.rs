@@ -69,7 +69,8 @@ impl ProgramsWatch {
         self.diags.iter().all(Option::is_some)
     }
 
-    /// Labels a packet that the host of the end `from` sent.
+    /// Converts a packet that the host of the end `from` sent into segments, and appends them to
+    /// `out`. `labels` gives the segments their ids and causes.
     pub fn label(
         &mut self,
         labels: &mut Labels,
@@ -93,7 +94,7 @@ impl ProgramsWatch {
                 return;
             }
             // A packet that is not read as a segment of its connection does not count as strange
-            // yet. `other` decides whether the path can carry it.
+            // yet. `Labels::other` decides whether the path can carry it.
             labels.strange = strange;
         }
         let other = labels.other(from, octets);

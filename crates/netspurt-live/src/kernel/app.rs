@@ -36,7 +36,8 @@ pub struct FlowNotes {
     pub wrote: Option<Time>,
     /// When the application had read all octets that it had asked for.
     pub finished: Option<Time>,
-    /// The requests that the application made, and their replies. The first may not have left.
+    /// The requests that the application made, and their replies. The first request is included
+    /// even if it never left the host, because the connection never opened.
     pub exchanges: Vec<Exchange>,
     /// The number of octets that the application read.
     pub read_bytes: u64,
@@ -391,8 +392,7 @@ impl ContentSource {
         self.stage == AppStage::Done && TcpInfo::is_closed(self.open())
     }
 
-    /// Returns the instant at which the application must act, even if nothing happens at its
-    /// socket.
+    /// Returns when the application must act even if nothing happens at its socket.
     fn due(&self) -> Option<Time> {
         match self.stage {
             AppStage::Waits => Some(self.task.start()),
@@ -531,8 +531,7 @@ impl Sink {
         self.over && TcpInfo::is_closed(self.open())
     }
 
-    /// Returns the instant at which the application must act, even if nothing happens at its
-    /// socket.
+    /// Returns when the application must act even if nothing happens at its socket.
     fn due(&self) -> Option<Time> {
         self.replies.as_ref().filter(|_| self.reply_bytes_left == 0 && !self.over)?.next()
     }

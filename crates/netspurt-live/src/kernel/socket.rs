@@ -14,7 +14,7 @@ use crate::sys;
 /// Limits the receive window of a socket to `bytes` octets.
 ///
 /// From the first full segment, Linux computes how much buffer the payload needs, and then changes
-/// the limit. Therefore the limit must be set again after each read.
+/// the limit. Therefore the limit must be set again before each read.
 ///
 /// # Errors
 /// When the kernel refuses.

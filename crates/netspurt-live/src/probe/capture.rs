@@ -75,7 +75,7 @@ fn open(device: &str) -> Result<OwnedFd, ProbeError> {
             ProbeError::Forbidden {
                 what: "a packet socket, which captures need,",
                 error: error.into(),
-                fix: "leave captures out, or run it as root or with cap_net_raw",
+                fix: "leave captures out, or run netspurt as root or with cap_net_raw",
             }
         })?;
     let set_up = || -> io::Result<()> {

@@ -32,7 +32,7 @@ const SILENCE: Duration = Duration::from_secs(600);
 /// The wait before the next attempt, if the machine lacks descriptors or threads.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The number of datagrams with the same octets from one address that are answered. The next such
+/// The maximum number of answers to datagrams with the same octets from one address. The next such
 /// datagram is not answered, and the count begins again. This ends a loop in which two echo hosts
 /// send a datagram to each other.
 const ANSWERS: u32 = 1000;
@@ -90,7 +90,7 @@ fn serve_datagrams(service: Service, socket: &UdpSocket) {
     loop {
         match (socket.recv_from(&mut room), service) {
             (Ok((length, from)), Service::Echo) if answered.may(&room[..length], from) => {
-                // The prober counts a reply that cannot be sent as lost.
+                // If a reply cannot be sent, the prober counts its echo probe as lost.
                 let _ = socket.send_to(&room[..length], from);
             }
             (Ok(_), _) => {}

@@ -24,7 +24,7 @@ use crate::kernel::timespec;
 pub enum Pace {
     /// The next probe leaves immediately, as in RFC 889.
     Immediate,
-    /// The time between the instants at which two successive probes are due is fixed.
+    /// Probes are due at equal intervals.
     Every {
         /// The time between two probes, in nanoseconds.
         gap_ns: u64,

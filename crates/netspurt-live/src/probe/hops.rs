@@ -1,5 +1,5 @@
-//! Measures the delay of each hop with echo probes. Their hop limit is first one, then two, and so
-//! on up to the target.
+//! Measures the delay of each hop with echo probes. The first probes have a hop limit of one, the
+//! next probes two, and so on until probes reach the target.
 
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_from_a_hop_answers_from_the_target_and_errors_are_distinguished() {
+    fn an_answer_from_a_hop_is_distinguished_from_an_error_and_from_an_answer_from_the_target() {
         const FAR: &str = "10.0.0.9";
         let reply = |key| SeenReply::Reply { key, unix_ns: None, hops_left: None };
         let own = |by: &str, last, why: Option<&str>| {

@@ -176,8 +176,8 @@ impl ProbeSocket {
     /// Sends the prepared probe.
     ///
     /// # Errors
-    /// When the kernel refuses the probe twice, or refuses to restart its count. The first refusal
-    /// may report an error of an earlier probe.
+    /// When the kernel refuses the probe twice, or refuses to restart its count of datagrams. The
+    /// first refusal may report an error of an earlier probe.
     pub fn send(&mut self) -> io::Result<()> {
         for last in [false, true] {
             match send(&self.fd, &self.packet, SendFlags::empty()) {
@@ -253,7 +253,7 @@ fn meant(
     }
 }
 
-/// Whether an error does not concern the socket itself. Such an error repeats a probe's error from
+/// True if an error does not concern the socket itself. Such an error repeats a probe's error from
 /// the error queue, or it says that a signal interrupted the call.
 fn is_of_a_probe(error: &io::Error) -> bool {
     let known = [

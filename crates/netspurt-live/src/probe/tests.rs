@@ -359,7 +359,7 @@ impl Write for Gone {
 }
 
 #[test]
-fn the_file_gets_the_line_and_row_returns_false_if_nobody_watches_any_more() {
+fn the_file_still_gets_the_line_and_the_probing_ends_if_nobody_watches_any_more() {
     let place = Place::new();
     let path = place.0.join("p.jsonl");
     let mut book = Book::begin(Some(&path), header(), Rotation::default(), Box::new(Gone)).unwrap();
@@ -368,7 +368,7 @@ fn the_file_gets_the_line_and_row_returns_false_if_nobody_watches_any_more() {
 }
 
 #[test]
-fn packets_for_finished_echo_probes_are_classified() {
+fn an_answer_to_a_finished_echo_probe_is_late_if_it_is_the_first_and_otherwise_a_duplicate() {
     let mut past = PastProbes::default();
     let answered = ProbeOutcome::Answered(reply(None));
     let failed = ProbeOutcome::Failed("no route".to_owned());

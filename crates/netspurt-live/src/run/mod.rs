@@ -52,8 +52,8 @@ use crate::wall::WallClock;
 pub struct Options {
     /// The maximum lateness that a delivery may have in a valid run.
     pub budget: Duration,
-    /// The driver polls the clock for this span, and does not sleep, before each instant at which
-    /// it must act. Without real-time priority, the driver does not poll in this way.
+    /// For this span before each instant at which the driver must act, it polls the clock instead
+    /// of sleeping. A driver without real-time priority always sleeps.
     pub spin: Duration,
     /// The devices that connect the hosts to the driver.
     pub wiring: Wiring,

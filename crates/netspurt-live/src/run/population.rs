@@ -1,5 +1,5 @@
-//! Opens the sockets of a population's connections at the kernel's TCP, and computes the results of
-//! the connections.
+//! Opens the sockets of a population whose connections run on the kernel's TCP, and computes the
+//! results of the connections.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

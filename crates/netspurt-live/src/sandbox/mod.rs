@@ -104,7 +104,7 @@ impl Sandbox {
 }
 
 /// An error message begins with this text if no TUN device can be made.
-const NO_TUN: &str = "TUN, /dev/net/tun (veth devices, the default, need no node)";
+const NO_TUN: &str = "TUN, /dev/net/tun (the default, veth devices, does not need this file)";
 
 fn denied() -> io::Error {
     io::ErrorKind::PermissionDenied.into()

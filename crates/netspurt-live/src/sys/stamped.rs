@@ -175,8 +175,8 @@ fn address(octets: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// Converts a time into nanoseconds. `None` if the time is zero, because the kernel then has no
-/// timestamp.
+/// Converts a time into nanoseconds. `None` if the time is zero, because zero means that the kernel
+/// has no timestamp.
 fn nanoseconds(time: libc::timespec) -> Option<u64> {
     let seconds = u64::try_from(time.tv_sec).ok()?;
     let nanos = seconds.checked_mul(1_000_000_000)? + u64::try_from(time.tv_nsec).ok()?;

@@ -117,7 +117,7 @@ fn ipv6_packets_are_read_as_segments() {
 }
 
 #[test]
-fn packets_that_are_no_valid_segments_are_counted_and_have_no_id() {
+fn packets_that_are_not_valid_segments_are_counted_and_get_no_id() {
     let whole = packet(Segment { seq: 1, len: 100, flags: Flags::ACK, ..Segment::default() });
     let changed = |at: usize, octet: u8| {
         let mut bytes = whole.clone();

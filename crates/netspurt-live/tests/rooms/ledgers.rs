@@ -12,7 +12,7 @@ fn retransmission(number: u64, cause: Cause) -> Segment {
 }
 
 #[test]
-fn a_cause_counts_as_a_timeout_as_a_fast_retransmit_or_as_neither() {
+fn each_cause_counts_as_a_timeout_or_as_a_fast_retransmit_or_as_neither() {
     for (cause, timeouts, fast) in [
         (Cause::Rto, 1, 0),
         (Cause::Syn, 1, 0),

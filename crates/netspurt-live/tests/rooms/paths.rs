@@ -174,8 +174,8 @@ fn arrivals(seed: u64, count: u64) -> Vec<PacketArrival> {
     all
 }
 
-/// The table `drops` of arrivals that enter as in the driver. Between arrivals, the path advances
-/// in steps of `turn`.
+/// The table `drops` of a path that `arrivals` enter in the same way as in the driver. Between
+/// arrivals, the path advances in steps of `turn`.
 fn drops_live(network: Network, arrivals: &[PacketArrival], turn: Duration, stop: Time) -> Table {
     let mut recorder = Recorder::new(network.names.clone());
     let mut path = Path::new(network);
@@ -227,7 +227,7 @@ fn different_arrivals_have_different_drops() {
 }
 
 #[test]
-fn packets_of_one_end_at_one_instant_are_one_arrival() {
+fn packets_of_one_end_at_one_instant_are_one_group() {
     let arrival =
         |at: u64, segment: Segment| PacketArrival { at: ms(at), stamped: ms(at), segment };
     let all = [

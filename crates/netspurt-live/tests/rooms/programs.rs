@@ -152,7 +152,7 @@ fn a_delivery_makes_a_connection_recently_active() {
     assert!(all.0.polls.is_empty(), "no connection can be asked");
 }
 
-/// An ending, and the end of its pipe to which init writes.
+/// A [`ProgramsEnding`], and the side of its pipe to which init writes.
 fn ending() -> (ProgramsEnding, File) {
     let (reader, writer) = pipe().unwrap();
     (ProgramsEnding::new(OwnedFd::from(reader)), File::from(OwnedFd::from(writer)))

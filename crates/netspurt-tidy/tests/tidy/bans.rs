@@ -117,7 +117,7 @@ fn unsafe_code_is_where_the_table_of_borders_allows_it() {
             }
         }
         found.dedup();
-        assert_eq!(found, Vec::from_iter(room), "the rooms of {name} with `unsafe` code");
+        assert_eq!(found, Vec::from_iter(room), "the modules of {name} with `unsafe` code");
     }
 }
 

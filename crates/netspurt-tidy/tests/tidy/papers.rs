@@ -28,7 +28,7 @@ fn is_code(file: &Path) -> bool {
 }
 
 #[test]
-fn papers_contain_only_data_and_no_code_in_three_folders_names_a_claim() {
+fn no_code_is_in_papers_and_no_code_in_crates_bench_or_authorities_names_a_claim() {
     let mut keys = Vec::new();
     for paper in fs::read_dir(root().join("papers")).unwrap().map(Result::unwrap) {
         keys.push(paper.file_name().into_string().unwrap());

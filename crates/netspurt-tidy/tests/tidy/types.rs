@@ -98,7 +98,7 @@ impl<'ast> Visit<'ast> for Types {
         self.define(&item.ident, 0);
     }
 
-    /// Counts the two methods that each of the macros of the core's `packed` gives a type.
+    /// Counts the methods that a macro of the core's module `packed` gives a type: two.
     fn visit_item_macro(&mut self, item: &'ast syn::ItemMacro) {
         let packs = item
             .mac

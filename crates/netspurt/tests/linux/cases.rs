@@ -32,7 +32,7 @@ fn answers<const N: usize>(pairs: [(&str, u64); N]) -> Answers {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Sends `segments` segments of `len` octets, one each `gap`. Returns for each segment the highest
+/// Sends `segments` segments of `len` octets, one every `gap`. Returns for each segment the highest
 /// acknowledgment number that came within 4 ms, or 0 if no ACK came.
 fn stream(flow: &mut Flow, segments: usize, gap: Duration, len: u64) -> Vec<u64> {
     (0..segments)
@@ -165,7 +165,7 @@ fn gaps(flow: &mut Flow, count: usize) -> Answers {
 }
 
 fn black(mut flow: Flow) -> Answers {
-    // The remote end of the kernel also needed some time to answer.
+    // The remote end that talked to the kernel also needed some time to answer.
     flow.connect(us(100));
     let rto = micros(flow.info().rto.rto);
     flow.pass(ms(10));
@@ -280,8 +280,8 @@ fn probe(phase: Duration, segments: u64) -> Answers {
 /// SACK the segments from the second up to this number. Returns the time from the last report to
 /// the next packet of our connection, and that packet.
 ///
-/// The reports come 202 ms after the segments. The remote end of the kernel waited for 200 ms, and
-/// was about 2 ms late.
+/// The reports come 202 ms after the segments. The remote end that talked to the kernel waited for
+/// 200 ms, and was about 2 ms late.
 fn reports(phase: Duration, upto: &[u64]) -> (u64, Packet) {
     let mut flow = plain(phase);
     flow.connect(ms(202));

@@ -15,18 +15,18 @@ use netspurt::units::{Duration, Time};
 use cases::{Answers, all};
 use peer::{micros, ms, us};
 
-/// The lateness that is allowed for the kernel's remote end, because it is a program on a busy
-/// machine.
+/// The lateness that is allowed for the remote end that talked to the kernel, because it is a
+/// program on a busy machine.
 const LATE_US: u64 = 2_000;
-/// The error that is allowed for values that the kernel computes from round trips and keeps in
-/// jiffies, in microseconds.
+/// The error in microseconds that is allowed for values that the kernel computes from round trips
+/// and keeps in jiffies.
 const JIFFY_LATE_US: u64 = 4_000 + 1_500;
 /// The error that is allowed for a time between two packets.
 const READING: Duration = Duration::from_micros(700);
 /// Cases that were measured on the kernel and are not played to our connection; VALIDATION.md
 /// compares them.
 const NOT_PLAYED: [&str; 1] = ["out_of_order"];
-/// The beginnings of the names of measured items that are not compared with our connection.
+/// A measured item is not compared with our connection if its name begins with one of these words.
 const NOT_TOLD: [&str; 7] =
     ["window", "rttvar", "advmss", "pmtu", "rtt", "snd_ssthresh", "reordering"];
 

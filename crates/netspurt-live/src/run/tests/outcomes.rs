@@ -183,7 +183,7 @@ fn damaged_packets_are_added_up_and_make_a_run_invalid() {
 }
 
 #[test]
-fn unknown_packets_and_failures_are_reported_and_the_run_stays_valid() {
+fn strange_packets_and_failures_are_reported_and_the_run_stays_valid() {
     let run = ended(Duration::ZERO, |outcome| {
         outcome.log.strange = 3;
         outcome.notes[0].failure = Some("reset".to_owned());

@@ -104,7 +104,7 @@ fn table(watcher: Watcher, name: &str) -> Table {
 }
 
 #[test]
-fn sending_ends_have_ledgers_if_a_kernel_takes_part() {
+fn sending_ends_have_ledgers_if_an_end_of_the_flow_runs_the_kernels_tcp() {
     let watcher = observer(&[]);
     let kept: Vec<bool> = watcher.ledgers.iter().map(Option::is_some).collect();
     assert_eq!(kept, [true, false, true, true, false, false]);
@@ -161,7 +161,7 @@ fn delivered_data_counts_as_received_and_a_delivered_ack_as_an_answer() {
 }
 
 #[test]
-fn round_trips_are_measured_at_answers_in_the_order_of_time() {
+fn round_trips_are_recorded_in_the_order_in_which_the_answers_arrived() {
     let mut watcher = observer(&[0, 2]);
     let arrival = |at: u64, end: u32, seq: u32| {
         let segment = Segment { dest: EndId::at(end).peer(), ..with(seq, 100, Flags::ACK) };
