@@ -269,7 +269,7 @@ def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -
 
 
 def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
-    """Eight spikes in 600 delays: quic costs least; linux has the lowest upper end of the cost."""
+    """With eight spikes in 600 delays, quic costs least, but the interval of linux ends lowest."""
     rng = np.random.default_rng(1)
     rtt = rng.normal(0.04, 0.003, 600)
     rtt[rng.choice(np.arange(10, 600), 8, replace=False)] = 0.15

@@ -204,7 +204,7 @@ def test_the_minimum_window_is_labelled_as_above_zero_if_there_are_zero_windows(
 
 
 def answer(number: int) -> bytes:
-    """Return an acknowledgment of the octets before `number`, from 10.0.0.2:80."""
+    """Return an ACK from 10.0.0.2:80 that acknowledges all octets before `number`."""
     sent = segment(ACK, 1)
     ends = sent[16:20] + sent[12:16] + sent[22:24] + sent[20:22]
     return sent[:12] + ends + sent[24:28] + struct.pack(">I", number) + sent[32:]

@@ -116,7 +116,7 @@ def test_a_run_ends_when_its_flows_have_ended(netspurt: Command, tmp_path: Path)
 @namespaces
 @real_time
 def test_a_receive_buffer_bounds_the_kernels_window(tmp_path: Path) -> None:
-    """A full segment makes Linux change the limit of the window; netspurt sets it again."""
+    """A full segment makes Linux change the limit of the window; netspurt sets the limit again."""
     tcp = {"receive_buffer": "24 kB"}
     values = {"stop": "20 s", "flows.transfer.profile": "linux-default", "flows.transfer.tcp": tcp}
     run = run_live(ns.Scenario.parse(SHORT).replace(values), tmp_path / "r")

@@ -1,4 +1,8 @@
-"""Tests measures of printed accounts of a timer, with accounts whose true times are known."""
+"""Tests measures of printed accounts of a timer, with accounts whose true times are known.
+
+An account is a row of RFC 889's table of runs: the total time, and the times of losses and of
+spurious retransmissions.
+"""
 
 from __future__ import annotations
 

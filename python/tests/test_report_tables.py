@@ -27,7 +27,7 @@ Sent = tuple[float, int, int, str]
 def run_of(
     sent: list[Sent], gone: list[int], *, acked: int = 10**6, why: str = "loss", **more: Any
 ) -> Any:
-    """Return a run of one flow. Each transmission with an index in `gone` is lost after 0.1 s."""
+    """Return a run of one flow. The transmissions in `gone` are lost 0.1 s after they leave."""
     count = len(sent)
     t, seq, octets, cause = (list(column) for column in zip(*sent, strict=True))
     segments = {

@@ -1,4 +1,4 @@
-"""Run folders are complete or absent, have the requested name, and are checked when read."""
+"""Tests that run folders are complete or absent, have the given name, and are checked when read."""
 
 from __future__ import annotations
 

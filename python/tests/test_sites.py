@@ -278,7 +278,7 @@ def test_an_outlier_site_can_be_left_out_of_the_handshakes_shares() -> None:
         connections.without(["site99"])
 
 
-def test_ratios_equal_to_the_bounds_count() -> None:
+def test_ratios_that_equal_a_bound_count_as_within_the_bounds() -> None:
     connections = Connections.of(
         ["a"] * 4, handshake_s=[0.1] * 4, rtt_mean_s=[0.11, 0.09, 0.111, 0.1], rtt_max_s=[0.3] * 4
     )

@@ -1,4 +1,4 @@
-"""Each mistake on the command line gives one clear error with the place and the fix."""
+"""Tests that each mistake on the command line gives one clear error with the place and the fix."""
 
 from __future__ import annotations
 

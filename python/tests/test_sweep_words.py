@@ -27,7 +27,9 @@ def swept(folder: Path, text: str, seeds: int = 4) -> Path:
     return folder
 
 
-def test_the_output_says_if_all_seeds_have_equal_results(netspurt: Command, tmp_path: Path) -> None:
+def test_the_output_says_that_runs_are_equal_only_if_all_seeds_have_equal_results(
+    netspurt: Command, tmp_path: Path
+) -> None:
     certain = swept(tmp_path / "certain", CERTAIN)
     assert seeds_change_nothing(ns.open_sweep(certain).read(), ns.open_sweep(certain).labels)
     words = ("compare", certain, "--axis", "window", "-m", "goodput_bps")

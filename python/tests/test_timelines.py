@@ -1,4 +1,4 @@
-"""Links follow timelines that were made from recordings, tables and traces."""
+"""Tests links that follow timelines, which are made from recordings, tables and traces."""
 
 from __future__ import annotations
 
