@@ -499,7 +499,9 @@ def test_a_comparison_of_programs_says_that_the_shorter_transfer_finishes_first(
 
 
 @namespaces
-def test_set_can_set_a_key_in_a_table_that_unset_removes(process: Command, tmp_path: Path) -> None:
+def test_the_option_set_can_set_a_key_in_a_table_that_the_option_unset_removes(
+    process: Command, tmp_path: Path
+) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     words = ["--unset", "links.wire.loss", "--set", "links.wire.loss.nth=[9]", "--out", "r"]
     result = process("live", "exec", "path.toml", *words, "--budget", 10, "--", "true")
@@ -526,7 +528,7 @@ def test_a_key_is_removed_before_a_value_that_contradicts_it_is_set(
 
 
 @namespaces
-def test_a_shim_named_in_the_command_replaces_one_that_unset_removes(
+def test_a_shim_named_in_the_command_replaces_one_that_the_option_unset_removes(
     process: Command, tmp_path: Path
 ) -> None:
     ends = 'from = "home"\nto = "away"\napp = "programs"\nendpoint = "kernel"\n'

@@ -119,7 +119,7 @@ def test_a_loss_without_a_later_copy_was_never_repaired_unless_it_is_acknowledge
         ({"flow": ["y"]}, 0),
     ],
 )
-def test_only_drops_of_a_directions_data_are_its_losses(
+def test_the_losses_of_a_direction_are_only_the_drops_of_its_data(
     changes: dict[str, Any], listed: int
 ) -> None:
     assert len(missed(run_of([FIRST], [0], acked=0, drops=changes))) == listed

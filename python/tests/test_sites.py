@@ -119,7 +119,7 @@ def test_a_share_has_wilsons_interval() -> None:
     assert np.isnan(Share(0, 0).value)
 
 
-def test_the_rank_sum_test_equals_scipys() -> None:
+def test_the_rank_sum_test_equals_that_of_scipy() -> None:
     from scipy.stats import mannwhitneyu, rankdata
 
     for seed in range(20):
@@ -232,7 +232,7 @@ def test_longer_idle_times_go_with_lower_throughput_on_a_lossy_path(pages: ns.Ru
     assert -1 <= correlation.low < correlation.value < correlation.high < 0
 
 
-def test_the_rank_correlation_equals_scipys_and_most_intervals_cover_the_true_value() -> None:
+def test_the_rank_correlation_equals_that_of_scipy_and_most_intervals_cover_the_truth() -> None:
     from scipy.stats import spearmanr
 
     inside = 0

@@ -70,7 +70,7 @@ def test_the_number_of_seeds_needed_follows_from_the_interval(
     assert needed(difference, 10) == seeds
 
 
-def test_the_axis_must_be_named_only_if_there_are_several(
+def test_the_axis_must_be_named_only_if_there_are_several_axes(
     netspurt: Command, tmp_path: Path
 ) -> None:
     base = ns.new_scenario().replace({"stop": "5 s"})
