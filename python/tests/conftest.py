@@ -81,7 +81,10 @@ def process(tmp_path: Path) -> Command:
 def netspurt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
-    """Run `netspurt` in this process, in an empty folder; it takes 1 % of the time of `process`."""
+    """Run `netspurt` in the process of the tests, in an empty folder.
+
+    This takes 1 % of the time that the fixture `process` takes.
+    """
     from netspurt.cli.main import main
 
     monkeypatch.chdir(tmp_path)

@@ -45,9 +45,10 @@ def line(
 ) -> dict[str, object]:
     """Return a host's delays at 40 and 256 octets [ms], and a rate [bit/s], as a row of a table.
 
-    `rate` is the rate of the line (of delay against length) that ends at 256 octets. `short` adds
-    a line of short probes: its delay at 125 octets, its rate, and the delay at 125 octets on the
-    line of long probes.
+    The delays of a host lie on one or two straight lines of delay against length. `rate` is the
+    rate of the line that ends at 256 octets. If there are two lines, `short` describes the line of
+    the short probes: its delay at 125 octets, its rate, and the delay of the other line at 125
+    octets.
     """
     at_125, short_rate, at_125_long = short or ("", "", "")
     return {
@@ -64,7 +65,10 @@ def line(
 
 
 def run(name: str = "HOST", source: str = "DCN1", /, **values: float) -> dict[str, object]:
-    """Return a row of the table of accounts. By default, 512 probes took 0.2 s each."""
+    """Return an account: a row of RFC 889's table of runs, with the total time and its parts.
+
+    By default, 512 probes took 0.2 s each.
+    """
     usual: dict[str, float] = {
         "total_s": 102,
         "lost": 0,

@@ -54,7 +54,7 @@ def rows(name: str, every: list[dict[str, Any]], defaults: Mapping[str, Any]) ->
 
 
 class Tables:
-    """Imitates a run with a title, an end, and the tables that a test gives."""
+    """Imitates a run with a title, the instant of its end, and the tables that a test gives."""
 
     def __init__(self, *tables: Table, stop_s: float = 10.0, title: str = "made up") -> None:
         self._tables = {table.name: table for table in tables}

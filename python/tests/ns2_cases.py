@@ -42,7 +42,8 @@ TOLERANCE_US = 5
 class Difference(NamedTuple):
     """Holds the first difference between two lists of rows.
 
-    `place` is its index among the rows without drops, or among the drops.
+    `place` is the index of the difference: among the drops if a drop differs, and otherwise among
+    all other rows.
     """
 
     place: int
@@ -123,7 +124,7 @@ def _instant(step: tuple[str, str]) -> int:
 
 
 def rows_of(run: Run) -> list[Row]:
-    """Return the events at a run's sender, and the drops of data, in the form of `drive.run`.
+    """Return the events at a run's sender, and the drops of data, as `drive.run` lists them.
 
     The events are transmissions, arrivals of ACKs, and timeouts.
     """

@@ -81,7 +81,10 @@ def decided_by_doubles(case: dict[str, object], own_rows: list[Row], ns2_rows: l
 
 
 def _parted(own_rows: list[Row], ns2_rows: list[Row], *, drops: bool) -> int | None:
-    """Return the microsecond of the first difference in drops or in the sender's events."""
+    """Return the microsecond of the first difference, or `None` if there is no difference.
+
+    Only drops are compared if `drops` is true, and otherwise only the sender's events.
+    """
     sides = [
         [row for row in rows if (row.event == "drop") is drops] for rows in (own_rows, ns2_rows)
     ]
@@ -102,7 +105,7 @@ class _Queue:
         self.came: dict[str, Fraction] = {}
         #: When packets took the last place in the queue or found it full.
         self.full: list[Fraction] = []
-        #: When the transmission of packets that had waited began.
+        #: For each packet that had waited: when its transmission began.
         self.begun: set[Fraction] = set()
 
     def delay(self, start: Fraction) -> Fraction:

@@ -17,7 +17,7 @@ import suites
 
 __all__ = ["first_difference", "rows_of", "scenario_of", "suites"]
 
-#: The node before `s1` in cases with late packets; the link between the two delays these packets.
+#: The node before `s1` in cases with late packets. The link from this node to `s1` makes them late.
 BEFORE = "s0"
 
 #: The outputs of MRG32k3a with seed 1: ns-2 uses them as the phases of its clocks, in ticks.
@@ -86,7 +86,7 @@ def _flow(case: suites.Case, flow: suites.Flow) -> dict[str, Any]:
 
 
 def rows_of(case: suites.Case, run: Run) -> list[suites.Row]:
-    """Return the events of the run's senders, and the drops, in the form of `suites.run`."""
+    """Return the events of the run's senders, and the drops, as `suites.run` lists them."""
     rows = []
     for flow in case.flows:
         name = f"f{flow.number}"

@@ -148,7 +148,7 @@ def test_the_price_changes_the_recommendation() -> None:
     assert costs[0].total.value == pytest.approx(costs[1].total.value, rel=0.01)
 
 
-def test_a_suitable_timer_is_recommended_beside_unsuitable_ones() -> None:
+def test_a_suitable_timer_is_recommended_even_if_the_other_timers_are_unsuitable() -> None:
     """A tenth of the answers takes 95 ms, the others about 51 ms.
 
     The timer linux does not fire early. Two timers fire early: rfc6298 without a minimum, and the
@@ -269,7 +269,7 @@ def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -
 
 
 def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
-    """Eight spikes in 600 delays: quic costs least; linux has the lowest upper end of the cost."""
+    """With eight spikes in 600 delays, quic costs least, but the interval of linux ends lowest."""
     rng = np.random.default_rng(1)
     rtt = rng.normal(0.04, 0.003, 600)
     rtt[rng.choice(np.arange(10, 600), 8, replace=False)] = 0.15
@@ -342,7 +342,7 @@ def test_a_headline_says_when_to_set_a_cheaper_rto_min_and_why_it_is_not_recomme
     assert "not recommended" not in alone
 
 
-def test_a_named_rto_min_comes_before_a_computed_one_and_the_commands_set_it() -> None:
+def test_a_named_rto_min_comes_before_a_computed_one_and_the_commands_set_the_named_one() -> None:
     advice = advice_on(path_of(SHORT), ["linux", "linux:rto_min=60ms", "quic"])
     first, *_, last = advice.paragraphs()
     assert first.startswith("On a Linux server: an rto_min of 60 ms costs ")
@@ -577,7 +577,7 @@ def test_the_command_takes_a_price_in_milliseconds_and_a_share_of_losses(
     refused(netspurt("replay", "a.csv", "--loss", "30"), "not a share of packets, such as 1%")
 
 
-def test_the_command_prints_the_losses_their_runs_and_the_waits(
+def test_the_command_prints_losses_in_groups_of_consecutive_probes_and_prints_the_waits(
     netspurt: Command, tmp_path: Path
 ) -> None:
     rtt = np.full(4000, 0.05)
@@ -664,7 +664,7 @@ def test_drawing_a_recording_without_answers_causes_no_traceback(
     assert "Traceback" not in result.stderr
 
 
-def test_the_sums_behind_the_resamples_equal_the_tallies_of_the_whole_recording() -> None:
+def test_the_sums_that_are_resampled_equal_the_sums_over_the_whole_recording() -> None:
     replay = ns.replay(rare(), FIXED)
     for place, algorithm in enumerate(replay.algorithms):
         whole = ReplaySums.between(

@@ -128,7 +128,7 @@ def test_planted_glitches_are_found_and_none_in_a_clean_recording() -> None:
         assert find_glitches(glitchy(seed, [])) == []
 
 
-def test_a_lasting_rise_of_the_delay_and_losses_are_not_glitches() -> None:
+def test_losses_and_a_lasting_rise_of_the_delay_are_not_glitches() -> None:
     delay = glitchy(1, [])
     delay[400:] *= 5
     assert find_glitches(delay) == []

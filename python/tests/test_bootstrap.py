@@ -54,7 +54,7 @@ def test_a_series_with_memory_has_a_wider_interval_that_covers_its_mean() -> Non
     assert narrow.high - narrow.low < 0.4 * widths[0]
 
 
-def test_the_mean_of_a_short_series_is_covered_more_often_if_memory_is_true() -> None:
+def test_with_the_argument_memory_intervals_cover_the_mean_of_a_short_series_more_often() -> None:
     covered = {True: 0, False: 0}
     for seed in range(60):
         series = autoregressive(60, 0.5, seed)
@@ -66,7 +66,7 @@ def test_the_mean_of_a_short_series_is_covered_more_often_if_memory_is_true() ->
     assert covered[True] > covered[False]
 
 
-def test_the_block_grows_with_the_memory() -> None:
+def test_blocks_are_longer_for_a_series_with_a_longer_memory() -> None:
     lengths = [block_length(autoregressive(4000, rho, 5)) for rho in (0.0, 0.5, 0.9, 0.98)]
     assert lengths == sorted(lengths)
     assert lengths[0] <= 3

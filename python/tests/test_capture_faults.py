@@ -64,7 +64,7 @@ def talk(count: int, first: float = 0.0) -> list[tuple[float, bytes]]:
     return packets
 
 
-def test_a_cut_capture_does_not_stop_the_other_joined_captures(
+def test_if_one_of_several_joined_captures_is_cut_off_the_others_are_read_whole(
     netspurt: Command, tmp_path: Path
 ) -> None:
     complete = pcap(tmp_path / "whole.pcap", talk(40))
@@ -152,7 +152,7 @@ def test_the_error_for_a_capture_without_data_names_the_capture(
     assert "syns.pcap: no data of flow c0 was seen" in result.stderr
 
 
-def test_the_error_for_a_wrong_connection_says_if_there_is_only_one_or_none(
+def test_the_error_for_a_wrong_connection_says_whether_there_is_one_connection_or_none(
     netspurt: Command, tmp_path: Path
 ) -> None:
     for packets, expected in (
@@ -204,7 +204,7 @@ def test_the_minimum_window_is_labelled_as_above_zero_if_there_are_zero_windows(
 
 
 def answer(number: int) -> bytes:
-    """Return an acknowledgment of the octets before `number`, from 10.0.0.2:80."""
+    """Return an ACK from 10.0.0.2:80 that acknowledges all octets before `number`."""
     sent = segment(ACK, 1)
     ends = sent[16:20] + sent[12:16] + sent[22:24] + sent[20:22]
     return sent[:12] + ends + sent[24:28] + struct.pack(">I", number) + sent[32:]

@@ -202,7 +202,7 @@ def waits_of(
     rttvar_s: float | None = None,
     answer_s: float = 0.1,
 ) -> dict[str, Table]:
-    """Return tables with waits. A row is a connection, the time waited [s], and srtt [s].
+    """Return tables with waits. Each of `rows` has a connection, the time waited [s], and srtt [s].
 
     Without `rttvar_s`, the variation of round trips is a quarter of srtt. The first `probes` waits
     ended with a probe. If `answered`, an answer comes `answer_s` after each retransmission. Each
@@ -351,7 +351,7 @@ def test_the_estimated_mean_saving_of_a_lower_floor_equals_the_true_mean_of_many
     assert truths.min() < 0 < truths.max(), "a shorter timer must not save time in every outage"
     all_of_them = outages(silences(_in_outages(cases)))
     assert all_of_them is not None
-    # The factor is 1 / ln 2 - 1.
+    # The number 0.4427 is 1 / ln 2 - 1.
     assert all_of_them.mean_s / len(cases) == pytest.approx(0.4427 * (0.29 - 0.12), rel=0.01)
     assert all_of_them.mean_s / len(cases) == pytest.approx(float(truths.mean()), abs=0.004)
 

@@ -1,4 +1,4 @@
-"""Tests that a capture shows a limit of the sender by a ceiling of its outstanding octets."""
+"""Tests that a ceiling of the outstanding octets in a capture shows a limit of the sender."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def bursts(
     return made_up(packets)
 
 
-#: The segments of the bursts of an application that refills a send buffer when a part is free.
+#: The number of segments of each burst. The application refills its send buffer when a part of the
+#: buffer is free.
 REFILLED = [(120, 60, 20)[trip % 3] for trip in range(90)]
 
 

@@ -1,4 +1,4 @@
-"""Tests that all three methods find planted changes, and few changes in steady series."""
+"""Tests that each method of `find_changes` finds planted changes, and few in steady series."""
 
 from __future__ import annotations
 
@@ -75,7 +75,10 @@ def test_correlated_neighbours_cause_more_false_changes() -> None:
 def test_planted_steps_are_found_at_their_places_and_no_other_steps(
     method: Method, noise: str
 ) -> None:
-    """Two steps, of 2.5 and 5 standard deviations, are found within 6 values in 18 of 20 series."""
+    """Two steps, of 2.5 and 5 standard deviations, are found in at least 18 of 20 series.
+
+    A step counts as found if the change is at most 6 values away from it.
+    """
     if method == "pelt":
         need_ruptures()
     right = 0
@@ -92,7 +95,10 @@ def test_planted_steps_are_found_at_their_places_and_no_other_steps(
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_rise_and_a_fall_back_are_two_changes(method: Method) -> None:
-    """The mean after the fall equals the mean before the rise, so one test could miss both."""
+    """The mean after the fall equals the mean before the rise.
+
+    So a single comparison over the whole series could miss both changes.
+    """
     if method == "pelt":
         need_ruptures()
     rng = np.random.default_rng(4)
@@ -111,7 +117,7 @@ def test_rank_order_finds_no_change_at_outliers() -> None:
 
 
 @pytest.mark.parametrize("method", OWN)
-def test_missing_values_are_skipped_and_positions_count_the_whole_series(method: Method) -> None:
+def test_missing_values_are_skipped_but_count_in_the_positions_of_changes(method: Method) -> None:
     rng = np.random.default_rng(5)
     series = np.concatenate([rng.normal(40, 1, 50), rng.normal(46, 1, 50)])
     gaps = np.insert(series, [10, 20, 50], np.nan)

@@ -115,7 +115,7 @@ def test_a_folder_that_cannot_be_used_gets_one_clear_error(
 def test_the_error_for_an_unreadable_file_names_the_file(netspurt: Command, tmp_path: Path) -> None:
     netspurt("new", "mine.toml")
     if os.geteuid() == 0:
-        # The superuser may read every file, but reading this one fails for everyone.
+        # The superuser may read every file, but nobody can read /proc/self/mem from its start.
         failed(netspurt("run", "/proc/self/mem"), "/proc/self/mem")
         return
     (tmp_path / "mine.toml").chmod(0)

@@ -114,10 +114,11 @@ def workers_of(node: Any) -> list[int]:
 
 
 def sweep_while(place: Path, act: Callable[[], bool]) -> Path:
-    """Run the sweep on Ray, call `act` once there are cases, and return the sweep's folder.
+    """Run the sweep on Ray, call `act` while it runs, and return the sweep's folder.
 
-    `act` is called again until it returns True. If the sweep ends before that, because the machine
-    is busy, the sweep runs again. The test is skipped if `TRIES` sweeps end too early.
+    The first call comes when the sweep has written cases. `act` is called again until it returns
+    True. If the machine is busy, the sweep may end before that, and then it runs again. The test
+    is skipped if `TRIES` sweeps end too early.
     """
     for attempt in range(TRIES):
         out = place / f"s{attempt}"

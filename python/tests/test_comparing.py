@@ -35,7 +35,7 @@ def data(t_s: float, packet: int, nth: int = 1, cause: str = "") -> Seen:
 
 
 def ack(t_s: float, packet: int, nth: int = 1) -> Seen:
-    """Return an ACK that arrived; the second and later ACKs with a number are duplicates."""
+    """Return an ACK that arrived; of equal ACKs, all but the first are duplicates."""
     kind = "ack" if nth == 1 else "dupack"
     return Seen(("in", "ack", 100 * packet + 1, 0, nth), t_s, kind, "", packet)
 

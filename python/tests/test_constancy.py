@@ -144,7 +144,7 @@ def test_periods_in_a_band_cover_all_values_and_stay_within_it(
         assert max(own) <= ratio * min(own)
 
 
-def test_predictions_match_hand_computation_and_a_constant_has_no_error() -> None:
+def test_predictions_match_hand_computation_and_a_constant_is_predicted_without_error() -> None:
     by_name = {prediction.name: prediction for prediction in predictions([10.0, 20.0, 10.0, 20.0])}
     assert by_name["last value"].error == pytest.approx(np.log(2))
     assert by_name["mean of 2"].error == pytest.approx(np.mean(np.log([2, 1.5, 20 / 15])))

@@ -150,7 +150,7 @@ def test_the_table_keeps_within_the_terminal(
         assert len(lines[head]) <= room
 
 
-def test_delays_are_summarised_as_by_ping(tmp_path: Path) -> None:
+def test_the_summary_of_delays_has_the_figures_that_ping_prints(tmp_path: Path) -> None:
     """`ping` prints min/avg/max/mdev; mdev is the population's standard deviation (iputils)."""
     file = tmp_path / "a.csv"
     file.write_text("seq,rtt_ms\n1,10\n2,20\n3,*\n4,30\n5,40\n")
@@ -249,7 +249,9 @@ def test_a_start_time_in_utc_is_saved_with_the_recording(tmp_path: Path) -> None
     assert "the loss at 10:11:13; longest delay, 20 ms, at 10:11:12" in text
 
 
-def test_dates_that_allow_two_readings_are_an_error_with_the_option(tmp_path: Path) -> None:
+def test_the_error_for_dates_with_two_readings_names_the_option_that_decides(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "a.csv"
     file.write_text("timestamp,rtt_ms\n10/11/2024 10:11:12,20\n")
     result = CliRunner().invoke(application(), ["delays", str(file)])

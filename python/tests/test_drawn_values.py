@@ -219,7 +219,7 @@ def test_a_line_on_a_path_has_a_gap_in_each_outage() -> None:
         (Scale("x", ELAPSED), (3600.0, 4199.0), "x [s]", ["3600", "3700"]),
         (Scale("x", whole=True), (0.0, 3.0), "x", ["0", "1", "2", "3"]),
         (Scale("x", ticks=((1.0, "one"), (2.0, "two"))), (0.0, 3.0), "x", ["one", "two"]),
-        # The axis has no numbers near the place of zeros.
+        # The axis has no numbers near the place that stands for zero.
         (Scale("x", "s", log=True, zero=0.01), (0.008, 100.0), "x", ["0", "20 ms", "50 ms"]),
         (Scale("x", "s", log=True, zero=0.01), (0.008, 9e6), "x", ["0", "50 ms", "100 ms"]),
     ],

@@ -14,7 +14,8 @@ from ns2_cases import Row, cases, drive, first_difference, rows_of, scenario_of
 #: The factor by which the exact run is slower.
 SLOWER = 3
 
-#: Rates that replace the cases' rates. At a third of each, an octet takes whole nanoseconds.
+#: Rates that replace the cases' rates. At a third of each rate, an octet takes a whole number of
+#: nanoseconds.
 FAST = {"10e6": 15_000_000, "100e6": 60_000_000, "1e9": 600_000_000}
 
 SLOW = 1_500_000

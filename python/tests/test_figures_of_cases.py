@@ -55,7 +55,7 @@ def difference(values: Mapping[str, Sequence[float]], *, paired: bool) -> tuple[
 FIVE = [3.0, 5.0, 4.0, 8.0, 5.0]
 
 
-def test_the_interval_of_the_mean_of_five_runs_is_students() -> None:
+def test_the_mean_of_five_runs_has_the_interval_of_student() -> None:
     columns, order = cases({"a": FIVE})
     (row,) = summarise(columns, "timeouts", ["algorithm"], order, (0, 50, 100))
     assert (row.labels, row.cases, row.without) == (("a",), 5, 0)
@@ -74,7 +74,7 @@ def test_the_interval_of_pairs_is_that_of_their_differences() -> None:
     assert verdict == "worse"
 
 
-def test_the_interval_of_groups_is_welchs() -> None:
+def test_the_difference_of_two_groups_has_the_interval_of_welch() -> None:
     """Variances of 1 and 4 in 5 runs each: (1 + 4)² / (1 + 16) · 4 = 5.88 degrees of freedom."""
     one = [9.0, 9.0, 10.0, 11.0, 11.0]
     other = [8.0 + 2 * (value - 10) for value in one]

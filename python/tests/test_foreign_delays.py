@@ -63,7 +63,7 @@ def test_every_file_has_the_counts_of_the_table(table: dict[str, tuple[int, ...]
     assert len(table) > 20
 
 
-def test_an_advice_picks_a_timer_exactly_if_it_weighed_the_timers(
+def test_advice_picks_a_timer_if_and_only_if_it_weighed_the_timers(
     table: dict[str, tuple[int, ...] | None],
 ) -> None:
     advised = 0

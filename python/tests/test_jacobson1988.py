@@ -193,7 +193,7 @@ def test_kinds_of_packets_are_found_from_the_capture_alone(profile: str) -> None
         if node == "source":
             assert kinds(Trace.of(seen)).tolist() == seen["kind"].tolist()
         else:
-            # If an original was lost before the capture, its retransmission looks like new data.
+            # If an original did not reach this node, its retransmission looks like new data.
             is_retransmission = seen["kind"] == "retransmission"
             ours = kinds(Trace.of(seen))
             assert (ours[~is_retransmission] == seen["kind"][~is_retransmission]).all()

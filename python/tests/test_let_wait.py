@@ -1,4 +1,4 @@
-"""Tests that the end whose application let the other end wait is named."""
+"""Tests that `netspurt explain` names the end whose application let the other end wait."""
 
 from __future__ import annotations
 

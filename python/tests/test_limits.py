@@ -174,7 +174,7 @@ tcp.receive_buffer = "14480 B"
 def test_the_receive_window_has_about_the_same_share_beside_the_receiver_and_beside_the_sender(
     tmp_path: Path, loss: float
 ) -> None:
-    """Beside the sender, this share includes the round trip before data that fills the window."""
+    """Beside the sender, the round trip before data that fills the window counts, too."""
     folder = captured(tmp_path, more=SMALL, loss=loss)
     sender, receiver = (
         share(explain(folder / f"{node}.pcapng"), "receive_window") for node in "ab"

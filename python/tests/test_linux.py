@@ -38,7 +38,11 @@ def is_time(item: str) -> bool:
 
 
 def disagreements(filed: Numbers, measured: Numbers) -> list[str]:
-    """Return the filed values that are missing, or outside their range by more than a tolerance."""
+    """Return the filed values that disagree with the measured ones.
+
+    A value disagrees if it was not measured. It also disagrees if the filed range and the measured
+    range are more than a tolerance apart.
+    """
     differences = []
     for (case, item), (median, least, most) in filed.items():
         if (case, item) not in measured:

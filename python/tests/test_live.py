@@ -116,7 +116,7 @@ def test_a_run_ends_when_its_flows_have_ended(netspurt: Command, tmp_path: Path)
 @namespaces
 @real_time
 def test_a_receive_buffer_bounds_the_kernels_window(tmp_path: Path) -> None:
-    """A full segment makes Linux change the limit of the window; netspurt sets it again."""
+    """A full segment makes Linux change the limit of the window; netspurt sets the limit again."""
     tcp = {"receive_buffer": "24 kB"}
     values = {"stop": "20 s", "flows.transfer.profile": "linux-default", "flows.transfer.tcp": tcp}
     run = run_live(ns.Scenario.parse(SHORT).replace(values), tmp_path / "r")
@@ -499,7 +499,9 @@ def test_a_comparison_of_programs_says_that_the_shorter_transfer_finishes_first(
 
 
 @namespaces
-def test_set_can_set_a_key_in_a_table_that_unset_removes(process: Command, tmp_path: Path) -> None:
+def test_the_option_set_can_set_a_key_in_a_table_that_the_option_unset_removes(
+    process: Command, tmp_path: Path
+) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     words = ["--unset", "links.wire.loss", "--set", "links.wire.loss.nth=[9]", "--out", "r"]
     result = process("live", "exec", "path.toml", *words, "--budget", 10, "--", "true")
@@ -526,7 +528,7 @@ def test_a_key_is_removed_before_a_value_that_contradicts_it_is_set(
 
 
 @namespaces
-def test_a_shim_named_in_the_command_replaces_one_that_unset_removes(
+def test_a_shim_named_in_the_command_replaces_one_that_the_option_unset_removes(
     process: Command, tmp_path: Path
 ) -> None:
     ends = 'from = "home"\nto = "away"\napp = "programs"\nendpoint = "kernel"\n'

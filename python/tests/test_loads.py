@@ -18,7 +18,7 @@ from netspurt.analysis.load import RunName, busy_against_quiet, label_by_delay
         ("FOE-3", RunName("FOE-3", None, busy=False)),
     ],
 )
-def test_a_suffix_gives_the_length_of_the_probes_and_a_star_a_busy_period(
+def test_a_suffix_gives_the_length_of_the_probes_and_a_star_marks_a_busy_period(
     name: str, run: RunName
 ) -> None:
     assert RunName.parse(name) == run
@@ -29,7 +29,7 @@ def test_a_busy_run_is_compared_with_probes_of_the_same_length_only() -> None:
     assert busy_against_quiet(["FOE-2 *", "FOE-1", "FOE-2"]) == [("FOE-2 *", "FOE-2")]
 
 
-def test_a_recording_at_the_bound_is_quiet() -> None:
+def test_a_recording_at_the_bound_between_quiet_and_busy_is_quiet() -> None:
     labels = label_by_delay({"a": [1.0], "b": [2.0], "c": [2.01, math.nan]}, times=2.0)
     assert list(labels.values()) == ["quiet", "quiet", "busy"]
     assert label_by_delay({}) == {}

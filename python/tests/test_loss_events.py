@@ -99,7 +99,7 @@ def test_a_share_without_an_event_leaves_out_the_losses_and_the_probes_of_the_ev
     ("share", "words"),
     [(0.0, "0 %"), (0.0049, "0.49 %"), (0.994, "99 %"), (0.995, "99.5 %"), (1.0, "100 %")],
 )
-def test_a_share_is_printed_with_two_digits_and_below_one_never_as_100(
+def test_a_share_has_two_digits_or_more_and_below_one_is_never_printed_as_100_percent(
     share: float, words: str
 ) -> None:
     assert percent(share) == words

@@ -75,7 +75,7 @@ def test_losses_close_together_count_as_one_event_however_many_they_are() -> Non
 @pytest.mark.parametrize(
     "spells",
     [(0.01, 1.0, 1.0), (0.005, 0.1, 1.0), (0.005, 0.05, 0.4)],
-    ids=["single losses", "bursts", "spells in which some are answered"],
+    ids=["single losses", "bursts", "bad periods in which some probes are answered"],
 )
 def test_at_least_84_percent_of_the_intervals_cover_the_true_share_of_losses(
     spells: tuple[float, float, float],

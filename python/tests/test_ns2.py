@@ -34,7 +34,9 @@ def test_all_twenty_traces_are_filed() -> None:
 
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda p: p.stem)
-def test_rfc2416_equals_ns2_within_five_microseconds_over_240_seconds(path: Path) -> None:
+def test_the_runs_of_rfc2416_equal_ns2_within_five_microseconds_over_240_seconds(
+    path: Path,
+) -> None:
     """Compare all sends, retransmissions, ACKs, timeouts and drops, and the clock's readings."""
     ns2_rows = read(path)
     assert len(ns2_rows) > 580

@@ -1,6 +1,7 @@
-"""With `bugfix` off, a third duplicate ACK makes ns-2 send a packet beyond the data.
+"""Tests the packet beyond the data that a sender of ns-2 with `bugfix` off sends.
 
-This happens if all data is acknowledged. The packet has the size of a full packet.
+A third duplicate ACK causes this packet if all data is acknowledged. The packet has the size of a
+full packet.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ ANSWER = [
 ]
 
 
-def test_the_third_duplicate_sends_a_full_packet_beyond_the_data() -> None:
+def test_the_third_duplicate_ack_sends_a_full_packet_beyond_the_data() -> None:
     own_rows = rows_of(scenario_of(RENO).run())
     assert first_difference(own_rows[-len(ANSWER) :], ANSWER) is None, own_rows[-len(ANSWER) :]
 

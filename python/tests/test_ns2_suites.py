@@ -40,7 +40,7 @@ def test_all_cases_of_the_three_suites_are_filed() -> None:
 @pytest.mark.parametrize(
     "case", [c for c in CASES if c.title not in TIES | RANDOM], ids=lambda case: case.title
 )
-def test_every_event_equals_ns2s(case: suites.Case) -> None:
+def test_every_event_equals_that_of_ns2(case: suites.Case) -> None:
     """Packets, order and clock readings in ticks are equal; times differ by at most 5 us."""
     difference = first_difference(ours(case), answers()[case.title])
     assert difference is None, difference
@@ -62,7 +62,7 @@ def test_a_tie_agrees_with_ns2_up_to_a_drop_at_the_instant_of_a_departure(
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.title in RANDOM], ids=lambda c: c.title)
-def test_with_red_every_event_before_the_first_drop_equals_ns2s(case: suites.Case) -> None:
+def test_with_red_every_event_before_the_first_drop_equals_that_of_ns2(case: suites.Case) -> None:
     ns2_rows = answers()[case.title]
     first = min(row.us for row in ns2_rows if row.event == "drop")
     early = [row for row in ns2_rows if row.us < first]

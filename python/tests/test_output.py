@@ -31,7 +31,7 @@ def test_control_characters_are_made_visible() -> None:
     assert harmless("\ud800") == r"\ud800"
 
 
-def test_only_styles_pass_and_not_other_escape_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_all_escape_sequences_only_styles_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     for style in ("bold", "bold red", "dim", "green", "yellow", "blue"):
         painted = paint("x", style, Terminal())
@@ -48,7 +48,9 @@ def test_a_stream_writes_only_harmless_characters() -> None:
     assert HarmlessStream(stream).isatty()
 
 
-def test_no_colour_is_printed_where_no_color_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_colour_is_printed_if_the_variable_no_color_is_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     assert paint("x", "bold red", Terminal()) == "x"
     monkeypatch.setenv("NO_COLOR", "")
@@ -56,7 +58,7 @@ def test_no_colour_is_printed_where_no_color_is_set(monkeypatch: pytest.MonkeyPa
     assert paint("x", "bold red", io.StringIO()) == "x"
 
 
-def test_titles_and_errors_from_files_are_printed_harmless(
+def test_titles_and_errors_from_files_are_printed_without_control_characters(
     netspurt: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert netspurt("new", "mine.toml").returncode == 0

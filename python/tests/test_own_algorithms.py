@@ -1,4 +1,4 @@
-"""Estimators written in Python work in runs, in sweeps, and as shadows.
+"""Tests estimators written in Python: in runs, in sweeps, and as shadows.
 
 A shadow is a timer that gets the samples of a run, but does not influence the run.
 """

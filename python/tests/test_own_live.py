@@ -1,4 +1,4 @@
-"""Tests live runs with Python algorithms in a shim (a timer at the kernel's edge) or in a peer."""
+"""Tests Python algorithms in live runs: in a shim beside a kernel, or in the peer of a kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Every claim (a statement of a paper that a run can confirm) gets the expected verdict."""
+"""Tests the verdicts on the claims of RFC 2416, and the commands about papers.
+
+A claim is a statement of a paper that a run can confirm.
+"""
 
 from __future__ import annotations
 

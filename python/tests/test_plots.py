@@ -1,4 +1,4 @@
-"""Plots show the values of the tables."""
+"""Tests that plots show the values of the tables."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_the_same_run_draws_the_same_svg(start_run: ns.Run, tmp_path: Path) -> N
 
 @pytest.fixture(scope="module")
 def short_run() -> ns.Run:
-    """Run a transfer whose last packet is short; after it the path is idle."""
+    """Run a transfer whose last packet is short; after the transfer the path is idle."""
     values = {"flows.transfer.send": "40700 B", "flows.transfer.tcp.recovery": "reno"}
     return ns.new_scenario().replace(values).run()
 

@@ -116,7 +116,7 @@ def test_a_folder_that_exists_is_not_written_into(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_poll_without_rounds_ends_at_an_interrupt_and_keeps_its_rows(
+def test_a_poll_without_a_number_of_rounds_ends_at_an_interrupt_and_keeps_its_rows(
     netspurt: Command, clock: Clock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "s.toml").write_text('[sites.a]\nurl = "http://a/"\naddress = "192.0.2.1"\n')

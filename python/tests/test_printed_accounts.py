@@ -1,4 +1,8 @@
-"""Tests measures of printed accounts of a timer, with accounts whose true times are known."""
+"""Tests measures of printed accounts of a timer, with accounts whose true times are known.
+
+An account is a row of RFC 889's table of runs: the total time, and the times of losses and of
+spurious retransmissions.
+"""
 
 from __future__ import annotations
 
@@ -200,7 +204,9 @@ def test_the_highest_loss_rates_are_in_percent_of_the_probes(tmp_path: Path) -> 
     assert list(found.table[1:]) == [("NTA:B", "10.00 %"), ("A", "1.00 %")]
 
 
-def test_a_correlation_is_pearsons_and_is_shown_without_its_extreme_row(tmp_path: Path) -> None:
+def test_a_correlation_is_that_of_pearson_and_is_also_shown_without_its_extreme_row(
+    tmp_path: Path,
+) -> None:
     lost, efficiency = [1, 2, 3, 4, 90], [0.9, 0.8, 0.95, 0.7, 0.2]
     rows = [
         run(f"R{n}", lost=a, efficiency=b)

@@ -83,7 +83,7 @@ def test_the_speed_of_a_line_is_compared_with_the_rate_of_long_probes(tmp_path: 
     ("rates", "half"),
     [((9600, 4800), 0.5), ((4800, 2400), 1.0), ((5000, 2500), 1.0), ((6912, 3456), 0.5)],
 )
-def test_rates_show_if_delays_are_of_one_direction_or_of_round_trips(
+def test_rates_show_whether_delays_are_of_one_direction_or_of_round_trips(
     tmp_path: Path, rates: tuple[float, float], half: float
 ) -> None:
     """A probe of a round trip crosses the line twice, so its delays show half of the speed."""
@@ -203,7 +203,8 @@ def test_a_busy_run_has_the_busy_row_of_its_host_and_a_quiet_run_the_quiet_row(
 def mean_delay(shortest: int) -> float:
     """Return the mean delay [ms] of `PLAIN` over the lengths from `shortest` to 256 octets.
 
-    Lengths below 40 octets count as 40. An octet takes 1 ms on this path, and 40 octets take 10 ms.
+    Lengths below 40 octets count as 40. On this path 40 octets take 10 ms, and each further octet
+    takes 1 ms.
     """
     return float(np.mean([max(octets, 40) - 30 for octets in range(shortest, 257)]))
 

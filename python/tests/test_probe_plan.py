@@ -225,7 +225,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     return kept
 
 
-def test_the_command_over_an_emulated_line_has_all_words_but_the_option_line(
+def test_the_command_over_an_emulated_line_has_all_words_except_the_option_named_line(
     netspurt: Command, ran: list[tuple[Any, ...]]
 ) -> None:
     words = ["--line", "1 Mbit/s, 2 ms", "-n", "9", "--line=2 Mbit/s, 3 ms", "--json"]

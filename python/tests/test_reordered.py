@@ -1,4 +1,4 @@
-"""Tests captures at both ends of a path that reorders, explained with and without `segments`."""
+"""Tests captures at both ends of a path that reorders, explained with and without their packets."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def test_the_tables_have_each_spurious_retransmission_and_losses_repaired_by_tim
     assert direction[6:10] == ["2,224", "224", "156", "2"]
 
 
-def test_a_page_begins_with_when_transfers_finished_and_the_time_in_silence_and_repair(
+def test_a_page_first_says_when_transfers_finished_and_how_long_silence_and_repair_lasted(
     early: Path, netspurt: Command
 ) -> None:
     def answers(*words: object) -> list[str]:
@@ -574,7 +574,7 @@ def test_a_row_whose_direction_has_no_picture_is_listed_but_leads_to_no_picture(
     assert "Not drawn, because at most 2 directions are drawn: " in text
 
 
-def test_the_note_names_the_directions_without_room(tmp_path: Path) -> None:
+def test_the_note_names_the_directions_that_have_no_room_for_a_picture(tmp_path: Path) -> None:
     run = ns.load("sites").run()
     text = page([run_section(run, "sites", room=Room(marks=100))], tmp_path / "page.html")
     assert "all pictures together have room for at most 100 marks: " in text

@@ -1,4 +1,4 @@
-"""The page of a folder has a part for all captures together, and a part for each capture."""
+"""Tests the page of a folder: its part about all captures, and a part for each capture."""
 
 from __future__ import annotations
 

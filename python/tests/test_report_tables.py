@@ -27,7 +27,7 @@ Sent = tuple[float, int, int, str]
 def run_of(
     sent: list[Sent], gone: list[int], *, acked: int = 10**6, why: str = "loss", **more: Any
 ) -> Any:
-    """Return a run of one flow. Each transmission with an index in `gone` is lost after 0.1 s."""
+    """Return a run of one flow. The transmissions in `gone` are lost 0.1 s after they leave."""
     count = len(sent)
     t, seq, octets, cause = (list(column) for column in zip(*sent, strict=True))
     segments = {
@@ -119,7 +119,7 @@ def test_a_loss_without_a_later_copy_was_never_repaired_unless_it_is_acknowledge
         ({"flow": ["y"]}, 0),
     ],
 )
-def test_only_drops_of_a_directions_data_are_its_losses(
+def test_the_losses_of_a_direction_are_only_the_drops_of_its_data(
     changes: dict[str, Any], listed: int
 ) -> None:
     assert len(missed(run_of([FIRST], [0], acked=0, drops=changes))) == listed

@@ -1,4 +1,4 @@
-"""Run folders are complete or absent, have the requested name, and are checked when read."""
+"""Tests that run folders are complete or absent, have the given name, and are checked when read."""
 
 from __future__ import annotations
 
@@ -246,7 +246,9 @@ def test_a_run_prints_its_flows_and_its_echo_probes(probed: ns.Run) -> None:
 @pytest.mark.parametrize(
     "name", ["segments", "sack_blocks", "syns", "cwnd", "rto", "queue", "drops"]
 )
-def test_a_table_that_was_not_recorded_says_what_to_add(probed: ns.Run, name: str) -> None:
+def test_the_error_for_a_table_that_was_not_recorded_says_what_to_add(
+    probed: ns.Run, name: str
+) -> None:
     add = "segments" if name in ("sack_blocks", "syns") else name
     with pytest.raises(ns.RunError, match=f'add "{add}" to `tables` under') as raised:
         getattr(probed, name)

@@ -193,7 +193,9 @@ def test_a_picture_of_timers_has_a_dot_for_each_sample(start_run: ns.Run) -> Non
     assert axes.get_ylim()[0] == 0
 
 
-def test_a_queue_is_drawn_change_by_change_and_each_drop_at_its_length(start_run: ns.Run) -> None:
+def test_a_queue_is_drawn_change_by_change_and_each_drop_at_the_length_of_the_queue(
+    start_run: ns.Run,
+) -> None:
     axes = axes_of(start_run, "queue", View(link="modem", end=30.0))
     handles = shown(axes)
     own = start_run.queue.where(link="modem", direction="forward")

@@ -65,8 +65,9 @@ def test_the_schema_refuses_what_the_parser_refuses() -> None:
             ns.new_scenario().replace({".".join(path): value})
 
 
-#: Valid and invalid values for keys of the starting point. A value that is valid by itself must
-#: also suit the other keys, since each test changes one key of the whole scenario.
+#: Valid and invalid values for keys of the scenario that `netspurt new` writes. A value that is
+#: valid by itself must also suit the other keys of this scenario, because each test changes only
+#: one key.
 QUANTITIES: dict[str, list[Any]] = {
     "links.modem.rate": [
         "9600 bit/s", "0 bit/s", "0.0 kbit/s", ".5 Mbit/s", "0.5 Mbit/s", "0.5 bit/s", "5. bit/s",

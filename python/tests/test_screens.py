@@ -251,7 +251,7 @@ def test_a_live_run_without_a_terminal_writes_plain_lines(tmp_path: Path) -> Non
 
 
 @real_time
-def test_no_color_turns_colours_off(tmp_path: Path) -> None:
+def test_the_variable_no_color_turns_colours_off(tmp_path: Path) -> None:
     unless_live()
     (tmp_path / "mine.toml").write_text(LIVE.replace("3 s", "1 s"))
     words = ["live", "run", "mine.toml", "--budget", "20s", "--out"]

@@ -1,4 +1,4 @@
-"""The site has no broken links, explains all parts of the code, and is built by Sphinx."""
+"""Tests the site: it has no broken links, explains all parts of the code, and Sphinx builds it."""
 
 from __future__ import annotations
 
@@ -214,7 +214,10 @@ shim = ["linux:rto_min=20ms", "off"]
 
 @real_time
 def test_the_columns_of_live_tables_are_documented(netspurt: Command, tmp_path: Path) -> None:
-    """`docs/columns.toml` has the types of live tables; some machines cannot make such tables."""
+    """The page takes the types of live tables from `docs/columns.toml`.
+
+    Some machines that build the page cannot make such tables.
+    """
     import netspurt as ns
 
     capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}

@@ -119,7 +119,7 @@ def test_a_share_has_wilsons_interval() -> None:
     assert np.isnan(Share(0, 0).value)
 
 
-def test_the_rank_sum_test_equals_scipys() -> None:
+def test_the_rank_sum_test_equals_that_of_scipy() -> None:
     from scipy.stats import mannwhitneyu, rankdata
 
     for seed in range(20):
@@ -232,7 +232,7 @@ def test_longer_idle_times_go_with_lower_throughput_on_a_lossy_path(pages: ns.Ru
     assert -1 <= correlation.low < correlation.value < correlation.high < 0
 
 
-def test_the_rank_correlation_equals_scipys_and_most_intervals_cover_the_true_value() -> None:
+def test_the_rank_correlation_equals_that_of_scipy_and_most_intervals_cover_the_truth() -> None:
     from scipy.stats import spearmanr
 
     inside = 0
@@ -278,7 +278,7 @@ def test_an_outlier_site_can_be_left_out_of_the_handshakes_shares() -> None:
         connections.without(["site99"])
 
 
-def test_ratios_equal_to_the_bounds_count() -> None:
+def test_ratios_that_equal_a_bound_count_as_within_the_bounds() -> None:
     connections = Connections.of(
         ["a"] * 4, handshake_s=[0.1] * 4, rtt_mean_s=[0.11, 0.09, 0.111, 0.1], rtt_max_s=[0.3] * 4
     )

@@ -1,4 +1,4 @@
-"""Each mistake on the command line gives one clear error with the place and the fix."""
+"""Tests that each mistake on the command line gives one clear error with the place and the fix."""
 
 from __future__ import annotations
 
@@ -354,7 +354,7 @@ def test_the_error_for_the_words_of_another_command_names_the_right_words(
         ("sweep compare s --axis one", "--measure is missing: take one, such as -m "),
     ],
 )
-def test_a_folder_for_another_command_names_that_command(
+def test_the_error_for_a_folder_of_another_command_names_that_command(
     words: str, says: str, netspurt: Command, tmp_path: Path
 ) -> None:
     over = {

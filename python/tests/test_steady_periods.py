@@ -85,7 +85,7 @@ def test_equal_instants_do_not_go_back_in_time() -> None:
 
 
 @pytest.mark.parametrize("ratio", [1.0, 0.5, -2.0, NAN])
-def test_the_ratio_of_a_band_is_above_one(ratio: float) -> None:
+def test_the_ratio_of_a_band_must_be_above_one(ratio: float) -> None:
     with pytest.raises(ValueError, match=f"ratio = {ratio}: write a ratio above one"):
         band_periods([0], [1.0], ratio=ratio)
 
@@ -208,7 +208,7 @@ def test_intervals_of_medians_count_from_the_first_instant_and_empty_ones_are_le
 
 
 @pytest.mark.parametrize("every", [0.0, -1.0, NAN])
-def test_the_interval_of_medians_is_above_zero(every: float) -> None:
+def test_the_interval_of_medians_must_be_above_zero(every: float) -> None:
     with pytest.raises(ValueError, match=f"every_s = {every}: write a time above zero"):
         medians_every([0], [1.0], every)
 

@@ -95,7 +95,10 @@ def test_throughput_grows_only_if_each_step_of_size_raises_it(large: float, coun
 
 
 def varied(short: float, long: float) -> Transfers:
-    """Return transfers with these ranges, as shares of the mean; long transfers are faster."""
+    """Return transfers whose throughputs have these ranges, as shares of their mean.
+
+    The long transfers are faster than the short ones.
+    """
     return transfers(
         {
             (size, COARSE): [mean * (1 - share / 2), mean, mean * (1 + share / 2)]

@@ -316,7 +316,7 @@ def test_the_seeds_of_surrogates_count_from_1_and_each_is_made_once(tmp_path: Pa
     assert surrogates.made("A", TWO) is made
 
 
-def test_variants_and_rows_are_crossed_with_the_variant_first(tmp_path: Path) -> None:
+def test_each_variant_is_combined_with_each_row_and_the_rows_vary_fastest(tmp_path: Path) -> None:
     surrogates = PaperSurrogates(paper(tmp_path, *ROWS))
     assert surrogates.variants == [ONE, TWO]
     assert [str(variant) for variant in surrogates.variants] == [

@@ -27,7 +27,9 @@ def swept(folder: Path, text: str, seeds: int = 4) -> Path:
     return folder
 
 
-def test_the_output_says_if_all_seeds_have_equal_results(netspurt: Command, tmp_path: Path) -> None:
+def test_the_output_says_that_runs_are_equal_only_if_all_seeds_have_equal_results(
+    netspurt: Command, tmp_path: Path
+) -> None:
     certain = swept(tmp_path / "certain", CERTAIN)
     assert seeds_change_nothing(ns.open_sweep(certain).read(), ns.open_sweep(certain).labels)
     words = ("compare", certain, "--axis", "window", "-m", "goodput_bps")
@@ -68,7 +70,7 @@ def test_the_number_of_seeds_needed_follows_from_the_interval(
     assert needed(difference, 10) == seeds
 
 
-def test_the_axis_must_be_named_only_if_there_are_several(
+def test_the_axis_must_be_named_only_if_there_are_several_axes(
     netspurt: Command, tmp_path: Path
 ) -> None:
     base = ns.new_scenario().replace({"stop": "5 s"})

@@ -1,4 +1,4 @@
-"""Tests what the order of the options in a SYN shows about lone retransmissions."""
+"""Tests what the order of the options in a SYN shows about retransmissions of a lone segment."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_stack_without_probes_sends_a_lone_segment_again_after_a_timeout(
 
 
 @pytest.mark.parametrize(("options", "rule"), [(LINUX, "tail"), (FREEBSD, "silence")])
-def test_a_stack_without_probes_does_not_probe_the_tail(
+def test_only_a_stack_with_probes_is_said_to_probe_the_tail(
     tmp_path: Path, options: bytes, rule: str
 ) -> None:
     file = tmp_path / "tail.pcap"

@@ -194,7 +194,7 @@ def test_rows_are_taken_in_the_given_order_with_repeats(two: ns.Run) -> None:
         two.cwnd.take(np.array([len(two.cwnd)]))["t_ns"]
 
 
-def test_none_selects_all_rows_and_an_unknown_value_selects_no_rows(two: ns.Run) -> None:
+def test_the_value_none_selects_all_rows_and_an_unknown_value_selects_no_rows(two: ns.Run) -> None:
     assert len(two.segments.where(flow=None, node=None)) == len(two.segments)
     assert len(two.segments.where(flow="nobody")) == 0
     with pytest.raises(KeyError, match="table segments has no column 'flwo'; it has t_ns, "):

@@ -332,7 +332,7 @@ def recording(rtt: list[float], forward: list[float], measure: str = "round-trip
         ([10, NAN, 30], [20, 30, 25], False, None),
     ],
 )
-def test_round_trips_are_divided_by_the_clocks_or_in_halves(
+def test_round_trips_are_divided_as_the_clocks_show_or_into_halves(
     forward_ms: list[float], expected_ms: list[float], measured: bool, says: str | None
 ) -> None:
     rtt = [0.04, 0.06, 0.05, NAN]

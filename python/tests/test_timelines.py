@@ -1,4 +1,4 @@
-"""Links follow timelines that were made from recordings, tables and traces."""
+"""Tests links that follow timelines, which are made from recordings, tables and traces."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_probes_over_a_link_made_from_a_recording_see_its_delays(tmp_path: Path)
     np.testing.assert_allclose(table["rtt_ns"], recorded * 1e9, atol=2)
 
 
-def test_lost_probes_in_a_row_are_an_outage_and_others_a_probability() -> None:
+def test_lost_probes_in_a_row_are_an_outage_and_other_losses_give_a_probability() -> None:
     rtt = [0.04, 0.05, None, None, None, 0.06, None, 0.06, 0.08, None, None]
     moves = timelines.follow(ns.Delays.of(rtt, every=1.0))
     second = 1_000_000_000

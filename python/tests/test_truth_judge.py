@@ -137,9 +137,8 @@ def test_a_second_answer_about_a_packet_counts_as_invented(collection: Path) -> 
     at_senders = sum(label.side == "sender" for label in of_data)
     counted = sides["sender"].invented + sides["sender, options cut"].invented
     # The side of an invented answer is that of the packet with the same timestamp, or that of the
-    # longest packet if several have this timestamp. If the node received one packet and sent
-    # another at the same instant, an answer about the received packet may therefore count for the
-    # sender.
+    # longest packet if several have this timestamp. A node may receive one packet and send another
+    # at the same instant. Then an answer about the received packet may count for the sender.
     assert at_senders <= counted <= 1.01 * at_senders
     assert f"{sides['sender'].invented} retransmissions invented" in score.failures()
 

@@ -110,7 +110,7 @@ def test_sides_and_captures_without_options_have_scores_of_their_own() -> None:
         (0, 1, ["tlp: 0 of 1 right, at least 98% are required"]),
     ],
 )
-def test_98_percent_of_right_causes_are_required(
+def test_at_least_98_percent_of_the_causes_must_be_right(
     right: int, wrong: int, failures: list[str]
 ) -> None:
     label = replace(LABEL, cause="tlp")
@@ -141,7 +141,7 @@ def test_a_line_for_each_wrong_answer_names_the_packet_and_both_causes() -> None
     ]
 
 
-def test_all_counts_are_json() -> None:
+def test_all_counts_can_be_written_as_json() -> None:
     score = scored((LABEL, ANSWER), (LABEL, replace(ANSWER, cause="unknown")))
     told = json.loads(json.dumps(score.as_json()))
     assert (told["captures"], told["failures"]) == (1, score.failures())
@@ -241,7 +241,7 @@ def ip(source: str, version: int = 4) -> bytes:
         ([(50_000, 40, ip("10.0.0.2")), (50_000, 140, ip("10.0.0.1"))], "sender"),
     ],
 )
-def test_the_side_of_an_invented_retransmission_is_the_source_of_the_nearest_packet(
+def test_an_invented_retransmission_has_the_side_of_the_source_of_the_nearest_packet(
     packets: list[tuple[int, int, bytes]], side: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = [Packet(*packet) for packet in packets]

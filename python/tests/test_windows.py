@@ -66,7 +66,7 @@ def offloaded() -> list[tuple[bool, int, list[int]]]:
     return [(gro == "1", int(acks), packets) for (gro, _, acks), packets in runs.items()]
 
 
-def test_the_kernel_merges_by_the_rules_of_receive_offload() -> None:
+def test_the_kernel_merges_segments_by_the_rules_of_receive_offload() -> None:
     for gro, acks, packets in offloaded():
         assert sum(packets) == 500_000
         assert max(packets) <= (PACKET if gro else FULL)

@@ -128,7 +128,7 @@ def test_a_complete_timer_lacks_nothing_so_it_cannot_be_completed() -> None:
         (201, False, False, False),
     ],
 )
-def test_each_sentence_on_rto_min_has_its_range(
+def test_each_sentence_on_rto_min_is_printed_only_in_its_range(
     floor_ms: int, bpf: bool, jiffies: bool, receivers: bool
 ) -> None:
     told = " ".join(linux_commands(floor_ms / 1000))

@@ -1,4 +1,4 @@
-"""Commands that write data keep an existing file, and never leave an incomplete file."""
+"""Tests that commands keep a file that exists already, and never leave an incomplete file."""
 
 from __future__ import annotations
 
