@@ -187,7 +187,8 @@ fn follow(
     for (key, item) in values.into_table() {
         if !KEYS.contains(&&*key) {
             let mut problem =
-                problem(format!("`{file}` has a key `{key}`, which no link follows")).of_the_key();
+                problem(format!("`{file}` has a key `{key}`, which links cannot follow"))
+                    .of_the_key();
             problem.path = [path, &[key.to_string()]].concat();
             return Err(problem.fix(
                 "links follow only `delay`, `rate`, `loss`, `duplicate`, `order` and `handovers`",

@@ -140,7 +140,7 @@ fn check_no_overwrite(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Checks a single point. A path that leads nowhere and an invalid value are mistakes.
+/// Checks a single point. Each of its paths must exist, and each value must be valid at its path.
 fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
     for setting in &point.settings {
         let keys = path_keys(setting);

@@ -38,8 +38,8 @@ pub struct SlotsTable {
     /// A gap after some boundaries. Packets that arrive at the link in a gap are dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<GapTable>,
-    /// The bounds of the share of the link's `rate` in a slot. The logarithm of the share is
-    /// uniformly distributed.
+    /// The bounds of the share of the link's `rate` that is available in a slot. The logarithm of
+    /// the share is uniformly distributed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<[Probability; 2]>,
     /// Times without a satellite in sight.
