@@ -144,8 +144,8 @@ pub struct PieTable {
     pub beta: f64,
     /// The length of a burst in which no packet is dropped or marked.
     pub max_burst: Duration,
-    /// The size of a typical packet. While the queue has at most the octets of two packets of this
-    /// size, no packet is dropped or marked.
+    /// The size of a typical packet. While at most the octets of two packets of this size wait, no
+    /// packet is dropped or marked.
     pub packet: ByteCount,
     /// The limit of the queue.
     pub limit: QueueSpec,

@@ -8,7 +8,7 @@ use netspurt::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Times
 use super::packet::{EcnMark, PacketOptions, ScriptPacket};
 
 /// The remote end's initial sequence number. The sequence numbers wrap after 1023 octets of data,
-/// so a script that receives more octets also tests the wrap.
+/// so a script in which the host receives more octets also tests the wrap.
 const REMOTE_ISN: u32 = 0xffff_fc00;
 /// The size of the IP and TCP headers without options.
 const HEADERS_BYTES: u16 = 40;
