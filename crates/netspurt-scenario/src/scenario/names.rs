@@ -27,7 +27,8 @@ pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
             .map_err(Problem::of_the_key)?;
         if let Some(section) = taken(spec, name) {
             let message = format!(
-                "`{section}` has the name of the population `{name}` or of one of its connections"
+                "the section `{section}` uses the name of the population `{name}`, or of one of its \
+                 connections"
             );
             let problem = Problem::at(["populations", name], message).of_the_key();
             return Err(problem.fix("choose another name"));
