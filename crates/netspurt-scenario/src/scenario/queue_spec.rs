@@ -37,8 +37,8 @@ pub struct RedTable {
     /// The average queue length at which random drops or marks begin, in packets or in bytes.
     pub min_th: QueueSpec,
     /// Without `gentle`, all packets are dropped from this average queue length on. With `gentle`,
-    /// all packets are dropped from twice this length on, and an increasing share is dropped or
-    /// marked from this length to twice this length.
+    /// an increasing share is dropped or marked from this length on, and all packets are dropped
+    /// from twice this length on.
     pub max_th: QueueSpec,
     /// The weight of the current queue length in the average.
     pub wq: f64,

@@ -455,7 +455,7 @@ fn busy_time_and_time_limited_by_the_peers_window_are_reported() {
 }
 
 #[test]
-fn a_packet_dropped_by_a_full_queue_is_kept_and_offered_again() {
+fn a_new_packet_that_a_full_queue_drops_is_kept_and_sent_later() {
     let text = open(
         "+0 write(4, ..., 100) = 100
 +0 > P. 1:101(100) ack 1
