@@ -1,4 +1,4 @@
-//! Reads expressions of code blocks.
+//! Reads the expressions of code blocks, `%{ }%`.
 
 use super::assertion::{Expression, Extreme, Operator};
 use super::cursor::{Blank, Cursor};
