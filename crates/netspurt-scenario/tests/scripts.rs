@@ -38,7 +38,7 @@ fn scripts() -> Vec<Script> {
 }
 
 #[test]
-fn every_script_has_a_unique_title_a_cited_clause_a_profile_changes_and_a_sent_packet() {
+fn every_script_has_a_unique_title_a_cited_clause_a_profile_a_failing_change_and_a_sent_packet() {
     let scripts = scripts();
     assert!(scripts.len() >= 120);
     let mut titles = BTreeSet::new();
@@ -280,7 +280,7 @@ fn a_subject_that_sends_what_a_script_expects_passes_the_script() {
 }
 
 #[test]
-fn a_subject_that_omits_changes_or_delays_a_packet_fails_the_script() {
+fn a_subject_that_omits_a_packet_or_changes_it_or_delays_it_fails_the_script() {
     for script in scripts().into_iter().map(without_checks) {
         for line in 0..ScriptedSubject::of(&script).lines.len() {
             let mut forgetful = ScriptedSubject::of(&script);
@@ -314,7 +314,7 @@ fn every_written_packet_is_read_back_unchanged() {
 }
 
 #[test]
-fn the_examples_on_the_page_of_the_notation_pass_and_fail_with_their_changes() {
+fn the_examples_on_the_notation_page_pass_and_each_of_their_changes_makes_them_fail() {
     let page = fs::read_to_string(root().join("../../docs/scripts.md")).unwrap();
     let mut blocks = page.split("```pkt\n").skip(1).peekable();
     assert!(blocks.peek().is_some());

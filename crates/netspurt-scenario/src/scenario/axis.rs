@@ -1,5 +1,5 @@
-//! The axes of a sweep. A list, a range or a named set becomes an axis of points, and each point
-//! has its settings.
+//! The axes of a sweep. A list of values, a range, or a group of named sets becomes an axis of
+//! points. Each point has its settings.
 
 use core::fmt;
 

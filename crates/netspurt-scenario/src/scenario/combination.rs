@@ -30,9 +30,9 @@ impl Combination {
         Self { fingerprint: short_hash(&[text.as_bytes()]), spec }
     }
 
-    /// Does the same as [`new`](Self::new), but does not hash the text of the links again. The
-    /// scenario must have the links of `known`, and the same values of all keys that are in no
-    /// table.
+    /// Does the same as [`new`](Self::new), but does not hash the text of the links again. `known`
+    /// must be made from a scenario with the same links, and with the same values of all keys that
+    /// are in no table.
     pub(super) fn with_known_links(mut spec: Spec, known: &KnownLinks) -> Self {
         remove_what_changes_no_result(&mut spec);
         let text = text_without_links(&mut spec);
@@ -42,7 +42,7 @@ impl Combination {
         Self { spec, fingerprint }
     }
 
-    /// A run of the combination with `seed`. The run records only sums.
+    /// A run of the combination with `seed`. The run records none of the optional tables.
     ///
     /// # Errors
     /// When the combination is inconsistent, or an end uses the kernel's TCP.

@@ -22,7 +22,7 @@ use super::unknown_name::unknown_name;
 pub(super) struct Document {
     name: String,
     text: String,
-    /// Each dotted path that is set, with its value as TOML.
+    /// Each dotted path that is set, with its value as it was written.
     overrides: Vec<(String, String)>,
     /// The paths of the keys that were removed from the text.
     removed: Vec<String>,
@@ -115,8 +115,8 @@ impl Document {
         read(&text).map_err(|error| self.explain(&text, &error))
     }
 
-    /// Reads the scenario. On a mistake, also returns `true` if the path of a setting is wrong, and
-    /// `false` if its value is wrong.
+    /// Reads the scenario. A mistake is returned with a flag: `true` if the path of a setting is
+    /// wrong, `false` if its value is wrong.
     pub(super) fn read_or_blame(&self) -> Result<Spec, (bool, ScenarioError)> {
         let text = self.full_text().map_err(|slip| (true, slip))?;
         read(&text).map_err(|error| {
@@ -220,7 +220,8 @@ impl Document {
             error.value.clone_from(value);
             error.set = true;
         } else if !self.removed.is_empty() {
-            // Some lines may have other numbers in the text than in the file, so there is no place.
+            // The removal of keys may have changed the numbers of lines. So the error shows no
+            // place in the file.
             error.unset.clone_from(&self.removed);
         } else if let Some(found) = found {
             let value = if problem.key { None } else { found.value };
@@ -261,9 +262,9 @@ impl Document {
     }
 
     /// Returns the setting that caused `problem`. This is the setting at the problem's path or at a
-    /// path above it. If there is no such setting, it is a setting below the problem's path. If
-    /// there is none either, but only one value was set, this value is to blame, because the file
-    /// was consistent before.
+    /// path above it. If there is no such setting, it is a setting below the problem's path. If no
+    /// setting is at, above or below the path, but only one value was set, this value is to blame,
+    /// because the file was consistent before.
     fn culprit(&self, file: Option<&Table>, problem: &Problem) -> Option<&(String, String)> {
         let paths: Vec<Vec<String>> = std::iter::once(&problem.path)
             .chain(&problem.also)

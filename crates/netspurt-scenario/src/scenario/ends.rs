@@ -1,4 +1,4 @@
-//! Finds the files that links follow and whose last change comes before the end of the run.
+//! Finds the links that follow a file and whose last change comes before the end of the run.
 
 use netspurt::units::Duration;
 
@@ -8,7 +8,7 @@ use super::number::Probability;
 use super::quantity::WordOr;
 use super::whole::Scenario;
 
-/// A file that a link follows, and whose last change comes before the end of the run.
+/// A file that a link follows, if the last change of the link comes before the end of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FollowedEnd {
     /// The name of the link.
@@ -20,7 +20,8 @@ pub struct FollowedEnd {
 }
 
 impl Scenario {
-    /// The files that links follow and whose last change comes before the end of a run.
+    /// The links that follow a file and whose last change comes before the end of a run, each with
+    /// its file.
     ///
     /// # Panics
     /// Never: the links were already expanded when the scenario was read.

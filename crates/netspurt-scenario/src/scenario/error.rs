@@ -20,8 +20,9 @@ pub struct ScenarioError {
     /// The key: a dotted path from the top of the file. Entries of lists are numbers from 0 in
     /// brackets. Empty if the mistake concerns the whole file.
     pub key: String,
-    /// The wrong value, as written; empty if a key is missing or unknown, or if the mistake is in a
-    /// file that a link follows.
+    /// The value that was set over the file, if it is to blame. Otherwise the wrong value in the
+    /// file, as written. Empty if a key of the file is missing or unknown, if keys were removed
+    /// from the file before, or if the mistake is in a file that a link follows.
     pub value: String,
     /// The place in the file; `None` if a setting is wrong, if keys were removed from the file
     /// before, or if the mistake has no place in the file.

@@ -72,7 +72,8 @@ impl FlowSpec {
     }
 }
 
-/// Returns the connection of flow `name`: the flow's settings, applied to `profile`.
+/// Returns the configuration of flow `name`'s connection: `profile` with the switches `tcp`
+/// applied.
 pub(super) fn connection(
     name: &str,
     profile: Profile,
@@ -134,7 +135,7 @@ fn fraction_of(span: Duration, share: f64) -> Duration {
     Duration::from_nanos((span.as_nanos() as f64 * share) as u64)
 }
 
-/// The task of the applications of the first flow of a group.
+/// The task of the applications of a group's first flow.
 pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Problem> {
     let octets = match spec.send {
         Amount::Unlimited => None,
@@ -189,5 +190,5 @@ fn too_late(name: &str, spec: &FlowSpec, i: u32, stop: Duration) -> Problem {
         .also(["flows", name, "count"])
         .also(["flows", name, "start"])
         .also(["stop"])
-        .fix(format!("only {i} of the {} start before the `stop` of {stop}", spec.count.0))
+        .fix(format!("only {i} of the {} flows start before the `stop` of {stop}", spec.count.0))
 }

@@ -50,7 +50,7 @@ impl Followable<'_> {
     }
 }
 
-/// Replaces the names of the files by the values in them.
+/// Puts the values of each file in place of its name, in all links and populations of the scenario.
 pub(super) fn fill_in(
     document: &mut DocumentMut,
     followable: Followable<'_>,
@@ -90,8 +90,8 @@ pub(super) fn fill_in(
     Ok(())
 }
 
-/// Replaces the names of the files that a population's keys follow by the values in these files. A
-/// file has one value in each line.
+/// If keys of a population follow files, puts the values of each file in place of its name. A file
+/// has one value in each line.
 fn follow_values(population: &mut dyn TableLike, name: &str, files: &Files) -> Result<(), Problem> {
     for (key, item) in population.iter_mut() {
         let table = item.as_table_like().filter(|_| FOLLOWING_KEYS.contains(&&*key));
@@ -156,8 +156,8 @@ const BESIDE: &str = "put it into the folder of the scenario, or into the workin
 const MADE: &str = "make it from a table or a trace with `netspurt timeline FILE --out OUT`, or \
                     from a recording with `netspurt delays LOG --timeline OUT`";
 
-/// Replaces the name of the file that the link at `path` follows by the values in the file. Does
-/// nothing if the link is not a table or follows no file.
+/// If the link at `path` follows a file, puts the file's values in place of its name. Does nothing
+/// if the link is not a table or follows no file.
 fn follow(
     link: Option<&mut dyn TableLike>,
     path: &[String],
@@ -187,7 +187,8 @@ fn follow(
     for (key, item) in values.into_table() {
         if !KEYS.contains(&&*key) {
             let mut problem =
-                problem(format!("`{file}` has a key `{key}`, which no link follows")).of_the_key();
+                problem(format!("`{file}` has a key `{key}`, which links cannot follow"))
+                    .of_the_key();
             problem.path = [path, &[key.to_string()]].concat();
             return Err(problem.fix(
                 "links follow only `delay`, `rate`, `loss`, `duplicate`, `order` and `handovers`",

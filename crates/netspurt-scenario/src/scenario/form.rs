@@ -352,11 +352,11 @@ impl<'de> VariantAccess<'de> for Content {
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Result<T::Value, ReadError> {
-        Err(de::Error::custom("a word stands alone"))
+        Err(de::Error::custom("a word must stand alone, without a value"))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, ReadError> {
-        Err(de::Error::custom("a word stands alone"))
+        Err(de::Error::custom("a word must stand alone, without a value"))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -364,7 +364,7 @@ impl<'de> VariantAccess<'de> for Content {
         _: &'static [&'static str],
         _: V,
     ) -> Result<V::Value, ReadError> {
-        Err(de::Error::custom("a word stands alone"))
+        Err(de::Error::custom("a word must stand alone, without a value"))
     }
 }
 

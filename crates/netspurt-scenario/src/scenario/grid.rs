@@ -36,8 +36,10 @@ impl Grid {
         let Some(sweep) = &spec.sweep else { return Ok(None) };
         let blamed = |problem: Problem| document.blame(&problem);
         if sweep.time.is_some_and(Duration::is_zero) {
-            let problem =
-                Problem::at(["sweep", "time"], "a `time` of zero would stop every case at once");
+            let problem = Problem::at(
+                ["sweep", "time"],
+                "a `time` of zero would stop every case immediately",
+            );
             return Err(blamed(problem.fix("write a value above zero")));
         }
         let over = |draw: bool| sweep.over.iter().filter(move |(_, axis)| axis.draw == draw);
@@ -73,8 +75,8 @@ impl Grid {
     }
 
     /// The problem to report if an end uses the kernel's TCP in some case; `None` if no such case
-    /// is found. The problem names the first place that asks for the kernel's TCP. Ends that an axis
-    /// varies are checked only in the axis.
+    /// is found. The problem names the first place that asks for the kernel's TCP. Ends that an
+    /// axis varies are checked only in the axis.
     pub(super) fn kernel(&self, spec: &Spec) -> Option<Problem> {
         let axes = self.by_axis();
         let points = || axes.iter().flat_map(|(_, points)| *points);
@@ -140,7 +142,7 @@ fn check_no_overwrite(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Checks a single point. A path that leads nowhere and an invalid value are mistakes.
+/// Checks a single point. Each of its paths must exist, and each value must be valid at its path.
 fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
     for setting in &point.settings {
         let keys = path_keys(setting);

@@ -14,7 +14,8 @@ use super::quantity::{BothWays, WordOr};
 use super::slots_plan::with_drawn_slots;
 use super::whole::Scenario;
 
-/// The values of a link that change with time. Losses and duplicates are not among them.
+/// The delay, the rate and the handovers of a link. Losses and duplicates that change with time are
+/// left out.
 #[derive(Serialize)]
 struct LinkChanges {
     #[serde(skip_serializing_if = "Option::is_none")]

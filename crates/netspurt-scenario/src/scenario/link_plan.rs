@@ -311,8 +311,7 @@ fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Pro
     if let Some(bursts) = bursts {
         if bursts.every.is_some_and(Duration::is_zero) {
             let problem = name.problem("loss", "`every` of `bursts` is zero");
-            return Err(problem
-                .fix("write a time above zero, or leave it out: then packets change the state"));
+            return Err(problem.fix("leave `every` out, or write a time above zero"));
         }
         all = all.bursts(probabilities(bursts), name.stream(way, "loss-bursts"));
         all = all.by_time(bursts.every.unwrap_or_default());

@@ -22,7 +22,7 @@ use super::switches::{SwitchError, read_switches};
 pub struct LiveSwitch {
     /// The switch and its value, as they are written.
     written: String,
-    /// The only setting is that of the switch.
+    /// The same switch and value in the form of a scenario. There is no other setting.
     spec: TcpSpec,
 }
 

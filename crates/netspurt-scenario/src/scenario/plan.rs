@@ -83,7 +83,7 @@ pub(super) fn plan(spec: &Spec) -> Result<Plan, Problem> {
     let kernel_tasks = plan_kernel_tasks(&populations, &mut flows)?;
     give_message_lengths(&mut links, &flows);
     if spec.reassembly.timer.is_zero() {
-        let message = "hosts need some time to wait for the rest of a datagram";
+        let message = "hosts must wait some time for the rest of a datagram";
         return Err(Problem::at(["reassembly", "timer"], message).fix("write a value above zero"));
     }
     let fragments = links.iter().any(|placed| placed.link.config.mtu.is_some());
@@ -110,8 +110,8 @@ pub(super) fn plan(spec: &Spec) -> Result<Plan, Problem> {
     })
 }
 
-/// Gives the lengths of all messages of the flows to each link with effects. A link needs them to
-/// select packets by their numbers.
+/// Gives the lengths of the flows' messages to each link with effects. The link needs these lengths
+/// to select packets by their numbers.
 fn give_message_lengths(links: &mut [PlacedLink], flows: &[PlannedFlow]) {
     if flows.iter().all(|flow| flow.traffic.messages() == [None; 2]) {
         return;
@@ -238,8 +238,8 @@ fn plan_group(
     Ok(())
 }
 
-/// Plans the connections of a population that uses the kernel's TCP. Its hosts are planned like the
-/// hosts of programs.
+/// Plans the connections of a population that uses the kernel's TCP. The two hosts of the
+/// population are planned like the hosts of programs. Returns the tasks of the connections.
 fn plan_kernel_tasks(
     populations: &[Arc<PlannedPopulation>],
     flows: &mut Vec<PlannedFlow>,

@@ -59,7 +59,7 @@ impl Words for Profile {
         (
             Self::Plain,
             "plain",
-            "`rfc-2026` with Reno, NewReno and an ACK for every segment, and without limited transmit, PRR, tail loss probes, F-RTO, Eifel and Nagle's algorithm; the starting point of scripts",
+            "`rfc-2026` with Reno, NewReno and an ACK for every segment, and without limited transmit, PRR, tail loss probes, F-RTO, Eifel and Nagle's algorithm; many scripts start from it",
         ),
         (Self::Linux6, "linux-6", "Linux 6 with its defaults and 250 jiffies a second"),
         (

@@ -37,8 +37,8 @@ pub struct RedTable {
     /// The average queue length at which random drops or marks begin, in packets or in bytes.
     pub min_th: QueueSpec,
     /// Without `gentle`, all packets are dropped from this average queue length on. With `gentle`,
-    /// all packets are dropped from twice this length on, and an increasing share is dropped or
-    /// marked from this length to twice this length.
+    /// an increasing share is dropped or marked from this length on, and all packets are dropped
+    /// from twice this length on.
     pub max_th: QueueSpec,
     /// The weight of the current queue length in the average.
     pub wq: f64,
@@ -136,16 +136,16 @@ pub struct PieTable {
     pub target: Duration,
     /// The time between two updates of the probability.
     pub t_update: Duration,
-    /// The change of the probability at an update for each second of delay beyond the target,
-    /// before the change is divided as RFC 8033 §4.2 says.
+    /// At an update the probability rises by this value for each second of delay beyond the target.
+    /// Before it is added, the rise is divided as RFC 8033 §4.2 says.
     pub alpha: f64,
-    /// The change of the probability at an update for each second by which the delay grew since the
-    /// last update, before the change is divided.
+    /// At an update the probability also rises by this value for each second by which the delay
+    /// grew since the last update. This rise is divided in the same way.
     pub beta: f64,
     /// The length of a burst in which no packet is dropped or marked.
     pub max_burst: Duration,
-    /// The size of a typical packet. No packet is dropped or marked while the queue is not longer
-    /// than two packets of this size.
+    /// The size of a typical packet. While at most the octets of two packets of this size wait, no
+    /// packet is dropped or marked.
     pub packet: ByteCount,
     /// The limit of the queue.
     pub limit: QueueSpec,

@@ -1,4 +1,5 @@
-//! Draws the delays, rates and handovers of a link with slots.
+//! Draws the delays, rates and handovers of a link with slots. A slot is the time in which a
+//! terminal on the ground uses one satellite.
 
 use std::borrow::Cow;
 

@@ -9,9 +9,9 @@ use netspurt::units::Duration;
 use super::number::Probability;
 use super::quantity::above_zero;
 
-/// A delay that is drawn again in each slot, and the effects of a change of slots. All delays are
-/// one-way. They are the same in both directions, except for the jitter, which is drawn separately
-/// for each direction. The draws use the run's seed.
+/// A delay that is drawn again in each slot, effects at the boundaries between slots, and outages.
+/// All delays are one-way. They are the same in both directions, except for the jitter, which is
+/// drawn separately for each direction. The draws use the run's seed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlotsTable {
@@ -38,8 +38,8 @@ pub struct SlotsTable {
     /// A gap after some boundaries. Packets that arrive at the link in a gap are dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<GapTable>,
-    /// The bounds of the share of the link's `rate` in a slot. The logarithm of the share is
-    /// uniformly distributed.
+    /// The bounds of the share of the link's `rate` that is available in a slot. The logarithm of
+    /// the share is uniformly distributed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<[Probability; 2]>,
     /// Times without a satellite in sight.

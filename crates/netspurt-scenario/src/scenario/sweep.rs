@@ -217,9 +217,9 @@ impl Sweep {
 
     /// Returns the seed of a case. The seed depends on the scenario's seed and on the case, and not
     /// on the order of the runs or the number of threads. The seed is derived from the number of
-    /// the run within its combination. Unless runs are paired, the seed also depends on the values
-    /// that are set, but not on the names of the axes. For listed scenarios the seed depends on the
-    /// labels and their names instead of the values.
+    /// the run within its combination. If the runs are not paired, the seed also depends on the
+    /// values that the combination sets, but not on the names of the axes. For listed scenarios
+    /// that are not paired, it depends on the labels and their names instead of the values.
     pub fn seed(&self, case: u64) -> u64 {
         let combination = case / self.seeds;
         let base = match &self.source {
@@ -273,8 +273,8 @@ impl Sweep {
                 let drawn = self.draws(case);
                 let points = points(&grid.axes, case / self.seeds).into_iter().chain(&drawn);
                 let quick = grid.varied.combination(points.flat_map(|point| &point.settings));
-                // A case that cannot be read this way is read again in full, for a good error
-                // message.
+                // If this quick way fails, the whole file is read again with the values of the
+                // case. This gives the combination, or an error with a good message.
                 quick.map_or_else(|| Ok(Combination::new(self.scenario_of(case)?.spec)), Ok)
             }
             Source::Listed(_) => Ok(Combination::new(self.scenario_of(case)?.spec)),

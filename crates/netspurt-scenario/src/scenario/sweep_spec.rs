@@ -23,8 +23,7 @@ pub struct SweepSpec {
     /// The number of runs of each combination of values. Each run has its own random draws.
     #[serde(default = "once")]
     pub seeds: Seeds,
-    /// Whether the n-th run of every combination has the same seed, and so the same arrivals and
-    /// losses.
+    /// Whether the n-th run of every combination has the same seed, and so the same random draws.
     #[serde(default = "yes")]
     pub paired: bool,
     /// The number of events of the simulation after which a case is stopped.

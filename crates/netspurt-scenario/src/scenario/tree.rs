@@ -118,12 +118,12 @@ pub(super) struct Found {
     pub(super) key: Range<usize>,
     /// The place of the entry's value; `None` for a table with a header of its own.
     pub(super) value: Option<Range<usize>>,
-    /// Whether the entry is the requested entry. Otherwise it is the last entry on the path that
-    /// exists.
+    /// Whether the entry is the requested entry. Otherwise it is the last existing entry on the
+    /// path.
     pub(super) is_exact: bool,
 }
 
-/// Finds the entry at `path`. If it does not exist, finds the last entry on the path that exists. A
+/// Finds the entry at `path`. If it does not exist, finds the last existing entry on the path. A
 /// step to an entry of a list is skipped if there is no list, because one value may stand for a
 /// list: for example, one rate for both directions of a link.
 pub(super) fn find(node: TreeNode<'_>, path: &[String]) -> Option<Found> {

@@ -8,8 +8,8 @@ use super::error::Problem;
 use super::tree::keys;
 
 /// If `problem` says that a named table lacks a required key, but the file has no table of that
-/// name, returns the real mistake: the unknown name. If a short form makes the link of that name,
-/// the fix names the place in the short form.
+/// name, returns the real mistake: the unknown name. If a short form, `[path]` or `[dumbbell]`,
+/// makes the link of that name, the fix names the place in the short form.
 pub(super) fn unknown_name(
     file: &dyn TableLike,
     overrides: &[(String, String)],

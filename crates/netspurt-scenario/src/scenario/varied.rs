@@ -45,8 +45,9 @@ impl Varied {
         &self.table
     }
 
-    /// The combination of these values. `None` if the values cannot be set this way: they name
-    /// files that links or populations follow, they add a named table, or they are invalid.
+    /// The combination of these values. The text of the file is not read again. Returns `None` if
+    /// the values need the text: they name files that links or populations follow, or they add a
+    /// named table. Also returns `None` if the values are invalid.
     pub(super) fn combination<'a>(
         &self,
         settings: impl Iterator<Item = &'a AxisSetting> + Clone,
@@ -62,7 +63,8 @@ impl Varied {
         })
     }
 
-    /// The scenario with these values; `None` if they cannot be set this way.
+    /// The scenario with these values. `None` for the same reasons as
+    /// [`combination`](Self::combination).
     pub(super) fn spec<'a>(
         &self,
         settings: impl Iterator<Item = &'a AxisSetting> + Clone,
@@ -82,7 +84,7 @@ impl Varied {
     }
 
     /// The named tables that the values change, with the changes. `Some(None)` if a value changes
-    /// anything else; `None` if the values cannot be set this way.
+    /// anything else. `None` for the same reasons as [`combination`](Self::combination).
     fn parts<'a>(
         &self,
         settings: impl Iterator<Item = &'a AxisSetting>,
@@ -123,8 +125,8 @@ impl Varied {
         Some(spec)
     }
 
-    /// Reads the whole scenario again, with these values. `None` if the values cannot be set this
-    /// way.
+    /// Reads the whole table again, with these values. `None` for the same reasons as
+    /// [`combination`](Self::combination).
     fn whole<'a>(&self, settings: impl Iterator<Item = &'a AxisSetting>) -> Option<Spec> {
         let mut table = Value::Table(self.table.clone());
         for setting in settings {

@@ -397,7 +397,8 @@ pub struct CallOutcome {
     pub value: i64,
     /// The name of the error, as in `EAGAIN`.
     pub errno: Option<&'static str>,
-    /// The value that the call wrote: `getsockopt`, `ioctl`, `poll`, `epoll_wait` or `recvmsg`.
+    /// The value that the call wrote into one of its arguments, as `getsockopt`, `poll` and
+    /// `recvmsg` do.
     pub out: Option<OptionValue>,
 }
 

@@ -13,7 +13,8 @@ use super::send_buffer::SendProgress;
 /// What limits a sender at an instant (`tcp_chrono`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Limit {
-    /// Nothing limits the sender, because the handshake is not over or there is no data to send.
+    /// Nothing limits the sender, because the handshake is not over, or because no data is unsent
+    /// or outstanding.
     #[default]
     Idle,
     /// Only the network limits the sender.

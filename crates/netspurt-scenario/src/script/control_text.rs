@@ -170,8 +170,8 @@ fn notice(data: Excerpt<'_>) -> Result<NoticeKind, Mistake> {
         _ => None,
     };
     read.ok_or_else(|| {
-        let fix = "calls have `ee_errno=0` and `SO_EE_ORIGIN_ZEROCOPY`, timestamps have \
-                   `ee_errno=ENOMSG` and `SO_EE_ORIGIN_TIMESTAMPING`";
+        let fix = "for completed calls write `ee_errno=0` and `SO_EE_ORIGIN_ZEROCOPY`; for a \
+                   timestamp write `ee_errno=ENOMSG` and `SO_EE_ORIGIN_TIMESTAMPING`";
         data.wrong("a notice of completed calls or of a timestamp", fix)
     })
 }

@@ -1,5 +1,6 @@
-//! Implements `TCP_DEFER_ACCEPT`: for the time that the option sets, an ACK of the SYN-ACK without
-//! data is ignored. Therefore `accept` returns the connection only after its first data.
+//! Implements `TCP_DEFER_ACCEPT`: for the time that the option sets, the host ignores an ACK that
+//! acknowledges the SYN-ACK and carries no data. Therefore `accept` returns the connection only
+//! after its first data.
 
 use netspurt::segment::{Flags, Segment};
 

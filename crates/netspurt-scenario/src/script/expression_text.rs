@@ -1,4 +1,4 @@
-//! Reads expressions of code blocks.
+//! Reads the expressions of code blocks, `%{ }%`.
 
 use super::assertion::{Expression, Extreme, Operator};
 use super::cursor::{Blank, Cursor};
@@ -8,8 +8,9 @@ use super::names::named;
 
 /// The maximum depth of nested parentheses, signs and `not`.
 const DEPTH: u32 = 64;
-/// The maximum number of operators in an expression. The tree of a long sum is as deep as the sum
-/// is long, and functions walk it by recursion.
+/// The maximum number of operators in an expression. Functions walk the tree of an expression by
+/// recursion, and the tree of a sum is as deep as the sum is long. Without this limit, a long sum
+/// could exhaust the stack.
 const OPERATORS: u32 = 1000;
 
 /// The levels of precedence, from `or` up to products.

@@ -304,7 +304,8 @@ impl SocketHost {
         self.clocks.advance(now, &info, (&progress, is_awaited), self.config.timer_clock);
     }
 
-    /// Called at each arrival: a short segment no longer waits because of `MSG_MORE`.
+    /// Called when a segment arrives. If a short segment waits because of `MSG_MORE`, its wait
+    /// ends.
     fn release_short(&mut self, now: Time) {
         if core::mem::take(&mut self.more_follows) {
             self.connection.set_cork(now, false, &mut self.events);

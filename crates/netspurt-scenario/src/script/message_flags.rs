@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Flags of `send` and `recv`. `MSG_NOSIGNAL` has no effect, since there are no signals.
+/// Flags of `send` and `recv`. `MSG_NOSIGNAL` has no effect, because there are no signals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageFlags {
     /// `MSG_DONTWAIT`: the call does not block.

@@ -140,6 +140,6 @@ fn wait(argument: Excerpt<'_>) -> Result<Wait, Mistake> {
     if argument.text == "-1" {
         return Ok(Wait::Forever);
     }
-    let wrong = |_| argument.wrong("milliseconds", "write a whole number, or -1 for no end");
+    let wrong = |_| argument.wrong("milliseconds", "write a whole number, or -1 for no limit");
     argument.text.parse().map(Wait::Millis).map_err(wrong)
 }

@@ -43,9 +43,9 @@ impl Notices {
         self.closed = Some(written);
     }
 
-    /// Called when the octets from `from` up to `to` were written. Before this, the octets before
-    /// `sent` had been sent. `starts` says whether the written octets start a chunk; otherwise they
-    /// join the last chunk. If the octets are not copied, `pieces` has the lengths of their
+    /// Called when the octets from `from` up to `to` were written. At that time, the octets before
+    /// `sent` were already sent. `starts` says whether the written octets start a chunk; otherwise
+    /// they join the last chunk. If the octets are not copied, `pieces` has the lengths of their
     /// buffers.
     pub(super) fn on_part(
         &mut self,

@@ -8,7 +8,7 @@ use netspurt::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Times
 use super::packet::{EcnMark, PacketOptions, ScriptPacket};
 
 /// The remote end's initial sequence number. The sequence numbers wrap after 1023 octets of data,
-/// so a script that receives more octets also tests the wrap.
+/// so a script in which the host receives more octets also tests the wrap.
 const REMOTE_ISN: u32 = 0xffff_fc00;
 /// The size of the IP and TCP headers without options.
 const HEADERS_BYTES: u16 = 40;
@@ -121,7 +121,8 @@ impl Numbers {
     }
 
     /// The echo on the wire. If the script expected `ecr` in a packet, this is the actual timestamp
-    /// of that packet. Otherwise it is `ecr` plus the offset. An echo of 0 stays 0.
+    /// of that packet. If the script expected no such timestamp, an echo of 0 stays 0, and any
+    /// other echo is `ecr` plus the offset.
     fn echo(&self, ecr: u32) -> Option<u32> {
         let seen = self.stamps.get(&ecr).copied();
         seen.or(if ecr == 0 {

@@ -100,7 +100,8 @@ fn flags(cursor: &mut Cursor<'_>) -> Result<Flags, Mistake> {
 }
 
 fn sequence(cursor: &mut Cursor<'_>) -> Result<(u32, u16), Mistake> {
-    let fix = "write the first byte, the one after the last and the length, as in `1:1001(1000)`";
+    let fix =
+        "write the first byte, the byte after the last one, and the length, as in `1:1001(1000)`";
     cursor.skip(Blank::Line)?;
     let start = cursor.at();
     let seq = cursor.number_u32("a sequence number").map_err(|mistake| mistake.fix(fix))?;
@@ -291,7 +292,7 @@ fn sack_blocks(cursor: &mut Cursor<'_>) -> Result<Vec<SackBlock>, Mistake> {
         }
         let left =
             cursor.number_u32("a SACK block").map_err(|s| s.fix("write one, as in `1001:2001`"))?;
-        cursor.expect(":", "write the first byte and the one after the last")?;
+        cursor.expect(":", "write the first byte, and the byte after the last one")?;
         let right = cursor.number_u32("the end of a SACK block")?;
         if blocks.len() == SackBlocks::MAX {
             let mistake =

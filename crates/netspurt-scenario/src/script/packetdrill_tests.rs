@@ -225,7 +225,7 @@ fn a_refusal_names_fast_open_and_not_a_command_in_an_earlier_line() {
 }
 
 #[test]
-fn words_of_mechanisms_in_comments_and_shell_comments_do_not_matter() {
+fn the_name_of_an_unsupported_mechanism_is_refused_unless_it_is_in_a_comment() {
     for text in [
         "// MSG_FASTOPEN is not used\n0 close(3) = 0",
         "# MSG_FASTOPEN is not used\n0 close(3) = 0",
@@ -370,7 +370,7 @@ fn the_first_estimate_of_a_full_segment_follows_the_peers_mss() {
     }
 }
 
-// The kernel counts in jiffies for how long each limit stopped the sender. It counts keep-alive
+// The kernel measures in jiffies how long each limit held the sender back. It counts keep-alive
 // probes in `tcpi_probes`.
 #[test]
 fn busy_time_is_counted_in_jiffies_and_keep_alive_probes_count_in_tcpi_probes() {
@@ -455,7 +455,7 @@ fn busy_time_and_time_limited_by_the_peers_window_are_reported() {
 }
 
 #[test]
-fn a_packet_dropped_by_a_full_queue_is_kept_and_offered_again() {
+fn a_new_packet_that_a_full_queue_drops_is_kept_and_sent_later() {
     let text = open(
         "+0 write(4, ..., 100) = 100
 +0 > P. 1:101(100) ack 1

@@ -132,9 +132,9 @@ fn fill(script: &mut Script, source: &str, files: &mut NamedFiles<'_>) -> Result
     Ok(())
 }
 
-/// Reads shell commands without a time. Commands before the first event set up the connection. After
-/// it, a command without a time is a mistake if it changes the connection or the host. Commands that
-/// are ignored, such as `ethtool -K`, are allowed.
+/// Reads shell commands without a time. Commands before the first event set up the connection.
+/// After the first event, a command without a time is a mistake if it changes the connection or the
+/// host. Commands that are ignored, such as `ethtool -K`, are allowed.
 fn bare_commands(
     cursor: &mut Cursor<'_>,
     script: &mut Script,

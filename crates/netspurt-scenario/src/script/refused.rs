@@ -37,7 +37,7 @@ pub(super) fn refuse_mechanisms(source: &str) -> Result<(), Mistake> {
     // The mark that ends the text or the shell commands in which the cursor is.
     let mut end = None;
     loop {
-        // The parser reports a comment that does not end.
+        // A comment that does not end is a mistake, too. The parser reports it later.
         if end.is_none() && cursor.skip(Blank::Lines).is_err() {
             return Ok(());
         }

@@ -5,8 +5,8 @@ use netspurt::tcp::Failure;
 use super::error_numbers::ERROR_NUMBERS;
 use super::names::named;
 
-/// Records which errors of the connection calls have returned, and which errors later calls will
-/// return.
+/// Records which of the connection's errors a call has already returned, and which errors later
+/// calls will return.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SocketErrors {
     /// Whether a call has returned the error that ended the connection.

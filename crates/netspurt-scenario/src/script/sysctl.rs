@@ -93,7 +93,8 @@ pub(super) fn changes(name: &str, value: &str, line: usize) -> Result<Vec<Change
 /// The profile that behaves as Linux 6.18.
 pub(super) const LINUX: &str = "linux-6";
 
-/// The name of the switch that makes a receive buffer count its memory. Only such a buffer grows.
+/// The name of the switch that makes a receive buffer count its memory. Only a buffer that counts
+/// its memory grows.
 pub(super) const MEMORY: &str = "receive.counts_memory";
 
 /// Whether a connection ignores the switch that a sysctl sets. There are two cases. Linux 6.18

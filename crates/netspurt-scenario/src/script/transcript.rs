@@ -79,7 +79,9 @@ impl FailureKind {
             FailureKind::Blocking => "the call did not block as expected",
             FailureKind::NotSupported => "the connection under test does not support this",
             FailureKind::Assertion => "the assertion does not hold",
-            FailureKind::Echo => "this echoes a timestamp, but the script has not expected one yet",
+            FailureKind::Echo => {
+                "the packet echoes a timestamp, but the script has expected none before it"
+            }
             FailureKind::Behind => "this instant is already over",
             FailureKind::Stuck => "the implementation makes no progress",
         }

@@ -1,5 +1,5 @@
-//! Runs chunks on threads. A caller submits chunks, takes the finished chunks, and can cancel all
-//! chunks.
+//! Runs chunks, groups of consecutive cases of a sweep, on threads. A caller submits chunks, takes
+//! the finished chunks, and can cancel all chunks.
 
 use std::io;
 use std::num::NonZero;

@@ -1,4 +1,5 @@
-//! Makes the chunk of a case that ran live.
+//! Makes the chunk of a case that ran live. Chunks have consecutive cases of a sweep. This chunk
+//! has one case.
 
 use netspurt::units::Duration;
 

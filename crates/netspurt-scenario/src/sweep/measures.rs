@@ -97,7 +97,7 @@ pub const MEASURES: [CaseMeasure; 66] = [
 /// [`Cause::KNOWN`].
 const BEFORE_CAUSES: usize = MEASURES.len() - 2 * Cause::KNOWN.len();
 
-/// The columns of the table of populations with the times of requests. They are used if no flow
+/// The columns with the times of requests in the table of populations. They are used if no flow
 /// sends requests.
 const REQUESTS: [&str; 6] = [
     "request_ns_mean",

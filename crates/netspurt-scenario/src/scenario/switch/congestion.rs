@@ -154,7 +154,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "cwnd.last_repair_ack_grows",
         "The ACK that ends a recovery may increase cwnd (`tcp_ack`). Without the switch only later \
-         ACKs may",
+         ACKs may increase it",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.last_repair_ack_grows)),
     Switch::flag(
@@ -166,11 +166,11 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.growth_by_delivery)),
     Switch::flag(
         "cwnd.validation",
-        "cwnd grows only if the sender used it: all of it or, in slow start, more than half. If \
-         for an RTO it was not used in this way and no ACK of new data came, and the application \
-         has no more data, half of the unused part is given up (RFC 2861). Without the switch an \
-         ACK increases cwnd only if the data that it acknowledges was sent while cwnd was full, \
-         and nothing is given up",
+        "cwnd grows only if the sender used it: all of it or, in slow start, more than half. After \
+         an RTO without such use and without an ACK of new data, cwnd loses half of its unused \
+         part if the application has no more data (RFC 2861). Without the switch an ACK increases \
+         cwnd only if the data that it acknowledges was sent while cwnd was full, and cwnd loses \
+         nothing",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
     Switch::flag(

@@ -72,7 +72,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "sink.gaps_at_once",
         "A segment that fills only a part of a gap is acknowledged immediately (ns-2's \
-         `RFC2581_immediate_ack_`). A segment that fills a whole gap always is",
+         `RFC2581_immediate_ack_`). A segment that fills a whole gap is always acknowledged \
+         immediately",
     )
     .ns(|c| Field::Flag(&mut c.sink.gaps_at_once)),
     Switch::flag(

@@ -79,9 +79,9 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.newreno.exit_fix)),
     Switch::flag(
         "newreno.less_careful",
-        "With `bugfix`: a fast retransmit is allowed as soon as all data is acknowledged that was \
-         sent before the last loss was found (RFC 2582 §5; ns-2's `lessCareful_`). Without the \
-         switch newer data must be acknowledged, too",
+        "With `bugfix`: a fast retransmit is allowed as soon as ACKs cover all data sent before \
+         the last loss was found (RFC 2582 §5; ns-2's `lessCareful_`). Without the switch ACKs \
+         must also cover newer data",
     )
     .ns(|c| Field::Flag(&mut c.newreno.less_careful)),
     Switch::flag(
@@ -228,9 +228,10 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.spurious_rules.teaches_reordering)),
     Switch::flag(
         "spurious.doubts_copies",
-        "The sender stays in the state Disorder while a retransmission is outstanding, or while \
-         the oldest segment was retransmitted before, even if that retransmission does not count \
-         as outstanding (`tcp_try_keep_open`). In this state it sends no tail loss probe",
+        "The sender stays in the state Disorder while a retransmission is outstanding. It also \
+         stays there while the oldest segment is one that was retransmitted before, even if that \
+         retransmission does not count as outstanding (`tcp_try_keep_open`). In this state it \
+         sends no tail loss probe",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.doubts_copies)),
     Switch::flag(
@@ -281,8 +282,8 @@ const SFR_PARTS: &[SwitchPart] = &[
     },
     SwitchPart {
         key: "next",
-        doc: "If an ACK acknowledges only a part of the data that was outstanding when the timer \
-              fired, the next segment is retransmitted after this many round trips of the \
+        doc: "An ACK may acknowledge only a part of the data that was outstanding when the timer \
+              fired. The next segment is then retransmitted after this many round trips of the \
               handshake; by default the timer rests until a new segment is sent",
         kind: SwitchKind::Number {
             unit: SwitchUnit::Halves,

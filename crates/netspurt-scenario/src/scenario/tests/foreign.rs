@@ -10,8 +10,8 @@ use netspurt::units::{Duration, Time};
 
 use crate::scenario::{Label, Scenario, ScenarioError};
 
-/// Stands for a Python class `Steady` in a file `steady.py`. Its timer has a constant RTO. If `fails`
-/// is true, the timer fails at the second sample.
+/// Stands for a Python class `Steady` in a file `steady.py`. Its timer has a constant RTO. If
+/// `fails` is true, the timer fails at the second sample.
 #[derive(Debug)]
 struct Steady {
     origin: Origin,

@@ -105,7 +105,7 @@ fn mistakes_about_the_kernel_get_an_error_with_the_fix() {
 }
 
 #[test]
-fn the_options_of_a_kernels_flow_are_written_out_and_read_back() {
+fn the_switches_of_a_flow_over_the_kernels_tcp_are_written_out_and_read_back() {
     let text = "endpoint = \"kernel\"\nprofile = \"linux-default\"\ntcp = { sack = false }";
     let scenario = with(text).unwrap();
     assert_eq!(scenario.kernel_flow(), Some("x"));
@@ -183,7 +183,7 @@ fn keys_of_a_scenario_for_programs_are_removed_before_values_are_set() {
 
 #[test]
 #[should_panic(expected = "cannot be simulated")]
-fn a_flow_with_a_kernels_end_is_not_simulated() {
+fn a_flow_with_the_kernels_tcp_at_an_end_cannot_be_simulated() {
     with("endpoint = \"kernel\"\nprofile = \"reno-1998\"").unwrap().simulate();
 }
 
@@ -252,7 +252,7 @@ fn ipv6_packets_carry_twenty_octets_less_than_ipv4_packets_and_are_not_fragmente
 }
 
 #[test]
-fn a_sweep_reports_where_it_has_a_kernels_end() {
+fn a_sweep_reports_where_an_end_uses_the_kernels_tcp() {
     let kernel = CHAIN.replace(TCP, "profile = \"linux-6\"\nendpoint = \"kernel\"");
     let model = CHAIN.replace(TCP, "profile = \"linux-6\"");
     let over = |words: &str| {
@@ -284,7 +284,7 @@ fn a_sweep_reports_where_it_has_a_kernels_end() {
 }
 
 #[test]
-fn a_kernels_end_that_only_receives_from_a_model_ignores_the_congestion_switch() {
+fn the_kernels_tcp_ignores_the_congestion_switch_if_it_only_receives_from_a_model() {
     let algorithms = |ends: &str, app: &str| {
         let lines = format!(
             "endpoint = {ends}\nprofile = \"reno-2005\"\ntcp = {{ congestion = \"westwood\" }}{app}"

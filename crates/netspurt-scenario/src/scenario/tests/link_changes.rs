@@ -77,7 +77,7 @@ pub(super) const MISTAKES: &[MistakeCase] = &[
 /// This changes neither the results nor the number of wake-ups. Here the delay sometimes falls by
 /// more than the time between two frames.
 #[test]
-fn passing_frames_ahead_of_time_changes_no_result_if_the_delay_changes() {
+fn passing_frames_ahead_of_time_changes_no_result_even_if_the_delay_falls() {
     let text = r#"
         stop = "60 s"
         [links]

@@ -145,7 +145,7 @@ const MISTAKES_OF_MTU: &[MistakeCase] = &[
     [
         "stop = \"10 s\"",
         "stop = \"10 s\"\nreassembly = { timer = \"0 s\" }",
-        "need some time to wait",
+        "must wait some time",
         "above zero",
     ],
 ];
@@ -275,7 +275,10 @@ fn a_flow_that_starts_too_late_is_named_with_its_time_and_the_cause() {
     // There are pairs of hosts for all 20 flows, but most of the flows start too late.
     let message = setting(&[("dumbbell.pairs", "20"), ("flows.short.count", "20")]);
     assert!(message.contains("with flows.short.count = 20"), "{message}");
-    assert!(message.ends_with("only 3 of the 20 start before the `stop` of 5 s"), "{message}");
+    assert!(
+        message.ends_with("only 3 of the 20 flows start before the `stop` of 5 s"),
+        "{message}"
+    );
     let text = DUMBBELL.replace("every = \"1 s\"", "every = \"4 s\"");
     let error = Scenario::parse("x.toml", &text).unwrap_err();
     assert_eq!(error.key, "flows.short.every");

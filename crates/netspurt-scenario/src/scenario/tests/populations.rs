@@ -368,7 +368,7 @@ fn mistakes_in_populations_are_reported_with_their_key() {
     }
     let text = format!("{WEB}\n[flows.web]\nfrom = \"client\"\nto = \"server\"\n");
     let error = Scenario::parse("web.toml", &text).unwrap_err();
-    assert!(error.message.contains("`flows` has the name of the population `web`"), "{error}");
+    assert!(error.message.contains("`flows` uses the name of the population `web`"), "{error}");
     let text = WEB.replace("reply    = \"lognormal:median=4 kB,sigma=1\"", "serve = \"5 ms\"");
     let error = Scenario::parse("web.toml", &text).unwrap_err();
     assert!(error.message.contains("applies only to requests"), "{error}");

@@ -135,7 +135,7 @@ fn only_links_with_changing_values_can_be_written_to_a_file() {
 }
 
 #[test]
-fn a_scenario_without_its_sweep_may_have_a_kernels_end() {
+fn a_scenario_without_its_sweep_may_use_the_kernels_tcp() {
     let text = format!(
         "{}\n[sweep]\nseeds = 3\n",
         path("{}").replace("profile = \"rfc-2026\"", "profile = \"linux-6\"")

@@ -332,7 +332,7 @@ const MISTAKES: &[[&str; 4]] = &[
     ],
     ["seeds = 0", "sweep.seeds", "out of range", "from 1"],
     ["sedes = 3", "sweep.sedes", "unknown key `sedes`", "did you mean `seeds`?"],
-    ["time = \"0 s\"", "sweep.time", "stop every case at once", "above zero"],
+    ["time = \"0 s\"", "sweep.time", "stop every case immediately", "above zero"],
     ["over.r = { pth = \"stop\" }", "sweep.over.r.pth", "unknown key `pth`", "`path`"],
 ];
 

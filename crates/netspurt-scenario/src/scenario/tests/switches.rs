@@ -161,7 +161,7 @@ fn timer(values: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
 }
 
 #[test]
-fn in_the_resolved_text_an_estimator_keeps_its_gain_and_its_bounds_become_switches() {
+fn an_estimators_bounds_become_switches_in_the_resolved_text_and_its_gain_stays() {
     let text = "rfc6298:alpha=1/16,min=20ms";
     let scenario = timer(&[("flows.x.tcp.rto.estimator", text)]).unwrap();
     let resolved = scenario.resolved();
