@@ -247,7 +247,7 @@ def _events_of(
     return _Events(seen, every, until, ends) if span is None else _Events(seen, seen, until, [])
 
 
-#: If one run lasts longer than the other by this factor, a line says what is compared.
+#: If one run lasts longer than the other by this factor, a line says which time is compared.
 _LONGER = 1.01
 
 
@@ -447,8 +447,8 @@ def _lines(
     return [*lines, matched]
 
 
-#: Two runs have nothing in common if fewer than this share of the events of one run are also in the
-#: other run. The share is that of the run with fewer events.
+#: Two runs have nothing in common if the run with fewer events shares less than this part of its
+#: events with the other run.
 _COMMON_SHARE_MIN = 0.05
 
 

@@ -267,9 +267,9 @@ def _period_table(name: str, one: dict[str, Any], unit: str, *, fine: bool) -> I
 
 
 def prediction_lines(predictions: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the best prediction of the next value with its error.
+    """Yield the best prediction of the next value, and the error of this prediction.
 
-    If the last value is not the best prediction, its error follows.
+    If the last value is not the best prediction, the error of the last value follows.
     """
     if not predictions:
         return
