@@ -199,7 +199,7 @@ class Resamples:
         ----------
         statistic
             A function from sums, shape (k + 1, resamples), to a figure for each resample. A mean is
-            ``lambda s: s[0] / s[-1]``, since the last sum is the number of probes. Resamples whose
+            ``lambda s: s[0] / s[-1]``: the last sum is the number of probes. Resamples whose
             figure is NaN are left out.
         level
             The probability that the interval contains the true figure.

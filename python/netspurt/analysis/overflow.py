@@ -58,11 +58,12 @@ class Overflow:
         """Return sentences on what limited the connection `who`, and what helps."""
         return (
             f"Before {counted(self.losses, 'loss', 'losses')} of {who}, round trips took "
-            f"{duration(self.rtt_s_losses)} on average, but {duration(self.rtt_s)} over all its "
-            f"time; the shortest took {duration(self.rtt_s_min)}. So most likely it sent more "
-            "until the queue of the slowest link was full, and this queue dropped the data. Its "
-            f"rate was {rate(self.rate_bps)}. A faster link, or less other traffic on this "
-            "link, makes the connection faster. If the queue is short, a longer queue helps, too."
+            f"{duration(self.rtt_s_losses)} on average. Over the whole time they took "
+            f"{duration(self.rtt_s)} on average; the shortest took {duration(self.rtt_s_min)}. So "
+            "most likely the sender sent more until the queue of the slowest link was full, and "
+            f"this queue dropped the data. The rate was {rate(self.rate_bps)}. A faster link, or "
+            "less other traffic on this link, makes the connection faster. If the queue "
+            "is short, a longer queue helps, too."
         )
 
 

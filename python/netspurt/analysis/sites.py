@@ -429,7 +429,10 @@ class Split:
 
 
 def split_by_retransmissions(told: Connections) -> Split:
-    """Return connections without and with retransmissions. Unknown cases are left out."""
+    """Return connections without and with retransmissions.
+
+    Connections whose number of retransmissions is not known are left out.
+    """
     clean, repaired = told.select(told.retransmissions == 0), told.select(told.retransmissions > 0)
     one, two = (part.throughput_bps for part in (clean, repaired))
     one, two = one[np.isfinite(one)], two[np.isfinite(two)]
