@@ -179,7 +179,7 @@ class Resamples:
             raise ValueError(f"length = {length}: it must be from 1 to {n}, the number of probes")
         rows = np.concatenate([data, np.ones((1, n))]).T
         self.sums = rows.sum(axis=0)
-        # Bins much shorter than a block hardly change the result, and they bound the memory.
+        # Bins much shorter than a block hardly change the result, and they limit the use of memory.
         step = -(-n // BINS)
         binned = np.add.reduceat(rows, np.arange(0, n, step), axis=0)
         self.resampled = _resample(binned, max(1, round(self.length / step)), seed).T

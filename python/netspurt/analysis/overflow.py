@@ -97,7 +97,10 @@ def overflows(tables: Mapping[str, Table]) -> dict[tuple[int, str], Overflow]:
 
 
 def _overflow(row: dict[str, Any], again: Table, lasted_s: float) -> Overflow | None:
-    """Return a direction with these retransmissions, if a queue was full before its losses."""
+    """Return the overflow of a direction with these retransmissions.
+
+    The result is `None` if no queue was full before its losses.
+    """
     if not row["rtt_ns_mean"] or not row["rtt_ns_min"]:
         return None
     rtt_s, least_s = row["rtt_ns_mean"] / 1e9, row["rtt_ns_min"] / 1e9

@@ -82,7 +82,7 @@ class Connections:
         Raises
         ------
         ValueError
-            If a column has another name, or another length.
+            If a column has an unknown name, or if the lengths of the columns differ.
 
         Examples
         --------
@@ -206,7 +206,7 @@ class Share:
 
     @property
     def between(self) -> tuple[float, float]:
-        """The ends of the interval. It assumes that the cases are independent."""
+        """The ends of the interval. The interval assumes that the cases are independent."""
         if not self.count:
             return np.nan, np.nan
         weight = _NORMAL_95**2 / self.count

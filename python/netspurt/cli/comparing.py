@@ -219,8 +219,8 @@ class _Events:
     compared
         The events within the span.
     counted
-        The events whose causes are counted: without a given span all events, as in the table of
-        outcomes; otherwise the events of `compared`.
+        The events whose causes are counted. If no span is given, these are all events, as in the
+        table of outcomes. Otherwise they are the events of `compared`.
     span_s
         The compared time, from the first data on [s].
     ends_s
@@ -477,7 +477,11 @@ _OF_OTHERS = {"in": "received by", "through": "forwarded by"}
 def _retransmission_lines(
     comparison: RunComparison, names: list[str], directions: list[ComparedDirection]
 ) -> list[str]:
-    """Return lines on retransmissions: first those that the nodes send, then those of others."""
+    """Return lines on retransmissions.
+
+    The first lines are on those that the nodes send; the others on those that nodes receive or
+    forward.
+    """
     both = comparison.retransmissions
     told = list(zip(names, directions, both, strict=True))
     lines = []

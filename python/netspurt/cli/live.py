@@ -28,7 +28,7 @@ app = App(help="Run the kernel's TCP over emulated links, in network namespaces.
 
 
 class Wire(StrEnum):
-    """The devices of the hosts."""
+    """The network devices of the hosts."""
 
     VETH = "veth"
     TUN = "tun"

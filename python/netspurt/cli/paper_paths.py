@@ -36,7 +36,7 @@ def rows_of(key: str) -> dict[str, PathRow]:
 
 
 def write_path(key: str, row: str, out: Path | None) -> None:
-    """Write the scenario of a row's path, and print how much its line ends differ from the row.
+    """Write the scenario of a row's path, and print the largest error of its line ends.
 
     Raises
     ------
