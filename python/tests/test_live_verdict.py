@@ -71,7 +71,7 @@ def test_lateness_and_drops_are_printed_with_units() -> None:
     )
     late, drops, packets, failure, _ = verdict(told)
     assert late == "lateness: p50 999 µs, p99 1 ms, p99.9 1.5 s, max 25 ms, budget 5 ms"
-    assert drops == "drops: 1,000; a simulation of the same arrivals has others (1,001)"
+    assert drops == "drops: 1,000; a simulation of the same arrivals has other drops (1,001)"
     assert packets == "1 packet unreadable, 2,000 packets missed"
     assert failure == "flow bulk: reset by the peer"
 

@@ -82,8 +82,8 @@ def test_a_connection_in_two_captures_is_reported_once(netspurt: Command, two_po
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
     said = " ".join(netspurt("explain", near, far).stdout.split())
     told = (
-        f"{far} and {near} have 1 connection in common. It counts once, as captured nearest to the "
-        f"end that retransmitted or sent most: in {near}. See netspurt match."
+        f"{far} and {near} have 1 connection in common. It counts once, in the capture nearest to "
+        f"the end that retransmitted most, or else sent most: in {near}. See netspurt match."
     )
     assert said.count(told) == 1, said
     assert "in common" not in netspurt("explain", near).stdout
@@ -136,7 +136,7 @@ def test_connections_of_captures_outside_a_run_folder_are_not_merged(
     said = " ".join(
         netspurt("explain", tmp_path / "near.pcapng", tmp_path / "far.pcapng").stdout.split()
     )
-    assert "the same ends at the same time. If it is the same, it counts twice here" in said
+    assert "If both captures show the same connection, it counts twice here" in said
 
 
 def test_connections_are_the_same_if_their_ends_and_initial_sequence_numbers_are_equal() -> None:

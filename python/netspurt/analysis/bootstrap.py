@@ -179,7 +179,7 @@ class Resamples:
             raise ValueError(f"length = {length}: it must be from 1 to {n}, the number of probes")
         rows = np.concatenate([data, np.ones((1, n))]).T
         self.sums = rows.sum(axis=0)
-        # Bins much shorter than a block hardly change the result, and they bound the memory.
+        # Bins much shorter than a block hardly change the result, and they limit the use of memory.
         step = -(-n // BINS)
         binned = np.add.reduceat(rows, np.arange(0, n, step), axis=0)
         self.resampled = _resample(binned, max(1, round(self.length / step)), seed).T
@@ -199,7 +199,7 @@ class Resamples:
         ----------
         statistic
             A function from sums, shape (k + 1, resamples), to a figure for each resample. A mean is
-            ``lambda s: s[0] / s[-1]``, since the last sum is the number of probes. Resamples whose
+            ``lambda s: s[0] / s[-1]``: the last sum is the number of probes. Resamples whose
             figure is NaN are left out.
         level
             The probability that the interval contains the true figure.

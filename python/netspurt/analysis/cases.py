@@ -280,7 +280,7 @@ def summarise(  # noqa: PLR0913 - the cases, what is summarised, and how
     percentiles
         Percentiles to compute, from 0 to 100.
     exact
-        Whether nothing in the sweep is random. If so, an event that no run had is impossible.
+        True if nothing in the sweep is random. Then an event that no run had is impossible.
     """
     top, bottom = figure(cases, measure)
     summaries = []
@@ -345,7 +345,7 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
     better
         Which values are better: `less` or `more`. The default depends on the measure.
     exact
-        Whether nothing in the sweep is random. If so, an event that no run had is impossible.
+        True if nothing in the sweep is random. Then an event that no run had is impossible.
 
     Raises
     ------

@@ -15,8 +15,8 @@ from netspurt.wording import duration, number, rate
 
 #: The round trips with the ceiling take at least this share of the connection's time.
 _SHARE_MIN = 0.5
-#: In no round trip of the connection may more octets be outstanding than the ceiling and this many
-#: segments.
+#: In every round trip of the connection, at most the octets of the ceiling plus this many segments
+#: may be outstanding.
 _SEGMENTS_ABOVE_MAX = 4
 #: The largest payload of a packet on most links [octets]. A captured segment may hold several
 #: packets.

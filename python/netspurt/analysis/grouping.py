@@ -87,7 +87,7 @@ def groups(
     unique, inverse = np.unique(keys, axis=0, return_inverse=True)
     rows = np.argsort(inverse.reshape(-1), kind="stable")
     ends = np.cumsum(np.bincount(inverse.reshape(-1), minlength=len(unique)))[:-1]
-    named = {name: [*labels[name], "-"] for name in by}  # -1 is the place of the last one
+    named = {name: [*labels[name], "-"] for name in by}  # place -1 selects the last label
     names = [tuple(named[n][int(k)] for n, k in zip(by, key, strict=True)) for key in unique]
     return list(zip(names, np.split(rows, ends), strict=True))
 

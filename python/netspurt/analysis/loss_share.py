@@ -20,7 +20,8 @@ from netspurt.delays import Delays
 from netspurt.quantities import known
 
 #: With fewer loss events than this, their expected number may be half or twice the counted number.
-#: Also the least number of losses in an outage, in a large loss event, and for a correlation.
+#: `FEW` is also the minimum number of losses in an outage, in a large loss event, and for an
+#: estimate of their correlation.
 FEW = 10
 
 

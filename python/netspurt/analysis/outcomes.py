@@ -61,7 +61,7 @@ class Outcome:
 
 
 def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
-    """Return the outcome of a direction of a flow; `None` if table `flows` has no row for it.
+    """Return the outcome of a direction of a flow; `None` if `flows` has no row of this direction.
 
     In a capture, the time of the direction `forward` starts at the first packet of the connection.
     The time of the direction `reverse` starts at the first data of this direction. If the

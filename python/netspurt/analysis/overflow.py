@@ -58,11 +58,12 @@ class Overflow:
         """Return sentences on what limited the connection `who`, and what helps."""
         return (
             f"Before {counted(self.losses, 'loss', 'losses')} of {who}, round trips took "
-            f"{duration(self.rtt_s_losses)} on average, but {duration(self.rtt_s)} over all its "
-            f"time; the shortest took {duration(self.rtt_s_min)}. So most likely it sent more "
-            "until the queue of the slowest link was full, and this queue dropped the data. Its "
-            f"rate was {rate(self.rate_bps)}. A faster link, or less other traffic on this "
-            "link, makes the connection faster. If the queue is short, a longer queue helps, too."
+            f"{duration(self.rtt_s_losses)} on average. Over the whole time they took "
+            f"{duration(self.rtt_s)} on average; the shortest took {duration(self.rtt_s_min)}. So "
+            "most likely the sender sent more until the queue of the slowest link was full, and "
+            f"this queue dropped the data. The rate was {rate(self.rate_bps)}. A faster link, or "
+            "less other traffic on this link, makes the connection faster. If the queue "
+            "is short, a longer queue helps, too."
         )
 
 
@@ -96,7 +97,10 @@ def overflows(tables: Mapping[str, Table]) -> dict[tuple[int, str], Overflow]:
 
 
 def _overflow(row: dict[str, Any], again: Table, lasted_s: float) -> Overflow | None:
-    """Return a direction with these retransmissions, if a queue was full before its losses."""
+    """Return the overflow of a direction with these retransmissions.
+
+    The result is `None` if no queue was full before its losses.
+    """
     if not row["rtt_ns_mean"] or not row["rtt_ns_min"]:
         return None
     rtt_s, least_s = row["rtt_ns_mean"] / 1e9, row["rtt_ns_min"] / 1e9

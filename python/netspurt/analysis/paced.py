@@ -60,8 +60,8 @@ class Paced:
             f"{told} Losses do not explain the rate: data was lost {counted(lost.cuts, 'time')} in "
             f"{counted(lost.packets, 'data packet')}, but the rate was "
             f"{number(round(lost.had_bps / lost.formula_bps))} times the rate that the formula of "
-            "Mathis et al. (1997) gives for such losses. So the congestion control does not slow "
-            "down at each loss, as with BBR."
+            "Mathis et al. (1997) gives for such losses. So the sender has congestion control, "
+            "such as BBR, that does not slow down at each loss."
         )
 
     def _queues(self) -> str:

@@ -93,6 +93,6 @@ def find_period(
 
 
 def _power(frequencies: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the power at each frequency: 1 on average for random events, at most their number."""
+    """Return the power at each frequency: on average 1 for random events, at most `len(times)`."""
     phases = np.exp(2j * np.pi * np.outer(frequencies, times - times[0]))
     return np.asarray(np.abs(phases.sum(axis=1)) ** 2 / len(times))

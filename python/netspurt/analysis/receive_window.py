@@ -137,8 +137,8 @@ class WindowLimit:
         """Whether data waited in a queue, or may have waited in a queue."""
         if self.trip.of_data:
             return self.trip.has_queue and self.fills_queue
-        # Only the round trip of the handshake is known. If the window allows a much higher rate
-        # with it than the actual rate, the round trips of data may have been longer.
+        # Only the round trip of the handshake is known. If with this round trip the window allows a
+        # much higher rate than the actual rate, the round trips of data may have been longer.
         return self.allowed_bps >= QUEUE_RATIO * self.had_bps
 
     def sentence(self, who: str) -> str:

@@ -82,7 +82,7 @@ class Connections:
         Raises
         ------
         ValueError
-            If a column has another name, or another length.
+            If a column has an unknown name, or if the lengths of the columns differ.
 
         Examples
         --------
@@ -206,7 +206,7 @@ class Share:
 
     @property
     def between(self) -> tuple[float, float]:
-        """The ends of the interval. It assumes that the cases are independent."""
+        """The ends of the interval. The interval assumes that the cases are independent."""
         if not self.count:
             return np.nan, np.nan
         weight = _NORMAL_95**2 / self.count
@@ -429,7 +429,10 @@ class Split:
 
 
 def split_by_retransmissions(told: Connections) -> Split:
-    """Return connections without and with retransmissions. Unknown cases are left out."""
+    """Return connections without and with retransmissions.
+
+    Connections whose number of retransmissions is not known are left out.
+    """
     clean, repaired = told.select(told.retransmissions == 0), told.select(told.retransmissions > 0)
     one, two = (part.throughput_bps for part in (clean, repaired))
     one, two = one[np.isfinite(one)], two[np.isfinite(two)]

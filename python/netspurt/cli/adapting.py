@@ -124,7 +124,10 @@ def _lines(of: Replay, changes: dict[str, list[Followed]]) -> Iterator[str]:
 
 
 def _cell(samples: list[int | None]) -> str:
-    """Return the median and the range of some counts. `None` means never, and counts as largest."""
+    """Return the median and the range of some counts.
+
+    A count is `None` if the timer never exceeded the delays. It counts as the largest value.
+    """
     ordered = sorted(samples, key=lambda n: (n is None, n))
     low, middle, high = (_word(ordered[place]) for place in (0, (len(ordered) - 1) // 2, -1))
     return middle if low == high else f"{middle} ({low} .. {high})"

@@ -26,7 +26,7 @@ def captures_of(folder: Path) -> list[str]:
     from netspurt.captures import is_capture
 
     def is_named(file: Path) -> bool:
-        # Only the name of a compressed file shows what it contains.
+        # `is_capture` does not look into compressed files, so the name must show what they contain.
         packed = file.suffix in {".gz", ".zst"}
         return is_capture(file) and (not packed or any(end in file.name for end in _ENDINGS))
 

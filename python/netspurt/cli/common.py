@@ -54,8 +54,8 @@ def _counted_once(shown_by: Mapping[str, int]) -> str:
     )
     return (
         f"{' and '.join(map(named, shown_by))} have {counted(many, 'connection')} in common. "
-        f"{'It counts' if many == 1 else 'Each counts'} once, as captured nearest to the end that "
-        f"retransmitted or sent most: {where}. See netspurt match."
+        f"{'It counts' if many == 1 else 'Each counts'} once, in the capture nearest to the end "
+        f"that retransmitted most, or else sent most: {where}. See netspurt match."
     )
 
 
@@ -63,8 +63,9 @@ def _perhaps_twice(shown_by: Mapping[str, int]) -> str:
     many = sum(shown_by.values())
     return (
         f"{' and '.join(map(named, shown_by))} have {counted(many, 'connection')} between the same "
-        f"ends at the same time. If {'it is' if many == 1 else 'they are'} the same, "
-        f"{'it counts' if many == 1 else 'they count'} twice here: see netspurt match."
+        f"ends at the same time. If both captures show the same "
+        f"{'connection, it counts' if many == 1 else 'connections, they count'} twice here: see "
+        "netspurt match."
     )
 
 

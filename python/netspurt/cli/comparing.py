@@ -219,8 +219,8 @@ class _Events:
     compared
         The events within the span.
     counted
-        The events whose causes are counted: without a given span all events, as in the table of
-        outcomes; otherwise the events of `compared`.
+        The events whose causes are counted. If no span is given, these are all events, as in the
+        table of outcomes. Otherwise they are the events of `compared`.
     span_s
         The compared time, from the first data on [s].
     ends_s
@@ -247,7 +247,7 @@ def _events_of(
     return _Events(seen, every, until, ends) if span is None else _Events(seen, seen, until, [])
 
 
-#: If one run lasts longer than the other by this factor, a line says what is compared.
+#: If one run lasts longer than the other by this factor, a line says which time is compared.
 _LONGER = 1.01
 
 
@@ -447,8 +447,8 @@ def _lines(
     return [*lines, matched]
 
 
-#: Two runs have nothing in common if fewer than this share of the events of one run are also in the
-#: other run. The share is that of the run with fewer events.
+#: Two runs have nothing in common if the run with fewer events shares less than this part of its
+#: events with the other run.
 _COMMON_SHARE_MIN = 0.05
 
 
@@ -477,7 +477,11 @@ _OF_OTHERS = {"in": "received by", "through": "forwarded by"}
 def _retransmission_lines(
     comparison: RunComparison, names: list[str], directions: list[ComparedDirection]
 ) -> list[str]:
-    """Return lines on retransmissions: first those that the nodes send, then those of others."""
+    """Return lines on retransmissions.
+
+    The first lines are on those that the nodes send; the others on those that nodes receive or
+    forward.
+    """
     both = comparison.retransmissions
     told = list(zip(names, directions, both, strict=True))
     lines = []

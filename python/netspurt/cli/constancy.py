@@ -113,9 +113,9 @@ def constancy(
 def series_of(recording: Delays, every: float | None) -> tuple[Any, Any, str]:
     """Return instants, the delays at these instants [s], and the unit of the instants.
 
-    With `every`, there is one instant for each interval of this length [s] that has an answer, with
-    the median of the delays in it. If the times of sending are unknown, the instants are the
-    indices of the probes.
+    With `every`, the time is divided into intervals of this length [s]. Each interval with an
+    answer gives one instant and the median of its delays. If the times of sending are unknown, the
+    instants are the indices of the probes.
 
     Raises
     ------
@@ -267,9 +267,9 @@ def _period_table(name: str, one: dict[str, Any], unit: str, *, fine: bool) -> I
 
 
 def prediction_lines(predictions: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the best prediction of the next value with its error.
+    """Yield the best prediction of the next value, and the error of this prediction.
 
-    If the last value is not the best prediction, its error follows.
+    If the last value is not the best prediction, the error of the last value follows.
     """
     if not predictions:
         return

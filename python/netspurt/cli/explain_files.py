@@ -257,7 +257,7 @@ def _print_captures(
 
 
 def _runs(captures: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield a line for each run that made captures and knows why its segments were sent again."""
+    """Yield a line for each run that made these captures and recorded causes of retransmissions."""
     folders = dict.fromkeys(Path(file).parent for paths in captures for file in paths)
     for folder in filter(_knows_causes, folders):
         yield (

@@ -191,9 +191,9 @@ def _unanswerable(found: Explained) -> Iterator[str]:
         of = "the only connection" if every == 1 else f"{number(silent)} of {number(every)} "
         of += "" if every == 1 else "connections"
         yield (
-            f"Only one direction of {of} was captured. It shows neither round trips, nor why a "
-            "segment was sent again and whether that was needed; only a timer that doubles its "
-            "waits can be recognized. Capture where both directions pass."
+            f"Only one direction of {of} was captured. One direction does not show round trips, "
+            "why a segment was sent again, or whether that was needed. Only a timer that doubles "
+            "its waits can be recognized. Capture where both directions pass."
         )
 
 

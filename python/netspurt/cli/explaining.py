@@ -47,7 +47,7 @@ def explain(
         typer.Option(
             parser=connection_number,
             metavar="N",
-            help="Only this connection, in every detail: 3, or c3 as tables call it.",
+            help="Show only this connection, in every detail: 3, or c3 as tables call it.",
         ),
     ] = None,
 ) -> int:

@@ -28,7 +28,7 @@ app = App(help="Run the kernel's TCP over emulated links, in network namespaces.
 
 
 class Wire(StrEnum):
-    """The devices of the hosts."""
+    """The network devices of the hosts."""
 
     VETH = "veth"
     TUN = "tun"
@@ -227,7 +227,7 @@ def verdict(live: LiveReport, *, ends: bool = True) -> list[str]:
     lines = [
         f"lateness: {told}, budget {_span(live.budget_ns)}",
         f"drops: {number(again.drops)}; a simulation of the same arrivals has "
-        + ("the same" if again.same else f"others ({number(again.drops_again)})"),
+        + ("the same" if again.same else f"other drops ({number(again.drops_again)})"),
     ]
     lines += [", ".join(packets)] if packets else []
     lines += [f"flow {one.flow}: {one.failure}" for one in live.failures]

@@ -1,4 +1,4 @@
-"""The command: its parts, and its handling of errors."""
+"""The command `netspurt`: its parts, and its handling of errors."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _print_traceback(error: BaseException) -> None:
 
 def main() -> None:
     """Run the command."""
-    # It is not an error if the reader stops early: `netspurt schema | head -1` ends quietly.
+    # It is not an error if the reader of the output stops early: `netspurt schema | head -1`.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -21,7 +21,8 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
     RunError
         If a folder or a scenario file cannot be opened as a run, or if nothing is at the path.
     ValueError
-        If another file is not a capture, or if a capture has no such connection.
+        If the file is neither a capture nor a scenario file, or if a capture has no such
+        connection.
     """
     from netspurt.captures import explain, is_capture
     from netspurt.run import open_run

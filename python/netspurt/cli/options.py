@@ -87,7 +87,10 @@ def one_of(words: Sequence[str]) -> Callable[[str], str]:
 
 
 def some_of(words: Sequence[str]) -> Callable[[str], str]:
-    """Return a parser for an option whose value is one or several of some words, with commas."""
+    """Return a parser for an option whose value is one or several of some words.
+
+    Commas separate the words.
+    """
     one = one_of(words)
 
     def parse(text: str) -> str:
@@ -284,9 +287,9 @@ Column = Annotated[
         "--column",
         metavar="WHAT=NAME",
         help="How to read a table. rtt=NAME says which column has the round trips; NAME is its "
-        "heading or its number from 1. The same for sent, received, seq, lost and group. unit=us "
-        "and time_unit=s set units. dates=dmy or dates=mdy says whether 10/11/2024 begins with "
-        "the day or the month. May be repeated.",
+        "heading or its number from 1. The words sent, received, seq, lost and group name columns "
+        "in the same way. unit=us and time_unit=s set units. dates=dmy or dates=mdy says whether "
+        "10/11/2024 begins with the day or the month. May be repeated.",
     ),
 ]
 

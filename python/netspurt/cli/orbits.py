@@ -79,7 +79,7 @@ AtLeast = Annotated[
         "--at-least",
         parser=span_of,
         metavar="TIME",
-        help="Choose the least and the most variable pass among those of at least this length.",
+        help="Choose the least and the most variable pass of the passes of at least this length.",
     ),
 ]
 ChosenPass = Annotated[

@@ -70,10 +70,10 @@ def lines(runs: list[Any], pairs: list[Pairs], names: list[str]) -> Iterator[str
         if any(one.incomplete):
             counts = zip(one.incomplete, names, strict=True)
             missing = ", ".join(f"{number(count)} of {name}" for count, name in counts)
-            yield f"left out, since they are not complete: {missing}"
+            yield f"left out, because they are not complete: {missing}"
         if one.unlike:
             unlike = number(one.unlike)
-            yield f"{unlike} of {names[0]} are not in {names[1]}: other instants or sizes"
+            yield f"{unlike} of {names[0]} are not in {names[1]}: their instants or sizes differ"
         yield ""
         rows: list[tuple[str, ...]] = [("duration", *names)]
         words = {0.5: "median", 0.9: "90 %", 0.99: "99 %"}

@@ -36,7 +36,7 @@ def rows_of(key: str) -> dict[str, PathRow]:
 
 
 def write_path(key: str, row: str, out: Path | None) -> None:
-    """Write the scenario of a row's path, and print how much its line ends differ from the row.
+    """Write the scenario of a row's path, and print the largest error of its line ends.
 
     Raises
     ------
@@ -58,7 +58,8 @@ def write_path(key: str, row: str, out: Path | None) -> None:
     close = f"{file}: the line ends agree with those of {row} within {off}"
     far = (
         f"{file}: the closest path to {row}; its line ends differ by up to {off}. The row's step "
-        "between one packet and several is too large for fragments; VALIDATION.md says why"
+        "of delay between one packet and several is larger than fragments can cause; VALIDATION.md "
+        "says why"
     )
     for line in wrapped([[close if path.error <= _CLOSE else far]], [100]):
         typer.echo(line)

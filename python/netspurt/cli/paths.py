@@ -289,8 +289,8 @@ def lengths(
             "--break",
             parser=_break,
             metavar="OCTETS",
-            help="The first length of a second line: 126, as in RFC 889, or find; none for one "
-            "line.",
+            help="The first length of a second line: a number, such as RFC 889's 126; find, to "
+            "search for the best length; or none, for one line.",
         ),
     ] = "none",
     out: Annotated[

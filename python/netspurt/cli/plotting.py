@@ -86,7 +86,7 @@ def plot(
     direction: Direction = None,
     node: Annotated[
         str | None,
-        typer.Option(help="The spied node; by default the sender's, or else the first."),
+        typer.Option(help="The spied node; by default the sender's node, or else the first node."),
     ] = None,
     link: Annotated[
         str | None,

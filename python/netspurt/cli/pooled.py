@@ -66,8 +66,9 @@ def _vantages(found: Explained) -> Iterator[str]:
     yield _taken_at(found) or f"Directions with data, by capture point: {', '.join(parts)}."
     if octets["receiver"] > octets["sender"]:
         yield (
-            "A capture beside the receiver does not show data that was lost before it. So a "
-            "silence may come from the sender's timer and not from its application."
+            "A capture beside the receiver does not show data that was lost before the capture "
+            "point. So a silence may come from the sender's timer and not from the sender's "
+            "application."
         )
     yield ""
 
@@ -200,7 +201,8 @@ def _unsure_beside(found: Explained) -> Iterator[str]:
     yield (
         f"Beside the receiver {SEEN!r} is {low if low == high else f'{low} to {high}'} sure as the "
         f"cause of {counted(int(seen.sum()), 'retransmission')}: the capture shows neither the "
-        "sender's timers nor what was lost before it, so a timer may have sent some of them."
+        "sender's timers nor what was lost before the capture point, so a timer may have caused "
+        "some of these retransmissions."
     )
 
 
@@ -301,9 +303,9 @@ def lost_before(found: Explained, connection: int | None = None) -> Iterator[str
     if lost:
         yield (
             f"{counted(lost, 'original')} never came to the capture point: lost between the sender "
-            "and the capture. A queue on the sender's own host, such as a shaper of tc, does this, "
-            "too. The capture does not show how long data waits there, so causes and times of "
-            "waiting are less certain than they are beside a sender."
+            "and the capture. A queue on the sender's own host, such as a shaper of tc, may have "
+            "dropped some of them. The capture does not show how long data waits there, so causes "
+            "and times of waiting are less certain than they are beside a sender."
         )
 
 
@@ -371,8 +373,9 @@ def _loss_lines(found: Explained, connection: int | None) -> Iterator[str]:
         yield (
             f"{one.sentence(who)} while it had data to send. It lost data {times} times in "
             f"{counted(one.packets, 'data packet')} (losses within one round trip count once), "
-            f"with round trips of {duration(one.rtt_s)}{trips}; for this the formula of Mathis et "
-            f"al. (1997) gives {rate(one.formula_bps)}. {_what_helps(one)}"
+            f"with round trips of {duration(one.rtt_s)}{trips}. For these losses and round trips "
+            f"the formula of Mathis et al. (1997) gives {rate(one.formula_bps)}. "
+            f"{_what_helps(one)}"
         )
         if not one.rtt_seen:
             yield (
@@ -383,7 +386,8 @@ def _loss_lines(found: Explained, connection: int | None) -> Iterator[str]:
     if any(not one.is_window_near for one in chosen):
         yield (
             "The formula holds for congestion control that makes cwnd smaller at each loss, as "
-            "Reno and CUBIC do. One that does not, such as BBR, may be faster on this path."
+            "Reno and CUBIC do. Congestion control that does not, such as BBR, may be faster on "
+            "this path."
         )
 
 
@@ -393,7 +397,7 @@ def _what_helps(one: LossLimit) -> str:
         return told
     needs = (
         "The rate doubles with a quarter of the losses, or with half the round trip, unless the "
-        "link is full before"
+        "link is full before that"
     )
     if one.window_bps is None:
         return f"{needs}. The receive window must allow it; the capture does not show the window."

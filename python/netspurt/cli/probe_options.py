@@ -127,7 +127,7 @@ EmulatedLine = Annotated[
     typer.Option(
         metavar="RATE,DELAY[,QUEUE]",
         help="Probe a host behind an emulated line, as '56 kbit/s, 20 ms, 50 packets', in "
-        "namespaces. Give it twice for forward and reverse.",
+        "namespaces. Give the option twice for forward and reverse.",
     ),
 ]
 

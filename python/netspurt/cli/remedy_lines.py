@@ -144,8 +144,8 @@ def _failed(of: Outages) -> Iterator[str]:
         yield (
             f"With a minimum of {1e3 * of.floor_s:g} ms above srtt these silences would have been "
             f"between {_changed(of.least_s)} and {_changed(of.most_s)}, because the end of "
-            f"{outages} is not known. On average over outages of very different lengths it saves "
-            f"{duration(of.mean_s)} in {counted(of.silences, 'outage')}."
+            f"{outages} is not known. On average over outages of very different lengths this "
+            f"minimum saves {duration(of.mean_s)} in {counted(of.silences, 'outage')}."
         )
 
 

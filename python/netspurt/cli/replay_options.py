@@ -113,7 +113,7 @@ Tune = Annotated[
     typer.Option(
         "--tune",
         help="Compute constants from the recording, and recommend the computed timer if it costs "
-        "less. By default this is done only if no timer suits.",
+        "less. By default netspurt does this only if no timer suits.",
     ),
 ]
 Pool = Annotated[

@@ -312,7 +312,7 @@ def algorithms_of(delays: list[Delays], named: Iterable[str], how: Replaying) ->
         note = f"{text}: {count(number, 'setting')}, {len(front)} of them on the front"
         note += f" ({len(shown)} are shown)" if len(shown) < len(front) else ""
         if not how.quiet:
-            typer.echo(f"{note}: none is better than these. --all shows all.", err=True)
+            typer.echo(f"{note}: no setting is better than these. --all shows all.", err=True)
     return algorithms
 
 

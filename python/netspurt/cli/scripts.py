@@ -37,7 +37,8 @@ def script(
         bool,
         typer.Option(
             "--prove",
-            help="Also play each script with each of its fails_with changes; it must fail then.",
+            help="Also play each script with each of its fails_with changes; with each of them the "
+            "script must fail.",
         ),
     ] = False,
     as_csv: AsCsv = False,

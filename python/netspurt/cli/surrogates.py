@@ -187,7 +187,10 @@ def _told(made: Delays, fitted: Row) -> dict[str, Any]:
 
 
 def _printed_mean(made: Delays, printed: AccountRow | None) -> list[list[str]]:
-    """Return a row for RFC 889's mean: the sum of delays divided by all probes, lost ones too."""
+    """Return a row for RFC 889's mean.
+
+    It is the sum of the delays divided by the number of all probes, including lost ones.
+    """
     if printed is None:
         return []
     mean = float(made.rtt_ns.compressed().sum()) / made.sent

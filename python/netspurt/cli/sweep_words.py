@@ -120,4 +120,4 @@ _TIMES = {"_p50": 2, "_p90": 10, "_p99": 100, "_p999": 1000}
 def needing(measure: str) -> str:
     """Return the condition under which a case has a quantile; empty for another measure."""
     least = _TIMES.get(f"_{measure.partition(',')[0].rpartition('_')[2]}")
-    return "" if least is None else f" (a case needs {number(least)} times for this quantile)"
+    return "" if least is None else f" (this quantile needs {number(least)} measured times)"

@@ -16,7 +16,10 @@ from netspurt.wording import counted, number
 if TYPE_CHECKING:
     from netspurt.truth import Collection, Score, SideScore
 
-app = App(help="Make captures whose retransmissions are known, and judge explanations by them.")
+app = App(
+    help="Make captures in which the cause of each retransmission is known, and judge explanations "
+    "by them."
+)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 

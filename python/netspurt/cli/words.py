@@ -50,7 +50,7 @@ def root(
 
 
 class Command(TyperCommand):
-    """A command."""
+    """A command whose help has whole sentences and plain names."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

@@ -28,7 +28,7 @@ def crossing(bench: Bench, *, echo: str, split: str, path: str, mss: int) -> Fig
         own = [transfer for transfer in every if (transfer.path, transfer.mss) == (path, mss)]
         return sorted(own, key=lambda transfer: transfer.fill)
 
-    pairs = {"data and ACKs share it": of(echo), "ACKs by another path": of(split)}
+    pairs = {"data and ACKs in one queue": of(echo), "ACKs by another path": of(split)}
 
     def series(attribute: str) -> list[Series]:
         return [

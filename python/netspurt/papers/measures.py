@@ -261,8 +261,8 @@ def sending_time(bench: Bench, *, run: str, link: str, packets: str) -> Measured
 def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measured:
     """Return the lead of the early trace over the late trace.
 
-    The lead is the shift in time minus the transmission time of the shift in packets. It is in
-    seconds or in packet times, by `unit`.
+    The lead is the shift in time minus the transmission time of the shift in packets. `unit` says
+    whether the lead is in seconds or in packet times.
     """
     packets, seconds, _ = _best_shift(bench.run(late), bench.run(early))
     packet_s = packet_time(bench.run(early), link)

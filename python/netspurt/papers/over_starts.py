@@ -156,7 +156,7 @@ def _spreads(bench: Bench, name: str) -> list[float]:
 
 @registered
 def long_vary_more(bench: Bench) -> Measured:
-    """Return the number of contacts whose longest transfers vary no less than the shortest.
+    """Return the number of contacts whose longest transfers vary at least as much as the shortest.
 
     The clock is the coarse one. Contacts with handoffs are left out.
     """
@@ -371,7 +371,8 @@ def lost_by_fine_clock(bench: Bench, *, size: str) -> Measured:
 def least_floor(bench: Bench, *, contacts: str, floors: str, size: str) -> Measured:
     """Return the smallest minimum RTO [s] with which the fine clock has no spurious retransmission.
 
-    No larger value in `floors` may have one, either. `floors` are in seconds and ascend.
+    With each larger value in `floors`, the fine clock must also have no spurious retransmission.
+    `floors` are in seconds and ascend.
     """
     fine, _ = fine_and_coarse(bench)
     names = contacts.split(",")

@@ -289,9 +289,9 @@ def idle_against_throughput(bench: Bench, *, run: str, site: str) -> Measured:
 def timeouts_told_by_idle(bench: Bench, *, run: str, threshold: str) -> Measured:
     """Return the share of connections with the right label, timeout or no timeout [%].
 
-    A connection is labelled as one with a timeout if its longest idle time exceeds a threshold [ms]
-    and was neither a wait for the other end, the receive window or a round trip, nor the time of
-    work on a request.
+    A connection gets the label timeout if its longest idle time exceeds a threshold [ms], and if
+    nothing else explains this idle time. A wait for the other end, for the receive window or for a
+    round trip explains it, and so does work on a request.
     """
     labels = label_timeouts(of_run(bench.run(run)), threshold_s=float(threshold) / 1e3)
     low, high = (100 * end for end in labels.right.between)
