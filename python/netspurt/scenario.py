@@ -226,12 +226,12 @@ class Scenario:
     def notes(self) -> list[str]:
         """Return sentences on followed files that are shorter than the run, or longer.
 
-        If the last change in a link's file is before the end of the run, the link keeps the last
-        values. If a file has outages after the end of the run, the run does not reach them.
+        If the last change of a link that follows a file is before the end of the run, the link
+        keeps the last values. If a file has outages after the end of the run, the run does not reach them.
         """
         stop = self.stop
         ended = [
-            f"link {link} follows {file}, whose last change is at {at / 1e9:.9g} s; from then on "
+            f"link {link}, which follows {file}, changes last at {at / 1e9:.9g} s; from then on "
             f"the last values hold until the run ends at {stop:.9g} s"
             for link, file, at in self._core.followed_ends()
         ]

@@ -216,7 +216,7 @@ def test_a_run_that_is_longer_than_a_followed_file_says_so(
     (tmp_path / "moves.toml").write_text(MOVES.splitlines()[1])
     result = netspurt("run", "x.toml", "--out", "r")
     expected = (
-        "note: link path follows moves.toml, whose last change is at 1 s; from then on the last"
+        "note: link path, which follows moves.toml, changes last at 1 s; from then on the last"
     )
     assert expected in result.stderr, result.stderr
     assert "hold until the run ends at 5 s" in result.stderr

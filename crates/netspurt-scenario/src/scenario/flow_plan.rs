@@ -178,6 +178,14 @@ const BYTES_MAX: u128 = 1 << 60;
 
 /// The problem of flow number `i` of a group, which would start after the end of the run.
 fn too_late(name: &str, spec: &FlowSpec, i: u32, stop: Duration) -> Problem {
+    if i == 0 && spec.start < stop {
+        let latest = spec.start + spec.spread;
+        let message = format!("`{name}` may start as late as {latest}, after the end of the run");
+        return Problem::at(["flows", name, "spread"], message)
+            .also(["flows", name, "start"])
+            .also(["stop"])
+            .fix(format!("write a spread of at most {}", stop - spec.start));
+    }
     if i == 0 {
         let message = format!("`{name}` would start after the end of the run");
         return Problem::at(["flows", name, "start"], message)
@@ -185,9 +193,11 @@ fn too_late(name: &str, spec: &FlowSpec, i: u32, stop: Duration) -> Problem {
             .fix(format!("write a start before the `stop` of {stop}"));
     }
     let start = spec.start + spec.every * u64::from(i) + spec.spread;
-    let message = format!("`{name}.{i}` would start at {start}, after the end of the run");
+    let would = if spec.spread.is_zero() { "would start at" } else { "may start as late as" };
+    let message = format!("`{name}.{i}` {would} {start}, after the end of the run");
     Problem::at(["flows", name, "every"], message)
         .also(["flows", name, "count"])
+        .also(["flows", name, "spread"])
         .also(["flows", name, "start"])
         .also(["stop"])
         .fix(format!("only {i} of the {} flows start before the `stop` of {stop}", spec.count.0))

@@ -285,6 +285,9 @@ fn a_flow_that_starts_too_late_is_named_with_its_time_and_the_cause() {
     assert_eq!(error.place.unwrap().text, "every = \"4 s\"");
     let message = setting(&[("flows.bulk.start", "5 s")]);
     assert!(message.starts_with("`bulk` would start after the end of the run"), "{message}");
+    let message = setting(&[("flows.bulk.start", "1 s"), ("flows.bulk.spread", "30 s")]);
+    assert!(message.starts_with("`bulk` may start as late as 31 s, after the end"), "{message}");
+    assert!(message.ends_with("write a spread of at most 4 s"), "{message}");
 }
 
 #[test]

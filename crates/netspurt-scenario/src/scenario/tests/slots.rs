@@ -168,5 +168,10 @@ fn the_start_of_a_flow_may_be_random_and_depends_on_the_seed() {
         assert!((least..least + Duration::from_secs(2)).contains(start), "{one:?}");
     }
     let late = text.replace("120 s", "21 s");
-    assert!(Scenario::parse("x", &late).unwrap_err().message.contains("`x.2` would start at 22 s"));
+    assert!(
+        Scenario::parse("x", &late)
+            .unwrap_err()
+            .message
+            .contains("`x.2` may start as late as 22 s")
+    );
 }

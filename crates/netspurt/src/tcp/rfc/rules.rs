@@ -214,7 +214,7 @@ pub struct ReceiveRules {
     /// A congestion mark counts only in new data. After the first mark that is echoed, the next two
     /// acknowledgments leave immediately; further marks do not have this effect. New data that is
     /// not ECN-capable also has this effect if earlier data was ECN-capable. CWR says that the peer
-    /// reacted. It counts only in a segment with data or a FIN, and such a segment is acknowledged
+    /// reacted. It counts only in a segment with data, SYN or FIN, and such a segment is acknowledged
     /// immediately (`tcp_data_ecn_check`, `tcp_ecn_accept_cwr`).
     pub marks_in_text: bool,
     /// After a gap, the receiver delays its reports, and one ACK carries the reports of several
