@@ -227,7 +227,8 @@ class Scenario:
         """Return sentences on followed files that are shorter than the run, or longer.
 
         If the last change of a link that follows a file is before the end of the run, the link
-        keeps the last values. If a file has outages after the end of the run, the run does not reach them.
+        keeps the last values. If a file has outages after the end of the run, the run does not
+        reach them.
         """
         stop = self.stop
         ended = [
