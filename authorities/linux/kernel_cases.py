@@ -174,8 +174,8 @@ async def interactive(flow: Flow, out: Answers) -> None:
     """Send requests to a server that answers the first two and no later ones.
 
     The first request's ACK leaves before the answer. The second answer carries its ACK. The ACK of
-    the first unanswered request waits until the delayed-ACK timer fires. The next one is sent at
-    once.
+    the first unanswered request waits until the delayed-ACK timer fires. The ACK of the next
+    unanswered request leaves at once.
     """
     await flow.accept()
     answers = [True, True, False, False]
