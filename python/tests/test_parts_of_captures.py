@@ -45,7 +45,14 @@ def _handshakes(*halves: tuple[float | None, float | None]) -> Table:
     each = [None if half is None else round(MS * half) for pair in halves for half in pair]
     numbers = [number for number in range(1, len(halves) + 1) for _ in range(2)]
     ways = ["forward", "reverse"] * len(halves)
-    return _table(connection=numbers, direction=ways, handshake_rtt_ns=each)
+    ends = ["10.0.0.1", "10.0.0.2"] * len(halves)
+    return _table(
+        connection=numbers,
+        direction=ways,
+        source=ends,
+        destination=ends[1:] + ends[:1],
+        handshake_rtt_ns=each,
+    )
 
 
 def _habits(*rows: tuple[int, str, str]) -> Table:
@@ -120,11 +127,26 @@ def test_the_vantage_that_packets_show_replaces_that_of_the_handshake() -> None:
     }
 
 
+def test_both_directions_within_one_host_were_captured_at_their_senders() -> None:
+    ends = ["127.0.0.1", "127.0.0.53", "10.0.0.1", "10.0.0.1", "127.0.0.1", "10.0.0.1"]
+    connections = _table(
+        connection=[1, 1, 2, 2, 3, 3],
+        direction=["forward", "reverse"] * 3,
+        source=ends,
+        destination=["127.0.0.53", "127.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.1", "127.0.0.1"],
+        handshake_rtt_ns=[12, 13, None, None, None, None],
+    )
+    found = vantages({"connections": connections, "habits": NOTHING_TOLD})
+    assert found == {(n, way): "sender" for n in (1, 2) for way in ("forward", "reverse")}
+
+
 def test_the_busiest_direction_has_most_data_and_octets_are_counted_by_vantage() -> None:
     connections = _table(
         connection=[1, 1, 2, 2, 3],
         direction=["forward", "reverse", "forward", "reverse", "forward"],
         unique_bytes=[100, 900, 70, 30, 0],
+        source=["10.0.0.1", "10.0.0.2", "10.0.0.1", "10.0.0.2", "10.0.0.1"],
+        destination=["10.0.0.2", "10.0.0.1", "10.0.0.2", "10.0.0.1", "10.0.0.2"],
         handshake_rtt_ns=[10, 80, None, None, None],
     )
     tables = {"connections": connections, "habits": NOTHING_TOLD}

@@ -157,11 +157,14 @@ def test_an_invalid_selection_is_an_error_and_all_tables_are_listed(
     assert {line.partition(":")[0] for line in listed} == names
 
 
-def test_a_table_without_rows_prints_its_heading(netspurt: Command, tmp_path: Path) -> None:
+def test_a_table_without_rows_prints_its_heading_and_says_so(
+    netspurt: Command, tmp_path: Path
+) -> None:
     run = ns.Scenario.parse(TWO.replace('"5 packets"', '"unlimited"'), "two.toml").run()
     folder = run.save(tmp_path / "empty")
     assert netspurt("table", folder, "drops", "--csv").stdout == ",".join(run.drops) + "\n"
-    assert netspurt("table", folder, "drops").stdout.split() == list(run.drops)
+    heading, told = netspurt("table", folder, "drops").stdout.splitlines()
+    assert (heading.split(), told) == (list(run.drops), "no rows")
     refused(netspurt("table", folder, "drops", "--flow", "bulk"), "the table drops is empty")
     assert len(repr(run.drops).splitlines()) == 2
     assert run.drops.to_polars().height == 0

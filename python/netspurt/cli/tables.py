@@ -79,7 +79,7 @@ def table(
         return
     for line in aligned(chosen):
         typer.echo(line)
-    if not shown:
+    if not shown and not left_out:
         typer.echo("no rows")
     if left_out:
         typer.echo(f"... {counted(left_out, 'more row')}")
@@ -107,7 +107,7 @@ def _print_rows(
     cells = [[cell(value) or "-" for value in row.values()] for row in shown]
     for line in columns([names, *cells], right=range(len(names))):
         typer.echo(line)
-    if not shown:
+    if not rows:
         typer.echo("no rows")
     if len(shown) < len(rows):
         typer.echo(f"... {counted(len(rows) - len(shown), 'more row')}")
