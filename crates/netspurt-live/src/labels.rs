@@ -141,8 +141,8 @@ impl Labels {
         }
     }
 
-    /// Returns the segment with the acknowledgment numbers that its receiver, a real host, expects.
-    /// These numbers count from the receiver's own initial sequence number.
+    /// Returns the segment with the acknowledgment numbers that its receiver, a real host, expects:
+    /// the receiver's own initial sequence number is added to them.
     pub fn on_the_wire(&self, mut segment: Segment) -> Segment {
         if let Some(isn) = self.ends.get(segment.dest.index()).and_then(|end| end.isn) {
             shift_acks(&mut segment, isn);
@@ -221,7 +221,8 @@ impl LabelledEnd {
         }
         let Some(info) = ask() else { return Some(Cause::Rto) };
         if info.in_loss() {
-            // Before Linux 6.7, the kernel counts timeouts from zero in each repair.
+            // Before Linux 6.7, the count of timeouts begins again at zero when the kernel
+            // starts to repair new losses.
             let fresh = info.timeouts != self.timeouts && info.timeouts > 0;
             self.timeouts = info.timeouts;
             return Some(if fresh { Cause::Rto } else { Cause::GoBackN });
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmission_has_the_cause_that_the_kernel_reports() {
+    fn the_cause_of_a_retransmission_follows_from_its_flags_and_the_kernels_state() {
         let mut labels = Labels::new();
         labels.read(EndId::at(0), &packet(9, 0, 0, Flags::SYN), || None).unwrap();
         let again = labels.read(EndId::at(0), &packet(9, 0, 0, Flags::SYN), || None).unwrap();
@@ -284,7 +285,7 @@ mod tests {
         assert_eq!(of(loss), Some(Cause::Rto));
         assert_eq!(of(loss), Some(Cause::GoBackN));
         assert_eq!(of(TcpInfo { timeouts: 3, ..loss }), Some(Cause::Rto));
-        assert_eq!(of(loss), Some(Cause::Rto), "an old kernel counts from zero in each repair");
+        assert_eq!(of(loss), Some(Cause::Rto), "before Linux 6.7 the count begins again");
         assert_eq!(of(loss), Some(Cause::GoBackN));
         let recovery = TcpInfo { state: TcpInfo::RECOVERY, ..TcpInfo::default() };
         assert_eq!(of(recovery), Some(Cause::Fast));

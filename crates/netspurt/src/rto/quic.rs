@@ -9,7 +9,8 @@ use super::backoff::Backoff;
 use super::keys::{Constant, Contradiction, Keys};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Quic`], by default those of RFC 9002 §6.2 and RFC 9000 §18.2.
+/// The constants of [`Quic`]. The defaults are those of RFC 9002 §6.1.2 and §6.2.2, and of RFC 9000
+/// §18.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuicConfig {
     /// kInitialRtt: the round trip that is assumed before any sample.
@@ -57,15 +58,16 @@ impl Keys for QuicConfig {
 /// max_ack_delay. Each expiry doubles it.
 ///
 /// The delay that the peer reports is subtracted from a sample, unless the result would be below
-/// min_rtt (§5.3). Once the handshake is complete, a report counts only up to max_ack_delay. Until
-/// the handshake is complete, max_ack_delay is not added to the timer, because handshake packets
-/// are acknowledged immediately. So the timer of a new connection is 999 ms.
+/// min_rtt (§5.3). Once the handshake is complete, a reported delay above max_ack_delay counts as
+/// max_ack_delay; the RFC waits until the handshake is confirmed. Until the handshake is complete,
+/// max_ack_delay is not added to the timer, because handshake packets are acknowledged immediately.
+/// So the timer of a new connection is 999 ms.
 ///
 /// rttvar is updated before the smoothed value, as in the RFC's appendix A.7 and in TCP; the RFC's
 /// §5.3 prints the two in the other order. Any acknowledgment that makes progress ends the backoff
 /// (§6.2.1). QUIC uses no packet number twice, so it has no ambiguous samples. A sample that a
-/// caller marks as ambiguous is ignored. Timeouts of all kinds double the timer, because QUIC has
-/// no other timer.
+/// caller marks as ambiguous is ignored. A timeout of any [`TimeoutKind`] doubles the timer, because
+/// the probe timer is QUIC's only retransmission timer.
 ///
 /// ```
 /// use netspurt::rto::{Quic, QuicConfig, RtoEstimator};
@@ -207,10 +209,10 @@ mod tests {
         assert_eq!(fields(&three), (ms(100), Duration::from_nanos(103_437_500), us(33_750)));
     }
 
-    /// RFC 9002 §5.3: once the handshake is confirmed, a reported delay counts up to max_ack_delay.
-    /// Before that, it counts in full.
+    /// RFC 9002 §5.3: once the handshake is confirmed, a reported delay above max_ack_delay counts
+    /// as max_ack_delay. Before that, it counts in full.
     #[test]
-    fn a_reported_delay_of_data_counts_up_to_max_ack_delay() {
+    fn a_reported_delay_after_the_handshake_counts_as_at_most_max_ack_delay() {
         let mut data = after(&[(100, 0)]);
         data.on_sample(&sample(200, 80));
         let mut same = after(&[(100, 0)]);

@@ -79,7 +79,7 @@ fn the_first_request_after_a_pause_does_not_include_the_handshake() {
 }
 
 #[test]
-fn a_reply_of_several_rounds_begins_before_it_is_complete() {
+fn the_first_octet_of_a_reply_of_several_rounds_arrives_before_the_last_octet() {
     // The reply has 69 full segments. A short last segment would wait for the ACK of all segments
     // before it (Nagle).
     let results = results(&[("flows.web.app.reply", "99912 B"), ("flows.web.app.requests", "1")]);
@@ -130,7 +130,7 @@ fn states_of_the_two_senders_are_recorded_separately() {
 }
 
 #[test]
-fn a_flow_of_requests_is_written_out_and_runs_the_same_again() {
+fn the_resolved_scenario_of_a_flow_of_requests_has_its_defaults_and_gives_the_same_run() {
     let text = WEB.replace(", think = \"50 ms\", serve = \"5 ms\"", "");
     let scenario = Scenario::parse("web.toml", &text).unwrap();
     let resolved = scenario.resolved();
