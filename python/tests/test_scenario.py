@@ -86,6 +86,20 @@ QUANTITIES: dict[str, list[Any]] = {
         "3 packets", "1 packet", "3 segments", "0 packets", "1.0 packets", "999999999 packets",
         "1000000000 packets", "72 kB", "2.5 KiB", "2.25 KiB", "2.250 KiB", "2.3 KiB", "0 B",
         "1 GiB", "unlimited", "packets",
+        {"red": {"wq": 1}}, {"red": {"wq": 1.1}}, {"red": {"wq": -0.1}}, {"red": {"max_p": 2}},
+        {"codel": {"interval": "1 ms"}}, {"codel": {"interval": "0 ms"}},
+        {"fq-codel": {"flows": 1}}, {"fq-codel": {"flows": 0}}, {"fq-codel": {"flows": 65_536}},
+        {"fq-codel": {"flows": 65_537}}, {"fq-codel": {"interval": "0 s"}},
+        {"pie": {"alpha": 0}}, {"pie": {"alpha": -1}}, {"pie": {"beta": -1}},
+        {"pie": {"t_update": "0 s"}}, {"pie": {"mark_ecnth": 1.5}}, {"pie": {"mark_ecnth": 1}},
+    ],
+    "links.modem.slots.share": [[0.5, 1], [0, 1], [0.5, 1.5], [0.5], 0.5],
+    "populations.web": [
+        {
+            "from": "source", "to": "receiver", "arrivals": "poisson", "send": "100 B",
+            "reply": "1 kB", "load": {"share": share, "link": "modem"},
+        }
+        for share in (0, 0.1, 100, 101, -1)
     ],
     "links.modem.loss": [
         "none", {"probability": 2}, {"probability": 0.5}, {"probability": 1}, {"probability": -0.1},

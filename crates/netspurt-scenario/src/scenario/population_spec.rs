@@ -76,7 +76,7 @@ pub struct PopulationSpec {
 #[serde(deny_unknown_fields)]
 pub struct LoadSpec {
     /// The share of the link's rate, on average; 1 is the whole rate.
-    #[schemars(with = "f64", range(min = 0, max = 100))]
+    #[schemars(with = "f64", range(max = 100), extend("exclusiveMinimum" = 0))]
     pub share: LoadShare,
     /// The name of the link. Only one of its directions counts: the direction in which the
     /// connections send more octets.

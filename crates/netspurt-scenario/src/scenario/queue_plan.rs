@@ -8,7 +8,9 @@ use netspurt::units::{ByteCount, Duration};
 use super::error::Problem;
 use super::link_place::LinkPlace;
 use super::quantity::{Amount, WordOr};
-use super::queue_spec::{CodelTable, FqCodelTable, PieTable, QueueSpec, QueueTable, RedTable};
+use super::queue_spec::{
+    CodelTable, FLOWS_MAX, FqCodelTable, PieTable, QueueSpec, QueueTable, RedTable,
+};
 
 /// Makes the queue of the direction `way` of a link: 0 for forward, 1 for reverse.
 pub(super) fn queue(
@@ -151,9 +153,6 @@ fn codel(table: &CodelTable, algorithm: &AqmTable<'_>) -> Result<CoDelConfig, Pr
         ecn: table.ecn,
     })
 }
-
-/// The maximum number of queues that FQ-CoDel may have in one direction of a link.
-const FLOWS_MAX: u32 = 65_536;
 
 fn fq_codel(
     table: &FqCodelTable,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use netspurt::units::{ByteCount, Duration, PacketCount};
 
-use super::quantity::Amount;
+use super::quantity::{Amount, above_zero};
 
 /// The limit of a queue. It includes the packet in transmission.
 pub type QueueSpec = Amount<PacketCount>;
@@ -41,8 +41,10 @@ pub struct RedTable {
     /// from twice this length on.
     pub max_th: QueueSpec,
     /// The weight of the current queue length in the average.
+    #[schemars(range(min = 0, max = 1))]
     pub wq: f64,
     /// The probability of a drop or a mark at an average of `max_th`.
+    #[schemars(range(min = 0, max = 1))]
     pub max_p: f64,
     /// Whether the probability rises to 1 between `max_th` and twice `max_th`.
     pub gentle: bool,
@@ -75,6 +77,7 @@ pub struct CodelTable {
     /// The standing delay that is accepted.
     pub target: Duration,
     /// How long the delay must stay above `target` before a packet is dropped.
+    #[schemars(schema_with = "above_zero")]
     pub interval: Duration,
     /// The limit of the queue.
     pub limit: QueueSpec,
@@ -93,6 +96,9 @@ impl Default for CodelTable {
     }
 }
 
+/// The maximum number of queues that FQ-CoDel may have in one direction of a link.
+pub const FLOWS_MAX: u32 = 65_536;
+
 /// A queue for each flow, each with controlled delay.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -100,10 +106,12 @@ pub struct FqCodelTable {
     /// The standing delay that is accepted.
     pub target: Duration,
     /// How long the delay must stay above `target` before a packet is dropped.
+    #[schemars(schema_with = "above_zero")]
     pub interval: Duration,
     /// The limit of all queues together.
     pub limit: QueueSpec,
     /// The number of queues.
+    #[schemars(range(min = 1, max = FLOWS_MAX))]
     pub flows: u32,
     /// The octets that a queue may send in its turn.
     pub quantum: ByteCount,
@@ -135,12 +143,15 @@ pub struct PieTable {
     /// The delay that the controller aims at.
     pub target: Duration,
     /// The time between two updates of the probability.
+    #[schemars(schema_with = "above_zero")]
     pub t_update: Duration,
     /// At an update the probability rises by this value for each second of delay beyond the target.
     /// Before it is added, the rise is divided as RFC 8033 §4.2 says.
+    #[schemars(range(min = 0))]
     pub alpha: f64,
     /// At an update the probability also rises by this value for each second by which the delay
     /// grew since the last update. This rise is divided in the same way.
+    #[schemars(range(min = 0))]
     pub beta: f64,
     /// The length of a burst in which no packet is dropped or marked.
     pub max_burst: Duration,
@@ -152,6 +163,7 @@ pub struct PieTable {
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
     /// From this probability on, ECN-capable packets are dropped and not marked.
+    #[schemars(range(min = 0, max = 1))]
     pub mark_ecnth: f64,
 }
 

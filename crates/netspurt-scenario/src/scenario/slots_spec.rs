@@ -1,13 +1,19 @@
 //! Paths over satellites in low orbits. In each slot the terminal on the ground uses one satellite,
 //! and this satellite determines the delay.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use netspurt::units::Duration;
 
 use super::number::Probability;
 use super::quantity::above_zero;
+
+/// The schema of two shares above zero.
+fn two_shares(_: &mut SchemaGenerator) -> Schema {
+    let share = serde_json::json!({"type": "number", "exclusiveMinimum": 0, "maximum": 1});
+    json_schema!({"type": "array", "items": share, "minItems": 2, "maxItems": 2})
+}
 
 /// A delay that is drawn again in each slot, effects at the boundaries between slots, and outages.
 /// All delays are one-way. They are the same in both directions, except for the jitter, which is
@@ -41,6 +47,7 @@ pub struct SlotsTable {
     /// The bounds of the share of the link's `rate` that is available in a slot. The logarithm of
     /// the share is uniformly distributed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "two_shares")]
     pub share: Option<[Probability; 2]>,
     /// Times without a satellite in sight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
