@@ -71,7 +71,9 @@ def test_the_command_prints_periods_the_best_predictor_and_a_comparison_with_the
     assert any(line.split()[:3] == ["0:20:00", "30", "min"] for line in lines)
     assert "the next value is best predicted by the" in result.stdout
     output = " ".join(lines)
-    assert "delay change-free for up to 30 min; here it is up to 30 min in 59.8 min" in output
+    assert (
+        "30 min in this recording of 59.8 min; 30 min for delays in Zhang et al. (2001)" in output
+    )
     assert lines[-1] == "p.png"
     assert (tmp_path / "p.png").stat().st_size > 20_000
     second = netspurt(
@@ -86,7 +88,7 @@ def test_correlated_neighbours_are_reported_with_the_fix(netspurt: Command, tmp_
     file = ns.Delays.of(0.04 + smooth, every=0.1).save(tmp_path / "smooth.csv")
     text = " ".join(netspurt("delays", "constancy", file).stdout.split())
     assert "neighbouring values are correlated (0." in text
-    assert "give --every a longer time" in text
+    assert "test medians of longer intervals, with --every" in text
 
 
 def test_the_periods_of_a_recording_without_times_are_counted_in_probes(
@@ -105,7 +107,7 @@ def test_the_periods_of_a_recording_without_times_are_counted_in_probes(
 
 def test_too_few_delays_and_unknown_methods_are_errors(netspurt: Command, tmp_path: Path) -> None:
     few = ns.Delays.of([0.04] * 11, every=1.0).save(tmp_path / "few.csv")
-    refused(netspurt("delays", "constancy", few), "11 delays: a test for a change needs 12")
+    refused(netspurt("delays", "constancy", few), "11 values: finding a change needs at least 12")
     refused(netspurt("delays", "constancy", few, "--method", "cusum"), "'cusum' is not one of")
 
 
@@ -116,7 +118,7 @@ def test_the_constancy_of_every_shipped_recording_is_printed_unless_it_is_too_sh
         if file.suffix in (".md", ".py"):
             continue
         result = netspurt("delays", "constancy", file)
-        assert result.returncode == 0 or "a test for a change needs" in result.stderr, result.stderr
+        assert result.returncode == 0 or "finding a change needs" in result.stderr, result.stderr
 
 
 def test_quantiles_of_lengths_weigh_periods_equally_or_by_their_time() -> None:

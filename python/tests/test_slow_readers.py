@@ -35,7 +35,7 @@ def reading(folder: Path, pace: str, beside: int = 0) -> Path:
 
 
 def share(found: Explained, part: str) -> float:
-    """Return the share of a part in the time of the only connection."""
+    """Return the share of the only connection's time that it spent in `part`."""
     (spent,) = found.table("spent").records()
     return float(spent[f"{part}_ns"] / sum(v for name, v in spent.items() if name.endswith("_ns")))
 
@@ -66,7 +66,7 @@ def test_an_application_that_reads_slowly_is_named_and_no_link_is_full(
 
 
 @pytest.mark.parametrize("pace", PACES)
-def test_beside_the_receiver_an_application_that_reads_slowly_may_be_the_cause(
+def test_a_capture_beside_the_receiver_names_a_slow_reader_and_no_full_link(
     tmp_path: Path, netspurt: Command, pace: str
 ) -> None:
     file = reading(tmp_path, pace, beside=1)
@@ -80,7 +80,7 @@ def test_beside_the_receiver_an_application_that_reads_slowly_may_be_the_cause(
 
 
 @pytest.mark.parametrize("beside", [0, 1])
-def test_a_small_buffer_that_is_read_at_once_is_no_slow_reader(
+def test_an_application_that_reads_a_small_buffer_at_once_is_no_slow_reader(
     tmp_path: Path, netspurt: Command, beside: int
 ) -> None:
     file = tmp_path / "small.pcap"

@@ -36,14 +36,20 @@ Method = Annotated[
         "--method",
         parser=one_of(_METHODS),
         metavar="NAME",
-        help="The test for changes: rank-order, bootstrap, or pelt, which needs the package "
-        "ruptures. By default rank-order and bootstrap. May be repeated; the periods of the first "
-        "test are listed.",
+        help="The method that finds changes: rank-order, bootstrap, or pelt, which needs the "
+        "package ruptures. By default rank-order and bootstrap. May be repeated; the periods of "
+        "the first method are listed.",
         autocompletion=lambda: [*_METHODS],
     ),
 ]
 Alpha = Annotated[
-    float, typer.Option(min=1e-6, max=0.5, metavar="P", help="The significance level of each test.")
+    float,
+    typer.Option(
+        min=1e-6,
+        max=0.5,
+        metavar="P",
+        help="The significance level of rank-order and bootstrap; pelt has none.",
+    ),
 ]
 Least = Annotated[
     int, typer.Option(min=2, metavar="N", help="The minimum number of values between two changes.")
@@ -54,7 +60,7 @@ Band = Annotated[
     typer.Option(
         min=1.001,
         metavar="X",
-        help="Also show how long the largest value stays within X times the smallest.",
+        help="Also show periods in which the largest value is at most X times the smallest.",
     ),
 ]
 
@@ -67,7 +73,8 @@ def constancy(
             "--every",
             parser=span_of,
             metavar="TIME",
-            help="Test the medians of intervals of this length; by default each delay.",
+            help="Test the median delay of each interval of this length. By default each delay is "
+            "tested.",
         ),
     ] = None,
     method: Method = None,
@@ -87,7 +94,8 @@ def constancy(
 ) -> None:
     """Show when delays changed their level, how long they were steady, and what predicts them.
 
-    These are the three senses of constancy of Zhang, Duffield, Paxson and Shenker (2001).
+    Zhang, Duffield, Paxson and Shenker (2001) distinguish three kinds of constancy: no change of
+    level, values within a band, and values that earlier values predict.
     """
     how = How(format_, interval, columns_of(column), lost_after)
     methods = list(dict.fromkeys(method or _METHODS[:2]))
@@ -147,7 +155,7 @@ def constancy_data(
     seed: int,
     band: float,
 ) -> dict[str, Any]:
-    """Return the constancy of a series in its three senses, for programs.
+    """Return the results of all three kinds of constancy, as data for `--json`.
 
     Raises
     ------
@@ -160,7 +168,7 @@ def constancy_data(
 
     there = values[np.isfinite(values)]
     if len(there) < 2 * least:
-        raise ValueError(f"{len(there)} delays: a test for a change needs {2 * least}")
+        raise ValueError(f"{len(there)} values: finding a change needs at least {2 * least}")
     found: dict[str, list[Change]] = {}
     told: dict[str, Any] = {}
     for name in methods:
@@ -228,10 +236,10 @@ def _lines(data: dict[str, Any], what: str, recording: Delays) -> Iterator[str]:
 
 
 def _summary(data: dict[str, Any]) -> Iterator[str]:
-    rows = [["steady by", "periods", "longest", "half of the time in"]]
+    rows = [["method", "periods", "longest", "half of the time in periods of"]]
     told = {name: (len(one["periods"]), one) for name, one in data["change_free"].items()}
     band = data["within_band"]
-    told[f"a factor of {band['ratio']:g}"] = (band["periods"], band)
+    told[f"within a factor of {band['ratio']:g}"] = (band["periods"], band)
     for name, (periods, one) in told.items():
         longest, typical = (
             "-" if one[key] is None else lasting(one[key], data["unit"])
@@ -247,7 +255,7 @@ def _period_table(name: str, one: dict[str, Any], unit: str, *, fine: bool) -> I
     if len(one["periods"]) == 1:
         yield f"no change found by {name}"
         return
-    rows = [[f"by {name}: from", "lasts", "values", "median", "sd", "chance"]]
+    rows = [[f"by {name}: from", "lasts", "values", "median", "sd", "p-value"]]
     for period, chance in zip(one["periods"][:SHOWN], [None, *one["chances"]], strict=False):
         rows.append(
             [
@@ -292,8 +300,8 @@ def _warnings(data: dict[str, Any]) -> Iterator[str]:
     alike = data["neighbours"]
     if alike is not None and alike > ALIKE and set(data["change_free"]) != {"pelt"}:
         yield from folded(
-            f"neighbouring values are correlated ({alike:.2f}), so some of the changes may be due "
-            "to chance: give --every a longer time"
+            f"neighbouring values are correlated ({alike:.2f}), so changes that are found may be "
+            "only chance: test medians of longer intervals, with --every"
         )
 
 
@@ -302,8 +310,9 @@ def _beside_2001(data: dict[str, Any], recording: Delays) -> Iterator[str]:
         return
     longest = next(iter(data["change_free"].values()))["longest"]
     yield from folded(
-        f"Zhang et al. (2001) found delay change-free for up to {lasting(data['in_2001_s'], 's')}; "
-        f"here it is up to {lasting(longest, 's')} in {lasting(data['lasts'], 's')}"
+        f"longest period without a change: {lasting(longest, 's')} in this recording of "
+        f"{lasting(data['lasts'], 's')}; {lasting(data['in_2001_s'], 's')} for delays in Zhang et "
+        "al. (2001)"
     )
 
 

@@ -251,8 +251,9 @@ def written(paper: Paper, contact: Contact, computed: Curve) -> str:
     """Return the text of the file that a link follows."""
     path = ", then ".join(" - ".join(names) for names in contact.paths)
     lines = [
-        f"# {contact.name}: {path}; one way.",
-        f"# Made by `netspurt papers curves {paper.key}` from {_settings(paper)['orbits']}.",
+        f"# The one-way delay of the paper's scenario {contact.name}: {path}.",
+        f"# Made by `netspurt papers curves {paper.key}` from {_settings(paper)['table']} and "
+        f"{_settings(paper)['orbits']}.",
         "[delay]",
         'between  = "linear"',
         "timeline = [",

@@ -32,7 +32,8 @@ class Moving(Protocol):
 def dead_times(timeline: Timeline) -> list[Span]:
     """Return the times in which a link is dead, each with its direction, or `""` for both.
 
-    If another path takes over without an outage, the start equals the end.
+    An instant at which a link changes to another path without an outage is a time whose start
+    equals its end.
     """
     outages = [
         (outage.at_ns / 1e9, (outage.at_ns + outage.dead_ns) / 1e9, direction)
@@ -92,4 +93,4 @@ def _of_link(name: str, dead: Sequence[Span]) -> Iterator[Mark]:
             yield Shades(label=label % "dead", ink=ink, left=left, right=right, rank=0.5)
         at = np.array([a for a, b, of in dead if of == direction and b == a])
         if len(at):
-            yield Rules(label=label % "changes", ink=ink, x=at, dashed=True, rank=0.6)
+            yield Rules(label=label % "changes its path", ink=ink, x=at, dashed=True, rank=0.6)

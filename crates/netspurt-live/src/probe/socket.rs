@@ -57,7 +57,7 @@ pub struct ProbeSocket {
     _held: Vec<OwnedFd>,
     /// The ports from which SYNs leave.
     ports: Vec<u16>,
-    /// The number of datagrams that left, as the kernel counts them.
+    /// The number of datagrams that left since the kernel's count last began at 0.
     sent: u32,
     room: Vec<u8>,
     packet: Vec<u8>,
@@ -155,8 +155,9 @@ impl ProbeSocket {
         sys::set_ip_option(&self.fd, six, (libc::IP_TTL, libc::IPV6_UNICAST_HOPS), value)
     }
 
-    /// Returns the key of the probe numbered `number` that leaves at `raw_ns`. The key of a SYN is
-    /// its sequence number, and the key of another probe is its time of sending.
+    /// Returns the key of the probe numbered `number` that leaves at `raw_ns`. The key identifies the
+    /// probe. For a SYN it is the sequence number; for an ICMP or UDP probe it is the time of
+    /// sending.
     pub fn key(&self, number: u64, raw_ns: u64) -> u64 {
         match self.marks.kind {
             // The upper sixteen bits count the SYNs of the run. The lower sixteen bits are zero, so
@@ -228,7 +229,8 @@ impl AsFd for ProbeSocket {
     }
 }
 
-/// Interprets a received message; `None` if it does not belong to these probes.
+/// Interprets a received message. `None` if it does not belong to these probes, if it is an error of
+/// this machine, or if it is a timestamp of sending that is not for the last probe or has no time.
 fn meant(
     marks: &Marks,
     ports: &[u16],
@@ -284,7 +286,7 @@ fn open(kind: ProbeKind, family: AddressFamily, six: bool) -> Result<(OwnedFd, b
             Ok(fd) => Ok((fd, true)),
             Err(_) => socket(SocketType::DGRAM, icmp).map(|fd| (fd, false)).map_err(|error| {
                 ProbeError::Forbidden {
-                    what: "an ICMP socket, raw or by datagrams,",
+                    what: "an ICMP socket (raw or datagram)",
                     error,
                     fix: "use `--kind udp`, run netspurt as root, or allow your group with \
                           `sysctl net.ipv4.ping_group_range=\"0 2147483647\"`",

@@ -41,9 +41,9 @@ pub struct FlowSpec {
     /// this is the length of each request.
     #[serde(default = "unlimited")]
     pub send: SendSpec,
-    /// A timer at the host's edge that retransmits segments of the kernel's TCP, as text
-    /// (`"linux:rto_min=50ms"`, `"sfr:factor=3"`) or `"off"`. One text for both ends, or `[from,
-    /// to]`.
+    /// A retransmission timer between the kernel's TCP and the path. The value is a text that names
+    /// the timer, such as `"linux:rto_min=50ms"` or `"sfr:factor=3"`, or `"off"`. One text for both
+    /// ends, or `[from, to]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shim: Option<BothWays<String>>,
     /// When the flow starts.

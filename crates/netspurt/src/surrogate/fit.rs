@@ -1,5 +1,5 @@
-//! Fits delays to a mean and a coefficient of variation. The delays consist of a line, which
-//! depends on the lengths of the probes, and of noise.
+//! Fits delays to a mean and a coefficient of variation. Each delay is the sum of two parts: the
+//! delay that the probe's length alone would cause (the *line*: delay against length), and noise.
 
 /// A fitted series of delays, and how much the line was changed for it.
 pub(super) struct Fitted {
@@ -14,15 +14,16 @@ pub(super) struct Fitted {
 impl Fitted {
     pub(super) fn note(&self) -> String {
         format!(
-            "the effect of length was scaled to {:.0} % of the given one, to fit mean and CoV",
+            "the effect of the probes' lengths was scaled to {:.0} % of the given effect, to fit mean \
+             and CoV",
             100.0 * self.kept * self.scale
         )
     }
 }
 
-/// The minimum ratio of the noise's spread to the spread that the printed row gives. With a ratio
-/// above one, a positive multiple of the noise gives the row's spread, so all delays stay above
-/// zero. A spread is a coefficient of variation.
+/// The minimum ratio of the noise's spread to the spread that the printed row gives. A spread is a
+/// coefficient of variation. With a ratio above one, the line plus a positive multiple of the noise
+/// has the row's spread, so all delays stay above zero.
 const MARGIN: f64 = 1.25;
 /// The greatest share of the row's spread that the lengths of probes may cause.
 const SHARE: f64 = 0.9;
@@ -34,8 +35,9 @@ pub(super) fn limit(answered: u32) -> f64 {
 }
 
 /// Returns delays with the mean `mean` and the coefficient of variation `cov`. The delays are the
-/// sum of `base` and a multiple of `noise`. The multiple is chosen so that the spread is `cov`. If
-/// `base` alone spreads too much, it is flattened first.
+/// sum of `base` and a multiple of `noise`, scaled to the mean. The multiple is chosen so that the
+/// spread is `cov`. If `base` alone spreads too much, it is flattened first. If the noise spreads
+/// too little, it is raised to a power first.
 pub(super) fn fit(base: &[f64], noise: &[f64], mean: f64, cov: f64) -> Fitted {
     let own = spread(base);
     let kept = if own > SHARE * cov { SHARE * cov / own } else { 1.0 };
@@ -92,13 +94,13 @@ fn crossing(cov: f64, spread_at: impl Fn(f64) -> f64) -> f64 {
     (low + high) / 2.0
 }
 
-#[expect(clippy::cast_precision_loss, reason = "as many as there are probes")]
+#[expect(clippy::cast_precision_loss, reason = "the number of probes fits exactly")]
 pub(super) fn average(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Returns the coefficient of variation.
-#[expect(clippy::cast_precision_loss, reason = "as many as there are probes")]
+#[expect(clippy::cast_precision_loss, reason = "the number of probes fits exactly")]
 pub(super) fn spread(values: &[f64]) -> f64 {
     let mean = average(values);
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();

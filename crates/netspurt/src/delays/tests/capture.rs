@@ -182,7 +182,8 @@ fn echoes_are_read_over_several_link_types_and_their_numbers_continue_after_6553
     }
 }
 
-/// The segment is complete when its last fragment arrives. Its answer comes 25 ms later.
+/// The second fragment arrives before the first. The segment is complete when both have arrived.
+/// Its answer comes 25 ms later.
 #[test]
 fn a_segment_in_fragments_is_one_segment() {
     let whole = tcp(1, 0, 1000, 0);

@@ -1,6 +1,8 @@
-//! The kinds of headers between a link and IP. Each header shows which header or packet follows.
+//! The kinds of headers between a link and IP. Most headers say which header or packet follows. After
+//! labels of MPLS, the first octets of the content decide.
 
-/// The next header before an IP packet, or the IP packet itself.
+/// What comes next in a captured packet: a header that precedes the IP packet, or the IP packet
+/// itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LinkHeader {
     /// An Ethernet frame, from its addresses on.
@@ -21,8 +23,8 @@ pub(super) enum LinkHeader {
     Ip,
 }
 
-/// The kind and the octets of the next header or packet; `None` if it does not lead to IP, or is
-/// incomplete.
+/// The kind and the octets of what follows a header. `None` if this header is incomplete, or
+/// announces a protocol that is not supported.
 pub(super) type Behind<'a> = Option<(LinkHeader, &'a [u8])>;
 
 /// The number of 16 bits at offset `at`, in network order; `None` if octets are missing.
