@@ -283,7 +283,7 @@ def test_dead_times_of_each_link_are_shades_up_to_the_end_of_the_run() -> None:
         [3],
     )
     assert isinstance(change, Rules)
-    assert (change.label, change.x.tolist()) == ("link sky changes", [4])
+    assert (change.label, change.x.tolist()) == ("link sky changes its path", [4])
     assert of_sea.label == "link sea dead, forward"
     assert [mark.label for mark in shades(run, "sea")] == [of_sea.label]
     assert list(shades(object())) == []

@@ -1,4 +1,4 @@
-"""Tests labels of captures whose tables were written by hand, and parts of captures."""
+"""Tests labels and drops of made-up tables, parts of captures, and which cases are kept."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_label_has_the_values_of_its_row_and_of_its_packet() -> None:
 
 
 @pytest.mark.parametrize(("way", "side"), [("out", "sender"), ("in", "receiver")])
-def test_a_packet_that_leaves_the_node_has_the_senders_side_and_an_arrival_the_receivers(
+def test_the_side_is_sender_for_a_packet_that_leaves_and_receiver_for_one_that_arrives(
     way: str, side: str
 ) -> None:
     assert [label.side for label in labels_of(again(1, way=way))] == [side]
@@ -138,13 +138,15 @@ def test_an_original_is_seen_if_every_octet_was_in_an_earlier_packet(
         (sent(1, flow="g"), again(1), "unseen"),
     ],
 )
-def test_octets_count_by_sequence_numbers_of_one_direction(
+def test_octets_are_compared_by_sequence_number_within_one_direction(
     first: dict[str, Any], second: dict[str, Any], original: str
 ) -> None:
     assert [label.original for label in labels_of(first, second)] == [original]
 
 
-def test_a_capture_that_misses_the_original_does_not_see_it_and_counts_its_own_packets() -> None:
+def test_an_original_that_the_capture_misses_is_unseen_and_packets_count_within_the_capture() -> (
+    None
+):
     three = sent(1), sent(101), again(1)
     (whole,), (part,) = labels_of(*three), labels_of(*three, kept=[1, 2])
     assert (whole.original, part.original) == ("seen", "unseen")
@@ -152,7 +154,7 @@ def test_a_capture_that_misses_the_original_does_not_see_it_and_counts_its_own_p
     assert labels_of(*three, kept=[0, 1]) == []
 
 
-def test_the_second_packet_with_an_id_is_a_copy_by_the_network() -> None:
+def test_the_second_packet_with_the_same_id_is_a_copy_that_the_network_made() -> None:
     found = labels_of(sent(1, id=1), again(1, id=2), again(1, id=2), again(1, id=3))
     assert [label.copy for label in found] == [False, True, False]
 
@@ -168,14 +170,16 @@ def test_labels_are_read_back_as_they_were_written(tmp_path: Path) -> None:
         write_labels(file, [])
 
 
-def test_a_file_without_the_columns_of_a_truth_is_refused(tmp_path: Path) -> None:
+def test_a_file_without_the_columns_of_labels_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "truth.csv"
     write_labels(file, labels_of(again(1)))
     file.write_text(file.read_text().replace("original,copy", "copy,original", 1))
-    with pytest.raises(CollectionError, match="does not have the columns of a truth: make the"):
+    with pytest.raises(
+        CollectionError, match="does not have the columns of a table of labels: make the"
+    ):
         read_labels(file)
     file.write_text("")
-    with pytest.raises(CollectionError, match="does not have the columns of a truth"):
+    with pytest.raises(CollectionError, match="does not have the columns of a table of labels"):
         read_labels(file)
 
 
@@ -212,7 +216,7 @@ def packet_block(unix_ns: int, octets: bytes, size: int, options: bytes = b"") -
 COMMENT = struct.pack("<HH4s", 1, 4, b"note") + bytes(4)
 
 
-def test_a_part_of_a_capture_is_written_octet_by_octet(tmp_path: Path) -> None:
+def test_the_file_of_a_part_of_a_capture_has_exactly_the_expected_octets(tmp_path: Path) -> None:
     """The part has the new snap length, shorter packets with padding, and no comments."""
     whole, part = tmp_path / "whole", tmp_path / "part"
     statistics = block(5, bytes(12))
@@ -241,7 +245,7 @@ def test_a_part_of_a_capture_is_written_octet_by_octet(tmp_path: Path) -> None:
         (struct.pack("<III", 6, 8, 8), "has a block of 8 octets at octet 60"),
     ],
 )
-def test_a_block_that_does_not_fit_into_the_file_is_named(
+def test_a_block_that_is_cut_or_has_a_wrong_length_is_refused_with_its_offset(
     tmp_path: Path, tail: bytes, says: str
 ) -> None:
     file = tmp_path / "cut"
@@ -265,7 +269,7 @@ def test_a_case_whose_capture_differs_from_its_tables_is_left_out_with_the_reaso
     assert told["left_out"] == made.left_out
 
 
-def test_a_case_without_retransmissions_is_kept_with_an_empty_truth(tmp_path: Path) -> None:
+def test_a_case_without_retransmissions_is_kept_without_labels(tmp_path: Path) -> None:
     (case,) = cases(1, live=False, only="tails", stacks="plain")
     no_losses = {**case.values, "flows.transfer.send": "1 B", "links.path.loss": "none"}
     made = make_collection(tmp_path / "c", [replace(case, values=no_losses)])

@@ -68,16 +68,16 @@ fn capabilities() -> Vec<(&'static str, bool, String, &'static str)> {
     capability::all().into_iter().map(row).collect()
 }
 
-/// Carries out the order of a live run. The calling process must do nothing else. The order is in
-/// `file`, or on the standard input; see `netspurt.live`.
+/// Carries out a live run that an order (a JSON text) describes. The calling process must do nothing
+/// else. The order is in `file`, or on the standard input; see `netspurt.live`.
 #[pyfunction]
 #[pyo3(signature = (file=None))]
 fn live_work(py: Python<'_>, file: Option<PathBuf>) -> PyResult<()> {
     py.detach(|| worker::work(file.as_deref())).map_err(PyRuntimeError::new_err)
 }
 
-/// Carries out an order to probe, to echo or to capture. The calling process must do nothing else.
-/// The order is on the standard input; see `netspurt.worker`.
+/// Carries out one task: to probe, to echo or discard data, or to capture. The calling process must
+/// do nothing else. The order with the task is on the standard input; see `netspurt.worker`.
 #[pyfunction]
 fn probe_work(py: Python<'_>) -> PyResult<()> {
     py.detach(probe::work).map_err(PyRuntimeError::new_err)

@@ -21,10 +21,11 @@ class Price:
     Attributes
     ----------
     spurious_s
-        The seconds of waiting that one spurious retransmission costs; `None` for `ROUNDS` median
-        delays of each recording.
+        The seconds of waiting that one spurious retransmission costs; `None` for `ROUNDS` times
+        the median delay of each recording.
     loss
-        The share of packets that are lost, from 0 to 1; `None` for the share that was recorded.
+        The share of packets that are lost, from 0 to 1; `None` for the share of
+        each recording, computed from its losses after the first answer.
 
     Raises
     ------

@@ -132,7 +132,7 @@ def path(
         Path | None, typer.Option(help="The scenario file; by default it is named after the row.")
     ] = None,
 ) -> None:
-    """Write a scenario with probes whose delays are close to those of a printed row."""
+    """Write a scenario with probes whose delays are as close as possible to a printed row."""
     from netspurt.cli.paper_paths import write_path
 
     write_path(key, row, out)
@@ -147,7 +147,10 @@ def curves(
     as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compute when a paper's satellites can be reached, and write the delays for links."""
+    """Compute when a paper's satellites can be reached, and write a file for each contact.
+
+    A file has the delay during a contact, and a link can follow it.
+    """
     from netspurt.cli.paper_study import write_curves
 
     write_curves(key, out, Form(as_json, as_csv))
@@ -160,7 +163,10 @@ def study(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="The folder, new or unfinished; by default runs/papers/KEY/study."),
+        typer.Option(
+            help="The folder of the results; a study in it is continued. By default "
+            "runs/papers/KEY/study."
+        ),
     ] = None,
     threads: Annotated[
         int,

@@ -66,7 +66,7 @@ class Folder:
         self._path = path
 
     def names(self) -> Iterator[str]:
-        """Yield all names, without hidden files, such as partly written files."""
+        """Yield all names, except those that begin with a dot, such as partly written files."""
         for path in sorted(self._path.glob("**/*")):
             name = path.relative_to(self._path).as_posix()
             refuse_link(path, "sweep", SweepError)
@@ -78,7 +78,7 @@ class Folder:
         return self._place(name).read_bytes()
 
     def _place(self, name: str) -> Path:
-        """Return the path of a name, after a check that no link leads out of the folder."""
+        """Return the path of a name, after a check that no part of it is a symbolic link."""
         path = self._path
         for part in name.split("/"):
             path /= part

@@ -246,7 +246,7 @@ def read_labels(file: Path) -> list[Label]:
         reader = csv.DictReader(rows)
         if reader.fieldnames != [column.name for column in fields(Label)]:
             raise CollectionError(
-                f"{file} does not have the columns of a truth: make the collection again"
+                f"{file} does not have the columns of a table of labels: make the collection again"
             )
         return [_label(row) for row in reader]
 

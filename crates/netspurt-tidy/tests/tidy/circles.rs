@@ -1,4 +1,5 @@
-//! Tests that no file imports a file that imports it, directly or through others.
+//! Tests that imports between files form no circle: two files do not import each other, directly or
+//! through others.
 //!
 //! A name that a module only re-exports (`pub use`) belongs to the file that defines it. Code that
 //! is compiled only for tests does not count.
@@ -11,8 +12,8 @@ use crate::source::{CRATES, Facts, module, module_of, root, sources};
 
 type Module = Vec<String>;
 
-/// How often a name may be re-exported before it counts as unknown.
-const REEXPORTS_MAX: usize = 8;
+/// How many imports the search follows for one path.
+const IMPORTS_MAX: usize = 8;
 
 /// The files of a crate, each with its module.
 struct Crate {
@@ -121,7 +122,8 @@ impl Crate {
             .find_map(|path| self.find(here, path, reexports_left - 1))
     }
 
-    /// The thing that `name` means in `here` because a `use` there imports a whole module.
+    /// The thing that `name` means in `here` because a `use` there imports all names of a
+    /// module (`*`).
     fn imported_with_all(
         &self,
         here: &[String],
@@ -176,7 +178,7 @@ impl Crate {
             let written: BTreeSet<_> = paths.chain(words).collect();
             for (path, module) in written {
                 let bare = path.trim_end_matches("::*").trim_end_matches('!');
-                let named = self.find(module, bare, REEXPORTS_MAX);
+                let named = self.find(module, bare, IMPORTS_MAX);
                 let Some(Named::Module(target) | Named::In(target)) = named else { continue };
                 let target = self.file(&target);
                 if target != *file {

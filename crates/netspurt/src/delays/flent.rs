@@ -27,7 +27,7 @@ pub(super) fn parse(
     let mut others = Vec::new();
     for (line, item) in items {
         let Some(results) = item["results"].as_object().filter(|_| knows(item)) else {
-            let why = "no `results` and `x_values` of Flent";
+            let why = "not Flent: it needs an object `results` and an array `x_values`";
             reading.malformed.push(Malformed::new(*line, &label(item), why));
             continue;
         };
@@ -46,15 +46,22 @@ pub(super) fn parse(
         }
     }
     if reading.recordings.is_empty() {
+        let message = match &others[..] {
+            [] => "no series of pings, and no other series, in this Flent file".to_owned(),
+            _ => {
+                let names = others.join(", ");
+                format!("no series of pings in this Flent file: its series are {names}")
+            }
+        };
         return Err(RecordingError::new(
-            format!("no series of pings in this Flent file: its series are {}", others.join(", ")),
+            message,
             "run a test that pings, such as `rrul` or `ping`",
         ));
     }
     Ok(())
 }
 
-/// Whether a series holds the delays of one ping. `Ping (ms) avg` is the mean of several pings. A
+/// Whether a series holds the delays that one ping program measured. `Ping (ms) avg` is the mean of several pings. A
 /// word after `::` names another quantity; a number there distinguishes one ping from another.
 fn is_ping(series: &str) -> bool {
     let copy = |tail: &str| tail.bytes().all(|c| c.is_ascii_digit());
@@ -64,7 +71,8 @@ fn is_ping(series: &str) -> bool {
 }
 
 /// Reads Flent's raw values. Each has the reply's time `t` in seconds and the delay `val` in
-/// milliseconds. Some ping tools also give the probe's number `seq`.
+/// milliseconds. Without `val` the probe was lost, and `t` counts as the time at which it was sent.
+/// Some ping tools also give the probe's number `seq`.
 fn samples(
     name: String,
     raw: &[Value],
@@ -93,7 +101,9 @@ fn samples(
         }
     }
     if !numbered {
-        delays.notes.push("the replies have no numbers, so losses cannot be seen".into());
+        delays
+            .notes
+            .push("not all replies have numbers, so losses between them cannot be seen".into());
     }
     let range = tally.ends();
     tally.finish(&mut delays, range, hints.interval)?;

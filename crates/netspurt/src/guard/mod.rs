@@ -1,6 +1,6 @@
 //! Protection from the decoders of other crates. A panic in a decoder counts as a fault of the file
-//! that the decoder reads. A check before decoding refuses files that would keep a decoder busy
-//! without end.
+//! that the decoder reads. Parquet files are also checked before they are decoded: the check
+//! refuses files that would keep the decoder busy without end.
 
 mod parquet;
 mod thrift;

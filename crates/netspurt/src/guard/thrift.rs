@@ -37,10 +37,10 @@ impl Holds {
 
 /// Walks through octets of the protocol, and holds the octets that are left.
 ///
-/// A list gives the number of its elements, and elements of some types take no octets. A decoder
-/// that skips such elements one by one may need years for a hundred octets. The walk therefore
-/// refuses a list that has more elements than there are octets left. It also refuses a list whose
-/// elements take no octets.
+/// A list gives the number of its elements, and some decoders read no octets for an element that is
+/// a boolean. A decoder that skips such elements one by one takes up to 2³¹ steps for a list of six
+/// octets. The walk therefore refuses a list that has more elements than there are octets left. It
+/// also refuses a list of booleans.
 ///
 /// A decoder reads a known field by its definition, whatever type the file gives. If the file gives
 /// another type, the decoder and the walk would read different octets. The walk therefore refuses

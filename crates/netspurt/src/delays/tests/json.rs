@@ -236,4 +236,6 @@ fn without_raw_values_the_x_values_are_the_instants_and_null_between_values_is_a
     assert!(delays.notes.iter().any(|note| note.contains("interpolated")));
     let error = read("x", br#"{"x_values":[0],"results":{"TCP upload":[1]}}"#).unwrap_err();
     assert!(error.to_string().contains("its series are TCP upload"), "{error}");
+    let error = read("x", br#"{"x_values":[0],"results":{}}"#).unwrap_err();
+    assert!(error.to_string().contains("and no other series"), "{error}");
 }

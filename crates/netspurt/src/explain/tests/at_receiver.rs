@@ -18,9 +18,9 @@ fn at_the_receiver_segments_after_a_timeout_are_go_back_n_even_if_they_had_arriv
     assert_eq!(causes, [Some(Cause::Rto), Some(Cause::GoBackN), Some(Cause::GoBackN)]);
 }
 
-/// Ten segments come, and after a silence `woken` segments. A round trip later two segments come,
-/// but not the octets before them. Another round trip later the missing octets come. Returns the
-/// causes of the segments that carry them.
+/// Ten segments come. After a silence, `woken` more segments come. A round trip later two segments
+/// come, but not the octets before them. Another round trip later the missing octets come. Returns
+/// the causes of the segments that carry them.
 fn repair_after_silence(woken: u32) -> Vec<Option<Cause>> {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 10).ack(1000.01, 10_000).flight(2000.0, 10_000, woken);
@@ -86,12 +86,12 @@ fn a_retransmission_that_overtook_its_original_is_spurious() {
     assert_eq!(found[0].srtt.as_nanos() / 1_000_000, 100);
 }
 
-/// RFC 6864 §4: identifications ascend. Four packets were sent after the late packet, but eight
-/// segments have octets above its octets. So the late packet is not the first transmission of its
-/// octets. It is no copy of the first transmission either, because a copy would have the same
-/// identification.
+/// In this capture the IP identifications ascend, so they show the order of sending. By them, four
+/// packets were sent after the late packet. But eight segments have later octets. If the late
+/// packet were the first transmission of its octets, all eight would have been sent after it. It is
+/// no copy of the first transmission either, because a copy would have the same identification.
 #[test]
-fn a_retransmission_of_acknowledged_octets_that_others_overtook_is_no_copy() {
+fn an_overtaken_retransmission_of_acknowledged_octets_is_no_copy() {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 10).ack(1000.01, 10_000).data(1210.0, 5000);
     talk.flight(1202.1, 10_000, 4).ack(1202.11, 14_000);
@@ -102,10 +102,11 @@ fn a_retransmission_of_acknowledged_octets_that_others_overtook_is_no_copy() {
     assert_eq!(direction.retransmissions[0].verdict, Verdict::Spurious);
 }
 
-/// A queue before the capture delays the repair of a lost segment for as long as a timer waits. The
-/// repair echoes the time stamp of an acknowledgment that passed 2 ms before the next one.
+/// The repair of a lost segment comes as late as if a timer had fired. Duplicate ACKs pass the
+/// capture every 2 ms. If the repair echoes the time stamp of the third one, this ACK triggered the
+/// repair, and a queue before the capture delayed it. If it echoes the last one, a timer fired.
 #[test]
-fn at_the_receiver_the_echo_of_a_repair_shows_that_an_acknowledgment_triggered_it() {
+fn at_the_receiver_the_time_stamp_that_a_repair_echoes_shows_what_triggered_it() {
     for (echoed, cause) in [(3, Cause::SackRecovery), (9, Cause::Rto)] {
         let mut talk = Talk::midway();
         talk.stamps = true;
@@ -126,7 +127,8 @@ fn at_the_receiver_the_echo_of_a_repair_shows_that_an_acknowledgment_triggered_i
     }
 }
 
-/// 4.4BSD retransmits with other boundaries. The capture has only the first half of the segment.
+/// 4.4BSD may retransmit with other boundaries of segments. 500 octets have arrived. The
+/// retransmission has only these octets, or also the 500 octets after them, which have not arrived.
 #[test]
 fn at_the_receiver_a_segment_with_new_octets_was_needed() {
     for (len, verdict) in [(500, Verdict::Spurious), (1000, Verdict::Needed)] {
