@@ -48,8 +48,9 @@ class Explained:
     tables
         `connections` has a row for each direction of each connection. `retransmissions` has a row
         for each retransmission with its cause, a verdict and the evidence. Other tables, such as
-        `waits` and `spent`, have what explains waits and rates. If `explain` was called with
-        `segments`, there are also tables that a run has, such as `segments`, `rtt` and `syns`.
+        `waits` and `spent`, show why a connection waited and what limited its rate. If `explain`
+        was called with `segments`, there are also tables that a run has, such as `segments`, `rtt`
+        and `syns`.
     fault
         Where and why the reading stopped early, or None. If several captures are pooled: a line
         for each capture that was not read to its end, or that was left out.
@@ -160,7 +161,8 @@ class Explained:
             If there is no table of this name.
         """
         if name not in self.tables:
-            raise CaptureError(f"a capture has no table {name!r}, only {', '.join(self.tables)}")
+            there = ", ".join(self.tables)
+            raise CaptureError(f"there is no table {name!r} of this capture, only {there}")
         return self.tables[name]
 
     def write(self, name: str, path: str | PathLike[str]) -> None:
@@ -178,7 +180,7 @@ class Explained:
 
 
 def end_of(row: Mapping[str, Any], which: str) -> str:
-    """Return an end of a row of the table `connections`: its address and port.
+    """Return the address and port of one end of a connection, from its row in `connections`.
 
     Parameters
     ----------
@@ -220,7 +222,8 @@ def explain(
     segments
         True to also keep the packets as tables. This takes about 200 octets for each packet.
     connection
-        The number of the only connection whose packets are kept. By default all packets are kept.
+        With `segments`: the number of the only connection whose packets are kept. By default the
+        packets of all connections are kept.
 
     Raises
     ------
@@ -304,7 +307,8 @@ class ConnectionRows:
     Attributes
     ----------
     core
-        The results for the capture. They are complete when all rows have been read.
+        The reader of the capture, with its counts, notes and fault. They are complete when all rows
+        have been read. Connections whose rows were returned are no longer in it.
     """
 
     def __init__(self, paths: list[str], layout: str, file: str | None = None) -> None:

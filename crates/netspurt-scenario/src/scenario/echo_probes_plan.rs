@@ -23,9 +23,12 @@ pub(super) fn echo_probes(
         );
     }
     if table.start >= spec.stop {
-        return Err(problem("start", format!("`{name}` would start after the end of the run"))
-            .also(["stop"])
-            .fix(format!("write a start before the `stop` of {}", spec.stop)));
+        return Err(problem(
+            "start",
+            format!("`{name}` would not start before the end of the run"),
+        )
+        .also(["stop"])
+        .fix(format!("write a start before the `stop` of {}", spec.stop)));
     }
     Ok(EchoProbePlan {
         start: Time::ZERO + table.start,

@@ -135,7 +135,7 @@ fn fraction_of(span: Duration, share: f64) -> Duration {
     Duration::from_nanos((span.as_nanos() as f64 * share) as u64)
 }
 
-/// The task of the applications of a group's first flow.
+/// The task of the applications of each flow of a group. Its start is the start of the first flow.
 pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Problem> {
     let octets = match spec.send {
         Amount::Unlimited => None,
@@ -176,29 +176,30 @@ pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Probl
 /// The maximum for the octets of all requests of a flow, and for the octets of all its replies.
 const BYTES_MAX: u128 = 1 << 60;
 
-/// The problem of flow number `i` of a group, which would start after the end of the run.
+/// The problem of flow number `i` of a group, which would not start, or might not start, before the
+/// end of the run.
 fn too_late(name: &str, spec: &FlowSpec, i: u32, stop: Duration) -> Problem {
     if i == 0 && spec.start < stop {
         let latest = spec.start + spec.spread;
-        let message = format!("`{name}` may start as late as {latest}, after the end of the run");
+        let message = format!("`{name}` may start as late as {latest}, but the run ends at {stop}");
         return Problem::at(["flows", name, "spread"], message)
             .also(["flows", name, "start"])
             .also(["stop"])
             .fix(format!("write a spread of at most {}", stop - spec.start));
     }
     if i == 0 {
-        let message = format!("`{name}` would start after the end of the run");
+        let message = format!("`{name}` would not start before the end of the run");
         return Problem::at(["flows", name, "start"], message)
             .also(["stop"])
             .fix(format!("write a start before the `stop` of {stop}"));
     }
     let start = spec.start + spec.every * u64::from(i) + spec.spread;
     let would = if spec.spread.is_zero() { "would start at" } else { "may start as late as" };
-    let message = format!("`{name}.{i}` {would} {start}, after the end of the run");
+    let message = format!("`{name}.{i}` {would} {start}, but the run ends at {stop}");
     Problem::at(["flows", name, "every"], message)
         .also(["flows", name, "count"])
         .also(["flows", name, "spread"])
         .also(["flows", name, "start"])
         .also(["stop"])
-        .fix(format!("only {i} of the {} flows start before the `stop` of {stop}", spec.count.0))
+        .fix(format!("write a `count` of at most {i}, or start the {} flows sooner", spec.count.0))
 }

@@ -2,8 +2,8 @@
 //!
 //! An [`Explainer`] takes packets in the order of a capture and follows their connections. For each
 //! direction it keeps [`Statistics`]. For each segment that was sent again it keeps an
-//! [`ExplainedRetransmission`] with the cause, a verdict and the evidence. It uses the packets
-//! alone, not the judge of a simulation or the counters of a kernel.
+//! [`ExplainedRetransmission`] with the cause, a verdict and the evidence. It uses only
+//! the packets. It does not use what a simulation knows, or the counters of a kernel.
 
 mod afar;
 mod captured_direction;

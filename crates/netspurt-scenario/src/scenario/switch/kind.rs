@@ -147,7 +147,7 @@ impl SwitchKind {
         Self::Number { unit: SwitchUnit::Whole, min: min as u64, max: max as u64 }
     }
 
-    /// A number of segments, up to the maximum of a window.
+    /// A number of segments, at most [`pattern::SEGMENTS_MAX`].
     pub const fn segments(min: u64) -> Self {
         Self::Number { unit: SwitchUnit::Segments, min, max: pattern::SEGMENTS_MAX }
     }
@@ -184,8 +184,8 @@ impl SwitchKind {
         self.words().iter().map(|known| known.word).find(|word| *word == text)
     }
 
-    /// Returns the text of the algorithm in another language that `text` names; `None` if the kind
-    /// allows no such algorithm, or if `text` does not name one.
+    /// If `text` names an algorithm that is written in another language, returns this algorithm's
+    /// text. `None` if the kind allows no such algorithm, or if `text` names none.
     fn foreign<E: de::Error>(&self, text: &str) -> Option<Result<&'static str, E>> {
         let Self::Algorithm(_) = self else { return None };
         let found = CongestionConfig::foreign(text)?;
@@ -237,8 +237,8 @@ fn timer_schema() -> Schema {
     json_schema!({ "anyOf": [own, foreign_schema(&FOREIGN_TIMERS.offered())] })
 }
 
-/// Makes the JSON Schema for texts of algorithms that the core does not have: a file and a name in
-/// it, or one of the words `offered`.
+/// Makes the JSON Schema for a text that names an algorithm from outside netspurt: a file or a
+/// module with a name in it, or one of the words `offered`. Constants may follow.
 fn foreign_schema(offered: &[String]) -> Schema {
     let place = "[^:=]+:[A-Za-z_][A-Za-z0-9_]* *(:.+)?";
     let pattern = match offered {

@@ -33,7 +33,7 @@ const MISTAKES: &[MistakeCase] = &[
     ["to   = \"c\"", "to   = \"d\"", "no link leads to a node `d`", "did you mean"],
     ["to   = \"c\"", "to   = \"a\"", "starts and ends at the same node", "another node"],
     ["\"reno\"", "\"renno\"", "`renno` is not known here", "did you mean `reno`?"],
-    ["send = \"20 segments\"", "start = \"10 s\"", "after the end of the run", "stop"],
+    ["send = \"20 segments\"", "start = \"10 s\"", "before the end of the run", "stop"],
     ["\"20 segments\"", "\"0 B\"", "sends nothing", "at least"],
     ["stop = \"10 s\"", "stop = \"0 s\"", "would end when it starts", "above zero"],
     ["stop = \"10 s\"", "", "the key `stop` is missing", "add `stop = ...`"],
@@ -276,7 +276,7 @@ fn a_flow_that_starts_too_late_is_named_with_its_time_and_the_cause() {
     let message = setting(&[("dumbbell.pairs", "20"), ("flows.short.count", "20")]);
     assert!(message.contains("with flows.short.count = 20"), "{message}");
     assert!(
-        message.ends_with("only 3 of the 20 flows start before the `stop` of 5 s"),
+        message.ends_with("write a `count` of at most 3, or start the 20 flows sooner"),
         "{message}"
     );
     let text = DUMBBELL.replace("every = \"1 s\"", "every = \"4 s\"");
@@ -284,9 +284,12 @@ fn a_flow_that_starts_too_late_is_named_with_its_time_and_the_cause() {
     assert_eq!(error.key, "flows.short.every");
     assert_eq!(error.place.unwrap().text, "every = \"4 s\"");
     let message = setting(&[("flows.bulk.start", "5 s")]);
-    assert!(message.starts_with("`bulk` would start after the end of the run"), "{message}");
+    assert!(message.starts_with("`bulk` would not start before the end of the run"), "{message}");
     let message = setting(&[("flows.bulk.start", "1 s"), ("flows.bulk.spread", "30 s")]);
-    assert!(message.starts_with("`bulk` may start as late as 31 s, after the end"), "{message}");
+    assert!(
+        message.starts_with("`bulk` may start as late as 31 s, but the run ends at 5 s"),
+        "{message}"
+    );
     assert!(message.ends_with("write a spread of at most 4 s"), "{message}");
 }
 
@@ -353,7 +356,7 @@ fn the_error_for_each_mistake_in_echo_probes_names_the_key_and_the_fix() {
         ("count = 4", "count = 0", "out of range", "from 1 to 1000000"),
         ("count = 4", "", "`count` is missing", "add `count"),
         ("count = 4", "count = 4\ntimeout = \"0 s\"", "`timeout` cannot be zero", "above zero"),
-        ("count = 4", "count = 4\nstart = \"10 s\"", "after the end of the run", "before"),
+        ("count = 4", "count = 4\nstart = \"10 s\"", "before the end of the run", "before"),
         ("to = \"b\"", "to = \"c\"", "a node `c`", "did you mean"),
         ("to = \"b\"", "to = \"a\"", "starts and ends at the same node", "another node"),
     ];

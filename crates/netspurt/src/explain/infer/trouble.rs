@@ -16,8 +16,8 @@ use super::phase::{LossPhase, Machine};
 use super::scene::SenderScene;
 use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 
-/// An acknowledgment with news that passed the capture: it acknowledges new octets, is a duplicate,
-/// or has SACK blocks.
+/// An acknowledgment that passed the place of the capture and had news: it acknowledged new octets,
+/// was a duplicate, or had SACK blocks.
 #[derive(Clone, Copy, Debug, Default)]
 struct PassedNews {
     at: Time,
@@ -74,9 +74,9 @@ pub struct SenderTrouble {
     /// Whether the receiver was seen to send D-SACK blocks.
     pub reports_duplicates: bool,
     /// Watches the segments after the last retransmission. `None` unless the last retransmission is
-    /// a lone segment whose cause was derived from times alone.
+    /// a lone segment (the only one outstanding), and only times showed its cause.
     after_lone: Option<AfterLone>,
-    /// The numbers of retransmissions whose originals came later.
+    /// The places in `found` of the retransmissions whose originals came after them.
     came: Vec<usize>,
     passed: RecentNews,
     /// A buffer for the verdicts that one acknowledgment allows.
@@ -98,13 +98,16 @@ impl SenderTrouble {
         self.passed.newest_first().map(|news| news.at).find(|at| *at <= by)
     }
 
-    /// A bound for the time from the last acknowledgment that reached the sender to the sender's
-    /// packet, which passed at `at` and echoes the time stamp `ecr`. The echo shows that the next
-    /// acknowledgment had not reached the sender, so the bound is the time between these two
-    /// acknowledgments. `near` is the time from the capture to the sender and back. Returns `None`
-    /// if the sender had got all acknowledgments, or if the echo is older than the path explains:
-    /// then acknowledgments may have been lost before a timeout. Also returns `None` if an
-    /// acknowledgment has no time stamp, or if the last ones that are kept do not suffice.
+    /// A bound for how long the sender waited, after the last acknowledgment that had reached it,
+    /// before it sent a packet. The packet passed at `at` and echoes the time stamp `ecr`. The echo
+    /// shows that the next acknowledgment had not reached the sender, so the bound is the time
+    /// between these two acknowledgments. `near` is the time from the capture to the sender and
+    /// back.
+    ///
+    /// Returns `None` if the sender had got all acknowledgments. Also returns `None` if the echoed
+    /// acknowledgment passed too long ago for this distance, because then later acknowledgments may
+    /// have been lost before a timeout. Also returns `None` if an acknowledgment has no time stamp,
+    /// or if all acknowledgments that are kept are newer than the echoed one.
     pub fn lag_by_echo(&self, at: Time, ecr: u32, near: Duration) -> Option<Duration> {
         let mut next = None;
         for news in self.passed.newest_first() {
@@ -148,8 +151,10 @@ impl SenderTrouble {
     }
 
     /// Gives the cause go-back-N to the last retransmissions. The next retransmission, which begins
-    /// at `left`, shows that the sender went back. The change covers the last retransmissions whose
-    /// octets ascend up to `left`. The first of them keeps its cause, unless it follows a timeout.
+    /// at `left`, shows that the sender went back. The change covers the last retransmissions of
+    /// the current repair that are in order and end at or below `left`. It begins after the last
+    /// octets that the sender skipped. The first of them keeps its cause, unless it follows a
+    /// timeout.
     pub fn went_back(&mut self, left: u64) {
         let (mut begin, mut above) = (self.found.len(), left);
         let from = self.machine.first.max(self.machine.skipped_at);
@@ -190,17 +195,17 @@ impl SenderTrouble {
         self.late.add(by);
     }
 
-    /// Whether some octets of `left..right` are in a gap, or at `known` or above, where no octets
-    /// were seen.
+    /// Whether some octets of `left..right` were not seen: they are in a gap, or not below `known`.
+    /// `known` is the octet after the highest one seen.
     pub fn lacks_some(&self, (left, right): (u64, u64), known: u64) -> bool {
         right > known || self.gaps.next_from(left).is_some_and(|gap| gap.0 < right)
     }
 
     /// Whether a packet may be the late original of an earlier retransmission. The retransmission
-    /// has the same octets, its original was not seen, and it came less than a round trip ago. A
-    /// sender waits at least a round trip before it sends these octets once more. If the packet is
-    /// known to be older, `round` is `None`, and the time does not matter. Each retransmission has
-    /// one original.
+    /// covers all octets of the packet, its original was not seen, and the retransmission came less
+    /// than a round trip ago. A sender waits at least a round trip before it sends these octets
+    /// once more. If other marks already show that the packet is older, `round` is `None`, and the
+    /// time does not matter. Each retransmission has one original.
     pub fn filled_by_other(
         &mut self,
         at: Time,
@@ -278,9 +283,9 @@ impl SenderTrouble {
     }
 
     /// Takes a duplicate acknowledgment of the octets below `una`. The connection has no SACK, and
-    /// no octets that were sent once can have caused this acknowledgment. Returns whether it
-    /// answers the retransmission after the one that was answered last. `trip` is the range of
-    /// round trips between the capture and the receiver.
+    /// no first transmission can have caused this acknowledgment, so a retransmission caused it.
+    /// Returns whether it answers the retransmission after the one that was answered last. `trip`
+    /// is the range of round trips between the capture and the receiver.
     pub fn next_answered(&mut self, at: Time, una: u64, trip: RangeInclusive<Duration>) -> bool {
         let Some(next) = self.watch.next_answered(at, una, trip) else { return false };
         if let Some(decision) = next {
@@ -364,12 +369,13 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a retransmission of octets from `left` on at `at`. The last retransmission of these
-    /// octets may have a cause that was derived from times alone. If no acknowledgment with news
-    /// came since then, the wait shows this cause: after a timeout the second wait is twice as long
-    /// (RFC 6298 §5.5), after a tail loss probe it is not. `heard` is the time of the last
-    /// acknowledgment with news. The last acknowledgment of new octets reached the sender at
-    /// `una_at` and restarted the timer (RFC 6298 §5.3).
+    /// Takes a retransmission that begins at the octet `left` and was captured at `at`. The last
+    /// retransmission of these octets may have a cause that was derived from times alone. If no
+    /// acknowledgment with news came since then, the wait shows this cause: after a timeout the
+    /// second wait is twice as long (RFC 6298 §5.5), after a tail loss probe it is not. `heard` is
+    /// the time of the last acknowledgment with news. The last acknowledgment of new octets
+    /// restarted the timer (RFC 6298 §5.3). A packet that the sender sent then would have passed
+    /// the capture at `una_at`.
     pub fn waited_again(&mut self, at: Time, left: u64, heard: Time, una_at: Time) {
         let Some(last) = self.found.last_mut() else { return };
         let ExplainedRetransmission { at: before, left: same, gap, .. } = *last;
@@ -399,8 +405,9 @@ impl SenderTrouble {
 }
 
 /// Whether the wait doubled from `first` to `wait`, apart from a fixed part of 200 ms. FreeBSD adds
-/// this part after doubling (`tcp_rexmit_slop`). The doubled part must be at least a quarter of
-/// `first`, because Linux's timers may fire an eighth later than they are set.
+/// this part after doubling (`tcp_rexmit_slop`). The part that doubles must be at least a quarter
+/// of `first`, so the expected wait is at least 5/4 of `first`. A wait that did not double is not
+/// so long, because Linux's timers fire at most an eighth later than they are set.
 fn doubles_all_but_slop(first: Duration, wait: Duration) -> bool {
     const SLOP: Duration = Duration::from_millis(200);
     if first * 3 < SLOP * 4 {
