@@ -89,7 +89,7 @@ def test_every_plot_of_packets_takes_a_capture(folder: Path, kind: str) -> None:
 
 
 def test_the_error_for_a_missing_table_lists_the_tables_of_a_capture(folder: Path) -> None:
-    with pytest.raises(CaptureError, match="no table 'links', only connections"):
+    with pytest.raises(CaptureError, match="no table 'links' of this capture, only connections"):
         explain(folder / "source.pcapng").table("links")
 
 

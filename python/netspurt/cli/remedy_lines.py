@@ -115,8 +115,8 @@ def _in_linux(shown: Sequence[Remedy], of: Silences) -> Iterator[str]:
         text += "srtt. A minimum near a sender's own, or above it, is not tried on this sender. "
     if _LINUX_FLOOR_S in floors:
         text += (
-            "Linux has 200 ms by default, so on a Linux sender without another setting this "
-            "minimum changes nothing. "
+            "Linux has 200 ms by default, so a minimum of 200 ms changes nothing on a Linux sender "
+            "without another setting. "
         )
     yield (
         f"{text}In a stack whose minimum RTO is for the whole timer, as in RFC 6298, set a minimum "
