@@ -47,21 +47,23 @@ def _connection(text: str) -> int:
     return _count(text.removeprefix("c"))
 
 
-def _instant(text: str) -> float:
+def _time(text: str) -> float:
+    """Read a time, which may be zero or negative if it has no unit."""
     try:
-        value = float(text)
+        return float(text)
     except ValueError:
-        value = quantities.seconds(text)
+        return quantities.seconds(text)
+
+
+def _instant(text: str) -> float:
+    value = _time(text)
     if not math.isfinite(value):
         raise ValueError
     return value
 
 
 def _lateness(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = quantities.seconds(text)
+    value = _time(text)
     if not 0 <= value <= 1e6:
         raise ValueError
     return value

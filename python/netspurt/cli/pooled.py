@@ -89,11 +89,12 @@ def _taken_at(found: Explained) -> str | None:
     for row in connections.select(connections["data_packets"] > 0).records():
         place = where.get((row["connection"], row["direction"]), "unknown")
         end = {"sender": "source", "receiver": "destination"}.get(place)
-        host = str(row[end]) if end else ""
-        kind = "" if place == "middle" else place if end is None else "host"
-        ends.add(
-            ("", "both") if within_one_host(row["source"], row["destination"]) else (host, kind)
-        )
+        if within_one_host(row["source"], row["destination"]):
+            ends.add(("", "both"))
+        elif end:
+            ends.add((str(row[end]), "host"))
+        else:
+            ends.add(("", place))
         sent[place] += int(row["unique_bytes"])
     if len(ends) != 1 or (found.files and len(found.files) > 1):
         return None
@@ -102,7 +103,7 @@ def _taken_at(found: Explained) -> str | None:
         return "The capture was taken on the host of both ends."
     if kind == "unknown":
         return "Where the capture was taken is not known."
-    if not kind:
+    if kind == "middle":
         return "The capture was taken on the path, between the two ends of its connections."
     of = {name: sent[name] for name in ("sender", "receiver")}
     most = "sent" if of["sender"] > of["receiver"] else "received"

@@ -24,10 +24,10 @@ def _price(text: object) -> object:
     try:
         plain = float(text)
     except ValueError:
-        plain = None
+        plain = math.nan
     if plain == 0:
         return 0.0
-    if plain is not None and 0 < plain < math.inf:
+    if 0 < plain < math.inf:
         raise typer.BadParameter(f"{text!r} has no unit: write {text}ms or {text}s")
     try:
         seconds = quantities.seconds(text)

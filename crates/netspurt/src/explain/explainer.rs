@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
-use crate::observe::{EndPair, Flows, Lifetimes, OrderedFlows, Passing};
+use crate::observe::{EndPair, Flows, Lifetimes, OrderedFlows, Passing, Sighting};
 use crate::units::{Duration, Time};
-use crate::wire::{CapturedIp, CapturedPacket, Datagrams, Fault, IpHead, PlainSegment, TcpView};
+use crate::wire::{
+    CapturedIp, CapturedPacket, Datagrams, Fault, IpHead, PacketDirection, PlainSegment, TcpView,
+};
 
 use super::hosts::{find_timer_grids, settle};
 use super::{CaptureNotes, CapturedConnection, EndedConnection, SharedState, Transcript};
@@ -176,14 +178,8 @@ impl Explainer {
         }
         let direction = packet.direction().map(|direction| (direction, hop_limit(ip)));
         let at = self.captured_at(packet.unix_ns);
-        let ends = EndPair::from(view.ends);
-        let (sighting, connection) = self.flows.sight(&Passing::of(at, ends, &view));
-        if sighting.born && ends.is_within_one_host() {
-            connection.host.has_both_ends();
-        }
-        if let Some((direction, hop_limit)) = direction {
-            connection.host.take(sighting.side, direction, hop_limit);
-        }
+        let passing = Passing::of(at, view.ends.into(), &view);
+        let (sighting, connection) = sight(&mut self.flows, &passing, direction);
         let wanted = self.only.is_none_or(|only| only == sighting.number);
         let transcript = self.transcript.as_mut().filter(|_| wanted);
         let place = transcript.map(|transcript| transcript.add(at, sighting, &view));
@@ -207,13 +203,9 @@ impl Explainer {
         segment: &PlainSegment,
     ) {
         let at = self.captured_at(packet.unix_ns);
-        let (sighting, connection) = self.flows.sight(&Passing::of(at, ends, segment));
-        if sighting.born && ends.is_within_one_host() {
-            connection.host.has_both_ends();
-        }
-        if let Some(direction) = packet.direction() {
-            connection.host.take(sighting.side, direction, hop_limit(ip));
-        }
+        let direction = packet.direction().map(|direction| (direction, hop_limit(ip)));
+        let passing = Passing::of(at, ends, segment);
+        let (sighting, connection) = sight(&mut self.flows, &passing, direction);
         let wanted = self.only.is_none_or(|only| only == sighting.number);
         let transcript = self.transcript.as_mut().filter(|_| wanted);
         let place = transcript.map(|transcript| transcript.add_plain(at, sighting, ip));
@@ -303,6 +295,24 @@ impl Explainer {
             transcript: self.transcript,
         }
     }
+}
+
+/// Finds the connection of a packet, and notes what the packet shows about the host that captured
+/// it. `direction` is the packet's direction as this host saw it, and the TTL or hop limit.
+#[inline(always)]
+fn sight<'a>(
+    flows: &'a mut Flows<CapturedConnection>,
+    packet: &Passing,
+    direction: Option<(PacketDirection, Option<u8>)>,
+) -> (Sighting, &'a mut CapturedConnection) {
+    let (sighting, connection) = flows.sight(packet);
+    if sighting.born && packet.ends.is_within_one_host() {
+        connection.host.has_both_ends();
+    }
+    if let Some((direction, hop_limit)) = direction {
+        connection.host.take(sighting.side, direction, hop_limit);
+    }
+    (sighting, connection)
 }
 
 /// The TTL or hop limit of a packet. `None` if it was not captured.
