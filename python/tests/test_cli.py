@@ -277,6 +277,31 @@ def test_an_interrupt_in_the_definition_of_a_class_prints_no_traceback() -> None
         assert ("Traceback" in result.stderr) == (status == 1)
 
 
+#: A program that gets a signal in a callback whose errors Python ignores.
+IGNORING = """
+import os, signal, time, weakref
+from netspurt.cli import main, start
+
+def command(words):
+    owner = type("Owner", (), {{}})()
+    callback = weakref.ref(owner, lambda _: os.kill(os.getpid(), signal.{name}))
+    del owner
+    time.sleep(60)
+
+main._carry_out = command
+start()
+"""
+
+
+@pytest.mark.parametrize(("name", "status"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_signal_in_a_callback_ends_the_command(name: str, status: int) -> None:
+    command = [sys.executable, "-c", IGNORING.format(name=name)]
+    began = time.monotonic()
+    result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=90)
+    assert (result.returncode, result.stderr) == (status, "")
+    assert time.monotonic() - began < 50
+
+
 #: A program that makes a run of about a second and shows progress after a tenth of a second.
 WATCHED = """
 import sys

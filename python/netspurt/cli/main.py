@@ -148,8 +148,27 @@ def _print_traceback(error: BaseException) -> None:
         traceback.print_exception(error.__cause__)
 
 
+def _raise_again(ignored: sys.UnraisableHookArgs) -> None:
+    """Raise an interrupt again that Python ignores; tell other errors that it ignores.
+
+    Python ignores an error in a callback, for example in one of the module `importlib`.
+    """
+    error = ignored.exc_value
+    if not isinstance(error, KeyboardInterrupt | SystemExit):
+        sys.__unraisablehook__(ignored)
+        return
+
+    def leave(_signal: int, _frame: object) -> None:
+        raise error
+
+    signal.signal(signal.SIGALRM, leave)
+    # Long enough for the callback to end.
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
+
+
 def main() -> None:
     """Run the command."""
+    sys.unraisablehook = _raise_again
     # It is not an error if the reader of the output stops early: `netspurt schema | head -1`.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
