@@ -483,6 +483,9 @@ impl Sender {
         if let Some(trouble) = &mut self.trouble
             && !(segment.sacked && in_order)
         {
+            if in_order && trouble.unclear_duplicates > 0 {
+                trouble.explain_duplicates(segment);
+            }
             let once = segment.retransmissions == 0;
             // A part of a divided segment may have been acknowledged before.
             let late = once && segment.right > self.before.0;
@@ -540,19 +543,6 @@ impl Sender {
         self.answered_in_trouble(at, packet, octets);
     }
 
-    fn duplicate(&mut self, at: Time, packet: &impl CapturedTcp) {
-        self.dup_acks += 1;
-        self.answered_at = at;
-        if packet.options_whole() && packet.sack().is_empty() {
-            self.sack.bare_duplicate();
-        }
-        if self.dup_acks == 3
-            && let Some(trouble) = &mut self.trouble
-        {
-            trouble.machine.traits.limited.1 += 1;
-        }
-    }
-
     /// Takes an acknowledgment if octets are missing or were sent again, or if it has SACK blocks.
     fn answered_in_trouble(
         &mut self,
@@ -592,7 +582,7 @@ impl Sender {
             round: self.path.estimate().map_or(Duration::ZERO, |(rtt, rttvar)| rtt + rttvar * 2),
             awaited_bytes: self.acks.awaited_bytes(self.smss_bytes.into()),
             at_once_bytes: self.acks.most_bytes,
-            sack: self.sack.known() == Some(true),
+            sack: self.sack.known(),
         });
         trouble.window_grows(at, una, octets.sequence().highest(), packet);
         trouble.acknowledged(una);

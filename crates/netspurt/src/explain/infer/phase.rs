@@ -92,6 +92,17 @@ pub struct Machine {
     /// In a loss phase: whether new octets were sent. F-RTO sends new octets first (RFC 5682 §2.1
     /// step 2b).
     pub went_on: bool,
+    /// In a loss phase: whether an acknowledgment shows that the timeout was spurious, although SACK
+    /// blocks and time stamps may be hidden. Before anything else was sent again, it acknowledged
+    /// octets above `again_to`, or new octets after the sender went on (RFC 5682 §2.1 step 3b).
+    accepted: bool,
+    /// In a loss phase: the octet after the segment that the timeout sent. The highest number if
+    /// duplicate ACKs came before the timeout, because then this segment may fill a hole.
+    again_to: u64,
+    /// In a loss phase: whether old octets were sent again after the timeout's own segment.
+    went_back: bool,
+    /// The octet after the highest octet that is acknowledged.
+    una: u64,
     /// In a loss phase: whether a flow label showed the timeout.
     pub by_label: bool,
     /// In a loss phase: whether it began with a fast retransmit, and the sender sent everything
@@ -119,6 +130,9 @@ pub struct Machine {
 impl Machine {
     /// Notes that the octets below `una` are acknowledged.
     pub fn acknowledged(&mut self, una: u64) {
+        let news = una > self.una && !self.went_back;
+        self.accepted |= news && (self.went_on || una > self.again_to);
+        self.una = una;
         if una >= self.point {
             (self.phase, self.undone) = (LossPhase::Open, false);
         }
@@ -274,6 +288,8 @@ impl Machine {
             self.phase == LossPhase::Open || self.phase == LossPhase::Loss && self.from_open;
         (self.phase, self.point, self.since) = (next, scene.highest.max(scene.right), scene.at);
         (self.first, self.undone, self.went_on) = (number, false, false);
+        (self.accepted, self.went_back) = (false, false);
+        self.again_to = if scene.is_head() && scene.dup_acks == 0 { scene.right } else { u64::MAX };
         (self.without_timeout, self.by_habit, self.repeated) = (false, false, 0);
         self.by_label = inferred.rule == CauseRule::FlowLabel;
         // A repair ends the episode of a probe (RFC 8985 §7.4).
@@ -484,9 +500,10 @@ impl Machine {
         if self.undone && self.from_open && scene.is_reported() && scene.is_clocked() {
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
-        let enough = if scene.sack.is_none() { 1 } else { 3 };
-        let first = scene.is_head() || scene.sack.is_none();
-        let first = first && !scene.place.acknowledged;
+        // Where options are cut off, SACK blocks may have reported a loss although few ACKs came.
+        let may_be_reported = scene.sack.is_none() && self.accepted;
+        let enough = if may_be_reported { 1 } else { 3 };
+        let first = (scene.is_head() || may_be_reported) && !scene.place.acknowledged;
         if self.went_on && !again && first && scene.dup_acks >= enough && scene.is_clocked() {
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
@@ -506,6 +523,7 @@ impl Machine {
             // another fast retransmit may follow.
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
+        self.went_back = true;
         Inferred { cause: Cause::GoBackN, rule: CauseRule::AfterTimeout }
     }
 }

@@ -8,6 +8,7 @@ use crate::seq::is_before;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
+use super::super::kept::Acknowledged;
 use super::super::retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 use super::super::rule::CauseRule;
 use super::after_lone::{AfterLone, FreshSegment};
@@ -73,6 +74,9 @@ pub struct SenderTrouble {
     pub copies: u64,
     /// Whether the receiver was seen to send D-SACK blocks.
     pub reports_duplicates: bool,
+    /// The number of duplicate acknowledgments in a row for which the cause is open: a segment that
+    /// arrived twice, or the loss of the segment after the acknowledged octets.
+    pub unclear_duplicates: usize,
     /// Watches the segments after the last retransmission. `None` unless the last retransmission is
     /// a lone segment (the only one outstanding), and only times showed its cause.
     after_lone: Option<AfterLone>,
@@ -260,6 +264,10 @@ impl SenderTrouble {
             |left, right| right <= una || left >= una && sacked.holds(left, right),
             &mut self.decided,
         );
+        self.take_decisions();
+    }
+
+    fn take_decisions(&mut self) {
         while let Some(decision) = self.decided.pop() {
             self.decide(decision);
         }
@@ -279,6 +287,22 @@ impl SenderTrouble {
     pub fn duplicate_answered(&mut self, at: Time, far: Duration) {
         if let Some(decision) = self.watch.duplicate_answered(at, far) {
             self.decide(decision);
+        }
+    }
+
+    /// Takes the segment after the octets that duplicate acknowledgments acknowledged. It is
+    /// acknowledged now. If it was sent only once, it was not lost, so these acknowledgments
+    /// answered segments that were sent before it. Their octets had arrived before.
+    pub fn explain_duplicates(&mut self, segment: &Acknowledged) {
+        let many = std::mem::take(&mut self.unclear_duplicates);
+        let after_timeout = |one: &ExplainedRetransmission| {
+            matches!(one.cause.get(), Some(Cause::Rto | Cause::GoBackN))
+        };
+        let first = self.machine.first;
+        if segment.retransmissions == 0 && self.found.get(first).is_some_and(after_timeout) {
+            let Self { watch, decided, .. } = self;
+            watch.duplicates_answered(many, (first, segment.first_sent), decided);
+            self.take_decisions();
         }
     }
 

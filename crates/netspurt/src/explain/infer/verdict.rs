@@ -63,8 +63,8 @@ pub struct Arrived {
     /// The maximum number of octets that the receiver acknowledged at once while nothing was
     /// missing.
     pub at_once_bytes: u64,
-    /// Whether the connection uses SACK.
-    pub sack: bool,
+    /// Whether the connection uses SACK; `None` if the capture does not show it.
+    pub sack: Option<bool>,
 }
 
 /// The retransmissions of one direction that are watched.
@@ -177,11 +177,11 @@ impl VerdictWatch {
         }
         // Another segment must have filled the gap. So, with SACK, the octet that the receiver
         // waited for must not have been sent again in `one` or later.
-        let behind = !ack.sack || head_sent.is_none_or(|sent| sent < one.at);
+        let behind = ack.sack == Some(false) || head_sent.is_none_or(|sent| sent < one.at);
         if behind && Self::jumped(one, ack) {
             return decision(Verdict::Spurious, VerdictEvidence::Jump);
         }
-        if !ack.sack && !one.syn && Self::covers_more_than_at_once(one, ack) {
+        if ack.sack != Some(true) && !one.syn && Self::covers_more_than_at_once(one, ack) {
             return decision(Verdict::Unknown, VerdictEvidence::None);
         }
         decision(Verdict::Needed, VerdictEvidence::None)
@@ -204,7 +204,8 @@ impl VerdictWatch {
     /// filled the gap.
     fn jumped(one: &Watched, ack: &Arrived) -> bool {
         let since = ack.at.saturating_since(one.at);
-        let near = |far: Duration| since < if ack.sack { far } else { ack.round.max(far) * 3 / 2 };
+        let without = ack.sack == Some(false);
+        let near = |far: Duration| since < if without { ack.round.max(far) * 3 / 2 } else { far };
         Self::covers_more_than_at_once(one, ack) && ack.far.is_some_and(near)
     }
 
@@ -262,6 +263,31 @@ impl VerdictWatch {
             evidence: VerdictEvidence::DuplicateAck,
             answered_in: Duration::ZERO,
         })
+    }
+
+    /// Takes `many` duplicate acknowledgments that answered segments sent before `sent` whose
+    /// octets had arrived before. If there are as many retransmissions from number `first` on, these
+    /// are the segments. A single one proves nothing: the path may have made a copy. Adds the
+    /// verdicts to `decided`.
+    pub fn duplicates_answered(
+        &mut self,
+        many: usize,
+        (first, sent): (usize, Time),
+        decided: &mut Vec<Decision>,
+    ) {
+        let lately = |one: &Watched| !one.reported && one.number >= first && one.at < sent;
+        if many < self.past.iter().filter(|one| lately(one)).count().max(2) {
+            return;
+        }
+        for one in self.past.iter_mut().filter(|one| lately(one)) {
+            one.reported = true;
+            decided.push(Decision {
+                number: one.number,
+                verdict: Verdict::Spurious,
+                evidence: VerdictEvidence::DuplicateAck,
+                answered_in: Duration::ZERO,
+            });
+        }
     }
 
     /// Takes a D-SACK block that reports that `left..right` arrived twice. It counts for the last

@@ -10,6 +10,20 @@ impl Sender {
     /// An application that waits for data reads it within this time.
     const READING: Duration = Duration::from_millis(1);
 
+    /// Takes a duplicate acknowledgment.
+    pub(super) fn duplicate(&mut self, at: Time, packet: &impl CapturedTcp) {
+        self.dup_acks += 1;
+        self.answered_at = at;
+        if packet.options_whole() && packet.sack().is_empty() {
+            self.sack.bare_duplicate();
+        }
+        if self.dup_acks == 3
+            && let Some(trouble) = &mut self.trouble
+        {
+            trouble.machine.traits.limited.1 += 1;
+        }
+    }
+
     /// Takes an acknowledgment that acknowledges nothing new. Counts it if nothing is outstanding.
     /// `last` is the window of the acknowledgment before it.
     pub(super) fn answered_when_idle(
@@ -61,6 +75,8 @@ impl Sender {
         let older = octets.outstanding().front().is_some_and(|one| since(one) >= far * 7 / 8);
         if silent && !older {
             trouble.duplicate_answered(at, far);
+        } else if self.sack.known() == Some(false) {
+            trouble.unclear_duplicates += 1;
         }
     }
 }

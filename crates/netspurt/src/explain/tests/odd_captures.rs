@@ -94,6 +94,25 @@ fn waits_that_double_show_timeouts_if_the_peer_never_answers() {
     assert_eq!(talk.causes()[1..], [Some(Cause::Rto), Some(Cause::Rto)]);
 }
 
+/// RFC 5682 §2.1: after a timeout the sender sends two new segments. A duplicate ACK shows that the
+/// originals were lost, so the sender goes back. An ACK of new octets shows that the timeout was
+/// spurious; if a duplicate ACK follows, its SACK blocks may have reported another loss. The options
+/// were not captured.
+#[test]
+fn without_options_one_duplicate_ack_begins_a_repair_only_after_a_spurious_timeout() {
+    for (accepted, cause) in [(false, Cause::GoBackN), (true, Cause::Fast)] {
+        let mut talk = Talk::midway();
+        talk.data(0.0, 0).ack(100.0, 1000).flight(101.0, 1000, 6).data(501.0, 1000);
+        talk.ack(601.0, 2000).flight(601.1, 7000, 2);
+        let next = if accepted { 3000 } else { 2000 };
+        if accepted {
+            talk.ack(602.0, next);
+        }
+        talk.ack(701.0, next).data(701.1, next);
+        assert_eq!(talk.causes(), [Some(Cause::Rto), Some(cause)]);
+    }
+}
+
 /// RFC 5681 §4.2: the receiver answers a segment with a duplicate ACK if its octets had arrived.
 #[test]
 fn a_duplicate_ack_that_no_later_octets_can_have_caused_answers_a_spurious_retransmission() {

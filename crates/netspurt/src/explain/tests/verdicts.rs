@@ -71,6 +71,36 @@ fn without_sack_a_late_ack_of_many_octets_shows_no_verdict() {
     assert_eq!(verdict(&talk), (Verdict::Unknown, VerdictEvidence::None));
 }
 
+/// RFC 5681 §4.2: a timeout was spurious, and the receiver answers each of the segments that the
+/// sender sends again with a duplicate ACK. The next new segment was not lost, so it did not cause
+/// these ACKs. They come late, because the path has a queue. If one of them is missing, or if the
+/// new segment was sent again, the capture does not show that the three were spurious.
+#[test]
+fn as_many_duplicate_acks_as_retransmissions_show_that_all_were_spurious() {
+    for (duplicates, again, spurious) in [(3, false, true), (2, false, false), (3, true, false)] {
+        let mut talk = Talk::opened(false, false);
+        talk.flight(101.0, 0, 3).data(401.0, 0).ack(501.0, 1000);
+        talk.data(501.1, 1000)
+            .data(501.2, 2000)
+            .ack(601.0, 2000)
+            .ack(602.0, 3000)
+            .data(602.1, 3000);
+        for n in 0..duplicates {
+            talk.ack(710.0 + f64::from(n), 3000);
+        }
+        if again {
+            talk.data(720.0, 3000);
+        }
+        talk.ack(901.0, 4000);
+        let told: Vec<_> = talk.found().iter().map(|one| (one.verdict, one.evidence)).collect();
+        let verdict = match spurious {
+            true => (Verdict::Spurious, VerdictEvidence::DuplicateAck),
+            false => (Verdict::Needed, VerdictEvidence::None),
+        };
+        assert_eq!(told[..3], [verdict; 3], "{duplicates} {again}");
+    }
+}
+
 /// A receiver without SACK acknowledges all octets and, after `after` milliseconds, sends the same
 /// acknowledgment with a larger window.
 fn same_ack_with_a_larger_window(after: f64) -> Verdict {
