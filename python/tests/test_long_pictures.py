@@ -118,6 +118,28 @@ def test_values_that_change_often_are_a_range_on_a_page_until_the_reader_zooms_i
     assert browser.execute_script(note) is True
 
 
+def test_an_area_on_a_page_is_as_long_as_its_steps(browser: Any, tmp_path: Path) -> None:
+    """Values that fall quickly, and are zero until the next second, leave most of the area empty."""
+    t = (np.arange(10)[:, None] + np.arange(20) / 8000).ravel()
+    high = np.tile(np.arange(19.0, -1.0, -1.0), 10)
+    area = Band(label="flight", ink="sky", x=t, low=np.zeros(200), high=high)
+    flow = Flow("x", [Panel("flight", "one", Picture((area,), Scale("y", "B", low=0.0), TIME))])
+    file = tmp_path / "area.html"
+    section = Section("area", [Part("area")], groups=[Group([Side("area", [flow])])])
+    file.write_text(page([section], file))
+    opened(browser, file)
+    settled(browser)
+    # Compute the share of coloured pixels in the middle of the picture.
+    share = """
+    const canvas = document.querySelector(".stack canvas");
+    const { data } = canvas.getContext("2d").getImageData(100, 60, canvas.width - 200, 60);
+    let count = 0;
+    for (let n = 0; n < data.length; n += 4) count += data[n + 3] > 0 && data[n] < data[n + 2] - 20;
+    return count / (data.length / 4);
+    """
+    assert 0 < browser.execute_script(share) < 0.2
+
+
 def test_the_legend_of_two_runs_side_by_side_is_inside_the_figure(early: ns.Run) -> None:
     sides = (
         ComparedRun(early, "one", 0.0, View(flow="transfer")),

@@ -247,20 +247,28 @@ function drawBand(pen, mark, map) {
   pen.globalAlpha = 1;
 }
 
-// Each value holds until the next one. Steps that are narrower than a dot are drawn together.
+// Each value holds until the next one. Consecutive steps that are narrower than a dot are drawn together.
 function stepped(pen, mark, map) {
   const [first, last] = map.visible(mark);
-  let from = map.x(mark.x[first]);
-  let low = -Infinity;
-  let high = Infinity;
+  let [from, low, high] = [null, -Infinity, Infinity];
+  const finishNarrow = (to) => {
+    if (from !== null) pen.rect(from, high, Math.max(to - from, map.dot), low - high);
+    [from, low, high] = [null, -Infinity, Infinity];
+  };
   for (let n = first; n < last; n += 1) {
-    const to = map.x(mark.x[n + 1]);
-    low = Math.max(low, map.y(mark.low[n]));
-    high = Math.min(high, map.y(mark.high[n]));
-    if (to - from < map.dot && n + 1 < last) continue;
-    pen.rect(from, high, to - from, low - high);
-    [from, low, high] = [to, -Infinity, Infinity];
+    const [at, to] = [map.x(mark.x[n]), map.x(mark.x[n + 1])];
+    const [bottom, top] = [map.y(mark.low[n]), map.y(mark.high[n])];
+    if (to - at < map.dot) {
+      from = from ?? at;
+      low = Math.max(low, bottom);
+      high = Math.min(high, top);
+      if (to - from >= map.dot) finishNarrow(to);
+    } else {
+      finishNarrow(at);
+      pen.rect(at, top, to - at, bottom - top);
+    }
   }
+  finishNarrow(map.x(mark.x[last]));
 }
 
 function slanted(pen, mark, map) {
