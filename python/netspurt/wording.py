@@ -95,6 +95,12 @@ def counted(count: float, noun: str, plural: str | None = None) -> str:
     return f"{number(count)} {noun if count == 1 else plural or f'{noun}s'}"
 
 
+def few(names: Sequence[str]) -> str:
+    """Return the first names, and the number of further names if there are any."""
+    shown = ", ".join(names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {number(len(names) - 8)} more"
+
+
 def rate(bits_per_second: float) -> str:
     """Return a bit rate with a fitting unit.
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from netspurt.pictures.measures import Shown
 from netspurt.report.best import Best, ComparedAxis, best_of, chance, figure
-from netspurt.report.flows import few
+from netspurt.wording import few
 
 #: The shown time is in ms, and a lower value is better.
 TIME, MS = "completion_ns_mean", Shown("completion time", "ms", 1e-6)

@@ -6,9 +6,11 @@ import re
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import netspurt as ns
+from netspurt.captures import explain
 
 from conftest import ROOT, example, need
 
@@ -66,6 +68,18 @@ def test_the_counts_of_tcptrace_equal_those_of_the_tables(
     assert int(lines["actual data pkts"]) == int(run.flows["sent"][0])
     assert int(lines["rexmt data pkts"]) == int(run.flows["retransmissions"][0])
     assert int(lines["max segm size"]) == 960
+
+
+@pytest.mark.parametrize("recovery", VARIANTS)
+def test_the_flows_of_a_capture_equal_those_of_the_run_or_are_empty(
+    captures: dict[str, Path], recovery: str
+) -> None:
+    run = ns.open_run(captures[recovery])
+    flows = explain(captures[recovery] / "source.pcapng", segments=True).flows
+    for name in ("sent", "retransmissions", "acked_bytes"):
+        assert flows[name][0] == run.flows[name][0], name
+    for name in ("fast_retransmits", "received", "duplicates", "delivered_bytes", "undone"):
+        assert np.ma.getmaskarray(np.ma.asarray(flows[name])).all(), name
 
 
 def test_data_has_the_sequence_numbers_that_its_packet_numbers_imply(

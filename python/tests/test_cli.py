@@ -277,6 +277,22 @@ def test_an_interrupt_in_the_definition_of_a_class_prints_no_traceback() -> None
         assert ("Traceback" in result.stderr) == (status == 1)
 
 
+def test_a_run_says_which_connections_failed(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "blind.py").write_text(
+        "class Blind:\n"
+        "    def on_sample(self, sample): pass\n"
+        "    def on_timeout(self, now): pass\n"
+        "    def rto(self): return 0.0001\n"
+    )
+    timer = "flows.web.tcp.rto.estimator=blind.py:Blind"
+    words = ("--set", timer, "--set", "links.wire.delay=1 s")
+    result = netspurt("run", "requests", *words, "--out", "failed")
+    assert result.returncode == 0, result.stderr
+    assert "failed: the connection timed out" in result.stdout
+    netspurt("report", "failed", "--out", "page.html")
+    assert "failed: the connection timed out." in (tmp_path / "page.html").read_text()
+
+
 #: A program that gets a signal in a callback whose errors Python ignores.
 IGNORING = """
 import os, signal, time, weakref

@@ -94,3 +94,43 @@ def test_a_bar_without_an_interval_has_no_caps() -> None:
     (mark,) = (m for m in of_cases("bar", figures, ["x"], "sent").marks if isinstance(m, Bars))
     assert np.isnan(mark.low).tolist() == [True, False, True]
     assert (mark.low[1], mark.high[1]) == (1.0, 3.0)
+
+
+def test_a_mean_time_says_how_many_requests_had_not_ended(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    """Such a mean does not decide the answer of the report either."""
+    pages = """
+stop = "1 s"
+
+[links.path]
+between = ["a", "b"]
+rate = "8 Mbit/s"
+delay = "25 ms"
+
+[flows.pages]
+from = "a"
+to = "b"
+send = "400 B"
+app = { requests = 60, reply = "30 kB", think = "10 ms" }
+
+[sweep]
+seeds = 1
+
+[sweep.over]
+delay = { path = "links.path.delay", values = ["25 ms", "40 ms"] }
+"""
+    folder = tmp_path / "s"
+    run_sweep(Sweep.of(ns.Scenario.parse(pages, "x.toml")), folder)
+    cases = ns.open_sweep(folder).read()
+    missing = int((cases["requests"] - cases["requests_complete"]).sum())
+    assert missing > 0
+    told = f"request_ns_mean leaves out {missing} of {int(cases['requests'].sum())} requests"
+    for command in ("show", "compare"):
+        words = ("sweep", command, folder, "-m", "request_ns_mean")
+        assert told in netspurt(*words).stdout.replace("\n", " ")
+        words = ("sweep", command, folder, "-m", "requests_complete")
+        assert "leaves out" not in netspurt(*words).stdout
+    page = netspurt("report", folder, "--out", "page.html")
+    assert page.returncode == 0
+    assert f"leaves out {missing} of" in (tmp_path / "page.html").read_text()

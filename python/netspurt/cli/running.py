@@ -196,6 +196,8 @@ def lines_beside_flows(result: Run) -> Iterator[str]:
 
 
 def _flow_lines(result: Run) -> Iterator[str]:
+    from netspurt.analysis.failures import failed_flows
+
     flows = result.flows
     if not len(flows) and {"echo_probes", "populations"} & result.tables.keys():
         return
@@ -211,6 +213,7 @@ def _flow_lines(result: Run) -> Iterator[str]:
             f"... {len(flows)} flows, {finished} finished; together {sent} sent, "
             f"{retransmitted} retransmitted, {timeouts} timeouts"
         )
+    yield from failed_flows(flows)
 
 
 def _echo_probe_lines(result: Run) -> Iterator[str]:

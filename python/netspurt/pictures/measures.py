@@ -30,6 +30,7 @@ _WORDS = {
     "marked": "packets marked",
     "queue_packets": "queue",
     "echo_probe_rtt_ns": "round trip of echo probes",
+    "requests": "requests written",
     "requests_complete": "requests completed",
     "request_ns": "time to the whole reply",
 }

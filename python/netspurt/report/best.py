@@ -12,9 +12,8 @@ from netspurt.analysis.bootstrap import Interval
 from netspurt.analysis.cases import GroupComparison, Summary, compare, direction, summarise
 from netspurt.analysis.grouping import Columns
 from netspurt.pictures.measures import Shown
-from netspurt.report.flows import few
 from netspurt.sweep import SweepFolder
-from netspurt.wording import by_chance, number, rounded
+from netspurt.wording import by_chance, few, number, rounded
 
 #: The number of significant digits of a figure in a table or a sentence.
 _FIGURE = 4
@@ -171,7 +170,10 @@ def _best_sentences(
     }
     what, mean = f"{axis} = {best.labels[0]}", _with_interval(best.mean, shown)
     if len(names["same"]) == len(others):
-        yield f"All values of {axis} are equal by {shown.words}: {mean}."
+        if any(other.without for other in others):
+            yield f"In the cases that have it, all values of {axis} are equal by {shown.words}."
+        else:
+            yield f"All values of {axis} are equal by {shown.words}: {mean}."
         return
     if not names["worse"]:
         yield (

@@ -12,7 +12,7 @@ from netspurt.pictures.vantage import BESIDE, BesideReceiverError
 from netspurt.report.drawn import BUDGET, numbers
 from netspurt.report.parts import Flow, Panel
 from netspurt.run import UnrecordedTableError
-from netspurt.wording import number
+from netspurt.wording import few, number
 
 #: The kinds of pictures, in order, each with its heading.
 TITLES = {
@@ -216,12 +216,6 @@ def _left_out(
             f"Not drawn, because all pictures together have room for at most "
             f"{number(room.marks)} marks: {few(large)}."
         )
-
-
-def few(names: Sequence[str]) -> str:
-    """Return the first names, and the number of further names if there are any."""
-    shown = ", ".join(names[:8])
-    return shown if len(names) <= 8 else f"{shown} and {number(len(names) - 8)} more"
 
 
 #: Why the table of a kind of pictures is empty.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt._core import __version__
+from netspurt.analysis.failures import failed_flows
 from netspurt.analysis.outcomes import starts_of_programs
 from netspurt.causes import in_words
 from netspurt.report.flows import (
@@ -17,7 +18,6 @@ from netspurt.report.flows import (
     Found,
     Room,
     directions_with_data,
-    few,
     flows_of,
 )
 from netspurt.report.parts import MOST_ROWS, Group, Link, Part, Rows, Section, Side
@@ -33,7 +33,7 @@ from netspurt.report.repairs import (
 from netspurt.report.words import is_long, span
 from netspurt.run import Run
 from netspurt.table import optional
-from netspurt.wording import counted, number, plain, rate
+from netspurt.wording import counted, few, number, plain, rate
 
 #: The kinds of pictures that a page has of a run.
 _KINDS = ("time-sequence", "rto", "cwnd", "queue", "throughput")
@@ -97,9 +97,9 @@ def _length(run: Run) -> str:
 
 
 def _answer(run: Run) -> str:
-    """Return when the directions finished, and the time in silence and repair; empty without flows.
+    """Return which flows failed, when the others finished, and the time in silence and repair.
 
-    A single direction also has its goodput.
+    The text is empty without flows. A single direction also has its goodput.
     """
     flows = run.flows
     if len(flows) == 0:
@@ -118,7 +118,8 @@ def _answer(run: Run) -> str:
         )
     else:
         told = _ended(run, ends)
-    return " ".join([told, *_costs(run)])
+    failed = [f"{failure}." for failure in failed_flows(flows)]
+    return " ".join([*failed, told, *_costs(run)])
 
 
 def _ended(run: Run, ends: NDArray[np.float64]) -> str:

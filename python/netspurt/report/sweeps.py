@@ -17,6 +17,7 @@ from netspurt.analysis.cases import (
     summarise,
 )
 from netspurt.analysis.grouping import measures
+from netspurt.analysis.unended import unended
 from netspurt.pictures.cases import Figures, of_cases, positions
 from netspurt.pictures.measures import Shown, alike, in_words
 from netspurt.report.axes import explained_axes
@@ -147,12 +148,16 @@ def sweep_section(folder: SweepFolder, name: str, remarks: Sequence[str] = ()) -
 #: The maximum number of measures for which the page names the best value of an axis.
 _MOST_ANSWERED = 4
 
+#: A mean that leaves out a greater share of the times does not decide the first sentence.
+_LEFT_OUT_MAX = 0.01
+
 
 def _answers(sweep: _Sweep) -> tuple[list[str], int]:
     """Return for each measure which value of each axis is best, and the number of comparisons.
 
-    The first sentence is on the most important measure by which some value is worse. The number
-    counts only the comparisons within combinations of the other axes.
+    The first sentence is on the most important measure by which some value is worse, and which
+    leaves out little that had not ended. The number counts only the comparisons within
+    combinations of the other axes.
     """
     told: list[tuple[bool, str]] = []
     within = 0
@@ -165,7 +170,9 @@ def _answers(sweep: _Sweep) -> tuple[list[str], int]:
         known = [one for one in found if one]
         if known:
             words = plain(" ".join(one.words for one in known))
-            told.append((any(one.decided for one in known), words))
+            missing, every, _ = unended(sweep.cases, measure)
+            whole = missing <= _LEFT_OUT_MAX * every
+            told.append((whole and any(one.decided for one in known), words))
             within += sum(one.compared for one in known)
     return [words for _, words in sorted(told, key=lambda one: not one[0])], within
 
@@ -205,6 +212,13 @@ def _without(sweep: _Sweep) -> Iterator[str]:
 
 def _notes(sweep: _Sweep, within: int) -> Iterator[str]:
     folder = sweep.folder
+    for measure in sweep.means:
+        missing, every, things = unended(sweep.cases, measure)
+        if missing:
+            yield (
+                f"The measure {in_words(measure)[0]} leaves out {number(missing)} of "
+                f"{number(every)} {things}, which had not ended when their run ended."
+            )
     if not folder.names:
         yield "Nothing is varied, so there are no groups to compare."
     if not sweep.shown:

@@ -45,7 +45,7 @@ impl From<&Value> for Label {
 }
 
 /// The columns of every sweep's table. An axis cannot have one of these names.
-pub const RESERVED_COLUMNS: [&str; 72] = [
+pub const RESERVED_COLUMNS: [&str; 73] = [
     "case",
     "scenario",
     "seed",
@@ -85,6 +85,7 @@ pub const RESERVED_COLUMNS: [&str; 72] = [
     "queue_packets_max",
     "echo_probes_lost",
     "echo_probe_rtt_ns_mean",
+    "requests",
     "requests_complete",
     "request_ns_mean",
     "request_ns_max",

@@ -24,7 +24,7 @@ const fn fraction(name: &'static str) -> CaseMeasure {
 }
 
 /// The measures, in the order of their columns.
-pub const MEASURES: [CaseMeasure; 66] = [
+pub const MEASURES: [CaseMeasure; 67] = [
     whole_number("events"),
     whole_number("flows"),
     whole_number("finished"),
@@ -58,6 +58,7 @@ pub const MEASURES: [CaseMeasure; 66] = [
     whole_number("queue_packets_max"),
     whole_number("echo_probes_lost"),
     whole_number("echo_probe_rtt_ns_mean"),
+    whole_number("requests"),
     whole_number("requests_complete"),
     whole_number("request_ns_mean"),
     whole_number("request_ns_max"),
@@ -124,7 +125,7 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
     let finished = spans.iter().flatten().count() as f64;
     let rtts = echo_probes.values("rtt_ns");
     let populations = MaybeTable::of(case, "populations");
-    let [answered, asked_mean, asked_max, asked_p50, asked_p90, asked_p99, asked_p999] =
+    let [asked, answered, asked_mean, asked_max, asked_p50, asked_p90, asked_p99, asked_p999] =
         requests(case, &populations);
     let sum = |name| Some(flows.sum(name)? + populations.sum(name).unwrap_or(0.0));
     let mut measured = [None; MEASURES.len()];
@@ -162,6 +163,7 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
         links.maximum("queue_packets_max"),
         echo_probes.sum("lost"),
         mean(&rtts).map(f64::round),
+        asked,
         answered,
         asked_mean,
         asked_max,
@@ -184,22 +186,23 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
     measured
 }
 
-/// The number of answered requests, and the mean, the maximum and the quantiles of their times. The
-/// number counts the requests of flows and of all populations. The times are the times of the
+/// The number of requests, the number of answered requests, and the mean, the maximum and the
+/// quantiles of their times. The numbers count the requests of flows and of all populations. The times are the times of the
 /// flows' requests. If no flow sends requests, the times of the first population are used.
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
-fn requests(case: &EndedCase<'_>, populations: &MaybeTable<'_>) -> [Option<f64>; 7] {
+fn requests(case: &EndedCase<'_>, populations: &MaybeTable<'_>) -> [Option<f64>; 8] {
     let requests = MaybeTable::of(case, "requests");
     let times = requests.values("complete_ns");
     let answered = times.iter().flatten().count() as f64;
-    let all = Some(answered + populations.sum("requests_complete").unwrap_or(0.0));
+    let asked = Some(times.len() as f64 + populations.sum("requests").unwrap_or(0.0));
+    let answered = Some(answered + populations.sum("requests_complete").unwrap_or(0.0));
     if times.is_empty() {
         let [mean, max, p50, p90, p99, p999] = REQUESTS.map(|name| populations.first(name));
-        return [all, mean, max, p50, p90, p99, p999];
+        return [asked, answered, mean, max, p50, p90, p99, p999];
     }
     let longest = longest(&times, &requests.values("t_ns"), case.stop.as_nanos() as f64);
     let [p50, p90, p99, p999] = QUANTILES.map(|share| quantile(&times, share));
-    [all, mean(&times).map(f64::round), longest, p50, p90, p99, p999]
+    [asked, answered, mean(&times).map(f64::round), longest, p50, p90, p99, p999]
 }
 
 /// The data of a case that ran to its end, from which its measures are computed.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::event::{Event, RtoState, Way, What};
 use crate::ids::{EndId, FlowId, Side, TransmissionId};
 use crate::observe::{Observed, Sighting};
-use crate::record::{FlowProperties, FlowSum, Names, Recorder, Table, flows_table};
+use crate::record::{Data, FlowProperties, FlowSum, Names, Recorder, Table, flows_table};
 use crate::rto::{EstimatorConfig, RtoEstimator, TimeoutKind};
 use crate::sample::RttSample;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment};
@@ -15,7 +15,7 @@ use crate::units::Time;
 use crate::wire::{CapturedIp, TcpView};
 
 use super::round_trips_table::RoundTripRows;
-use super::{EndedConnection, ExplainedRetransmission, Verdict};
+use super::{EndedBy, EndedConnection, ExplainedRetransmission, Verdict};
 
 /// The maximum number of octets of payload in one row. Captured packets may have more, because some
 /// network cards split them after the capture.
@@ -157,7 +157,7 @@ impl Transcript {
             round_trips.take(packet.at, whose, &packet.view, packet.sample);
         }
         let flows = flows_table(recorder.names(), &sums(connections, &extents, since));
-        let more = [flows, round_trips.table(start)];
+        let more = [without_unseen(flows), round_trips.table(start)];
         more.into_iter().chain(recorder.finish(&spurious)).collect()
     }
 
@@ -206,6 +206,16 @@ fn names(connections: &[EndedConnection], extents: &HashMap<(u64, Side), Extent>
     Names::new(vec![NODE.into()], Vec::new(), flows)
 }
 
+/// Empties the columns of the table `flows` that a capture does not show.
+fn without_unseen(mut flows: Table) -> Table {
+    const UNSEEN: [&str; 5] =
+        ["fast_retransmits", "received", "duplicates", "delivered_bytes", "undone"];
+    for column in flows.columns.iter_mut().filter(|column| UNSEEN.contains(&&*column.name)) {
+        column.data = Data::MissingI64(column.data.len());
+    }
+    flows
+}
+
 /// The totals of each direction that has data.
 fn sums(
     connections: &[EndedConnection],
@@ -218,15 +228,25 @@ fn sums(
     all.filter_map(|(end, one, side)| {
         let (direction, extent) = (one.direction(side)?, extents.get(&(one.number, side))?);
         let first = direction.sequence.first() + 1;
-        let sum = FlowSum {
+        let acked_bytes = direction.una.saturating_sub(first);
+        let mut sum = FlowSum {
             start: extent.start.map(&since),
             sent: extent.sent,
             // The explained retransmissions are counted, because beside the receiver a
             // retransmission may bring octets that were not seen before.
             retransmissions: direction.retransmissions.len() as u64,
-            acked_bytes: direction.una.saturating_sub(first),
+            // An acknowledged FIN is not data.
+            acked_bytes: direction.statistics.stream_bytes().unwrap_or(u64::MAX).min(acked_bytes),
             ..FlowSum::default()
         };
+        for again in &direction.retransmissions {
+            let cause = again.cause.get().unwrap_or(Cause::Unknown);
+            sum.timeouts += u64::from(matches!(cause, Cause::Rto | Cause::Syn));
+            sum.verdict.spurious[cause as usize] += u32::from(again.verdict == Verdict::Spurious);
+        }
+        for wait in direction.settled_waits().filter(|wait| wait.timer != EndedBy::Probe) {
+            sum.waited = sum.waited + wait.waited;
+        }
         (extent.sent > 0).then_some((end, sum))
     })
     .collect()

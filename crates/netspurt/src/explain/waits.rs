@@ -26,23 +26,23 @@ pub fn spent_table(explanation: &Explanation) -> Table {
     Table::new("spent", columns)
 }
 
-/// Returns the wait with the timer that the cause of its retransmission names. Later packets may
-/// have changed this cause.
-fn settled(direction: &EndedDirection, wait: TimerWait) -> TimerWait {
-    let place = direction.retransmissions.binary_search_by_key(&wait.at, |again| again.at);
-    let cause = place.ok().and_then(|place| direction.retransmissions[place].cause.get());
-    TimerWait { timer: EndedBy::of(cause).unwrap_or(wait.timer), ..wait }
+impl EndedDirection {
+    /// The waits that timers ended, each with the timer that the cause of its retransmission names.
+    /// Later packets may have changed this cause.
+    pub fn settled_waits(&self) -> impl Iterator<Item = TimerWait> {
+        self.floors.waits().iter().map(|wait| {
+            let place = self.retransmissions.binary_search_by_key(&wait.at, |again| again.at);
+            let cause = place.ok().and_then(|place| self.retransmissions[place].cause.get());
+            TimerWait { timer: EndedBy::of(cause).unwrap_or(wait.timer), ..*wait }
+        })
+    }
 }
 
 /// The table `waits`: a row for each wait that a timer ended.
 pub fn waits_table(explanation: &Explanation) -> Table {
     let rows: Vec<(u64, Side, TimerWait)> = directions(explanation)
         .flat_map(|(number, side, direction)| {
-            direction
-                .floors
-                .waits()
-                .iter()
-                .map(move |wait| (number, side, settled(direction, *wait)))
+            direction.settled_waits().map(move |wait| (number, side, wait))
         })
         .collect();
     let instant = |at: Time| at.as_nanos().cast_signed();
