@@ -30,6 +30,27 @@ pub type Acknowledged = Outstanding<CapturedSegment>;
 /// The octets of one direction, with the marks of each outstanding segment.
 pub type CapturedOctets = OneWay<CapturedSegment>;
 
+/// A segment with octets that were sent before.
+#[derive(Clone, Copy, Default)]
+pub struct Repeat {
+    pub left: u64,
+    pub right: u64,
+    /// The octet after the highest octet that is known to have been sent.
+    pub known: u64,
+    /// The first octet not acknowledged.
+    pub una: u64,
+    /// When the segment's first octet was sent for the first time. `None` if this was not captured.
+    pub first_sent: Option<Time>,
+    /// Whether the capture lacks the original.
+    pub missing: bool,
+    /// See [`before_tail`].
+    pub before_tail: Duration,
+    /// Whether no field of the packet shows the order of sending.
+    pub unordered: bool,
+    /// Whether the octets were sent before in several segments.
+    pub joins: bool,
+}
+
 /// The time between the sending of the last two outstanding segments. If new octets were
 /// acknowledged in between, at `una_at`, the time counts from there. Zero if fewer than two
 /// segments are outstanding.

@@ -31,6 +31,7 @@ mod notes;
 mod other_segments;
 mod passed_acks;
 mod pending;
+mod probed_octet;
 mod reordering;
 mod resting;
 mod retransmission;

@@ -11,32 +11,16 @@ use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
 use super::infer::{
-    AckHabits, AfterLone, Age, Arrived, BeforeProbe, FlowLabels, FreshSegment, Habits, Inferred,
-    LabelHint, LateBy, Lately, PathTimes, SackUse, ScenePlace, SenderScene, SenderTrouble,
-    SendingOrder, Vantage, Waking, is_bare_fin,
+    AckHabits, AfterLone, Age, Arrived, FlowLabels, FreshSegment, Habits, Inferred, LabelHint,
+    LateBy, Lately, PathTimes, SackUse, ScenePlace, SenderScene, SenderTrouble, SendingOrder,
+    Vantage, Waking, is_bare_fin,
 };
-use super::kept::{Acknowledged, CapturedOctets, CapturedSegment, before_tail, is_duplicate};
+use super::kept::{
+    Acknowledged, CapturedOctets, CapturedSegment, Repeat, before_tail, is_duplicate,
+};
+use super::probed_octet::ProbedOctet;
 use super::retransmission::{ExplainedRetransmission, VerdictEvidence};
 use super::rule::CauseRule;
-
-/// A segment with octets that were sent before.
-#[derive(Clone, Copy)]
-struct Repeat {
-    left: u64,
-    right: u64,
-    /// The octet after the highest octet that is known to have been sent.
-    known: u64,
-    /// The first octet not acknowledged.
-    una: u64,
-    /// When the segment's first octet was sent for the first time. `None` if this was not captured.
-    first_sent: Option<Time>,
-    /// Whether the capture lacks the original.
-    missing: bool,
-    /// See [`before_tail`].
-    before_tail: Duration,
-    /// Whether no field of the packet shows the order of sending.
-    unordered: bool,
-}
 
 /// The sender of one direction, as its segments and their acknowledgments show it.
 ///
@@ -57,6 +41,9 @@ pub struct Sender {
     started: bool,
     /// The last window that the receiver advertised, before scaling.
     window: Option<u16>,
+    probed: ProbedOctet,
+    /// Whether the last SYN of the sender had no ACK.
+    opens: bool,
     /// The payload of the largest segment.
     smss_bytes: u32,
     /// Duplicate ACKs in a row.
@@ -114,6 +101,7 @@ impl Sender {
             || self.sending_in_trouble(at, packet, left, octets);
         if packet.flags().has(Flags::SYN) {
             self.sack.syn(false, packet);
+            self.opens = !packet.flags().has(Flags::ACK);
         }
         self.started = true;
         self.smss_bytes = self.smss_bytes.max(packet.len());
@@ -143,6 +131,8 @@ impl Sender {
         octets: &CapturedOctets,
     ) {
         self.order.take(at, packet, fresh);
+        let right = left + u64::from(packet.seq_len());
+        self.probed.take((left, right), self.window == Some(0));
         let Self { lately, waking, path, .. } = self;
         if fresh {
             self.fresh_at = at;
@@ -211,14 +201,13 @@ impl Sender {
         octets: &CapturedOctets,
     ) {
         let (una, outstanding) = (octets.una(), octets.outstanding());
-        let before = BeforeProbe { known, una, closed: self.window == Some(0) };
-        if before.is_probe(packet, (left, right)) {
+        if self.repeats_nothing(packet, (left, right), known, una) {
             return;
         }
         let first = outstanding.partition_point(|one| one.right <= left);
         let earlier = outstanding.get(first).filter(|one| one.left < right);
         let above = outstanding.range(first..).find(|one| one.left >= right);
-        let missing = self.is_missing((left, right), earlier.is_none() && left >= una);
+        let missing = self.is_missing((left, right), earlier.is_none() && left >= una, octets);
         // A copy has the same first and last octet as its original.
         let whole = earlier.filter(|one| (one.left, one.right) == (left, right));
         let last = whole.map(|one| (one.last_sent, one.kept));
@@ -240,8 +229,6 @@ impl Sender {
             age = Age::Newer;
         }
         let late_by = LateBy { overtook: (outstanding.len() - first) as u64, distance, behind };
-        let first_sent = earlier.map(|one| one.first_sent);
-        let before_tail = before_tail(octets, self.una_at);
         let unordered = age == Age::Unknown && packet.timestamps().is_none();
         let trouble = self.trouble.get_or_insert_default();
         let original =
@@ -250,27 +237,26 @@ impl Sender {
             Age::Unknown if original => trouble.overtaken(late_by),
             Age::Unknown if missing && soon => trouble.overtaken(late_by),
             Age::Copy => trouble.copies += 1,
-            Age::Older => {
-                // An original is late if a retransmission came first. Otherwise this is a copy.
-                let late = missing || trouble.filled_by_other(at, (left, right), None);
-                if late || other == Some(Ordering::Less) {
-                    trouble.overtaken(late_by);
-                } else {
-                    trouble.copies += 1;
-                }
+            // An original is late if a retransmission came first. Otherwise this is a copy.
+            Age::Older if missing || trouble.filled_by_other(at, (left, right), None) => {
+                trouble.overtaken(late_by);
             }
+            Age::Older if other == Some(Ordering::Less) => trouble.overtaken(late_by),
+            Age::Older => trouble.copies += 1,
             Age::Newer | Age::Unknown => {
                 // At the receiver the segment was needed if any of its octets had not arrived.
                 let partly = trouble.lacks_some((left, right), known);
                 let missing = missing || partly && vantage == Vantage::Receiver;
+                let first_sent = earlier.map(|one| one.first_sent);
+                let joins = outstanding.get(first + 1).is_some_and(|second| second.left < right);
+                let before_tail = before_tail(octets, self.una_at);
                 let old =
-                    Repeat { left, right, known, una, first_sent, missing, before_tail, unordered };
+                    Repeat { left, right, known, una, first_sent, missing, ..Repeat::default() };
+                let old = Repeat { before_tail, unordered, joins, ..old };
                 self.note_retransmission(at, packet, old);
             }
         }
-        if let Some(trouble) = &mut self.trouble {
-            trouble.gaps.remove(left, right);
-        }
+        self.trouble.iter_mut().for_each(|trouble| trouble.gaps.remove(left, right));
     }
 
     /// Whether `packet` is a retransmission that a later packet overtook. It is a retransmission if
@@ -321,7 +307,10 @@ impl Sender {
 
     /// Whether the capture has no earlier copy of any of these octets. `unseen` says that no
     /// outstanding segment overlaps these octets, and that the first of them is not acknowledged.
-    fn is_missing(&self, (left, right): (u64, u64), unseen: bool) -> bool {
+    /// If no acknowledgment is captured, `octets` keeps only the latest segments.
+    fn is_missing(&self, (left, right): (u64, u64), unseen: bool, octets: &CapturedOctets) -> bool {
+        let kept = octets.outstanding().front().is_none_or(|one| one.left <= left);
+        let unseen = unseen && (kept || self.answered_at > Time::ZERO);
         let Some(trouble) = &self.trouble else { return unseen };
         unseen && !trouble.watch.knows(left, right) || trouble.gaps.holds(left, right)
     }
@@ -459,6 +448,7 @@ impl Sender {
                 found.right < left && trouble.sacked.holds(found.right.max(una), left)
             }),
             acknowledged: right <= una,
+            joins: old.joins,
             begins_below_previous: trouble.found.last().is_some_and(|found| left < found.right),
         }
     }

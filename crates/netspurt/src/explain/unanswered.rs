@@ -20,16 +20,19 @@ const WAITS: usize = 3;
 /// with known causes have both directions.
 const CONFIDENCE: f32 = 0.9;
 
-/// Finds the retransmissions of timers that back off, and sets their cause. In `direction.floors`,
+/// Finds the retransmissions of timers that back off, and sets their cause. The cause of all others
+/// but SYNs becomes unknown. In `direction.floors`,
 /// keeps only the waits that ended with a retransmission that a timer is known to have sent.
 pub fn judge_alone(direction: &mut EndedDirection) {
     let all = &mut direction.retransmissions;
     let mut begins = 0;
     while begins < all.len() {
         let copies = backed_off(&all[begins..]);
-        for one in &mut all[begins..begins + copies] {
-            if copies >= WAITS && one.cause.get() != Some(Cause::Syn) {
-                one.cause = Some(Cause::Rto).into();
+        let known = (copies >= WAITS).then_some(Cause::Rto);
+        let others = |one: &&mut ExplainedRetransmission| one.cause.get() != Some(Cause::Syn);
+        for one in all[begins..begins + copies].iter_mut().filter(others) {
+            (one.cause, one.cause_confidence) = (known.into(), 0.0);
+            if known.is_some() {
                 (one.rule, one.cause_confidence) = (CauseRule::Backoff, CONFIDENCE);
             }
         }

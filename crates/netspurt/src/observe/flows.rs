@@ -48,6 +48,8 @@ struct Live<T> {
     /// Whether the FIN of each side was seen.
     fins: [bool; 2],
     reset: bool,
+    /// The sequence number of the last packet of each side; `None` before its first packet.
+    seqs: [Option<u32>; 2],
     state: T,
     number: u64,
     /// The sequence number of the initiator's SYN on the wire; `None` if the first packet was
@@ -109,8 +111,10 @@ pub struct Retired<T> {
 /// packet between its ends. Any packet may be the first, because a capture may miss the beginning.
 /// If the first packet is a SYN-ACK, [`Side::From`] is the end to which this packet goes. Otherwise
 /// [`Side::From`] is the sender of the first packet. A connection is *retired* when the same ends
-/// open another connection by a SYN with another number, or when none of its packets was seen for
-/// longer than its [`Lifetimes`] allow. A later packet belongs to a new connection.
+/// begin another connection, or when none of its packets was seen for longer than its [`Lifetimes`]
+/// allow. A later packet belongs to a new connection. Another connection begins with a SYN that has
+/// another number, with a SYN-ACK that acknowledges another SYN, or, after both FINs or a reset,
+/// with a packet whose sequence number is far from the last one of its sender.
 ///
 /// ```
 /// use netspurt::ids::Side;
@@ -192,16 +196,16 @@ impl<T: Default> Flows<T> {
         let known = self.find(key, hash);
         let lives = known.filter(|place| {
             let one = &self.live[*place as usize];
-            let opens = flags.has(Flags::SYN) && !flags.has(Flags::ACK);
-            !one.is_over(at, self.lifetimes) && (!opens || one.isn == Some(packet.seq))
+            !one.is_over(at, self.lifetimes) && one.has(packet, ordered)
         });
         let place = match lives {
             Some(place) => place,
             None => self.begin((key, hash), ordered, packet, known),
         };
         let one = &mut self.live[place as usize];
-        let side = if one.ordered == ordered { Side::From } else { Side::To };
+        let side = one.side(ordered);
         one.last = one.last.max(at);
+        one.seqs[side.index()] = Some(packet.seq);
         one.fins[side.index()] |= flags.has(Flags::FIN);
         one.reset |= flags.has(Flags::RST);
         if one.is_closed() {
@@ -268,6 +272,7 @@ impl<T: Default> Flows<T> {
             isn: syn.then(|| if ack { packet.ack.wrapping_sub(1) } else { packet.seq }),
             fins: [false; 2],
             reset: false,
+            seqs: [None; 2],
             state: T::default(),
         });
         self.due.push(Time::ZERO);
@@ -390,10 +395,57 @@ impl<T> Iterator for OrderedFlows<T> {
 }
 
 impl<T> Live<T> {
+    /// The sequence numbers of a connection lie this close together after its end. The largest
+    /// window has 2^30 octets (RFC 7323 §2.3), but nearly all windows are far smaller.
+    const NEAR: u32 = 1 << 26;
+    /// The maximum number of octets that a SYN-ACK acknowledges in addition to the SYN (RFC 7413).
+    const WITH_SYN: u32 = 1 << 16;
+
+    /// The side that sends packets whose ends are `ordered`.
+    #[inline(always)]
+    fn side(&self, ordered: bool) -> Side {
+        if self.ordered == ordered { Side::From } else { Side::To }
+    }
+
+    /// Whether `packet` belongs to this connection, and not to a later one between the same ends.
+    #[inline(always)]
+    fn has(&self, packet: &Passing, ordered: bool) -> bool {
+        if !packet.flags.has(Flags::SYN) && !self.is_closed() {
+            return true;
+        }
+        self.has_rare(packet, self.side(ordered))
+    }
+
+    /// Like [`has`](Self::has), for a SYN, a SYN-ACK, or a packet after the end of the connection.
+    #[inline(never)]
+    fn has_rare(&self, packet: &Passing, side: Side) -> bool {
+        let Passing { flags, seq, ack, .. } = *packet;
+        let known = self.seqs[side.index()];
+        match (flags.has(Flags::SYN), flags.has(Flags::ACK), side) {
+            // A reset may have any number.
+            (false, _, _) => {
+                flags.has(Flags::RST) || known.is_none_or(|known| Self::are_near(known, seq))
+            }
+            (true, false, Side::From) => self.isn == Some(seq),
+            // Both sides may open the connection at the same time (RFC 9293 §3.5).
+            (true, false, Side::To) => known.is_none_or(|known| known == seq),
+            (true, true, Side::From) => self.isn.is_none_or(|isn| isn == seq),
+            (true, true, Side::To) => match self.isn {
+                Some(isn) => ack.wrapping_sub(1).wrapping_sub(isn) < Self::WITH_SYN,
+                None => known.is_none_or(|known| Self::are_near(known, seq)),
+            },
+        }
+    }
+
     fn retire(self) -> Retired<T> {
         let [a, b] = self.key.sockets();
         let ends = if self.ordered { [a, b] } else { [b, a] };
         Retired { number: self.number, ends, state: self.state }
+    }
+
+    /// Whether two sequence numbers may belong to one connection that has ended.
+    fn are_near(one: u32, other: u32) -> bool {
+        one.wrapping_sub(other).min(other.wrapping_sub(one)) < Self::NEAR
     }
 
     /// Whether both FINs or a reset were seen.

@@ -275,7 +275,7 @@ fn packets_between_two_ends_are_one_connection_until_another_syn() {
     };
     assert_eq!(of(&passing(0, 4000, 80, Flags::SYN, 7)), (0, Side::From, true));
     assert_eq!(of(&passing(1, 4000, 80, Flags::SYN, 7)), (0, Side::From, false), "retransmitted");
-    assert_eq!(of(&passing(2, 80, 4000, both, 9)), (0, Side::To, false));
+    assert_eq!(of(&Passing { ack: 8, ..passing(2, 80, 4000, both, 9) }), (0, Side::To, false));
     assert_eq!(of(&passing(3, 4001, 80, Flags::SYN, 7)), (1, Side::From, true));
     assert_eq!(of(&passing(4, 4000, 80, Flags::SYN, 8)), (2, Side::From, true));
     assert_eq!(of(&passing(5, 80, 4000, Flags::ACK, 9)), (2, Side::To, false));
@@ -289,6 +289,41 @@ fn packets_between_two_ends_are_one_connection_until_another_syn() {
     let mut rest: Vec<_> = flows.into_all().map(|one| (one.number, one.ends[0].port())).collect();
     rest.sort_unstable();
     assert_eq!(rest, [(1, 4001), (2, 4000), (3, 4002)]);
+}
+
+/// The captured packets may lack the SYN of the second connection between two ends.
+#[test]
+fn another_connection_between_two_ends_is_found_without_its_syn() {
+    let both = Flags::SYN.with(Flags::ACK);
+    let fin = Flags::FIN.with(Flags::ACK);
+    let mut flows: Flows<()> = Flows::new(Lifetimes::default());
+    let mut of = |packet: Passing| flows.sight(&packet).0.number;
+    let answer = |second, seq, ack| Passing { ack, ..passing(second, 80, 4000, both, seq) };
+    assert_eq!(of(answer(0, 1 << 30, 8)), 0);
+    assert_eq!(of(answer(1, 1 << 30, 8)), 0, "retransmitted");
+    assert_eq!(of(answer(2, 1 << 30, 1008)), 0, "the SYN carried 1,000 octets (RFC 7413)");
+    assert_eq!(of(answer(3, 1 << 29, 8 + (1 << 20))), 1, "the answer to another SYN");
+    assert_eq!(of(passing(4, 80, 4000, fin, 1 << 29)), 1);
+    assert_eq!(of(passing(5, 80, 4000, Flags::ACK, 0)), 1, "still open");
+    assert_eq!(of(passing(6, 4000, 80, fin, 9)), 1);
+    assert_eq!(of(passing(7, 80, 4000, Flags::ACK, 1000)), 1, "near");
+    assert_eq!(of(passing(8, 80, 4000, Flags::RST, 1 << 31)), 1, "a reset may have any number");
+    assert_eq!(of(passing(9, 80, 4000, Flags::ACK, 1 << 28)), 2, "far, after the end");
+}
+
+/// RFC 9293 §3.5.
+#[test]
+fn two_ends_that_open_at_the_same_time_have_one_connection() {
+    let both = Flags::SYN.with(Flags::ACK);
+    let mut flows: Flows<()> = Flows::new(Lifetimes::default());
+    let mut of = |packet: Passing| flows.sight(&packet).0.number;
+    assert_eq!(of(passing(0, 4000, 80, Flags::SYN, 7)), 0);
+    assert_eq!(of(passing(0, 80, 4000, Flags::SYN, 1 << 30)), 0);
+    assert_eq!(of(passing(0, 80, 4000, Flags::SYN, 1 << 30)), 0, "retransmitted");
+    assert_eq!(of(Passing { ack: 8, ..passing(1, 80, 4000, both, 1 << 30) }), 0);
+    assert_eq!(of(Passing { ack: (1 << 30) + 1, ..passing(1, 4000, 80, both, 7) }), 0);
+    assert_eq!(of(passing(2, 4000, 80, Flags::ACK, 8)), 0);
+    assert_eq!(of(passing(3, 80, 4000, Flags::SYN, 5)), 1, "another connection");
 }
 
 #[test]

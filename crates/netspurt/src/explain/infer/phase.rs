@@ -339,7 +339,7 @@ impl Machine {
             }
             return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
         }
-        if scene.sack != Some(false) && scene.is_tail() && !scene.hole {
+        if scene.sack != Some(false) && scene.is_tail() && !scene.hole && !scene.place.joins {
             if !scene.is_head() && scene.may_send_probes {
                 self.traits.probes += u32::from(scene.sack == Some(true));
                 return Inferred { cause: Cause::Tlp, rule: CauseRule::Tail };

@@ -20,6 +20,9 @@ pub struct ScenePlace {
     pub begins_below_previous: bool,
     /// Whether the octets of the retransmission had been acknowledged in the capture.
     pub acknowledged: bool,
+    /// Whether the octets of the retransmission were sent before in several segments. Linux joins
+    /// small segments when the retransmission timer fires. A probe repeats only the last segment.
+    pub joins: bool,
     /// Whether this retransmission follows the previous one without a gap, and no acknowledgment
     /// with news came between the two.
     pub follows: bool,

@@ -1,12 +1,30 @@
-//! Acknowledgments that repeat the acknowledgment before them.
+//! Segments whose octets were sent before, and acknowledgments that repeat the one before them.
 
+use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
+use super::super::infer::BeforeProbe;
 use super::super::kept::{Acknowledged, CapturedOctets};
 use super::Sender;
 
 impl Sender {
+    /// Whether a segment with old octets is no retransmission. `known` and `una` are those of
+    /// [`Repeat`].
+    pub(super) fn repeats_nothing(
+        &self,
+        packet: &impl CapturedTcp,
+        octets: (u64, u64),
+        known: u64,
+        una: u64,
+    ) -> bool {
+        let before = BeforeProbe { known, una, closed: self.window == Some(0) };
+        // If both sides open the connection, each sends a SYN and a SYN-ACK (RFC 9293 §3.5).
+        let both =
+            self.opens && [Flags::SYN, Flags::ACK].iter().all(|one| packet.flags().has(*one));
+        both || before.is_probe(packet, octets) || self.probed.begins(octets, una, known)
+    }
+
     /// An application that waits for data reads it within this time.
     const READING: Duration = Duration::from_millis(1);
 

@@ -39,6 +39,7 @@ use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
 use super::kept::{Acknowledged, CapturedSegment};
+use super::probed_octet::ProbedOctet;
 use data::SegmentKind;
 use delivered::Delivered;
 use seen::{LateSegment, NewOctets, SeenOctets};
@@ -77,6 +78,7 @@ pub struct Statistics {
     data_acked: bool,
     /// The octets that the current acknowledgment reports as arrived.
     delivered: Delivered,
+    probed: ProbedOctet,
     seen: SeenOctets,
 }
 
@@ -133,7 +135,13 @@ impl Statistics {
         octets: &OneWay<CapturedSegment>,
     ) -> SegmentKind {
         let Transmission { left, right, .. } = sent;
-        let new_octets = self.seen.take(left, right, at);
+        let known = self.seen.end();
+        let mut new_octets = self.seen.take(left, right, at);
+        if self.probed.begins((left, right), octets.una(), known) {
+            new_octets = NewOctets::default();
+            self.data.unique_bytes -= 1;
+        }
+        self.probed.take((left, right), self.duplicate_acks.closed);
         if packet.flags().has(Flags::SYN) {
             self.syn = Some(left);
         }
@@ -175,6 +183,7 @@ impl Statistics {
         self.copies.take(packet);
         self.times.take(at, true);
         self.seen.take(sent.left, sent.right, at);
+        self.probed.take((sent.left, sent.right), self.duplicate_acks.closed);
         self.flight.look(sent.right.saturating_sub(octets.una()));
         let flight = outstanding(octets);
         self.flight.change(at, flight);
@@ -362,5 +371,5 @@ mod rest {
         fin,
         data_acked,
         seen,
-    } keeps { delivered });
+    } keeps { delivered, probed });
 }

@@ -78,6 +78,11 @@ impl SeenOctets {
         self.take_other(left, right, at)
     }
 
+    /// The octet after the highest octet seen; zero if none was seen.
+    pub fn end(&self) -> u64 {
+        self.right
+    }
+
     /// Whether the next octet to be seen in order is `left`.
     #[inline]
     pub fn goes_on_at(&self, left: u64) -> bool {

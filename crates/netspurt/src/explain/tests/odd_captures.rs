@@ -236,3 +236,75 @@ fn a_cooked_capture_at_a_slow_server_was_taken_at_the_server() {
     assert_eq!(vantage(false), [None, Some(Vantage::Receiver)]);
     assert_eq!(vantage(true), [None, Some(Vantage::Sender)]);
 }
+
+/// RFC 9293 §3.8.6.1: some senders probe a closed window with one octet of new data. The receiver
+/// discards the octet, so the sender sends it again when the window opens.
+#[test]
+fn the_octet_of_a_window_probe_that_was_discarded_is_no_retransmission() {
+    let mut talk = Talk::opened(false, false);
+    let window =
+        |window| Segment { seq: 1, ack: 1001, window, flags: Flags::ACK, ..Segment::default() };
+    talk.data(101.0, 0);
+    talk.packet(Side::To, 201.0, window(0));
+    for at in [501.0, 1101.0, 2301.0] {
+        talk.octets(at, 1000, 1);
+        talk.packet(Side::To, at + 100.0, window(0));
+    }
+    talk.packet(Side::To, 4501.0, window(5000));
+    talk.flight(4501.1, 1000, 3).ack(4601.1, 4000);
+    let direction = talk.direction();
+    assert_eq!(direction.retransmissions, []);
+    let data = direction.statistics.data;
+    assert_eq!((data.retransmissions, data.unique_bytes), (0, 4000));
+    assert_eq!(talk.causes(), []);
+    // The same octet after a loss is a retransmission.
+    let mut lost = Talk::opened(false, false);
+    lost.data(101.0, 0).ack(201.0, 1000).octets(301.0, 1000, 1).flight(901.0, 1000, 2);
+    assert_eq!(lost.causes().len(), 1);
+}
+
+/// Linux joins small segments when its retransmission timer fires. A tail loss probe repeats only
+/// the last segment (RFC 8985 §7.3).
+#[test]
+fn a_retransmission_of_several_small_segments_in_one_was_sent_by_a_timeout() {
+    let mut talk = Talk::opened(true, false);
+    for n in 0..4 {
+        talk.octets(101.0, n * 100, 100);
+    }
+    talk.octets(350.0, 0, 400).ack(450.0, 400);
+    assert_eq!(talk.causes(), [Some(Cause::Rto)]);
+    let mut alone = Talk::opened(true, false);
+    alone.octets(101.0, 0, 400).octets(350.0, 0, 400).ack(450.0, 400);
+    assert_eq!(alone.causes(), [Some(Cause::Tlp)]);
+}
+
+/// RFC 9293 §3.5.
+#[test]
+fn the_syn_acks_of_two_ends_that_open_at_the_same_time_are_no_retransmissions() {
+    let mut talk = Talk::midway();
+    let both = Flags::SYN.with(Flags::ACK);
+    let syn = |seq, ack, flags| Segment { seq, ack, flags, ..Segment::default() };
+    talk.packet(Side::From, 0.0, syn(0, 0, Flags::SYN));
+    talk.packet(Side::To, 10.0, syn(0, 0, Flags::SYN));
+    talk.packet(Side::From, 10.1, syn(0, 1, both));
+    talk.packet(Side::To, 20.0, syn(0, 1, both));
+    talk.data(20.1, 0).ack(60.0, 1000);
+    let explained = talk.explained();
+    assert_eq!(explained.connections.len(), 1);
+    let found =
+        [Side::From, Side::To].map(|side| explained.connections[0].direction(side).cloned());
+    assert!(found.iter().flatten().all(|direction| direction.retransmissions.is_empty()));
+}
+
+/// Without ACKs, a repair that they triggered looks like a timeout.
+#[test]
+fn a_retransmission_at_the_end_of_one_captured_direction_has_an_unknown_cause() {
+    let mut talk = Talk::midway();
+    talk.flight(0.0, 0, 5).data(150.0, 2000);
+    assert_eq!(talk.causes(), [None]);
+    // The capture has more segments than are kept if nothing is acknowledged.
+    let mut long = Talk::midway();
+    long.flight(0.0, 0, 2000).data(150.0, 100_000);
+    let found = long.found();
+    assert_eq!((found.len(), found[0].original_missing), (1, false));
+}

@@ -1,0 +1,25 @@
+//! The octet of a window probe.
+
+/// The octet of the last window probe with new data (RFC 9293 §3.8.6.1). A receiver with a closed
+/// window discards this octet. When the window opens, the sender sends it again as the first octet
+/// of a longer segment. Nothing was lost then, so the segment is no retransmission.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ProbedOctet(Option<u64>);
+
+impl ProbedOctet {
+    /// Takes a segment with the octets `left..right`. `closed` says whether the receiver's window
+    /// is closed.
+    #[inline]
+    pub fn take(&mut self, (left, right): (u64, u64), closed: bool) {
+        if closed && right == left + 1 {
+            self.0 = Some(left);
+        }
+    }
+
+    /// Whether the segment with the octets `left..right` is new apart from the octet of a probe
+    /// that was discarded. The octets below `una` are acknowledged. The octets from `known` on are
+    /// new.
+    pub fn begins(&self, (left, right): (u64, u64), una: u64, known: u64) -> bool {
+        self.0 == Some(left) && una <= left && known == left + 1 && right > known
+    }
+}
