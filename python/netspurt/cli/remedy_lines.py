@@ -227,6 +227,14 @@ def _no_waits(*, at_senders: bool) -> str:
     )
 
 
+#: What is said of lone segments if only the length of the silence shows their cause.
+_UNSURE = (
+    "It is not certain that these were probes: a sender without probes sends the same packets "
+    "after a timeout. If the sender's stack has no probes, or if they are switched off (Linux: "
+    "net.ipv4.tcp_early_retrans=0), a lower minimum RTO would have shortened these waits."
+)
+
+
 def _why_none(tables: Mapping[str, Table], of: Table, found: Silences) -> str:
     """Return why no change of the sender's timers would have saved time.
 
@@ -242,10 +250,13 @@ def _why_none(tables: Mapping[str, Table], of: Table, found: Silences) -> str:
     if len(of) == 0:
         timers = {"probe": "tail loss probes", "syn": "SYNs"}
         kinds = [words for name, words in timers.items() if len(waits.where(timer=name))]
-        return (
+        told = (
             f"As far as the capture shows, connections waited only for timers of "
             f"{' and '.join(kinds)}. No remedy is tried for these."
         )
+        again = tables["retransmissions"]
+        unsure = (again["cause"] == "tlp") & (again["cause_evidence"] == "lone-by-time")
+        return f"{told} {_UNSURE}" if unsure.any() else told
     if _known(of) == 0:
         return (
             "No round trip is known from before these waits, because no ACK of new data was "

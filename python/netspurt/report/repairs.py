@@ -173,7 +173,7 @@ def _missed(run: Tables, direction: FlowDirection) -> Iterator[_Missed]:
     """Yield the losses of a direction that its sender did not repair before a timeout.
 
     If one copy of a segment was lost and another arrived, nothing had to be repaired: an ACK covers
-    the segment without a later copy.
+    the segment without a later copy, or a later copy was spurious.
     """
     seen = _seen(run, direction)
     sent = None if seen is None else seen.select(seen["len_bytes"] > 0)
@@ -203,7 +203,7 @@ def _missed(run: Tables, direction: FlowDirection) -> Iterator[_Missed]:
         if later is None:
             if acked < int(end[n]):
                 yield _Missed(at, *facts, np.nan, "")
-        elif began[later] in TIMERS:
+        elif began[later] in TIMERS and not sent["spurious"][later]:
             yield _Missed(at, *facts, float(t[later]), cause[later])
 
 

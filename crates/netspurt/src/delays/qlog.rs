@@ -11,6 +11,9 @@ use super::reading::{Hints, Reading, RecordingError};
 use super::text::{MICROSECOND, MILLISECOND, float_span};
 use super::{Delays, Measure, Probe, SendTimeSource};
 
+/// Delays are rounded by less than this, in nanoseconds.
+const ROUNDED_NS: i64 = 1000;
+
 /// A trace of a qlog file: its properties, and the delays of its events so far.
 #[derive(Debug, Default)]
 struct Trace {
@@ -142,6 +145,14 @@ impl Trace {
         };
         let mut order: Vec<(i64, Duration)> =
             samples.iter().map(|one| (sent(one), one.1)).collect();
+        // Stacks round delays to microseconds. So packets that were sent together may seem to have
+        // been sent in the other order.
+        for n in 1..order.len() {
+            let before = order[n - 1].0;
+            if (before - ROUNDED_NS..before).contains(&order[n].0) {
+                order[n].0 = before;
+            }
+        }
         order.sort_by_key(|(sent, _)| *sent);
         let (start, _) = *order.first()?;
         delays.began = Began::of(start, false);

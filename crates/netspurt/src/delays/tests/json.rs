@@ -92,6 +92,20 @@ fn round_trips_that_a_kernel_has_smoothed_are_marked_as_smoothed() {
     }
 }
 
+/// Two packets were sent at the same instant, and the second delay was rounded up.
+#[test]
+fn rounded_delays_do_not_change_the_order_of_sending() {
+    let event = |at: &str, rtt: &str| {
+        format!(
+            r#"{{"time":{at},"name":"recovery:metrics_updated","data":{{"latest_rtt":{rtt}}}}}"#
+        )
+    };
+    let events = [event("40.0000", "20.000"), event("41.0002", "21.001")].join(",");
+    let delays = one(&format!(r#"{{"qlog_version":"0.3","traces":[{{"events":[{events}]}}]}}"#));
+    let probes: Vec<_> = delays.probes.iter().map(|probe| probe.sent.as_nanos()).collect();
+    assert_eq!(probes, [0, 0]);
+}
+
 #[test]
 fn latest_rtt_is_a_sample_in_each_of_three_forms_of_qlog() {
     let event = |at: u32, ms: u32| {
