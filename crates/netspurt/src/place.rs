@@ -88,16 +88,23 @@ pub fn show_placeless(f: &mut fmt::Formatter<'_>, file: &str, fix: &str) -> fmt:
     if fix.is_empty() { Ok(()) } else { write!(f, "\n    = {fix}") }
 }
 
-/// Returns a question that suggests the names in `known` that are most similar to `word`; `None` if
-/// no name is similar, or if `word` is longer than 64 octets.
+/// Returns a question that suggests the names in `known` that are most similar to `word`. If no name
+/// is similar, it suggests the names that begin with `word`, or with which `word` begins. `None` if
+/// there are none, or if `word` is longer than 64 octets.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    /// The minimum length of a common beginning.
+    const BEGINNING: usize = 4;
     if word.len() > 64 {
         return None;
     }
     let mut near: Vec<(usize, &str)> = known
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(word, name), name))
-        .filter(|(distance, name)| *distance <= (name.len().max(word.len()) / 3).max(1))
+        .filter(|(distance, name)| {
+            let begins = word.starts_with(name) || name.starts_with(word);
+            let alike = *distance <= (name.len().max(word.len()) / 3).max(1);
+            alike || begins && name.len().min(word.len()) >= BEGINNING
+        })
         .collect();
     let least = near.iter().map(|(distance, _)| *distance).min()?;
     near.retain(|(distance, _)| *distance == least);
@@ -119,6 +126,17 @@ mod tests {
 
     fn lines(text: &str, span: Range<usize>) -> Vec<String> {
         Shown(Place::of(text, &span)).to_string().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_name_with_the_same_beginning_is_suggested_if_no_name_is_similar() {
+        let known = ["congestion", "receive", "receive_window", "rto"];
+        let suggested = |word| did_you_mean(word, known);
+        let question = |name: &str| Some(format!("did you mean `{name}`?"));
+        assert_eq!(suggested("congestion_control"), question("congestion"));
+        assert_eq!(suggested("recv"), None);
+        assert_eq!(suggested("receive_win"), question("receive_window"));
+        assert_eq!(suggested("rtomin"), None);
     }
 
     #[test]

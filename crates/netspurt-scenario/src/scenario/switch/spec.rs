@@ -87,7 +87,11 @@ impl<'de> Visitor<'de> for Level<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a table of switches")
+        f.write_str("a table of switches")?;
+        match self.table {
+            Some("rto") => f.write_str("; the switch `rto.estimator` names a timer"),
+            _ => Ok(()),
+        }
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {

@@ -265,7 +265,7 @@ fn the_error_for_a_wrong_value_says_which_values_are_possible() {
         ["{ acks = {} }", "the key `delayed` is missing", "add `delayed = ...`"],
         ["{ acks = { dleayed = \"1 s\" } }", "unknown key `dleayed`", "did you mean `delayed`?"],
         ["{ clock = { tick = \"0 s\" } }", "`0 s` is out of range", "at least `1 ns`"],
-        ["{ rto = \"linux\" }", "wrong type: string \"linux\"", "a table of switches"],
+        ["{ rto = \"linux\" }", "wrong type: string \"linux\"", "the switch `rto.estimator`"],
         ["{ rto = { mni = \"1 s\" } }", "unknown key `mni`", "did you mean `min`?"],
         ["{ sfr = { factor = 2.25 } }", "2.25 is between two steps", "in steps of 0.5"],
         ["{ sfr = { factor = 1e300 } }", "1e300 is out of range", "from 0.5 to 1000"],
