@@ -157,6 +157,15 @@ fn columns_called_sent_and_received_give_delays() {
     assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 20_000_000);
 }
 
+/// There `sent` and `received` are counts.
+#[test]
+fn the_table_of_flows_of_a_run_is_no_recording() {
+    let text = "flow,direction,start_ns,finished_ns,sent,retransmissions,received\n\
+                web,forward,0,9,63,3,60\nweb,reverse,1,9,1271,11,1260\n";
+    let error = read("x", text.as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("flow"), "{error}");
+}
+
 #[test]
 fn with_unknown_status_codes_only_a_missing_delay_is_a_loss() {
     let delays = one("seq,rttMs,status\n1,20,0\n2,,1\n");
