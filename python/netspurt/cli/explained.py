@@ -118,7 +118,7 @@ def lines(
         yield time_line(found, connection)
         yield from limit_lines(found, connection)
         yield from reordering_lines(found, connection)
-        names = ("connections", "waits", "floors", "habits", "spent")
+        names = ("connections", "waits", "floors", "habits", "spent", "retransmissions")
         own = {name: _chosen(found.table(name), connection) for name in names}
         yield from remedy_lines(own, found.tables)
         yield from _retransmissions(found, connection, room)
