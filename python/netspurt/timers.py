@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from netspurt import _core
 from netspurt._core import ReplayError
-from netspurt.analysis.bootstrap import Floats, Interval, Resamples
+from netspurt.analysis.bootstrap import BINS, Floats, Interval, Resamples
 from netspurt.analysis.notebook import html_replay
 from netspurt.analysis.replayed import (
     SEEN,
@@ -76,6 +76,8 @@ class Algorithm:
     spurious_share, timer
         Spurious retransmissions per answer, and the mean timer of the probes that left after a
         delay was known. Earlier timers do not depend on the path. Each figure has its interval.
+    resamples
+        The algorithm's own sums, resampled, which give its intervals; `None` if it has none.
     """
 
     estimator: str
@@ -95,6 +97,7 @@ class Algorithm:
     waited_in_delays: float
     spurious_share: Interval
     timer: Interval
+    resamples: Resamples | None = field(repr=False)
     _core: _core.Replayed = field(repr=False)
 
     @property
@@ -161,12 +164,8 @@ class Replay:
         True if the algorithms learned of their timeouts and backed off.
     algorithms
         The results of each algorithm, in the order in which the algorithms were named.
-    block
-        The number of probes in a block of the resamples. The resamples give the intervals.
-    resamples
-        The sums of all algorithms, resampled; `netspurt.analysis.replayed.ReplaySums` reads them.
     seed
-        The seed of the resamples.
+        The seed of all resamples.
     """
 
     delays: Delays
@@ -174,10 +173,21 @@ class Replay:
     clock: str
     told: bool
     algorithms: list[Algorithm]
-    block: int
-    resamples: Resamples = field(repr=False)
-
     seed: int = 1
+
+    @cached_property
+    def resamples(self) -> Resamples:
+        """The sums of all algorithms, resampled together, for the differences of algorithms.
+
+        `netspurt.analysis.replayed.ReplaySums` reads them.
+        """
+        waits = [algorithm.waits for algorithm in self.algorithms]
+        return drawn_again(self.delays, waits, self.order, self.seed)
+
+    @property
+    def block(self) -> int:
+        """The number of probes in a block of `resamples`."""
+        return self.resamples.length * -(-len(self.delays) // BINS)
 
     def _repr_html_(self) -> str:
         return html_replay(self)
@@ -269,16 +279,17 @@ class Replay:
 
     def with_estimators(self, estimators: Iterable[str]) -> Replay:
         """Return a replay on the same probes that also has these estimators."""
-        core = {algorithm.estimator: algorithm._core for algorithm in self.algorithms}
+        every = {algorithm.estimator: algorithm for algorithm in self.algorithms}
         for estimator in estimators:
             one = self._one(estimator)
-            core.setdefault(one.estimator, one)
-        return _assembled(self.delays, list(core.values()), self.clock, self.told, self.seed)
+            if one.estimator not in every:
+                every[one.estimator] = _resampled(one, self.delays, self.seed)
+        return replace(self, algorithms=list(every.values()))
 
     def only(self, estimators: Collection[str]) -> Replay:
         """Return a replay on the same probes that has only these estimators."""
-        core = [one._core for one in self.algorithms if one.estimator in estimators]
-        return _assembled(self.delays, core, self.clock, self.told, self.seed)
+        kept = [one for one in self.algorithms if one.estimator in estimators]
+        return replace(self, algorithms=kept)
 
     def waits_of(self, estimator: str) -> NDArray[np.float64]:
         """Return the timers that an estimator arms for each probe, shape (probes,)."""
@@ -399,22 +410,8 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
         core.setdefault(one.estimator, one)
     if not core:
         raise ValueError("no estimator to replay: name one, such as `rfc6298`")
-    return _assembled(delays, list(core.values()), clock, told, seed)
-
-
-def _assembled(
-    delays: Delays,
-    replayed: list[_core.Replayed],
-    clock: str,
-    told: bool,
-    seed: int,
-) -> Replay:
-    """Return the results of some algorithms on a recording, with their intervals."""
-    waits = [algorithm.wait_ns() / 1e9 for algorithm in replayed]
-    order = replayed[0].order
-    resamples, block = drawn_again(delays, waits, order, seed)
-    algorithms = [_algorithm(own, place, delays, resamples) for place, own in enumerate(replayed)]
-    return Replay(delays, order, clock, told, algorithms, block, resamples, seed)
+    algorithms = [_resampled(one, delays, seed) for one in core.values()]
+    return Replay(delays, algorithms[0].order, clock, told, algorithms, seed)
 
 
 def _only(path: str | os.PathLike[str]) -> Delays:
@@ -457,7 +454,7 @@ def figures(
         In the same cases as in `replay`.
     """
     core = _replay(delays, estimator, order=order, clock=clock, told=told)
-    return _algorithm(core, 0, delays, None)
+    return _algorithm(core, delays, None)
 
 
 def _replay(
@@ -543,9 +540,12 @@ def records(replays: Iterable[Replay]) -> Table:
     )
 
 
-def _algorithm(
-    core: _core.Replayed, place: int, delays: Delays, resamples: Resamples | None
-) -> Algorithm:
+def _resampled(core: _core.Replayed, delays: Delays, seed: int) -> Algorithm:
+    """Return the results of an algorithm with intervals, which no other algorithm influences."""
+    return _algorithm(core, delays, drawn_again(delays, [core.wait_ns() / 1e9], core.order, seed))
+
+
+def _algorithm(core: _core.Replayed, delays: Delays, resamples: Resamples | None) -> Algorithm:
     sums, waits, lost = core.account(), core.wait_ns() / 1e9, np.isnan(delays.rtt_s)
     knew = learnt(delays, core.order)
     before, counted = lost & ~knew, lost & knew
@@ -569,8 +569,9 @@ def _algorithm(
         efficiency=good / total if total else math.nan,
         bad_share=sums["bad_share"],
         waited_in_delays=waited_in_delays(delays, waits),
-        spurious_share=share_interval(resamples, place, spurious, answered),
-        timer=timer_interval(resamples, place, waits[knew]),
+        spurious_share=share_interval(resamples, spurious, answered),
+        timer=timer_interval(resamples, waits[knew]),
+        resamples=resamples,
         _core=core,
     )
 

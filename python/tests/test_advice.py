@@ -103,6 +103,41 @@ def test_at_least_54_of_60_intervals_of_95_percent_cover_the_true_cost() -> None
     assert covered >= 54, "at least 54 of 60 intervals of 95 % must cover the true cost"
 
 
+def test_the_interval_of_a_cost_does_not_begin_below_what_the_losses_cost() -> None:
+    """A few early timeouts in a row make up most of the cost, so its interval is wide.
+
+    The losses, and at least half a loss, wait at least for the shortest timer. So a fixed timer has
+    a known cost of its losses, and the cost of other timers is at least that of the shortest timer.
+    """
+    rtt = np.random.default_rng(3).normal(0.02, 0.002, 2000)
+    rtt[700:705] = 0.5
+    for lost in ([], [300, 1200]):
+        rtt[lost] = np.nan
+        replay = ns.replay(path_of(rtt), ["linux", "quic", "fixed:rto=300ms,max=60s"])
+        weighing = Weighing([replay], Price(1.0))
+        for one, weighed in zip(replay.algorithms, weighing.costs, strict=True):
+            least = (len(lost) + 0.5) / (len(rtt) + 0.5) * one.waits[1:].min()
+            assert weighed.spurious > weighed.waiting
+            assert least * (1 - 1e-9) <= weighed.total.low <= weighed.waiting * (1 + 1e-9)
+
+
+def test_other_timers_do_not_change_the_intervals_of_a_timer() -> None:
+    """The delays have no memory, and so a fixed timer needs short blocks. Other timers do not."""
+    rng = np.random.default_rng(1)
+    path = path_of(np.where(rng.random(3000) < 0.01, 0.15, rng.normal(0.05, 0.005, 3000)))
+    alone = ns.replay(path, FIXED[:1])
+    among = ns.replay(path, [*FIXED, "linux", "quic"])
+    both = [Weighing([of], Price(0.25)).costs[0].total for of in (alone, among)]
+    assert both[0] == both[1]
+    one, other = (of.algorithms[0] for of in (alone, among))
+    assert (one.spurious_share, one.timer) == (other.spurious_share, other.timer)
+    assert alone.block < among.block, "the resamples of all timers must have longer blocks"
+    again = alone.with_estimators(["linux"]).only(["linux"])
+    assert Weighing([again], Price(0.25)).costs[0].total == (
+        Weighing([among], Price(0.25)).costs[2].total
+    )
+
+
 def test_the_price_decides_which_of_two_timers_costs_less() -> None:
     """The longer timer waits 4 ms more per probe; the shorter one fires too early 30 times."""
     replay = ns.replay(rare(), FIXED)
@@ -258,6 +293,8 @@ def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -
         rf"{advice.linux} \([^)]*\) costs less, but its constants were computed from these delays"
     )
     assert re.search(less, first), first
+    last = advice_on(rare(spikes=0), ["rfc6298", "linux"]).paragraphs()[-1]
+    assert "A longer recording should confirm that before you set it. Echoes are answered" in last
     many = [f"fixed:rto={n}s,max=60s" for n in range(1, 9)]
     assert "The other 7 timers with bounds and backoff cost measurably more." in str(
         advice_on(rare(), many)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 import netspurt as ns
 from netspurt.advice import Price, advise
-from netspurt.analysis.loss_share import loss_share
+from netspurt.analysis.loss_share import loss_share, losses_recorded
 from netspurt.analysis.replayed import poisson_interval
 
 from conftest import Command
@@ -86,6 +87,48 @@ def test_at_least_84_percent_of_the_intervals_cover_the_true_share_of_losses(
     shares = [loss_share([bunched(rng, 1000, *spells)]) for _ in range(200)]
     covered = sum(one.low <= truth <= one.high for one in shares)
     assert covered >= 0.84 * len(shares)
+
+
+def test_where_losses_are_not_recorded_the_advice_does_not_say_that_none_occurred(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    scenario = ns.new_scenario().replace({"stop": "10 s", "links.modem.rate": "1 Mbit/s"})
+    file = scenario.run().save(tmp_path / "run") / "source.pcapng"
+    path = max(ns.read_delays(file), key=len)
+    assert any("losses are not recorded" in note for note in path.notes)
+    assert not losses_recorded(path)
+    replay = ns.replay(path, ["linux", "quic"])
+    advice = advise([replay])
+    words = " ".join(advice.paragraphs())
+    assert "No probe was lost" not in words
+    assert "Losses are not recorded, so their share is not known. The cost assumes half a" in words
+    assert "at half a loss, because losses are not recorded. One spurious" in words
+    assert words.count("--loss sets the share") == 1
+    assert "The share of losses may be" not in words
+    assert advice.data()["loss_share"] is None
+    given = " ".join(advise([replay], Price(loss=0.01)).paragraphs())
+    assert "osses are not recorded" not in given
+    printed = " ".join(netspurt("replay", str(file), "-e", "linux", "-e", "quic").stdout.split())
+    assert f"{len(path)} probes, {len(path)} answered · " in printed
+    echoes = ns.replay(ns.Delays.of([0.05] * 99, every=1.0), ["linux", "quic"])
+    assert (
+        "No probe was lost (recordings that do not show losses: 1 of 2); half a loss is added."
+    ) in " ".join(advise([replay, echoes]).paragraphs())
+
+
+@pytest.mark.parametrize(
+    ("note", "lost", "known"),
+    [
+        ("times guessed", 0, True),
+        ("losses are not recorded", 0, False),
+        ("not all replies have numbers, so losses between them cannot be seen", 0, False),
+        ("not all replies have numbers, so losses between them cannot be seen", 1, True),
+    ],
+)
+def test_the_notes_of_a_recording_say_whether_it_shows_losses(
+    note: str, lost: int, known: bool
+) -> None:
+    assert losses_recorded(SimpleNamespace(notes=["a", note], lost=lost)) == known  # type: ignore[arg-type]
 
 
 def test_a_choice_that_depends_on_one_loss_event_has_a_warning(

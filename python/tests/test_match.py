@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import shutil
 import struct
 from pathlib import Path
@@ -76,6 +77,43 @@ def test_two_captures_of_one_connection_are_not_compared_as_two_transfers(
     assert len(told["two_points"]) > 3
     other = netspurt("compare", near, near, "--json")
     assert json.loads(other.stdout)["two_points"] == [], "a file and itself are not two points"
+
+
+@pytest.mark.parametrize(
+    ("delay", "delays_ms"),
+    [
+        ('"20 ms"', 40),
+        ('{ timeline = [["0 s", "22 ms"], ["1 s", "11 ms"]], between = "step" }', 22),
+    ],
+)
+def test_the_least_round_trip_between_two_points_is_no_longer_than_any_in_the_captures(
+    netspurt: Command, tmp_path: Path, delay: str, delays_ms: float
+) -> None:
+    """Data takes longer than a SYN. On a path that varies, ACKs may be faster than the SYN, too."""
+    text = f"""
+stop = "20 s"
+[links.path]
+between = ["client", "server"]
+rate = "10 Mbit/s"
+queue = "100 packets"
+delay = {delay}
+[flows.d]
+from = "server"
+to = "client"
+profile = "linux-6"
+send = "3 MB"
+[record]
+capture = true
+spy = ["server", "client"]
+"""
+    folder = ns.Scenario.parse(text, "download.toml").run().save(tmp_path / "run")
+    files = [folder / "server.pcapng", folder / "client.pcapng"]
+    told = " ".join(netspurt("compare", *files).stdout.split())
+    found = re.search(r"takes at least ([\d.]+) ms, whatever", told)
+    assert found is not None, told
+    sender, *_ = explain(files[0]).table("connections").records()
+    least_ms = min(sender["rtt_ns_min"], sender["handshake_rtt_ns"]) / 1e6
+    assert delays_ms <= float(found[1]) <= min(delays_ms + 0.2, least_ms + 0.05)
 
 
 def test_a_connection_in_two_captures_is_reported_once(netspurt: Command, two_points: Path) -> None:
@@ -261,3 +299,6 @@ def test_two_captures_are_compared_for_the_end_that_retransmitted_most(
     assert "server.pcap is nearer to the sender" in told
     assert "Of the 2 segments with data that passed" in told
     assert "1 (50.00%) did not come to" in told
+    assert told.endswith(f"netspurt match {tmp_path}/client.pcap {tmp_path}/server.pcap`."), (
+        "the client's capture must come first, although the server is compared"
+    )

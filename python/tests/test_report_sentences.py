@@ -13,7 +13,7 @@ from netspurt.report.findings import _verdicts
 from netspurt.report.flows import FlowDirection, Room, directions_with_data, flows_of
 from netspurt.report.programs import connections, told_programs
 from netspurt.report.runs import _answer, _causes, _goodput, _links
-from netspurt.report.two_points import _between
+from netspurt.report.two_points import _between, _Crossings, _round_trip
 from netspurt.report.words import span
 
 from made_up_papers import made_run, table
@@ -39,9 +39,9 @@ def segment(at_s: float | None, wait_s: float | None = 0.0, octets: int = 1000) 
     return ("a:1", "b:2", 0, octets, False, near, far)
 
 
-def answer(at_s: float, wait_s: float = 0.0) -> Any:
+def answer(at_s: float) -> Any:
     """Return an ACK that left the far point at an instant of the near point's clock."""
-    times = (round(1e9 * (at_s + BACK_S + wait_s)), round(1e9 * (at_s + AHEAD_S)))
+    times = (round(1e9 * (at_s + BACK_S)), round(1e9 * (at_s + AHEAD_S)))
     return ("b:2", "a:1", 0, 0, False, *times)
 
 
@@ -74,16 +74,35 @@ def test_segments_are_not_compared_one_by_one_if_most_of_them_have_no_partner(
     assert between(*pairs).startswith("Most segments with data have no equal") != told
 
 
+def told_round_trip(
+    back_s: list[float], shown_s: float | None = None, *, complete: bool = True
+) -> str:
+    """Return the sentences on the round trip if `back_s` has the waits of the ACKs."""
+    out = [AHEAD_S + THERE_S + wait for wait in (0.005, 0.0, 0.5)]
+    back = [BACK_S - AHEAD_S + wait for wait in back_s]
+    out_ns, back_ns = (np.array([round(1e9 * s) for s in way]) for way in (out, back))
+    shown_ns = None if shown_s is None else round(1e9 * shown_s)
+    return " ".join(_round_trip(_Crossings(out_ns, back_ns, complete, shown_ns), "near"))
+
+
 def test_the_round_trip_between_two_points_does_not_depend_on_their_clocks() -> None:
-    lost = (*answer(4)[:5], -1, round(1e9 * (AHEAD_S + 4)))
-    words = between(segment(1, 0.005), segment(2), segment(3, 0.5), answer(4, 0.1), answer(5), lost)
-    assert "A round trip between the two points takes at least 50 ms, whatever" in words
+    least = "A round trip between the two points takes at least 50 ms, whatever the clocks say."
+    for shown_s in (None, 0.05, 0.06):
+        assert told_round_trip([0.1, 0.0], shown_s).startswith(least)
+
+
+@pytest.mark.parametrize(("shown_s", "complete"), [(0.0499, True), (0.06, False)])
+def test_no_bound_is_stated_that_is_longer_than_a_round_trip_or_rests_on_few_packets(
+    shown_s: float, complete: bool
+) -> None:
+    words = told_round_trip([0.1, 0.0], shown_s, complete=complete)
+    assert words.startswith(f"The shortest round trip that near shows took {1e3 * shown_s:g} ms.")
+    assert "at least" not in words
 
 
 def test_a_negative_round_trip_is_not_reported() -> None:
     """A clock was set between the segments and their ACKs."""
-    early = ("b:2", "a:1", 0, 0, False, 1, round(1e9 * (AHEAD_S + 1)))
-    assert "round trip" not in between(segment(1), segment(2), early)
+    assert told_round_trip([-1.0]) == ""
 
 
 def test_the_waits_of_data_count_from_its_fastest_segment() -> None:
@@ -91,6 +110,7 @@ def test_the_waits_of_data_count_from_its_fastest_segment() -> None:
     words = between(*(segment(n, wait) for n, wait in enumerate(waits)))
     told = "data took 2 ms longer than the fastest segment (median), and 100 ms longer at most"
     assert told in words
+    assert "This additional time may come from queues between the two points, from a path" in words
 
 
 # Programs of a live run.

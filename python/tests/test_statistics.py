@@ -84,7 +84,9 @@ def test_a_block_length_does_not_depend_on_the_unit_or_the_offset() -> None:
     assert block_length(series) == block_length(1000 * series) == block_length(series - 50)
 
 
-@pytest.mark.parametrize("series", [[], [1.0], [2.0] * 50, [math.nan] * 50, [1.0, 2.0, 1.0]])
+@pytest.mark.parametrize(
+    "series", [[], [1.0], [2.0] * 50, [0.1] * 3000, [math.nan] * 50, [1.0, 2.0, 1.0]]
+)
 def test_a_series_without_measurable_memory_has_blocks_of_one_value(series: list[float]) -> None:
     assert block_length(series) == 1
 

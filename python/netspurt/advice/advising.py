@@ -14,7 +14,7 @@ from netspurt.advice.learning import Judged, Lessons, completed, constants, judg
 from netspurt.advice.price import Price
 from netspurt.advice.weighing import Cost, Weighing
 from netspurt.advice.words import paragraphs
-from netspurt.analysis.loss_share import LossShare, loss_share
+from netspurt.analysis.loss_share import LossShare, loss_share, losses_recorded
 from netspurt.analysis.replayed import learnt
 from netspurt.quantities import known
 
@@ -63,7 +63,8 @@ class Advice:
         For each half of a single recording, or for each of several recordings: the estimator that
         is chosen without this part, and its cost on this part.
     losses
-        The share of losses after the first answer, with its interval.
+        The share of losses after the first answer, with its interval, from the recordings that show
+        losses; `None` if there are none, or if too few probes were answered.
     elsewhere
         Other shares of losses that the recordings allow, each with the estimator that would be
         recommended. The shares are both ends of the interval, and the share without the largest
@@ -168,14 +169,20 @@ def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool 
     answered = [replay for replay in replays if replay.algorithms[0].answered]
     if sum(replay.algorithms[0].answered for replay in answered) < ANSWERS_MIN:
         return Advice(replays, price, asked)
-    losses = loss_share([_lost(replay) for replay in answered])
-    if losses.has_large_event and any(replay.told for replay in answered):
+    shown = [_lost(replay) for replay in answered if losses_recorded(replay.delays)]
+    losses = loss_share(shown) if shown else None
+    if losses and losses.has_large_event and any(replay.told for replay in answered):
         return Advice(replays, price, asked, Weighing(answered, price), losses=losses)
     return _advice(answered, price, asked, losses, tune=tune)
 
 
 def _advice(
-    answered: list[Replay], price: Price, asked: tuple[str, ...], losses: LossShare, *, tune: bool
+    answered: list[Replay],
+    price: Price,
+    asked: tuple[str, ...],
+    losses: LossShare | None,
+    *,
+    tune: bool,
 ) -> Advice:
     """Return the advice on recordings with enough answers."""
     lessons = Lessons(answered, price)
@@ -225,7 +232,7 @@ def _advice(
         linux,
         tuple(judgements),
         losses,
-        _elsewhere(weighing, losses, candidates) if price.loss is None else (),
+        _elsewhere(weighing, losses, candidates) if losses and price.loss is None else (),
     )
 
 

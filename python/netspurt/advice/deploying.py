@@ -202,11 +202,11 @@ def _settings(ms: int) -> list[str]:
     """Return the commands that set `rto_min`, one sentence for each."""
     us = 1000 * ms
     sentences = [
-        f"For one route: `ip route change ROUTE rto_min {ms}ms`. For all connections, since "
-        f"Linux 6.11: `sysctl -w net.ipv4.tcp_rto_min_us={us}`."
+        f"To set rto_min for one route, use `ip route change ROUTE rto_min {ms}ms`. For all "
+        f"connections, since Linux 6.11, use `sysctl -w net.ipv4.tcp_rto_min_us={us}`."
     ]
     if _BPF_FLOORS_S[0] <= us / 10**6 <= _BPF_FLOORS_S[1]:
-        sentences.append(f"From a BPF program: bpf_setsockopt TCP_BPF_RTO_MIN, {us} µs.")
+        sentences.append(f"In a BPF program, use bpf_setsockopt TCP_BPF_RTO_MIN, {us} µs.")
     return sentences
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from netspurt.advice.phrases import THOUSAND, ms
 from netspurt.advice.weighing import ADDED_LOSSES, cost
-from netspurt.analysis.loss_share import FEW, LossShare, percent, percents
+from netspurt.analysis.loss_share import FEW, LossShare, losses_recorded, percent, percents
 from netspurt.analysis.replayed import ReplaySums
 
 if TYPE_CHECKING:
@@ -36,6 +36,11 @@ def losses_behind_choice(advice: Advice) -> Iterator[str]:
     """Yield sentences on the loss events behind a choice, and on how the choice depends on them."""
     losses = advice.losses
     if losses is None:
+        if advice.price.loss is None:
+            yield (
+                "Losses are not recorded, so their share is not known. The cost assumes half a "
+                "loss; --loss sets the share."
+            )
         return
     outages = [*_outages(advice, losses)]
     yield from outages
@@ -43,6 +48,9 @@ def losses_behind_choice(advice: Advice) -> Iterator[str]:
         return
     before = sum(replay.algorithms[0].lost_before for replay in advice.replays)
     where = " after the first answer" if before else ""
+    unknown = sum(not losses_recorded(replay.delays) for replay in advice.replays)
+    if unknown:
+        where += f" (recordings that do not show losses: {unknown} of {len(advice.replays)})"
     caution = "T" if outages else "Caution: t"
     yield f"{_counted(losses, where, caution)}."
     yield f"The share of losses may be {percents(losses)} (95 %)."

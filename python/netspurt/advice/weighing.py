@@ -6,6 +6,11 @@ lose a packet. The wait for this half loss is the mean timer. Intervals come fro
 bootstrap. They are widened to contain the limits from the counts of spurious retransmissions:
 Garwood's limits, combined by the method of Zou and Donner (2008) for limits of a sum. The intervals
 do not contain the uncertainty of the share of losses, which is the same for all timers.
+
+The interval of a timer's own cost comes from resamples of this timer alone, so other timers do not
+change it. Spurious retransmissions cannot make a cost smaller. So the interval does not begin below
+that of the waits alone, as an interval that is symmetric about the cost may do. The intervals of
+differences come from resamples of all timers together.
 """
 
 from __future__ import annotations
@@ -18,8 +23,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netspurt.analysis.bootstrap import Floats, Interval, JointStatistic, joint_interval
-from netspurt.analysis.replayed import ReplaySums, bounded, is_spurious, poisson_interval
+from netspurt.analysis.bootstrap import (
+    Floats,
+    Interval,
+    JointStatistic,
+    Resamples,
+    joint_interval,
+)
+from netspurt.analysis.replayed import (
+    ReplaySums,
+    bounded,
+    is_spurious,
+    learnt,
+    poisson_interval,
+)
 
 if TYPE_CHECKING:
     from netspurt.advice.price import Price
@@ -97,6 +114,18 @@ def parts(sums: Sequence[ReplaySums], terms: Sequence[Terms]) -> tuple[Floats, F
         waits = waits + weight * own.loss * wait
         spurious = spurious + weight * _all_spurious(own) * one.spurious / one.answers
     return waits, spurious
+
+
+def least_cost(terms: Sequence[Terms], shortest_s: Sequence[float]) -> float:
+    """Return the cost per probe [s] if each loss waits for the shortest timer of its recording.
+
+    Examples
+    --------
+    >>> round(least_cost([Terms(0.1, 0.01, 100)], [0.15]) * 100, 3)
+    0.15
+    """
+    each = zip(terms, _weights(terms), shortest_s, strict=True)
+    return sum(weight * own.loss * shortest for own, weight, shortest in each)
 
 
 def squared_distances(sums: Sequence[ReplaySums], terms: Sequence[Terms]) -> Floats:
@@ -228,21 +257,34 @@ class Weighing:
         return np.sqrt(squares) * cost_of_one
 
     def _cost(self, place: int) -> Cost:
-        own = self._sums(place)
+        algorithms = [replay.algorithms[place] for replay in self.replays]
+        resamples = [one.resamples for one in algorithms if one.resamples is not None]
+        own = [ReplaySums.of(one.sums, 0) for one in resamples]
         waiting, spurious = (float(part[0]) for part in parts(own, self.terms))
-        squares = squared_distances(own, self.terms)
-        total = _no_narrower(self._joint(lambda sums: self._cost_from(sums, place)), squares)
+        drawn = joint_interval(resamples, lambda sums: self._cost_from(sums, 0))
+        total = _no_narrower(drawn, squared_distances(own, self.terms))
+        least = self._least(algorithms, resamples)
+        total = bounded(total, least, math.inf)
         counts = (int(sum(float(getattr(one, name)) for one in own)) for name in _COUNTS)
-        return Cost(self.names[place], bounded(total, 0.0, math.inf), waiting, spurious, *counts)
+        return Cost(self.names[place], total, waiting, spurious, *counts)
+
+    def _least(self, algorithms: Sequence[Algorithm], resamples: Sequence[Resamples]) -> float:
+        """Return the lower end of the interval of an algorithm's waits for losses per probe [s]."""
+        waiting = joint_interval(
+            resamples, lambda sums: parts([ReplaySums.of(own, 0) for own in sums], self.terms)[0]
+        )
+        shortest = [
+            float(one.waits[learnt(replay.delays, replay.order)].min())
+            for one, replay in zip(algorithms, self.replays, strict=True)
+        ]
+        least = least_cost(self.terms, shortest)
+        return max(waiting.low, least) if math.isfinite(waiting.low) else least
 
     def _joint(self, statistic: JointStatistic) -> Interval:
         return joint_interval([replay.resamples for replay in self.replays], statistic)
 
     def _cost_from(self, sums: Sequence[Floats], place: int) -> Floats:
         return cost([ReplaySums.of(own, place) for own in sums], self.terms)
-
-    def _sums(self, place: int) -> list[ReplaySums]:
-        return [ReplaySums.of(replay.resamples.sums, place) for replay in self.replays]
 
     def _waits(self, replay: Replay, first: int, second: int) -> tuple[Floats, Floats]:
         return replay.algorithms[first].waits, replay.algorithms[second].waits

@@ -120,9 +120,11 @@ def _priced(advice: Advice) -> str:
     at = (
         "the recorded losses and half a loss more, because a path without losses may still lose a "
         "packet (Jeffreys' prior)"
-        if price.loss is None
-        else f"{100 * price.loss:g} % losses"
+        if advice.losses
+        else "half a loss, because losses are not recorded"
     )
+    if price.loss is not None:
+        at = f"{100 * price.loss:g} % losses"
     return (
         f"The cost is the time of waiting for lost probes, at {at}. One spurious retransmission "
         f"counts {worth}."
@@ -254,7 +256,7 @@ def _caveats(advice: Advice) -> list[str]:
             f"Periods of long delays that are rarer than one in {_grouped(answered / 3)} answers "
             "may be missing here; in such a period a short timer would fire too early."
         )
-    if advice.price.loss is None:
+    if advice.price.loss is None and advice.losses:
         sentences.append("Under load more probes are lost: --loss sets the share.")
     if any(replay.delays.measure == "one-way" for replay in advice.replays):
         sentences.append(
@@ -291,7 +293,7 @@ def _deploy(advice: Advice) -> list[str]:
             words.append(
                 f"{advice.linux}, computed from these delays, would cost "
                 f"{_per_thousand(cheaper.total)}. A longer recording should confirm that before "
-                "it is set:"
+                "you set it."
             )
             further = linux_commands(floor_of(advice.linux))
             words += [sentence for sentence in further if sentence not in words]

@@ -107,9 +107,10 @@ def block_length(series: ArrayLike) -> int:
     n, known = len(values), np.isfinite(values)
     if not known.any():
         return 1
-    centred = np.where(known, values - values[known].mean(), 0.0)
-    if n < 8 or not np.any(centred):
+    # The mean of equal values may differ from them in its last bit.
+    if n < 8 or np.ptp(values[known]) == 0:
         return 1
+    centred = np.where(known, values - values[known].mean(), 0.0)
     # The search ends after `quiet` small autocorrelations in a row, or at the lag `lags`.
     quiet = max(5, int(np.ceil(np.sqrt(np.log10(n)))))
     lags = int(np.ceil(np.sqrt(n))) + quiet

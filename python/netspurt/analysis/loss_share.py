@@ -111,6 +111,22 @@ class LossShare:
         }
 
 
+#: Parts of the notes by which the readers of some formats say that losses are not known.
+_WITHOUT_LOSSES = ("losses are not recorded", "losses between them cannot be seen")
+
+
+def losses_recorded(delays: Delays) -> bool:
+    """Return whether a recording shows losses. Captures of TCP and logs of QUIC do not.
+
+    Examples
+    --------
+    >>> losses_recorded(Delays.of([0.1, 0.2]))
+    True
+    """
+    told = " ".join(delays.notes)
+    return delays.lost > 0 or not any(words in told for words in _WITHOUT_LOSSES)
+
+
 def loss_share(recordings: Sequence[NDArray[np.bool_]], level: float = 0.95) -> LossShare:
     """Return the share of lost probes in several recordings together.
 

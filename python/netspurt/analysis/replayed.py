@@ -23,11 +23,12 @@ def is_spurious(delays: Delays, waits: Floats) -> NDArray[np.bool_]:
     return short
 
 
-def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tuple[Resamples, int]:
-    """Return resamples of the sums that `_SHARED` and `_OWN` count, and their block length.
+def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> Resamples:
+    """Return resamples of the sums that `_SHARED` and `_OWN` count.
 
-    `waits` has the timers of each algorithm for all probes [s]. `order` is as for `learnt`. The
-    block length is in probes.
+    `waits` has the timers of each algorithm for all probes [s]. `order` is as for `learnt`. All
+    algorithms have the same blocks. So an interval for one algorithm must come from resamples of
+    this algorithm alone. Otherwise the other algorithms would change the interval.
     """
     rtt = delays.rtt_s
     flags = [is_spurious(delays, own) for own in waits]
@@ -47,8 +48,7 @@ def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tup
     binned = np.stack([np.add.reduceat(column.astype(float), edges) for column in columns])
     if binned.shape[1] == 1:
         binned = np.repeat(binned, 2, axis=1) / 2
-    drawn = Resamples(binned, length=max(1, round(length / step)), seed=seed, memory=True)
-    return drawn, length
+    return Resamples(binned, length=max(1, round(length / step)), seed=seed, memory=True)
 
 
 def learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
@@ -182,25 +182,24 @@ def could_be_chance(one: int, other: int) -> bool:
     return one == other or bool(2 * bdtr(min(one, other), one + other, 0.5) > 0.05)
 
 
-def timer_interval(resamples: Resamples | None, place: int, waits: Floats) -> Interval:
-    """Return the mean timer [s] and its interval."""
+def timer_interval(resamples: Resamples | None, waits: Floats) -> Interval:
+    """Return the mean timer [s] and its interval, from resamples of the algorithm alone."""
     if resamples is None:
         return Interval.without(float(waits.mean()))
-    mean = resamples.interval(lambda s: mean_timer(s, place))
+    mean = resamples.interval(lambda s: mean_timer(s, 0))
     return bounded(mean, float(waits.min()), float(waits.max()))
 
 
-def share_interval(
-    resamples: Resamples | None, place: int, spurious: int, answered: int
-) -> Interval:
+def share_interval(resamples: Resamples | None, spurious: int, answered: int) -> Interval:
     """Return the spurious retransmissions per answer and their interval.
 
-    With at most one spurious retransmission, resamples underestimate the uncertainty. The interval
-    is therefore at least as wide as Garwood's interval (1936) for a count.
+    `resamples` are those of the algorithm alone; `None` gives no interval. With at most one
+    spurious retransmission, resamples underestimate the uncertainty. The interval is therefore at
+    least as wide as Garwood's interval (1936) for a count.
     """
     if resamples is None:
         return Interval.without(spurious / answered if answered else math.nan)
-    share = resamples.interval(lambda s: spurious_share(s, place))
+    share = resamples.interval(lambda s: spurious_share(s, 0))
     if not answered:
         return Interval(share.value, math.nan, math.nan, share.level, share.block)
     low, high = (end / answered for end in poisson_interval(spurious))

@@ -130,9 +130,12 @@ def head(delays: Delays) -> str:
     """Return a recording's name, counts and delays."""
     import numpy as np
 
+    from netspurt.analysis.loss_share import losses_recorded
+
     share = f" ({100 * delays.lost / delays.sent:.2f} %)" if delays.lost else ""
-    text = f"{delays.name}: {count(delays.sent, 'probe')}, {number(delays.received)} answered, "
-    text += f"{number(delays.lost)} lost{share}"
+    text = f"{delays.name}: {count(delays.sent, 'probe')}, {number(delays.received)} answered"
+    if losses_recorded(delays):
+        text += f", {number(delays.lost)} lost{share}"
     if delays.late:
         text += f", {number(delays.late)} late"
     if delays.duplicates:

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netspurt import _core
 from netspurt.captures import Explained, end_of
+from netspurt.report.pure_acks import pure_acks
 from netspurt.shared import SharedConnection, shared_connections
 from netspurt.wording import counted, duration, number, plain
 
-#: The minimum share of data segments that must be seen at both points. If the share is smaller,
-#: the segments probably have different lengths at the two points.
+#: The minimum share of packets that must be seen at both points. If the share of data segments is
+#: smaller, the segments probably have different lengths at the two points.
 _MATCHED_MIN = 0.5
+
+#: A segment of one or both captures: its source and destination, sequence number, octets, whether
+#: it opens the connection, and the times at both points [ns]. The time at a point where the segment
+#: was not seen is negative.
+_Pair = tuple[str, str, int, int, bool, int, int]
+
+#: A row of the table `connections`.
+_Row = Mapping[str, Any]
 
 
 def same_connection(
@@ -81,23 +92,27 @@ def sentences(
         "sender. So the differences come from the path between the two points, and not from two "
         "different TCPs.",
         *_between(own, end_of(sender, "source"), told),
+        *_round_trip(_Crossings.of(captures, numbers, own, sender, order), told[0]),
         f"The causes of retransmissions are more certain beside the sender: `netspurt explain "
         f"{plain(shlex.quote(str(files[0])))}`. All segments are matched by `netspurt match "
-        f"{' '.join(plain(shlex.quote(str(file))) for file in files)}`.",
+        f"{' '.join(plain(shlex.quote(str(file))) for file in _from_client(files, own, sender))}`.",
     ]
 
 
-#: A segment of one or both captures: its source and destination, sequence number, octets, whether
-#: it opens the connection, and the times at both points [ns]. The time at a point where the segment
-#: was not seen is negative.
-_Pair = tuple[str, str, int, int, bool, int, int]
+def _from_client(files: Sequence[Path], pairs: Sequence[_Pair], sender: _Row) -> Sequence[Path]:
+    """Return two captures in the order that `netspurt match` needs: nearest to the client first.
+
+    `files` are in the order of the sender's data. `netspurt match` takes the end with the first
+    SYN for the client, or else the end with the first segment.
+    """
+    client = next((pair for pair in pairs if pair[4]), pairs[0])[0]
+    return files if client == end_of(sender, "source") else files[::-1]
 
 
 def _between(pairs: Sequence[_Pair], sender: str, names: Sequence[str]) -> Iterator[str]:
-    """Yield what happened to a sender's data between two points, and the round trip."""
+    """Yield what happened to a sender's data between two points."""
     near, far = names
     out = _times([pair for pair in pairs if pair[0] == sender and pair[3] > 0])
-    back = _times([pair for pair in pairs if pair[0] != sender])
     passed, came = out[:, 0] >= 0, out[:, 1] >= 0
     both = passed & came
     if both.sum() < _MATCHED_MIN * len(out):
@@ -119,26 +134,104 @@ def _between(pairs: Sequence[_Pair], sender: str, names: Sequence[str]) -> Itera
         yield f"{every} with data that passed {near} came to {far}."
     if missed := int((came & ~passed).sum()):
         yield f"{near} lacks {counted(missed, 'segment')} that came to {far}."
-    yield from _delays(out[both, 1] - out[both, 0], back, names)
+    yield _delays(out[both, 1] - out[both, 0], names)
 
 
-def _delays(out: NDArray[np.int64], back: NDArray[np.int64], names: Sequence[str]) -> Iterator[str]:
-    """Yield how long data took from one point to the other, and the round trip between them."""
-    returned = back[(back >= 0).all(axis=1)]
+def _delays(out: NDArray[np.int64], names: Sequence[str]) -> str:
+    """Return how much longer than the fastest segment data took from one point to the other."""
     above = (out - out.min()) / 1e9
-    if len(returned):
-        least = (int(out.min()) + int((returned[:, 0] - returned[:, 1]).min())) / 1e9
-        if least >= 0:
-            yield (
-                f"A round trip between the two points takes at least {duration(least)}, whatever "
-                "the clocks say."
-            )
-    yield (
+    return (
         f"From {names[0]} to {names[1]} data took {duration(float(np.median(above)))} longer than "
-        f"the fastest segment (median), and {duration(float(above.max()))} longer at most. Queues "
-        "between the two points caused this additional time, unless the clocks of the captures "
-        "drift."
+        f"the fastest segment (median), and {duration(float(above.max()))} longer at most. This "
+        "additional time may come from queues between the two points, from a path whose delay "
+        "changes, or from clocks that drift."
     )
+
+
+@dataclass(frozen=True)
+class _Crossings:
+    """The packets of a connection that both captures hold, and the round trips past both points.
+
+    Attributes
+    ----------
+    out, back
+        How long the packets of the data's sender took from the near point to the far point by the
+        clocks of the captures, and those of the other end from the far point to the near point
+        [ns], shapes (n,) and (m,).
+    complete
+        True if most packets of both directions are in `out` and `back`.
+    shown_ns
+        The shortest round trip of data that the near capture shows [ns], if it shows one.
+    """
+
+    out: NDArray[np.int64]
+    back: NDArray[np.int64]
+    complete: bool
+    shown_ns: int | None
+
+    @classmethod
+    def of(
+        cls,
+        captures: Sequence[Explained],
+        numbers: Sequence[int],
+        pairs: Sequence[_Pair],
+        sender: _Row,
+        order: Sequence[int],
+    ) -> _Crossings:
+        """Return the packets of a connection; `order` has the place of the near capture first."""
+        captures, numbers = [captures[n] for n in order], [numbers[n] for n in order]
+        source, other = end_of(sender, "source"), end_of(sender, "destination")
+        rows = captures[0].table("connections").where(connection=numbers[0]).records()
+        packets = {end_of(row, "source"): row["packets"] for row in rows}
+        times = {
+            end: np.concatenate(
+                [
+                    _at_both([pair for pair in pairs if pair[0] == end]),
+                    pure_acks(captures, numbers, end),
+                ]
+            )
+            for end in (source, other)
+        }
+        complete = all(
+            len(own) > 0 and len(own) >= _MATCHED_MIN * packets.get(end, 0)
+            for end, own in times.items()
+        )
+        shown = [sender["rtt_ns_min"], sender["handshake_rtt_ns"]]
+        known = [trip for trip in shown if trip is not None]
+        out, back = (np.diff(times[end]).ravel() for end in (source, other))
+        return cls(out, -back, complete, min(known, default=None))
+
+
+def _round_trip(crossings: _Crossings, near: str) -> Iterator[str]:
+    """Yield how long a round trip between the two points takes at least.
+
+    The bound is the sum of the fastest packets of both directions. A difference of the clocks has
+    no effect on the sum. A round trip that the near capture shows contains a packet of each
+    direction. If it is shorter than the sum, the faster packets were not matched, and the sum is no
+    bound.
+    """
+    shown_ns = crossings.shown_ns
+    if crossings.complete:
+        least_ns = int(crossings.out.min()) + int(crossings.back.min())
+        if least_ns >= 0 and (shown_ns is None or least_ns <= shown_ns):
+            yield (
+                f"A round trip between the two points takes at least {duration(least_ns / 1e9)}, "
+                "whatever the clocks say. The fastest packets of both directions took this long "
+                "together."
+            )
+            return
+    if shown_ns is not None:
+        yield (
+            f"The shortest round trip that {near} shows took {duration(shown_ns / 1e9)}. It "
+            "contains the path between the two points in both directions."
+        )
+
+
+def _at_both(pairs: Sequence[_Pair]) -> NDArray[np.int64]:
+    """Return the times of the segments that were seen at both points [ns], shape (n, 2)."""
+    times = _times(pairs)
+    both: NDArray[np.int64] = times[(times >= 0).all(axis=1)]
+    return both
 
 
 def _times(pairs: Sequence[_Pair]) -> NDArray[np.int64]:
