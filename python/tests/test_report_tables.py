@@ -81,8 +81,8 @@ def test_the_loss_of_a_copy_whose_next_copy_was_spurious_is_not_listed() -> None
     """The original arrived, and all ACKs were lost. One of the copies was lost, too."""
     again = (2.0, 1, 1000, "rto"), (3.0, 1, 1000, "rto")
     for spurious, count in ([False, True, True], 0), ([False, False, False], 1):
-        told = {"segments": {"spurious": np.array(spurious)}}
-        rows = missed(run_of([FIRST, *again], gone=[1], acked=1000, **told))
+        told = {"spurious": np.array(spurious)}
+        rows = missed(run_of([FIRST, *again], gone=[1], acked=1000, segments=told))
         assert len(rows) == count
 
 
