@@ -69,8 +69,8 @@ class Explained:
         If several captures are pooled: the connections that several of them hold, with their
         numbers in the files. If the captures certainly hold the same connection, the tables have
         only its rows from the capture in `SharedConnection.best`. Otherwise they have all rows.
-    sources
-        The files that `explain` has read, except the standard input. It is empty if several
+    paths
+        The files that `explain` has read; `-` is the standard input. It is empty if several
         captures are pooled.
     """
 
@@ -82,7 +82,7 @@ class Explained:
         self.path = path
         self.files = files
         self.shared: Sequence[SharedConnection] = ()
-        self.sources: Sequence[str] = ()
+        self.paths: Sequence[str] = ()
         self.fault = core.fault
         self.notes: Sequence[str] = core.notes
         self.packets, self.tcp, self.no_ip, self.fragments, self.other = core.passed
@@ -125,6 +125,11 @@ class Explained:
         own = [(path, first) for path, first in self.files if first <= connection]
         path, first = own[-1] if own else (self.path, 0)
         return path, connection - first
+
+    @property
+    def sources(self) -> list[str]:
+        """The files in `paths`, without the standard input."""
+        return [path for path in self.paths if path != "-"]
 
     @property
     def title(self) -> str:
@@ -242,7 +247,7 @@ def explain(
     """
     paths = [fspath(file) for file in (path, *more)]
     found = Explained(", ".join(paths), _finished(paths, segments, connection))
-    found.sources = [path for path in paths if path != "-"]
+    found.paths = paths
     return found
 
 

@@ -452,7 +452,10 @@ def _worst(found: Explained) -> Iterator[str]:
         who = _named(found, connection)
         yield f"  {who}: {silent} in silence before timers, {repair} in repair; {count}"
     path, connection = found.place_of(int(spent["connection"][order[0]]))
-    yield f"See: netspurt explain {named(shlex.quote(path))} --connection {connection}"
+    # A joined capture has several files.
+    joined = [] if found.files or len(found.paths) < 2 else found.paths
+    files = " ".join(named(shlex.quote(file)) for file in joined or [path])
+    yield f"See: netspurt explain {'--as-one ' * bool(joined)}{files} --connection {connection}"
 
 
 def _named(found: Explained, connection: int) -> str:
