@@ -10,7 +10,7 @@ from netspurt import _core
 from netspurt.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from netspurt.shared import SharedConnection
     from netspurt.table import Table
@@ -75,10 +75,12 @@ class Explained:
     """
 
     def __init__(
-        self, path: str, core: _core.Explanation, files: Sequence[tuple[str, int]] = ()
+        self,
+        path: str,
+        finish: Callable[[], _core.Explanation],
+        files: Sequence[tuple[str, int]] = (),
     ) -> None:
-        from netspurt.table import Table
-
+        core = finish()
         self.path = path
         self.files = files
         self.shared: Sequence[SharedConnection] = ()
@@ -88,6 +90,10 @@ class Explained:
         self.packets, self.tcp, self.no_ip, self.fragments, self.other = core.passed
         self.start_ns = core.start_ns
         self._core = {table.name: table for table in core.tables()}
+        # Most memory is in use here. So the explanation is freed before numpy is imported.
+        del core
+        from netspurt.table import Table
+
         self.tables: Mapping[str, Table] = {
             name: Table(table) for name, table in self._core.items()
         }
@@ -246,7 +252,7 @@ def explain(
     ['forward', 'reverse']
     """
     paths = [fspath(file) for file in (path, *more)]
-    found = Explained(", ".join(paths), _finished(paths, segments, connection))
+    found = Explained(", ".join(paths), lambda: _finished(paths, segments, connection))
     found.paths = paths
     return found
 
@@ -289,7 +295,14 @@ def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explain
         found.append(one)
     if not found:
         raise OSError("; ".join(whys) or "there is no capture")
-    pooled = Explained(counted(len(found), "capture"), _core.Explanation.pooled(found), files)
+    many = counted(len(found), "capture")
+
+    def finish() -> _core.Explanation:
+        pooled = _core.Explanation.pooled(found)
+        found.clear()
+        return pooled
+
+    pooled = Explained(many, finish, files)
     pooled.fault = "\n".join(faults) or None
     pooled._count_once()
     return pooled
