@@ -10,7 +10,7 @@ from netspurt import _core
 from netspurt.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from netspurt.shared import SharedConnection
     from netspurt.table import Table
@@ -69,25 +69,31 @@ class Explained:
         If several captures are pooled: the connections that several of them hold, with their
         numbers in the files. If the captures certainly hold the same connection, the tables have
         only its rows from the capture in `SharedConnection.best`. Otherwise they have all rows.
-    sources
-        The files that `explain` has read, except the standard input. It is empty if several
+    paths
+        The files that `explain` has read; `-` is the standard input. It is empty if several
         captures are pooled.
     """
 
     def __init__(
-        self, path: str, core: _core.Explanation, files: Sequence[tuple[str, int]] = ()
+        self,
+        path: str,
+        finish: Callable[[], _core.Explanation],
+        files: Sequence[tuple[str, int]] = (),
     ) -> None:
-        from netspurt.table import Table
-
+        core = finish()
         self.path = path
         self.files = files
         self.shared: Sequence[SharedConnection] = ()
-        self.sources: Sequence[str] = ()
+        self.paths: Sequence[str] = ()
         self.fault = core.fault
         self.notes: Sequence[str] = core.notes
         self.packets, self.tcp, self.no_ip, self.fragments, self.other = core.passed
         self.start_ns = core.start_ns
         self._core = {table.name: table for table in core.tables()}
+        # Most memory is in use here. So the explanation is freed before numpy is imported.
+        del core
+        from netspurt.table import Table
+
         self.tables: Mapping[str, Table] = {
             name: Table(table) for name, table in self._core.items()
         }
@@ -125,6 +131,11 @@ class Explained:
         own = [(path, first) for path, first in self.files if first <= connection]
         path, first = own[-1] if own else (self.path, 0)
         return path, connection - first
+
+    @property
+    def sources(self) -> list[str]:
+        """The files in `paths`, without the standard input."""
+        return [path for path in self.paths if path != "-"]
 
     @property
     def title(self) -> str:
@@ -241,8 +252,8 @@ def explain(
     ['forward', 'reverse']
     """
     paths = [fspath(file) for file in (path, *more)]
-    found = Explained(", ".join(paths), _finished(paths, segments, connection))
-    found.sources = [path for path in paths if path != "-"]
+    found = Explained(", ".join(paths), lambda: _finished(paths, segments, connection))
+    found.paths = paths
     return found
 
 
@@ -284,7 +295,14 @@ def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explain
         found.append(one)
     if not found:
         raise OSError("; ".join(whys) or "there is no capture")
-    pooled = Explained(counted(len(found), "capture"), _core.Explanation.pooled(found), files)
+    many = counted(len(found), "capture")
+
+    def finish() -> _core.Explanation:
+        pooled = _core.Explanation.pooled(found)
+        found.clear()
+        return pooled
+
+    pooled = Explained(many, finish, files)
     pooled.fault = "\n".join(faults) or None
     pooled._count_once()
     return pooled

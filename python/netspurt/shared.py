@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -100,21 +99,48 @@ def shared_connections(
 
 
 def _shared(seen: Sequence[_Seen], runs: Mapping[str, Path | None]) -> Iterator[SharedConnection]:
-    """Yield the connections between two ends that several captures hold."""
-    groups: list[list[_Seen]] = []
-    alone = len({one.file for one in seen}) == len(seen)
-    for one in seen:
-        others = (group for group in groups if all(member.file != one.file for member in group))
+    """Yield the connections between two ends that several captures hold.
+
+    Connections of which a file has several must overlap in time. So only these are compared.
+    """
+    files = {one.file for one in seen}
+    if len(files) < 2:
+        return
+    alone = len(files) == len(seen)
+    earlier = _overlapping(seen)
+    groups: dict[int, list[_Seen]] = {}
+    for place, one in enumerate(seen):
+        firsts = [*groups] if alone else [first for first in earlier[place] if first in groups]
+        others = (groups[n] for n in firsts if all(member.file != one.file for member in groups[n]))
         match = next((g for g in others if _same(g[0], one, runs, alone=alone)), None)
         if match is None:
-            groups.append([one])
+            groups[place] = [one]
         else:
             match.append(one)
-    yield from (_chosen(group) for group in groups if len(group) > 1)
-    for (first, *_), (second, *_) in combinations(groups, 2):
+    yield from (_chosen(group) for group in groups.values() if len(group) > 1)
+    pairs = [(first, second) for second in groups for first in earlier[second] if first in groups]
+    for first, second in ((seen[n], seen[m]) for n, m in sorted(pairs)):
         if first.file != second.file and _may_be_same(first, second, runs):
             other = (second.file, second.number)
             yield SharedConnection((first.file, first.number), [other], certain=False)
+
+
+def _overlapping(seen: Sequence[_Seen]) -> list[list[int]]:
+    """Return, for each connection, the places of those before it that overlap it in time.
+
+    The work grows with the number of connections and of overlapping pairs.
+    """
+    spans = [one.span for one in seen]
+    found: list[list[int]] = [[] for _ in seen]
+    active: list[int] = []
+    for place in sorted(range(len(seen)), key=spans.__getitem__):
+        active = [other for other in active if spans[other][1] >= spans[place][0]]
+        for other in active:
+            found[max(place, other)].append(min(place, other))
+        active.append(place)
+    for places in found:
+        places.sort()
+    return found
 
 
 def _run_of(file: str) -> Path | None:

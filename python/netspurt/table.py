@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -187,8 +187,10 @@ class Table(Mapping[str, NDArray[Any]]):
             columns.append([_text(v) if p else "" for v, p in zip(values, present, strict=True)])
         yield from zip(*columns, strict=True)
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """Return each row as a dictionary of Python values; `None` for values that do not exist.
+
+        By default the dictionaries have all columns. With `names` they have only these.
 
         Examples
         --------
@@ -197,8 +199,40 @@ class Table(Mapping[str, NDArray[Any]]):
         >>> flows.records()[0]["flow"]
         'transfer'
         """
-        columns = [self[name].tolist() for name in self]
-        return [dict(zip(self, row, strict=True)) for row in zip(*columns, strict=True)]
+        names = list(self) if names is None else names
+        columns = [self._values(name) for name in names]
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def _values(self, name: str) -> list[Any]:
+        """Return a column as Python values; `None` for values that do not exist."""
+        column = self._column(name)
+        if column.texts is None:
+            values: list[Any] = self[name].tolist()
+            return values
+        return [column.texts[place] for place in column.values.tolist()]
+
+    def each(self) -> Iterator[Row]:
+        """Yield each row as a mapping from the names of columns to Python values.
+
+        A column is read when a value of it is asked for. So for few columns of many, this takes
+        less time and memory than `records`.
+
+        Examples
+        --------
+        >>> import netspurt as ns
+        >>> flows = ns.new_scenario().replace({"stop": "20 s"}).run().flows
+        >>> [row["flow"] for row in flows.each()]
+        ['transfer']
+        """
+        return (Row(self, place) for place in range(self.rows))
+
+    def value(self, name: str, row: int) -> Any:
+        """Return a value of a column as a Python value; `None` if it does not exist."""
+        column = self._column(name)
+        if column.valid is not None and not column.valid[row]:
+            return None
+        value = column.values[row].item()
+        return value if column.texts is None else column.texts[value]
 
     def seconds(self, name: str = "t_ns") -> NDArray[np.float64]:
         """Return a column of nanoseconds in seconds; NaN if a value does not exist."""
@@ -222,14 +256,36 @@ class Table(Mapping[str, NDArray[Any]]):
         for name, value in equal.items():
             if value is None:
                 continue
-            column = self._column(name)
-            if column.texts is None:
-                keep &= column.values == value
-            else:
-                # `texts` may have a text twice, such as a link's name for its two directions.
-                places = [place for place, text in enumerate(column.texts) if text == value]
-                keep &= np.isin(column.values, places)
+            keep &= self.equals(name, value)
         return self.select(keep)
+
+    def equals(self, name: str, value: str | int | bool) -> NDArray[np.bool_]:
+        """Return, for each row, whether the value of a column is `value`, shape (rows,)."""
+        column = self._column(name)
+        if column.texts is None:
+            equal: NDArray[np.bool_] = column.values == value
+            return equal
+        # `texts` may have a text twice, such as a link's name for its two directions.
+        places = [place for place, text in enumerate(column.texts) if text == value]
+        return np.isin(column.values, places)
+
+    def coded(self, name: str) -> tuple[NDArray[np.intp], list[str]]:
+        """Return a column of texts as indices and texts: row n has the text `texts[indices[n]]`.
+
+        Each text is in `texts` once. The indices have the shape (rows,). For long texts this takes
+        less memory than the array of texts.
+
+        Raises
+        ------
+        ValueError
+            If the column has no texts.
+        """
+        column = self._column(name)
+        if column.texts is None:
+            raise ValueError(f"the column {name} of the table {self.name} has no texts")
+        places = {text: n for n, text in enumerate(dict.fromkeys(column.texts))}
+        once = np.array([places[text] for text in column.texts], dtype=np.intp)
+        return once[column.values], list(places)
 
     def select(self, keep: NDArray[np.bool_]) -> Table:
         """Return the rows whose value in `keep` is true. `keep` has a value for each row."""
@@ -249,11 +305,10 @@ class Table(Mapping[str, NDArray[Any]]):
         if column.texts is None:
             gone = None if column.valid is None else ~column.valid
             return library.array(column.values, mask=gone)
-        # A text may occur twice, as a link's name does for its two directions.
-        texts = list(dict.fromkeys(column.texts))
-        places = np.array([texts.index(text) for text in column.texts], dtype=np.int32)
-        rows = places[column.values] if texts else np.zeros(0, dtype=np.int32)
-        return library.DictionaryArray.from_arrays(rows, library.array(texts, library.string()))
+        rows, texts = self.coded(name)
+        return library.DictionaryArray.from_arrays(
+            rows.astype(np.int32), library.array(texts, library.string())
+        )
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the table as an Arrow stream, for pandas, polars, duckdb and others."""
@@ -290,6 +345,26 @@ class Table(Mapping[str, NDArray[Any]]):
                 columns[name] = library.Categorical(self[name].tolist(), categories=words)
         frame: pd.DataFrame = library.DataFrame(columns)
         return frame
+
+
+class Row(Mapping[str, Any]):
+    """A row of a table, as a mapping from the names of columns to Python values.
+
+    A value that does not exist is `None`.
+    """
+
+    def __init__(self, table: Table, place: int) -> None:
+        self._table = table
+        self._place = place
+
+    def __getitem__(self, name: str) -> Any:
+        return self._table.value(name, self._place)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        return len(list(self._table))
 
 
 #: The number of rows of a table that are shown when it is printed, and in a notebook.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +31,8 @@ VALUES_MIN = 8
 CORRELATION_MAX = 0.97
 #: The maximum number of values that are in memory at the same time.
 _VALUES_MAX = 1 << 22
+#: The number of blocks that are drawn and counted in one step.
+_PART = 1 << 17
 #: From this block length on, a resample draws few of the blocks, and a sparse matrix is faster.
 _SPARSE_LENGTH_MIN = 4
 
@@ -162,6 +165,8 @@ class Resamples:
         If there are fewer than two probes, or a block is longer than the series.
     """
 
+    resampled: Floats
+
     def __init__(
         self,
         columns: ArrayLike,
@@ -170,6 +175,39 @@ class Resamples:
         seed: int = 1,
         memory: bool | None = None,
     ) -> None:
+        self._set(columns, length, memory=memory)
+        _draw([self], seed)
+
+    @classmethod
+    def each(
+        cls, every: Sequence[ArrayLike], *, length: int | None = None, seed: int = 1
+    ) -> list[Resamples]:
+        """Return the resamples of several recordings that have the same number of probes.
+
+        The results are those of `Resamples`, but blocks are drawn only once for all recordings.
+
+        Parameters
+        ----------
+        every
+            The columns of each recording, as for `Resamples`.
+        length, seed
+            As for `Resamples`.
+
+        Raises
+        ------
+        ValueError
+            As for `Resamples`, or if the numbers of probes or the lengths of blocks differ.
+        """
+        found = [cls.__new__(cls) for _ in every]
+        for one, columns in zip(found, every, strict=True):
+            one._set(columns, length)
+        if len({(len(one._rows), one._rows_of_block) for one in found}) > 1:
+            raise ValueError("the recordings must have equally many probes, and equal blocks")
+        _draw(found, seed)
+        return found
+
+    def _set(self, columns: ArrayLike, length: int | None, *, memory: bool | None = None) -> None:
+        """Set all but the resampled sums."""
         data = np.atleast_2d(np.asarray(columns, dtype=float))
         n = data.shape[-1]
         if n < 2:
@@ -182,9 +220,8 @@ class Resamples:
         self.sums = rows.sum(axis=0)
         # Bins much shorter than a block hardly change the result, and they limit the use of memory.
         step = -(-n // BINS)
-        binned = np.add.reduceat(rows, np.arange(0, n, step), axis=0)
-        self.resampled = _resample(binned, max(1, round(self.length / step)), seed).T
-        self._rows = binned
+        self._rows = np.add.reduceat(rows, np.arange(0, n, step), axis=0)
+        self._rows_of_block = max(1, round(self.length / step))
 
     def interval(self, statistic: Statistic, level: float = 0.95) -> Interval:
         """Return a statistic of the sums with its interval.
@@ -356,28 +393,61 @@ def paired_difference(
     return block_bootstrap(np.concatenate([a, b]), difference, length=length, seed=seed)
 
 
-def _resample(rows: Floats, length: int, seed: int) -> Floats:
-    """Return sums of resamples, shape (RESAMPLES, k)."""
-    from scipy.sparse import csr_array
+def _draw(every: Sequence[Resamples], seed: int) -> None:
+    """Set the resampled sums of recordings with equal numbers of rows and equal blocks."""
+    if every:
+        sums = _resample([one._rows for one in every], every[0]._rows_of_block, seed)
+        for one, own in zip(every, sums, strict=True):
+            one.resampled = own.T
 
-    n, k = rows.shape
+
+def _resample(every: Sequence[Floats], length: int, seed: int) -> list[Floats]:
+    """Return sums of resamples, shape (RESAMPLES, k), for each of several arrays of n rows."""
+    n = len(every[0])
     length = min(length, n)
     blocks_per_resample, remainder = divmod(n, length)
-    running = np.concatenate([np.zeros((1, k)), np.cumsum(np.concatenate([rows, rows]), axis=0)])
-    places = np.arange(n)
-    blocks = running[places + length] - running[places]
-    remainders = running[places + remainder] - running[places]
+    blocks, remainders = [], []
+    for rows in every:
+        twice = np.cumsum(np.concatenate([rows, rows]), axis=0)
+        running = np.concatenate([np.zeros((1, rows.shape[1])), twice])
+        blocks.append(running[length : length + n] - running[:n])
+        remainders.append(running[remainder : remainder + n] - running[:n])
     rng = np.random.default_rng(seed)
-    sums = np.empty((RESAMPLES, k))
+    sums = [np.empty((RESAMPLES, rows.shape[1])) for rows in every]
+    # If blocks have few values, many of them are drawn. Then a dense matrix is faster.
+    draw = _sparse if length >= _SPARSE_LENGTH_MIN else _dense
     per_batch = max(1, _VALUES_MAX // n)
     for done in range(0, RESAMPLES, per_batch):
         count = min(per_batch, RESAMPLES - done)
-        # `drawn` counts how often each resample has each block. One matrix product gives the sums.
-        starts = rng.integers(0, n, size=(count, blocks_per_resample))
-        ends = np.arange(count + 1) * blocks_per_resample
-        drawn = csr_array((np.ones(starts.size), starts.ravel(), ends), shape=(count, n))
+        drawn = draw(rng, (count, blocks_per_resample), n)
         last = rng.integers(0, n, size=count)
-        # If blocks have few values, many of them are drawn. Then a dense matrix is faster.
-        product = (drawn.toarray() if length < _SPARSE_LENGTH_MIN else drawn) @ blocks
-        sums[done : done + count] = product + remainders[last]
+        for own, block, rest in zip(sums, blocks, remainders, strict=True):
+            # One matrix product gives the sums.
+            own[done : done + count] = drawn @ block + rest[last]
+        del drawn
     return sums
+
+
+def _sparse(rng: np.random.Generator, shape: tuple[int, int], n: int) -> Any:
+    """Draw blocks, and return a sparse matrix of how often each resample has each of `n` blocks.
+
+    `shape` has the number of resamples, and the number of blocks that are drawn for each.
+    """
+    from scipy.sparse import csr_array
+
+    starts = rng.integers(0, n, size=shape)
+    ends = np.arange(shape[0] + 1) * shape[1]
+    return csr_array((np.ones(starts.size), starts.ravel(), ends), shape=(shape[0], n))
+
+
+def _dense(rng: np.random.Generator, shape: tuple[int, int], n: int) -> Floats:
+    """Return the matrix of `_sparse` as an array. Only the array itself takes much memory."""
+    count, drawn = shape
+    matrix = np.empty((count, n))
+    per_part = max(1, _PART // n)
+    for done in range(0, count, per_part):
+        rows = min(per_part, count - done)
+        starts = rng.integers(0, n, size=(rows, drawn)) + n * np.arange(rows)[:, np.newaxis]
+        counts = np.bincount(starts.ravel(), minlength=rows * n)
+        matrix[done : done + rows] = counts.reshape(rows, n)
+    return matrix

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import loss_limits
 from netspurt.analysis.paced import paced
 from netspurt.analysis.receive_window import window_limits
-from netspurt.analysis.seen import mostly_on_its_way, vantages
+from netspurt.analysis.seen import mostly_on_its_way, vantages_of
 from netspurt.table import Table
 from netspurt.wording import duration, number, rate
 
@@ -79,17 +81,20 @@ def ceilings(tables: Mapping[str, Table]) -> list[Ceiling]:
         The tables of an explained capture: `ceilings`, `connections`, `delay_changes`, `habits`,
         `retransmissions`, `spent`, `steady`.
     """
-    if not len(tables["ceilings"]):
+    table, connections = tables["ceilings"], tables["connections"]
+    if not len(table):
         return []
-    times, where = mostly_on_its_way(tables), vantages(tables)
-    rows = {(row["connection"], row["direction"]): row for row in tables["connections"].records()}
+    table = table.select(vantages_of(table, tables) == "sender")
+    times = mostly_on_its_way(tables)
+    own = connections.select(np.isin(connections["connection"], table["connection"]))
+    rows = {(row["connection"], row["direction"]): row for row in own.each()}
     known = {
         one.connection
         for limits in (window_limits, full_links, loss_limits, paced)
         for one in limits(tables)
     }
     found = []
-    for one in tables["ceilings"].records():
+    for one in table.each():
         key = one["connection"], one["direction"]
         row, lasted_s = rows[key], one["span_ns"] / 1e9
         segment = min(row["segment_bytes_max"], _SEGMENT_MAX)
@@ -97,7 +102,7 @@ def ceilings(tables: Mapping[str, Table]) -> list[Ceiling]:
             row["outstanding_bytes_max"] <= one["outstanding_bytes"] + _SEGMENTS_ABOVE_MAX * segment
         )
         is_long = key[0] in times and lasted_s >= _SHARE_MIN * times[key[0]]
-        if key[0] in known or where.get(key) != "sender" or not (is_most and is_long):
+        if key[0] in known or not (is_most and is_long):
             continue
         found.append(
             Ceiling(

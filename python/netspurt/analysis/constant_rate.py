@@ -10,7 +10,7 @@ import numpy as np
 
 from netspurt.analysis.own_queue import fills_queue
 from netspurt.analysis.receive_window import window_limits
-from netspurt.analysis.seen import QUEUE_RATIO, mostly_on_its_way, vantages
+from netspurt.analysis.seen import QUEUE_RATIO, mostly_on_its_way, vantages_of
 from netspurt.table import Table
 
 #: The minimum ratio of the mean round trip to the shortest round trip, if the sender sent faster in
@@ -114,18 +114,19 @@ def constant_rates(tables: Mapping[str, Table]) -> list[ConstantRate]:
     steady = steady.select(np.isin(steady["connection"], list(on_its_way)))
     if not len(steady):
         return []
-    connections, where = tables["connections"], vantages(tables)
+    connections = tables["connections"]
     own = connections.select(np.isin(connections["connection"], steady["connection"]))
-    rows = {(row["connection"], row["direction"]): row for row in own.records()}
+    rows = {(row["connection"], row["direction"]): row for row in own.each()}
     keys = zip(steady["connection"].tolist(), steady["direction"].tolist(), strict=True)
+    where = vantages_of(steady, tables).tolist()
     return [
-        _constant_rate(one, rows[key], where.get(key, "unknown"), tables["delay_changes"])
-        for key, one in zip(keys, steady.records(), strict=True)
+        _constant_rate(one, rows[key], vantage, tables["delay_changes"])
+        for key, one, vantage in zip(keys, steady.each(), where, strict=True)
     ]
 
 
 def _constant_rate(
-    steady: dict[str, Any], row: dict[str, Any], vantage: str, changes: Table
+    steady: Mapping[str, Any], row: Mapping[str, Any], vantage: str, changes: Table
 ) -> ConstantRate:
     """Return the constant rate of a row of `steady`, with its `row` of `connections`."""
     rtt_s, least_s = (steady["rtt_ns_mean"] or 0) / 1e9, (row["rtt_ns_min"] or 0) / 1e9

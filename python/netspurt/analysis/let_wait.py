@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netspurt.analysis.seen import vantages, with_both_directions
+from netspurt.analysis.seen import vantages_of, with_both_directions
 from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 from netspurt.wording import duration
@@ -83,13 +83,12 @@ def let_wait(tables: Mapping[str, Table]) -> list[LetWait]:
     }
     connections = tables["connections"]
     own = connections.select(np.isin(connections["connection"], list(known)))
-    found, where = [], vantages(tables)
-    for row in own.records():
+    found = []
+    for row, vantage in zip(own.each(), vantages_of(own, tables).tolist(), strict=True):
         paused_s, share = known[row["connection"]]
         waited_s = row["application_ns"] / 1e9
         if waited_s >= _PART_MIN * paused_s:
             end = f"{row['source']} (port {row['source_port']})"
-            vantage = where.get((row["connection"], row["direction"]), "unknown")
             seen = vantage in {"sender", "middle"}
             found.append(LetWait(int(row["connection"]), end, waited_s, share, is_seen=seen))
     return sorted(found, key=lambda one: -one.waited_s)

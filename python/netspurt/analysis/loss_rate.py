@@ -13,7 +13,7 @@ import numpy as np
 from netspurt.analysis.constant_rate import constant_rates
 from netspurt.analysis.marked import marked_links
 from netspurt.analysis.overflow import overflows
-from netspurt.analysis.seen import round_trip, vantages, window_max
+from netspurt.analysis.seen import round_trip, vantages_of, window_max
 from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 from netspurt.wording import number, rate
@@ -146,7 +146,7 @@ def _constant(tables: Mapping[str, Table]) -> set[tuple[int, str]]:
     """Return the directions in which about equally many octets arrived in all round trips."""
     return {
         (row["connection"], row["direction"])
-        for row in tables["steady"].records()
+        for row in tables["steady"].each()
         if row["delivered_variation"] is not None and row["delivered_variation"] <= _VARIATION_MAX
     }
 
@@ -174,20 +174,18 @@ def _all(tables: Mapping[str, Table]) -> list[LossLimit]:
     often = {connection for (connection, _), count in counts.items() if count >= _CUTS_MIN}
     connections = tables["connections"]
     few = connections.select(np.isin(connections["connection"], list(often)))
-    rows = [row for row in few.records() if row["data_packets"]]
-    rows.sort(key=lambda row: -int(row["unique_bytes"]))
-    where = vantages(tables)
+    few = few.select(few["data_packets"] > 0)
+    few = few.take(np.argsort(-few["unique_bytes"].astype(np.int64), kind="stable"))
+    beside = vantages_of(few, tables) == "receiver"
     return [
         limit
-        for row in rows
-        for limit in _limit(
-            row, tables, beside=where.get((row["connection"], row["direction"])) == "receiver"
-        )
+        for row, is_beside in zip(few.each(), beside.tolist(), strict=True)
+        for limit in _limit(row, tables, beside=is_beside)
     ]
 
 
 def _limit(
-    row: dict[str, Any], tables: Mapping[str, Table], *, beside: bool
+    row: Mapping[str, Any], tables: Mapping[str, Table], *, beside: bool
 ) -> Iterator[LossLimit]:
     connection = int(row["connection"])
     found = round_trip(row, tables["connections"], beside=beside)
@@ -226,7 +224,7 @@ def _limit(
     )
 
 
-def _cuts(retransmissions: Table, row: dict[str, Any], rtt_s: float) -> int:
+def _cuts(retransmissions: Table, row: Mapping[str, Any], rtt_s: float) -> int:
     """Return the number of cuts of cwnd. Losses within one round trip count once."""
     own = retransmissions.where(connection=row["connection"], direction=row["direction"])
     times = np.sort(own.select(own["verdict"] != "spurious").seconds("t_ns"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from netspurt.analysis.seen import mostly_on_its_way, receiver_of, vantages
+from netspurt.analysis.seen import mostly_on_its_way, receiver_of, vantages_of
 from netspurt.table import Table
 from netspurt.wording import counted, duration, rate
 
@@ -84,14 +84,14 @@ def marked_links(tables: Mapping[str, Table]) -> dict[tuple[int, str], MarkedLin
     )
     if not len(often):
         return {}
-    where, whole = vantages(tables), mostly_on_its_way(tables)
+    whole = mostly_on_its_way(tables)
     found = dict[tuple[int, str], MarkedLink]()
-    for row in often.records():
+    for row, vantage in zip(often.each(), vantages_of(often, tables).tolist(), strict=True):
         back = receiver_of(row, connections)
         marked = back is not None and back["ecn_permitted"] and _echoes(row, back)
         if marked and row["connection"] in whole:
             key = (row["connection"], row["direction"])
-            beside = where.get(key) == "sender"
+            beside = vantage == "sender"
             found[key] = _marked_link(row, whole[row["connection"]], beside_sender=beside)
     return found
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netspurt.analysis.ceiling import ceilings
 from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import loss_limits
 from netspurt.analysis.paced import paced
-from netspurt.analysis.seen import busiest, vantages, with_both_directions
+from netspurt.analysis.seen import busiest_rows, vantages_of, with_both_directions
 from netspurt.analysis.spent import WORDS
 from netspurt.table import Table
 
@@ -62,7 +63,8 @@ def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[st
     return dict(WORDS)
 
 
-def _beside_senders(tables: Mapping[str, Table]) -> list[int]:
+def _beside_senders(tables: Mapping[str, Table]) -> NDArray[np.uint64]:
     """Return the connections that were captured beside the sender of most of their data."""
-    where = vantages(tables)
-    return [one for one, way in busiest(tables).items() if where.get((one, way)) == "sender"]
+    most = busiest_rows(tables["connections"])
+    found: NDArray[np.uint64] = most["connection"][vantages_of(most, tables) == "sender"]
+    return found

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.analysis.seen import mostly_on_its_way, vantages
+from netspurt.analysis.seen import mostly_on_its_way, vantages_of
 from netspurt.table import Table
 from netspurt.wording import counted, duration, rate
 
@@ -83,20 +83,21 @@ def overflows(tables: Mapping[str, Table]) -> dict[tuple[int, str], Overflow]:
     often = {key for key, count in counts.items() if count >= _LOSSES_MIN}
     if not often:
         return {}
-    where, whole = vantages(tables), mostly_on_its_way(tables)
+    whole = mostly_on_its_way(tables)
     connections = tables["connections"]
     own = connections.select(np.isin(connections["connection"], [key[0] for key in often]))
     found = dict[tuple[int, str], Overflow]()
-    for row in own.records():
+    own = own.select(vantages_of(own, tables) == "sender")
+    for row in own.each():
         key = (row["connection"], row["direction"])
-        if key in often and key[0] in whole and where.get(key) == "sender":
+        if key in often and key[0] in whole:
             lost = again.where(connection=key[0], direction=key[1])
             one = _overflow(row, lost, whole[key[0]])
             found |= {key: one} if one else {}
     return found
 
 
-def _overflow(row: dict[str, Any], again: Table, lasted_s: float) -> Overflow | None:
+def _overflow(row: Mapping[str, Any], again: Table, lasted_s: float) -> Overflow | None:
     """Return the overflow of a direction with these retransmissions.
 
     The result is `None` if no queue was full before its losses.

@@ -17,7 +17,7 @@ from netspurt.analysis.seen import (
     RoundTrip,
     receiver_of,
     round_trip,
-    vantages,
+    vantages_of,
     window_max,
     with_both_directions,
 )
@@ -274,22 +274,21 @@ def _limits(tables: Mapping[str, Table], spent: Table) -> list[WindowLimit]:
     if not len(spent):
         return []
     connections = tables["connections"]
-    where, ways = vantages(tables), defaultdict(list)
+    ways = defaultdict(list)
     own = connections.select(np.isin(connections["connection"], spent["connection"]))
     changes = tables["delay_changes"]
     changes = changes.select(
         np.isin(changes["connection"], spent["connection"]) & np.isin(changes["kind"], _LONGER)
     )
     steady = set(zip(*(tables["steady"][name].tolist() for name in _KEY), strict=True))
-    for row in own.records():
-        ways[row["connection"]].append(row)
+    for row, vantage in zip(own.each(), vantages_of(own, tables).tolist(), strict=True):
+        ways[row["connection"]].append((row, vantage == "receiver"))
     found: list[tuple[float, WindowLimit]] = []
     seconds = (spent.seconds("receive_window_ns"), whole_s(spent), _busy_s(spent))
     for connection, held_s, all_s, busy_s in zip(
         spent["connection"].tolist(), *(one.tolist() for one in seconds), strict=True
     ):
-        row = max(ways[connection], key=lambda row: int(row["unique_bytes"]))
-        beside = where.get((connection, row["direction"])) == "receiver"
+        row, beside = max(ways[connection], key=lambda way: int(way[0]["unique_bytes"]))
         limits = _limit(row, own, held_s / all_s, busy_s, beside=beside)
         key = (connection, row["direction"])
         found += [
@@ -302,7 +301,7 @@ def _limits(tables: Mapping[str, Table], spent: Table) -> list[WindowLimit]:
     return [limit for _, limit in sorted(found, key=lambda one: -one[0])]
 
 
-def _fills(one: WindowLimit, row: dict[str, Any], changes: Table, *, is_steady: bool) -> bool:
+def _fills(one: WindowLimit, row: Mapping[str, Any], changes: Table, *, is_steady: bool) -> bool:
     """Return whether the sender filled a queue; `is_steady` is true if its rate was constant."""
     return fills_queue(
         changes,
@@ -314,7 +313,7 @@ def _fills(one: WindowLimit, row: dict[str, Any], changes: Table, *, is_steady: 
 
 
 def _limit(
-    row: dict[str, Any], connections: Table, share: float, busy_s: float, *, beside: bool
+    row: Mapping[str, Any], connections: Table, share: float, busy_s: float, *, beside: bool
 ) -> Iterator[WindowLimit]:
     back, window = receiver_of(row, connections), window_max(row, connections)
     trip = round_trip(row, connections, beside=beside)
@@ -338,7 +337,7 @@ def _limit(
     )
 
 
-def _handshake_s(row: dict[str, Any], trip: RoundTrip) -> float:
+def _handshake_s(row: Mapping[str, Any], trip: RoundTrip) -> float:
     """Return the round trip of the handshake in seconds; NaN if it is not known."""
     to_receiver = row["handshake_rtt_ns"]
     if to_receiver is None or not trip.of_data:

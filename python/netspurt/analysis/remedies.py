@@ -27,12 +27,13 @@ not cause the wait, and no other floor would have shortened it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis.bootstrap import Interval, Resamples
+from netspurt.analysis.directions import keys, rows_of
 from netspurt.analysis.replayed import bounded
 from netspurt.table import Table
 
@@ -212,9 +213,8 @@ def far_above(tables: Mapping[str, Table]) -> FarAbove:
 def judged(tables: Mapping[str, Table]) -> Table:
     """Return the waits for retransmission timers that were not captured beside the receiver."""
     waits = tables["waits"].where(timer="retransmission")
-    beside_receiver = set(_directions(tables["habits"].where(vantage="receiver")))
-    elsewhere = [direction not in beside_receiver for direction in _directions(waits)]
-    return waits.select(np.array(elsewhere, bool))
+    beside_receiver = tables["habits"].where(vantage="receiver")
+    return waits.select(~np.isin(keys(waits), keys(beside_receiver)))
 
 
 def silences(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = None) -> Silences:
@@ -273,12 +273,12 @@ def remedies(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
     ----------
     RFC 6298 §2 (timer), §5.5 (backoff), RFC 8985 §6.2 and §7.2 (RACK and its probe).
     """
-    found_silences = silences(tables, whole)
-    probes = tables["waits"].where(timer="probe")
-    found = [_probe(found_silences, probes), _rack(found_silences), _as_computed(found_silences)]
+    of = silences(tables, whole)
+    changes = [_probe(of, tables["waits"].where(timer="probe")), _rack(of), _as_computed(of)]
     floors = tables["floors"]
     tried = np.unique(floors["floor_ns"]).tolist() if len(floors) else []
-    found += [_floor(found_silences, floors.where(floor_ns=ns), ns / 1e9) for ns in tried]
+    changes += [_floor(of, ns) for ns in tried]
+    found = _judged(changes, of, floors)
     return sorted(_worthwhile(found), key=lambda remedy: -remedy.saved_s.value)
 
 
@@ -335,16 +335,11 @@ def _first_copy(timer: Floats, after: Floats, *, strictly: bool) -> Floats:
     return left
 
 
-def _directions(rows: Table) -> list[tuple[int, str]]:
-    """Return the connection and the direction of each row."""
-    return list(zip(rows["connection"].tolist(), rows["direction"].tolist(), strict=True))
-
-
 def _is_late(waits: Table, habits: Table) -> NDArray[np.bool_]:
     """Return, for each wait, whether the answer came too soon to answer its retransmission."""
-    known = zip(_directions(habits), habits["far_ns"].tolist(), strict=True)
-    shortest = {key: far for key, far in known if far is not None}
-    least = np.array([shortest.get(key, 0) for key in _directions(waits)], float)
+    shortest: Floats = np.ma.filled(np.ma.asarray(habits["far_ns"], dtype=float), 0.0)
+    # The last value is that of directions without habits.
+    least = np.append(shortest, 0.0)[rows_of(keys(waits), keys(habits))]
     after = np.ma.filled(np.ma.asarray(waits["answered_ns"], dtype=np.int64) - waits["t_ns"], 0)
     late: NDArray[np.bool_] = after < _OF_SHORTEST * least
     return late
@@ -355,9 +350,10 @@ def _was_spurious(waits: Table, whole: Mapping[str, Table]) -> NDArray[np.bool_]
     if "retransmissions" not in whole:
         return np.zeros(len(waits), bool)
     again = whole["retransmissions"].where(verdict="spurious")
-    keys = set(zip(_directions(again), again["t_ns"].tolist(), strict=True))
-    of = zip(_directions(waits), waits["t_ns"].tolist(), strict=True)
-    return np.array([key in keys for key in of], bool)
+    again = again.select(np.isin(again["t_ns"], waits["t_ns"]))
+    known = set(zip(keys(again).tolist(), again["t_ns"].tolist(), strict=True))
+    of = zip(keys(waits).tolist(), waits["t_ns"].tolist(), strict=True)
+    return np.array([place in known for place in of], bool)
 
 
 def _without_sack(waits: Table, whole: Mapping[str, Table]) -> NDArray[np.bool_]:
@@ -381,23 +377,24 @@ def _union(begins: Floats, lasted: Floats) -> float:
 
 def _above_srtt(first: Table, whole: Mapping[str, Table]) -> Floats:
     """Return, for each first wait, the shortest time above srtt that its sender's host waited."""
-    hosts = _hosts(whole)
     waits = judged(whole)
     waits = waits.select(_places(waits) == 0)
     above = np.nan_to_num(waits.seconds("waited_ns") - _estimates(waits, "srtt_ns"), nan=np.inf)
-    shortest: dict[object, float] = {}
-    for of, one in zip(_directions(waits), above.tolist(), strict=True):
-        host = hosts.get(of, of)
+    shortest: dict[int, float] = {}
+    for host, one in zip(_hosts(waits, whole).tolist(), above.tolist(), strict=True):
         shortest[host] = min(one, shortest.get(host, np.inf))
-    return np.array([shortest[hosts.get(of, of)] for of in _directions(first)], float)
+    return np.array([shortest[host] for host in _hosts(first, whole).tolist()], float)
 
 
-def _hosts(tables: Mapping[str, Table]) -> dict[tuple[int, str], object]:
-    """Return the address that sends in each direction, if the table `connections` is known."""
+def _hosts(waits: Table, tables: Mapping[str, Table]) -> NDArray[np.intp]:
+    """Return a number for the host that waited at each wait, shape (n,).
+
+    Without the table `connections`, the host of each direction counts as another host.
+    """
     if "connections" not in tables:
-        return {}
-    rows = tables["connections"]
-    return dict(zip(_directions(rows), rows["source"].tolist(), strict=True))
+        return keys(waits)
+    connections = tables["connections"]
+    return connections.coded("source")[0][rows_of(keys(waits), keys(connections))]
 
 
 def _is_lower(of: Silences, floor_s: float) -> NDArray[np.bool_]:
@@ -448,23 +445,43 @@ def _is_far(waits: Table) -> NDArray[np.bool_]:
     return far
 
 
-def _as_computed(in_capture: Silences) -> Remedy:
+@dataclass(frozen=True)
+class _Change:
+    """A change of the sender, and the time that it would have saved in each silence.
+
+    Attributes
+    ----------
+    name
+        The change in words.
+    saved
+        The saved time of each silence, in seconds, shape (n,). NaN if the change does not apply.
+    floor_ns
+        The floor of the timer, in nanoseconds, if the change is a lower floor.
+    """
+
+    name: str
+    saved: Floats
+    floor_ns: int | None = None
+
+
+def _as_computed(in_capture: Silences) -> _Change:
     """Return the time that RFC 6298's timers would have saved where timers were far longer."""
     name = f"a timer as RFC 6298 computes it (minimum {_FLOOR_MAX_S:g} s)"
     saved = in_capture.waited_s - _timer(in_capture.first, _FLOOR_MAX_S)
-    return _remedy(name, in_capture, np.where(in_capture.far, saved, np.nan))
+    return _Change(name, np.where(in_capture.far, saved, np.nan))
 
 
-def _floor(in_capture: Silences, floors: Table, floor_s: float) -> Remedy:
-    """Return the time that a lower floor would have saved, and its spurious timeouts."""
+def _floor(in_capture: Silences, floor_ns: int) -> _Change:
+    """Return the time that a lower floor would have saved."""
+    floor_s = floor_ns / 1e9
     ms = f"{1e3 * floor_s:g}"
     name = f"a minimum of {ms} ms above srtt (Linux: rto_min {ms}ms)"
     saved = in_capture.waited_s - _above(in_capture.first, floor_s)
     saved = np.where(_is_lower(in_capture, floor_s), saved, np.nan)
-    return replace(_remedy(name, in_capture, saved, _spurious(floors)), floor_s=floor_s)
+    return _Change(name, saved, floor_ns)
 
 
-def _probe(in_capture: Silences, probes: Table) -> Remedy:
+def _probe(in_capture: Silences, probes: Table) -> _Change:
     """Return the time that tail loss probes would have saved at the ends of transfers.
 
     A sender that was seen to send probes has them already. A connection without SACK cannot have
@@ -472,39 +489,48 @@ def _probe(in_capture: Silences, probes: Table) -> Remedy:
     """
     probe = _ROUND_TRIPS_BEFORE_PROBE * _estimates(in_capture.first, "srtt_ns")
     probe = probe + np.where(in_capture.first["outstanding"] == 1, _DELAYED_ACK_S, 0.0)
-    seen = set(_directions(probes))
-    without = np.array([pair not in seen for pair in _directions(in_capture.first)], bool)
+    without = ~np.isin(keys(in_capture.first), keys(probes))
     tail = ~in_capture.first["sacked"] & without & ~in_capture.without_sack
-    return _remedy(
-        "tail loss probes (RFC 8985)",
-        in_capture,
-        np.where(tail, in_capture.waited_s - probe, np.nan),
-    )
+    saved = np.where(tail, in_capture.waited_s - probe, np.nan)
+    return _Change("tail loss probes (RFC 8985)", saved)
 
 
-def _rack(in_capture: Silences) -> Remedy:
+def _rack(in_capture: Silences) -> _Change:
     """Return the time that RACK would have saved where SACK had reported later segments."""
     saved = in_capture.waited_s - _REORDERING * _estimates(in_capture.first, "srtt_ns")
-    known = in_capture.first["sacked"]
-    return _remedy("RACK (RFC 8985)", in_capture, np.where(known, saved, np.nan))
+    return _Change("RACK (RFC 8985)", np.where(in_capture.first["sacked"], saved, np.nan))
 
 
-def _remedy(
-    name: str, in_capture: Silences, saved: Floats, spurious: Interval | None = None
-) -> Remedy:
-    """Return a remedy from the time `saved` in each silence.
+def _judged(changes: Sequence[_Change], of: Silences, floors: Table) -> list[Remedy]:
+    """Return the remedies that changes are, with their intervals.
 
-    `saved` is NaN for a silence to which the change does not apply.
+    The table `floors` has the spurious timeouts that lower floors add.
 
     A change saves time only in a silence that has a single timeout and an answer to its last copy,
     and whose original had not arrived. In other silences the saved time counts as 0.
     """
-    judged_here = in_capture.answered & ~in_capture.in_outages
-    judged_here &= ~in_capture.late & ~in_capture.arrived
-    gained = np.where(judged_here, np.maximum(np.nan_to_num(saved), 0.0), 0.0)
-    total = _share_of(in_capture.connection, gained, in_capture.waited_s)
-    waited = float(in_capture.waited_s.sum())
-    return Remedy(name, total, spurious, int(np.sum(gained > 0)), waited, len(gained))
+    judged_here = of.answered & ~of.in_outages & ~of.late & ~of.arrived
+    gained = [
+        np.where(judged_here, np.maximum(np.nan_to_num(one.saved), 0.0), 0.0) for one in changes
+    ]
+    waited = _sum(of.connection, of.waited_s)
+    saved = [np.stack([_sum(of.connection, own), waited]) for own in gained]
+    # All draws come before the first interval, which loads scipy: both take much memory.
+    shares = _resampled(saved, [len(waited) > 1] * len(saved))
+    spurious = [_spurious(floors, one.floor_ns) for one in changes]
+    added = _resampled(spurious, [bool(np.count_nonzero(own) > 1) for own in spurious])
+    return [
+        Remedy(
+            one.name,
+            _saved(saved[n], shares[n]),
+            None if one.floor_ns is None else _added(spurious[n], added[n]),
+            int(np.sum(gained[n] > 0)),
+            float(of.waited_s.sum()),
+            len(gained[n]),
+            None if one.floor_ns is None else one.floor_ns / 1e9,
+        )
+        for n, one in enumerate(changes)
+    ]
 
 
 def _estimates(waits: Table, name: str) -> Floats:
@@ -514,28 +540,38 @@ def _estimates(waits: Table, name: str) -> Floats:
     return filled
 
 
-def _share_of(of: NDArray[np.uint64], gained: Floats, waited: Floats) -> Interval:
+def _spurious(floors: Table, floor_ns: int | None) -> Floats:
+    """Return the spurious timeouts that a lower floor adds to each connection, shape (n,)."""
+    own = floors.where(floor_ns=floor_ns) if floor_ns else floors.take(np.arange(0))
+    return _sum(own["connection"], own["spurious"].astype(float))
+
+
+def _resampled(every: Sequence[Floats], enough: Sequence[bool]) -> list[Resamples | None]:
+    """Return resamples of the values of connections; `None` where `enough` is false."""
+    chosen = [values for values, is_enough in zip(every, enough, strict=True) if is_enough]
+    drawn = iter(Resamples.each(chosen, length=1))
+    return [next(drawn) if is_enough else None for is_enough in enough]
+
+
+def _saved(each: Floats, resamples: Resamples | None) -> Interval:
     """Return the saved time [s], with its interval.
 
-    The interval is that of the saved share, multiplied by the whole waiting time.
+    The interval is that of the saved share, multiplied by the whole waiting time. `each` has the
+    saved time and the waiting time of each connection, shape (2, n).
     """
-    each = np.stack([_sum(of, gained), _sum(of, waited)])
     total, whole = each.sum(axis=1).tolist()
-    if each.shape[1] < 2:
+    if resamples is None:
         return Interval.without(total)
-    share = Resamples(each, length=1).interval(lambda sums: sums[0] / sums[1])
+    share = resamples.interval(lambda sums: sums[0] / sums[1])
     return bounded(share.scaled(whole), 0.0, whole)
 
 
-def _spurious(floors: Table) -> Interval:
+def _added(each: Floats, resamples: Resamples | None) -> Interval:
     """Return the number of spurious timeouts, with its interval by resampling connections."""
-    each = _sum(floors["connection"], floors["spurious"].astype(float))
-    if np.count_nonzero(each) < 2:
+    if resamples is None:
         return Interval.without(float(each.sum()))
-    resamples = Resamples(each, length=1)
-    return bounded(
-        resamples.interval(lambda sums: sums[0] / sums[-1]).scaled(len(each)), 0.0, np.inf
-    )
+    mean = resamples.interval(lambda sums: sums[0] / sums[-1])
+    return bounded(mean.scaled(len(each)), 0.0, np.inf)
 
 
 def _sum(of: NDArray[np.uint64], values: Floats) -> Floats:

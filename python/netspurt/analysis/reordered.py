@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.analysis.directions import Keys, keys, rows_of
 from netspurt.table import Table
 from netspurt.wording import counted, duration, number
 
@@ -74,26 +77,31 @@ def reorderings(tables: Mapping[str, Table]) -> list[Reordering]:
     `tables` has `connections`, `habits` and `retransmissions`. A capture beside the receiver shows
     the late packets themselves; elsewhere SACK blocks report them.
     """
-    connections = tables["connections"]
-    names = ("connection", "direction", "data_packets")
-    columns = (connections[name].tolist() for name in names)
-    packets = {key[:2]: key[2] for key in zip(*columns, strict=True)}
-    again, spurious = Counter[tuple[int, str]](), Counter[tuple[int, str]]()
-    table = tables["retransmissions"]
-    columns = (table[name].tolist() for name in ("connection", "direction", "verdict"))
-    for connection, direction, verdict in zip(*columns, strict=True):
-        again[connection, direction] += 1
-        spurious[connection, direction] += verdict == "spurious"
+    habits, connections, table = (
+        tables[name] for name in ("habits", "connections", "retransmissions")
+    )
+    most = np.maximum(habits["overtaken_packets"], habits["overtaken_in_acks_packets"])
+    habits = habits.select(most >= _FEWEST)
+    own = keys(habits)
+    packets = connections["data_packets"][rows_of(own, keys(connections))]
+    again, spurious = (
+        _counts(own, keys(rows)) for rows in (table, table.where(verdict="spurious"))
+    )
     found = []
-    for row in tables["habits"].records():
-        key = (row["connection"], row["direction"])
+    columns = (packets.tolist(), again.tolist(), spurious.tolist())
+    for row, sent, *counts in zip(habits.each(), *columns, strict=True):
         seen, told = row["overtaken_packets"], row["overtaken_in_acks_packets"]
         itself = seen >= told
         late = int(max(seen, told))
-        if late < _FEWEST or late < _SHARE_MIN * packets[key]:
+        if late < _SHARE_MIN * sent:
             continue
         by = row[f"overtaken{'' if itself else '_in_acks'}_distance_segs_max"]
         behind = row["overtaken_ns_max"] / 1e9 if itself else None
-        counts = (late, int(packets[key]), int(by))
-        found.append(Reordering(key[0], *counts, behind, again[key], spurious[key]))
+        found.append(Reordering(row["connection"], late, int(sent), int(by), behind, *counts))
     return sorted(found, key=lambda one: -one.late)
+
+
+def _counts(of: Keys, rows: Keys) -> NDArray[np.intp]:
+    """Return how often each of the different numbers `of` is in `rows`, shape (n,)."""
+    found = rows_of(rows, of)
+    return np.bincount(found[found >= 0], minlength=len(of))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from netspurt.analysis.directions import keys, opposite, rows_of
 from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 
@@ -21,6 +23,9 @@ _SHORTER = 8
 _ONE_MACHINE_NS, _ONE_MACHINE_SHARE = 10_000, 0.75
 #: Data is mostly on its way if it is on its way for at least this share of a connection's time.
 _ON_ITS_WAY_MIN = 0.5
+#: The places where a direction may have been captured.
+_VANTAGES = ("sender", "receiver", "middle", "unknown")
+_SENDER, _RECEIVER, _MIDDLE, _UNKNOWN = range(len(_VANTAGES))
 #: If the mean round trip is this many times the shortest, data waited in a queue.
 QUEUE_RATIO = 1.25
 
@@ -50,75 +55,113 @@ class RoundTrip:
 def vantages(tables: Mapping[str, Table]) -> dict[tuple[int, str], str]:
     """Return where each direction of each connection was captured, as far as it is known.
 
-    The values are `sender`, `receiver` and `middle`. `tables` has `connections` and `habits`.
+    The values are `sender`, `receiver` and `middle`. `tables` has `connections` and `habits`. For
+    many directions, `vantages_of` takes less time and memory.
     """
-    habits = tables["habits"]
-    keys = zip(habits["connection"].tolist(), habits["direction"].tolist(), strict=True)
-    told = zip(keys, habits["vantage"].tolist(), strict=True)
-    by_packets = {key: vantage for key, vantage in told if vantage != "unknown"}
     connections = tables["connections"]
-    return _by_handshakes(connections) | _on_one_host(connections) | by_packets
+    where = _vantages(connections, tables["habits"])
+    rows = connections.select(where != _UNKNOWN)
+    directions = zip(rows["connection"].tolist(), rows["direction"].tolist(), strict=True)
+    names = (_VANTAGES[place] for place in where[where != _UNKNOWN].tolist())
+    return dict(zip(directions, names, strict=True))
 
 
-def within_one_host(source: str, destination: str) -> bool:
-    """Return whether two addresses belong to one host.
+def vantages_of(rows: Table, tables: Mapping[str, Table]) -> NDArray[np.str_]:
+    """Return where the direction of each row was captured, shape (n,).
 
-    They do if they are equal, or if both are loopback addresses (RFC 1122 §3.2.1.3).
+    The values are `sender`, `receiver`, `middle` and `unknown`.
+
+    Parameters
+    ----------
+    rows
+        A table with the columns `connection` and `direction`.
+    tables
+        The tables of the capture: `connections` and `habits`.
     """
-    return source == destination or (source.startswith("127.") and destination.startswith("127."))
+    connections = tables["connections"]
+    if len(rows) < len(connections):
+        connections = connections.select(np.isin(connections["connection"], rows["connection"]))
+    where = _vantages(connections, tables["habits"])
+    # The last value is that of directions that are not in `connections`.
+    known = np.append(where, _UNKNOWN)[rows_of(keys(rows), keys(connections))]
+    names: NDArray[np.str_] = np.array(_VANTAGES)[known]
+    return names
 
 
-def _on_one_host(connections: Table) -> dict[tuple[int, str], str]:
-    """Return the directions whose two ends are on one host, which is the host that captured.
+def _vantages(connections: Table, habits: Table) -> NDArray[np.intp]:
+    """Return where the direction of each row of `connections` was captured, shape (n,).
 
-    A packet is captured before it is received, so the capture was taken at each sender.
+    The values are places in `_VANTAGES`.
     """
-    names = ("connection", "direction", "source", "destination")
-    rows = zip(*(connections[name].tolist() for name in names), strict=True)
-    return {
-        (connection, direction): "sender"
-        for connection, direction, source, destination in rows
-        if within_one_host(source, destination)
-    }
+    where = _by_handshakes(connections)
+    # A packet is captured before it is received, so on one host it is captured at each sender.
+    where[within_one_host(connections)] = _SENDER
+    for place, name in enumerate(_VANTAGES[:_UNKNOWN]):
+        own = rows_of(keys(habits.where(vantage=name)), keys(connections))
+        where[own[own >= 0]] = place
+    return where
+
+
+def within_one_host(connections: Table) -> NDArray[np.bool_]:
+    """Return, for each row of `connections`, whether its two ends are on one host, shape (n,).
+
+    They are if their addresses are equal, or if both are loopback addresses (RFC 1122 §3.2.1.3).
+    """
+    source, sources = connections.coded("source")
+    destination, destinations = connections.coded("destination")
+    place = {text: n for n, text in enumerate(sources)}
+    as_source = np.array([place.get(text, -1) for text in destinations], dtype=np.intp)
+    loopback = _are_loopback(sources)[source] & _are_loopback(destinations)[destination]
+    within: NDArray[np.bool_] = (source == as_source[destination]) | loopback
+    return within
+
+
+def _are_loopback(addresses: Sequence[str]) -> NDArray[np.bool_]:
+    return np.array([address.startswith("127.") for address in addresses], dtype=np.bool_)
 
 
 def busiest(tables: Mapping[str, Table]) -> dict[int, str]:
     """Return for each connection the direction with most of its data."""
-    most = dict[int, tuple[int, str]]()
-    names = ("connection", "direction", "unique_bytes")
-    columns = (tables["connections"][name].tolist() for name in names)
-    for connection, direction, octets in zip(*columns, strict=True):
-        most[connection] = max(most.get(connection, (0, "")), (octets, direction))
-    return {connection: direction for connection, (_, direction) in most.items()}
+    most = busiest_rows(tables["connections"])
+    return dict(zip(most["connection"].tolist(), most["direction"].tolist(), strict=True))
+
+
+def busiest_rows(connections: Table) -> Table:
+    """Return for each connection the row of the direction with most of its data.
+
+    If both directions have the same amount, it is the reverse direction.
+    """
+    numbers = connections["connection"]
+    order = np.lexsort((keys(connections), connections["unique_bytes"], numbers))
+    is_last = np.append(numbers[order][1:] != numbers[order][:-1], True)[: len(order)]
+    return connections.take(order[is_last])
 
 
 def octets_by_vantage(tables: Mapping[str, Table]) -> Counter[str]:
     """Return how many octets of data were captured at each vantage, which may be `unknown`."""
-    where, octets = vantages(tables), Counter[str]()
-    names = ("connection", "direction", "unique_bytes")
-    columns = (tables["connections"][name].tolist() for name in names)
-    for connection, direction, own in zip(*columns, strict=True):
-        octets[where.get((connection, direction), "unknown")] += own
-    return octets
+    connections = tables["connections"]
+    where, octets = _vantages(connections, tables["habits"]), connections["unique_bytes"]
+    return Counter(
+        {_VANTAGES[place]: int(octets[where == place].sum()) for place in np.unique(where).tolist()}
+    )
 
 
-def _by_handshakes(connections: Table) -> dict[tuple[int, str], str]:
-    """Decide where each direction was captured, by the two halves of the handshake's round trip."""
-    keys = zip(connections["connection"].tolist(), connections["direction"].tolist(), strict=True)
-    halves = dict(zip(keys, connections["handshake_rtt_ns"].tolist(), strict=True))
-    where: dict[tuple[int, str], str] = {}
-    for (connection, direction), far in halves.items():
-        other = "reverse" if direction == "forward" else "forward"
-        near = halves.get((connection, other))
-        if far is None or near is None or near == far:
-            continue
-        short, long = sorted((near, far))
-        on_one_machine = short < _ONE_MACHINE_NS and short <= _ONE_MACHINE_SHARE * long
-        if long >= _SHORTER * short or on_one_machine:
-            where[connection, direction] = "sender" if near < far else "receiver"
-        else:
-            where[connection, direction] = "middle"
-    return where
+def _by_handshakes(connections: Table) -> NDArray[np.intp]:
+    """Decide where each direction was captured, by the two halves of the handshake's round trip.
+
+    The result has shape (n,), and its values are places in `_VANTAGES`.
+    """
+    halves = np.ma.asarray(connections["handshake_rtt_ns"])
+    far, known = np.ma.getdata(halves), ~np.ma.getmaskarray(halves)
+    own = keys(connections)
+    other = rows_of(opposite(own), own)
+    near = far[other]
+    told = known & known[other] & (other >= 0) & (near != far)
+    short, long = np.minimum(near, far), np.maximum(near, far)
+    on_one_machine = (short < _ONE_MACHINE_NS) & (short <= _ONE_MACHINE_SHARE * long)
+    is_beside = (long >= _SHORTER * short) | on_one_machine
+    nearer = np.where(near < far, _SENDER, _RECEIVER)
+    return np.where(told, np.where(is_beside, nearer, _MIDDLE), _UNKNOWN)
 
 
 def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> RoundTrip | None:
@@ -170,10 +213,10 @@ def window_max(row: Mapping[str, Any], connections: Table) -> int | None:
     return None if most is None else int(most)
 
 
-def receiver_of(row: Mapping[str, Any], connections: Table) -> dict[str, Any] | None:
+def receiver_of(row: Mapping[str, Any], connections: Table) -> Mapping[str, Any] | None:
     """Return the row of the other direction, whose sender is the receiver of this direction."""
-    own = connections.where(connection=row["connection"]).records()
-    return next((other for other in own if other["direction"] != row["direction"]), None)
+    own = connections.where(connection=row["connection"])
+    return next((other for other in own.each() if other["direction"] != row["direction"]), None)
 
 
 def with_both_directions(tables: Mapping[str, Table]) -> Table:

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from netspurt.cli.output import named
 from netspurt.wording import counted, number
 
@@ -19,10 +21,12 @@ _NAMED = 3
 
 def of_files(found: Explained) -> Iterator[str]:
     """Yield lines on files without connections, and on connections in several files."""
+    if not found.files:
+        return
     certain = [one for one in found.shared if one.certain]
     elsewhere = Counter(path for one in certain for path, _ in one.others)
-    counts = Counter(place[0] for place in map(found.place_of, _connections(found)))
-    bare = [path for path, _ in found.files if not counts[path] and not elsewhere[path]]
+    counts = _connections(found)
+    bare = [path for path in counts if not counts[path] and not elsewhere[path]]
     if bare:
         yield f"Without packets of TCP: {_few(bare)}."
     yield from _in_pairs(certain, _counted_once)
@@ -69,8 +73,12 @@ def _perhaps_twice(shown_by: Mapping[str, int]) -> str:
     )
 
 
-def _connections(found: Explained) -> list[int]:
-    return list(dict.fromkeys(found.table("connections")["connection"].tolist()))
+def _connections(found: Explained) -> dict[str, int]:
+    """Return the number of connections that count in each of several files."""
+    paths, firsts = [path for path, _ in found.files], [first for _, first in found.files]
+    numbers = np.unique(found.table("connections")["connection"])
+    files = np.searchsorted(firsts, numbers, side="right") - 1
+    return dict(zip(paths, np.bincount(files, minlength=len(paths)).tolist(), strict=True))
 
 
 def _few(paths: Sequence[str]) -> str:

@@ -7,14 +7,17 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netspurt.cli.capture_folders import captures_of
 from netspurt.cli.opening import is_recording
-from netspurt.cli.output import complain, fitted, named, print_json, raw, width
+from netspurt.cli.output import complain, fitted, named, print_json_in_parts, raw, width
 from netspurt.wording import NO_TCP
+
+if TYPE_CHECKING:
+    from netspurt.captures import Explained
 
 #: If there are more connections than this, only their sums are printed.
 FEW = 2
@@ -220,25 +223,24 @@ def _print_captures(
 ) -> int:
     """Print captures for people or as JSON, or write tables; return the exit status."""
     from netspurt import captures as explaining
-    from netspurt.cli import explained
-    from netspurt.shared import shared_connections
 
     if len(captures) > 1 and not as_json:
         pooled = explaining.explain_pooled(captures)
+        from netspurt.cli import explained
+
         for fault in (pooled.fault or "").splitlines():
             complain(ValueError(fault), "warning:")
         for line in fitted([*explained.pooled(pooled, width()), *_runs(captures)]):
             print(line)
         return 1 if pooled.fault else 0
-    status, documents = 0, []
-    rows: list[tuple[str, int, Mapping[str, Any]]] = []
+    status, all_found = 0, []
     for paths in captures:
         found = explaining.explain(*paths)
+        from netspurt.cli import explained
+
         status = max(status, _complain_of_fault(paths, found.fault))
         if as_json:
-            documents.append(explained.document(found, connection))
-            own = documents[-1]["connections"]
-            rows += ((named(found.path), row["connection"], row) for row in own)
+            all_found.append(found)
         elif parquet is not None:
             explained.write_tables(found, parquet)
         else:
@@ -247,13 +249,27 @@ def _print_captures(
             for line in fitted(_runs(captures)):
                 print(line)
     if as_json:
-        # Only `--json` needs this import. At the top of the file it would take a fifth of the time
-        # that `--csv` needs until its first rows.
-        from dataclasses import asdict
-
-        shared = [asdict(one) for one in shared_connections(rows)]
-        print_json({"captures": documents, "in_common": shared})
+        _print_json(all_found, connection)
     return status
+
+
+def _print_json(captures: Sequence[Explained], connection: int | None) -> None:
+    """Print the results for captures, or for one connection of a capture, as JSON."""
+    # Only `--json` needs these imports. At the top of the file they would take a fifth of the time
+    # that `--csv` needs until its first rows.
+    from dataclasses import asdict
+
+    from netspurt.cli.explained import document
+    from netspurt.shared import COLUMNS, shared_connections
+
+    rows = (
+        (named(found.path), row["connection"], row)
+        for found in captures
+        for row in found.table("connections").records(COLUMNS)
+    )
+    shared = [asdict(one) for one in shared_connections(rows)] if len(captures) > 1 else []
+    documents = [document(found, connection) for found in captures]
+    print_json_in_parts({"captures": documents, "in_common": shared})
 
 
 def _runs(captures: Sequence[Sequence[str]]) -> Iterator[str]:

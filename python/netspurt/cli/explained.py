@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from netspurt.analysis.directions import keys, opposite, rows_of
 from netspurt.captures import end_of
 from netspurt.causes import SEEN_IN_ACKS, believed, since_sent_ns
 from netspurt.cli.common import of_files
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
 
 
 def document(found: Explained, connection: int | None) -> dict[str, Any]:
-    """Return the results for a capture, or for one of its connections, for JSON."""
+    """Return the results for a capture, or for one of its connections, for JSON.
+
+    The rows of tables are iterators, so that they are not in memory at the same time.
+    """
     tables = {
         name: _chosen(found.table(name), connection) for name in ("connections", "retransmissions")
     }
@@ -43,14 +47,18 @@ def document(found: Explained, connection: int | None) -> dict[str, Any]:
         "other_packets": found.other,
         "fault": found.fault,
         "notes": list(found.notes),
-        **{name: list(_rows(table)) for name, table in tables.items()},
+        **{name: _rows(table) for name, table in tables.items()},
     }
 
 
 def _rows(table: Table) -> Iterator[dict[str, Any]]:
-    values = {name: table[name].tolist() for name in table}
-    for row in range(len(table)):
-        yield {name: column[row] for name, column in values.items()}
+    """Yield the rows of a table as dictionaries. Only some of them are in memory together."""
+    for first in range(0, len(table), _TOGETHER):
+        yield from table.take(np.arange(first, min(first + _TOGETHER, len(table)))).records()
+
+
+#: The number of rows that are in memory together.
+_TOGETHER = 1000
 
 
 def write_tables(found: Explained, path: Path) -> None:
@@ -107,7 +115,7 @@ def lines(
         If there is no connection of that number.
     """
     table = found.table("connections")
-    numbers = list(dict.fromkeys(table["connection"].tolist()))
+    numbers, first_rows = np.unique(table["connection"], return_index=True)
     if connection is not None:
         if connection not in numbers:
             problem = f"no connection has the number {connection}"
@@ -127,19 +135,18 @@ def lines(
         yield from pooled(found, room)
         return
     yield from _packets(found)
-    if numbers:
+    if len(numbers):
         yield ""
         yield from pooled_lines(found, room)
-    for one in numbers:
+    for one in numbers[np.argsort(first_rows)].tolist():
         yield ""
         yield from _connection(found, one, own_room or room)
 
 
 def pooled(found: Explained, room: int | None = None) -> Iterator[str]:
     """Yield the results for all connections together. Tables should be at most `room` wide."""
-    table = found.table("connections")
     yield from _packets(found)
-    yield from _summary(found, len(set(table["connection"].tolist())))
+    yield from _summary(found, len(np.unique(found.table("connections")["connection"])))
     yield from of_files(found)
     yield ""
     yield from pooled_lines(found, room)
@@ -160,20 +167,19 @@ def _packets(found: Explained) -> Iterator[str]:
 
 def _offloaded(connections: Table) -> Iterator[str]:
     """Yield a line if captured packets hold several segments: more data than the peer's MSS."""
-    keys = zip(connections["connection"].tolist(), connections["direction"].tolist(), strict=True)
-    offered = dict(zip(keys, connections["mss_bytes"].tolist(), strict=True))
-    names = ("connection", "direction", "segment_bytes_max")
-    segments = list[int]()
-    for connection, direction, most in zip(
-        *(connections[name].tolist() for name in names), strict=True
-    ):
-        mss = offered.get((connection, "reverse" if direction == "forward" else "forward"))
-        if mss and most and most > mss:
-            segments.append(-(-most // mss))
-    if segments:
+    own = keys(connections)
+    other = rows_of(opposite(own), own)
+    most, offered = (
+        np.ma.filled(np.ma.asarray(connections[name], dtype=np.int64), 0)
+        for name in ("segment_bytes_max", "mss_bytes")
+    )
+    mss = offered[other]
+    joined = (other >= 0) & (mss > 0) & (most > mss)
+    if joined.any():
+        segments = -(-most[joined] // mss[joined])
         yield (
             f"Note: captured packets of {counted(len(segments), 'direction')} hold up to "
-            f"{max(segments)} segments each, because the network card or its driver divides or "
+            f"{segments.max()} segments each, because the network card or its driver divides or "
             "joins segments (offload). The counts are counts of captured packets."
         )
 

@@ -61,6 +61,77 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, allow_nan=False))
 
 
+def print_json_in_parts(value: Any) -> None:
+    """Print a value as `print_json` does, but in parts, so that the whole text is never in memory.
+
+    An iterator in the value is printed as a list. It yields objects whose values are neither lists
+    nor objects.
+    """
+    # The text of JSON has no control characters but the ends of lines, so nothing needs escapes.
+    stream = raw(sys.stdout)
+    parts = json_parts(value)
+    while some := list(itertools.islice(parts, _PARTS)):
+        stream.write("".join(some))
+    stream.write("\n")
+
+
+#: The number of parts of a JSON text that are written together.
+_PARTS = 256
+
+
+def json_parts(value: Any, margin: str = "\n") -> Iterator[str]:
+    r"""Yield the text of a value as JSON in parts, as `json.dumps` with an indent of 2 returns it.
+
+    Parameters
+    ----------
+    value
+        The value. An iterator in it becomes a list; see `print_json_in_parts`.
+    margin
+        The end of a line, and the indent of the next one.
+
+    Raises
+    ------
+    ValueError
+        If a number is not finite.
+
+    Examples
+    --------
+    >>> print("".join(json_parts({"rows": iter([{"n": 1}])})))
+    {
+      "rows": [
+        {
+          "n": 1
+        }
+      ]
+    }
+    """
+    import json
+
+    inner = f"{margin}  "
+    ends, before = "[]", ""
+    if isinstance(value, Iterator):
+        # The encoder that is written in C has no indent, but any separator between values.
+        encode = json.JSONEncoder(separators=(f",{inner}  ", ": "), allow_nan=False).encode
+        for row in value:
+            yield f"{before or '['}{inner}{{{inner}  {encode(row)[1:-1]}{inner}}}"
+            before = ","
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield f"{before or '['}{inner}"
+            yield from json_parts(one, inner)
+            before = ","
+    elif isinstance(value, dict):
+        ends = "{}"
+        for key, one in value.items():
+            yield f"{before or '{'}{inner}{json.dumps(key)}: "
+            yield from json_parts(one, inner)
+            before = ","
+    else:
+        yield json.dumps(value, allow_nan=False)
+        return
+    yield f"{margin}{ends[1]}" if before else ends
+
+
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34"}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from netspurt.analysis.on_its_way import words
 from netspurt.analysis.seen import (
     octets_by_vantage,
-    vantages,
+    vantages_of,
     with_both_directions,
     within_one_host,
 )
@@ -55,15 +54,18 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
 
 def _vantages(found: Explained) -> Iterator[str]:
     """Yield where a capture was taken, or the number of directions for each capture point."""
-    connections, where = found.table("connections"), vantages(found.tables)
+    connections = found.table("connections")
     data = connections.select(connections["data_packets"] > 0)
-    of = zip(data["connection"].tolist(), data["direction"].tolist(), strict=True)
-    counts = Counter(where.get(key, "unknown") for key in of)
+    where = vantages_of(data, found.tables)
+    counts = {name: int((where == name).sum()) for name in _WHERE}
     octets = octets_by_vantage(found.tables)
     parts = [f"{number(counts[name])} {words}" for name, words in _WHERE.items() if counts[name]]
     if not parts:
         return
-    yield _taken_at(found) or f"Directions with data, by capture point: {', '.join(parts)}."
+    yield (
+        _taken_at(found, data, where)
+        or f"Directions with data, by capture point: {', '.join(parts)}."
+    )
     if octets["receiver"] > octets["sender"]:
         yield (
             "A capture beside the receiver does not show data that was lost before the capture "
@@ -77,39 +79,37 @@ def _vantages(found: Explained) -> Iterator[str]:
 _ON_HOST_NS = 500_000
 
 
-def _taken_at(found: Explained) -> str | None:
+def _taken_at(found: Explained, data: Table, where: NDArray[np.str_]) -> str | None:
     """Return a sentence on where a capture was taken, if all its connections agree.
+
+    `data` has the rows of `connections` with data, and `where` the place of each of them.
 
     The connections with data agree in four cases: all were captured beside the same host, all have
     both ends on one host, all were captured on the path between their ends, or the place is unknown
     for all. For several files the result is None.
     """
-    connections, where = found.table("connections"), vantages(found.tables)
-    sent, ends = Counter[str](), set[tuple[str, ...]]()
-    for row in connections.select(connections["data_packets"] > 0).records():
-        place = where.get((row["connection"], row["direction"]), "unknown")
-        end = {"sender": "source", "receiver": "destination"}.get(place)
-        if within_one_host(row["source"], row["destination"]):
-            ends.add(("", "both"))
-        elif end:
-            ends.add((str(row[end]), "host"))
-        else:
-            ends.add(("", place))
-        sent[place] += int(row["unique_bytes"])
-    if len(ends) != 1 or (found.files and len(found.files) > 1):
+    if found.files and len(found.files) > 1:
         return None
-    ((host, kind),) = ends
+    is_sender, is_receiver, both = where == "sender", where == "receiver", within_one_host(data)
+    kinds = np.where(both, "both", np.where(is_sender | is_receiver, "host", where))
+    kind = str(kinds[0])
+    host = data.value("destination" if is_receiver[0] else "source", 0)
+    at_host = np.where(is_sender, data.equals("source", host), data.equals("destination", host))
+    if (kinds != kind).any() or (kind == "host" and not at_host.all()):
+        return None
     if kind == "both":
         return "The capture was taken on the host of both ends."
     if kind == "unknown":
         return "Where the capture was taken is not known."
     if kind == "middle":
         return "The capture was taken on the path, between the two ends of its connections."
-    of = {name: sent[name] for name in ("sender", "receiver")}
+    octets = data["unique_bytes"]
+    of = {"sender": int(octets[is_sender].sum()), "receiver": int(octets[is_receiver].sum())}
     most = "sent" if of["sender"] > of["receiver"] else "received"
     what = "all the data" if min(of.values()) == 0 else "most of the data"
     return (
-        f"The capture was taken beside {host}{_how_near(connections, host)}, which {most} {what}."
+        f"The capture was taken beside {host}{_how_near(found.table('connections'), host)}, "
+        f"which {most} {what}."
     )
 
 
@@ -191,9 +191,8 @@ def _guesses(again: Table, what: str) -> NDArray[np.bool_]:
 
 def _unsure_beside(found: Explained) -> Iterator[str]:
     """Yield why the cause *loss seen in ACKs* is a guess if the capture is beside the receiver."""
-    again, where = found.table("retransmissions"), vantages(found.tables)
-    of = zip(again["connection"].tolist(), again["direction"].tolist(), strict=True)
-    beside = np.array([where.get(key) == "receiver" for key in of], bool)
+    again = found.table("retransmissions")
+    beside = vantages_of(again, found.tables) == "receiver"
     seen = np.isin(again["cause"], SEEN_IN_ACKS) & beside & _guesses(again, "cause")
     if not seen.any():
         return
@@ -292,15 +291,9 @@ def time_line(found: Explained, connection: int | None = None) -> str:
 
 def lost_before(found: Explained, connection: int | None = None) -> Iterator[str]:
     """Yield a caution if data was lost before the capture point, except beside the receiver."""
-    again, where = found.table("retransmissions"), vantages(found.tables)
-    names = ("connection", "direction", "original_missing", "original_late")
-    lost = sum(
-        missing and not late and where.get((number_of, direction)) != "receiver"
-        for number_of, direction, missing, late in zip(
-            *(again[name].tolist() for name in names), strict=True
-        )
-        if connection in {None, number_of}
-    )
+    again = found.table("retransmissions").where(connection=connection)
+    again = again.select(again["original_missing"] & ~again["original_late"])
+    lost = int((vantages_of(again, found.tables) != "receiver").sum())
     if lost:
         yield (
             f"{counted(lost, 'original')} never came to the capture point: lost between the sender "
@@ -408,28 +401,21 @@ def _what_helps(one: LossLimit) -> str:
 def _longest(found: Explained) -> Iterator[str]:
     """Yield the longest of several connections, each with the largest part of its time."""
     spent = with_both_directions(found.tables)
-    told = largest_parts(spent)
-    if len(told) < 2:
-        return
     whole = whole_s(spent)
-    order = np.argsort(-whole, kind="stable")[:_WORST].tolist()
-    octets = Counter[int]()
+    lasted = int((whole > 0).sum())
+    if lasted < 2:
+        return
+    order = np.argsort(-whole, kind="stable")[: min(lasted, _WORST)]
+    told = largest_parts(spent.take(order))
     table = found.table("connections")
-    for one, count in zip(
-        table["connection"].tolist(), table["unique_bytes"].tolist(), strict=True
-    ):
-        octets[one] += count
     yield ""
-    more = f" ({_WORST} of {number(len(told))})" if len(told) > _WORST else ""
+    more = f" ({_WORST} of {number(lasted)})" if lasted > _WORST else ""
     yield f"Longest connections first{more}:"
-    for place in order:
-        connection = int(spent["connection"][place])
-        if connection not in told:
-            continue
-        name, share = told[connection]
+    for (connection, (name, share)), lasted_s in zip(told.items(), whole[order], strict=True):
+        octets = int(table.where(connection=connection)["unique_bytes"].sum())
         yield (
-            f"  {_named(found, connection)}: {duration(float(whole[place]))}, mostly "
-            f"{BRIEFLY[name]} {share:.0%}; {counted(octets[connection], 'octet')}"
+            f"  {_named(found, connection)}: {duration(float(lasted_s))}, mostly "
+            f"{BRIEFLY[name]} {share:.0%}; {counted(octets, 'octet')}"
         )
 
 
@@ -452,7 +438,10 @@ def _worst(found: Explained) -> Iterator[str]:
         who = _named(found, connection)
         yield f"  {who}: {silent} in silence before timers, {repair} in repair; {count}"
     path, connection = found.place_of(int(spent["connection"][order[0]]))
-    yield f"See: netspurt explain {named(shlex.quote(path))} --connection {connection}"
+    # A joined capture has several files.
+    joined = [] if found.files or len(found.paths) < 2 else found.paths
+    files = " ".join(named(shlex.quote(file)) for file in joined or [path])
+    yield f"See: netspurt explain {'--as-one ' * bool(joined)}{files} --connection {connection}"
 
 
 def _named(found: Explained, connection: int) -> str:

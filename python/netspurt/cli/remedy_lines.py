@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netspurt.analysis.seen import busiest, vantages
+from netspurt.analysis.seen import busiest_rows, vantages_of
 from netspurt.analysis.spent import whole_s
 from netspurt.causes import SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS
 from netspurt.wording import counted, duration, rounded
@@ -242,9 +242,8 @@ def _why_none(tables: Mapping[str, Table], of: Table, found: Silences) -> str:
     """
     waits = tables["waits"]
     if len(waits) == 0:
-        where = vantages(tables)
-        places = {where.get(most) for most in busiest(tables).items()}
-        return _no_waits(at_senders=places <= {"sender"})
+        where = vantages_of(busiest_rows(tables["connections"]), tables)
+        return _no_waits(at_senders=bool((where == "sender").all()))
     if len(of) == 0 and len(waits.where(timer="retransmission")):
         return f"At {counted(len(waits.where(timer='retransmission')), 'wait')} {_BESIDE}"
     if len(of) == 0:

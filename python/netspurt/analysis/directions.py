@@ -1,0 +1,42 @@
+"""Directions of connections as numbers, and the rows that two tables have of the same direction."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.table import Table
+
+Keys = NDArray[np.int64]
+
+
+def keys(rows: Table) -> Keys:
+    """Return a number for the direction of each row, shape (n,).
+
+    Parameters
+    ----------
+    rows
+        A table with the columns `connection` and `direction`.
+    """
+    numbers: Keys = 2 * rows["connection"].astype(np.int64) + rows.equals("direction", "reverse")
+    return numbers
+
+
+def opposite(of: Keys) -> Keys:
+    """Return the number of the other direction of each connection, shape (n,)."""
+    return of ^ 1
+
+
+def rows_of(of: Keys, known: Keys) -> NDArray[np.intp]:
+    """Return the place of each number of `of` in `known`; -1 if it is not there. Shape (n,).
+
+    Examples
+    --------
+    >>> rows_of(np.array([4, 7]), np.array([9, 4])).tolist()
+    [1, -1]
+    """
+    if not len(known):
+        return np.full(len(of), -1)
+    order = np.argsort(known, kind="stable")
+    found = order[np.searchsorted(known, of, side="right", sorter=order) - 1]
+    return np.where(known[found] == of, found, -1)
