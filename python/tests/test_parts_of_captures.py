@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from netspurt.analysis.reordered import reorderings
 from netspurt.analysis.seen import (
     RoundTrip,
     busiest,
@@ -221,3 +222,27 @@ def test_connections_with_a_silent_direction_are_not_judged() -> None:
     assert with_both_directions(tables)["connection"].tolist() == [2, 3]
     # Half of a connection's time counts as most of it.
     assert mostly_on_its_way(tables) == {2: pytest.approx(0.1)}
+
+
+def test_reordering_is_no_cause_of_timeouts() -> None:
+    """Late packets trigger repairs by ACKs, and no timer."""
+    connections = _table(connection=[0, 0], direction=["forward", "reverse"], data_packets=[90, 0])
+    habits = _table(
+        connection=[0],
+        direction=["forward"],
+        overtaken_packets=[5],
+        overtaken_in_acks_packets=[0],
+        overtaken_distance_segs_max=[2],
+        overtaken_ns_max=[MS],
+    )
+    for cause, spurious in (("rto", 0), ("go-back-n", 0), ("fast", 2), ("rack", 2)):
+        again = _table(
+            connection=[0] * 3,
+            direction=["forward"] * 3,
+            cause=[cause] * 3,
+            verdict=["spurious", "needed", "spurious"],
+        )
+        tables = {"connections": connections, "habits": habits, "retransmissions": again}
+        (found,) = reorderings(tables)
+        assert (found.again, found.spurious) == (3, spurious)
+        assert ("Reordering is a likely cause" in found.sentence("it")) == (spurious > 0)

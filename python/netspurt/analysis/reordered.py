@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis.directions import Keys, keys, rows_of
+from netspurt.causes import SEEN_IN_ACKS
 from netspurt.table import Table
 from netspurt.wording import counted, duration, number
 
@@ -33,8 +34,8 @@ class Reordering:
         The longest time by which a packet was late [s]; `None` if only acknowledgments show the
         late packets.
     again, spurious
-        The number of retransmissions, and the number of retransmissions that are known to be
-        spurious.
+        The number of retransmissions, and the number of those that ACKs triggered and that are
+        known to be spurious.
     """
 
     connection: int
@@ -64,7 +65,10 @@ class Reordering:
                 "lost ones."
             )
         if self.again:
-            return "The late packets were not lost, and no retransmission is known to be spurious."
+            return (
+                "The late packets were not lost, and no retransmission that ACKs triggered is "
+                "known to be spurious."
+            )
         return (
             "No retransmission was seen. The only cost was that data which had arrived waited for "
             "the late packets."
@@ -84,9 +88,9 @@ def reorderings(tables: Mapping[str, Table]) -> list[Reordering]:
     habits = habits.select(most >= _FEWEST)
     own = keys(habits)
     packets = connections["data_packets"][rows_of(own, keys(connections))]
-    again, spurious = (
-        _counts(own, keys(rows)) for rows in (table, table.where(verdict="spurious"))
-    )
+    # Late packets trigger no timer.
+    by_acks = np.isin(table["cause"], SEEN_IN_ACKS) & table.equals("verdict", "spurious")
+    again, spurious = (_counts(own, keys(rows)) for rows in (table, table.select(by_acks)))
     found = []
     columns = (packets.tolist(), again.tolist(), spurious.tolist())
     for row, sent, *counts in zip(habits.each(), *columns, strict=True):
