@@ -211,7 +211,7 @@ class Table(Mapping[str, NDArray[Any]]):
             return values
         return [column.texts[place] for place in column.values.tolist()]
 
-    def each(self) -> Iterator[Row]:
+    def each(self) -> Iterator[TableRow]:
         """Yield each row as a mapping from the names of columns to Python values.
 
         A column is read when a value of it is asked for. So for few columns of many, this takes
@@ -224,7 +224,7 @@ class Table(Mapping[str, NDArray[Any]]):
         >>> [row["flow"] for row in flows.each()]
         ['transfer']
         """
-        return (Row(self, place) for place in range(self.rows))
+        return (TableRow(self, place) for place in range(self.rows))
 
     def value(self, name: str, row: int) -> Any:
         """Return a value of a column as a Python value; `None` if it does not exist."""
@@ -347,7 +347,7 @@ class Table(Mapping[str, NDArray[Any]]):
         return frame
 
 
-class Row(Mapping[str, Any]):
+class TableRow(Mapping[str, Any]):
     """A row of a table, as a mapping from the names of columns to Python values.
 
     A value that does not exist is `None`.
