@@ -110,6 +110,13 @@ def test_drops_at_a_full_queue_do_not_limit_the_rate_if_the_delay_varies(
     assert loss_limits(tables) == []
 
 
+def test_connections_that_share_a_queue_are_not_limited_by_losses_if_the_delay_varies(
+    tmp_path: Path,
+) -> None:
+    words = {"queue": 30, "loss": 0, "more": "count = 6", "congestion": "cubic"}
+    assert loss_limits(jittery(tmp_path, **words).tables) == []
+
+
 def test_a_line_says_that_the_delay_varied(tmp_path: Path, netspurt: Command) -> None:
     jittery(tmp_path, congestion="cubic")
     result = netspurt("explain", tmp_path / "run/a.pcapng")

@@ -199,7 +199,8 @@ def _limit(
         return
     # A full queue may have caused the losses, unless the delay of the path varied by itself.
     if found.has_queue and not (
-        vantage == "sender" and has_varied_delay(row, tables["retransmissions"])
+        vantage == "sender"
+        and has_varied_delay(row, tables["connections"], tables["retransmissions"])
     ):
         return
     rtt_s = found.mean_s

@@ -24,22 +24,29 @@ _VARIATION_MIN = 0.25
 #: The maximum ratio of the mean excess of the smoothed round trips at losses to the mean excess of
 #: all round trips. The excess is the round trip minus the shortest round trip.
 _LONGER_MAX = 1.3
+#: Another connection between the same hosts may share a full queue if it has at least this many
+#: retransmissions.
+_SHARING_MIN = 5
 #: At most this share of the losses may have an excess of at least `_FULL` times the largest one.
 _SHARE_MAX, _FULL = 0.5, 0.75
 
 
-def has_varied_delay(row: Mapping[str, Any], retransmissions: Table) -> bool:
+def has_varied_delay(row: Mapping[str, Any], connections: Table, retransmissions: Table) -> bool:
     """Return whether the delay of a direction varied, and no full queue dropped its data.
 
-    The direction must have been captured beside its sender.
+    The direction must have been captured beside its sender. The result is false if another
+    connection between the same hosts lost data during this connection, because both may share a
+    full queue.
 
     Parameters
     ----------
     row
         The direction: a row of the table `connections`.
-    retransmissions
-        The table `retransmissions` of the explained capture.
+    connections, retransmissions
+        These tables of the explained capture.
     """
+    if _shares_losses(row, connections):
+        return False
     own = retransmissions.where(connection=row["connection"], direction=row["direction"])
     own = own.select((own["verdict"] != "spurious") & (own["cause"] != "syn"))
     rtt_s, least_s = row["rtt_ns_mean"] / 1e9, row["rtt_ns_min"] / 1e9
@@ -50,6 +57,18 @@ def has_varied_delay(row: Mapping[str, Any], retransmissions: Table) -> bool:
     are_full = np.mean(excess_s >= _FULL * excess_s.max()) > _SHARE_MAX
     are_longer = excess_s.mean() > _LONGER_MAX * mean_s
     return not (are_full or are_longer) and _variation(times_s, octets) >= _VARIATION_MIN
+
+
+def _shares_losses(row: Mapping[str, Any], connections: Table) -> bool:
+    """Return whether another connection lost data on the same way and at the same time."""
+    others = connections.select(
+        (connections["connection"] != row["connection"])
+        & (connections["source"] == row["source"])
+        & (connections["destination"] == row["destination"])
+        & (connections["retransmissions"] >= _SHARING_MIN)
+    )
+    overlaps = (others["first_ns"] < row["last_ns"]) & (others["last_ns"] > row["first_ns"])
+    return bool(np.any(overlaps))
 
 
 def _losses(
