@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import loss_limits
 from netspurt.captures import Explained, explain
+from netspurt.scenario import Scenario
+from netspurt.table import Table
 
 import captured_path
 from conftest import Command
@@ -80,3 +83,58 @@ def test_the_command_says_that_losses_limited_the_rate_with_and_without_the_opti
         output = " ".join(result.stdout.split())
         assert "Losses limited the rate of connection 0 to " in output
         assert output.count("Time went to: ") == 1
+
+
+#: Delays of 5 to 35 ms [ms], and a timeline that takes another one every 150 ms.
+STEPS = [20, 31, 8, 27, 35, 12, 23, 5, 33, 16]
+JITTER = ", ".join(f'["{150 * n} ms", "{STEPS[n * 7 % 10]} ms"]' for n in range(400))
+
+
+@pytest.mark.parametrize("congestion", ["reno", "cubic"])
+def test_losses_limit_the_rate_although_the_delay_varies(tmp_path: Path, congestion: str) -> None:
+    tables = jittery(tmp_path, congestion=congestion).tables
+    assert has_long_round_trips(tables)
+    (one,) = loss_limits(tables)
+    assert one.is_delay_varied
+    assert full_links(tables) == []
+
+
+@pytest.mark.parametrize("queue", [30, 100, 400])
+@pytest.mark.parametrize("congestion", ["reno", "cubic"])
+def test_drops_at_a_full_queue_do_not_limit_the_rate_if_the_delay_varies(
+    tmp_path: Path, congestion: str, queue: int
+) -> None:
+    words = {"rate": "8 Mbit/s", "queue": queue, "loss": 0, "send": "6 MB"}
+    tables = jittery(tmp_path, congestion=congestion, **words).tables
+    assert has_long_round_trips(tables)
+    assert loss_limits(tables) == []
+
+
+def test_connections_that_share_a_queue_are_not_limited_by_losses_if_the_delay_varies(
+    tmp_path: Path,
+) -> None:
+    words = {"queue": 30, "loss": 0, "more": "count = 6", "congestion": "cubic"}
+    assert loss_limits(jittery(tmp_path, **words).tables) == []
+
+
+def test_a_line_says_that_the_delay_varied(tmp_path: Path, netspurt: Command) -> None:
+    jittery(tmp_path, congestion="cubic")
+    result = netspurt("explain", tmp_path / "run/a.pcapng")
+    assert "So the delay of the path varied" in " ".join(result.stdout.split())
+
+
+def jittery(folder: Path, **words: object) -> Explained:
+    """Run a transfer over a path whose delay varies; return its capture beside the sender."""
+    steps = f'delay = {{{{ timeline = [{JITTER}], between = "step" }}}}'
+    path = captured_path.PATH.replace('delay   = "25 ms"', steps)
+    known = {"seed": 3, "rate": "20 Mbit/s", "queue": 1000, "loss": 0.01, "send": "4 MB"}
+    known |= {"stop": "60 s", "more": "", "link": ""}
+    run = Scenario.parse(path.format(**{**known, **words}), name="path").run()
+    run.save(folder / "run")
+    return explain(folder / "run/a.pcapng")
+
+
+def has_long_round_trips(tables: Mapping[str, Table]) -> bool:
+    """Return whether the mean round trip of the data is much longer than the shortest one."""
+    (row,) = tables["connections"].where(direction="forward").records()
+    return bool(row["rtt_ns_mean"] >= 1.25 * row["rtt_ns_min"])

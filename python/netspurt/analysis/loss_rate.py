@@ -15,6 +15,7 @@ from netspurt.analysis.marked import marked_links
 from netspurt.analysis.overflow import overflows
 from netspurt.analysis.seen import round_trip, vantages_of, window_max
 from netspurt.analysis.spent import whole_s
+from netspurt.analysis.varied_delay import has_varied_delay
 from netspurt.table import Table
 from netspurt.wording import number, rate
 
@@ -40,7 +41,7 @@ _VARIATION_MAX = 0.05
 
 @dataclass(frozen=True)
 class LossLimit:
-    """The rate of a direction without a long queue, and the rate that its losses allow.
+    """The rate of a direction without a full, long queue, and the rate that its losses allow.
 
     Attributes
     ----------
@@ -55,12 +56,14 @@ class LossLimit:
         The mean round trip, in seconds. In a capture beside the receiver, the round trip of the
         handshake.
     rtt_seen
-        Whether the capture shows the round trips of data. If so, there was no long queue.
+        Whether the capture shows the round trips of data. If so, there was no full, long queue.
     formula_bps, had_bps
         The rate by the formula, and the rate of the connection while it had data to send, in bits
         per second.
     window_bytes
         The largest receive window. `None` if it is not known.
+    is_delay_varied
+        Whether round trips were long because the delay of the path varied.
     """
 
     connection: int
@@ -72,6 +75,7 @@ class LossLimit:
     formula_bps: float
     had_bps: float
     window_bytes: int | None
+    is_delay_varied: bool = False
 
     @property
     def is_near(self) -> bool:
@@ -176,21 +180,26 @@ def _all(tables: Mapping[str, Table]) -> list[LossLimit]:
     few = connections.select(np.isin(connections["connection"], list(often)))
     few = few.select(few["data_packets"] > 0)
     few = few.take(np.argsort(-few["unique_bytes"].astype(np.int64), kind="stable"))
-    beside = vantages_of(few, tables) == "receiver"
+    where = vantages_of(few, tables).tolist()
     return [
         limit
-        for row, is_beside in zip(few.each(), beside.tolist(), strict=True)
-        for limit in _limit(row, tables, beside=is_beside)
+        for row, vantage in zip(few.each(), where, strict=True)
+        for limit in _limit(row, tables, vantage=vantage)
     ]
 
 
 def _limit(
-    row: Mapping[str, Any], tables: Mapping[str, Table], *, beside: bool
+    row: Mapping[str, Any], tables: Mapping[str, Table], *, vantage: str
 ) -> Iterator[LossLimit]:
     connection = int(row["connection"])
-    found = round_trip(row, tables["connections"], beside=beside)
-    # A full queue may have caused the losses.
-    if found is None or found.has_queue:
+    found = round_trip(row, tables["connections"], beside=vantage == "receiver")
+    if found is None:
+        return
+    # A full queue may have caused the losses, unless the delay of the path varied by itself.
+    if found.has_queue and not (
+        vantage == "sender"
+        and has_varied_delay(row, tables["connections"], tables["retransmissions"])
+    ):
         return
     rtt_s = found.mean_s
     cuts = _cuts(tables["retransmissions"], row, rtt_s)
@@ -221,6 +230,7 @@ def _limit(
         formula_bps=formula,
         had_bps=actual,
         window_bytes=window_max(row, tables["connections"]),
+        is_delay_varied=found.has_queue,
     )
 
 

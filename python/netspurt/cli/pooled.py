@@ -376,6 +376,12 @@ def _loss_lines(found: Explained, connection: int | None) -> Iterator[str]:
                 "Beside the receiver later round trips are not seen. If they were longer because "
                 "of a full queue, the queue limited the rate."
             )
+        if one.is_delay_varied:
+            yield (
+                "Round trips varied, but they were not longer before losses, and the rate varied "
+                "between losses. So the delay of the path varied, and most likely this connection "
+                "did not fill a queue. If other connections did, the queue dropped the data."
+            )
     yield from _others(len(chosen) - _LIMITED)
     if any(not one.is_window_near for one in chosen):
         yield (
