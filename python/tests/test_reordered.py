@@ -88,6 +88,18 @@ def test_duplicates_by_the_network_count_as_copies_and_late_originals_do_not(
     assert (len(found.table("retransmissions")) > 20) == (copies == 0)
 
 
+def test_copies_are_no_retransmissions_and_a_line_says_that_rows_count_them(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    folder = captured(tmp_path, link="duplicate = { probability = 0.02 }")
+    found = explain(folder / "b.pcapng")
+    repeated = int(found.table("connections")["retransmissions"].sum())
+    assert (len(found.table("retransmissions")), repeated > 1) == (0, True)
+    told = words(netspurt, folder / "b.pcapng")
+    assert f"No retransmissions were seen. But {repeated} packets repeat octets" in told
+    assert "packets repeat" not in words(netspurt, folder / "a.pcapng")
+
+
 def test_a_path_that_keeps_the_order_is_not_said_to_reorder(
     tmp_path: Path, netspurt: Command
 ) -> None:

@@ -143,6 +143,13 @@ def _causes(found: Explained, room: int | None) -> Iterator[str]:
     again = found.table("retransmissions")
     if len(again) == 0:
         yield "No retransmissions were seen."
+        if repeated := int(found.table("connections")["retransmissions"].sum()):
+            those = "packet repeats" if repeated == 1 else "packets repeat"
+            yield (
+                f"But {number(repeated)} {those} octets, such as copies that the network made, and "
+                "keep-alives. The rows of connections count these as retransmissions, as tcptrace "
+                "does."
+            )
         return
     rows: list[tuple[str, ...]] = [("", *_COLUMNS)]
     there = [cause for cause in WORDS if cause in set(again["cause"].tolist())]
