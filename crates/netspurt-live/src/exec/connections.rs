@@ -192,7 +192,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn packet(from: u16, to: u16, seq: u32, flags: Flags) -> Vec<u8> {
-        let segment = Segment { seq, flags, ..Segment::default() };
+        // Every SYN that is answered has the number 7.
+        let segment = Segment { seq, ack: 8, flags, ..Segment::default() };
         // The second host listens; only its ports are below 1000.
         let address = |port: u16| if port < 1000 { [10, 0, 0, 2] } else { [10, 0, 0, 1] };
         let [source, destination] = [from, to].map(|port| (address(port), port).into());

@@ -21,6 +21,11 @@ fn with(seq: u32, flags: Flags) -> Segment {
     Segment { seq, flags, ..Segment::default() }
 }
 
+/// A SYN-ACK for the SYN with the number `syn`.
+fn syn_ack(seq: u32, syn: u32) -> Segment {
+    Segment { ack: syn + 1, ..with(seq, SYN_ACK) }
+}
+
 /// The number of the connection to which a packet belongs.
 fn of(all: &mut Connections, side: Side, port: u16, at: Time, segment: Segment) -> Option<usize> {
     all.of(side, &octets(side, port, segment), at)
@@ -31,7 +36,7 @@ fn packets_of_both_sides_belong_to_the_connection_with_their_ports() {
     let mut all = Connections::new(10);
     for (number, port) in [4000, 4001, 4002].into_iter().enumerate() {
         assert_eq!(of(&mut all, Side::From, port, ms(1), with(7, Flags::SYN)), Some(number));
-        assert_eq!(of(&mut all, Side::To, port, ms(2), with(9, SYN_ACK)), Some(number));
+        assert_eq!(of(&mut all, Side::To, port, ms(2), syn_ack(9, 7)), Some(number));
         assert_eq!(all.ports(number), [port, 80]);
     }
     assert_eq!(of(&mut all, Side::From, 4001, ms(3), with(8, Flags::ACK)), Some(1));
@@ -57,7 +62,7 @@ fn a_syn_with_another_number_on_the_same_ports_begins_another_connection() {
         "a retransmitted SYN belongs to the same connection"
     );
     assert_eq!(of(&mut all, Side::From, 4000, ms(9), with(1000, Flags::SYN)), Some(1));
-    assert_eq!(of(&mut all, Side::To, 4000, ms(10), with(5, SYN_ACK)), Some(1));
+    assert_eq!(of(&mut all, Side::To, 4000, ms(10), syn_ack(5, 1000)), Some(1));
     assert_eq!(all.count(), 2);
 }
 

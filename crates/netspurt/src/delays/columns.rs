@@ -258,8 +258,7 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let sent = find(columns.sent.as_ref(), if date.is_some() { CLOCK } else { SENT })?;
     let mut received = find(columns.received.as_ref(), RECEIVED)?;
     if let (None, Some(_), None, None) = (rtt, sent, received, direction) {
-        // Without a column of delays, `received` is an instant and not a truth value. In our own
-        // table of flows it is a count.
+        // Without delays, `received` is an instant. In our own table of flows it is a count.
         received = find(None, &["received"])?;
     }
     let answered = find(None, answered_names(&split_names))?;
