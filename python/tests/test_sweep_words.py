@@ -100,28 +100,10 @@ def test_a_mean_time_says_how_many_requests_had_not_ended(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """Such a mean does not decide the answer of the report either."""
-    pages = """
-stop = "1 s"
-
-[links.path]
-between = ["a", "b"]
-rate = "8 Mbit/s"
-delay = "25 ms"
-
-[flows.pages]
-from = "a"
-to = "b"
-send = "400 B"
-app = { requests = 60, reply = "30 kB", think = "10 ms" }
-
-[sweep]
-seeds = 1
-
-[sweep.over]
-delay = { path = "links.path.delay", values = ["25 ms", "40 ms"] }
-"""
+    axis = {"path": "links.wire.delay", "values": ["20 ms", "40 ms"]}
+    swept_over = {"sweep.seeds": 1, "sweep.over": {"delay": axis}}
     folder = tmp_path / "s"
-    run_sweep(Sweep.of(ns.Scenario.parse(pages, "x.toml")), folder)
+    run_sweep(Sweep.of(ns.load("requests").replace({"stop": "1 s", **swept_over})), folder)
     cases = ns.open_sweep(folder).read()
     missing = int((cases["requests"] - cases["requests_complete"]).sum())
     assert missing > 0

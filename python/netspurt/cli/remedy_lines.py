@@ -231,7 +231,7 @@ def _no_waits(*, at_senders: bool) -> str:
 _UNSURE = (
     "It is not certain that these were probes: a sender without probes sends the same packets "
     "after a timeout. If the sender's stack has no probes, or if they are switched off (Linux: "
-    "net.ipv4.tcp_early_retrans=0), a lower minimum RTO would have shortened these waits."
+    "net.ipv4.tcp_early_retrans=0), a lower minimum RTO may have shortened these waits."
 )
 
 

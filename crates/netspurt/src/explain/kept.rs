@@ -33,7 +33,9 @@ pub type CapturedOctets = OneWay<CapturedSegment>;
 /// A segment with octets that were sent before.
 #[derive(Clone, Copy, Default)]
 pub struct Repeat {
+    /// The first octet of the segment.
     pub left: u64,
+    /// The octet after the last octet of the segment.
     pub right: u64,
     /// The octet after the highest octet that is known to have been sent.
     pub known: u64,

@@ -398,8 +398,8 @@ impl<T> Live<T> {
     /// The sequence numbers of a connection lie this close together after its end. The largest
     /// window has 2^30 octets (RFC 7323 §2.3), but nearly all windows are far smaller.
     const NEAR: u32 = 1 << 26;
-    /// The maximum number of octets that a SYN-ACK acknowledges in addition to the SYN (RFC 7413).
-    const WITH_SYN: u32 = 1 << 16;
+    /// A SYN carries fewer octets of data than this (RFC 7413), and its SYN-ACK acknowledges them.
+    const SYN_DATA_MAX: u32 = 1 << 16;
 
     /// The side that sends packets whose ends are `ordered`.
     #[inline(always)]
@@ -431,7 +431,7 @@ impl<T> Live<T> {
             (true, false, Side::To) => known.is_none_or(|known| known == seq),
             (true, true, Side::From) => self.isn.is_none_or(|isn| isn == seq),
             (true, true, Side::To) => match self.isn {
-                Some(isn) => ack.wrapping_sub(1).wrapping_sub(isn) < Self::WITH_SYN,
+                Some(isn) => ack.wrapping_sub(1).wrapping_sub(isn) < Self::SYN_DATA_MAX,
                 None => known.is_none_or(|known| Self::are_near(known, seq)),
             },
         }

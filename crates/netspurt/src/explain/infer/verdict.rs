@@ -45,6 +45,13 @@ pub struct Decision {
     pub answered_in: Duration,
 }
 
+impl Decision {
+    /// The verdict *spurious* on a retransmission, because the receiver answered a duplicate.
+    const fn by_duplicate(number: usize, evidence: VerdictEvidence) -> Self {
+        Self { number, verdict: Verdict::Spurious, evidence, answered_in: Duration::ZERO }
+    }
+}
+
 /// An acknowledgment, with all that a verdict needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived {
@@ -234,12 +241,7 @@ impl VerdictWatch {
             return Some(None);
         }
         one.reported = true;
-        Some(Some(Decision {
-            number: next,
-            verdict: Verdict::Spurious,
-            evidence: VerdictEvidence::DuplicateAck,
-            answered_in: Duration::ZERO,
-        }))
+        Some(Some(Decision::by_duplicate(next, VerdictEvidence::DuplicateAck)))
     }
 
     /// Takes a duplicate acknowledgment that has no D-SACK block. It may answer a retransmission
@@ -257,12 +259,7 @@ impl VerdictWatch {
         let one = lately.reduce(|one, older| if older.filled && !one.filled { one } else { older });
         let one = one?;
         one.reported = true;
-        Some(Decision {
-            number: one.number,
-            verdict: Verdict::Spurious,
-            evidence: VerdictEvidence::DuplicateAck,
-            answered_in: Duration::ZERO,
-        })
+        Some(Decision::by_duplicate(one.number, VerdictEvidence::DuplicateAck))
     }
 
     /// Takes `many` duplicate acknowledgments that answered segments sent before `sent` whose
@@ -281,12 +278,7 @@ impl VerdictWatch {
         }
         for one in self.past.iter_mut().filter(|one| lately(one)) {
             one.reported = true;
-            decided.push(Decision {
-                number: one.number,
-                verdict: Verdict::Spurious,
-                evidence: VerdictEvidence::DuplicateAck,
-                answered_in: Duration::ZERO,
-            });
+            decided.push(Decision::by_duplicate(one.number, VerdictEvidence::DuplicateAck));
         }
     }
 
@@ -298,11 +290,6 @@ impl VerdictWatch {
         let open = self.open.iter_mut().rev().find(hit);
         let one = open.or_else(|| self.past.iter_mut().rev().find(hit))?;
         one.reported = true;
-        Some(Decision {
-            number: one.number,
-            verdict: Verdict::Spurious,
-            evidence: VerdictEvidence::DSack,
-            answered_in: Duration::ZERO,
-        })
+        Some(Decision::by_duplicate(one.number, VerdictEvidence::DSack))
     }
 }

@@ -9,8 +9,8 @@ use super::super::kept::{Acknowledged, CapturedOctets};
 use super::Sender;
 
 impl Sender {
-    /// Whether a segment with old octets is no retransmission. `known` and `una` are those of
-    /// [`Repeat`].
+    /// Whether a segment with old octets is no retransmission. The octets below `una` are
+    /// acknowledged, and those from `known` on are new.
     pub(super) fn repeats_nothing(
         &self,
         packet: &impl CapturedTcp,
