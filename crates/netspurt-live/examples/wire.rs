@@ -18,6 +18,7 @@ use std::thread;
 use std::time::{Duration as Span, Instant};
 
 use netspurt::ids::{EndId, Side};
+use netspurt::path::Path;
 use netspurt::plan::{KernelEnd, NetworkEnd};
 use netspurt::record::flow_addresses;
 use netspurt::segment::{Flags, Segment};
@@ -25,7 +26,6 @@ use netspurt::wire::{Packet, TcpHead, encode};
 use netspurt_live::content;
 use netspurt_live::drive::Driver;
 use netspurt_live::kernel::{Apps, FlowSocket, open, sysctls};
-use netspurt_live::path::Path;
 use netspurt_live::run::watcher;
 use netspurt_live::sandbox::{HostPlan, KernelHost, PacketPort, RouteHints, Sandbox, Wire, Wiring};
 use netspurt_live::sys::{Batch, Outbox, OutgoingPacket};

@@ -20,11 +20,11 @@ use crate::hold::Hold;
 use crate::kernel::timespec;
 use crate::labels::Labels;
 use crate::offload::Shape;
-use crate::path::{Departure, Path};
 use crate::post::{Post, is_unchanged};
 use crate::sandbox::PacketPort;
 use crate::sys::Batch;
 use crate::wall::WallClock;
+use netspurt::path::{Departure, Path};
 
 /// A packet that entered the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -263,9 +263,9 @@ impl Driver {
         for together in simultaneous(&self.log.arrivals[known..]) {
             let PacketArrival { at, segment, .. } = together[0];
             let (hold, labels) = (&mut self.hold, &self.labels);
-            let segments = together.iter().map(|arrival| arrival.segment);
+            let mut segments = together.iter().map(|arrival| arrival.segment);
             let watch = &mut |event: &Event<Segment>| forward_event(hold, labels, event, watch);
-            self.path.enter_together(at, segment.source(), segments, watch);
+            self.path.enter_together(at, segment.source(), &mut segments, watch);
         }
         Ok(more)
     }

@@ -2,13 +2,13 @@
 
 use netspurt::event::Event;
 use netspurt::ids::{FlowId, Side};
+use netspurt::path::Path;
 use netspurt::record::Recorder;
 use netspurt::rng::Stream;
 use netspurt::segment::{Flags, Segment};
 use netspurt::units::{Duration, Time};
 use netspurt::wire::{Packet, encode};
 use netspurt_live::labels::Labels;
-use netspurt_live::path::Path;
 use netspurt_scenario::scenario::Scenario;
 
 const SCENARIO: &str = r#"

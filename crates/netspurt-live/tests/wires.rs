@@ -5,13 +5,13 @@ mod worker;
 
 use netspurt::event::{Event, Wanted};
 use netspurt::ids::EndId;
+use netspurt::path::{Departure, Path};
 use netspurt::record::{Data, Recorder, Table};
 use netspurt::segment::{Flags, Segment};
 use netspurt::units::{Duration, Time};
 use netspurt::wire::{Packet, encode};
 use netspurt_live::labels::Labels;
 use netspurt_live::offload::{SegmentRun, Shape, complete, header_bytes};
-use netspurt_live::path::{Departure, Path};
 use netspurt_scenario::scenario::Scenario;
 use worker::{Folder, finish, real_time, start_on};
 

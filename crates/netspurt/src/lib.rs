@@ -19,6 +19,7 @@ pub mod link;
 pub mod observe;
 pub mod orbit;
 pub mod packed;
+pub mod path;
 pub mod place;
 pub mod plan;
 pub mod ranges;

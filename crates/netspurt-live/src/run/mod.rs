@@ -43,10 +43,10 @@ use population::add_connections;
 use crate::drive::Driver;
 use crate::exec::{ProgramHosts, Programs, ProgramsEnding, Waiting};
 use crate::kernel::{FlowNotes, Poll};
-use crate::path::Path;
 use crate::sandbox::{KernelHost, Namespace, PacketPort, Sandbox, Wiring};
 use crate::sys;
 use crate::wall::WallClock;
+use netspurt::path::Path;
 
 /// The settings of a live run that are not in the scenario.
 pub struct Options {

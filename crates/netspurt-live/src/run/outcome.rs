@@ -27,8 +27,8 @@ use crate::drive::{Log, PacketArrival, simultaneous};
 use crate::exec::{Counts, Ended, Programs, connections_table};
 use crate::kernel::FlowNotes;
 use crate::lateness::Lateness;
-use crate::path::Path;
 use crate::sandbox::Wiring;
+use netspurt::path::Path;
 
 /// A live run that has ended.
 #[derive(Debug)]
@@ -69,8 +69,8 @@ pub fn replay(network: Network, arrivals: &[PacketArrival], stop: Time) -> Vec<T
     let mut path = Path::new(network);
     for together in simultaneous(arrivals) {
         let PacketArrival { at, segment, .. } = together[0];
-        let segments = together.iter().map(|arrival| arrival.segment);
-        path.enter_together(at, segment.source(), segments, &mut |event| recorder.take(event));
+        let mut segments = together.iter().map(|arrival| arrival.segment);
+        path.enter_together(at, segment.source(), &mut segments, &mut |event| recorder.take(event));
         path.departures();
     }
     path.advance(stop.max(path.now()), &mut |event| recorder.take(event));

@@ -2,11 +2,11 @@
 //! timers at gates.
 
 use netspurt::event::{Events, Wanted};
+use netspurt::path::{Gate, LiveHost};
 use netspurt::segment::{Cause, Flags, Segment};
 use netspurt::shim::ShimConfig;
 use netspurt::stage::{Host, Stage};
 use netspurt::units::Time;
-use netspurt_live::gate::{Gate, LiveHost};
 
 use super::common::{ack, data, ms};
 

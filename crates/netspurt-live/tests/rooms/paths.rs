@@ -3,13 +3,13 @@
 
 use netspurt::event::{Event, Wanted};
 use netspurt::ids::{EndId, FlowId, Side, TransmissionId};
+use netspurt::path::{Departure, Path};
 use netspurt::plan::Network;
 use netspurt::record::{Recorder, Table};
 use netspurt::rng::Stream;
 use netspurt::segment::{Ecn, Flags, Segment};
 use netspurt::units::{Duration, Time};
 use netspurt_live::drive::{PacketArrival, simultaneous};
-use netspurt_live::path::{Departure, Path};
 use netspurt_live::run::replay;
 use netspurt_scenario::scenario::Scenario;
 use proptest::prelude::*;
@@ -187,8 +187,8 @@ fn drops_live(network: Network, arrivals: &[PacketArrival], turn: Duration, stop
             path.advance(now.max(path.now()), &mut |event| recorder.take(event));
             path.departures();
         }
-        let segments = together.iter().map(|arrival| arrival.segment);
-        path.enter_together(at, segment.source(), segments, &mut |event| recorder.take(event));
+        let mut segments = together.iter().map(|arrival| arrival.segment);
+        path.enter_together(at, segment.source(), &mut segments, &mut |event| recorder.take(event));
     }
     path.advance(stop, &mut |event| recorder.take(event));
     path.settle(&mut |event| recorder.take(event));

@@ -8,11 +8,11 @@ use netspurt_scenario::scenario::Scenario;
 use super::*;
 use crate::drive::{Watch, simultaneous};
 use crate::kernel::FlowNotes;
-use crate::path::Path;
 use crate::run::LiveRun;
 use crate::run::outcome::Outcome;
 use crate::run::watcher::{Watcher, watcher};
 use crate::sandbox::Wiring;
+use netspurt::path::Path;
 
 /// A scenario with one transfer of the kernel's TCP over a link with a short queue.
 fn scenario() -> Scenario {
@@ -75,9 +75,9 @@ fn outcome(late: Duration) -> (Outcome, Watcher) {
     let mut log = Log { arrivals: arrivals(), ..Log::default() };
     for together in simultaneous(&log.arrivals) {
         let PacketArrival { at, segment, .. } = together[0];
-        let segments = together.iter().map(|arrival| arrival.segment);
+        let mut segments = together.iter().map(|arrival| arrival.segment);
         let observe = &mut |event: &_| watcher.event(event, None);
-        path.enter_together(at, segment.source(), segments, observe);
+        path.enter_together(at, segment.source(), &mut segments, observe);
     }
     for PacketArrival { segment, .. } in log.arrivals.iter().filter(|one| one.segment.len > 0) {
         watcher.ledgers[0].as_mut().unwrap().sent(segment);

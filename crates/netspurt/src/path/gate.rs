@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use netspurt::app::Program;
-use netspurt::event::Events;
-use netspurt::ip::Reassembling;
-use netspurt::segment::Segment;
-use netspurt::shim::{Retransmission, Shim, ShimConfig};
-use netspurt::stage::{Host, Port, Stage};
-use netspurt::units::Time;
+use crate::app::Program;
+use crate::event::Events;
+use crate::ip::Reassembling;
+use crate::segment::Segment;
+use crate::shim::{Retransmission, Shim, ShimConfig};
+use crate::stage::{Host, Port, Stage};
+use crate::units::Time;
 
 /// The point at which the packets of one real host enter the emulated path and leave it.
 #[derive(Debug, Default)]

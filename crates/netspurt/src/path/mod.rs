@@ -4,19 +4,21 @@
 //! their departure. The path reads no clock. Therefore the same arrivals give the same departures
 //! and drops, both in a live run and in its replay.
 
-use netspurt::app::Program;
-use netspurt::event::{Event, Wanted};
-use netspurt::ids::{EndId, FlowId};
-use netspurt::ip::Reassembling;
-use netspurt::link::LinkCount;
-use netspurt::plan::{Network, NetworkEnd, ProgramsEnd};
-use netspurt::record::Judge;
-use netspurt::segment::Segment;
-use netspurt::shim::Retransmission;
-use netspurt::sim::{Advance, World, WorldConfig};
-use netspurt::units::Time;
+mod gate;
 
-use crate::gate::{Gate, LiveHost};
+use crate::app::Program;
+use crate::event::{Event, Wanted};
+use crate::ids::{EndId, FlowId};
+use crate::ip::Reassembling;
+use crate::link::LinkCount;
+use crate::plan::{Network, NetworkEnd, ProgramsEnd};
+use crate::record::Judge;
+use crate::segment::Segment;
+use crate::shim::Retransmission;
+use crate::sim::{Advance, World, WorldConfig};
+use crate::units::Time;
+
+pub use gate::{Gate, LiveHost};
 
 /// A packet that leaves the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,7 +121,7 @@ impl Path {
     /// # Panics
     /// When the end that sent the packet is not a gate.
     pub fn enter(&mut self, at: Time, segment: Segment, watch: &mut dyn FnMut(&Event<Segment>)) {
-        self.enter_together(at, segment.source(), [segment].into_iter(), watch);
+        self.enter_together(at, segment.source(), &mut [segment].into_iter(), watch);
     }
 
     /// Adds a connection of programs that begins now.
@@ -146,7 +148,7 @@ impl Path {
         &mut self,
         at: Time,
         from: EndId,
-        segments: impl Iterator<Item = Segment>,
+        segments: &mut dyn Iterator<Item = Segment>,
         watch: &mut dyn FnMut(&Event<Segment>),
     ) {
         self.advance(at, watch);
@@ -203,7 +205,7 @@ impl Path {
 
     /// The counts of each direction of each link.
     pub fn counts(&self) -> Vec<LinkCount> {
-        self.world.links().map(netspurt::link::Link::count).collect()
+        self.world.links().map(crate::link::Link::count).collect()
     }
 
     /// The judge of retransmissions, which has the verdicts.
