@@ -94,12 +94,17 @@ impl Ranges {
 
     /// Removes `left..right`.
     pub fn remove(&mut self, left: u64, right: u64) {
-        let mut rest = Ranges::default();
-        for &(l, r) in &self.ranges {
-            rest.insert(l, r.min(left).max(l));
-            rest.insert(l.max(right).min(r), r);
+        let first = self.ranges.partition_point(|range| range.1 <= left);
+        let past = self.ranges.partition_point(|range| range.0 < right);
+        if left >= right || first == past {
+            return;
         }
-        *self = rest;
+        let gone = &self.ranges[first..past];
+        let (below, above) = ((gone[0].0, left), (right, gone[gone.len() - 1].1));
+        let kept = [below, above].into_iter().filter(|range| range.0 < range.1);
+        self.total -= gone.iter().map(|(l, r)| r - l).sum::<u64>();
+        self.total += kept.clone().map(|(l, r)| r - l).sum::<u64>();
+        self.ranges.splice(first..past, kept);
     }
 
     /// Removes everything.
@@ -150,6 +155,9 @@ mod tests {
                 if kind == 0 {
                     ranges.remove_below(at);
                     oracle.retain(|octet| *octet >= at);
+                } else if kind < 4 {
+                    ranges.remove(at, at + len);
+                    oracle.retain(|octet| *octet < at || *octet >= at + len);
                 } else {
                     let held = ranges.insert(at, at + len);
                     oracle.extend(at..at + len);
