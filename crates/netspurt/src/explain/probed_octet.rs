@@ -1,5 +1,7 @@
 //! The octet of a window probe.
 
+use crate::wire::CapturedTcp;
+
 /// The octet of the last window probe with new data (RFC 9293 §3.8.6.1). A receiver with a closed
 /// window discards this octet. When the window opens, the sender sends it again as the first octet
 /// of a longer segment. Nothing was lost then, so the segment is no retransmission.
@@ -7,11 +9,11 @@
 pub struct ProbedOctet(Option<u64>);
 
 impl ProbedOctet {
-    /// Takes a segment with the octets `left..right`. `closed` says whether the receiver's window
-    /// is closed.
+    /// Takes a segment that begins with the octet `left`. `closed` says whether the receiver's
+    /// window is closed.
     #[inline]
-    pub fn take(&mut self, (left, right): (u64, u64), closed: bool) {
-        if closed && right == left + 1 {
+    pub fn take(&mut self, left: u64, packet: &impl CapturedTcp, closed: bool) {
+        if closed && packet.len() == 1 && packet.seq_len() == 1 {
             self.0 = Some(left);
         }
     }

@@ -131,8 +131,7 @@ impl Sender {
         octets: &CapturedOctets,
     ) {
         self.order.take(at, packet, fresh);
-        let right = left + u64::from(packet.seq_len());
-        self.probed.take((left, right), self.window == Some(0));
+        self.probed.take(left, packet, self.window == Some(0));
         let Self { lately, waking, path, .. } = self;
         if fresh {
             self.fresh_at = at;

@@ -139,9 +139,10 @@ impl Statistics {
         let mut new_octets = self.seen.take(left, right, at);
         if self.probed.begins((left, right), octets.una(), known) {
             new_octets = NewOctets::default();
-            self.data.unique_bytes -= 1;
+            // The octet counts when it is sent again. It may have been a FIN before it was data.
+            self.data.unique_bytes = self.data.unique_bytes.saturating_sub(1);
         }
-        self.probed.take((left, right), self.duplicate_acks.closed);
+        self.probed.take(left, packet, self.duplicate_acks.closed);
         if packet.flags().has(Flags::SYN) {
             self.syn = Some(left);
         }
@@ -183,7 +184,7 @@ impl Statistics {
         self.copies.take(packet);
         self.times.take(at, true);
         self.seen.take(sent.left, sent.right, at);
-        self.probed.take((sent.left, sent.right), self.duplicate_acks.closed);
+        self.probed.take(sent.left, packet, self.duplicate_acks.closed);
         self.flight.look(sent.right.saturating_sub(octets.una()));
         let flight = outstanding(octets);
         self.flight.change(at, flight);

@@ -262,6 +262,23 @@ fn the_octet_of_a_window_probe_that_was_discarded_is_no_retransmission() {
     assert_eq!(lost.causes().len(), 1);
 }
 
+/// No sender does this. A damaged or forged capture may have it.
+#[test]
+fn a_fin_to_a_closed_window_is_no_window_probe_with_data() {
+    for (probes, unique_bytes) in [(0, 999), (1, 1000)] {
+        let mut talk = Talk::opened(false, false);
+        let closed = Segment { seq: 1, ack: 1, window: 0, flags: Flags::ACK, ..Segment::default() };
+        talk.packet(Side::To, 101.0, closed);
+        let flags = Flags::FIN.with(Flags::ACK);
+        talk.packet(Side::From, 102.0, Segment { seq: 1, ack: 1, flags, ..Segment::default() });
+        for _ in 0..probes {
+            talk.octets(103.0, 0, 1);
+        }
+        talk.octets(104.0, 0, 1000);
+        assert_eq!(talk.direction().statistics.data.unique_bytes, unique_bytes);
+    }
+}
+
 /// Linux joins small segments when its retransmission timer fires. A tail loss probe repeats only
 /// the last segment (RFC 8985 §7.3).
 #[test]
