@@ -6,7 +6,7 @@ from from_code.markdown import code, table
 
 
 def statuses() -> str:
-    """Return a row for each exit status, as the command's help has them."""
+    """Return a table with a row for each exit status, with the meanings that the help prints."""
     from netspurt.cli.words import STATUSES
 
     rows = [(code(str(status)), meaning) for status, meaning in STATUSES.items()]

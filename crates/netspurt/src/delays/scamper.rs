@@ -10,7 +10,7 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, float_span};
 
-/// Whether a value has the keys that scamper writes.
+/// Whether a value is a ping, a traceroute or the start of a cycle, as scamper writes them.
 pub(super) fn knows(value: &Value) -> bool {
     value["type"] == "ping" && value.get("ping_sent").is_some()
         || ["cycle-start", "tracelb", "trace"].iter().any(|kind| value["type"] == **kind)
@@ -44,7 +44,9 @@ pub(super) fn parse(
     }
     if reading.recordings.is_empty() {
         return Err(RecordingError::new(
-            format!("scamper without a ping: {routes} traceroutes, which are not supported"),
+            format!(
+                "the file has no ping of scamper; traceroutes ({routes} here) are not supported"
+            ),
             "record with `scamper -c ping`",
         ));
     }

@@ -93,10 +93,10 @@ fn a_repeated_syn_waited_for_a_timer_and_its_answer_did_not() {
 }
 
 /// The capture is beside the receiver. The round trip from there to the sender takes 20 ms. The
-/// receiver has acknowledged everything when the next flight comes. If a flight comes about a round
-/// trip after the acknowledgment, it was on its way in this time. The last flight comes 1000 ms
-/// after the acknowledgment: the application paused after the acknowledgment had reached the
-/// sender.
+/// receiver has acknowledged everything when the next flight comes. A flight that comes about a
+/// round trip after the acknowledgment was sent as soon as the acknowledgment reached the sender,
+/// so the application did not pause. The last flight comes 1000 ms after the acknowledgment: the
+/// application paused after the acknowledgment had reached the sender.
 #[test]
 fn beside_the_receiver_a_round_trip_is_no_pause_of_the_application() {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
@@ -234,7 +234,7 @@ mod statistics {
     }
 
     #[test]
-    fn a_segment_that_is_retransmitted_in_parts_counts_once_when_all_of_it_is_acknowledged() {
+    fn a_segment_with_retransmitted_parts_is_one_segment_with_one_retransmission() {
         let found = forward(&[
             (0, 0, data(1, 1000)),
             (0, 1, data(1001, 100)),

@@ -185,7 +185,7 @@ pub const SWITCHES: &[Switch] = &[
         "send.held_for_an_rto",
         "A short segment that is held back leaves after an RTO at the latest \
          (`tcp_check_probe_timer`). Without the switch it leaves after 200 ms at the latest (RFC \
-         9293 §3.8.6.2.1)",
+         9293 §3.8.6.2.1 allows 0.1 to 1 s)",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.held_for_an_rto)),
     Switch::flag(

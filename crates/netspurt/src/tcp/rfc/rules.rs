@@ -1,4 +1,5 @@
-//! The rules in which Linux differs from the RFCs, by theme. Each rule is a switch.
+//! The rules in which Linux differs from the RFCs, by theme, and a few settings that are the same
+//! in both. Each rule is a switch.
 
 use crate::units::Duration;
 
@@ -20,8 +21,8 @@ pub struct CwndRules {
     /// departs: RFC 6675 §4 - with `whole_segments` pipe counts segments, whatever their size; the
     /// RFC counts octets.
     pub whole_segments: bool,
-    /// A cut leaves a share of cwnd (`tcp_init_cwnd_reduction`), and not of FlightSize (RFC 5681
-    /// §3.1, equation 4).
+    /// A cut (a reduction of ssthresh because of congestion) is computed from cwnd
+    /// (`tcp_init_cwnd_reduction`), and not from FlightSize (RFC 5681 §3.1, equation 4).
     pub cut_from_cwnd: bool,
     /// A timeout does not reduce ssthresh again while octets that were outstanding at an earlier
     /// cut are unacknowledged (`tcp_enter_loss`).
@@ -39,12 +40,13 @@ pub struct CwndRules {
     /// Growth counts the octets that an ACK newly delivered (`tcp_cong_avoid`), and not the octets
     /// that it acknowledged. SACK may have reported some of the acknowledged octets before.
     pub growth_by_delivery: bool,
-    /// cwnd grows only if it is used. If the application leaves a part of cwnd unused for an RTO,
-    /// cwnd loses half of this part (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch, an
-    /// ACK opens cwnd if its octets were sent while cwnd was full, and cwnd loses no unused part.
+    /// cwnd grows only if it is used. With `idle_restart`, cwnd also loses half of its unused part
+    /// if the application leaves a part unused for an RTO (`tcp_cwnd_validate`, RFC 2861 §3.1).
+    /// Without the switch, an ACK opens cwnd if its octets were sent while cwnd was full, and cwnd
+    /// loses no unused part.
     pub validation: bool,
-    /// SACK reports also open cwnd, if a segment was overtaken by more segments than the number
-    /// that indicates a loss (`tcp_may_raise_cwnd`).
+    /// An ACK that only reports by SACK may also open cwnd, if a segment was once overtaken by more
+    /// than `dup_thresh` others (`tcp_may_raise_cwnd`).
     pub reordered_reports_grow: bool,
     /// A cut for a mark ends with an ACK that covers more than the data outstanding when the cut
     /// began (`tcp_fastretrans_alert`). Without the switch, an ACK of just this data ends the cut.
@@ -65,9 +67,10 @@ pub struct CwndRules {
     /// After an idle time, cwnd is halved for each RTO that passed (`tcp_cwnd_restart`, RFC 2861
     /// §3.1), and not reduced to the initial window immediately (RFC 5681 §4.1).
     pub idle_decay: bool,
-    /// cwnd shrinks after an idle time (RFC 5681 §4.1), and after an RTO in which it was not fully
-    /// used (RFC 2861 §3.1): Linux's `tcp_slow_start_after_idle`. Without the switch, cwnd shrinks
-    /// in neither case.
+    /// cwnd shrinks after an idle time of more than an RTO (RFC 5681 §4.1). With `validation`, it
+    /// also shrinks after an RTO in which the application did not use all of it (RFC 2861 §3.1).
+    /// In Linux this is `tcp_slow_start_after_idle`. Without the switch, cwnd shrinks in neither
+    /// case.
     pub idle_restart: bool,
 }
 
@@ -97,8 +100,8 @@ impl CwndRules {
     }
 }
 
-/// Rules by which the retransmission timer is set, and by which rounds of samples are counted for
-/// it, where Linux differs from RFC 6298.
+/// Rules by which the sender sets its timers, and by which it decides when a round of samples ends,
+/// where Linux differs from the RFCs.
 ///
 /// ```
 /// use netspurt::tcp::{RfcConfig, TimerRules};
@@ -116,9 +119,9 @@ pub struct TimerRules {
     /// departs: RFC 6298 §5.1 - with `head_copy_restarts` a retransmission restarts a running
     /// timer; the RFC starts the timer only where it does not run.
     pub head_copy_restarts: bool,
-    /// The first ACK after RACK's timer was armed sets the retransmission timer from the last
-    /// transmission of the head (`tcp_rearm_rto`), and not from the ACK. When RACK's timer fires,
-    /// the retransmission timer is set in the same way.
+    /// The first ACK that restarts the retransmission timer after RACK's timer was armed sets it
+    /// from the last transmission of the head (`tcp_rearm_rto`), and not from the ACK. When RACK's
+    /// timer fires, the retransmission timer is set in the same way.
     pub counts_from_head: bool,
     /// After an ACK, the oldest outstanding segment may be a segment that SACK had reported. The
     /// sender then only sets the timer to fire half a round trip later, but not before 10 ms
@@ -175,9 +178,9 @@ pub struct ReceiveRules {
     pub reports_fins: bool,
     /// TIME-WAIT reports no duplicates (`tcp_timewait_state_process`).
     pub time_wait_is_mute: bool,
-    /// More than a full segment is acknowledged immediately only if the receive window has not
-    /// shrunk (`__tcp_ack_snd_check`). It does not shrink if the application reads, or if the last
-    /// segment lets it grow.
+    /// If more than a full segment of data waits for its acknowledgment, the ACK leaves immediately
+    /// only if the receive window has not shrunk (`__tcp_ack_snd_check`). The window does not shrink
+    /// if the application reads, or if the last segment lets it grow.
     pub full_needs_reader: bool,
     /// The acknowledgment of a FIN waits for an answer of the application, like an acknowledgment
     /// of data (`tcp_fin`), and is not sent immediately.
@@ -345,15 +348,15 @@ impl SynRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendRules {
     /// A short segment that is held back leaves after an RTO at the latest
-    /// (`tcp_check_probe_timer`), and not after the 200 ms of RFC 9293 §3.8.6.2.1.
+    /// (`tcp_check_probe_timer`), and not after 200 ms (RFC 9293 §3.8.6.2.1 allows 0.1 to 1 s).
     pub held_for_an_rto: bool,
     /// A FIN waits for the peer's closed window to open (`tcp_snd_wnd_test`), and the window is
     /// probed.
     pub fin_needs_window: bool,
     /// The sender passes several segments to the network card as one packet (segmentation offload).
-    /// Such a packet has at least two segments. cwnd and the peer's window may have room for only a
-    /// part of it. This part waits for more room if an ACK is due within 1 ms and the last segment
-    /// was sent less than 1 ms ago (`tcp_tso_should_defer`).
+    /// A whole packet has at least `packet_segs_min` segments. cwnd and the peer's window may have
+    /// room for only a part of it. This part waits for more room if an ACK is due within 1 ms and
+    /// the last segment was sent less than 1 ms ago (`tcp_tso_should_defer`).
     pub waits_for_packets: bool,
     /// The last segment of each packet for offload with several segments has PSH
     /// (`__tcp_transmit_skb`), and not only the last segment of what the application wrote.
@@ -382,8 +385,8 @@ pub struct SendRules {
     /// If cwnd has no room for the FIN, the tail loss probe is the FIN (`tcp_send_loss_probe`), and
     /// not a copy of the last segment.
     pub fin_is_probe: bool,
-    /// Lost segments are retransmitted only while the number of lost segments is larger than the
-    /// number of all outstanding copies (`tcp_xmit_retransmit_queue`).
+    /// Lost segments are retransmitted only while there are more lost segments than outstanding
+    /// retransmissions (`tcp_xmit_retransmit_queue`).
     pub lost_outnumber_copies: bool,
     /// A tail loss probe that repeats data does not count as outstanding (`tcp_send_loss_probe`).
     pub probes_are_uncounted: bool,
@@ -436,8 +439,8 @@ pub struct SpuriousRules {
     /// A partial ACK whose echo is older than the first retransmission shows that the path reorders
     /// (`tcp_try_undo_partial`).
     pub teaches_reordering: bool,
-    /// A later ACK may overtake an ACK that reports a duplicate. This report counts even if nothing
-    /// is outstanding (`tcp_ack`).
+    /// An ACK that arrives after a later ACK may report a duplicate. Its report counts even if
+    /// nothing is outstanding (`tcp_ack`).
     pub old_acks_report: bool,
     /// Once the sender has suspected a loss, it continues to suspect one until no retransmission is
     /// outstanding and the oldest segment was sent only once (`tcp_try_keep_open`). Until then it
