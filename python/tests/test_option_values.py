@@ -73,7 +73,7 @@ def test_the_text_of_an_option_is_read_in_its_unit(reader: Reader, text: str, va
         (
             replay_options._price,
             "-1",
-            "'-1' is not a price: write a time of waiting, such as 200ms",
+            "'-1' is not a price: write a time of waiting up to 1000000s, such as 200ms",
         ),
         (replay_options._price, "200", "'200' has no unit: write 200ms or 200s"),
         (replay_options._price, "5 B", "'5 B' is not a price"),

@@ -1,4 +1,4 @@
-"""Tests tables: selection, order, missing values, and text that is read back exactly."""
+"""Tests of tables: selection, order, missing values, and values read back exactly from CSV."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def rows(netspurt: Command, saved: Path) -> Show:
 
 
 def as_written(table: Table, name: str) -> list[str]:
-    """Return a column's values as plain Python writes them; a missing value is empty."""
+    """Return a column's values as texts, booleans in lower case. A missing value is empty."""
     column = table[name]
     mask = np.ma.getmaskarray(column)
     values = np.ma.getdata(column).tolist()
@@ -146,7 +146,7 @@ def test_a_missing_value_is_a_dash_for_people_and_empty_for_programs(
     assert lines[0].split()[names.split().index("failure")] == "-"
 
 
-def test_an_invalid_selection_is_an_error_and_all_tables_are_listed(
+def test_an_invalid_selection_is_an_error_and_without_a_name_all_tables_are_listed(
     netspurt: Command, saved: Path
 ) -> None:
     refused(netspurt("table", saved, "segments", "--flow", "x"), "the flows are bulk, pages")
@@ -170,7 +170,7 @@ def test_a_table_without_rows_prints_its_heading_and_says_so(
     assert run.drops.to_polars().height == 0
 
 
-# In Python.
+# Tables in Python, without the command.
 
 
 def test_a_selection_of_a_selection_has_the_rows_that_both_select(two: ns.Run) -> None:
@@ -219,7 +219,7 @@ def test_seconds_are_nanoseconds_over_a_billion_and_nan_if_missing(two: ns.Run) 
     assert two.cwnd.seconds().tolist() == [t / 1e9 for t in two.cwnd["t_ns"].tolist()]
 
 
-def test_a_table_is_a_mapping_of_its_columns_whose_length_is_its_rows(two: ns.Run) -> None:
+def test_a_table_is_a_mapping_of_its_columns_and_its_len_is_its_number_of_rows(two: ns.Run) -> None:
     table = two.queue
     assert list(table) == list(table.keys()) == table.to_polars().columns
     assert "t_ns" in table

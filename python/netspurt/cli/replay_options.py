@@ -34,7 +34,9 @@ def _price(text: object) -> object:
     except ValueError:
         seconds = math.nan
     if not seconds <= 1e6:
-        raise typer.BadParameter(f"{text!r} is not a price: write a time of waiting, such as 200ms")
+        raise typer.BadParameter(
+            f"{text!r} is not a price: write a time of waiting up to 1000000s, such as 200ms"
+        )
     return seconds
 
 
@@ -68,7 +70,7 @@ Estimators = Annotated[
         metavar="NAME[:KEY=VALUE,...]",
         help="A timer for recordings of delays: a name, and the constants that differ from the "
         "published ones, as in mills:g=3 or linux:rto_min=50ms. A range makes a grid: "
-        "mills:g=1.5..3/16. May be repeated.",
+        "mills:g=1.5..3/16 has 16 values from 1.5 to 3. May be repeated.",
         autocompletion=completing.estimators,
     ),
 ]
@@ -77,8 +79,8 @@ Order = Annotated[
     typer.Option(
         parser=one_of(_ORDERS),
         metavar="ORDER",
-        help="When a timer learns of the replies. causal: in the order of their arrival. "
-        "sequence: as with one probe in flight (RFC 889). The default depends on the recording.",
+        help="When a timer learns of a reply. causal: when the reply arrives. sequence: before the "
+        "next probe, as with one probe in flight (RFC 889). The default depends on the recording.",
     ),
 ]
 Clock = Annotated[
@@ -95,8 +97,8 @@ Cost = Annotated[
         parser=_price,
         metavar="TIME",
         help="The price of one spurious retransmission, as a waiting time: 200ms or 0.2s. By "
-        "default five median delays, because after a spurious timeout slow start needs "
-        "five round trips to reach 32 segments again.",
+        "default five times the median delay: after a timeout cwnd is one segment, and slow start "
+        "needs five round trips to reach 32 segments.",
     ),
 ]
 Loss = Annotated[

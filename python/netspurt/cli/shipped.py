@@ -32,7 +32,8 @@ def scenarios(
             "--out",
             "-o",
             metavar="FILE",
-            help="Write the scenario to this file, and beside it the files that its links follow.",
+            help="Write the scenario to this file, and beside it the files that it names with "
+            "`follows`.",
         ),
     ] = None,
     as_csv: AsCsv = False,
@@ -83,7 +84,7 @@ def _row(name: str, scenario: Scenario) -> dict[str, Any]:
 
 
 def _copy(name: str, out: Path | None) -> None:
-    """Print a scenario, or write it with the files that its links follow.
+    """Print a scenario, or write it together with the files that it names with `follows`.
 
     Raises
     ------
@@ -101,13 +102,15 @@ def _copy(name: str, out: Path | None) -> None:
     if out is None:
         typer.echo(text, nl=False)
         if followed:
-            told = f"Its links follow {', '.join(followed)}: `--out FILE` writes all of them."
+            needs = f"This scenario needs {', '.join(followed)} (`follows`)"
+            told = f"{needs}: `--out FILE` writes the scenario and these files."
             print(told, file=sys.stderr)
         return
     copies = {out: text} | {out.parent / one: read_text(file.parent / one) for one in followed}
     for copy in copies:
         if copy.exists():
-            raise FileExistsError(f"{copy} exists: name another file")
+            other = "file" if copy == out else "folder"
+            raise FileExistsError(f"{copy} exists: name another {other}")
     for copy, content in copies.items():
         copy.parent.mkdir(parents=True, exist_ok=True)
         with copy.open("x", encoding="utf-8") as written:

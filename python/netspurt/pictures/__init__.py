@@ -65,7 +65,7 @@ _OF_ONE_DIRECTION = ("time-sequence", "cwnd", "rto", "outstanding", "throughput"
 
 
 def busier(tables: Tables, flow: str | None = None) -> str | None:
-    """Return the direction of a flow with more acknowledged octets; forward if both have the same.
+    """Return the direction of a flow in which more octets were acknowledged; forward if equal.
 
     The result is `None` if the flow is not known. The default is the first flow.
     """

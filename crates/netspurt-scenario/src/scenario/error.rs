@@ -6,31 +6,32 @@ use netspurt::place::{Place, show_placeless};
 
 /// A mistake in a scenario.
 ///
-/// Its text has the mistake, the file and the fix. If the mistake is in a line of a file, the text
-/// shows this line. Otherwise it names the key, if there is one.
+/// Its text has the mistake, the file and the fix. If the place of the mistake is known, the text
+/// shows the line. Otherwise it names the key, if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     /// The mistake.
     pub message: String,
     /// The fix; may be empty.
     pub fix: String,
-    /// The scenario's name, usually the path of its file. If the mistake is in a file that a link
-    /// follows, the name of this file.
+    /// The scenario's name, usually the path of its file. If the mistake is in a timeline, which a
+    /// link names with `follows`, the name of the timeline's file.
     pub file: String,
     /// The key: a dotted path from the top of the file. Entries of lists are numbers from 0 in
     /// brackets. Empty if the mistake concerns the whole file.
     pub key: String,
-    /// The value that was set over the file, if it is to blame. Otherwise the wrong value in the
-    /// file, as written. Empty if a key of the file is missing or unknown, if keys were removed
-    /// from the file before, or if the mistake is in a file that a link follows.
+    /// If a value given with `--set` is to blame, this value. Otherwise the wrong value in the
+    /// file, as written. If a key is missing in an inline table, the text of the table. Empty if a
+    /// key is unknown or is missing in a table with a header, if keys were removed with `--unset`,
+    /// or if the mistake is in a timeline.
     pub value: String,
-    /// The place in the file; `None` if a setting is wrong, if keys were removed from the file
-    /// before, or if the mistake has no place in the file.
+    /// The place in `file`. A mistake in a timeline always has one. `None` if a value given with
+    /// `--set` is wrong, if keys were removed with `--unset`, or if the mistake has no place.
     pub place: Option<Place>,
-    /// Whether the mistake is in a value that was set over the file, for example with `--set`.
+    /// Whether the mistake is in a value that was given beside the file, for example with `--set`.
     pub set: bool,
-    /// The paths of the keys that were removed from the file before, for example with `--unset`.
-    /// Empty if the mistake is in a value that was set, or in a file that a link follows.
+    /// The paths of the keys that were removed from the scenario's text before it was read, for
+    /// example with `--unset`. Empty if the mistake is in a value that was set, or in a timeline.
     pub unset: Vec<String>,
 }
 

@@ -23,7 +23,8 @@ pub struct FlowSum {
     pub finished: Option<Time>,
     /// The number of segments with payload that were sent.
     pub sent: u64,
-    /// The number of retransmissions among the segments sent.
+    /// The number of retransmissions. Unlike `sent`, it includes those of a SYN or FIN alone, except
+    /// in ns-2's senders.
     pub retransmissions: u64,
     /// The number of timeouts.
     pub timeouts: u64,
@@ -44,11 +45,10 @@ pub struct FlowSum {
     pub window_limited: Option<u64>,
     /// The judge's verdict on the sender's retransmissions.
     pub verdict: Retransmissions,
-    /// How long the sender waited for timeouts. For each timeout, this is the time before it in
-    /// which the sender neither sent nor received a segment. Timeouts of a FIN without data do not
-    /// count.
+    /// How long the sender waited for timeouts: for each timeout, the time since the sender last
+    /// sent or received a segment. Timeouts of a FIN without data do not count.
     pub waited: Duration,
-    /// How the sender spent its time. Only byte-sequenced connections measure this.
+    /// How the sender spent its time; `None` for ns-2's senders.
     pub times: Option<SendTimes>,
     /// Why the connection failed; `None` if it did not fail.
     pub failure: Option<Failure>,
