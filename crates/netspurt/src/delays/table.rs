@@ -325,30 +325,37 @@ impl TableRows {
         let time = |column: Option<SourceColumn>| plan.time(cell, column);
         let (sent, received) = (time(plan.sent)?, time(plan.received)?);
         let (sent, local) = plan.dated(sent, cell)?;
-        let mut rtt = match (plan.rtt, sent, received) {
-            (Some(column), ..) => delay(cell(column.at).ok_or("too few columns")?, column)?,
-            (None, Some(sent), Some(received)) => {
-                u64::try_from(received.saturating_sub(sent)).ok().map(Duration::from_nanos)
-            }
+        let taken_ns = match (plan.rtt, sent, received) {
+            (Some(column), ..) => delay_ns(cell(column.at).ok_or("too few columns")?, column)?,
+            (None, Some(sent), Some(received)) => Some(received.saturating_sub(sent)),
             (None, ..) => None,
         };
+        let mut rtt = taken_ns.and_then(positive);
         if let Some(SourceColumn { at, unit: None }) = plan.rtt {
             self.assumed |= cell(at).is_some_and(|text| decimal(text, 1).is_some_and(bare));
         }
-        let lost = match (cell_at(plan.lost), cell_at(plan.answered)) {
-            (Some(text), _) => outcome::lost(text).ok_or("neither lost nor received")?,
+        let told = match (cell_at(plan.lost), cell_at(plan.answered)) {
+            (Some(text), _) => Some(outcome::lost(text).ok_or("neither lost nor received")?),
             (None, Some(text)) => match outcome::success(text, plan.coded) {
-                Some(answered) => !answered,
+                Some(answered) => Some(!answered),
                 // The meaning of this code is unknown.
-                None if plan.coded && whole(text).is_some() => rtt.is_none(),
+                None if plan.coded && whole(text).is_some() => None,
                 None => return Err("neither success nor failure"),
             },
-            (None, None) => rtt.is_none(),
+            (None, None) => None,
         };
+        if taken_ns.is_some_and(|ns| ns < 0) && told != Some(true) {
+            return Err(match plan.rtt {
+                Some(_) => "a negative delay; only -1 means lost",
+                None => "received before it was sent, so the two clocks differ",
+            });
+        }
+        let lost = told.unwrap_or(rtt.is_none());
         let late = match plan.late {
-            Some(column) => delay(cell(column.at).ok_or("too few columns")?, column)?,
+            Some(column) => delay_ns(cell(column.at).ok_or("too few columns")?, column)?,
             None => None,
-        };
+        }
+        .and_then(positive);
         if !lost && rtt.is_none() && plan.echo_probes {
             self.waiting += 1;
             return Ok(());
@@ -516,8 +523,13 @@ fn measure(text: &str) -> Option<Measure> {
     }
 }
 
-/// Reads a cell of delays. `None` if the value is negative or missing, which means lost.
-fn delay(text: &str, column: SourceColumn) -> Result<Option<Duration>, &'static str> {
+/// The span of `ns`. `None` if it is negative.
+fn positive(ns: i64) -> Option<Duration> {
+    u64::try_from(ns).ok().map(Duration::from_nanos)
+}
+
+/// Reads a cell of delays, in nanoseconds. `None` if the value is missing or -1, which means lost.
+fn delay_ns(text: &str, column: SourceColumn) -> Result<Option<i64>, &'static str> {
     if is_missing(text) {
         return Ok(None);
     }
@@ -535,7 +547,7 @@ fn delay(text: &str, column: SourceColumn) -> Result<Option<Duration>, &'static 
     if column.unit.is_none() && ns > DAY {
         return Err("a delay of more than a day");
     }
-    Ok(u64::try_from(ns).ok().map(Duration::from_nanos))
+    Ok(Some(ns).filter(|ns| Some(*ns) != i64::try_from(unit).ok().map(i64::saturating_neg)))
 }
 
 /// Reads a cell of instants. If the unit is unknown, the size of the number shows the unit, because

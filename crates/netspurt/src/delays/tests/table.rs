@@ -70,6 +70,24 @@ fn users_give_columns_by_name_or_by_number() {
     );
 }
 
+/// The clocks of the two hosts of a one-way measurement may differ.
+#[test]
+fn negative_delays_are_left_out_and_only_minus_one_is_a_loss() {
+    let clocks = "two clocks differ";
+    for (text, sent, lost, why) in [
+        ("sent_ms,received_ms\n1000,1010\n1050,1046\n1100,1113\n", 2, 0, clocks),
+        ("rtt_ms\n10.5\n-4\n-1\n12.5\n", 3, 1, "only -1 means lost"),
+        ("rtt_us\n900\n-1.5\n-1.0\n800\n", 3, 1, "only -1 means lost"),
+    ] {
+        let reading = read("x", text.as_bytes()).unwrap();
+        let found = counts(&reading.recordings[0]);
+        assert_eq!((found[0], found[2], reading.malformed.len()), (sent, lost, 1), "{text}");
+        assert!(reading.malformed[0].why.contains(why), "{text}");
+    }
+    let told = read("x", b"rtt_ms,lost\n10,0\n-9999,1\n12,0\n").unwrap();
+    assert_eq!((counts(&told.recordings[0])[2], told.malformed.len()), (1, 0));
+}
+
 #[test]
 fn columns_without_names_are_recognised_by_their_values() {
     let delays = one("1694477135.68\t1\t44.5\n1694477135.83\t2\t-1\n1694477135.98\t4\t40.5\n");
