@@ -148,12 +148,12 @@ def test_a_page_first_says_when_transfers_finished_and_how_long_silence_and_repa
 
     assert answers(early) == [
         "Finished after 50.110 s, at 466 kbit/s. "
-        "The sender spent 848.4 ms in silence before timers."
+        "The sender spent 848.4 ms in silence before timeouts."
     ]
     netspurt("run", "slow-download", "--out", "slow")
     assert answers("slow") == [
         "4 of 6 directions with data finished, the last at 10.218 s. The senders, all together, "
-        "spent 5 s in silence before timers and 1.183 s in repair."
+        "spent 5 s in silence before timeouts and 1.183 s in repair."
     ]
     netspurt("run", "requests", "--set", "stop='300 ms'", "--out", "cut")
     assert answers("cut")[0].startswith("The run stopped after 300 ms, before the requests ended.")

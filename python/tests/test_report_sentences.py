@@ -235,12 +235,12 @@ def ended(stop_s: float = 10.0, **columns: Any) -> Any:
         (
             {"retransmissions": [3, 0], "waited_s": [0.25, 0.5], "repairing_s": [0, 0]},
             "2 of 2 directions with data finished, the last at 4.000 s. The senders, all together, "
-            "spent 750 ms in silence before timers and no time in repair.",
+            "spent 750 ms in silence before timeouts and no time in repair.",
         ),
         (
             {"retransmissions": [3, 0], "waited_s": [0.25, NAN], "repairing_s": [NAN, NAN]},
             "2 of 2 directions with data finished, the last at 4.000 s. The senders, all together, "
-            "spent 250 ms in silence before timers.",
+            "spent 250 ms in silence before timeouts.",
         ),
         (
             {"retransmissions": [3, 0], "waited_s": [NAN, NAN], "repairing_s": [NAN, NAN]},

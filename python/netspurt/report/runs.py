@@ -152,7 +152,7 @@ def _costs(run: Run) -> Iterator[str]:
         yield "Nothing was retransmitted."
         return
     spent = []
-    for name, what in (("waited_ns", "in silence before timers"), ("repairing_ns", "in repair")):
+    for name, what in (("waited_ns", "in silence before timeouts"), ("repairing_ns", "in repair")):
         times = flows.seconds(name)
         if not np.isnan(times).all():
             total = float(np.nansum(times))
