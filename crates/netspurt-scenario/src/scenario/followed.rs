@@ -38,16 +38,25 @@ pub(super) struct Followable<'a> {
 }
 
 impl Followable<'_> {
-    /// Whether the value of `key` in the followed file replaces the scenario's value, for the link
-    /// at `path`. The file's value replaces it if `follows` was set over the scenario and `key` was
-    /// not.
-    fn displaces(self, path: &[String], key: &str) -> bool {
-        let is_set = |key: &str| {
-            let whole = [path, &[key.to_owned()]].concat();
-            self.set.iter().any(|set| whole.starts_with(set) || set.starts_with(&whole))
-        };
-        is_set(KEY) && !is_set(key)
+    /// Whether `key` of the link at `path`, or a part of its value, was set over the scenario.
+    fn sets(self, path: &[String], key: &str) -> bool {
+        let whole = [path, &[key.to_owned()]].concat();
+        self.set.iter().any(|set| set.starts_with(&whole))
     }
+
+    /// The value of `key` that counts if the link at `path` and the followed file both have one.
+    /// `None` if this is a mistake. A value that was set over the scenario counts first. If
+    /// `follows` was set over the scenario, the file's value counts more than the scenario's.
+    fn preferred(self, path: &[String], key: &str) -> Option<Preferred> {
+        let of_link = self.sets(path, key).then_some(Preferred::OfLink);
+        of_link.or_else(|| self.sets(path, KEY).then_some(Preferred::OfFile))
+    }
+}
+
+/// Where the value comes from if a link and the file that it follows both have one.
+enum Preferred {
+    OfLink,
+    OfFile,
 }
 
 /// Puts the values of each file in place of its name, in all links and populations of the scenario.
@@ -194,15 +203,20 @@ fn follow(
                 "links follow only `delay`, `rate`, `loss`, `duplicate`, `order` and `handovers`",
             ));
         }
-        if link.contains_key(&key) && !followable.displaces(path, &key) {
-            return Err(problem(format!(
-                "both the link and `{file}` have a `{key}`"
-            ))
-            .fix(format!(
-                "leave one of them out; with `--set {}.{KEY}={file}` the file's value replaces the \
-                 scenario's",
-                path.join(".")
-            )));
+        if link.contains_key(&key) {
+            match followable.preferred(path, &key) {
+                Some(Preferred::OfLink) => continue,
+                Some(Preferred::OfFile) => {}
+                None => {
+                    return Err(problem(format!("both the link and `{file}` have a `{key}`")).fix(
+                        format!(
+                            "leave one of them out; with `--set {}.{KEY}={file}` the file's value \
+                             replaces the scenario's",
+                            path.join(".")
+                        ),
+                    ));
+                }
+            }
         }
         let Ok(value) = item.into_value() else {
             return Err(problem(format!("`{key}` of `{file}` is not a value")));

@@ -162,7 +162,7 @@ fn the_error_for_a_mistake_in_a_followed_file_names_that_file_and_its_line() {
 }
 
 #[test]
-fn a_file_that_a_setting_names_overrides_the_scenario_and_conflicts_with_other_settings() {
+fn a_file_that_a_setting_names_overrides_the_scenario_but_not_other_settings() {
     let base = Scenario::parse("x.toml", CHAIN).unwrap();
     let files = || {
         let moves = "delay = \"9 ms\"\nrate = \"77 kbit/s\"\norder = \"overtaking\"\n";
@@ -174,7 +174,11 @@ fn a_file_that_a_setting_names_overrides_the_scenario_and_conflicts_with_other_s
         assert!(moving.contains(value), "{moving}");
     }
     let both = [follows, ("links.modem.rate", "5 kbit/s")];
-    let error = base.with_files(&both, files()).unwrap_err();
+    let kept = base.with_files(&both, files()).unwrap().resolved();
+    assert!(kept.contains("5000 bit/s") && kept.contains("9 ms"), "{kept}");
+    // A whole link that has both is a mistake, wherever it comes from.
+    let link = "{ between = [\"b\", \"c\"], rate = \"9 kbit/s\", follows = \"pass.toml\" }";
+    let error = base.with_files(&[("links.modem", link)], files()).unwrap_err();
     assert!(error.message.contains("`pass.toml` have a `rate`"), "{error}");
     assert!(error.fix.contains("leave one of them out"), "{error}");
 }
