@@ -45,6 +45,7 @@ def document(found: Explained, connection: int | None) -> dict[str, Any]:
         "packets_without_ip": found.no_ip,
         "fragments": found.fragments,
         "other_packets": found.other,
+        "start_ns": found.start_ns,
         "fault": found.fault,
         "notes": list(found.notes),
         **{name: _rows(table) for name, table in tables.items()},
