@@ -23,7 +23,7 @@ from netspurt.cli.pooled import (
     time_line,
 )
 from netspurt.cli.remedy_lines import remedy_lines
-from netspurt.wording import NO_TCP, counted, duration, number, rate
+from netspurt.wording import counted, duration, number, rate, without_tcp
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained
@@ -188,7 +188,7 @@ def _offloaded(connections: Table) -> Iterator[str]:
 def _unanswerable(found: Explained) -> Iterator[str]:
     """Yield lines on a lack of TCP, on many copies, and on connections with only one direction."""
     if found.tcp == 0:
-        yield NO_TCP
+        yield from without_tcp(found.other)
         return
     table = found.table("connections")
     yield from _copies(found, int(table["data_packets"].sum()))

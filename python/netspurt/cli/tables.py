@@ -102,7 +102,7 @@ def _list(run: Run | Explained, form: Form) -> None:
         return
     for each in tables:
         typer.echo(f"{each.name}: {counted(len(each), 'row')} of {', '.join(each)}")
-    if is_explained(run):
+    if is_explained(run) and run.tcp:
         for line in fitted(_of_times(run)):
             typer.echo(line)
 
