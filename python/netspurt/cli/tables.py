@@ -102,15 +102,26 @@ def _list(run: Run | Explained, form: Form) -> None:
         return
     for each in tables:
         typer.echo(f"{each.name}: {counted(len(each), 'row')} of {', '.join(each)}")
-    if is_explained(run) and run.tcp:
-        for line in fitted(_of_times(run)):
-            typer.echo(line)
+    more = _of_times(run) if is_explained(run) else _of_changes(run) if is_run(run) else iter(())
+    for line in fitted(more):
+        typer.echo(line)
+
+
+def _of_changes(run: Run) -> Iterator[str]:
+    """Yield a line that says what the run changed in its scenario, for example with `--set`."""
+    from netspurt.report.changed import changed_line
+
+    if line := changed_line(run):
+        yield ""
+        yield f"{line}."
 
 
 def _of_times(found: Explained) -> Iterator[str]:
     """Yield a line that says from which instants the times of a capture's tables count."""
     from netspurt.captures import SINCE_1970
 
+    if not found.tcp:
+        return
     timed = [name for name in found.tables if found.since_ns(name) is not None]
     from_1970 = ", ".join(name for name in timed if name in SINCE_1970)
     from_start = ", ".join(name for name in timed if name not in SINCE_1970)
