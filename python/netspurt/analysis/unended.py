@@ -64,8 +64,9 @@ def left_out(cases: Columns, measures: Sequence[str]) -> list[str]:
 def unfinished(cases: Columns, scenario: str) -> list[str]:
     r"""Return a sentence on the cases in which a flow did not finish.
 
-    A sweep does not store whether the connection of such a flow failed. If a flow never ends, or if
-    that depends on the case, no case is counted.
+    A sweep does not store whether the connection of such a flow failed. So nothing is said if the
+    scenario itself may be the reason: a flow may send without end, or no case has time for all
+    requests.
 
     Parameters
     ----------
@@ -84,11 +85,14 @@ def unfinished(cases: Columns, scenario: str) -> list[str]:
     []
     """
     names = ("case", "flows", "finished")
-    if any(name not in cases for name in names) or _may_be_endless(scenario):
+    values = tomllib.loads(scenario)
+    flows_of_file = values.get("flows", {}).values()
+    if any(name not in cases for name in names) or _may_be_endless(values):
         return []
     case, flows, ended = (np.ma.asarray(cases[name]) for name in names)
     missing = np.flatnonzero(np.ma.filled(flows > ended, fill_value=False))
-    if not len(missing):
+    has_requests = any(isinstance(flow.get("app"), dict) for flow in flows_of_file)
+    if not len(missing) or (has_requests and len(missing) == len(flows)):
         return []
     return [
         f"In {number(len(missing))} of {counted(len(flows), 'case')} a flow did not finish: its "
@@ -98,11 +102,10 @@ def unfinished(cases: Columns, scenario: str) -> list[str]:
     ]
 
 
-def _may_be_endless(scenario: str) -> bool:
-    """Return whether a flow of the scenario sends without end, in any case that it may have."""
-    values: dict[str, Any] = tomllib.loads(scenario)
+def _may_be_endless(values: dict[str, Any]) -> bool:
+    """Return whether a flow of a scenario may send without end in one of its cases."""
     flows = values.get("flows", {}).values()
-    if any(flow.get("send", "unlimited") == "unlimited" for flow in flows):
+    if not flows or any(flow.get("send", "unlimited") == "unlimited" for flow in flows):
         return True
     swept = str(values.get("sweep", {}))
     return ".send'" in swept or "'unlimited'" in swept
