@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import netspurt as ns
-from netspurt.report.changed import changed_line
+from netspurt.changed import changed_line
 
 from conftest import Command
 

@@ -109,7 +109,7 @@ def _list(run: Run | Explained, form: Form) -> None:
 
 def _of_changes(run: Run) -> Iterator[str]:
     """Yield a line that says what the run changed in its scenario, for example with `--set`."""
-    from netspurt.report.changed import changed_line
+    from netspurt.changed import changed_line
 
     if line := changed_line(run):
         yield ""

@@ -12,7 +12,7 @@ from netspurt._core import __version__
 from netspurt.analysis.failures import failed_flows
 from netspurt.analysis.outcomes import starts_of_programs
 from netspurt.causes import in_words
-from netspurt.report.changed import changed_line
+from netspurt.changed import changed_line
 from netspurt.report.flows import (
     ROOM,
     FlowDirection,
