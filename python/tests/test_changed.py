@@ -76,10 +76,11 @@ def test_a_report_does_not_load_code_that_the_file_names(tmp_path: Path) -> None
     file = tmp_path / "short.toml"
     file.write_text(SHORT)
     run = ns.load(file).replace({"stop": "2 s"}).alone().run()
-    (tmp_path / "own.py").write_text("raise SystemExit('the code was run')\n")
-    own = SHORT.replace("[sweep", 'tcp.rto.estimator = "own.py:Own"\n[sweep')
-    file.write_text(own)
+    mark = tmp_path / "was-run"
+    (tmp_path / "own.py").write_text(f"open({str(mark)!r}, 'w').close()\n")
+    file.write_text(SHORT.replace("[sweep", 'tcp.rto.estimator = "own.py:Own"\n[sweep'))
     assert changed_line(run) == ""
+    assert not mark.exists()
 
 
 def test_a_scenario_that_comes_with_netspurt_is_found_where_it_is_now() -> None:
