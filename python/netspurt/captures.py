@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 #: The layouts for rows of connections: netspurt's, and the layouts of tcptrace's `-lr` and `-lrW`.
 LAYOUTS = ("netspurt", "tcptrace", "tcptrace-W")
 
+#: The tables whose instants count from 1970. The instants of all other tables count from the first
+#: packet of TCP.
+SINCE_1970 = frozenset({"connections", "retransmissions", "waits", "steady", "ceilings"})
+
 #: The first octets of captures: pcap in both byte orders and resolutions, pcapng, gzip, Zstandard.
 _MAGIC = (
     b"\xd4\xc3\xb2\xa1",
@@ -39,7 +43,8 @@ class Explained:
 
     If `explain` was called with `segments`, plots and comparisons accept the capture in place of a
     run. The name of a flow is `c` and the number of the connection. The only node is `capture`.
-    Times count from the first packet of TCP.
+    The instants of the tables in `SINCE_1970` count from 1970, and all others from the first packet
+    of TCP. To join tables of both kinds, add what `since_ns` returns.
 
     Attributes
     ----------
@@ -175,6 +180,22 @@ class Explained:
             there = ", ".join(self.tables)
             raise CaptureError(f"there is no table {name!r} of this capture, only {there}")
         return self.tables[name]
+
+    def since_ns(self, name: str) -> int | None:
+        """Return the instant from which the instants of a table count [ns since 1970].
+
+        An instant of the table plus this number is in nanoseconds since 1970. The result is 0 for
+        the tables in `SINCE_1970`, `start_ns` for other tables with instants, and None for tables
+        without instants.
+
+        Raises
+        ------
+        CaptureError
+            If there is no table of this name.
+        """
+        if not {"t_ns", "start_ns"} & set(self.table(name)):
+            return None
+        return 0 if name in SINCE_1970 else self.start_ns
 
     def write(self, name: str, path: str | PathLike[str]) -> None:
         """Write a table as a Parquet file, with the rows that `table` returns.

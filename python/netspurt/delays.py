@@ -506,8 +506,8 @@ class Recordings(list[Delays]):
         self.malformed = malformed
 
 
-#: The first octets of a file of RRDtool.
-_RRD = b"RRD\0"
+#: The columns of `netspurt orbit delays --csv`. The delays are one-way.
+ORBIT_COLUMNS = ("t_s", "distance_km", "delay_s")
 
 
 def _interruptible(call: Callable[[], T]) -> T:
@@ -556,7 +556,8 @@ def read_delays(
     columns
         The columns of a table. Each of `rtt`, `sent`, `received`, `seq`, `lost` and `group` is a
         column's name or its place, counted from 1. `unit` (of delays) and `time_unit` (of instants)
-        are `s`, `ms`, `us` or `ns`. `dates` is `dmy` or `mdy`. `one_way` is true or false.
+        are `s`, `ms`, `us` or `ns`. `dates` is `dmy` or `mdy`. `one_way` is true or false; by
+        default it is true only for a file of `netspurt orbit delays`.
 
     Returns
     -------
@@ -574,27 +575,22 @@ def read_delays(
     """
     if interval is not None and not 0 < interval <= _LONGEST_S:
         raise ValueError(f"interval = {interval}: write seconds above zero")
+    name, content = os.fspath(path), Path(path).read_bytes()
+    if format in (None, "csv") and content.startswith(",".join(ORBIT_COLUMNS).encode()):
+        columns = {"one_way": True, **(columns or {})}
     words = [
         (key, str(value).lower() if isinstance(value, bool) else str(value))
         for key, value in (columns or {}).items()
     ]
     if (one_way := dict(words).get("one_way", "true")) not in ("true", "false"):
         raise ValueError(f"one_way = {one_way!r}: write true or false")
-    name, content = os.fspath(path), Path(path).read_bytes()
-    if content[:4] == _RRD:
+    if content.startswith(b"RRD\0"):
         raise ValueError(
             f"{name}: a file of RRDtool, such as SmokePing's, holds means of rounds and not the "
             "delays of single probes: write the median out with `rrdtool xport` as CSV and read "
             "that with `--column rtt=NAME --column unit=s`, or record with ping"
         )
-    found, malformed = _interruptible(
-        partial(
-            _core.read_delays,
-            name,
-            content,
-            format=format,
-            interval_ns=None if interval is None else round(interval * 1e9),
-            columns=words or None,
-        )
-    )
+    interval_ns = None if interval is None else round(interval * 1e9)
+    how = partial(_core.read_delays, format=format, interval_ns=interval_ns, columns=words or None)
+    found, malformed = _interruptible(partial(how, name, content))
     return Recordings([Delays(one) for one in found], [Malformed(*one) for one in malformed])

@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+import tomllib
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, field
 from functools import cached_property
@@ -224,6 +225,8 @@ class Run:
                 raise RunError(
                     "this run has no connections that come and go: add `[populations.NAME]`"
                 )
+            if name == "shims":
+                raise RunError(_no_shims(self.scenario))
             if name == "crossings":
                 raise RunError("`crossings` is computed from other tables: call run.crossings()")
             if name not in RECORDED:
@@ -413,6 +416,16 @@ class Run:
             )
             seal(partial)
         return Path(folder)
+
+
+def _no_shims(scenario: str) -> str:
+    """Return why a run of this scenario has no table `shims`."""
+    parts = tomllib.loads(scenario)
+    named = [*parts.get("flows", {}).values(), *parts.get("populations", {}).values()]
+    shims = [one.get("shim", "off") for one in named]
+    if all(shim in ("off", ["off", "off"]) for shim in shims):
+        return "this run has no shims: add `shim` to a flow of the kernel, and run it live"
+    return "no shim of this run retransmitted anything, so the run has no table 'shims'"
 
 
 def open_run(folder: str | os.PathLike[str]) -> Run:

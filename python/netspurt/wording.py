@@ -18,8 +18,11 @@ _SIZES: _Units = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 #: A value of at least this share of a unit is a whole unit when it is rounded to three digits.
 _WHOLE = 0.9995
 
-#: The sentence for a capture without TCP.
-NO_TCP = "No packet with a header of TCP was captured, so there is nothing to explain."
+#: What netspurt can do with packets other than TCP.
+NOT_TCP = (
+    "netspurt reads the round trips of QUIC from qlog files, and those of ICMP echoes from "
+    "captures: `netspurt delays` shows them, and `netspurt replay` tries timers on them."
+)
 
 
 def escape(character: str) -> str:
@@ -37,6 +40,24 @@ def plain(text: str) -> str:
     'a\\x1b[2Jb'
     """
     return _STEERING.sub(lambda found: escape(found[0]), text)
+
+
+def without_tcp(others: int) -> list[str]:
+    """Return sentences for a capture without TCP. `others` is the number of other packets of IP.
+
+    Examples
+    --------
+    >>> without_tcp(0)
+    ['No packet with a header of TCP was captured, so there is nothing to explain.']
+    >>> print(without_tcp(7)[1])
+    7 packets are IP without a readable header of TCP: for example UDP, which carries QUIC.
+    """
+    nothing = "No packet with a header of TCP was captured, so there is nothing to explain."
+    if not others:
+        return [nothing]
+    are = "packet is" if others == 1 else "packets are"
+    what = "IP without a readable header of TCP: for example UDP, which carries QUIC."
+    return [nothing, f"{number(others)} {are} {what}", NOT_TCP]
 
 
 def unknown_name(

@@ -225,12 +225,30 @@ def test_the_two_kinds_of_round_trips_are_named_if_they_differ(
     assert "`netspurt explain` times the newest segment" in oldest["notes"][0]
 
 
+def test_a_capture_of_udp_is_counted_and_the_commands_for_quic_are_named(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    addresses = bytes((10, 0, 0, 1, 10, 0, 0, 2))
+    udp = struct.pack(">HHHH", 4433, 5000, 8 + 41, 0) + b"\x40" + bytes(40)
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(udp), 0, 0x4000, 64, 17, 0) + addresses
+    file = pcap(tmp_path / "quic.pcap", [(at, ip + udp) for at in range(3)])
+    for words, where in ((("explain", file), "stdout"), (("explain", file, "--csv"), "stderr")):
+        told = " ".join(getattr(netspurt(*words), where).split())
+        assert "3 packets are IP without a readable header of TCP: for example UDP" in told
+        assert "QUIC from qlog files" in told
+        assert "`netspurt delays` shows them" in told
+    report = netspurt("report", file, "--out", tmp_path / "page.html")
+    assert report.returncode
+    assert "QUIC from qlog files" in report.stderr
+
+
 def test_explain_says_that_a_capture_has_no_tcp_or_only_one_direction(
     netspurt: Command, tmp_path: Path
 ) -> None:
     empty = pcap(tmp_path / "empty.pcap", [])
     assert "No packet with a header of TCP was captured" in netspurt("explain", empty).stdout
     assert "No packet with a header of TCP" in netspurt("explain", empty, "--csv").stderr
+    assert "QUIC" not in netspurt("explain", empty).stdout
     one_way = pcap(tmp_path / "one.pcap", talk(3))
     expected = "Only one direction of the only connection was captured"
     assert expected in netspurt("explain", one_way).stdout

@@ -388,3 +388,19 @@ def test_a_fit_bounds_the_whole_pass_however_coarse_the_step_is(
     assert "too coarse" not in netspurt(*words).stderr
     result = netspurt(*words, "--step", "5min", "--out", "coarse.toml")
     assert "a step of 300 s is too coarse for this pass" in result.stderr
+
+
+def test_the_table_of_a_pass_is_read_as_delays_of_one_direction(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    assert netspurt(*DELAYS, "--pass", "most", "--out", "d.csv").returncode == 0
+    recording = ns.read_delays(tmp_path / "d.csv")[0]
+    assert recording.measure == "one-way"
+    assert netspurt("delays", "d.csv", "--timeline", "a.toml").returncode == 0
+    assert netspurt("timeline", "d.csv", "--out", "b.toml").returncode == 0
+    a, b = (tomllib.loads((tmp_path / file).read_text())["delay"] for file in ("a.toml", "b.toml"))
+    (a,) = a if isinstance(a, list) else (a,)
+    assert a == b
+    # The user's words are stronger than the heading.
+    both = ns.read_delays(tmp_path / "d.csv", columns={"one_way": False})[0]
+    assert both.measure == "round-trip"

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -357,3 +358,18 @@ def test_symbolic_links_in_leftovers_are_not_followed(tmp_path: Path) -> None:
     with new_folder(tmp_path / "s"):
         pass
     assert (tmp_path / "precious").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("shim", "why"),
+    [
+        ("", "this run has no shims"),
+        ('shim = ["off", "off"]\n', "this run has no shims"),
+        ('shim = "sfr"\n', "no shim of this run retransmitted anything"),
+        ('shim = ["off", "linux"]\n', "no shim of this run retransmitted anything"),
+    ],
+)
+def test_a_run_says_why_it_has_no_table_of_shims(probed: ns.Run, shim: str, why: str) -> None:
+    scenario = PROBED.replace("[flows.x]\n", f"[flows.x]\n{shim}")
+    with pytest.raises(ns.RunError, match=why):
+        replace(probed, scenario=scenario).table("shims")

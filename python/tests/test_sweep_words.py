@@ -116,3 +116,63 @@ def test_a_mean_time_says_how_many_requests_had_not_ended(
     page = netspurt("report", folder, "--out", "page.html")
     assert page.returncode == 0
     assert f"leaves out {missing} of" in (tmp_path / "page.html").read_text()
+
+
+#: The connection is given up during the outage if a segment is retransmitted twice at most.
+GIVEN_UP = """
+stop = "60 s"
+[record]
+tables = []
+[links.path]
+between = ["a", "b"]
+rate = "1 Mbit/s"
+delay = "5 ms"
+handovers = [{ at = "1 s", dead = "20 s" }]
+[flows.x]
+from = "a"
+to = "b"
+profile = "linux-6"
+send = "300 segments"
+[sweep]
+seeds = 3
+[sweep.over.retries]
+path = "flows.x.tcp.retries"
+values = [15, 2]
+"""
+
+
+def test_cases_with_a_failed_connection_are_counted(netspurt: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    run_sweep(Sweep.of(ns.Scenario.parse(GIVEN_UP, "given-up.toml")), folder)
+    told = "In 3 of 6 cases a flow did not finish: its connection failed"
+    for words in ((), ("-m", "timeouts"), ("-m", "timeouts", "--by", "retries")):
+        shown = " ".join(netspurt("sweep", "show", folder, *words).stdout.split())
+        assert told in shown
+        assert "`netspurt run FILE --case 3`" in shown
+    compared = netspurt("sweep", "compare", folder, "-m", "timeouts").stdout
+    assert told in " ".join(compared.split())
+    assert netspurt("report", folder, "--out", "page.html").returncode == 0
+    assert told in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("values = [15, 2]", "values = [15, 14]"),
+        # The runs have no time for all requests.
+        ('send = "300 segments"', 'send = "9 B"\napp = { reply = "20 kB", requests = 9999 }'),
+        # A flow without end does not finish, although nothing failed.
+        ('send = "300 segments"', 'send = "unlimited"'),
+        (
+            'path = "flows.x.tcp.retries"\nvalues = [15, 2]',
+            'path = "flows.x.send"\nvalues = ["unlimited", "9 segments"]',
+        ),
+    ],
+)
+def test_nothing_is_said_if_all_flows_finish_or_one_has_no_end(
+    netspurt: Command, tmp_path: Path, old: str, new: str
+) -> None:
+    assert old in GIVEN_UP
+    folder = tmp_path / "s"
+    run_sweep(Sweep.of(ns.Scenario.parse(GIVEN_UP.replace(old, new), "ends.toml")), folder)
+    assert "did not finish" not in netspurt("sweep", "show", folder, "-m", "timeouts").stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import netspurt as ns
+from netspurt.captures import explain
 from netspurt.table import Table, aligned
 
 from conftest import Command, refused
@@ -244,3 +246,46 @@ def test_a_table_shows_five_rows_and_says_how_many_there_are(two: ns.Run) -> Non
     assert names.split() == list(two.segments)
     assert len(shown) == 5
     assert len(repr(two.flows).splitlines()) == 2 + len(two.flows)
+
+
+def test_all_tables_of_a_capture_are_cut_by_the_time_since_its_first_packet(
+    netspurt: Command, saved: Path
+) -> None:
+    found = explain(saved / "west0.pcapng", segments=True)
+    again = found.segments.where(kind="retransmission")["t_ns"]
+    assert len(again) > 1
+    middle_s = float(again[len(again) // 2]) / 1e9
+    for option in ("--from", "--to"):
+        rows = {}
+        for name in ("segments", "retransmissions", "connections"):
+            span = (option, f"{middle_s:.9f}")
+            printed = netspurt("table", saved / "west0.pcapng", name, *span, "--csv").stdout
+            rows[name] = list(csv.DictReader(io.StringIO(printed)))
+        sent = [row["t_ns"] for row in rows["segments"] if row["kind"] == "retransmission"]
+        times = [str(int(row["t_ns"]) - found.start_ns) for row in rows["retransmissions"]]
+        assert 0 < len(times) < len(again)
+        assert sorted(times) == sorted(sent)
+        assert len(rows["connections"]) == (2 if option == "--to" else 0)
+
+
+def test_the_list_of_a_captures_tables_says_from_when_each_counts(
+    netspurt: Command, saved: Path
+) -> None:
+    capture = saved / "west0.pcapng"
+    found = explain(capture, segments=True)
+    listed = {row["table"]: row for row in json.loads(netspurt("table", capture, "--json").stdout)}
+    assert list(listed) == list(found.tables)
+    # Captures of simulations begin in the year 2000.
+    assert found.start_ns >= 946_684_800_000_000_000
+    first = {name: listed[name]["since_ns"] + int(found.tables[name]["t_ns"][0]) for name in TIMED}
+    assert min(first.values()) == found.start_ns
+    assert all(0 <= t - found.start_ns < 4e9 for t in first.values()), first
+    assert listed["spent"]["since_ns"] is None
+    text = " ".join(netspurt("table", capture).stdout.split())
+    assert f"add {found.start_ns} ns to them" in text
+    explained = json.loads(netspurt("explain", capture, "--json").stdout)["captures"]
+    assert [one["start_ns"] for one in explained] == [found.start_ns]
+
+
+#: Tables of a capture with instants, of both kinds.
+TIMED = ("connections", "retransmissions", "segments", "round_trips")

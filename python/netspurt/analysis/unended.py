@@ -1,13 +1,15 @@
-"""What the mean times of a sweep leave out: requests, flows and connections that had not ended."""
+"""What had not ended in the cases of a sweep: requests, flows and connections."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from netspurt.analysis.grouping import Columns
-from netspurt.wording import number
+from netspurt.wording import counted, number
 
 #: The columns that count everything, and what has ended, for the mean time of each kind.
 _COUNTS = {
@@ -57,3 +59,53 @@ def left_out(cases: Columns, measures: Sequence[str]) -> list[str]:
         for measure, missing, every, things in found
         if missing
     ]
+
+
+def unfinished(cases: Columns, scenario: str) -> list[str]:
+    r"""Return a sentence on the cases in which a flow did not finish.
+
+    A sweep does not store whether the connection of such a flow failed. So nothing is said if the
+    scenario itself may be the reason: a flow may send without end, or no case has time for all
+    requests.
+
+    Parameters
+    ----------
+    cases
+        The columns of a sweep.
+    scenario
+        The text of the sweep's scenario.
+
+    Examples
+    --------
+    >>> text = "[flows.x]\nsend = '9 segments'"
+    >>> found = unfinished({"case": [0, 1, 2], "flows": [1, 1, 1], "finished": [1, 0, 0]}, text)
+    >>> found[0][:38]
+    'In 2 of 3 cases a flow did not finish:'
+    >>> unfinished({"case": [0], "flows": [1], "finished": [0]}, "[flows.x]")
+    []
+    """
+    names = ("case", "flows", "finished")
+    values = tomllib.loads(scenario)
+    flows_of_file = values.get("flows", {}).values()
+    if any(name not in cases for name in names) or _may_be_endless(values):
+        return []
+    case, flows, ended = (np.ma.asarray(cases[name]) for name in names)
+    missing = np.flatnonzero(np.ma.filled(flows > ended, fill_value=False))
+    has_requests = any(isinstance(flow.get("app"), dict) for flow in flows_of_file)
+    if not len(missing) or (has_requests and len(missing) == len(flows)):
+        return []
+    return [
+        f"In {number(len(missing))} of {counted(len(flows), 'case')} a flow did not finish: its "
+        "connection failed (reset, refused or given up), or the run ended before. Counts and rates "
+        "include what these cases did until then, and completion times leave such flows out. "
+        f"`netspurt run FILE --case {case[missing[0]]}` says what happened in the first."
+    ]
+
+
+def _may_be_endless(values: dict[str, Any]) -> bool:
+    """Return whether a flow of a scenario may send without end in one of its cases."""
+    flows = values.get("flows", {}).values()
+    if not flows or any(flow.get("send", "unlimited") == "unlimited" for flow in flows):
+        return True
+    swept = str(values.get("sweep", {}))
+    return ".send'" in swept or "'unlimited'" in swept

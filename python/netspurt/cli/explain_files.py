@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from netspurt.cli.capture_folders import captures_of
 from netspurt.cli.opening import is_recording
 from netspurt.cli.output import complain, fitted, named, print_json_in_parts, raw, width
-from netspurt.wording import NO_TCP
+from netspurt.wording import without_tcp
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained
@@ -150,7 +150,7 @@ def _print_rows(captures: list[list[str]], layout: str) -> int:
             _write(some)
         _note(paths, rows.core.notes)
         if rows.core.passed[1] == 0:
-            _note(paths, [NO_TCP])
+            _note(paths, without_tcp(rows.core.passed[4]))
         status = max(status, _complain_of_fault(paths, rows.core.fault))
     return status
 

@@ -23,7 +23,7 @@ from netspurt.cli.pooled import (
     time_line,
 )
 from netspurt.cli.remedy_lines import remedy_lines
-from netspurt.wording import NO_TCP, counted, duration, number, rate
+from netspurt.wording import counted, duration, number, rate, without_tcp
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained
@@ -45,6 +45,7 @@ def document(found: Explained, connection: int | None) -> dict[str, Any]:
         "packets_without_ip": found.no_ip,
         "fragments": found.fragments,
         "other_packets": found.other,
+        "start_ns": found.start_ns,
         "fault": found.fault,
         "notes": list(found.notes),
         **{name: _rows(table) for name, table in tables.items()},
@@ -187,7 +188,7 @@ def _offloaded(connections: Table) -> Iterator[str]:
 def _unanswerable(found: Explained) -> Iterator[str]:
     """Yield lines on a lack of TCP, on many copies, and on connections with only one direction."""
     if found.tcp == 0:
-        yield NO_TCP
+        yield from without_tcp(found.other)
         return
     table = found.table("connections")
     yield from _copies(found, int(table["data_packets"].sum()))

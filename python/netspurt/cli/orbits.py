@@ -16,6 +16,7 @@ from netspurt.cli.output import columns, paint
 from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.cli.timelining import Picture
 from netspurt.cli.words import App
+from netspurt.delays import ORBIT_COLUMNS
 from netspurt.picture_files import check_ending
 from netspurt.stored import write_new
 from netspurt.wording import number
@@ -383,13 +384,10 @@ def _points(points: PathDelays, degree: int | None) -> dict[str, Any]:
     }
 
 
-_COLUMNS = ("t_s", "distance_km", "delay_s")
-
-
 def _csv(points: PathDelays) -> str:
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
-    out.writerow(_COLUMNS)
+    out.writerow(ORBIT_COLUMNS)
     out.writerows(_texts(points))
     return text.getvalue()
 
@@ -401,7 +399,7 @@ def _texts(points: PathDelays) -> Iterator[tuple[str, ...]]:
 
 
 def _point(texts: tuple[str, ...]) -> dict[str, str]:
-    return dict(zip(_COLUMNS, texts, strict=True))
+    return dict(zip(ORBIT_COLUMNS, texts, strict=True))
 
 
 def _timeline(points: PathDelays, heading: str, rates: Sequence[float]) -> Timeline:

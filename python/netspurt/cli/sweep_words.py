@@ -57,6 +57,17 @@ def _by_kind(cases: Columns, folder: SweepFolder) -> dict[str, list[str]]:
     return kinds
 
 
+def of_all(
+    cases: Columns, folder: SweepFolder, measures: Sequence[str], shown: Iterable[Interval]
+) -> Iterator[str]:
+    """Yield the lines below the tables of measures: what had not ended, and what seeds show."""
+    from netspurt.analysis.unended import left_out, unfinished
+
+    yield from left_out(cases, measures)
+    yield from unfinished(cases, folder.scenario())
+    yield from of_seeds(cases, folder, shown)
+
+
 def of_seeds(cases: Columns, folder: SweepFolder, shown: Iterable[Interval]) -> Iterator[str]:
     """Yield a line if the seeds had no effect, or if a missing interval needs more runs."""
     from netspurt.analysis.grouping import seeds_change_nothing

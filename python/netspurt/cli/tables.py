@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from netspurt.cli import completing, crossing, listing
-from netspurt.cli.opening import flow_of, is_run, open_tables
+from netspurt.cli.opening import flow_of, is_explained, is_run, open_tables
 from netspurt.cli.options import Direction, From, To, count
-from netspurt.cli.output import columns
+from netspurt.cli.output import columns, fitted
 from netspurt.cli.programs import AsCsv, AsJson, Form, cell
 from netspurt.wording import counted
 
@@ -69,7 +69,7 @@ def table(
         _print_rows(names, [dict(zip(names, row, strict=True)) for row in texts], limit, form)
         return
     chosen = _of(opened.table(name), {"flow": flow, "direction": direction})
-    chosen = _during(chosen, start, end)
+    chosen = _during(opened, chosen, start, end)
     shown = len(chosen) if limit is None else min(limit, len(chosen))
     left_out = len(chosen) - shown
     chosen = chosen.take(np.arange(shown))
@@ -89,11 +89,48 @@ def _list(run: Run | Explained, form: Form) -> None:
     """Print the names of a run's tables, with their sizes and columns."""
     tables = run.tables.values()
     if not form.for_people:
-        told = [{"table": each.name, "rows": len(each), "columns": [*each]} for each in tables]
+        told = [
+            {
+                "table": each.name,
+                "rows": len(each),
+                "columns": [*each],
+                **({"since_ns": run.since_ns(each.name)} if is_explained(run) else {}),
+            }
+            for each in tables
+        ]
         form.print(told, told)
         return
     for each in tables:
         typer.echo(f"{each.name}: {counted(len(each), 'row')} of {', '.join(each)}")
+    more = _of_times(run) if is_explained(run) else _of_changes(run) if is_run(run) else iter(())
+    for line in fitted(more):
+        typer.echo(line)
+
+
+def _of_changes(run: Run) -> Iterator[str]:
+    """Yield a line that says what the run changed in its scenario, for example with `--set`."""
+    from netspurt.changed import changed_line
+
+    if line := changed_line(run):
+        yield ""
+        yield f"{line}."
+
+
+def _of_times(found: Explained) -> Iterator[str]:
+    """Yield a line that says from which instants the times of a capture's tables count."""
+    from netspurt.captures import SINCE_1970
+
+    if not found.tcp:
+        return
+    timed = [name for name in found.tables if found.since_ns(name) is not None]
+    from_1970 = ", ".join(name for name in timed if name in SINCE_1970)
+    from_start = ", ".join(name for name in timed if name not in SINCE_1970)
+    yield ""
+    yield (
+        f"Instants of {from_1970} count from 1970. Instants of {from_start} count from the first "
+        f"packet of TCP; to join them with the others, add {found.start_ns} ns to them. --from and "
+        "--to count from the first packet of TCP in all tables."
+    )
 
 
 def _print_rows(
@@ -133,8 +170,8 @@ def _of(table: Table, wanted: dict[str, str | None]) -> Table:
     return table
 
 
-def _during(table: Table, start: float | None, end: float | None) -> Table:
-    """Return the rows within a span of time.
+def _during(opened: Run | Explained, table: Table, start: float | None, end: float | None) -> Table:
+    """Return the rows within a span of time since the start of the run or of the capture.
 
     Raises
     ------
@@ -143,8 +180,14 @@ def _during(table: Table, start: float | None, end: float | None) -> Table:
     """
     if start is None and end is None:
         return table
+    import numpy as np
+
     from netspurt.pictures.view import View
 
     if "t_ns" not in table:
         raise ValueError(f"the table {table.name} has no instants: leave --from and --to out")
-    return View(start=start, end=end).clip(table)
+    view = View(start=start, end=end)
+    if is_explained(opened) and opened.since_ns(table.name) == 0:
+        t_ns = np.ma.getdata(table["t_ns"]) - opened.start_ns
+        return table.select(view.holds(t_ns / 1e9))
+    return view.clip(table)

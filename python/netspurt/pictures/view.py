@@ -74,13 +74,17 @@ class View:
 
     def clip(self, table: Table) -> Table:
         """Return the rows within the span of time."""
-        t = table.seconds()
+        keep = self.holds(table.seconds())
+        return table if keep.all() else table.select(keep)
+
+    def holds(self, t: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return, for each instant in seconds, whether the span of time has it, shape (len(t),)."""
         keep = np.ones(len(t), dtype=np.bool_)
         if self.start is not None:
             keep &= t >= self.start
         if self.end is not None:
             keep &= t <= self.end
-        return table if keep.all() else table.select(keep)
+        return keep
 
     def during(self, states: Table, end: float) -> tuple[NDArray[np.float64], Table]:
         """Return the states in force in the span of time, up to `end`, with the start of each.

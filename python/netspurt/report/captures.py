@@ -20,7 +20,7 @@ from netspurt.report.parts import MOST_ROWS, Group, Link, Part, Place, Rows, Sec
 from netspurt.report.repairs import Drawn
 from netspurt.report.words import instant, span
 from netspurt.table import Table
-from netspurt.wording import counted, number, plain, rate
+from netspurt.wording import NOT_TCP, counted, number, plain, rate
 
 #: The kinds of pictures that a page has of a capture.
 _KINDS = ("time-sequence", "rto", "outstanding", "throughput")
@@ -67,7 +67,8 @@ def capture_part(
 ) -> tuple[Part, Found]:
     """Return the part for a capture, and its flows. `side` is its place in a comparison."""
     if found.tcp == 0:
-        raise CaptureError(f"{plain(found.path)}: the capture has no packets of TCP to report")
+        problem = f"{plain(found.path)}: the capture has no packets of TCP to report"
+        raise CaptureError(f"{problem}. {NOT_TCP}" if found.other else problem)
     flows = flows_of(found, _KINDS, room, _TITLES, _waited_s(found))
     drawn = Drawn({flow.name for flow in flows.flows}, side)
     tables = [_spurious(found, drawn), _missed(found, drawn)]

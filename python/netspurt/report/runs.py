@@ -12,6 +12,7 @@ from netspurt._core import __version__
 from netspurt.analysis.failures import failed_flows
 from netspurt.analysis.outcomes import starts_of_programs
 from netspurt.causes import in_words
+from netspurt.changed import changed_line
 from netspurt.report.flows import (
     ROOM,
     FlowDirection,
@@ -174,6 +175,8 @@ def _words(run: Run) -> Iterator[str]:
     if again:
         were = "was" if spurious == 1 else "were"
         yield f"{number(spurious)} of {counted(again, 'retransmission')} {were} spurious."
+    if changed := changed_line(run):
+        yield f"{changed}."
     if run.live is not None and not run.live.valid:
         yield f"This live run is not valid: {run.live.why_not()}."
 

@@ -17,7 +17,7 @@ from netspurt.analysis.cases import (
     summarise,
 )
 from netspurt.analysis.grouping import measures
-from netspurt.analysis.unended import unended
+from netspurt.analysis.unended import unended, unfinished
 from netspurt.pictures.cases import Figures, of_cases, positions
 from netspurt.pictures.measures import Shown, alike, in_words
 from netspurt.report.axes import explained_axes
@@ -219,6 +219,7 @@ def _notes(sweep: _Sweep, within: int) -> Iterator[str]:
                 f"The measure {in_words(measure)[0]} leaves out {number(missing)} of "
                 f"{number(every)} {things}, which had not ended when their run ended."
             )
+    yield from unfinished(sweep.cases, folder.scenario())
     if not folder.names:
         yield "Nothing is varied, so there are no groups to compare."
     if not sweep.shown:

@@ -1,0 +1,90 @@
+"""Tests the sentence on what a run changed in the file of its scenario."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import netspurt as ns
+from netspurt.changed import changed_line
+
+from conftest import Command
+
+SHORT = """
+stop = "3 s"
+[record]
+tables = ["rto"]
+[links.path]
+between = ["a", "b"]
+rate = "1 Mbit/s"
+delay = "5 ms"
+[flows.x]
+from = "a"
+to = "b"
+profile = "linux-6"
+send = "3 segments"
+[sweep.over.delay]
+path = "links.path.delay"
+values = ["5 ms", "50 ms"]
+"""
+
+HEAD = "This run differs from short.toml (values of the file in parentheses): "
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], ""),
+        (["--set", "stop=2500 ms"], "stop = 2.5 s (3 s)"),
+        (["--set", "links.path.delay=5000 us"], ""),
+        (["--seed", 7, "--set", "stop=2 s"], "stop = 2 s (3 s), seed = 7 (1)"),
+        (["--unset", "flows.x.profile"], "flows.x.profile = ns-2 (linux-6)"),
+        # A case has a seed of its own, which the sentence names, too.
+        (["--case", 1], "links.path.delay = 50 ms (5 ms)"),
+        # The keys of TCP that only the profile changes are left out.
+        (["--set", "flows.x.profile=reno-2005"], "flows.x.profile = reno-2005 (linux-6)"),
+    ],
+)
+def test_the_report_and_the_list_of_tables_say_what_the_command_changed(
+    netspurt: Command, tmp_path: Path, words: list[str], told: str
+) -> None:
+    (tmp_path / "short.toml").write_text(SHORT)
+    assert netspurt("run", "short.toml", *words, "--out", "r").returncode == 0
+    listed = " ".join(netspurt("table", "r").stdout.split())
+    assert netspurt("report", "r").returncode == 0
+    page = (tmp_path / "r" / "report.html").read_text()
+    for where in (listed, page):
+        assert (HEAD in where) == bool(told)
+        assert not told or f"{told}." in where
+
+
+def test_nothing_is_said_of_a_file_that_is_gone_or_of_another_version(tmp_path: Path) -> None:
+    file = tmp_path / "short.toml"
+    file.write_text(SHORT)
+    run = ns.load(file).replace({"stop": "2 s"}).alone().run()
+    assert changed_line(run).endswith(": stop = 2 s (3 s)")
+    assert changed_line(replace(run, version="0.0.1")) == ""
+    file.write_text(SHORT.replace('"3 s"', '"3"'))
+    assert changed_line(run) == ""
+    file.unlink()
+    assert changed_line(run) == ""
+
+
+def test_a_report_does_not_load_code_that_the_file_names(tmp_path: Path) -> None:
+    file = tmp_path / "short.toml"
+    file.write_text(SHORT)
+    run = ns.load(file).replace({"stop": "2 s"}).alone().run()
+    mark = tmp_path / "was-run"
+    (tmp_path / "own.py").write_text(f"open({str(mark)!r}, 'w').close()\n")
+    file.write_text(SHORT.replace("[sweep", 'tcp.rto.estimator = "own.py:Own"\n[sweep'))
+    assert changed_line(run) == ""
+    assert not mark.exists()
+
+
+def test_a_scenario_that_comes_with_netspurt_is_found_where_it_is_now() -> None:
+    run = ns.load("early-timeout").replace({"stop": "2 s"}).run()
+    moved = replace(run, source="/gone/netspurt/shelf/scenarios/early-timeout.toml")
+    assert "early-timeout.toml" in changed_line(moved)
+    assert changed_line(moved) == changed_line(run)
