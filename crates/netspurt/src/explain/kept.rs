@@ -51,6 +51,18 @@ pub struct Repeat {
     pub unordered: bool,
     /// Whether the octets were sent before in several segments.
     pub joins: bool,
+    /// See [`shortens_tail`].
+    pub shortens_tail: bool,
+}
+
+/// Whether `left..right` is the last outstanding segment without its last octets, at most 40. The
+/// payload of a segment is shorter if the TCP header has more options, such as SACK blocks (RFC
+/// 6691).
+pub fn shortens_tail(octets: &CapturedOctets, (left, right): (u64, u64)) -> bool {
+    const OPTIONS_MAX: u64 = 40;
+    octets.outstanding().back().is_some_and(|last| {
+        last.left == left && right < last.right && last.right - right <= OPTIONS_MAX
+    })
 }
 
 /// The time between the sending of the last two outstanding segments. If new octets were

@@ -16,7 +16,7 @@ use super::infer::{
     Vantage, Waking, is_bare_fin,
 };
 use super::kept::{
-    Acknowledged, CapturedOctets, CapturedSegment, Repeat, before_tail, is_duplicate,
+    Acknowledged, CapturedOctets, CapturedSegment, Repeat, before_tail, is_duplicate, shortens_tail,
 };
 use super::probed_octet::ProbedOctet;
 use super::retransmission::{ExplainedRetransmission, VerdictEvidence};
@@ -251,7 +251,8 @@ impl Sender {
                 let before_tail = before_tail(octets, self.una_at);
                 let old =
                     Repeat { left, right, known, una, first_sent, missing, ..Repeat::default() };
-                let old = Repeat { before_tail, unordered, joins, ..old };
+                let shortens_tail = shortens_tail(octets, (left, right));
+                let old = Repeat { before_tail, unordered, joins, shortens_tail, ..old };
                 self.note_retransmission(at, packet, old);
             }
         }
@@ -448,6 +449,7 @@ impl Sender {
             }),
             acknowledged: right <= una,
             joins: old.joins,
+            shortens_tail: old.shortens_tail,
             begins_below_previous: trouble.found.last().is_some_and(|found| left < found.right),
         }
     }

@@ -9,6 +9,7 @@ mod marks;
 mod odd_captures;
 mod other_stacks;
 mod out_of_order;
+mod repairs;
 mod verdicts;
 
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};

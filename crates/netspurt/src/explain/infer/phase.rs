@@ -523,6 +523,12 @@ impl Machine {
             // another fast retransmit may follow.
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
+        if again && overtaken && scene.hole && scene.sack == Some(true) {
+            // A SACK block reports octets that were sent after the retransmission, so the
+            // retransmission was lost. RACK finds this (RFC 8985 §6.2), and Linux begins a recovery
+            // then (`tcp_fastretrans_alert`).
+            return Inferred { cause: Cause::Rack, rule: CauseRule::LostAgain };
+        }
         self.went_back = true;
         Inferred { cause: Cause::GoBackN, rule: CauseRule::AfterTimeout }
     }

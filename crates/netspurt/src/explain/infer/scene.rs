@@ -23,6 +23,9 @@ pub struct ScenePlace {
     /// Whether the octets of the retransmission were sent before in several segments. Linux joins
     /// small segments when the retransmission timer fires. A probe repeats only the last segment.
     pub joins: bool,
+    /// Whether the retransmission is the last outstanding segment without its last octets, which
+    /// options displaced.
+    pub shortens_tail: bool,
     /// Whether this retransmission follows the previous one without a gap, and no acknowledgment
     /// with news came between the two.
     pub follows: bool,
@@ -146,9 +149,10 @@ impl SenderScene {
         self.left <= self.head
     }
 
-    /// Whether the retransmission has the highest octet that was sent.
+    /// Whether the retransmission has the highest octet that was sent, or would have it if its
+    /// header had fewer options.
     pub fn is_tail(&self) -> bool {
-        self.right >= self.highest
+        self.right >= self.highest || self.place.shortens_tail
     }
 
     /// Whether the third duplicate ACK or a later one came immediately before the retransmission.

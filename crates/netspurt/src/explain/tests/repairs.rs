@@ -1,0 +1,37 @@
+//! The causes of repairs that SACK blocks and probes show.
+
+use super::causes::Talk;
+use crate::segment::Cause;
+
+/// RFC 8985 §6.2 and `tcp_fastretrans_alert`: SACK reports octets that were sent after the first
+/// retransmission of a segment. So this retransmission was lost, and a recovery begins.
+#[test]
+fn a_retransmission_that_is_lost_after_a_timeout_is_repaired_by_rack() {
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, 10);
+    // The timeout sends the first segment again. Its ACK triggers the next two, and the first of
+    // these is lost.
+    talk.data(501.0, 0).ack(601.0, 1000);
+    talk.data(601.1, 1000).data(601.2, 2000);
+    talk.sack(701.2, 1000, &[(2000, 3000)]).data(701.3, 1000);
+    let [timeout, lost, other, again] = talk.causes()[..] else { panic!("four") };
+    assert_eq!((timeout, lost), (Some(Cause::Rto), Some(Cause::GoBackN)));
+    assert_eq!((other, again), (Some(Cause::GoBackN), Some(Cause::Rack)));
+    // Without the report the segment belongs to the repetition of everything.
+    let mut silent = Talk::opened(true, false);
+    silent.flight(101.0, 0, 10).data(501.0, 0).ack(601.0, 1000);
+    silent.data(601.1, 1000).ack(701.1, 2000).data(701.2, 2000);
+    assert_eq!(silent.causes()[2], Some(Cause::GoBackN));
+}
+
+/// A sender that holds octets out of order reports them with SACK blocks. The blocks take octets
+/// from its segments, also from a tail loss probe.
+#[test]
+fn a_probe_whose_header_has_more_options_lacks_the_last_octets_of_the_tail() {
+    for (len, cause) in [(988, Cause::Tlp), (900, Cause::Rto)] {
+        let mut talk = Talk::opened(true, false);
+        talk.flight(101.0, 0, 3).ack(201.0, 1000);
+        talk.octets(441.0, 2000, len).ack(541.0, 3000);
+        assert_eq!(talk.causes(), [Some(cause)], "{len}");
+    }
+}
