@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from netspurt.analysis.full_link import full_links
-from netspurt.analysis.loss_rate import loss_limits
+from netspurt.analysis.loss_rate import _segments, loss_limits
 from netspurt.captures import Explained, explain
 from netspurt.scenario import Scenario
 from netspurt.table import Table
@@ -138,3 +138,15 @@ def has_long_round_trips(tables: Mapping[str, Table]) -> bool:
     """Return whether the mean round trip of the data is much longer than the shortest one."""
     (row,) = tables["connections"].where(direction="forward").records()
     return bool(row["rtt_ns_mean"] >= 1.25 * row["rtt_ns_min"])
+
+
+@pytest.mark.parametrize(("most", "counted"), [(15_000, (1000, 1000)), (1000, (100, 1000))])
+def test_segments_on_the_wire_count_if_offload_joined_them_in_the_capture(
+    most: int, counted: tuple[int, int]
+) -> None:
+    none = {"connection": 0, "direction": "reverse", "data_packets": 0, "data_bytes": 0}
+    none |= {"segment_bytes_max": 0, "mss_bytes": 1000}
+    forward = {"direction": "forward", "data_packets": 100, "data_bytes": 1_000_000}
+    forward |= {"segment_bytes_max": most, "mss_bytes": 1460}
+    both = rows("connections", [forward, {}], none)
+    assert _segments(next(iter(both.each())), both) == counted

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from netspurt.analysis.full_link import full_links
-from netspurt.analysis.receive_window import slow_readers, window_limits
+from netspurt.analysis.receive_window import _both_ways, slow_readers, window_limits
 from netspurt.captures import Explained, explain
 from netspurt.report.findings import finding
 
@@ -133,3 +133,22 @@ def test_a_sender_that_had_sent_all_data_was_not_held_back_by_a_reader(tmp_path:
     opened = found.table("connections").where(direction="forward")["window_open_share"]
     assert opened[0] < 0.75, "the window must be clearly smaller than its maximum"
     assert slow_readers(found.tables) == []
+
+
+def test_if_both_ends_sent_much_data_neither_is_named_as_the_only_owner_of_the_window(
+    tmp_path: Path,
+) -> None:
+    def ways(octets: int) -> list[dict[str, object]]:
+        return [
+            {"unique_bytes": 1000, "destination": "10.0.0.2"},
+            {"unique_bytes": octets, "destination": "10.0.0.1"},
+        ]
+
+    assert _both_ways(ways(249)) is None
+    assert _both_ways(ways(1000)[:1]) is None
+    either = _both_ways(ways(250))
+    assert either == ("10.0.0.2", "10.0.0.1")
+    (limit,) = window_limits(explain(reading(tmp_path, "burst")).tables)
+    assert limit.both_ways is None
+    words = replace(limit, both_ways=either).sentence("connection 0")
+    assert "this may be the window of 10.0.0.2 or 10.0.0.1. A larger" in words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from netspurt.analysis.constant_rate import constant_rates
 from netspurt.analysis.marked import marked_links
 from netspurt.analysis.overflow import overflows
-from netspurt.analysis.seen import round_trip, vantages_of, window_max
+from netspurt.analysis.seen import receiver_of, round_trip, vantages_of, window_max
 from netspurt.analysis.spent import whole_s
 from netspurt.analysis.varied_delay import has_varied_delay
 from netspurt.table import Table
@@ -216,8 +216,8 @@ def _limit(
     # The formula does not hold for timeouts.
     if float(spent.seconds("timeout_ns")[0]) >= _SHARE_MIN * sending:
         return
-    packets = int(row["data_packets"])
-    formula = 8 * row["segment_bytes_max"] / rtt_s * sqrt(1.5 * packets / cuts)
+    packets, segment = _segments(row, tables["connections"])
+    formula = 8 * segment / rtt_s * sqrt(1.5 * packets / cuts)
     # The octets were sent both in the parts `_SENDING` and in the part `_WINDOW`.
     actual = 8 * float(octets) / (sending + window_s)
     yield LossLimit(
@@ -232,6 +232,21 @@ def _limit(
         window_bytes=window_max(row, tables["connections"]),
         is_delay_varied=found.has_queue,
     )
+
+
+def _segments(row: Mapping[str, Any], connections: Table) -> tuple[int, int]:
+    """Return the number of data packets of a direction, and the payload of the largest [octets].
+
+    With segmentation offload, a captured packet may hold several segments. Then the segments on the
+    wire are computed from the MSS.
+    """
+    packets, segment = int(row["data_packets"]), int(row["segment_bytes_max"])
+    both = (row, receiver_of(row, connections))
+    offered = [one["mss_bytes"] for one in both if one is not None and one["mss_bytes"]]
+    most = min(offered, default=segment)
+    if segment <= most:
+        return packets, segment
+    return max(packets, ceil(row["data_bytes"] / most)), int(most)
 
 
 def _cuts(retransmissions: Table, row: Mapping[str, Any], rtt_s: float) -> int:

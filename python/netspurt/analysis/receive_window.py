@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,6 +37,8 @@ _LONGER = ("longer", "slowly longer")
 #: Bounds of `WindowLimit.open_share`. From the first bound on, the size of the receive buffer
 #: limits the window. Below the second bound, an application that reads slowly limits the window.
 _OPEN_MIN, _SLOW_MAX = 0.95, 0.75
+#: Two directions have similar amounts of data if one has at least this share of the other's.
+_SIMILAR_MIN = 0.25
 #: Acknowledgments may wait for the application of the receiver if the shortest round trip of data
 #: is at least the first number times that of the handshake, and longer by at least the second [s].
 _LATE = 4.0, 0.001
@@ -95,6 +97,9 @@ class WindowLimit:
         capture beside the receiver does not show whether the sender filled the window.
     handshake_s
         The round trip of the handshake in seconds; NaN if it is not known.
+    both_ways
+        The addresses of both ends if both sent similar amounts of data. Then the capture does not
+        show whose window held the connection back. `None` otherwise.
     """
 
     connection: int
@@ -109,6 +114,7 @@ class WindowLimit:
     fills_queue: bool
     is_possible: bool
     handshake_s: float
+    both_ways: tuple[str, str] | None = None
 
     @property
     def answers_late(self) -> bool:
@@ -147,6 +153,12 @@ class WindowLimit:
             return self._possible(who)
         about, trips = ("", "") if self.trip.of_data else ("about ", " at the handshake")
         held = f"The receive window held {who} back for {about}{self.share:.0%} of its time"
+        if self.both_ways:
+            either = " or ".join(self.both_ways)
+            return (
+                f"{held}. Both ends sent much data, so this may be the window of {either}. A "
+                "larger receive buffer there, or an application that reads faster, may help."
+            )
         most = f"{number(self.window_bytes)} octets"
         if not self.is_slow:
             allows = f"{held}. {self.receiver} announced at most {most}."
@@ -290,15 +302,29 @@ def _limits(tables: Mapping[str, Table], spent: Table) -> list[WindowLimit]:
     ):
         row, beside = max(ways[connection], key=lambda way: int(way[0]["unique_bytes"]))
         limits = _limit(row, own, held_s / all_s, busy_s, beside=beside)
+        both = _both_ways([way for way, _ in ways[connection]])
         key = (connection, row["direction"])
         found += [
             (
                 held_s,
-                replace(limit, fills_queue=_fills(limit, row, changes, is_steady=key in steady)),
+                replace(
+                    limit,
+                    fills_queue=_fills(limit, row, changes, is_steady=key in steady),
+                    both_ways=both,
+                ),
             )
             for limit in limits
         ]
     return [limit for _, limit in sorted(found, key=lambda one: -one[0])]
+
+
+def _both_ways(rows: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
+    """Return the receivers of both directions if both have similar amounts of data."""
+    octets = sorted(int(row["unique_bytes"]) for row in rows)
+    if len(rows) < 2 or octets[0] < _SIMILAR_MIN * octets[1]:
+        return None
+    first, second = rows
+    return str(first["destination"]), str(second["destination"])
 
 
 def _fills(one: WindowLimit, row: Mapping[str, Any], changes: Table, *, is_steady: bool) -> bool:
