@@ -303,9 +303,9 @@ def versus(of: Replay, reference: str) -> list[Versus]:
     ValueError
         If there is no other algorithm.
     """
-    from netspurt.timers import canonical
+    from netspurt.estimators import name_of
 
-    other = of[canonical(reference)]
+    other = of[name_of(reference)]
     told = [of.versus(algorithm, other) for algorithm in of.algorithms if algorithm is not other]
     if not told:
         raise ValueError(f"--versus {reference}: there is no other timer to compare with it")
