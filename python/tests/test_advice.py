@@ -393,7 +393,36 @@ def test_an_rto_min_without_a_measurable_gain_is_not_advised() -> None:
     first, *_, last = advice.paragraphs()
     assert first.startswith("On a Linux server: keep the rto_min of 200 ms: it costs ")
     assert "which is no measurable gain" in first
-    assert "Its gain over 200 ms is not measurable." in last
+    assert "Its gain over 200 ms is not measurable. 200 ms costs " in last
+    assert "Keep 200 ms" in last
+    assert "ip route" not in last, "there must be no command for a value that is not advised"
+
+
+#: Delays of 30 ms with periods of 150 ms: an rto_min of 50 ms is measurably worse than 200 ms.
+JUMPY = np.random.default_rng(4).normal(0.03, 0.001, 1000)
+JUMPY[50::20] = 0.15
+
+
+@pytest.mark.parametrize("own", [["linux"], []])
+def test_the_rto_min_of_200_ms_is_kept_if_it_costs_less_than_the_named_values(
+    own: list[str],
+) -> None:
+    """Linux's own rto_min is compared even if it was not named."""
+    advice = advice_on(path_of(JUMPY), ["fixed:rto=180ms,max=60s", "linux:rto_min=50ms", *own])
+    first, *_, last = advice.paragraphs()
+    assert advice.pick.startswith("fixed")
+    assert advice.cost("linux").total.value < advice.cost("linux:rto_min=50ms").total.value
+    assert first.startswith("On a Linux server: keep the rto_min of 200 ms: it costs ")
+    if own:
+        assert "The best of the named values for these delays is linux: it costs " in last
+        assert "so this needs no setting." in last
+    else:
+        assert "50 ms costs" in first
+        assert "which is measurably more." in first
+        assert "rto_min of 200 ms costs" in last
+        assert "which is measurably less. Keep 200 ms, which needs no setting." in last
+    assert "ip route" not in last
+    assert "sysctl" not in last
 
 
 def test_the_advice_begins_with_the_recommended_timer_if_linux_or_quic_was_not_named() -> None:

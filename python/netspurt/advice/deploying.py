@@ -13,6 +13,9 @@ from netspurt.grids import is_of_core, number
 #: s or more.
 RTO_MAX = "60s"
 
+#: Linux's timer with its own `rto_min`, and this `rto_min` [s].
+LINUX_OWN, LINUX_OWN_FLOOR_S = "linux", 0.2
+
 #: The time by which Linux delays ACKs [ms] (`TCP_DELACK_MIN`).
 LINUX_ACK_DELAY_MS = 40
 
@@ -160,7 +163,7 @@ def linux_commands(floor_s: float) -> list[str]:
 
     If Linux cannot use a time, the next longer time is used, and a sentence says so.
     """
-    if abs(floor_s - 0.2) < 1e-9:
+    if abs(floor_s - LINUX_OWN_FLOOR_S) < 1e-9:
         return ["200 ms is Linux's own rto_min, so this needs no setting."]
     exact_ms = Fraction(floor_s).limit_denominator(10**9) * 1000
     ms = max(1, math.ceil(exact_ms))

@@ -108,8 +108,7 @@ def _sign(advice: Advice, name: str) -> int:
     """Return 1 if a timer costs measurably more than the pick, -1 if less, 0 if neither."""
     weighing = advice.weighing
     assert weighing is not None, "there is a pick"
-    place, pick = (weighing.names.index(timer) for timer in (name, advice.pick))
-    return weighing.difference(place, pick).sign
+    return weighing.sign(name, advice.pick)
 
 
 def _less_or_more(advice: Advice, name: str) -> str:

@@ -6,8 +6,8 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from netspurt.advice.by_stack import by_stack, gains, linux_timer
-from netspurt.advice.deploying import floor_of, linux_commands, quic_words, shortcomings
+from netspurt.advice.by_stack import against_own, by_stack, linux_timer
+from netspurt.advice.deploying import LINUX_OWN, floor_of, linux_commands, quic_words, shortcomings
 from netspurt.advice.losses import losses_behind_choice, without_choice
 from netspurt.advice.others import not_taken, others
 from netspurt.advice.phrases import THOUSAND, listed, ms
@@ -266,38 +266,60 @@ def _caveats(advice: Advice) -> list[str]:
 
 
 def _deploy(advice: Advice) -> list[str]:
-    """Return how to deploy the timer: in QUIC by max_ack_delay, in Linux by rto_min."""
+    """Return how to deploy the timer: in QUIC by its constants, in Linux by rto_min."""
     if not advice.linux:
         return []
     name = advice.pick.partition(":")[0]
-    linux = advice.pick if name == "linux" else linux_timer(advice)
+    if name == "linux":
+        return [f"In Linux TCP: {' '.join(_linux_taken(advice))}"]
     quic = [f"In QUIC: {' '.join(quic_words(advice.pick))}"] if name == "quic" else []
-    words = linux_commands(floor_of(linux))
-    if name != "linux":
-        best = "The best of the named values" if linux in advice.asked else "The best value"
-        unsure = [] if gains(advice, linux) else ["Its gain over 200 ms is not measurable."]
-        words = [
-            f"{best} for these delays is {linux}: {_cost_and_spurious(advice, linux)}.",
-            *unsure,
-            *words,
-        ]
-        introduction = "its estimator has one constant, rto_min."
-        if name != "quic":
-            introduction = (
-                f"no stack ships {name} as it is. Linux's own estimator has one constant, rto_min."
-            )
-        words = [introduction, *words]
-    elif advice.linux != advice.pick and advice.suits:
-        cheaper = advice.cost(advice.linux)
-        if cheaper.total.value < advice.cost(advice.pick).total.value:
-            words.append(
-                f"{advice.linux}, computed from these delays, would cost "
-                f"{_per_thousand(cheaper.total)}. A longer recording should confirm that before "
-                "you set it."
-            )
-            further = linux_commands(floor_of(advice.linux))
-            words += [sentence for sentence in further if sentence not in words]
-    return [*quic, f"In Linux TCP: {' '.join(words)}"]
+    introduction = "its estimator has one constant, rto_min."
+    if name != "quic":
+        introduction = (
+            f"no stack ships {name} as it is. Linux's own estimator has one constant, rto_min."
+        )
+    return [*quic, f"In Linux TCP: {' '.join([introduction, *_linux_instead(advice)])}"]
+
+
+def _linux_taken(advice: Advice) -> list[str]:
+    """Return how to set the recommended timer, which is Linux's."""
+    words = []
+    sign = against_own(advice, advice.pick)
+    if LINUX_OWN not in (advice.pick, *advice.asked):
+        than = {-1: ".", 0: "; the difference is not measurable.", 1: ", which is measurably less."}
+        own = _per_thousand(advice.cost(LINUX_OWN).total)
+        words.append(f"Linux's own rto_min of 200 ms, which was not named, costs {own}{than[sign]}")
+        if sign > 0:
+            return [*words, "Keep 200 ms, which needs no setting."]
+    words += linux_commands(floor_of(advice.pick))
+    cheaper = advice.cost(advice.linux).total
+    if advice.linux == advice.pick or not advice.suits:
+        return words
+    if not cheaper.value < advice.cost(advice.pick).total.value:
+        return words
+    computed = f"{advice.linux}, computed from these delays, would cost {_per_thousand(cheaper)}"
+    assert advice.weighing is not None, "there is a pick"
+    if advice.weighing.sign(advice.linux, advice.pick) >= 0:
+        return [*words, f"{computed}; the difference is not measurable."]
+    words.append(f"{computed}. A longer recording should confirm that before you set it.")
+    further = linux_commands(floor_of(advice.linux))
+    return [*words, *(sentence for sentence in further if sentence not in words)]
+
+
+def _linux_instead(advice: Advice) -> list[str]:
+    """Return which `rto_min` to set if another timer than Linux's is recommended."""
+    linux = linux_timer(advice)
+    best = "The best of the named values" if linux in advice.asked else "The best value"
+    words = [f"{best} for these delays is {linux}: {_cost_and_spurious(advice, linux)}."]
+    sign = against_own(advice, linux)
+    if linux == LINUX_OWN or sign < 0:
+        return [*words, *linux_commands(floor_of(linux))]
+    own = _per_thousand(advice.cost(LINUX_OWN).total)
+    if sign > 0:
+        words.append(f"Linux's own rto_min of 200 ms costs {own}, which is measurably less.")
+    else:
+        words.append(f"Its gain over 200 ms is not measurable. 200 ms costs {own}.")
+    return [*words, "Keep 200 ms, which needs no setting."]
 
 
 def _per_thousand(cost: Interval) -> str:
