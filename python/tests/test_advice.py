@@ -282,6 +282,34 @@ def test_the_advice_says_how_to_deploy_the_recommended_timer() -> None:
     )
 
 
+def test_each_constant_of_quic_that_differs_from_the_rfc_is_named_with_the_end_that_sets_it() -> (
+    None
+):
+    plain = " ".join(quic_words("quic"))
+    assert "There is nothing to set" in plain
+    assert "the receiver announces max_ack_delay, here 25ms" in plain
+    granularity = " ".join(quic_words("quic:granularity=60ms"))
+    assert "with the RFC's constants. This timer has granularity=60ms." in granularity
+    assert "Set the sender's granularity (kGranularity, RFC 9002 §6.1.2) to 60ms, not 1ms" in (
+        granularity
+    )
+    assert "nothing to set" not in granularity
+    assert "the sender cannot set it" not in granularity
+    delay = " ".join(quic_words("quic:max_ack_delay=5ms"))
+    assert "max_ack_delay is 5ms here, not 25ms." in delay
+    assert "the sender cannot set it" in delay
+    assert "margin" not in delay
+    longer = " ".join(quic_words("quic:max_ack_delay=60ms"))
+    assert "But it may add the difference to its timer as a margin." in longer
+    several = " ".join(quic_words("quic:initial_rtt=100ms,max=10s"))
+    assert "This timer has initial_rtt=100ms and max=10s." in several
+    assert "kInitialRtt, RFC 9002 §6.2.2) to 100ms, not 333ms" in several
+    assert "the maximum of the sender's probe timeout to 10s" in several
+    taken = advice_on(rare(), ["rfc6298", "quic:granularity=60ms"])
+    assert taken.pick == "quic:granularity=60ms"
+    assert "Set the sender's granularity" in str(taken)
+
+
 def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -> None:
     """For delays of 50 ms without spikes a computed rto_min costs less than the usual 200 ms."""
     advice = advice_on(rare(spikes=0), ["rfc6298", "linux", "cocoa"])

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 from netspurt import _core
+from netspurt.advice.phrases import listed
 from netspurt.estimators import EstimatorError, estimator
 from netspurt.grids import is_of_core, number
 
@@ -214,16 +215,58 @@ def _settings(ms: int) -> list[str]:
 
 
 def quic_words(text: str) -> list[str]:
-    """Return sentences on how to set a `quic` timer in a QUIC stack."""
-    delay = dict(_core.Estimator(text).settings)["max_ack_delay"]
-    sentences = [
-        "stacks compute exactly this probe timeout (RFC 9002 §6.2). Its one constant is "
-        f"max_ack_delay, here {delay}, which the receiver announces (RFC 9000 §18.2)."
-    ]
-    ms = Fraction(_core.quantity(delay)[1], 10**6)
-    if ms.denominator > 1 or ms > ACK_DELAY_MAX_MS:
-        sentences.append(
-            f"The receiver announces whole milliseconds, {ACK_DELAY_MAX_MS:,} at most: {delay} "
-            f"cannot be set, {min(math.ceil(ms), ACK_DELAY_MAX_MS)}ms can."
+    """Return sentences on how to set a `quic` timer in a QUIC stack.
+
+    They name each constant that differs from RFC 9002, and which end of the connection sets it.
+    """
+    both = [dict(_core.Estimator(name).settings) for name in (text, "quic")]
+    settings, standard = both
+    differing = [key for key in settings if settings[key] != standard[key]]
+    delay = settings["max_ack_delay"]
+    computed = "stacks compute exactly this probe timeout (RFC 9002 §6.2)."
+    if not differing:
+        return [
+            f"{computed} There is nothing to set: its constants are those of RFC 9002, and the "
+            f"receiver announces max_ack_delay, here {delay} (RFC 9000 §18.2)."
+        ]
+    if differing != ["max_ack_delay"]:
+        listing = listed([f"{key}={settings[key]}" for key in differing])
+        computed = (
+            "stacks compute this probe timeout (RFC 9002 §6.2) with the RFC's constants. This timer "
+            f"has {listing}."
         )
+    sentences = [computed]
+    for key in differing:
+        standing = standard[key]
+        sentences += [
+            sentence.format(value=settings[key], standard=standing) for sentence in _IN_QUIC[key]
+        ]
+    if "max_ack_delay" in differing:
+        ms, usual = (Fraction(_core.quantity(t["max_ack_delay"])[1], 10**6) for t in both)
+        if ms > usual:
+            sentences.append("But it may add the difference to its timer as a margin.")
+        if ms.denominator > 1 or ms > ACK_DELAY_MAX_MS:
+            sentences.append(
+                f"The receiver announces whole milliseconds, {ACK_DELAY_MAX_MS:,} at most: {delay} "
+                f"cannot be set, {min(math.ceil(ms), ACK_DELAY_MAX_MS)}ms can."
+            )
     return sentences
+
+
+#: How to set each constant of `quic`, if it differs from RFC 9002.
+_IN_QUIC = {
+    "initial_rtt": [
+        "Set the sender's initial round trip (kInitialRtt, RFC 9002 §6.2.2) to {value}, not "
+        "{standard}; it counts only until the first sample."
+    ],
+    "granularity": [
+        "Set the sender's granularity (kGranularity, RFC 9002 §6.1.2) to {value}, not {standard}: "
+        "the timer is then at least srtt + {value} + max_ack_delay. If the stack has no such "
+        "setting, add this margin in its code."
+    ],
+    "max_ack_delay": [
+        "max_ack_delay is {value} here, not {standard}. The receiver announces it (RFC 9000 "
+        "§18.2); the sender cannot set it."
+    ],
+    "max": ["Set the maximum of the sender's probe timeout to {value}; RFC 9002 has no maximum."],
+}
