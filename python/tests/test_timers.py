@@ -238,6 +238,23 @@ def test_one_way_delays_and_few_losses_get_a_warning(tmp_path: Path) -> None:
     paragraphs = recommended(path, ["mills", "linux"])
     assert "No probe was lost; half a loss is added." in paragraphs
     assert "These are one-way delays." in paragraphs
+    assert "counts as 200 ms of waiting (10 median one-way delays, which are 5 round trips" in (
+        paragraphs
+    )
+    assert "no setting follows from one-way delays" in paragraphs
+    for command in ("ip route", "sysctl", "Echoes"):
+        assert command not in paragraphs
+    trips = on([0.1] * 80)
+    advice = ns.advise(
+        [ns.replay(one, ["mills", "linux"], order="causal") for one in (path, trips)]
+    )
+    assert advice.price.of(path) == pytest.approx(0.2)
+    assert advice.price.of(trips) == pytest.approx(0.5)
+    together = str(advice)
+    assert "These are one-way delays." not in together
+    assert f"{path.name} has one-way delays, and the others have round trips" in together
+    assert "5 median round trips, with a one-way delay as half a round trip" in together
+    assert "no setting follows from one-way delays" in together
 
 
 class Growing:

@@ -11,7 +11,7 @@ from netspurt.advice.deploying import (
     LINUX_OWN_FLOOR_S,
     floor_of,
 )
-from netspurt.advice.phrases import THOUSAND, ms
+from netspurt.advice.phrases import THOUSAND, ms, one_way_of
 
 if TYPE_CHECKING:
     from netspurt.advice.advising import Advice
@@ -25,7 +25,7 @@ def by_stack(advice: Advice) -> list[str]:
     sentences, because the rest of the advice is about Linux. For one-way delays there are no
     sentences, because a sender waits for round trips.
     """
-    one_way = any(replay.delays.measure == "one-way" for replay in advice.replays)
+    one_way = one_way_of(advice.replays)
     named = any(map(_is_linux, advice.asked))
     if _is_linux(advice.pick) or not advice.linux or not advice.suits or one_way or not named:
         return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 
 from netspurt import _core
@@ -26,6 +27,9 @@ _BPF_FLOORS_S = (0.008, 0.2)
 
 #: Rounding to a jiffy of 4 ms can change an rto_min below this time [s] by more than a fifth.
 _ROUNDING_MATTERS_S = 0.02
+
+#: The format of recordings whose samples are answered by ACKs of TCP.
+_CAPTURE_OF_TCP = "capture (TCP)"
 
 #: The maximum `max_ack_delay` [ms] (RFC 9000 §18.2).
 ACK_DELAY_MAX_MS = 2**14 - 1
@@ -159,16 +163,17 @@ def floor_of(text: str) -> float:
     return float(timer.bounds[0])
 
 
-def linux_commands(floor_s: float) -> list[str]:
+def linux_commands(floor_s: float, formats: Iterable[str] = ()) -> list[str]:
     """Return sentences on how to set Linux's `rto_min`.
 
-    If Linux cannot use a time, the next longer time is used, and a sentence says so.
+    If Linux cannot use a time, the next longer time is used, and a sentence says so. `formats` are
+    the formats of the recordings (`Delays.format`), which say what the answers were.
     """
     if abs(floor_s - LINUX_OWN_FLOOR_S) < 1e-9:
         return ["200 ms is Linux's own rto_min, so this needs no setting."]
     exact_ms = Fraction(floor_s).limit_denominator(10**9) * 1000
     ms = max(1, math.ceil(exact_ms))
-    sentences = [*_not_settable(exact_ms, ms), *_condition(ms), *_settings(ms)]
+    sentences = [*_not_settable(exact_ms, ms), *_condition(ms, {*formats}), *_settings(ms)]
     if ms < 1000 * _ROUNDING_MATTERS_S:
         sentences.append(
             "Linux rounds rto_min up to whole jiffies: 1 ms at 1000 Hz, 4 ms at 250 Hz (CONFIG_HZ)."
@@ -180,16 +185,24 @@ def linux_commands(floor_s: float) -> list[str]:
     return sentences
 
 
-def _condition(ms: int) -> list[str]:
+def _condition(ms: int, formats: set[str]) -> list[str]:
     if ms >= 200:
         return []
     if ms > LINUX_ACK_DELAY_MS:
         needs = "needs receivers that delay ACKs by less."
     else:
         needs = "is too short for this default of Linux receivers; TCP_BPF_DELACK_MAX lowers it."
+    receivers = "Echoes are answered immediately, but receivers delay ACKs"
+    if formats == {_CAPTURE_OF_TCP}:
+        receivers = (
+            "These samples contain the delays of the captured ACKs. Other receivers may delay ACKs "
+            "for longer"
+        )
+    elif any(name == _CAPTURE_OF_TCP or "qlog" in name for name in formats):
+        receivers = "Receivers of TCP delay ACKs"
     return [
-        f"Echoes are answered immediately, but receivers delay ACKs: Linux by {LINUX_ACK_DELAY_MS} "
-        f"ms, others by up to 200 ms. An rto_min of {ms} ms {needs}"
+        f"{receivers}: Linux by {LINUX_ACK_DELAY_MS} ms, others by up to 200 ms. An rto_min of "
+        f"{ms} ms {needs}"
     ]
 
 
@@ -232,8 +245,8 @@ def quic_words(text: str) -> list[str]:
     if differing != ["max_ack_delay"]:
         listing = listed([f"{key}={settings[key]}" for key in differing])
         computed = (
-            "stacks compute this probe timeout (RFC 9002 §6.2) with the RFC's constants. This timer "
-            f"has {listing}."
+            "stacks compute this probe timeout (RFC 9002 §6.2) with the RFC's constants. This "
+            f"timer has {listing}."
         )
     sentences = [computed]
     for key in differing:
