@@ -20,6 +20,7 @@ from netspurt.advice.deploying import lacking, linux_commands, quic_words, short
 from netspurt.advice.weighing import Terms, Weighing, cost, cost_of
 from netspurt.analysis.bootstrap import Interval
 from netspurt.analysis.replayed import ReplaySums, bounded
+from netspurt.cli.replay_report import rfc889_settings, settings_lines
 from netspurt.timers import USUAL, figures
 
 from conftest import Command, refused
@@ -280,6 +281,17 @@ def test_the_advice_says_how_to_deploy_the_recommended_timer() -> None:
     assert "BPF" not in " ".join(linux_commands(5.0)), (
         "values above 200 ms must give no BPF command"
     )
+
+
+def test_the_condition_on_receivers_fits_the_samples_of_captures_of_tcp() -> None:
+    """The advice knows that these samples are no echoes: they contain the delays of ACKs."""
+    folder = Path(__file__).parents[2] / "data" / "captures"
+    paths = [p for file in sorted(folder.glob("*/sender.pcapng")) for p in ns.read_delays(file)]
+    timers = ["linux:rto_min=50ms", "fixed:rto=9s,max=60s"]
+    captured = advise([ns.replay(path, timers) for path in paths if path.received > 20])
+    assert captured.pick == "linux:rto_min=50ms"
+    assert "These samples contain the delays of the captured ACKs." in str(captured)
+    assert "Echoes" not in str(captured)
 
 
 def test_each_constant_of_quic_that_differs_from_the_rfc_is_named_with_the_end_that_sets_it() -> (
@@ -710,6 +722,27 @@ def test_every_setting_of_a_grid_is_printed_and_the_best_one_named(
     assert [entry["estimator"] for entry in data] == [row[0] for row in rows]
     assert min(data, key=lambda one: one["cost_s"])["estimator"] == best[1]
     assert [len(entry["recordings"]) for entry in data] == [2] * 8
+
+
+def test_settings_that_cost_the_same_are_not_ranked_and_the_minimum_behind_it_is_named() -> None:
+    path = rare(400, 4, 8)
+
+    def told(*texts: str) -> list[str]:
+        settings = ([figures(path, text)] for text in texts)
+        return [*settings_lines([path], ((one, cost_of([path], one, Price())) for one in settings))]
+
+    hidden = told("rfc6298:k=2", "rfc6298:k=6", "rfc6298:alpha=1/4")
+    assert not any(line.startswith("best") for line in hidden)
+    assert hidden[-2].startswith("All settings cost the same: ")
+    assert hidden[-1].startswith("All timers stand at their minimum of 1 s on these probes")
+    equal = told("fixed:rto=100ms,max=60s", "fixed:rto=100ms,max=50s")
+    assert equal[-1].startswith("All settings cost the same: ")
+    some = told("rfc6298:k=2", "rfc6298:k=6", "fixed:rto=5s,max=60s")
+    assert some[-1].startswith("best: rfc6298:k=2 and 1 other setting, which costs the same, ")
+    assert told("rfc6298")[-1].startswith("best: rfc6298, ")
+    table = [*rfc889_settings([path], (([figures(path, f"rfc6298:k={k}")], 0.0) for k in (2, 6)))]
+    assert table[-2].startswith("All settings have the same efficiency, 0.")
+    assert table[-1].startswith("All timers stand at their minimum of 1 s")
 
 
 def test_the_rfc_889_table_has_one_row_for_each_recording_and_setting(
