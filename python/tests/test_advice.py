@@ -345,6 +345,25 @@ def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -
     )
 
 
+def test_the_check_says_why_the_halves_choose_another_timer_than_the_whole_recording() -> None:
+    """On the whole, a timer with a computed constant beats `rfc6298`, but not `linux`."""
+    rtt = np.random.default_rng(1).normal(0.016, 0.001, 980)
+    rtt[np.linspace(100, 900, 4).astype(int)] = 0.26
+    advice = advice_on(path_of(rtt), ["rfc6298", "linux", "mills"])
+    assert advice.pick == "linux"
+    assert [lesson.choice for lesson in advice.lessons] == ["rfc6298", "rfc6298"]
+    (check,) = (text for text in advice.paragraphs() if text.startswith("Check: "))
+    assert check.startswith("Check: a timer of rfc6298 and linux was chosen on one half")
+    assert check.endswith(
+        "On the whole recording rfc6298 is not taken, because it costs measurably more than "
+        "mills:min=260ms,max=60s,karn=true, whose constants were computed from all delays. The "
+        "check chooses among the named timers only."
+    )
+    agreeing = str(advice_on(path_of(rtt), ["rfc6298", "linux:rto_min=300ms"]))
+    assert "Check: " in agreeing
+    assert "On the whole recording" not in agreeing
+
+
 def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
     """With eight spikes in 600 delays, quic costs least, but the interval of linux ends lowest."""
     rng = np.random.default_rng(1)

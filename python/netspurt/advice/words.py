@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from netspurt.advice.by_stack import against_own, by_stack, linux_timer
 from netspurt.advice.deploying import LINUX_OWN, floor_of, linux_commands, quic_words, shortcomings
 from netspurt.advice.losses import losses_behind_choice, without_choice
-from netspurt.advice.others import NAMED_MAX, not_taken, others
+from netspurt.advice.others import NAMED_MAX, cheapest, not_taken, others
 from netspurt.advice.phrases import THOUSAND, listed, ms, one_way_of
 from netspurt.advice.price import ROUNDS
 from netspurt.advice.weighing import parts
@@ -190,7 +190,7 @@ def _tried(advice: Advice) -> list[str]:
     if not lessons or not advice.pick:
         return []
     if len(advice.replays) == 1:
-        return [_halves(advice)] if len(lessons) == 2 else []
+        return [_halves(advice), *_unlike_pick(advice)] if len(lessons) == 2 else []
     times = Counter(lesson.choice for lesson in lessons)
     chosen = [f"{name} {_times(count)}" for name, count in times.most_common()]
     each = f"{advice.lessons[0].choice} each time" if len(times) == 1 else listed(chosen)
@@ -211,7 +211,41 @@ def _tried(advice: Advice) -> list[str]:
             f"; worst on {replay.delays.name}, where {worst.best} costs "
             f"{ms(THOUSAND * worst.least)}, not {ms(THOUSAND * worst.cost)}"
         )
-    return [sentence + "."]
+    return [sentence + ".", *_unlike_pick(advice)]
+
+
+def _unlike_pick(advice: Advice) -> Iterator[str]:
+    """Yield why timers that are chosen on parts of the data are not recommended.
+
+    The choices on parts are among the named timers only. On all data these timers are also compared
+    with the computed ones.
+    """
+    if _computed(advice):
+        return
+    choices = dict.fromkeys(lesson.choice for lesson in advice.lessons)
+    for name in choices:
+        whole = "the whole recording" if len(advice.replays) == 1 else "all recordings"
+        if name not in advice.alike:
+            best = cheapest(advice)
+            yield (
+                f"On {whole} {name} is not taken, because it costs measurably more than {best}"
+                f"{_not_among(advice, best)}"
+            )
+        elif name != advice.pick and len(choices) == 1:
+            yield (
+                f"On {whole} {advice.pick} is taken in place of {name}, because its cost has the "
+                "lower upper end there."
+            )
+
+
+def _not_among(advice: Advice, name: str) -> str:
+    """Return the end of a sentence on a timer, with words on its constants if it was not named."""
+    if name in advice.asked:
+        return "."
+    return (
+        ", whose constants were computed from all delays. The check chooses among the named timers "
+        "only."
+    )
 
 
 def _among(advice: Advice) -> str:
