@@ -410,6 +410,20 @@ def test_the_advice_begins_with_what_to_set_on_a_linux_server_and_in_quic() -> N
     assert second.startswith("Take quic: ")
 
 
+def test_the_first_sentences_on_quic_are_on_the_recommended_timer_of_quic() -> None:
+    """`quic` costs less here, but with a long granularity the interval of the cost ends lower."""
+    rng = np.random.default_rng(1)
+    rtt = rng.normal(0.04, 0.003, 600)
+    rtt[rng.choice(np.arange(10, 600), 8, replace=False)] = 0.15
+    rtt[rng.choice(600, 12, replace=False)] = np.nan
+    advice = advice_on(path_of(rtt), ["linux:rto_min=3s", "quic", "quic:granularity=170ms"])
+    assert advice.pick == "quic:granularity=170ms"
+    assert advice.cost("quic").total.value < advice.cost(advice.pick).total.value
+    first = advice.paragraphs()[0]
+    assert "With QUIC: quic:granularity=170ms costs " in first
+    assert "nothing to set" not in str(advice)
+
+
 def test_a_headline_says_when_to_set_a_cheaper_rto_min_and_why_it_is_not_recommended() -> None:
     from netspurt.report import replay_section
 
@@ -482,6 +496,30 @@ def test_the_rto_min_of_200_ms_is_kept_if_it_costs_less_than_the_named_values(
         assert "which is measurably less. Keep 200 ms, which needs no setting." in last
     assert "ip route" not in last
     assert "sysctl" not in last
+
+
+def test_a_recommended_rto_min_is_compared_with_200_ms_even_if_linux_was_not_named() -> None:
+    slow = "fixed:rto=60s,max=60s"
+    worse = advice_on(path_of(JUMPY), ["linux:rto_min=50ms", slow])
+    assert worse.pick == "linux:rto_min=50ms"
+    last = worse.paragraphs()[-1]
+    assert re.search(r"200 ms, which was not named, costs .* which is measurably less\. Keep", last)
+    assert "ip route" not in last
+    alike = advice_on(path_of(SHORT), ["linux:rto_min=199ms", slow]).paragraphs()[-1]
+    assert "; the difference is not measurable, so you may keep it. " in alike
+    assert "ip route" in alike
+    better = advice_on(path_of(SHORT), ["linux:rto_min=60ms", slow]).paragraphs()[-1]
+    assert re.search(r"200 ms, which was not named, costs [^;]*\)\. Echoes", better), better
+
+
+def test_a_computed_rto_min_without_a_measurable_gain_gets_no_commands() -> None:
+    quiet = np.random.default_rng(2).normal(0.009, 0.0005, 1000)
+    advice = advice_on(path_of(quiet), ["linux", "rfc6298"])
+    assert advice.pick == "linux"
+    assert advice.cost(advice.linux).total.value < advice.cost("linux").total.value
+    last = advice.paragraphs()[-1]
+    assert last.endswith("; the difference is not measurable.")
+    assert "ip route" not in last
 
 
 def test_the_advice_begins_with_the_recommended_timer_if_linux_or_quic_was_not_named() -> None:

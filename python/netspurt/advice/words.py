@@ -348,7 +348,11 @@ def _linux_taken(advice: Advice) -> list[str]:
     words = []
     sign = against_own(advice, advice.pick)
     if LINUX_OWN not in (advice.pick, *advice.asked):
-        than = {-1: ".", 0: "; the difference is not measurable.", 1: ", which is measurably less."}
+        than = {
+            -1: ".",
+            0: "; the difference is not measurable, so you may keep it.",
+            1: ", which is measurably less.",
+        }
         own = _per_thousand(advice.cost(LINUX_OWN).total)
         words.append(f"Linux's own rto_min of 200 ms, which was not named, costs {own}{than[sign]}")
         if sign > 0:
