@@ -317,7 +317,7 @@ def _one_way(advice: Advice) -> Iterator[str]:
     have = "has" if len(names) == 1 else "have"
     yield (
         f"The recordings measure different things: {listing} {have} one-way delays, and the others "
-        "have round trips, which are longer. So the costs together are those of no path: replay "
+        "have round trips, which are longer. The costs of both together describe no path: replay "
         "the two kinds apart."
     )
 
