@@ -9,7 +9,8 @@ after another colon. Or it is the name of an entry point in the group ``netspurt
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -84,8 +85,71 @@ def estimator(text: str) -> EstimatorLike:
         found = find("timer", text)
     except PlaceError as error:
         raise _estimator_error(text, error.message, error.fix) from error
-    # The core's error explains a text that names no estimator.
-    return Estimator(text) if found is None else cast("EstimatorLike", found.make())
+    if found is None:
+        return Estimator(text)  # The core's error explains a text that names no estimator.
+    made = cast("EstimatorLike", found.make())
+    _remember(made, text)
+    return made
+
+
+#: The texts from which estimators in Python were made, by the ids of the objects. An entry is
+#: deleted together with its object.
+_made_from: dict[int, tuple[weakref.ref[EstimatorLike], str]] = {}
+
+
+def _remember(made: EstimatorLike, text: str) -> None:
+    key = id(made)
+    try:
+        reference = weakref.ref(made, lambda _: _made_from.pop(key, None))
+    except TypeError:
+        return  # A class with `__slots__` may not allow references. Its objects have no text.
+    _made_from[key] = (reference, text)
+
+
+def name_of(given: str | EstimatorLike | type) -> str:
+    """Return the name of an estimator in results.
+
+    An estimator of the core has the text with the constants that differ from the published ones. An
+    estimator in Python has the text from which it was made, or else the name of its class.
+
+    Examples
+    --------
+    >>> name_of("mills:g=2"), name_of("linux:rto_min=50 ms"), name_of(Estimator("quic"))
+    ('mills', 'linux:rto_min=50ms', 'quic')
+    """
+    if isinstance(given, str):
+        made = estimator(given)
+        return str(made) if isinstance(made, Estimator) else given
+    if isinstance(given, type):
+        return given.__name__
+    if isinstance(given, Estimator):
+        return str(given)
+    reference, text = _made_from.get(id(given), (None, ""))
+    return text if reference is not None and reference() is given else type(given).__name__
+
+
+def by_name(
+    estimators: Iterable[str | EstimatorLike | type],
+) -> dict[str, str | EstimatorLike | type]:
+    """Return estimators by their names in results, each estimator once.
+
+    The first estimator of a name has this name. If another object or class has the same name, it
+    gets `#2`, `#3` and so on after the name.
+    """
+    named: dict[str, str | EstimatorLike | type] = {}
+    for estimator in estimators:
+        name, number = name_of(estimator), 1
+        is_text = isinstance(estimator, str | Estimator)
+        if is_text and isinstance(named.get(name), str | Estimator):
+            continue
+        if any(estimator is other for other in named.values()):
+            continue
+        free = name
+        while free in named:
+            number += 1
+            free = f"{name}#{number}"
+        named[free] = estimator
+    return named
 
 
 def _estimator_error(text: str, message: str, fix: str) -> EstimatorError:

@@ -36,7 +36,7 @@ from netspurt.analysis.replayed import (
 )
 from netspurt.analysis.replayed import resamples as drawn_again
 from netspurt.delays import Delays, read_delays
-from netspurt.estimators import EstimatorLike
+from netspurt.estimators import EstimatorLike, by_name, name_of
 from netspurt.estimators import estimator as make_estimator
 from netspurt.grids import expand, ratio, size, two_gain_axes
 from netspurt.table import Table
@@ -370,7 +370,8 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
         Algorithms by name, with constants that differ from the published ones:
         `linux:rto_min=50ms`; classes, or their place as text, `file.py:Class:k=3`; or objects with
         the methods of an estimator, which continue from their current state. One text is one
-        estimator.
+        estimator. The results name an object by the text from which `ns.estimator` made it, or else
+        by its class; if another object has the same name, `#2` and so on follow.
     order
         `sequence`: one probe in flight, as in RFC 889. `causal`: a sample is known when its reply
         has arrived. By default, the order of the recording.
@@ -404,13 +405,14 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     """
     if not isinstance(delays, Delays):
         delays = _only(delays)
-    core: dict[str, _core.Replayed] = {}
-    for estimator in [estimators] if isinstance(estimators, str) else estimators:
-        one = _replay(delays, estimator, order=order, clock=clock, told=told)
-        core.setdefault(one.estimator, one)
-    if not core:
+    named = by_name([estimators] if isinstance(estimators, str) else estimators)
+    if not named:
         raise ValueError("no estimator to replay: name one, such as `rfc6298`")
-    algorithms = [_resampled(one, delays, seed) for one in core.values()]
+    core = [
+        _replay(delays, estimator, name, order=order, clock=clock, told=told)
+        for name, estimator in named.items()
+    ]
+    algorithms = [_resampled(one, delays, seed) for one in core]
     return Replay(delays, algorithms[0].order, clock, told, algorithms, seed)
 
 
@@ -424,18 +426,6 @@ def _only(path: str | os.PathLike[str]) -> Delays:
             "take one of `netspurt.read_delays(path)`"
         )
     return found[0]
-
-
-def canonical(estimator: str) -> str:
-    """Return the text that names an estimator in results.
-
-    Examples
-    --------
-    >>> canonical("mills:g=2"), canonical("linux:rto_min=50 ms")
-    ('mills', 'linux:rto_min=50ms')
-    """
-    made = make_estimator(estimator)
-    return str(made) if isinstance(made, _core.Estimator) else estimator
 
 
 def figures(
@@ -457,20 +447,20 @@ def figures(
     return _algorithm(core, delays, None)
 
 
-def _replay(
+def _replay(  # noqa: PLR0913 - each is a choice of its own
     delays: Delays,
     estimator: str | EstimatorLike | type,
+    name: str = "",
     *,
     order: str | None,
     clock: str,
     told: bool,
 ) -> _core.Replayed:
-    """Replay one estimator. The results name an estimator in Python by its place."""
+    """Replay one estimator. Its name in the results is `name`, or else `name_of` it."""
+    name = name or name_of(estimator)
     if isinstance(estimator, type):
         estimator = estimator()
     made = make_estimator(estimator) if isinstance(estimator, str) else estimator
-    placed = isinstance(estimator, str) and not isinstance(made, _core.Estimator)
-    name = estimator if isinstance(estimator, str) and placed else None
     return _core.replay(delays._core, made, name, order=order, clock=clock, told=told)
 
 

@@ -20,6 +20,7 @@ from netspurt.advice.deploying import lacking, linux_commands, quic_words, short
 from netspurt.advice.weighing import Terms, Weighing, cost, cost_of
 from netspurt.analysis.bootstrap import Interval
 from netspurt.analysis.replayed import ReplaySums, bounded
+from netspurt.cli.replay_report import rfc889_settings, settings_lines
 from netspurt.timers import USUAL, figures
 
 from conftest import Command, refused
@@ -282,6 +283,45 @@ def test_the_advice_says_how_to_deploy_the_recommended_timer() -> None:
     )
 
 
+def test_the_condition_on_receivers_fits_the_samples_of_captures_of_tcp() -> None:
+    """The advice knows that these samples are no echoes: they contain the delays of ACKs."""
+    folder = Path(__file__).parents[2] / "data" / "captures"
+    paths = [p for file in sorted(folder.glob("*/sender.pcapng")) for p in ns.read_delays(file)]
+    timers = ["linux:rto_min=50ms", "fixed:rto=9s,max=60s"]
+    captured = advise([ns.replay(path, timers) for path in paths if path.received > 20])
+    assert captured.pick == "linux:rto_min=50ms"
+    assert "These samples contain the delays of the captured ACKs." in str(captured)
+    assert "Echoes" not in str(captured)
+
+
+def test_each_constant_of_quic_that_differs_from_the_rfc_is_named_with_the_end_that_sets_it() -> (
+    None
+):
+    plain = " ".join(quic_words("quic"))
+    assert "There is nothing to set" in plain
+    assert "the receiver announces max_ack_delay, here 25ms" in plain
+    granularity = " ".join(quic_words("quic:granularity=60ms"))
+    assert "with the RFC's constants. This timer has granularity=60ms." in granularity
+    assert "Set the sender's granularity (kGranularity, RFC 9002 §6.1.2) to 60ms, not 1ms" in (
+        granularity
+    )
+    assert "nothing to set" not in granularity
+    assert "the sender cannot set it" not in granularity
+    delay = " ".join(quic_words("quic:max_ack_delay=5ms"))
+    assert "max_ack_delay is 5ms here, not 25ms." in delay
+    assert "the sender cannot set it" in delay
+    assert "margin" not in delay
+    longer = " ".join(quic_words("quic:max_ack_delay=60ms"))
+    assert "But it may add the difference to its timer as a margin." in longer
+    several = " ".join(quic_words("quic:initial_rtt=100ms,max=10s"))
+    assert "This timer has initial_rtt=100ms and max=10s." in several
+    assert "kInitialRtt, RFC 9002 §6.2.2) to 100ms, not 333ms" in several
+    assert "the maximum of the sender's probe timeout to 10s" in several
+    taken = advice_on(rare(), ["rfc6298", "quic:granularity=60ms"])
+    assert taken.pick == "quic:granularity=60ms"
+    assert "Set the sender's granularity" in str(taken)
+
+
 def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -> None:
     """For delays of 50 ms without spikes a computed rto_min costs less than the usual 200 ms."""
     advice = advice_on(rare(spikes=0), ["rfc6298", "linux", "cocoa"])
@@ -303,6 +343,25 @@ def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -
     assert "costs measurably more" not in text, (
         "a timer without bounds must not appear in this comparison"
     )
+
+
+def test_the_check_says_why_the_halves_choose_another_timer_than_the_whole_recording() -> None:
+    """On the whole, a timer with a computed constant beats `rfc6298`, but not `linux`."""
+    rtt = np.random.default_rng(1).normal(0.016, 0.001, 980)
+    rtt[np.linspace(100, 900, 4).astype(int)] = 0.26
+    advice = advice_on(path_of(rtt), ["rfc6298", "linux", "mills"])
+    assert advice.pick == "linux"
+    assert [lesson.choice for lesson in advice.lessons] == ["rfc6298", "rfc6298"]
+    (check,) = (text for text in advice.paragraphs() if text.startswith("Check: "))
+    assert check.startswith("Check: a timer of rfc6298 and linux was chosen on one half")
+    assert check.endswith(
+        "On the whole recording rfc6298 is not taken, because it costs measurably more than "
+        "mills:min=260ms,max=60s,karn=true, whose constants were computed from all delays. The "
+        "check chooses among the named timers only."
+    )
+    agreeing = str(advice_on(path_of(rtt), ["rfc6298", "linux:rto_min=300ms"]))
+    assert "Check: " in agreeing
+    assert "On the whole recording" not in agreeing
 
 
 def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
@@ -351,6 +410,20 @@ def test_the_advice_begins_with_what_to_set_on_a_linux_server_and_in_quic() -> N
     assert second.startswith("Take quic: ")
 
 
+def test_the_first_sentences_on_quic_are_on_the_recommended_timer_of_quic() -> None:
+    """`quic` costs less here, but with a long granularity the interval of the cost ends lower."""
+    rng = np.random.default_rng(1)
+    rtt = rng.normal(0.04, 0.003, 600)
+    rtt[rng.choice(np.arange(10, 600), 8, replace=False)] = 0.15
+    rtt[rng.choice(600, 12, replace=False)] = np.nan
+    advice = advice_on(path_of(rtt), ["linux:rto_min=3s", "quic", "quic:granularity=170ms"])
+    assert advice.pick == "quic:granularity=170ms"
+    assert advice.cost("quic").total.value < advice.cost(advice.pick).total.value
+    first = advice.paragraphs()[0]
+    assert "With QUIC: quic:granularity=170ms costs " in first
+    assert "nothing to set" not in str(advice)
+
+
 def test_a_headline_says_when_to_set_a_cheaper_rto_min_and_why_it_is_not_recommended() -> None:
     from netspurt.report import replay_section
 
@@ -393,7 +466,60 @@ def test_an_rto_min_without_a_measurable_gain_is_not_advised() -> None:
     first, *_, last = advice.paragraphs()
     assert first.startswith("On a Linux server: keep the rto_min of 200 ms: it costs ")
     assert "which is no measurable gain" in first
-    assert "Its gain over 200 ms is not measurable." in last
+    assert "Its gain over 200 ms is not measurable. 200 ms costs " in last
+    assert "Keep 200 ms" in last
+    assert "ip route" not in last, "there must be no command for a value that is not advised"
+
+
+#: Delays of 30 ms with periods of 150 ms: an rto_min of 50 ms is measurably worse than 200 ms.
+JUMPY = np.random.default_rng(4).normal(0.03, 0.001, 1000)
+JUMPY[50::20] = 0.15
+
+
+@pytest.mark.parametrize("own", [["linux"], []])
+def test_the_rto_min_of_200_ms_is_kept_if_it_costs_less_than_the_named_values(
+    own: list[str],
+) -> None:
+    """Linux's own rto_min is compared even if it was not named."""
+    advice = advice_on(path_of(JUMPY), ["fixed:rto=180ms,max=60s", "linux:rto_min=50ms", *own])
+    first, *_, last = advice.paragraphs()
+    assert advice.pick.startswith("fixed")
+    assert advice.cost("linux").total.value < advice.cost("linux:rto_min=50ms").total.value
+    assert first.startswith("On a Linux server: keep the rto_min of 200 ms: it costs ")
+    if own:
+        assert "The best of the named values for these delays is linux: it costs " in last
+        assert "so this needs no setting." in last
+    else:
+        assert "50 ms costs" in first
+        assert "which is measurably more." in first
+        assert "rto_min of 200 ms costs" in last
+        assert "which is measurably less. Keep 200 ms, which needs no setting." in last
+    assert "ip route" not in last
+    assert "sysctl" not in last
+
+
+def test_a_recommended_rto_min_is_compared_with_200_ms_even_if_linux_was_not_named() -> None:
+    slow = "fixed:rto=60s,max=60s"
+    worse = advice_on(path_of(JUMPY), ["linux:rto_min=50ms", slow])
+    assert worse.pick == "linux:rto_min=50ms"
+    last = worse.paragraphs()[-1]
+    assert re.search(r"200 ms, which was not named, costs .* which is measurably less\. Keep", last)
+    assert "ip route" not in last
+    alike = advice_on(path_of(SHORT), ["linux:rto_min=199ms", slow]).paragraphs()[-1]
+    assert "; the difference is not measurable, so you may keep it. " in alike
+    assert "ip route" in alike
+    better = advice_on(path_of(SHORT), ["linux:rto_min=60ms", slow]).paragraphs()[-1]
+    assert re.search(r"200 ms, which was not named, costs [^;]*\)\. Echoes", better), better
+
+
+def test_a_computed_rto_min_without_a_measurable_gain_gets_no_commands() -> None:
+    quiet = np.random.default_rng(2).normal(0.009, 0.0005, 1000)
+    advice = advice_on(path_of(quiet), ["linux", "rfc6298"])
+    assert advice.pick == "linux"
+    assert advice.cost(advice.linux).total.value < advice.cost("linux").total.value
+    last = advice.paragraphs()[-1]
+    assert last.endswith("; the difference is not measurable.")
+    assert "ip route" not in last
 
 
 def test_the_advice_begins_with_the_recommended_timer_if_linux_or_quic_was_not_named() -> None:
@@ -653,6 +779,27 @@ def test_every_setting_of_a_grid_is_printed_and_the_best_one_named(
     assert [entry["estimator"] for entry in data] == [row[0] for row in rows]
     assert min(data, key=lambda one: one["cost_s"])["estimator"] == best[1]
     assert [len(entry["recordings"]) for entry in data] == [2] * 8
+
+
+def test_settings_that_cost_the_same_are_not_ranked_and_the_minimum_behind_it_is_named() -> None:
+    path = rare(400, 4, 8)
+
+    def told(*texts: str) -> list[str]:
+        settings = ([figures(path, text)] for text in texts)
+        return [*settings_lines([path], ((one, cost_of([path], one, Price())) for one in settings))]
+
+    hidden = told("rfc6298:k=2", "rfc6298:k=6", "rfc6298:alpha=1/4")
+    assert not any(line.startswith("best") for line in hidden)
+    assert hidden[-2].startswith("All settings cost the same: ")
+    assert hidden[-1].startswith("All timers stand at their minimum of 1 s on these probes")
+    equal = told("fixed:rto=100ms,max=60s", "fixed:rto=100ms,max=50s")
+    assert equal[-1].startswith("All settings cost the same: ")
+    some = told("rfc6298:k=2", "rfc6298:k=6", "fixed:rto=5s,max=60s")
+    assert some[-1].startswith("best: rfc6298:k=2 and 1 other setting, which costs the same, ")
+    assert told("rfc6298")[-1].startswith("best: rfc6298, ")
+    table = [*rfc889_settings([path], (([figures(path, f"rfc6298:k={k}")], 0.0) for k in (2, 6)))]
+    assert table[-2].startswith("All settings have the same efficiency, 0.")
+    assert table[-1].startswith("All timers stand at their minimum of 1 s")
 
 
 def test_the_rfc_889_table_has_one_row_for_each_recording_and_setting(

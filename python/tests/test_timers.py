@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 import netspurt as ns
 from netspurt.analysis import Sums
-from netspurt.estimators import Sample
-from netspurt.timers import Algorithm, Replay, canonical, grid_front, save_records
+from netspurt.estimators import Sample, name_of
+from netspurt.timers import Algorithm, Replay, grid_front, save_records
 
 from conftest import Command, refused
 
@@ -238,6 +238,23 @@ def test_one_way_delays_and_few_losses_get_a_warning(tmp_path: Path) -> None:
     paragraphs = recommended(path, ["mills", "linux"])
     assert "No probe was lost; half a loss is added." in paragraphs
     assert "These are one-way delays." in paragraphs
+    assert "counts as 200 ms of waiting (10 median one-way delays, which are 5 round trips" in (
+        paragraphs
+    )
+    assert "no setting follows from one-way delays" in paragraphs
+    for command in ("ip route", "sysctl", "Echoes"):
+        assert command not in paragraphs
+    trips = on([0.1] * 80)
+    advice = ns.advise(
+        [ns.replay(one, ["mills", "linux"], order="causal") for one in (path, trips)]
+    )
+    assert advice.price.of(path) == pytest.approx(0.2)
+    assert advice.price.of(trips) == pytest.approx(0.5)
+    together = str(advice)
+    assert "These are one-way delays." not in together
+    assert f"{path.name} has one-way delays, and the others have round trips" in together
+    assert "5 median round trips, with a one-way delay as half a round trip" in together
+    assert "no setting follows from one-way delays" in together
 
 
 class Growing:
@@ -268,11 +285,38 @@ def test_texts_with_the_same_settings_give_one_estimator() -> None:
     assert [a.estimator for a in ns.replay(on(FIVE), "mills").algorithms] == ["mills"]
     twice = ns.replay(on(FIVE), ["mills", "mills:g=2", "linux:rto_min=200ms", "linux"])
     assert [a.estimator for a in twice.algorithms] == ["mills", "linux"]
-    assert canonical("mills:g=2") == canonical("mills")
+    assert name_of("mills:g=2") == name_of("mills")
     with pytest.raises(KeyError, match="'quic' was not replayed; the replayed timers are mills"):
         twice["quic"]
     with pytest.raises(ValueError, match="no estimator to replay: name one"):
         ns.replay(on(FIVE), [])
+
+
+def test_objects_made_from_texts_have_these_texts_as_names(tmp_path: Path) -> None:
+    """Objects of one class are different estimators: none may be dropped without a word."""
+    (tmp_path / "wait.py").write_text(
+        "class Wait:\n"
+        "    def __init__(self, s=1.0):\n"
+        "        self.s = s\n"
+        "    def on_sample(self, sample):\n"
+        "        pass\n"
+        "    on_timeout = on_sample\n"
+        "    def rto(self):\n"
+        "        return self.s\n"
+    )
+    texts = [f"{tmp_path / 'wait.py'}:Wait:s={s}" for s in (0.3, 0.7)]
+    made = [ns.estimator(text) for text in texts]
+    of = ns.replay(on(FIVE), [*made, "linux", made[0]])
+    assert [a.estimator for a in of.algorithms] == [*texts, "linux"]
+    assert of[texts[1]].timer.value == 0.7
+    again = ns.replay(on(FIVE), [texts[0], made[0], Growing(), Growing(), Growing])
+    assert [a.estimator for a in again.algorithms] == [
+        texts[0],
+        f"{texts[0]}#2",
+        "Growing",
+        "Growing#2",
+        "Growing#3",
+    ]
 
 
 def test_a_file_with_two_recordings_needs_a_choice_but_a_file_with_one_recording_does_not(

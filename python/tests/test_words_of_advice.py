@@ -139,6 +139,24 @@ def test_each_sentence_on_rto_min_is_printed_only_in_its_range(
     assert "cannot be set" not in told
 
 
+@pytest.mark.parametrize(
+    ("formats", "words"),
+    [
+        (["ping (Linux iputils)", "irtt"], "Echoes are answered immediately, but receivers delay"),
+        (["capture (TCP)"], "These samples contain the delays of the captured ACKs. Other receiv"),
+        (["capture (TCP)", "irtt"], "Receivers of TCP delay ACKs: Linux by 40 ms"),
+        (["qlog"], "Receivers of TCP delay ACKs: Linux by 40 ms"),
+        (["capture (ICMP)"], "Echoes are answered immediately, but receivers delay"),
+    ],
+)
+def test_the_condition_of_an_rto_min_says_what_answered_the_samples(
+    formats: list[str], words: str
+) -> None:
+    told = " ".join(linux_commands(0.05, formats))
+    assert told.startswith(words)
+    assert "An rto_min of 50 ms needs receivers that delay ACKs by less." in told
+
+
 def _sums(learnt: int, lost: int, spurious: int, timers: float, waited: float) -> ReplaySums:
     values = (learnt, learnt - lost, lost, spurious, timers, waited)
     return ReplaySums(*(np.asarray(float(value)) for value in values))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.advice.deploying import can_be_completed, shortcomings
+from netspurt.advice.deploying import LINUX_OWN, can_be_completed, shortcomings
 from netspurt.advice.learning import Judged, Lessons, completed, constants, judged, linux_floor
 from netspurt.advice.price import Price
 from netspurt.advice.weighing import Cost, Weighing
@@ -191,7 +191,9 @@ def _advice(
     complete = [text for text in asked if not shortcomings(text)]
     incomplete = [text for text in asked if text not in complete and can_be_completed(text)]
     made_complete = [completed(lessons, every, text) for text in incomplete]
-    extra = [*made_complete, linux]
+    # Linux's own timer is weighed even if it was not named, because it is what stays if nothing is
+    # set.
+    extra = [*made_complete, linux, LINUX_OWN]
     weighing = Weighing([replay.with_estimators(extra) for replay in answered], price)
     candidates = _Candidates([*complete, *made_complete], first=complete, compared=[linux])
     pick, alike = _choice(weighing, candidates)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from netspurt.advice.deploying import LINUX_ACK_DELAY_MS, floor_of
-from netspurt.advice.phrases import THOUSAND, ms
+from netspurt.advice.deploying import (
+    LINUX_ACK_DELAY_MS,
+    LINUX_OWN,
+    LINUX_OWN_FLOOR_S,
+    floor_of,
+)
+from netspurt.advice.phrases import THOUSAND, ms, one_way_of
 
 if TYPE_CHECKING:
     from netspurt.advice.advising import Advice
-
-#: Linux's timer with its own `rto_min` of 200 ms.
-_OWN = "linux"
-_OWN_FLOOR_S = 0.2
 
 
 def by_stack(advice: Advice) -> list[str]:
@@ -24,7 +25,7 @@ def by_stack(advice: Advice) -> list[str]:
     sentences, because the rest of the advice is about Linux. For one-way delays there are no
     sentences, because a sender waits for round trips.
     """
-    one_way = any(replay.delays.measure == "one-way" for replay in advice.replays)
+    one_way = one_way_of(advice.replays)
     named = any(map(_is_linux, advice.asked))
     if _is_linux(advice.pick) or not advice.linux or not advice.suits or one_way or not named:
         return []
@@ -32,22 +33,21 @@ def by_stack(advice: Advice) -> list[str]:
 
 
 def linux_timer(advice: Advice) -> str:
-    """Return the cheapest named Linux timer that sets `rto_min`, or else the computed timer.
+    """Return the cheapest named Linux timer, or the computed one if none or only `linux` was named.
 
     Timers that were named come first, because they were not made from these delays.
     """
-    named = [name for name in advice.asked if _is_linux(name) and name != _OWN]
-    return min(named or [advice.linux], key=lambda name: advice.cost(name).total.value)
+    named = [name for name in advice.asked if _is_linux(name)]
+    if all(name == LINUX_OWN for name in named):
+        return advice.linux
+    return min(named, key=lambda name: (advice.cost(name).total.value, name != LINUX_OWN))
 
 
-def gains(advice: Advice, name: str) -> bool:
-    """Return whether a timer costs measurably less than Linux's own; true if that is unknown."""
+def against_own(advice: Advice, name: str) -> int:
+    """Return -1 if a timer costs measurably less than Linux's own, 1 if more, 0 if neither."""
     weighing = advice.weighing
     assert weighing is not None, "there are costs"
-    if _OWN not in weighing.names:
-        return True
-    place, own = (weighing.names.index(timer) for timer in (name, _OWN))
-    return weighing.difference(place, own).sign < 0
+    return weighing.sign(name, LINUX_OWN)
 
 
 def _is_linux(name: str) -> bool:
@@ -59,26 +59,25 @@ def _linux(advice: Advice) -> Iterator[str]:
     best = linux_timer(advice)
     floor_s = floor_of(best)
     floor, bill = ms(floor_s), _cost_words(advice, best)
-    if abs(floor_s - _OWN_FLOOR_S) < 1e-9:
+    if abs(floor_s - LINUX_OWN_FLOOR_S) < 1e-9:
         yield f"On a Linux server: keep the rto_min of 200 ms: it costs {bill} per 1,000 probes."
         return
-    if not gains(advice, best):
+    own, sign = _cost_words(advice, LINUX_OWN), against_own(advice, best)
+    if sign >= 0:
+        gain = "measurably more" if sign else "no measurable gain"
         yield (
-            "On a Linux server: keep the rto_min of 200 ms: it costs "
-            f"{_cost_words(advice, _OWN)} per 1,000 probes, and {floor} costs {bill}, which is no "
-            "measurable gain."
+            f"On a Linux server: keep the rto_min of 200 ms: it costs {own} per 1,000 probes, and "
+            f"{floor} costs {bill}, which is {gain}."
         )
         return
-    than = (
-        f"; the default of 200 ms costs {_cost_words(advice, _OWN)}" if _OWN in advice.asked else ""
-    )
+    than = f"; the default of 200 ms costs {own}"
     yield f"On a Linux server: an rto_min of {floor} costs {bill} per 1,000 probes{than}."
     if best not in advice.asked:
         yield (
             f"The {floor} were computed from these delays, so test them on another recording "
             "before you set them."
         )
-    if floor_s < _OWN_FLOOR_S:
+    if floor_s < LINUX_OWN_FLOOR_S:
         yield from _for_receivers(floor_s, floor)
 
 
@@ -101,7 +100,7 @@ def _quic(advice: Advice) -> Iterator[str]:
     """Yield what QUIC's timer costs, if it was named."""
     named = [name for name in advice.asked if name.partition(":")[0] == "quic"]
     if named:
-        best = min(named, key=lambda name: advice.cost(name).total.value)
+        best = min(named, key=lambda name: (name != advice.pick, advice.cost(name).total.value))
         what = " there is nothing to set; its timer" if best == "quic" else f": {best}"
         yield f"With QUIC{what} costs {_cost_words(advice, best)}."
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 
 from netspurt import _core
+from netspurt.advice.phrases import listed
 from netspurt.estimators import EstimatorError, estimator
 from netspurt.grids import is_of_core, number
 
 #: The maximum RTO that is added to a timer without a maximum: RFC 6298 §2.5 allows a maximum of 60
 #: s or more.
 RTO_MAX = "60s"
+
+#: Linux's timer with its own `rto_min`, and this `rto_min` [s].
+LINUX_OWN, LINUX_OWN_FLOOR_S = "linux", 0.2
 
 #: The time by which Linux delays ACKs [ms] (`TCP_DELACK_MIN`).
 LINUX_ACK_DELAY_MS = 40
@@ -22,6 +27,9 @@ _BPF_FLOORS_S = (0.008, 0.2)
 
 #: Rounding to a jiffy of 4 ms can change an rto_min below this time [s] by more than a fifth.
 _ROUNDING_MATTERS_S = 0.02
+
+#: The format of recordings whose samples are answered by ACKs of TCP.
+_CAPTURE_OF_TCP = "capture (TCP)"
 
 #: The maximum `max_ack_delay` [ms] (RFC 9000 §18.2).
 ACK_DELAY_MAX_MS = 2**14 - 1
@@ -155,16 +163,17 @@ def floor_of(text: str) -> float:
     return float(timer.bounds[0])
 
 
-def linux_commands(floor_s: float) -> list[str]:
+def linux_commands(floor_s: float, formats: Iterable[str] = ()) -> list[str]:
     """Return sentences on how to set Linux's `rto_min`.
 
-    If Linux cannot use a time, the next longer time is used, and a sentence says so.
+    If Linux cannot use a time, the next longer time is used, and a sentence says so. `formats` are
+    the formats of the recordings (`Delays.format`), which say what the answers were.
     """
-    if abs(floor_s - 0.2) < 1e-9:
+    if abs(floor_s - LINUX_OWN_FLOOR_S) < 1e-9:
         return ["200 ms is Linux's own rto_min, so this needs no setting."]
     exact_ms = Fraction(floor_s).limit_denominator(10**9) * 1000
     ms = max(1, math.ceil(exact_ms))
-    sentences = [*_not_settable(exact_ms, ms), *_condition(ms), *_settings(ms)]
+    sentences = [*_not_settable(exact_ms, ms), *_condition(ms, {*formats}), *_settings(ms)]
     if ms < 1000 * _ROUNDING_MATTERS_S:
         sentences.append(
             "Linux rounds rto_min up to whole jiffies: 1 ms at 1000 Hz, 4 ms at 250 Hz (CONFIG_HZ)."
@@ -176,16 +185,24 @@ def linux_commands(floor_s: float) -> list[str]:
     return sentences
 
 
-def _condition(ms: int) -> list[str]:
+def _condition(ms: int, formats: set[str]) -> list[str]:
     if ms >= 200:
         return []
     if ms > LINUX_ACK_DELAY_MS:
         needs = "needs receivers that delay ACKs by less."
     else:
         needs = "is too short for this default of Linux receivers; TCP_BPF_DELACK_MAX lowers it."
+    receivers = "Echoes are answered immediately, but receivers delay ACKs"
+    if formats == {_CAPTURE_OF_TCP}:
+        receivers = (
+            "These samples contain the delays of the captured ACKs. Other receivers may delay ACKs "
+            "for longer"
+        )
+    elif any(name == _CAPTURE_OF_TCP or "qlog" in name for name in formats):
+        receivers = "Receivers of TCP delay ACKs"
     return [
-        f"Echoes are answered immediately, but receivers delay ACKs: Linux by {LINUX_ACK_DELAY_MS} "
-        f"ms, others by up to 200 ms. An rto_min of {ms} ms {needs}"
+        f"{receivers}: Linux by {LINUX_ACK_DELAY_MS} ms, others by up to 200 ms. An rto_min of "
+        f"{ms} ms {needs}"
     ]
 
 
@@ -211,16 +228,58 @@ def _settings(ms: int) -> list[str]:
 
 
 def quic_words(text: str) -> list[str]:
-    """Return sentences on how to set a `quic` timer in a QUIC stack."""
-    delay = dict(_core.Estimator(text).settings)["max_ack_delay"]
-    sentences = [
-        "stacks compute exactly this probe timeout (RFC 9002 §6.2). Its one constant is "
-        f"max_ack_delay, here {delay}, which the receiver announces (RFC 9000 §18.2)."
-    ]
-    ms = Fraction(_core.quantity(delay)[1], 10**6)
-    if ms.denominator > 1 or ms > ACK_DELAY_MAX_MS:
-        sentences.append(
-            f"The receiver announces whole milliseconds, {ACK_DELAY_MAX_MS:,} at most: {delay} "
-            f"cannot be set, {min(math.ceil(ms), ACK_DELAY_MAX_MS)}ms can."
+    """Return sentences on how to set a `quic` timer in a QUIC stack.
+
+    They name each constant that differs from RFC 9002, and which end of the connection sets it.
+    """
+    both = [dict(_core.Estimator(name).settings) for name in (text, "quic")]
+    settings, standard = both
+    differing = [key for key in settings if settings[key] != standard[key]]
+    delay = settings["max_ack_delay"]
+    computed = "stacks compute exactly this probe timeout (RFC 9002 §6.2)."
+    if not differing:
+        return [
+            f"{computed} There is nothing to set: its constants are those of RFC 9002, and the "
+            f"receiver announces max_ack_delay, here {delay} (RFC 9000 §18.2)."
+        ]
+    if differing != ["max_ack_delay"]:
+        listing = listed([f"{key}={settings[key]}" for key in differing])
+        computed = (
+            "stacks compute this probe timeout (RFC 9002 §6.2) with the RFC's constants. This "
+            f"timer has {listing}."
         )
+    sentences = [computed]
+    for key in differing:
+        standing = standard[key]
+        sentences += [
+            sentence.format(value=settings[key], standard=standing) for sentence in _IN_QUIC[key]
+        ]
+    if "max_ack_delay" in differing:
+        ms, usual = (Fraction(_core.quantity(t["max_ack_delay"])[1], 10**6) for t in both)
+        if ms > usual:
+            sentences.append("But it may add the difference to its timer as a margin.")
+        if ms.denominator > 1 or ms > ACK_DELAY_MAX_MS:
+            sentences.append(
+                f"The receiver announces whole milliseconds, {ACK_DELAY_MAX_MS:,} at most: {delay} "
+                f"cannot be set, {min(math.ceil(ms), ACK_DELAY_MAX_MS)}ms can."
+            )
     return sentences
+
+
+#: How to set each constant of `quic`, if it differs from RFC 9002.
+_IN_QUIC = {
+    "initial_rtt": [
+        "Set the sender's initial round trip (kInitialRtt, RFC 9002 §6.2.2) to {value}, not "
+        "{standard}; it counts only until the first sample."
+    ],
+    "granularity": [
+        "Set the sender's granularity (kGranularity, RFC 9002 §6.1.2) to {value}, not {standard}: "
+        "the timer is then at least srtt + {value} + max_ack_delay. If the stack has no such "
+        "setting, add this margin in its code."
+    ],
+    "max_ack_delay": [
+        "max_ack_delay is {value} here, not {standard}. The receiver announces it (RFC 9000 "
+        "§18.2); the sender cannot set it."
+    ],
+    "max": ["Set the maximum of the sender's probe timeout to {value}; RFC 9002 has no maximum."],
+}

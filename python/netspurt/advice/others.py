@@ -98,7 +98,7 @@ def _split(advice: Advice, names: Sequence[str]) -> tuple[list[str], list[str]]:
 
     The timers in `Advice.alike` are compared with the cheapest timer, which may not be the pick.
     """
-    if not advice.pick or advice.pick == _cheapest(advice):
+    if not advice.pick or advice.pick == cheapest(advice):
         return [*names], []
     equal = [name for name in names if _sign(advice, name) == 0]
     return equal, [name for name in names if name not in equal]
@@ -108,8 +108,7 @@ def _sign(advice: Advice, name: str) -> int:
     """Return 1 if a timer costs measurably more than the pick, -1 if less, 0 if neither."""
     weighing = advice.weighing
     assert weighing is not None, "there is a pick"
-    place, pick = (weighing.names.index(timer) for timer in (name, advice.pick))
-    return weighing.difference(place, pick).sign
+    return weighing.sign(name, advice.pick)
 
 
 def _less_or_more(advice: Advice, name: str) -> str:
@@ -143,9 +142,9 @@ def _rule(advice: Advice) -> Iterator[str]:
     named = [f"{name} {_at_worst(advice, name)}" for name in others[:NAMED_MAX]]
     if len(others) > NAMED_MAX:
         named.append(f"more for the other {len(others) - NAMED_MAX:,}")
-    cheapest = _cheapest(advice)
-    is_cheapest = cheapest == advice.pick
-    from_cheapest = "" if is_cheapest else f" from {cheapest}, the cheapest"
+    least = cheapest(advice)
+    is_cheapest = least == advice.pick
+    from_cheapest = "" if is_cheapest else f" from {least}, the cheapest"
     also = " also" if is_cheapest else ""
     those = "timers" if advice.tuned or advice.pick not in advice.asked else "named timers"
     yield (
@@ -157,7 +156,7 @@ def _rule(advice: Advice) -> Iterator[str]:
 def _told_apart(advice: Advice) -> Iterator[str]:
     """Yield the timers that the user named and that are measurably worse than the cheapest."""
     names = [name for name in advice.asked if name not in advice.alike and not shortcomings(name)]
-    than = f"measurably more than {_costs(advice, [_cheapest(advice)])}"
+    than = f"measurably more than {_costs(advice, [cheapest(advice)])}"
     if len(names) > NAMED_MAX:
         yield f"The other {len(names):,} timers with bounds and backoff cost {than}."
     elif names:
@@ -180,7 +179,7 @@ def _incomplete(advice: Advice) -> Iterator[str]:
 _ARE = {"it": "is", "they": "are"}
 
 
-def _cheapest(advice: Advice) -> str:
+def cheapest(advice: Advice) -> str:
     """Return the cheapest timer that could be chosen. The other timers are compared with it."""
     computed = advice.linux if advice.linux not in advice.asked else ""
     excluded = computed if advice.pick in advice.asked and not advice.tuned else ""

@@ -1,9 +1,13 @@
-"""Words that the sentences of an advice share: times and lists."""
+"""What the sentences of an advice share: times, lists, and which recordings are one-way."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from netspurt.timers import Replay
 
 #: The number of probes to which costs in words refer.
 THOUSAND = 1000
@@ -37,3 +41,8 @@ def listed(names: Sequence[str], last: str = "and") -> str:
     ('linux', 'linux, quic and mills')
     """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"
+
+
+def one_way_of(replays: Iterable[Replay]) -> list[Replay]:
+    """Return the replays of recordings of one-way delays."""
+    return [replay for replay in replays if replay.delays.measure == "one-way"]

@@ -14,6 +14,11 @@ from netspurt.delays import Delays
 ROUNDS = 5
 
 
+def delays_in_price(delays: Delays) -> int:
+    """Return how many delays are `ROUNDS` round trips: twice as many if they are one-way."""
+    return 2 * ROUNDS if delays.measure == "one-way" else ROUNDS
+
+
 @dataclass(frozen=True)
 class Price:
     """The price of a spurious retransmission in seconds of waiting, and the share of losses.
@@ -22,7 +27,7 @@ class Price:
     ----------
     spurious_s
         The seconds of waiting that one spurious retransmission costs; `None` for `ROUNDS` times
-        the median delay of each recording.
+        the median round trip of each recording. The round trip is twice a one-way delay.
     loss
         The share of packets that are lost, from 0 to 1; `None` for the share of
         each recording, computed from its losses after the first answer.
@@ -62,4 +67,4 @@ class Price:
         if self.spurious_s is not None:
             return self.spurious_s
         known = delays.rtt_s[~np.isnan(delays.rtt_s)]
-        return ROUNDS * float(np.median(known)) if len(known) else float("nan")
+        return delays_in_price(delays) * float(np.median(known)) if len(known) else float("nan")

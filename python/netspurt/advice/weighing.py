@@ -224,6 +224,10 @@ class Weighing:
         others = range(len(self.names))
         return [n for n in others if n == place or self.difference(n, place).sign == 0]
 
+    def sign(self, first: str, second: str) -> int:
+        """Return 1 if the first algorithm costs measurably more, -1 if less, 0 if neither."""
+        return self.difference(self.names.index(first), self.names.index(second)).sign
+
     def difference(self, first: int, second: int) -> Interval:
         """Return by how much the first algorithm costs more per probe [s], on the same probes."""
         if all(np.array_equal(*self._waits(replay, first, second)) for replay in self.replays):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from netspurt.advice.by_stack import by_stack, gains, linux_timer
-from netspurt.advice.deploying import floor_of, linux_commands, quic_words, shortcomings
+from netspurt.advice.by_stack import against_own, by_stack, linux_timer
+from netspurt.advice.deploying import LINUX_OWN, floor_of, linux_commands, quic_words, shortcomings
 from netspurt.advice.losses import losses_behind_choice, without_choice
-from netspurt.advice.others import not_taken, others
-from netspurt.advice.phrases import THOUSAND, listed, ms
+from netspurt.advice.others import NAMED_MAX, cheapest, not_taken, others
+from netspurt.advice.phrases import THOUSAND, listed, ms, one_way_of
 from netspurt.advice.price import ROUNDS
 from netspurt.advice.weighing import parts
 from netspurt.analysis.bootstrap import Interval
@@ -109,9 +110,8 @@ def _priced(advice: Advice) -> str:
         worth = f"as {ms(price.spurious_s)} of waiting"
     else:
         values = [price.of(of.delays) for of in advice.replays]
-        median = (
-            f"{ROUNDS} median delays: slow start needs {ROUNDS} round trips to reach 32 segments"
-        )
+        why = f"slow start needs {ROUNDS} round trips to reach 32 segments"
+        median = f"{_medians(advice)}: {why}"
         worth = (
             f"as {ms(values[0])} of waiting ({median}; --cost sets another price)"
             if len(values) == 1
@@ -129,6 +129,16 @@ def _priced(advice: Advice) -> str:
         f"The cost is the time of waiting for lost probes, at {at}. One spurious retransmission "
         f"counts {worth}."
     )
+
+
+def _medians(advice: Advice) -> str:
+    """Return how many median delays the default price is."""
+    one_way = one_way_of(advice.replays)
+    if not one_way:
+        return f"{ROUNDS} median delays"
+    if len(one_way) == len(advice.replays):
+        return f"{2 * ROUNDS} median one-way delays, which are {ROUNDS} round trips"
+    return f"{ROUNDS} median round trips, with a one-way delay as half a round trip"
 
 
 def _break_even(advice: Advice) -> list[str]:
@@ -180,7 +190,7 @@ def _tried(advice: Advice) -> list[str]:
     if not lessons or not advice.pick:
         return []
     if len(advice.replays) == 1:
-        return [_halves(advice)] if len(lessons) == 2 else []
+        return [_halves(advice), *_unlike_pick(advice)] if len(lessons) == 2 else []
     times = Counter(lesson.choice for lesson in lessons)
     chosen = [f"{name} {_times(count)}" for name, count in times.most_common()]
     each = f"{advice.lessons[0].choice} each time" if len(times) == 1 else listed(chosen)
@@ -201,7 +211,41 @@ def _tried(advice: Advice) -> list[str]:
             f"; worst on {replay.delays.name}, where {worst.best} costs "
             f"{ms(THOUSAND * worst.least)}, not {ms(THOUSAND * worst.cost)}"
         )
-    return [sentence + "."]
+    return [sentence + ".", *_unlike_pick(advice)]
+
+
+def _unlike_pick(advice: Advice) -> Iterator[str]:
+    """Yield why timers that are chosen on parts of the data are not recommended.
+
+    The choices on parts are among the named timers only. On all data these timers are also compared
+    with the computed ones.
+    """
+    if _computed(advice):
+        return
+    choices = dict.fromkeys(lesson.choice for lesson in advice.lessons)
+    for name in choices:
+        whole = "the whole recording" if len(advice.replays) == 1 else "all recordings"
+        if name not in advice.alike:
+            best = cheapest(advice)
+            yield (
+                f"On {whole} {name} is not taken, because it costs measurably more than {best}"
+                f"{_not_among(advice, best)}"
+            )
+        elif name != advice.pick and len(choices) == 1:
+            yield (
+                f"On {whole} {advice.pick} is taken in place of {name}, because its cost has the "
+                "lower upper end there."
+            )
+
+
+def _not_among(advice: Advice, name: str) -> str:
+    """Return the end of a sentence on a timer, with words on its constants if it was not named."""
+    if name in advice.asked:
+        return "."
+    return (
+        ", whose constants were computed from all delays. The check chooses among the named timers "
+        "only."
+    )
 
 
 def _among(advice: Advice) -> str:
@@ -258,46 +302,95 @@ def _caveats(advice: Advice) -> list[str]:
         )
     if advice.price.loss is None and advice.losses:
         sentences.append("Under load more probes are lost: --loss sets the share.")
-    if any(replay.delays.measure == "one-way" for replay in advice.replays):
-        sentences.append(
-            "These are one-way delays. A sender's round trips, and so its timer, must be longer."
-        )
-    return sentences
+    return [*sentences, *_one_way(advice)]
+
+
+def _one_way(advice: Advice) -> Iterator[str]:
+    """Yield a caution if recordings have one-way delays, which are shorter than round trips."""
+    names = [replay.delays.name for replay in one_way_of(advice.replays)]
+    if not names:
+        return
+    if len(names) == len(advice.replays):
+        yield "These are one-way delays. A sender's round trips, and so its timer, must be longer."
+        return
+    listing = listed(names) if len(names) <= NAMED_MAX else f"{len(names):,} of them"
+    have = "has" if len(names) == 1 else "have"
+    yield (
+        f"The recordings measure different things: {listing} {have} one-way delays, and the others "
+        "have round trips, which are longer. The costs of both together describe no path: replay "
+        "the two kinds apart."
+    )
 
 
 def _deploy(advice: Advice) -> list[str]:
-    """Return how to deploy the timer: in QUIC by max_ack_delay, in Linux by rto_min."""
+    """Return how to deploy the timer: in QUIC by its constants, in Linux by rto_min."""
     if not advice.linux:
         return []
-    name = advice.pick.partition(":")[0]
-    linux = advice.pick if name == "linux" else linux_timer(advice)
-    quic = [f"In QUIC: {' '.join(quic_words(advice.pick))}"] if name == "quic" else []
-    words = linux_commands(floor_of(linux))
-    if name != "linux":
-        best = "The best of the named values" if linux in advice.asked else "The best value"
-        unsure = [] if gains(advice, linux) else ["Its gain over 200 ms is not measurable."]
-        words = [
-            f"{best} for these delays is {linux}: {_cost_and_spurious(advice, linux)}.",
-            *unsure,
-            *words,
+    if one_way_of(advice.replays):
+        return [
+            "In Linux TCP and in QUIC: no setting follows from one-way delays, because a sender's "
+            "timer waits for round trips. Record round trips to choose a setting."
         ]
-        introduction = "its estimator has one constant, rto_min."
-        if name != "quic":
-            introduction = (
-                f"no stack ships {name} as it is. Linux's own estimator has one constant, rto_min."
-            )
-        words = [introduction, *words]
-    elif advice.linux != advice.pick and advice.suits:
-        cheaper = advice.cost(advice.linux)
-        if cheaper.total.value < advice.cost(advice.pick).total.value:
-            words.append(
-                f"{advice.linux}, computed from these delays, would cost "
-                f"{_per_thousand(cheaper.total)}. A longer recording should confirm that before "
-                "you set it."
-            )
-            further = linux_commands(floor_of(advice.linux))
-            words += [sentence for sentence in further if sentence not in words]
-    return [*quic, f"In Linux TCP: {' '.join(words)}"]
+    name = advice.pick.partition(":")[0]
+    if name == "linux":
+        return [f"In Linux TCP: {' '.join(_linux_taken(advice))}"]
+    quic = [f"In QUIC: {' '.join(quic_words(advice.pick))}"] if name == "quic" else []
+    introduction = "its estimator has one constant, rto_min."
+    if name != "quic":
+        introduction = (
+            f"no stack ships {name} as it is. Linux's own estimator has one constant, rto_min."
+        )
+    return [*quic, f"In Linux TCP: {' '.join([introduction, *_linux_instead(advice)])}"]
+
+
+def _linux_taken(advice: Advice) -> list[str]:
+    """Return how to set the recommended timer, which is Linux's."""
+    words = []
+    sign = against_own(advice, advice.pick)
+    if LINUX_OWN not in (advice.pick, *advice.asked):
+        than = {
+            -1: ".",
+            0: "; the difference is not measurable, so you may keep it.",
+            1: ", which is measurably less.",
+        }
+        own = _per_thousand(advice.cost(LINUX_OWN).total)
+        words.append(f"Linux's own rto_min of 200 ms, which was not named, costs {own}{than[sign]}")
+        if sign > 0:
+            return [*words, "Keep 200 ms, which needs no setting."]
+    words += _commands(advice, advice.pick)
+    cheaper = advice.cost(advice.linux).total
+    if advice.linux == advice.pick or not advice.suits:
+        return words
+    if not cheaper.value < advice.cost(advice.pick).total.value:
+        return words
+    computed = f"{advice.linux}, computed from these delays, would cost {_per_thousand(cheaper)}"
+    assert advice.weighing is not None, "there is a pick"
+    if advice.weighing.sign(advice.linux, advice.pick) >= 0:
+        return [*words, f"{computed}; the difference is not measurable."]
+    words.append(f"{computed}. A longer recording should confirm that before you set it.")
+    further = _commands(advice, advice.linux)
+    return [*words, *(sentence for sentence in further if sentence not in words)]
+
+
+def _linux_instead(advice: Advice) -> list[str]:
+    """Return which `rto_min` to set if another timer than Linux's is recommended."""
+    linux = linux_timer(advice)
+    best = "The best of the named values" if linux in advice.asked else "The best value"
+    words = [f"{best} for these delays is {linux}: {_cost_and_spurious(advice, linux)}."]
+    sign = against_own(advice, linux)
+    if linux == LINUX_OWN or sign < 0:
+        return [*words, *_commands(advice, linux)]
+    own = _per_thousand(advice.cost(LINUX_OWN).total)
+    if sign > 0:
+        words.append(f"Linux's own rto_min of 200 ms costs {own}, which is measurably less.")
+    else:
+        words.append(f"Its gain over 200 ms is not measurable. 200 ms costs {own}.")
+    return [*words, "Keep 200 ms, which needs no setting."]
+
+
+def _commands(advice: Advice, name: str) -> list[str]:
+    """Return how to set the `rto_min` of a timer of Linux."""
+    return linux_commands(floor_of(name), [replay.delays.format for replay in advice.replays])
 
 
 def _per_thousand(cost: Interval) -> str:

@@ -97,8 +97,8 @@ Cost = Annotated[
         parser=_price,
         metavar="TIME",
         help="The price of one spurious retransmission, as a waiting time: 200ms or 0.2s. By "
-        "default five times the median delay: after a timeout cwnd is one segment, and slow start "
-        "needs five round trips to reach 32 segments.",
+        "default five times the median round trip: after a timeout cwnd is one segment, and slow "
+        "start needs five round trips to reach 32 segments. One-way delays count twice.",
     ),
 ]
 Loss = Annotated[

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netspurt.cli.cheapest import Cheapest
 from netspurt.cli.one_way import HEADING, caption, share_of
 from netspurt.cli.output import columns, paint
 from netspurt.quantities import known
@@ -181,16 +182,20 @@ def _table_of(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 def settings_lines(
     delays: Sequence[Delays], settings: Iterable[tuple[list[Algorithm], float]]
 ) -> Iterator[str]:
-    """Yield a row for each setting of a grid, without intervals, and the cheapest setting."""
-    rows, best = [], ("", math.inf)
+    """Yield a row for each setting of a grid, without intervals, and the cheapest settings."""
+    rows, best = [], Cheapest()
     for algorithms, cost in settings:
-        best = min(best, (algorithms[0].estimator, cost), key=lambda one: one[1])
+        best.take(algorithms, cost)
         rows.append(_setting(algorithms, cost))
     heads = ["setting", "spurious", "timer", "per loss", "efficiency", "cost"]
     yield from _table_of([heads, *rows])
     over = f"all {len(delays)} recordings" if len(delays) > 1 else "these probes"
-    if best[0]:
-        yield f"best: {best[0]}, {span(1000 * best[1])} per 1,000 probes on {over}"
+    costs = f"{span(1000 * best.cost)} per 1,000 probes on {over}"
+    if best.is_only_cost:
+        yield f"All settings cost the same: {costs}."
+        yield from best.why_alike(delays)
+    elif best.names:
+        yield f"best: {best.in_words()}, {costs}"
 
 
 def _setting(algorithms: list[Algorithm], cost: float) -> list[str]:
@@ -275,7 +280,7 @@ def rfc889_settings(
     delays: Sequence[Delays], settings: Iterable[tuple[list[Algorithm], float]]
 ) -> Iterator[str]:
     """Yield RFC 889's table for each setting, with a row per recording, and the best setting."""
-    best = ("", -1.0)
+    best = Cheapest()
     for algorithms, _ in settings:
         name = algorithms[0].estimator
         rows = [
@@ -284,15 +289,17 @@ def rfc889_settings(
         ]
         good, total = (sum(getattr(one, what) for one in algorithms) for what in ("good", "total"))
         share = good / total if total else math.nan
-        if share > best[1]:
-            best = (name, share)
+        best.take(algorithms, -share)
         table = [[name, *HEADING[1:]], *rows]
         yield from _table_of(table)
         yield f"efficiency over all: {share:.3f}" if len(rows) > 1 else ""
         if len(rows) > 1:
             yield ""
-    if best[0]:
-        yield f"best: {best[0]}, with an efficiency of {best[1]:.3f}"
+    if best.is_only_cost:
+        yield f"All settings have the same efficiency, {-best.cost:.3f}."
+        yield from best.why_alike(delays)
+    elif best.names:
+        yield f"best: {best.in_words()}, with an efficiency of {-best.cost:.3f}"
 
 
 def versus(of: Replay, reference: str) -> list[Versus]:
@@ -303,9 +310,9 @@ def versus(of: Replay, reference: str) -> list[Versus]:
     ValueError
         If there is no other algorithm.
     """
-    from netspurt.timers import canonical
+    from netspurt.estimators import name_of
 
-    other = of[canonical(reference)]
+    other = of[name_of(reference)]
     told = [of.versus(algorithm, other) for algorithm in of.algorithms if algorithm is not other]
     if not told:
         raise ValueError(f"--versus {reference}: there is no other timer to compare with it")
