@@ -277,16 +277,17 @@ def _counts(values: Floats, edges: Floats) -> Floats:
     return counts
 
 
-def scatter(replay: ReplayLike) -> Picture:
+def scatter(replay: ReplayLike, first: str = "") -> Picture:
     """Show each answered probe: its delay, and the timer that was armed for it.
 
     Below the diagonal the timer was shorter than the delay: the probe was retransmitted spuriously.
+    The recommended algorithm, named `first`, is always shown.
     """
     rtt = replay.delays.rtt_s
     x = _answered(replay)
     known = ~np.isnan(rtt)
     marks: list[Mark] = []
-    for algorithm, ink in zip(_drawn(replay, most=len(SERIES)), SERIES, strict=False):
+    for algorithm, ink in zip(_drawn(replay, first, len(SERIES)), SERIES, strict=False):
         y = algorithm.waits[known]
         marks.append(Points(label=algorithm.estimator, ink=ink, x=x, y=y, size=1.5))
     ends = np.array([float(x.min()), float(x.max())])
@@ -420,7 +421,7 @@ def _told(replay: ReplayLike, most: int = _MOST) -> str:
 
 
 #: Kinds of pictures by name.
-KINDS: dict[str, Callable[[ReplayLike], Picture]] = {
+KINDS: dict[str, Callable[[ReplayLike, str], Picture]] = {
     "timeline": timeline,
     "histogram": histogram,
     "scatter": scatter,
@@ -428,7 +429,7 @@ KINDS: dict[str, Callable[[ReplayLike], Picture]] = {
 }
 
 
-def replayed(replay: ReplayLike, kind: str) -> Picture:
+def replayed(replay: ReplayLike, kind: str, first: str = "") -> Picture:
     """Return a picture of a replay.
 
     Parameters
@@ -437,6 +438,8 @@ def replayed(replay: ReplayLike, kind: str) -> Picture:
         The replayed recording with its algorithms.
     kind
         One of `KINDS`.
+    first
+        The name of the recommended algorithm, which is always shown; empty if none is recommended.
 
     Raises
     ------
@@ -444,4 +447,4 @@ def replayed(replay: ReplayLike, kind: str) -> Picture:
         If there is no such kind, or nothing to show.
     """
     check_kind(kind, KINDS)
-    return KINDS[kind](replay)
+    return KINDS[kind](replay, first)
