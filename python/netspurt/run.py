@@ -314,7 +314,7 @@ class Run:
         start: float | None = None,
         end: float | None = None,
     ) -> list[Crossing]:
-        """Return the instants at which round trips exceeded the RTO, with the sender's reaction.
+        """Return the instants at which segments had no ACK within the RTO, and the reactions.
 
         Parameters
         ----------
