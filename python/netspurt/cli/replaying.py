@@ -19,6 +19,7 @@ from netspurt.cli.output import complain, fitted, progress
 from netspurt.cli.programs import AsCsv, AsJson, Form, Row
 from netspurt.cli.recordings import REPLAYED, How, read_all
 from netspurt.cli.replay_report import (
+    algorithm_data,
     as_data,
     count,
     lines,
@@ -235,7 +236,7 @@ def _tell(replays: list[Replay], advised: list[Advice], show: _Show) -> None:
         return
     if not show.form.for_people:
         told = [as_data(of, one, show.versus) for of, one in zip(replays, advised, strict=True)]
-        show.form.print(told, _rows(told, "versus" if show.versus else "estimators"))
+        show.form.print(told, _rows(told, "versus") if show.versus else _timers(advised, show))
         return
     if show.versus:
         _echo(versus_lines(replays, show.versus))
@@ -244,6 +245,20 @@ def _tell(replays: list[Replay], advised: list[Advice], show: _Show) -> None:
         if place:
             typer.echo("")
         _echo(rfc889_lines(of) if show.rfc889 else lines(advised[place]))
+
+
+def _timers(advised: list[Advice], show: _Show) -> Iterator[Row]:
+    """Yield the rows of the tables of timers, with their costs per probe [s]."""
+    for one in advised:
+        of = one.replays[0]
+        shown = one.asked if show.rfc889 else mentioned(one)
+        for algorithm in of.only(shown).algorithms:
+            cost = one.cost(algorithm.estimator).total.data() if one.weighing else {}
+            yield {
+                "recording": of.delays.name,
+                **algorithm_data(algorithm),
+                "cost_s": {end: cost.get(end) for end in ("value", "low", "high")},
+            }
 
 
 def _rows(told: list[dict[str, Any]], key: str) -> Iterator[Row]:
