@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import shutil
 import subprocess
 import tracemalloc
 from pathlib import Path
@@ -119,6 +120,19 @@ def test_smoothed_round_trips_are_not_replayed(netspurt: Command, tmp_path: Path
     result = netspurt("replay", "ss.txt")
     assert result.returncode == 2
     assert "a filter's output and not samples" in result.stderr
+    for made in (Path("alone"), Path("both")):
+        made.mkdir()
+        (made / "ss.txt").write_text(log)
+    (tmp_path / "ss.txt").unlink()
+    shutil.copy(DATA / "ping.txt", "both")
+    for command, folder, count in (("replay", "both", 1), ("report", ".", 2)):
+        result = netspurt(command, folder, "-e", "linux", "--out", f"../{command}.html")
+        assert result.returncode == 0, result.stderr
+        assert result.stderr.count("left out: ") == count
+        assert "a filter's output and not samples" in result.stderr
+    refused(netspurt("replay", "alone"), "no recording can be replayed")
+    assert netspurt("replay", ".", "-e", "linux").returncode == 0
+    assert netspurt("report", "alone").returncode == 2
 
 
 def test_an_estimator_in_python_is_replayed_together_with_the_others(

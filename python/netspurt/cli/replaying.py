@@ -82,7 +82,7 @@ def replay(
         _tell_settings(delays, named, how, show)
         replays: list[Replay] = []
     else:
-        replays, refused = _replays(delays, named, how, pool=pool)
+        replays, refused = _replays(delays, named, how, files, pool=pool)
         wrong = wrong or refused
         # Files are written first, because a reader such as `head` may end the command while it
         # prints.
@@ -180,22 +180,32 @@ def _recordings(files: list[Path], read: How, how: Replaying) -> tuple[list[Dela
 
 
 def _replays(
-    delays: list[Delays], named: list[str], how: Replaying, *, pool: bool
+    delays: list[Delays], named: list[str], how: Replaying, files: list[Path], *, pool: bool
 ) -> tuple[list[Replay], bool]:
-    """Return replays of all recordings, and whether one had an error. Errors are printed."""
+    """Return replays of all recordings, and whether one had an error. Errors are printed.
+
+    A recording of a folder that cannot be replayed is left out, as other files of the folder are.
+    It is an error only if no recording can be replayed.
+    """
     from netspurt.timers import replay as run
 
     replays, wrong = [], False
+    # The folder `.` is no part of the names of its files.
+    folders = tuple(str(path / "_")[:-1] for path in files if path.is_dir())
     together = algorithms_of(delays, named, how) if pool and delays else []
     for one in delays:
         try:
             algorithms = together or algorithms_of([one], named, how)
             replays.append(run(one, algorithms, order=how.order, clock=how.clock, told=how.told))
         except _core.ReplayError as error:
-            complain(error)
-            wrong = True
+            beside = bool(folders) and one.name.startswith(folders)
+            complain(error, "left out:" if beside else "error:")
+            wrong = wrong or not beside
         except (Exception, SystemExit) as error:
             raise _of_an_estimator(error) from error
+    if delays and not replays and not wrong:
+        complain(ValueError("no recording can be replayed"))
+        wrong = True
     return replays, wrong
 
 

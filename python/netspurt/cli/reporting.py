@@ -13,7 +13,7 @@ from netspurt import _core
 from netspurt.cli import replay_options as option
 from netspurt.cli.capture_folders import capture_folder, captures_of
 from netspurt.cli.opening import is_explained, is_run, open_tables
-from netspurt.cli.output import named, unstyled
+from netspurt.cli.output import complain, named, unstyled
 from netspurt.cli.recordings import REPLAYED
 from netspurt.cli.replay_settings import SETTINGS, Settings, settings_of
 
@@ -187,6 +187,8 @@ def _recordings(
     found = list(_replays(path, name, estimators, beside=beside))
     if not found and estimators:
         raise ValueError(_NO_RECORDING)
+    if not found and not beside:
+        raise ValueError(f"{path}: no recording can be replayed")
     if len(found) > 1:
         yield recordings_section(path, found)
         found = [replace(section, within=True) for section in found]
@@ -208,7 +210,13 @@ def _replays(
         kept = settings_of(file)
         used = kept or Settings()
         for one in reading:
-            found = _replay(file, one, estimators, used)
+            try:
+                found = _replay(file, one, estimators, used)
+            except _core.ReplayError as error:
+                if file == path:
+                    raise
+                complain(error, "left out:")
+                continue
             told = name if len(reading) == 1 and file == path else _short(one.name, file, path)
             advice = advise([found], used.price, tune=used.tune)
             text = [*_departures(file, kept), *(unstyled(line) for line in lines(advice))]
@@ -220,7 +228,11 @@ def _replays(
 
 def _with_hint(error: Exception, file: Path) -> Exception:
     """Return an error of reading a file, with the command to run first, if there is one."""
+    from netspurt.timelines.followed import is_followed, use_of_followed
+
     if file.suffix == ".toml":
+        if is_followed(file):
+            return ValueError(use_of_followed(named(str(file))))
         return ValueError(
             f"{file}: a scenario has no results to report: `netspurt run {file} --out DIR`, then "
             "`netspurt report DIR`"
