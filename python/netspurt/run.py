@@ -317,7 +317,7 @@ class Run:
         start: float | None = None,
         end: float | None = None,
     ) -> list[Crossing]:
-        """Return the instants at which round trips exceeded the RTO, with the sender's reaction.
+        """Return the instants at which segments had no ACK within the RTO, and the reactions.
 
         Parameters
         ----------
@@ -437,8 +437,12 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
         If the folder has no finished run, or if the run is damaged or has the format of another
         version.
     """
+    from netspurt.timelines.followed import is_followed, use_of_followed
+
     folder = Path(folder)
     if folder.suffix == ".toml" and folder.is_file():
+        if is_followed(folder):
+            raise RunError(use_of_followed(str(folder)))
         raise RunError(
             f"{folder} is a scenario, not a run: make a run with `netspurt run {folder}`"
         )

@@ -387,6 +387,23 @@ app = { requests = 60, reply = "40 kB" }
 """
 
 
+def test_the_spurious_retransmissions_of_two_runs_are_counted_beside_the_others(
+    netspurt: Command,
+) -> None:
+    base = ns.load("early-timeout")
+    slow = base.replace({"flows.transfer.tcp.clock": {"tick": "500 ms"}})
+    runs = [base.run(), slow.run()]
+    for run, name in zip(runs, ("fine", "slow"), strict=True):
+        run.save(name)
+    counts = [int(run.flows["spurious"][0]) for run in runs]
+    assert counts[0] > counts[1], "only the fine clock must have an early timeout"
+    lines = netspurt("compare", "fine", "slow").stdout.splitlines()
+    place = lines.index(f"spurious retransmissions in fine: {counts[0]}")
+    assert lines[place - 1].startswith("retransmissions in slow: ")
+    assert lines[place + 1] == f"spurious retransmissions in slow: {counts[1]}"
+    assert json.loads(netspurt("compare", "fine", "slow", "--json").stdout)["spurious"] == counts
+
+
 def test_the_retransmissions_of_each_end_are_counted_separately(
     netspurt: Command, tmp_path: Path
 ) -> None:

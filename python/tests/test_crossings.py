@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,33 @@ def test_crossings_are_listed_with_their_timeouts_retransmissions_and_verdicts(
     assert (
         netspurt("table", early, "crossings", "--from", "9", "--limit", "1").stdout.count("\n") == 2
     )
+
+
+def test_a_lost_packet_has_no_round_trip_in_the_notes(netspurt: Command, early: Path) -> None:
+    notes = netspurt("plot", early, "--kind", "rto").stderr.splitlines()
+    lost = [note for note in notes if "the original was lost" in note]
+    assert lost
+    assert all("no ACK within the RTO" in note for note in lost)
+    assert not any("round trip" in note for note in lost)
+
+
+def test_the_command_for_more_crossings_prints_the_same_direction(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    """The response is in the reverse direction, where the plot shows the timer by default."""
+    scenario = ns.load(ROOT / "scenarios" / "requests.toml")
+    lossy = scenario.replace({"links.wire.loss": {"probability": 0.1}})
+    folder = lossy.run().save(tmp_path / "a run")
+    (note,) = (
+        line
+        for line in netspurt("plot", "a run", "--kind", "rto").stderr.splitlines()
+        if " more: " in line
+    )
+    shown = int(note.split(" more")[0].split()[-1]) + 5
+    words = shlex.split(note.partition(": netspurt ")[2])
+    assert "--direction" in words
+    assert len(netspurt(*words, "--csv").stdout.splitlines()) - 1 == shown
+    assert folder.name == "a run"
 
 
 def test_with_a_tick_of_half_a_second_no_crossing_ends_in_a_timeout(

@@ -116,15 +116,14 @@ def test_a_folder_is_read_file_by_file_and_other_files_are_reported(tmp_path: Pa
 def test_a_folder_of_a_replay_is_read_and_a_run_without_recordings_is_an_error(
     tmp_path: Path,
 ) -> None:
-    words = ["replay", str(DATA / "irtt.json"), "-e", "linux", "--out", str(tmp_path)]
+    kept = tmp_path / "kept"
+    words = ["replay", str(DATA / "irtt.json"), "-e", "linux", "--out", str(kept)]
     assert CliRunner().invoke(application(), words).exit_code == 0
-    (data,) = json.loads(
-        CliRunner().invoke(application(), ["delays", str(tmp_path), "--json"]).stdout
-    )
+    (data,) = json.loads(CliRunner().invoke(application(), ["delays", str(kept), "--json"]).stdout)
     assert (data["recordings"][0]["sent"], data["recordings"][0]["lost"]) == (238, 3)
-    (tmp_path / "replay.parquet").unlink()
-    (tmp_path / "run.json").write_text("{}")
-    result = CliRunner().invoke(application(), ["delays", str(tmp_path)])
+    (kept / "replay.parquet").unlink()
+    (kept / "run.json").write_text("{}")
+    result = CliRunner().invoke(application(), ["delays", str(kept)])
     assert (result.exit_code, "this run kept neither" in result.output) == (2, True)
 
 

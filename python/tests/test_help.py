@@ -82,6 +82,16 @@ def test_the_help_of_a_group_lists_the_options_of_its_default_command(
     assert "--json" in options
 
 
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [("delays x --interval 5x", "delays"), ("sweep show x --digits", "sweep show")],
+)
+def test_the_error_of_a_default_command_leads_to_the_help_of_its_group(
+    netspurt: Command, words: str, path: str
+) -> None:
+    assert f"Try 'netspurt {path} -h' for help." in netspurt(*words.split()).stderr
+
+
 KERNELS = """
 stop = "3 s"
 links = { wire = { between = ["a", "b"], rate = "2 Mbit/s" } }

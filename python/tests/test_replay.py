@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
+import shutil
 import subprocess
 import tracemalloc
 from pathlib import Path
@@ -17,7 +19,7 @@ from netspurt.cli.replay_report import lines
 from netspurt.grids import expand, size, two_gain_axes
 from netspurt.timers import USUAL, grid_front, save_records
 
-from conftest import NETSPURT, ROOT, Command
+from conftest import NETSPURT, ROOT, Command, refused
 
 DATA = ROOT / "data"
 SHARED = ROOT.parent / "shared" / "delays"
@@ -32,9 +34,7 @@ def steady(n: int = 400, rtt: float = 0.05) -> ns.Delays:
 def test_our_recordings_are_replayed_and_drawn(
     netspurt: Command, name: str, tmp_path: Path
 ) -> None:
-    result = netspurt(
-        "replay", str(DATA / name), "--json", "--out", str(tmp_path), "--pictures", "png"
-    )
+    result = netspurt("replay", str(DATA / name), "--json", "--out", "kept", "--pictures", "png")
     assert result.returncode == 0, result.stderr
     for data in json.loads(result.stdout):
         assert data["sent"] == data["received"] + data["lost"]
@@ -44,7 +44,7 @@ def test_our_recordings_are_replayed_and_drawn(
             assert estimator["total_s"] == pytest.approx(total)
             assert estimator["efficiency"] == pytest.approx(estimator["good_s"] / total)
             assert 0 <= estimator["spurious_share"]["low"] <= estimator["spurious_share"]["high"]
-    pictures = list(tmp_path.glob("*.png"))
+    pictures = list(tmp_path.glob("kept/*.png"))
     assert len(pictures) == 4 * len(json.loads(result.stdout))
     assert all(picture.stat().st_size > 10_000 for picture in pictures)
 
@@ -53,9 +53,9 @@ def test_a_saved_replay_gives_the_same_sums_when_it_is_replayed(
     netspurt: Command, tmp_path: Path
 ) -> None:
     before = netspurt(
-        "replay", str(DATA / "irtt.json"), "--json", "--out", str(tmp_path), "--pictures", "svg"
+        "replay", str(DATA / "irtt.json"), "--json", "--out", "kept", "--pictures", "svg"
     )
-    after = netspurt("replay", str(tmp_path / "replay.parquet"), "--json")
+    after = netspurt("replay", str(tmp_path / "kept" / "replay.parquet"), "--json")
     (original,), (reread,) = json.loads(before.stdout), json.loads(after.stdout)
     assert original["estimators"] == reread["estimators"]
     assert (original["sent"], original["lost"], original["order"]) == (
@@ -63,6 +63,22 @@ def test_a_saved_replay_gives_the_same_sums_when_it_is_replayed(
         reread["lost"],
         reread["order"],
     )
+
+
+def test_a_replay_never_writes_into_an_existing_folder(netspurt: Command) -> None:
+    words = ("replay", DATA / "irtt.json", "-e", "linux", "--pictures", "png", "--out")
+    assert netspurt(*words, "kept").returncode == 0
+    refused(netspurt(*words, "kept"), "kept exists already: name another folder, or remove it")
+    Path("empty").mkdir()
+    refused(netspurt(*words, "empty"), "empty exists already")
+
+
+def test_the_pictures_of_out_have_the_timers_of_the_table(netspurt: Command) -> None:
+    words = ("replay", DATA / "ping.txt", "-e", "linux", "--pictures", "svg", "--out", "kept")
+    table = netspurt(*words).stdout
+    (added,) = set(re.findall(r"^linux:rto_min=\S+", table, re.MULTILINE))
+    for kind in ("timeline", "histogram", "pareto"):
+        assert added in Path(f"kept/replay-{kind}.svg").read_text(), kind
 
 
 def test_one_bad_file_does_not_stop_the_others(netspurt: Command, tmp_path: Path) -> None:
@@ -104,6 +120,19 @@ def test_smoothed_round_trips_are_not_replayed(netspurt: Command, tmp_path: Path
     result = netspurt("replay", "ss.txt")
     assert result.returncode == 2
     assert "a filter's output and not samples" in result.stderr
+    for made in (Path("alone"), Path("both")):
+        made.mkdir()
+        (made / "ss.txt").write_text(log)
+    (tmp_path / "ss.txt").unlink()
+    shutil.copy(DATA / "ping.txt", "both")
+    for command, folder, count in (("replay", "both", 1), ("report", ".", 2)):
+        result = netspurt(command, folder, "-e", "linux", "--out", f"../{command}.html")
+        assert result.returncode == 0, result.stderr
+        assert result.stderr.count("left out: ") == count
+        assert "a filter's output and not samples" in result.stderr
+    refused(netspurt("replay", "alone"), "no recording can be replayed")
+    assert netspurt("replay", ".", "-e", "linux").returncode == 0
+    assert netspurt("report", "alone").returncode == 2
 
 
 def test_an_estimator_in_python_is_replayed_together_with_the_others(

@@ -80,6 +80,24 @@ def test_a_timeline_has_each_delay_each_timer_and_a_cross_for_each_spurious_retr
     assert marked == [algorithm.spurious for algorithm in replay.algorithms if algorithm.spurious]
     colours = [line.get_color() for line in crosses]
     assert colours == [handles[a.estimator].get_color() for a in replay.algorithms if a.spurious]
+    heights = [{y for _, y in points(line)} for line in crosses]
+    assert all(len(height) == 1 for height in heights), "a row of crosses has one height"
+    rows = [height.pop() for height in heights]
+    assert rows == sorted(set(rows), reverse=True), "no timer may hide the crosses of another one"
+    assert np.nanmax(rtt) < rows[-1] < rows[0] < axes.get_ylim()[1]
+
+
+def test_no_curve_enters_the_rows_of_crosses() -> None:
+    """The first timer is at all times a little above the axis of the delays."""
+    rtt = delays()
+    most = float(np.nanmax(rtt))
+    settings = [f"fixed:rto={1e3 * 4.4 * most:.0f}ms,max=9s", "fixed:rto=60ms,max=9s"]
+    made = timeline(ns.replay(ns.Delays.of(rtt, every=1.0), settings))
+    (border,) = (float(mark.y[0]) for mark in made.marks if isinstance(mark, Spans))
+    assert made.y.high is not None
+    lines = [mark for mark in made.marks if isinstance(mark, Polyline)]
+    for line in lines:
+        assert not ((line.y > border) & (line.y <= made.y.high)).any()
 
 
 def test_losses_are_ticks_at_the_bottom_and_are_absent_without_losses(replay: Replay) -> None:
@@ -114,7 +132,9 @@ def test_the_axis_of_a_timeline_has_the_unit_that_fits(
     # The first probe was lost, so two timers are 3 s. These timers must not stretch the axis.
     assert made.algorithms[0].waits[:2].tolist() == [3.0, 3.0]
     most = np.nanmax(np.concatenate([made.delays.rtt_s, made.algorithms[0].waits[2:]]))
-    assert [low, high] == pytest.approx([0.0, 1.05 * most])
+    border = 1.05 * most
+    assert made.algorithms[0].spurious, "a row of crosses is above the delays"
+    assert [low, high] == pytest.approx([0.0, 1.06 * border])
 
 
 def test_delays_that_lie_far_apart_stand_on_a_logarithmic_axis() -> None:
@@ -179,7 +199,8 @@ def test_timers_far_above_all_delays_are_marked_at_the_top_of_the_axis_of_the_de
     assert most < top < 0.5
     assert "rfc6298 (above the picture: 1 s)" in shown(axes)
     (triangles,) = (line for line in axes.lines if line.get_marker() == "^" and len(points(line)))
-    assert [y for _, y in points(triangles)] == pytest.approx([0.98 * top] * 12)
+    border = top / 1.06  # The row of the crosses of `mills` is above it.
+    assert [y for _, y in points(triangles)] == pytest.approx([0.98 * border] * 12)
     beside = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "fixed:rto=2s", "mills"])
     both = [line for line in axes_of(beside, "timeline").lines if line.get_marker() == "^"]
     first, second = ({x for x, _ in points(line)} for line in both if len(points(line)))

@@ -441,6 +441,36 @@ def test_a_page_has_the_timers_of_its_replay_or_of_the_option_estimator(
     refused(netspurt("report", base, "-e", "linux", "--out", "third.html"), "--estimator")
 
 
+def test_the_page_of_a_replay_uses_the_options_of_the_replay(netspurt: Command) -> None:
+    """The page has the lines of the table and of the assumptions that the replay printed."""
+    options = ("--cost", "1s", "--loss", "2%", "--told", "--clock", "linux-hz250", "--tune")
+    words = ("replay", ROOT / "data" / "ping.txt", "-e", "linux", "-e", "quic", *options)
+    printed = netspurt(*words, "--out", "kept", "--pictures", "png").stdout.splitlines()
+    netspurt("report", "kept", "--out", "page.html")
+    page_of = re.sub(r"<[^>]+>", "", Path("page.html").read_text())
+    text = " ".join(unescape(page_of).split())
+    for start in ("linux ", "quic ", "The timers learn of replies", "Take "):
+        line = next(line for line in printed if line.startswith(start))
+        assert " ".join(line.split()) in text, line
+    assert "is missing beside" not in text
+
+    Path("kept/replay.json").unlink()
+    netspurt("report", "kept", "--out", "other.html")
+    assert "replay.json is missing beside replay.parquet" in Path("other.html").read_text()
+
+
+def test_the_page_of_a_pooled_replay_says_that_its_recordings_are_separate(
+    netspurt: Command,
+) -> None:
+    files = [ROOT / "data" / name for name in ("ping.txt", "irtt.json")]
+    netspurt("replay", *files, "-e", "linux", "--pool", "--out", "kept", "--pictures", "png")
+    netspurt("report", "kept", "--out", "page.html")
+    assert "this page recommends one for each recording" in Path("page.html").read_text()
+    settings = Path("kept/replay.json")
+    settings.write_text(settings.read_text().replace('"pool": true', '"pool": false'))
+    refused(netspurt("report", "kept", "--out", "b.html"), "kept/replay.json was changed")
+
+
 def test_a_page_is_never_overwritten(early: Path, netspurt: Command) -> None:
     Path("page.html").write_text("mine")
     refused(netspurt("report", early, "--out", "page.html"), "page.html exists already")

@@ -19,8 +19,8 @@ from netspurt import _core
 from netspurt.analysis import Interval
 from netspurt.pictures import View as PictureView
 from netspurt.pictures import picture
-from netspurt.pictures.cases import in_ratios, legible, positions
-from netspurt.pictures.marks import Bars, Points, Scale
+from netspurt.pictures.cases import in_ratios, legible, of_cases, positions
+from netspurt.pictures.marks import Band, Bars, Points, Scale
 from netspurt.pictures.measures import in_words
 from netspurt.pictures.thinning import kept, last_of_columns, merged
 from netspurt.pictures.traffic import not_seen_before
@@ -322,8 +322,6 @@ def test_bars_of_two_names_stand_beside_each_other_and_the_legend_has_the_second
     [
         (["1 kbit/s", "10 kbit/s", "1 Mbit/s"], "log", [1e3, 1e4, 1e6]),
         (["10 ms", "20 ms", "30 ms"], "linear", [0.01, 0.02, 0.03]),
-        (["sack", "reno", "tahoe"], "linear", [0.0, 1.0, 2.0]),
-        (["1", "10 ms", "2"], "linear", [0.0, 1.0, 2.0]),
     ],
 )
 def test_the_points_of_a_line_stand_at_the_values_of_their_labels(
@@ -336,6 +334,33 @@ def test_the_points_of_a_line_stand_at_the_values_of_their_labels(
     assert y_of(line).tolist() == [0.0, 1.0, 2.0]
     assert axes.get_xscale() == scale
     assert [text.get_text() for text in axes.get_xticklabels()] == labels
+
+
+@pytest.mark.parametrize(
+    "labels", [["sack", "reno", "tahoe"], ["1", "10 ms", "2"], [f"down-{n}.25" for n in range(10)]]
+)
+def test_labels_without_an_order_have_points_with_intervals_and_no_line(labels: list[str]) -> None:
+    """Every label is shown. An interval with one end only is none, as in `sweep show`."""
+    figures: Figures = {(label,): interval(float(n)) for n, label in enumerate(labels)}
+    figures[labels[1],] = Interval(0.0, np.nan, 1.8, 0.95, 1)
+    axes = draw_cases("line", figures, ["name"], "sent").axes[0]
+    (points,) = (line for line in axes.lines if line.get_marker() == "o")
+    assert points.get_linestyle() == "None"
+    assert x_of(points).tolist() == [*range(len(labels))]
+    assert [text.get_text() for text in axes.get_xticklabels()] == labels
+    made = of_cases("line", figures, ["name"], "sent").marks
+    (bars,) = (mark for mark in made if isinstance(mark, Bars))
+    assert np.isnan(bars.low).tolist() == [n == 1 for n in range(len(labels))]
+
+
+def test_a_band_is_drawn_only_where_there_are_intervals() -> None:
+    figures: Figures = {(f"{n} ms",): interval(float(n)) for n in range(1, 5)}
+    figures["3 ms",] = Interval(0.0, np.nan, 1.8, 0.95, 1)
+    made = of_cases("line", figures, ["delay"], "sent").marks
+    (band,) = (mark for mark in made if isinstance(mark, Band))
+    assert (
+        np.isnan(band.low).tolist() == np.isnan(band.high).tolist() == [False, False, True, False]
+    )
 
 
 def test_a_heat_map_has_a_cell_for_each_pair_that_exists() -> None:

@@ -349,6 +349,10 @@ def test_the_error_for_the_words_of_another_command_names_the_right_words(
         ("run r", "this command takes a scenario; r is the folder of a run"),
         ("r/source.pcapng", "is a capture: `netspurt explain r/source.pcapng`"),
         ("run r/source.pcapng", "is a capture: `netspurt explain r/source.pcapng`"),
+        ("report x.toml", "x.toml is a file that a link follows: `netspurt timeline x.toml --plot"),
+        ("compare r x.toml", "x.toml is a file that a link follows"),
+        ("x.toml", "x.toml is a file that a link follows"),
+        ("report y.toml", "y.toml: a scenario has no results to report"),
         ("run s", "s is the folder of a sweep: `netspurt sweep show s` prints its results"),
         ("sweep compare s", "--axis is missing: name one of one, two"),
         ("sweep compare s --axis one", "--measure is missing: take one, such as -m "),
@@ -366,6 +370,8 @@ def test_the_error_for_a_folder_of_another_command_names_that_command(
     }
     base = ns.new_scenario().replace({"stop": "2 s"})
     base.run().save(tmp_path / "r")
+    Path("x.toml").write_text('delay = { timeline = [["0 s", "5 ms"], ["9 s", "8 ms"]] }\n')
+    Path("y.toml").write_text(base.resolved())
     sweep = ns.Sweep.of(base.replace({"sweep": {"seeds": 1, "over": over}}))
     ns.run_sweep(sweep, tmp_path / "s")
     refused(netspurt(*words.split()), says)

@@ -39,6 +39,8 @@ class Seen:
         The packet's number; for an ACK, the highest number that it covers.
     at_s
         The time in seconds since the start of the run.
+    spurious
+        True if the segment is a retransmission that the tables call spurious.
     """
 
     key: Key
@@ -47,6 +49,7 @@ class Seen:
     cause: str
     packet: int
     at_s: float = 0.0
+    spurious: bool = False
 
     def __str__(self) -> str:
         verb = "sends" if self.key[0] == "out" else "gets"
@@ -83,6 +86,8 @@ class RunComparison:
         The numbers of retransmissions in both runs, by direction and cause. The node sends them
         (`out`), receives them (`in`) or forwards them (`through`). A direction without
         retransmissions is left out.
+    spurious
+        The numbers of spurious retransmissions in both runs that the node sends.
     """
 
     same: int
@@ -92,6 +97,7 @@ class RunComparison:
     all_differences_s: np.ndarray[tuple[int], np.dtype[np.float64]]
     only: tuple[int, int]
     retransmissions: tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]
+    spurious: tuple[int, int] = (0, 0)
 
 
 def events(segments: Table, flow: str, node: str) -> list[Seen]:
@@ -128,13 +134,13 @@ def _events(own: Table) -> Iterator[Seen]:
     start = own.seconds()[0]
     times = own.seconds() - start
     count: Counter[tuple[str, str, int, int]] = Counter()
-    names = ("way", "kind", "cause", "packet", "seq", "ack", "len_bytes")
+    names = ("way", "kind", "cause", "packet", "seq", "ack", "len_bytes", "spurious")
     columns = [own[name].tolist() for name in names]
-    for t_s, way, kind, cause, packet, seq, ack, length in zip(times, *columns, strict=True):
+    for t_s, way, kind, cause, packet, seq, ack, length, again in zip(times, *columns, strict=True):
         identity = (way, "data", seq, length) if length else (way, "ack", ack, 0)
         count[identity] += 1
         key = (*identity, count[identity])
-        yield Seen(key, float(t_s), kind, cause, packet, float(t_s + start))
+        yield Seen(key, float(t_s), kind, cause, packet, float(t_s + start), bool(again))
 
 
 def compare(first: list[Seen], second: list[Seen]) -> RunComparison:
@@ -162,6 +168,7 @@ def compare(first: list[Seen], second: list[Seen]) -> RunComparison:
         all_differences_s=np.array([times_in_second[seen.key] - seen.t_s for seen in both]),
         only=(len(first) - len(both), len(second) - len(both)),
         retransmissions=(_causes(first), _causes(second)),
+        spurious=(_spurious(first), _spurious(second)),
     )
 
 
@@ -295,6 +302,10 @@ def opening(segments: Table, flow: str, node: str) -> float | None:
         return None
     times = own.seconds()
     return float(times[data[0]] - times[before[-1]])
+
+
+def _spurious(run: list[Seen]) -> int:
+    return sum(seen.spurious for seen in run if seen.key[0] == "out")
 
 
 def _causes(run: list[Seen]) -> dict[str, dict[str, int]]:

@@ -1,4 +1,4 @@
-"""Crossings: instants at which a round trip exceeded the RTO, and the sender's reaction."""
+"""Crossings: instants at which a segment had no ACK within the RTO, and the sender's reaction."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class TableLike(Protocol):
 
 @dataclass(frozen=True)
 class Crossing:
-    """An instant at which a round trip exceeded the RTO. Times are in seconds.
+    """An instant at which a segment had no ACK within the RTO. Times are in seconds.
+
+    The round trip was longer than the RTO, or the segment or its ACK was lost.
 
     Attributes
     ----------
@@ -57,7 +59,7 @@ class Crossing:
 def crossings(
     rto: TableLike, rtt: TableLike, retransmissions: TableLike | None = None
 ) -> list[Crossing]:
-    """Return the instants at which round trips exceeded the RTO, in the order of time.
+    """Return the instants at which segments had no ACK within the RTO, in the order of time.
 
     Parameters
     ----------

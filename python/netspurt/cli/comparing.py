@@ -98,6 +98,7 @@ def compare(
         _draw(plot, aligned, (runs, seen), [way.view() for way in directions])
     if not form.for_people:
         document = _as_json(aligned, directions[0]) | _details(aligned, seen, changed)
+        document["spurious"] = list(aligned.spurious) if all(map(is_run, runs)) else None
         document |= {"span_s": found.span_s, "outcomes": outcome_data(runs, directions)}
         document["two_points"] = _at_two_points(runs, directions, _names(runs))
         form.print(document, document["events"])
@@ -157,7 +158,7 @@ def _all_lines(
     parts = [
         outcome_lines(runs, directions, names),
         [*_shared_span(found.ends_s, names), *_lines(aligned, seen, names, directions)],
-        _retransmission_lines(align(*found.counted), names, directions),
+        _retransmission_lines(align(*found.counted), names, directions, all(map(is_run, runs))),
         _differences(found.counted, names),
         settings_lines(changed, names),
         _early_acks(runs, directions, seen, names),
@@ -475,18 +476,25 @@ _OF_OTHERS = {"in": "received by", "through": "forwarded by"}
 
 
 def _retransmission_lines(
-    comparison: RunComparison, names: list[str], directions: list[ComparedDirection]
+    comparison: RunComparison,
+    names: list[str],
+    directions: list[ComparedDirection],
+    judged: bool,
 ) -> list[str]:
     """Return lines on retransmissions.
 
     The first lines are on those that the nodes send; the others on those that nodes receive or
-    forward.
+    forward. With `judged`, the tables of both runs say which ones are spurious. In captures this is
+    not always known.
     """
     both = comparison.retransmissions
     told = list(zip(names, directions, both, strict=True))
     lines = []
     if any("out" in counts for counts in both) or not any(both):
         lines += [f"retransmissions in {name}: {_tally(own, 'out')}" for name, _, own in told]
+        counts = zip(names, comparison.spurious, strict=True)
+        if judged and any("out" in own for own in both):
+            lines += [f"spurious retransmissions in {name}: {count}" for name, count in counts]
     for way, words in _OF_OTHERS.items():
         if any(way in counts for counts in both):
             lines += [

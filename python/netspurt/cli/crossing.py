@@ -1,4 +1,4 @@
-"""The instants at which round trips exceed the RTO, as text and as a table."""
+"""The instants at which timers ended before an ACK came, as text and as a table."""
 
 from __future__ import annotations
 
@@ -32,19 +32,34 @@ def row_of(one: Crossing) -> dict[str, Any]:
     return dict(zip(COLUMNS, values, strict=True))
 
 
-def crossing_lines(found: list[Crossing]) -> Iterator[str]:
-    """Yield a sentence for each of the first crossings, and a line with the number of the rest."""
+def crossing_lines(found: list[Crossing], more: str) -> Iterator[str]:
+    """Yield a sentence for each of the first crossings, and a line with the number of the rest.
+
+    `more` is the command that prints all of them.
+    """
     for one in found[:_SHOWN]:
-        text = f"{one.t:.6f} s: the round trip exceeds the RTO of {one.rto:.4g} s; "
-        if not one.timeout:
-            text += "an ACK had restarted the timer"
-        elif one.retransmitted is None:
-            text += "timeout"
-        else:
-            kind = "spurious" if one.spurious else "the original was lost"
-            text += (
-                f"timeout, packet {one.packet} retransmitted at {one.retransmitted:.6f} s ({kind})"
-            )
-        yield text
+        yield f"{one.t:.6f} s: {_sentence(one)}"
     if len(found) > _SHOWN:
-        yield f"{len(found) - _SHOWN} more: netspurt table RUN {NAME}"
+        yield f"{len(found) - _SHOWN} more: {more}"
+
+
+def _sentence(one: Crossing) -> str:
+    """Return what happened at a crossing. A packet that was lost has no round trip.
+
+    Examples
+    --------
+    >>> from netspurt.analysis.crossings import Crossing
+    >>> _sentence(Crossing(1.0, 0.25, timeout=True))
+    'no ACK within the RTO of 0.25 s; timeout'
+    >>> _sentence(Crossing(1.0, 0.25, timeout=False))
+    'the round trip exceeds the RTO of 0.25 s; an ACK had restarted the timer'
+    """
+    rto = f"the RTO of {one.rto:.4g} s"
+    if not one.timeout:
+        return f"the round trip exceeds {rto}; an ACK had restarted the timer"
+    if one.retransmitted is None:
+        return f"no ACK within {rto}; timeout"
+    told = f"timeout, packet {one.packet} retransmitted at {one.retransmitted:.6f} s"
+    if one.spurious:
+        return f"the round trip exceeds {rto}; {told} (spurious)"
+    return f"no ACK within {rto}; {told} (the original was lost)"

@@ -32,9 +32,12 @@ _TOML = "scenario.toml"
 def _of_file(path: Path, name: str) -> str:
     from netspurt.captures import is_capture
     from netspurt.cli.opening import is_recording
+    from netspurt.timelines.followed import is_followed, use_of_followed
 
     if is_capture(path):
         return f"{name} is a capture: `netspurt explain {name}` explains it"
+    if path.suffix == ".toml" and is_followed(path):
+        return use_of_followed(name)
     if path.suffix == ".toml":
         return f"{name} may be a scenario: `netspurt run {name}` runs it"
     if path.suffix == ".pkt":

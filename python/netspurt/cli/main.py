@@ -228,4 +228,8 @@ def _complain_of_usage(error: Any) -> None:
     told = io.StringIO()
     error.show(file=told)
     text = re.sub("^Error: ", "error: ", told.getvalue(), count=1, flags=re.MULTILINE)
+    if error.ctx is not None and error.ctx.command.hidden:
+        # The command is the default of its group, and no help lists its name.
+        path = error.ctx.command_path
+        text = text.replace(f"Try '{path} ", f"Try '{path.rsplit(' ', maxsplit=1)[0]} ", 1)
     sys.stderr.write(text)

@@ -291,7 +291,8 @@ Column = Annotated[
         help="How to read a table. rtt=NAME says which column has the round trips; NAME is its "
         "heading or its number from 1. The words sent, received, seq, lost and group name columns "
         "in the same way. unit=us and time_unit=s set units. dates=dmy or dates=mdy says whether "
-        "10/11/2024 begins with the day or the month. May be repeated.",
+        "10/11/2024 begins with the day or the month. one_way=true says that the delays are of one "
+        "way. May be repeated.",
     ),
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.crossing import crossing_lines
+from netspurt.cli import crossing
 from netspurt.cli.opening import busiest, flow_of, is_explained, is_run, open_tables
 from netspurt.cli.options import Direction, From, To, some_of
 from netspurt.cli.output import hint_at_direction, named, paint
@@ -187,7 +188,13 @@ class _PlotRequest:
         if kind == "rto" and is_run(opened):
             flow = self.given["flow"]
             shown = self.given["direction"] or busier(opened, flow)
-            for line in crossing_lines(opened.crossings(flow, shown, start=start, end=end)):
+            found = opened.crossings(flow, shown, start=start, end=end)
+            words = ["netspurt", "table", str(self.path), crossing.NAME]
+            words += ["--flow", flow] if flow else []
+            words += ["--direction", shown] if shown == "reverse" else []
+            words += [] if start is None else ["--from", f"{start:.9g}"]
+            words += [] if end is None else ["--to", f"{end:.9g}"]
+            for line in crossing.crossing_lines(found, named(shlex.join(words))):
                 _note(line)
 
 

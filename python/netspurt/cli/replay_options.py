@@ -131,7 +131,7 @@ Every = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(help="A folder for pictures and for replay.parquet with all numbers."),
+    typer.Option(help="A new folder for pictures and for replay.parquet with all numbers."),
 ]
 Pictures = Annotated[
     list[str] | None,

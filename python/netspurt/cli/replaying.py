@@ -19,9 +19,11 @@ from netspurt.cli.output import complain, fitted, progress
 from netspurt.cli.programs import AsCsv, AsJson, Form, Row
 from netspurt.cli.recordings import REPLAYED, How, read_all
 from netspurt.cli.replay_report import (
+    algorithm_data,
     as_data,
     count,
     lines,
+    mentioned,
     pooled_lines,
     rfc889_lines,
     rfc889_settings,
@@ -29,12 +31,15 @@ from netspurt.cli.replay_report import (
     settings_lines,
     versus_lines,
 )
+from netspurt.cli.replay_settings import Settings
 
 if TYPE_CHECKING:
-    from netspurt.advice import Price
+    from netspurt.advice import Advice, Price
     from netspurt.delays import Delays, Malformed
     from netspurt.timers import Algorithm, Replay
 
+#: The pictures of `--out`, and their kinds by default.
+_KINDS = ["png", "svg"]
 _PLOTS = ("timeline", "histogram", "scatter", "pareto")
 
 
@@ -77,12 +82,17 @@ def replay(
         _tell_settings(delays, named, how, show)
         replays: list[Replay] = []
     else:
-        replays, refused = _replays(delays, named, how, pool=pool)
+        replays, refused = _replays(delays, named, how, files, pool=pool)
         wrong = wrong or refused
         # Files are written first, because a reader such as `head` may end the command while it
         # prints.
-        saved = [] if out is None or not replays else [*_save(replays, out, pictures)]
-        _tell(replays, show)
+        advised = _advised(replays, show)
+        saved: list[Path] = []
+        if out is not None and replays:
+            kept = Settings(clock, told, cost, loss, tune, pool)
+            drawn = _drawn(replays, advised, show)
+            saved = [out / name for name in _save(replays, drawn, kept, out, pictures or _KINDS)]
+        _tell(replays, advised, show)
         for path in saved if form.for_people else ():
             typer.echo(path)
     if wrong:
@@ -110,7 +120,11 @@ def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> 
     ------
     ValueError
         If two options contradict each other.
+    OSError
+        If the folder exists, or if it cannot be made.
     """
+    from netspurt.stored import check_free
+
     if out is not None and out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file: --out names a folder")
     if pictures and out is None:
@@ -129,6 +143,8 @@ def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> 
     if show.every and (show.versus or out):
         other = "--versus" if show.versus else "--out"
         raise ValueError(f"--all prints every setting without intervals: leave {other} out")
+    if out is not None:
+        check_free(out)
 
 
 #: The maximum number of settings of grids. The replay of so many settings takes some hours.
@@ -164,33 +180,64 @@ def _recordings(files: list[Path], read: How, how: Replaying) -> tuple[list[Dela
 
 
 def _replays(
-    delays: list[Delays], named: list[str], how: Replaying, *, pool: bool
+    delays: list[Delays], named: list[str], how: Replaying, files: list[Path], *, pool: bool
 ) -> tuple[list[Replay], bool]:
-    """Return replays of all recordings, and whether one had an error. Errors are printed."""
+    """Return replays of all recordings, and whether one had an error. Errors are printed.
+
+    A recording of a folder that cannot be replayed is left out, as other files of the folder are.
+    It is an error only if no recording can be replayed.
+    """
     from netspurt.timers import replay as run
 
     replays, wrong = [], False
+    # The folder `.` is no part of the names of its files.
+    folders = tuple(str(path / "_")[:-1] for path in files if path.is_dir())
     together = algorithms_of(delays, named, how) if pool and delays else []
     for one in delays:
         try:
             algorithms = together or algorithms_of([one], named, how)
             replays.append(run(one, algorithms, order=how.order, clock=how.clock, told=how.told))
         except _core.ReplayError as error:
-            complain(error)
-            wrong = True
+            beside = bool(folders) and one.name.startswith(folders)
+            complain(error, "left out:" if beside else "error:")
+            wrong = wrong or not beside
         except (Exception, SystemExit) as error:
             raise _of_an_estimator(error) from error
+    if delays and not replays and not wrong:
+        complain(ValueError("no recording can be replayed"))
+        wrong = True
     return replays, wrong
 
 
-def _tell(replays: list[Replay], show: _Show) -> None:
+def _advised(replays: list[Replay], show: _Show) -> list[Advice]:
+    """Return the advice for each recording, or the advice for all recordings together.
+
+    There is none if the output has none.
+    """
     from netspurt.advice import advise
 
+    if show.adaptation or (show.form.for_people and (show.versus or show.rfc889)):
+        return []
+    groups = [replays] if show.pool and replays else [[of] for of in replays]
+    return [advise(group, show.price, tune=show.tune) for group in groups]
+
+
+def _drawn(replays: list[Replay], advised: list[Advice], show: _Show) -> list[tuple[Replay, str]]:
+    """Return, for each recording, the timers to draw and the name of the recommended one.
+
+    They are the timers that the table of the advice has.
+    """
+    if not advised or show.versus or show.rfc889:
+        return [(of, "") for of in replays]
+    return [(of.only(mentioned(one)), one.pick) for one in advised for of in one.replays]
+
+
+def _tell(replays: list[Replay], advised: list[Advice], show: _Show) -> None:
     if show.adaptation:
         tell_adaptations(replays, show.form)
         return
     if show.pool and replays:
-        advice = advise(replays, show.price, tune=show.tune)
+        (advice,) = advised
         if show.form.for_people:
             _echo(pooled_lines(advice))
         else:
@@ -198,10 +245,8 @@ def _tell(replays: list[Replay], show: _Show) -> None:
             show.form.print({"recordings": names, "advice": data}, data["costs"])
         return
     if not show.form.for_people:
-        told = [
-            as_data(of, advise([of], show.price, tune=show.tune), show.versus) for of in replays
-        ]
-        show.form.print(told, _rows(told, "versus" if show.versus else "estimators"))
+        told = [as_data(of, one, show.versus) for of, one in zip(replays, advised, strict=True)]
+        show.form.print(told, _rows(told, "versus") if show.versus else _timers(advised, show))
         return
     if show.versus:
         _echo(versus_lines(replays, show.versus))
@@ -209,7 +254,21 @@ def _tell(replays: list[Replay], show: _Show) -> None:
     for place, of in enumerate(replays):
         if place:
             typer.echo("")
-        _echo(rfc889_lines(of) if show.rfc889 else lines(advise([of], show.price, tune=show.tune)))
+        _echo(rfc889_lines(of) if show.rfc889 else lines(advised[place]))
+
+
+def _timers(advised: list[Advice], show: _Show) -> Iterator[Row]:
+    """Yield the rows of the tables of timers, with their costs per probe [s]."""
+    for one in advised:
+        of = one.replays[0]
+        shown = one.asked if show.rfc889 else mentioned(one)
+        for algorithm in of.only(shown).algorithms:
+            cost = one.cost(algorithm.estimator).total.data() if one.weighing else {}
+            yield {
+                "recording": of.delays.name,
+                **algorithm_data(algorithm),
+                "cost_s": {end: cost.get(end) for end in ("value", "low", "high")},
+            }
 
 
 def _rows(told: list[dict[str, Any]], key: str) -> Iterator[Row]:
@@ -347,20 +406,30 @@ def _spread(items: list[str], most: int) -> list[str]:
 _SHOWN = 5
 
 
-def _save(replays: list[Replay], out: Path, pictures: list[str] | None) -> Iterator[Path]:
-    """Write the table and the pictures of replays, and yield their files."""
+def _save(
+    replays: list[Replay],
+    drawn: list[tuple[Replay, str]],
+    settings: Settings,
+    out: Path,
+    kinds: list[str],
+) -> list[str]:
+    """Write the table, the settings and the pictures of replays, and return the names of the files.
+
+    `drawn` has the timers to draw on each recording, and the name of the recommended one.
+    """
     from netspurt.plots.files import save
     from netspurt.plots.replay import draw
+    from netspurt.stored import new_folder
     from netspurt.timers import save_records
 
-    kinds = pictures or ["png", "svg"]
-    out.mkdir(parents=True, exist_ok=True)
-    yield save_records(replays, out / REPLAYED)
-    for place, one in enumerate(replays, start=1):
-        which = "replay" if len(replays) == 1 else f"replay-{place}"
-        for plot in _PLOTS:
-            if plot in ("histogram", "scatter") and not one.algorithms[0].answered:
-                continue  # There is nothing to draw.
-            files = [out / f"{which}-{plot}.{kind}" for kind in kinds]
-            save(draw(one, plot), files)
-            yield from files
+    with new_folder(out) as folder:
+        files = [save_records(replays, folder / REPLAYED), settings.write(folder)]
+        for place, (one, pick) in enumerate(drawn, start=1):
+            which = "replay" if len(drawn) == 1 else f"replay-{place}"
+            for plot in _PLOTS:
+                if plot in ("histogram", "scatter") and not one.algorithms[0].answered:
+                    continue  # There is nothing to draw.
+                pictures = [folder / f"{which}-{plot}.{kind}" for kind in kinds]
+                save(draw(one, plot, first=pick), pictures)
+                files += pictures
+    return [file.name for file in files]

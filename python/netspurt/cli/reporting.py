@@ -13,8 +13,9 @@ from netspurt import _core
 from netspurt.cli import replay_options as option
 from netspurt.cli.capture_folders import capture_folder, captures_of
 from netspurt.cli.opening import is_explained, is_run, open_tables
-from netspurt.cli.output import named, unstyled
+from netspurt.cli.output import complain, named, unstyled
 from netspurt.cli.recordings import REPLAYED
+from netspurt.cli.replay_settings import SETTINGS, Settings, settings_of
 
 if TYPE_CHECKING:
     from netspurt.delays import Delays
@@ -172,8 +173,8 @@ def _recordings(
     If there are several, a section for all of them together comes first.
 
     The timers are `estimators`. If `estimators` is empty, they are the timers of a replay's folder,
-    or the usual timers for another path. `beside` is true if the folder has captures. Such a folder
-    may have no recording.
+    or the usual timers for another path. The options of a replay's folder apply again. `beside` is
+    true if the folder has captures. Such a folder may have no recording.
 
     Raises
     ------
@@ -186,6 +187,8 @@ def _recordings(
     found = list(_replays(path, name, estimators, beside=beside))
     if not found and estimators:
         raise ValueError(_NO_RECORDING)
+    if not found and not beside:
+        raise ValueError(f"{path}: no recording can be replayed")
     if len(found) > 1:
         yield recordings_section(path, found)
         found = [replace(section, within=True) for section in found]
@@ -204,11 +207,19 @@ def _replays(
     for file, reading in read_all([path], How(None, None, {}, captures=not beside)):
         if isinstance(reading, Exception):
             raise _with_hint(reading, file)
+        kept = settings_of(file)
+        used = kept or Settings()
         for one in reading:
-            found = _replay(file, one, estimators)
+            try:
+                found = _replay(file, one, estimators, used)
+            except _core.ReplayError as error:
+                if file == path:
+                    raise
+                complain(error, "left out:")
+                continue
             told = name if len(reading) == 1 and file == path else _short(one.name, file, path)
-            advice = advise([found])
-            text = [unstyled(line) for line in lines(advice)]
+            advice = advise([found], used.price, tune=used.tune)
+            text = [*_departures(file, kept), *(unstyled(line) for line in lines(advice))]
             # The replay of the advice also has timers with computed constants. The section shows
             # only the timers that the table in `lines` has.
             shown = advice.replays[0].only(mentioned(advice))
@@ -217,7 +228,11 @@ def _replays(
 
 def _with_hint(error: Exception, file: Path) -> Exception:
     """Return an error of reading a file, with the command to run first, if there is one."""
+    from netspurt.timelines.followed import is_followed, use_of_followed
+
     if file.suffix == ".toml":
+        if is_followed(file):
+            return ValueError(use_of_followed(named(str(file))))
         return ValueError(
             f"{file}: a scenario has no results to report: `netspurt run {file} --out DIR`, then "
             "`netspurt report DIR`"
@@ -237,7 +252,21 @@ def _short(name: str, file: Path, path: Path) -> str:
     return own if own and file.name == REPLAYED else ": ".join(filter(None, (of, own)))
 
 
-def _replay(file: Path, delays: Delays, estimators: Sequence[str]) -> Replay:
+def _departures(file: Path, kept: Settings | None) -> Iterator[str]:
+    """Yield how the advice on a replay's folder differs from what `netspurt replay` printed."""
+    if file.name == REPLAYED and kept is None:
+        yield (
+            f"{SETTINGS} is missing beside {REPLAYED}, so this page uses the defaults of --clock, "
+            "--told, --cost, --loss and --tune."
+        )
+    if kept is not None and kept.pool:
+        yield (
+            "The replay had --pool, which recommends one timer for all recordings; this page "
+            "recommends one for each recording."
+        )
+
+
+def _replay(file: Path, delays: Delays, estimators: Sequence[str], settings: Settings) -> Replay:
     """Replay timers on a recording: the given timers, the timers of its file, or the usual ones."""
     from netspurt.cli.replaying import Replaying, algorithms_of
     from netspurt.table import Table
@@ -248,5 +277,6 @@ def _replay(file: Path, delays: Delays, estimators: Sequence[str]) -> Replay:
         name = delays.name.removeprefix(f"{file}: ")
         of = Table(_core.Table.read("replay", str(file))).where(recording=name)
         order, named = str(of["order"][0]), list(dict.fromkeys(map(str, of["estimator"])))
-    how = Replaying(order, "exact", told=False, quiet=False)
-    return replay(delays, algorithms_of([delays], named or USUAL, how), order=order)
+    how = Replaying(order, settings.clock, settings.told, quiet=False)
+    algorithms = algorithms_of([delays], named or USUAL, how)
+    return replay(delays, algorithms, order=order, clock=how.clock, told=how.told)

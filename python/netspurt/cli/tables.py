@@ -26,8 +26,9 @@ def table(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="The table. Three tables are computed: crossings, the instants at which round "
-            "trips exceeded the RTO; and send-ack and packetdat, Jacobson's listings of a flow. "
+            help="The table. Three tables are computed: crossings, the timeouts, and the round "
+            "trips that exceeded the RTO without one; and send-ack and packetdat, Jacobson's "
+            "listings of a flow. "
             "Without a name, the recorded tables are listed.",
             show_default=False,
             autocompletion=completing.tables,

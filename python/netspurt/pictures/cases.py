@@ -14,6 +14,7 @@ from netspurt.pictures.kinds import check_kind
 from netspurt.pictures.marks import (
     SERIES,
     Band,
+    Bars,
     Cells,
     Floats,
     Mark,
@@ -154,12 +155,16 @@ def _series(figures: Figures, rows: Sequence[str], label: str) -> list[Interval 
 
 
 def _bounds(intervals: Sequence[Interval | None]) -> tuple[Floats, Floats]:
-    """Return values, and the distances to the ends of their intervals."""
+    """Return values, and the distances to the ends of their intervals.
+
+    An interval with only one end is none, as in the tables of `netspurt sweep show`: its distances
+    are zero.
+    """
     values = np.array([np.nan if i is None else i.value for i in intervals])
     low = np.array([np.nan if i is None else i.low for i in intervals])
     high = np.array([np.nan if i is None else i.high for i in intervals])
-    reach = np.nan_to_num(np.stack([values - low, high - values]).clip(min=0))
-    return values, reach
+    reach = np.stack([values - low, high - values]).clip(min=0)
+    return values, np.where(np.isfinite(reach).all(axis=0), reach, 0.0)
 
 
 def _bars(
@@ -169,7 +174,7 @@ def _bars(
     for name in series:
         values, reach = _bounds(_series(figures, rows, name))
         # An interval of width zero would look like a cap on the bar.
-        some = np.where(reach.any(axis=0), 0.0, np.nan)
+        some = _where_known(reach)
         columns[name] = values, values - reach[0] + some, values + reach[1] + some
     x = Scale(names[0], ticks=_ticks(rows, across=True))
     marks = bars(columns)
@@ -215,25 +220,55 @@ def _second(names: Sequence[str]) -> str:
 def _lines(
     figures: Figures, rows: list[str], series: list[str], names: Sequence[str], label: str
 ) -> Picture:
+    """Return a line with a band for each series.
+
+    Labels that are not numbers have no order, so a line between them would have no meaning: they
+    have points with intervals.
+    """
     numbers = positions(rows)
-    at = np.arange(len(rows), dtype=float) if numbers is None else np.array(numbers)
+    if numbers is None:
+        return _points(figures, rows, series, names, label)
+    at = np.array(numbers)
     order = np.argsort(at, kind="stable")
     marks: list[Mark] = []
     for n, name in enumerate(series):
         values, reach = _bounds(_series(figures, rows, name))
         ink = SERIES[n % len(SERIES)]
         x, y = at[order], values[order]
-        low, high = (values - reach[0])[order], (values + reach[1])[order]
+        some = _where_known(reach)
+        low, high = (values - reach[0] + some)[order], (values + reach[1] + some)[order]
         marks.append(
             Band(label="", ink=ink, x=x, low=low, high=high, alpha=0.2, steps=False, rank=1.9)
         )
         dashed = n >= len(SERIES)
         marks.append(Polyline(label=name, ink=ink, x=x, y=y, dashed=dashed, width=1.5, dot=4))
-    ratios = numbers is not None and in_ratios(numbers)
+    ratios = in_ratios(numbers)
     shown = legible(np.log(at) if ratios else at, rows)
     ticks = tuple((float(at[n]), rows[n]) for n in shown)
     scale = Scale(names[0], ticks=ticks, log=ratios)
     return Picture(tuple(marks), Scale(label), scale, legend=_second(names))
+
+
+def _where_known(reach: Floats) -> Floats:
+    """Return 0 where an interval has a width, and NaN elsewhere."""
+    return np.where(reach.any(axis=0), 0.0, np.nan)
+
+
+def _points(
+    figures: Figures, rows: list[str], series: list[str], names: Sequence[str], label: str
+) -> Picture:
+    """Return a point with its interval for each label; the points of series are side by side."""
+    marks: list[Mark] = []
+    for n, name in enumerate(series):
+        values, reach = _bounds(_series(figures, rows, name))
+        x = np.arange(float(len(rows))) + 0.5 * ((n + 0.5) / len(series) - 0.5)
+        ink, hollow = SERIES[n % len(SERIES)], n >= len(SERIES)
+        some = _where_known(reach)
+        low, high = values - reach[0] + some, values + reach[1] + some
+        marks.append(Bars(label="", ink=ink, x=x, low=low, high=high, width=1.4, caps=True))
+        marks.append(Points(label=name, ink=ink, x=x, y=values, size=6, hollow=hollow, rank=2.1))
+    x_axis = Scale(names[0], low=-0.6, high=len(rows) - 0.4, ticks=_ticks(rows, across=True))
+    return Picture(tuple(marks), Scale(label), x_axis, legend=_second(names))
 
 
 def in_ratios(numbers: Sequence[float]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
@@ -117,10 +117,11 @@ def timeline(replay: ReplayLike, first: str = "", most: int = _MOST) -> Picture:
     """Show delays and timers over time, with losses and spurious retransmissions.
 
     At most `most` algorithms are shown. `first` names the recommended algorithm, which is always
-    shown and has a broad line. The spurious retransmissions of an algorithm have its colour. The
-    axis suits the delays, the shortest timer and the timer named `first`. Other timers may be far
-    above all delays and beyond the axis. Triangles mark these timers, and the legend has the
-    longest value of each.
+    shown and has a broad line. Above the curves, each algorithm with spurious retransmissions has a
+    row of crosses in its colour, in the order of the algorithms from the top. So no algorithm hides
+    the crosses of another one. The axis suits the delays, the shortest timer and the timer named
+    `first`. Other timers may be far above all delays and beyond the axis. Triangles mark these
+    timers, and the legend has the longest value of each.
     """
     delays = replay.delays
     rtt = delays.rtt_s
@@ -135,21 +136,55 @@ def timeline(replay: ReplayLike, first: str = "", most: int = _MOST) -> Picture:
     size = 3.0 if len(rtt) < _FEW else 1.5
     y = placed(rtt, scale)
     marks: list[Mark] = [Points(label="delay", ink="grey", x=t, y=y, size=size)]
+    crosses, whole = _rows_of_crosses(rtt, t, algorithms, scale)
     for place, (algorithm, (ink, dashed)) in enumerate(zip(algorithms, _LOOKS, strict=False)):
         # The triangles of several timers must not cover each other.
         beside = place / len(algorithms)
         look = _LineLook.of(algorithm, ink, first, dashed=dashed)
-        marks += _over_time(algorithm, t, look, scale, (start, beside))
-        with np.errstate(invalid="ignore"):
-            early = rtt > algorithm.waits
-        marks.append(Points(label="", ink=ink, x=t[early], y=rtt[early], shape="cross", size=4))
-    marks.append(_of_legend("spurious retransmission", "cross"))
+        marks += _over_time(algorithm, t, look, (scale, whole), (start, beside))
+    marks += crosses
     lost = np.isnan(rtt)
     if lost.any():
         bottom = np.full(int(lost.sum()), scale.low or 0.0)
         marks.append(Points(label="lost", ink="black", x=t[lost], y=bottom, shape="tick", size=6))
     x = Scale("probe") if counted else Scale(_sent_since(delays), ELAPSED, start=0.0)
-    return Picture(tuple(marks), scale, x, aside=_told(replay, most))
+    return Picture(tuple(marks), whole, x, aside=_told(replay, most))
+
+
+#: The height of a row of crosses, and the maximum height of all rows, as shares of the axis.
+_ROW, _ROWS = 0.05, 0.35
+
+
+def _rows_of_crosses(
+    rtt: Floats, t: Floats, algorithms: Sequence[ReplayedAlgorithm], scale: Scale
+) -> tuple[list[Mark], Scale]:
+    """Return a row of crosses for each algorithm with spurious retransmissions.
+
+    The second result is the axis with room for the rows at its upper end.
+    """
+    with np.errstate(invalid="ignore"):
+        early = [rtt > algorithm.waits for algorithm in algorithms]
+    looks = [ink for ink, _ in _LOOKS[: len(early)]]
+    rows = [(ink, t[one]) for ink, one in zip(looks, early, strict=True) if one.any()]
+    if not rows or scale.high is None:
+        return [_of_legend("spurious retransmission", "cross")], scale
+    height = min(_ROW, _ROWS / len(rows))
+
+    def above(share: float) -> float:
+        """Return the value at a share of the axis above its present end."""
+        low, high = scale.low or 0.0, scale.high or 0.0
+        return high * (high / low) ** share if scale.log else high + share * (high - low)
+
+    border = np.array([above(0.0)])
+    marks: list[Mark] = [
+        Spans(label="", ink="grey", y=border, left=t[:1], right=t[-1:], width=0.6, caps=False)
+    ]
+    for place, (ink, x) in enumerate(rows, start=1):
+        y = np.full(len(x), above((len(rows) - place + 0.6) * height))
+        marks.append(Points(label="", ink=ink, x=x, y=y, shape="cross", size=4))
+    told = "spurious retransmission (at the top, a row for each timer in this order)"
+    marks.append(_of_legend(told, "cross"))
+    return marks, replace(scale, high=above((len(rows) + 0.2) * height))
 
 
 def _sent_since(delays: Recording) -> str:
@@ -209,18 +244,23 @@ _TRIANGLES = 12
 
 
 def _over_time(
-    one: ReplayedAlgorithm, t: Floats, look: _LineLook, scale: Scale, shown: tuple[int, float]
+    one: ReplayedAlgorithm,
+    t: Floats,
+    look: _LineLook,
+    scales: tuple[Scale, Scale],
+    shown: tuple[int, float],
 ) -> list[Mark]:
     """Return the line of a timer, and triangles where the timer is above the end of the axis.
 
-    `shown` has the index of the first probe whose timer counts. Its second number shifts the
-    triangles, as a share of the distance from one triangle to the next.
+    `scales` has the axis of the curves, and the same axis with the rows of crosses above them. No
+    curve enters these rows. `shown` has the index of the first probe whose timer counts. Its second
+    number shifts the triangles, as a share of the distance from one triangle to the next.
     """
-    start, beside = shown
-    top = scale.high if scale.high is not None else np.inf
+    (start, beside), scale = shown, scales[0]
+    top, end = (axis.high if axis.high is not None else np.inf for axis in scales)
     above = one.waits > top
     early = np.arange(len(t)) < start
-    y = np.where(early & above, np.nan, one.waits)
+    y = np.where(above & (early | (one.waits <= end)), np.nan, one.waits)
     far = np.flatnonzero(above & ~early)
     if not len(far):
         return [look.line(t, y)]
@@ -277,16 +317,17 @@ def _counts(values: Floats, edges: Floats) -> Floats:
     return counts
 
 
-def scatter(replay: ReplayLike) -> Picture:
+def scatter(replay: ReplayLike, first: str = "") -> Picture:
     """Show each answered probe: its delay, and the timer that was armed for it.
 
     Below the diagonal the timer was shorter than the delay: the probe was retransmitted spuriously.
+    The recommended algorithm, named `first`, is always shown.
     """
     rtt = replay.delays.rtt_s
     x = _answered(replay)
     known = ~np.isnan(rtt)
     marks: list[Mark] = []
-    for algorithm, ink in zip(_drawn(replay, most=len(SERIES)), SERIES, strict=False):
+    for algorithm, ink in zip(_drawn(replay, first, len(SERIES)), SERIES, strict=False):
         y = algorithm.waits[known]
         marks.append(Points(label=algorithm.estimator, ink=ink, x=x, y=y, size=1.5))
     ends = np.array([float(x.min()), float(x.max())])
@@ -420,7 +461,7 @@ def _told(replay: ReplayLike, most: int = _MOST) -> str:
 
 
 #: Kinds of pictures by name.
-KINDS: dict[str, Callable[[ReplayLike], Picture]] = {
+KINDS: dict[str, Callable[[ReplayLike, str], Picture]] = {
     "timeline": timeline,
     "histogram": histogram,
     "scatter": scatter,
@@ -428,7 +469,7 @@ KINDS: dict[str, Callable[[ReplayLike], Picture]] = {
 }
 
 
-def replayed(replay: ReplayLike, kind: str) -> Picture:
+def replayed(replay: ReplayLike, kind: str, first: str = "") -> Picture:
     """Return a picture of a replay.
 
     Parameters
@@ -437,6 +478,8 @@ def replayed(replay: ReplayLike, kind: str) -> Picture:
         The replayed recording with its algorithms.
     kind
         One of `KINDS`.
+    first
+        The name of the recommended algorithm, which is always shown; empty if none is recommended.
 
     Raises
     ------
@@ -444,4 +487,4 @@ def replayed(replay: ReplayLike, kind: str) -> Picture:
         If there is no such kind, or nothing to show.
     """
     check_kind(kind, KINDS)
-    return KINDS[kind](replay)
+    return KINDS[kind](replay, first)

@@ -21,13 +21,18 @@ __all__ = ["KINDS", "ReplayPlots", "draw"]
 
 
 def draw(
-    replay: ReplayLike, kind: str, *, ax: Axes | None = None, size: Size | None = None
+    replay: ReplayLike,
+    kind: str,
+    *,
+    first: str = "",
+    ax: Axes | None = None,
+    size: Size | None = None,
 ) -> Figure:
     """Return a figure of one kind.
 
     Parameters
     ----------
-    replay, kind
+    replay, kind, first
         As in `netspurt.pictures.replay.replayed`.
     ax
         Existing axes to draw into; its figure is returned.
@@ -39,7 +44,7 @@ def draw(
     ValueError
         If there is no such kind, or nothing to show, or if `ax` and `size` are both given.
     """
-    shown = replayed(replay, kind)
+    shown = replayed(replay, kind, first)
     figure, axes = new_figure(ax, size)
     with rc_context(SETTINGS):
         draw_picture(axes, shown)

@@ -41,6 +41,39 @@ def explained_axes(folder: SweepFolder) -> Iterator[Rows]:
             )
 
 
+#: The keys of a link that describe a path, and that nobody chooses.
+_CONDITIONS = {"delay", "rate", "loss", "duplicate", "reorder", "long", "order"}
+_CONDITIONS |= {"handovers", "slots", "follows"}
+
+
+def conditions(folder: SweepFolder) -> set[str]:
+    """Return the axes that vary only conditions of a path, such as the losses of a link."""
+    over = tomllib.loads(folder.scenario()).get("sweep", {}).get("over", {})
+    found = set()
+    for name in folder.names:
+        axis = over.get(name, {})
+        given = axis.get("path", [])
+        paths = [given] if isinstance(given, str) else [*given]
+        paths += [path for values in axis.get("sets", {}).values() for path in values]
+        if paths and all(map(_is_condition, paths)):
+            found.add(name)
+    return found
+
+
+def _is_condition(path: str) -> bool:
+    """Return whether a key of a scenario is a condition of a path.
+
+    Examples
+    --------
+    >>> [_is_condition(f"links.wire.{key}") for key in ("loss.probability", "queue")]
+    [True, False]
+    >>> _is_condition("dumbbell.bottleneck.delay"), _is_condition("flows.web.tcp.rto.min")
+    (True, False)
+    """
+    group, *keys = path.split(".")
+    return group in ("links", "dumbbell") and len(keys) > 1 and keys[1] in _CONDITIONS
+
+
 def _of_axis(axis: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield each label of an axis with the values that the label sets."""
     for label, values in axis.get("sets", {}).items():

@@ -20,7 +20,7 @@ from netspurt.analysis.grouping import measures
 from netspurt.analysis.unended import unended, unfinished
 from netspurt.pictures.cases import Figures, of_cases, positions
 from netspurt.pictures.measures import Shown, alike, in_words
-from netspurt.report.axes import explained_axes
+from netspurt.report.axes import conditions, explained_axes
 from netspurt.report.best import ComparedAxis, best_of, chance, figure
 from netspurt.report.parts import MOST_ROWS, Flow, Group, Link, Panel, Part, Rows, Section, Side
 from netspurt.sweep import SweepFolder
@@ -68,6 +68,9 @@ class _Sweep:
         For each axis that is compared, and each measure, the comparisons with the first label.
     exact
         Whether all runs of each combination are equal, because nothing in the scenario is random.
+    conditions
+        The axes that vary conditions of the path. Nobody chooses these, so none of their values is
+        called best.
     """
 
     folder: SweepFolder
@@ -76,6 +79,7 @@ class _Sweep:
     means: Mapping[str, Sequence[Summary]]
     verdicts: Mapping[str, Mapping[str, Sequence[GroupComparison]]]
     exact: bool
+    conditions: set[str]
 
     @classmethod
     def of(cls, folder: SweepFolder) -> _Sweep:
@@ -96,7 +100,8 @@ class _Sweep:
             for axis in folder.names
             if 2 <= len(folder.labels[axis]) <= _COMPARED
         }
-        return cls(folder, cases, alike(dict(_most(means))), means, verdicts, exact)
+        shown = alike(dict(_most(means)))
+        return cls(folder, cases, shown, means, verdicts, exact, conditions(folder))
 
 
 def _most(means: Mapping[str, Sequence[Summary]]) -> Iterator[tuple[str, float]]:
@@ -166,6 +171,7 @@ def _answers(sweep: _Sweep) -> tuple[list[str], int]:
         found = [
             best_of(ComparedAxis(sweep.cases, sweep.folder, axis, measure, shown, sweep.exact))
             for axis in sweep.verdicts
+            if axis not in sweep.conditions
         ]
         known = [one for one in found if one]
         if known:
@@ -284,17 +290,21 @@ def _verdicts(sweep: _Sweep, axis: str) -> Rows | None:
     Return `None` if there is nothing to compare.
     """
     cells: dict[str, list[str]] = {}
-    baseline = ""
+    baseline, condition = "", axis in sweep.conditions
     for measure, rows in sweep.verdicts[axis].items():
         for row in rows:
             baseline = row.baseline
             scaled = row.difference.scaled(sweep.shown[measure].factor)
-            told = _interval(scaled, row.verdict, exact=sweep.exact)
+            verdict = row.verdict
+            if condition and verdict in ("better", "worse"):
+                verdict = "higher" if scaled.value > 0 else "lower"
+            told = _interval(scaled, verdict, exact=sweep.exact)
             cells.setdefault(row.label, []).append(told)
     count = len(sweep.shown)
     whole = [(label, *told) for label, told in cells.items() if len(told) == count]
     pairing = "pair by pair" if sweep.folder.paired else "between groups"
-    caption = f"Differences from {axis} {baseline}, {pairing}: better, worse or cannot tell"
+    words = "higher, lower" if condition else "better, worse"
+    caption = f"Differences from {axis} {baseline}, {pairing}: {words} or cannot tell"
     head = (axis, *(shown.label for shown in sweep.shown.values()))
     return Rows(caption, head, whole, tuple(range(1, 1 + count))) if whole else None
 

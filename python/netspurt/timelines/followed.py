@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from netspurt.quantities import quantity
@@ -47,6 +48,26 @@ def read_followed(text: str, name: str) -> Timeline:
             message = f"this value is not possible for a link ({error})"
             raise _at(text, name, key, message, fix) from None
     return _timeline(content, name)
+
+
+def is_followed(file: Path) -> bool:
+    """Return whether a file has only keys of a file that links follow.
+
+    False if the file cannot be read.
+    """
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return bool(content) and all(key in _KEYS for key in content)
+
+
+def use_of_followed(name: str) -> str:
+    """Return in words what the file `name`, which links follow, is for."""
+    return (
+        f"{name} is a file that a link follows: `netspurt timeline {name} --plot OUT.png` draws "
+        f"it, and `netspurt run SCENARIO --set links.LINK.follows={name}` uses it"
+    )
 
 
 #: The errors that values of wrong types raise.
