@@ -205,7 +205,9 @@ def test_options_of_a_replay_that_fit_together_are_accepted(given: dict[str, Any
 def test_pictures_of_a_replay_need_a_folder(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="--pictures names the kind of the pictures of --out"):
         _fit_together(None, ["svg"], chosen())
-    _fit_together(tmp_path, ["svg"], chosen())
+    _fit_together(tmp_path / "new", ["svg"], chosen())
+    with pytest.raises(FileExistsError, match="exists already: name another folder"):
+        _fit_together(tmp_path, ["svg"], chosen())
     with pytest.raises(ValueError, match="without intervals: leave --out out"):
         _fit_together(tmp_path, None, chosen(every=True))
     file = tmp_path / "file"
