@@ -6,29 +6,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from made_up_scenarios import LONELY
 
 import netspurt as ns
 from netspurt.changed import changed_line
 
 from conftest import Command
 
-SHORT = """
-stop = "3 s"
-[record]
-tables = ["rto"]
-[links.path]
-between = ["a", "b"]
-rate = "1 Mbit/s"
-delay = "5 ms"
-[flows.x]
-from = "a"
-to = "b"
-profile = "linux-6"
-send = "3 segments"
+SWEPT = """profile = "linux-6"
 [sweep.over.delay]
 path = "links.path.delay"
 values = ["5 ms", "50 ms"]
 """
+SHORT = 'stop = "3 s"\nrecord = { tables = ["rto"] }' + LONELY + SWEPT
 
 HEAD = "This run differs from short.toml (values of the file in parentheses): "
 

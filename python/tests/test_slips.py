@@ -7,23 +7,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from made_up_scenarios import LONELY
 from typer.main import get_command
 
 import netspurt as ns
 from netspurt.cli.main import application
 
 from conftest import Command, refused
-
-LONELY = """
-[links.path]
-between = ["a", "b"]
-rate = "1 Mbit/s"
-delay = "5 ms"
-[flows.x]
-from = "a"
-to = "b"
-send = "4 segments"
-"""
 
 #: The files in each test's folder.
 FILES = {

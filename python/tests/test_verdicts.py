@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_up_scenarios import LONELY
 
 from netspurt.papers import (
     JudgedClaim,
@@ -39,17 +40,7 @@ seed = { path = "seed", values = [1, 2] }
 send = { path = "flows.x.send", values = ["1 segment", "3 segments", "2 segments"] }
 """
 
-ONE = """
-stop = "1 s"
-[links.path]
-between = ["a", "b"]
-rate = "1 Mbit/s"
-delay = "5 ms"
-[flows.x]
-from = "a"
-to = "b"
-send = "4 segments"
-"""
+ONE = 'stop = "1 s"' + LONELY
 
 #: A row of `expected.csv`: the claim that one and two make three.
 ROW = {

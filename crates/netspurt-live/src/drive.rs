@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use netspurt::event::{Event, What};
 use netspurt::ids::{EndId, FlowId, TransmissionId};
+use netspurt::path::{Departure, Path};
 use netspurt::segment::{Ecn, Segment};
 use netspurt::units::{Duration, Time};
 use netspurt::wire::{cut, set_ecn};
@@ -24,7 +25,6 @@ use crate::post::{Post, is_unchanged};
 use crate::sandbox::PacketPort;
 use crate::sys::Batch;
 use crate::wall::WallClock;
-use netspurt::path::{Departure, Path};
 
 /// A packet that entered the path.
 #[derive(Clone, Copy, Debug, PartialEq)]

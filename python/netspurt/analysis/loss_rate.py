@@ -237,16 +237,15 @@ def _limit(
 def _segments(row: Mapping[str, Any], connections: Table) -> tuple[int, int]:
     """Return the number of data packets of a direction, and the payload of the largest [octets].
 
-    With segmentation offload, a captured packet may hold several segments. Then the segments on the
-    wire are computed from the MSS.
+    With segmentation offload, a captured packet may hold more than the receiver's MSS. Then the
+    segments on the wire are computed from the MSS.
     """
     packets, segment = int(row["data_packets"]), int(row["segment_bytes_max"])
-    both = (row, receiver_of(row, connections))
-    offered = [one["mss_bytes"] for one in both if one is not None and one["mss_bytes"]]
-    most = min(offered, default=segment)
-    if segment <= most:
+    back = receiver_of(row, connections)
+    mss = int((back and back["mss_bytes"]) or segment)
+    if segment <= mss:
         return packets, segment
-    return max(packets, ceil(row["data_bytes"] / most)), int(most)
+    return max(packets, ceil(row["data_bytes"] / mss)), mss
 
 
 def _cuts(retransmissions: Table, row: Mapping[str, Any], rtt_s: float) -> int:

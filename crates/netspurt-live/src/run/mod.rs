@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use netspurt::ids::{EndId, Side};
+use netspurt::path::Path;
 use netspurt::plan::{Network, NetworkEnd};
 use netspurt::units::Duration;
 use netspurt_scenario::scenario::Scenario;
@@ -46,7 +47,6 @@ use crate::kernel::{FlowNotes, Poll};
 use crate::sandbox::{KernelHost, Namespace, PacketPort, Sandbox, Wiring};
 use crate::sys;
 use crate::wall::WallClock;
-use netspurt::path::Path;
 
 /// The settings of a live run that are not in the scenario.
 pub struct Options {

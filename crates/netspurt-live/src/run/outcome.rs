@@ -5,6 +5,7 @@ use std::io;
 use netspurt::app::{Exchange, FlowResult, Program, Task};
 use netspurt::event::Wanted;
 use netspurt::ids::{EndId, FlowId, Side};
+use netspurt::path::Path;
 use netspurt::plan::{Network, too_many_rows};
 use netspurt::record::{
     Capturing, EchoProbeSum, FlowSum, Names, PopulationSums, Retransmissions, SenderVerdict, Table,
@@ -28,7 +29,6 @@ use crate::exec::{Counts, Ended, Programs, connections_table};
 use crate::kernel::FlowNotes;
 use crate::lateness::Lateness;
 use crate::sandbox::Wiring;
-use netspurt::path::Path;
 
 /// A live run that has ended.
 #[derive(Debug)]

@@ -43,20 +43,6 @@ impl Followable<'_> {
         let whole = [path, &[key.to_owned()]].concat();
         self.set.iter().any(|set| set.starts_with(&whole))
     }
-
-    /// The value of `key` that counts if the link at `path` and the followed file both have one.
-    /// `None` if this is a mistake. A value that was set over the scenario counts first. If
-    /// `follows` was set over the scenario, the file's value counts more than the scenario's.
-    fn preferred(self, path: &[String], key: &str) -> Option<Preferred> {
-        let of_link = self.sets(path, key).then_some(Preferred::OfLink);
-        of_link.or_else(|| self.sets(path, KEY).then_some(Preferred::OfFile))
-    }
-}
-
-/// Where the value comes from if a link and the file that it follows both have one.
-enum Preferred {
-    OfLink,
-    OfFile,
 }
 
 /// Puts the values of each file in place of its name, in all links and populations of the scenario.
@@ -203,20 +189,18 @@ fn follow(
                 "links follow only `delay`, `rate`, `loss`, `duplicate`, `order` and `handovers`",
             ));
         }
-        if link.contains_key(&key) {
-            match followable.preferred(path, &key) {
-                Some(Preferred::OfLink) => continue,
-                Some(Preferred::OfFile) => {}
-                None => {
-                    return Err(problem(format!("both the link and `{file}` have a `{key}`")).fix(
-                        format!(
-                            "leave one of them out; with `--set {}.{KEY}={file}` the file's value \
-                             replaces the scenario's",
-                            path.join(".")
-                        ),
-                    ));
-                }
-            }
+        if followable.sets(path, &key) {
+            continue;
+        }
+        if link.contains_key(&key) && !followable.sets(path, KEY) {
+            return Err(problem(format!(
+                "both the link and `{file}` have a `{key}`"
+            ))
+            .fix(format!(
+                "leave one of them out; with `--set {}.{KEY}={file}` the file's value replaces the \
+                 scenario's",
+                path.join(".")
+            )));
         }
         let Ok(value) = item.into_value() else {
             return Err(problem(format!("`{key}` of `{file}` is not a value")));

@@ -330,7 +330,7 @@ impl TableRows {
             (None, Some(sent), Some(received)) => Some(received.saturating_sub(sent)),
             (None, ..) => None,
         };
-        let mut rtt = taken_ns.and_then(positive);
+        let mut rtt = taken_ns.and_then(span);
         if let Some(SourceColumn { at, unit: None }) = plan.rtt {
             self.assumed |= cell(at).is_some_and(|text| decimal(text, 1).is_some_and(bare));
         }
@@ -355,7 +355,7 @@ impl TableRows {
             Some(column) => delay_ns(cell(column.at).ok_or("too few columns")?, column)?,
             None => None,
         }
-        .and_then(positive);
+        .and_then(span);
         if !lost && rtt.is_none() && plan.echo_probes {
             self.waiting += 1;
             return Ok(());
@@ -523,8 +523,8 @@ fn measure(text: &str) -> Option<Measure> {
     }
 }
 
-/// The span of `ns`. `None` if it is negative.
-fn positive(ns: i64) -> Option<Duration> {
+/// A span of `ns` nanoseconds. `None` if it is negative.
+fn span(ns: i64) -> Option<Duration> {
     u64::try_from(ns).ok().map(Duration::from_nanos)
 }
 
@@ -547,7 +547,8 @@ fn delay_ns(text: &str, column: SourceColumn) -> Result<Option<i64>, &'static st
     if column.unit.is_none() && ns > DAY {
         return Err("a delay of more than a day");
     }
-    Ok(Some(ns).filter(|ns| Some(*ns) != i64::try_from(unit).ok().map(i64::saturating_neg)))
+    let is_minus_one = ns < 0 && ns.unsigned_abs() == unit;
+    Ok((!is_minus_one).then_some(ns))
 }
 
 /// Reads a cell of instants. If the unit is unknown, the size of the number shows the unit, because

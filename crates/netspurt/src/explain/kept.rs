@@ -57,7 +57,7 @@ pub struct Repeat {
 
 /// Whether `left..right` is the last outstanding segment without its last octets, at most 40. The
 /// payload of a segment is shorter if the TCP header has more options, such as SACK blocks (RFC
-/// 6691).
+/// 9293 §3.7.1).
 pub fn shortens_tail(octets: &CapturedOctets, (left, right): (u64, u64)) -> bool {
     const OPTIONS_MAX: u64 = 40;
     octets.outstanding().back().is_some_and(|last| {

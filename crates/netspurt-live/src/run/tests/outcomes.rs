@@ -1,6 +1,7 @@
 //! Tests of the results of runs: which runs are valid, and why. The tests make the packets of the
 //! runs themselves.
 
+use netspurt::path::Path;
 use netspurt::record::Capturing;
 use netspurt::segment::Flags;
 use netspurt_scenario::scenario::Scenario;
@@ -12,7 +13,6 @@ use crate::run::LiveRun;
 use crate::run::outcome::Outcome;
 use crate::run::watcher::{Watcher, watcher};
 use crate::sandbox::Wiring;
-use netspurt::path::Path;
 
 /// A scenario with one transfer of the kernel's TCP over a link with a short queue.
 fn scenario() -> Scenario {

@@ -262,7 +262,9 @@ fn the_octet_of_a_window_probe_that_was_discarded_is_no_retransmission() {
     assert_eq!(lost.causes().len(), 1);
 }
 
-/// No sender does this. A damaged or forged capture may have it.
+/// No sender does this. A damaged or forged capture may have it. The first of 1000 octets has the
+/// sequence number of the FIN, so it counts as repeated. If a window probe has sent this octet
+/// before, it counts as new.
 #[test]
 fn a_fin_to_a_closed_window_is_no_window_probe_with_data() {
     for (probes, unique_bytes) in [(0, 999), (1, 1000)] {
