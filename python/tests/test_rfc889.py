@@ -214,7 +214,7 @@ def test_a_table_that_is_not_there_is_named(own: Path) -> None:
 
 def test_the_explanation_of_a_gain_has_verdicts_by_row_and_variant(netspurt: Command) -> None:
     output = netspurt("papers", "check", "--explain", "rfc889.s33.gain-5").stdout
-    for words in ("cannot tell", "better", "worse", "glitches, losses by 6", "FACC"):
+    for words in ("cannot tell", "better", "worse", "glitches, losses in groups of 6", "FACC"):
         assert words in output, words
 
 

@@ -118,7 +118,7 @@ def test_the_lead_is_summarised_over_the_rows_for_each_variant(
     verdicts = {row[0]: row[-1] for row in result.table}
     assert verdicts["in all"] == "2 better, 1 worse"
     assert (verdicts["A"], verdicts["B"], verdicts["C *"]) == ("better", "worse", "better")
-    assert result.table[0][1:3] == ("independent", "glitches, losses by 6")
+    assert result.table[0][1:3] == ("independent", "glitches, losses in groups of 6")
 
 
 def interval(low: float, high: float) -> Interval:
@@ -321,7 +321,7 @@ def test_each_variant_is_combined_with_each_row_and_the_rows_vary_fastest(tmp_pa
     assert surrogates.variants == [ONE, TWO]
     assert [str(variant) for variant in surrogates.variants] == [
         "independent",
-        "glitches, losses by 6",
+        "glitches, losses in groups of 6",
     ]
     assert list(surrogates.each(["B", "A"])) == [(ONE, "B"), (ONE, "A"), (TWO, "B"), (TWO, "A")]
 

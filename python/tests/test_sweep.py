@@ -162,7 +162,7 @@ def test_listed_cases_must_have_the_same_names() -> None:
         Sweep.listed([])
 
 
-def test_the_list_of_common_columns_matches_a_sweep(whole: Cases) -> None:
+def test_the_list_of_columns_of_all_sweeps_is_complete(whole: Cases) -> None:
     assert set(whole) - set(whole.about.names) == RESERVED
 
 
@@ -245,7 +245,7 @@ def test_a_sweep_with_a_file_url_is_written_to_a_folder(tmp_path: Path) -> None:
     assert open_sweep(tmp_path / "s").tally().done == 120
 
 
-def test_a_full_disk_is_reported_with_the_file_and_finished_cases_are_kept(tmp_path: Path) -> None:
+def test_a_file_that_cannot_grow_is_named_and_finished_cases_are_kept(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(LOSSY)
     words = f"ulimit -f 8; exec {NETSPURT} sweep x.toml --out s --chunk 60"
     full = subprocess.run(
@@ -306,7 +306,7 @@ def test_a_case_that_cannot_be_built_does_not_prevent_a_guess() -> None:
         ("links.path.queue.codel.target", "which"),
     ],
 )
-def test_the_option_set_is_refused_for_a_value_that_an_axis_sets(
+def test_a_value_of_dash_dash_set_is_refused_if_an_axis_sets_it(
     netspurt: Command, tmp_path: Path, path: str, axis: str
 ) -> None:
     sets = 'which = { sets = { a = { stop = "9 s" }, b = { "links.path.queue" = "9 packets" } } }'
@@ -320,7 +320,7 @@ def test_the_option_set_is_refused_for_a_value_that_an_axis_sets(
     assert sorted(file.name for file in tmp_path.iterdir()) == ["x.toml"]
 
 
-def test_the_option_set_applies_to_a_case_if_no_axis_sets_the_value(
+def test_a_value_of_dash_dash_set_applies_to_a_case_if_no_axis_sets_it(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "x.toml").write_text(LOSSY)
@@ -347,7 +347,7 @@ def test_intervals_cover_the_mean_as_often_as_they_claim() -> None:
     assert 84 <= held <= 99
 
 
-def test_a_paired_comparison_finds_a_difference_that_groups_do_not_show() -> None:
+def test_a_paired_comparison_finds_a_difference_that_an_unpaired_one_does_not_find() -> None:
     rng = np.random.default_rng(4)
     luck = rng.normal(100.0, 10.0, 30)
     columns = {
@@ -366,7 +366,7 @@ def test_a_paired_comparison_finds_a_difference_that_groups_do_not_show() -> Non
     assert more.verdict == "worse"
 
 
-def test_a_ratio_is_of_sums_and_not_a_mean_of_ratios(whole: Cases) -> None:
+def test_a_ratio_is_the_quotient_of_two_sums_and_not_the_mean_of_ratios(whole: Cases) -> None:
     (row,) = summarise(whole, "retransmissions/sent", [], {})
     assert row.mean.value == pytest.approx(whole["retransmissions"].sum() / whole["sent"].sum())
 

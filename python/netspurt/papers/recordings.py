@@ -37,7 +37,7 @@ class Variant:
     burst: int
 
     def __str__(self) -> str:
-        return self.structure + (f", losses by {self.burst}" if self.burst > 1 else "")
+        return self.structure + (f", losses in groups of {self.burst}" if self.burst > 1 else "")
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,13 @@ class PaperSurrogates:
             The number of consecutive losses.
         lengths
             The lengths of the probes. By default they are the lengths of the row's run. If the
-            lengths are mixed, the delay of a probe follows from its length by the printed line of
-            the path.
+            lengths are mixed, the delay of a probe follows from its length: the paper prints a
+            straight line of delay over length for each path.
 
         Raises
         ------
         PaperError
-            If the lengths are mixed, and no line is printed for the path.
+            If the lengths are mixed, and the paper prints no such line for the path.
         """
         octets = lengths or row.run.octets or (SHORTEST, LONGEST)
         mixed = not isinstance(octets, int)
@@ -117,8 +117,8 @@ class PaperSurrogates:
             burst=burst,
             lengths=octets,
             line=line,
-            # With the filter of the printed runs, a glitch causes about two spurious
-            # retransmissions.
+            # With the filter of the printed runs, a glitch (a run of long delays) causes about two
+            # spurious retransmissions.
             glitches=max(row.account.spurious // 2, 1),
         )
 

@@ -200,7 +200,7 @@ fn a_packet_that_was_changed_on_the_path_is_encoded_again() {
 }
 
 #[test]
-fn a_fragment_of_a_segment_of_a_large_packet_is_written_and_not_joined() {
+fn a_fragment_of_a_segment_of_a_large_packet_is_encoded_again_and_not_joined() {
     let mut bench = Bench::new(true);
     let mut segments = bench.take(3000);
     segments[1].part = Part::new(0, true);

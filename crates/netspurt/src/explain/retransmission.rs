@@ -99,8 +99,8 @@ pub struct ExplainedRetransmission {
     pub verdict_confidence: f32,
     /// The evidence for the verdict.
     pub evidence: VerdictEvidence,
-    /// The time from the retransmission to the acknowledgment that decided the verdict; zero if
-    /// another packet decided.
+    /// The time from the retransmission to the first acknowledgment that covers it, if this
+    /// acknowledgment decided the verdict; zero otherwise.
     pub answered_in: Duration,
     /// Whether the original is missing from the capture.
     pub original_missing: bool,

@@ -12,7 +12,7 @@ use super::{RtoEstimator, TimeoutKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SolarisConfig {
     /// The timer from which the first estimate is made: `tcp_rexmit_interval_initial`. Half of it
-    /// is the first mean, and half is the first value of four deviations. The first timer is an
+    /// is the first mean, and half is the first value of four times the deviation. The first timer is an
     /// eighth longer than `initial`, because a quarter of the mean is added.
     pub initial: Duration,
     /// The minimum RTO: `tcp_rexmit_interval_min`.
@@ -23,7 +23,7 @@ pub struct SolarisConfig {
     pub extra: Duration,
     /// The span that is added to the first timer: `tcp_conn_grace_period`.
     pub grace: Duration,
-    /// The minimum of four deviations: `TCP_SD_MIN`.
+    /// The minimum of four times the deviation: `TCP_SD_MIN`.
     pub sd_min: Duration,
     /// The time without an answer after which the next sample replaces the mean:
     /// `tcp_ip_notify_interval`.
@@ -93,7 +93,8 @@ pub struct Solaris {
     backoff: u32,
     /// `tcp_rto` in milliseconds.
     rto: u64,
-    /// `tcp_ms_we_have_waited`: the sum of the timers since the last answer, in milliseconds.
+    /// `tcp_ms_we_have_waited`: the sum of the timers that timeouts have
+    /// started since the last answer, in milliseconds. It includes the running timer.
     waited: u64,
 }
 
@@ -159,8 +160,8 @@ impl RtoEstimator for Solaris {
         if ms > max || self.backoff == MAX_BACKOFF {
             self.backoff -= 1;
         }
-        // departs: illumos - a timeout does not shorten the timer, so that the grace of the first
-        // timer remains.
+        // departs: illumos - there a timeout may shorten the timer. Here it does not, so that the
+        // grace of the first timer remains.
         self.rto = ms.min(max).max(self.rto);
         self.waited = self.waited.saturating_add(self.rto);
     }

@@ -302,8 +302,9 @@ impl fmt::Display for SwitchKind {
                 write!(f, "{}, in quotes", listed(&words()))
             }
             Self::WordOr(words, parts) => {
-                let keys: Vec<&str> = parts.iter().map(|part| part.key).collect();
-                write!(f, "{}, or a table of {}", listed(&words()), keys.join(", "))
+                let keys: Vec<String> =
+                    parts.iter().map(|part| format!("`{}`", part.key)).collect();
+                write!(f, "{}, or a table with {}", listed(&words()), keys.join(", "))
             }
         }
     }

@@ -40,8 +40,8 @@ pub struct Decision {
     pub verdict: Verdict,
     /// The evidence for the verdict.
     pub evidence: VerdictEvidence,
-    /// The time from the retransmission to the acknowledgment that decided; zero if another packet
-    /// decided.
+    /// The time from the retransmission to the first acknowledgment that covers it, if this
+    /// acknowledgment decided; zero otherwise.
     pub answered_in: Duration,
 }
 
@@ -126,8 +126,8 @@ impl VerdictWatch {
         Some(one.at)
     }
 
-    /// Takes an acknowledgment. `covers` says whether its number or SACK blocks cover all octets of
-    /// a range. Adds the verdicts to `decided`.
+    /// Takes an acknowledgment. `covers` says whether the acknowledgment number or the SACK blocks
+    /// of `ack` cover all octets of a range. Adds the verdicts to `decided`.
     pub fn arrived(
         &mut self,
         ack: &Arrived,
@@ -182,8 +182,9 @@ impl VerdictWatch {
         if too_soon {
             return decision(Verdict::Spurious, VerdictEvidence::Timing);
         }
-        // Another segment must have filled the gap. So, with SACK, the octet that the receiver
-        // waited for must not have been sent again in `one` or later.
+        // The octets of `one` can have arrived before only if another segment filled the gap below
+        // them. So, unless the connection has no SACK, the octet that the receiver waited for must
+        // not have been sent again in `one` or later.
         let behind = ack.sack == Some(false) || head_sent.is_none_or(|sent| sent < one.at);
         if behind && Self::jumped(one, ack) {
             return decision(Verdict::Spurious, VerdictEvidence::Jump);
@@ -195,7 +196,7 @@ impl VerdictWatch {
     }
 
     /// Whether `ack` covers more octets than the receiver acknowledges at once, and `one` ends
-    /// behind the octets for which the receiver may have waited. Then a segment filled a gap, and
+    /// after the octets for which a delayed ACK may have waited. Then a segment filled a gap, and
     /// the octets behind the gap had arrived before.
     fn covers_more_than_at_once(one: &Watched, ack: &Arrived) -> bool {
         let more = ack.una.1.saturating_sub(ack.una.0) > ack.at_once_bytes.max(ack.awaited_bytes);
@@ -205,10 +206,10 @@ impl VerdictWatch {
     /// Whether `ack` shows that the octets of `one` had arrived before `one`.
     ///
     /// If `ack` came long after `one`, then `one` may have filled a gap itself, and the
-    /// acknowledgments that reported this may have been lost. With SACK the limit is one round
-    /// trip: each later acknowledgment repeats the report, and all of them are lost only in an
-    /// outage. Without SACK the limit is longer, because `one` arrives soon after the segment that
-    /// filled the gap.
+    /// acknowledgments that reported this may have been lost. So `ack` must come soon after `one`.
+    /// With SACK, or if it is not known whether there is SACK, it must come within one round trip
+    /// between the capture and the receiver, so that it cannot be the answer to `one`. Without SACK
+    /// it must come within one and a half round trips.
     fn jumped(one: &Watched, ack: &Arrived) -> bool {
         let since = ack.at.saturating_since(one.at);
         let without = ack.sack == Some(false);
@@ -219,9 +220,9 @@ impl VerdictWatch {
     /// Takes a duplicate acknowledgment of the octets below `una`, which answers a retransmission.
     ///
     /// A receiver that misses octets answers each segment at once (RFC 5681 §4.2), so the answers
-    /// come in the order of the retransmissions. If the retransmission after the one that was
-    /// answered last has octets below `una`, these octets had arrived before it. Returns `None` if
-    /// there is no such retransmission, or if the time from it to the acknowledgment does not fit
+    /// come in the order of the retransmissions, and this acknowledgment answers the retransmission
+    /// after the one that was answered last. If all octets of this next retransmission are below
+    /// `una`, they had arrived before it was sent. Returns `None` if there is no such retransmission, or if the time from it to the acknowledgment does not fit
     /// the round trips `trip`. Returns `Some(None)` if the acknowledgment shows no verdict.
     pub fn next_answered(
         &mut self,
@@ -262,10 +263,11 @@ impl VerdictWatch {
         Some(Decision::by_duplicate(one.number, VerdictEvidence::DuplicateAck))
     }
 
-    /// Takes `many` duplicate acknowledgments that answered segments sent before `sent` whose
-    /// octets had arrived before. If there are as many retransmissions from number `first` on, these
-    /// are the segments. A single one proves nothing: the path may have made a copy. Adds the
-    /// verdicts to `decided`.
+    /// Takes `many` duplicate acknowledgments. Each answered a segment that was sent before `sent`
+    /// and whose octets had already arrived. These segments are the acknowledged retransmissions
+    /// from number `first` on that were sent before `sent` and have no report yet, if there are not
+    /// more of them than duplicate acknowledgments. A single duplicate acknowledgment proves
+    /// nothing: the path may have made a copy of a segment. Adds the verdicts to `decided`.
     pub fn duplicates_answered(
         &mut self,
         many: usize,
