@@ -37,7 +37,9 @@ def overflowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return captured(tmp_path_factory.mktemp("full"), **FULL)
 
 
-def test_acks_that_stand_still_in_a_repair_do_not_hide_a_full_link(overflowing: Path) -> None:
+def test_an_ack_number_that_does_not_advance_in_a_repair_does_not_hide_a_full_link(
+    overflowing: Path,
+) -> None:
     found = explain(overflowing / "a.pcapng")
     assert len(found.table("retransmissions")) > 0
     (limit,) = full_links(found.tables)
@@ -47,7 +49,7 @@ def test_acks_that_stand_still_in_a_repair_do_not_hide_a_full_link(overflowing: 
     assert limit.rtt_s > 2 * limit.rtt_s_min
 
 
-#: A link whose queue marks packets before it drops them.
+#: A link whose queue marks packets instead of dropping them.
 MARKING = 'rate = "16 Mbit/s", delay = "25 ms", queue = { codel = { ecn = true } }'
 
 
@@ -88,7 +90,7 @@ def test_losses_that_make_cwnd_smaller_are_no_marks(tmp_path: Path) -> None:
     assert marked_links(tables) == {}
 
 
-def test_beside_the_receiver_losses_at_a_constant_rate_come_from_a_full_queue(
+def test_losses_seen_beside_the_receiver_at_a_constant_data_rate_show_a_full_queue(
     overflowing: Path, netspurt: Command
 ) -> None:
     found = explain(overflowing / "b.pcapng")
@@ -103,7 +105,7 @@ def test_beside_the_receiver_losses_at_a_constant_rate_come_from_a_full_queue(
     assert "Losses may have limited" not in words
 
 
-def test_beside_the_receiver_losses_with_a_varying_rate_are_named_as_the_limit(
+def test_losses_seen_beside_the_receiver_at_a_varying_data_rate_are_named_as_the_limit(
     tmp_path: Path,
 ) -> None:
     folder = captured(tmp_path, rate="40 Mbit/s", send="4 MB", loss=0.005)
@@ -127,7 +129,9 @@ def test_with_short_queues_a_link_counts_as_full_if_data_sent_faster_does_not_ar
     assert "data on its way (most likely the slowest link was full)" in words
 
 
-def test_beside_the_receiver_delayed_acks_do_not_look_like_a_full_link(tmp_path: Path) -> None:
+def test_delayed_acks_in_a_capture_beside_the_receiver_do_not_look_like_a_full_link(
+    tmp_path: Path,
+) -> None:
     folder = captured(tmp_path, **FULL, congestion="bbr")
     found = explain(folder / "b.pcapng")
     assert len(found.table("steady")) == 1
@@ -182,7 +186,7 @@ def test_losses_of_a_queue_that_the_sender_filled_are_not_named_as_the_limit(
 
 
 @pytest.mark.parametrize("queue", [40, 2000])
-def test_losses_that_come_at_any_length_of_the_queue_limit_the_rate(
+def test_losses_limit_the_rate_if_they_come_whatever_the_length_of_the_queue(
     tmp_path: Path, queue: int
 ) -> None:
     words = {"rate": "16 Mbit/s", "send": "8 MB", "loss": 0.004, "congestion": "reno"}

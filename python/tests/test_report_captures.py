@@ -109,7 +109,8 @@ def test_the_page_of_a_capture_begins_with_the_finding_and_then_the_shares_of_ti
         r"The largest part of the time, 34%, went to data on its way \(.*\)\. "
         r"14 retransmissions in 3,999 data packets: loss seen in ACKs 9, timeout 5\. "
         r"None is known to be spurious\. "
-        r"5 s passed in silence before timers\. Repair delayed new data by [\d.]+ m?s\. "
+        r"5 s passed in silence before retransmission timers fired\. "
+        r"Repair delayed new data by [\d.]+ m?s\. "
         r"A minimum of 100 ms above srtt \(Linux: rto_min 100ms\) would have saved 4\.12 s, .*",
         part.answer,
     )

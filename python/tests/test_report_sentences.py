@@ -351,8 +351,8 @@ def test_a_run_whose_directions_sent_nothing_has_no_pictures() -> None:
         (["needed", "spurious"], "1 was spurious."),
         (["spurious"] * 2, "2 were spurious."),
         (["spurious"] * 2000, "2,000 were spurious."),
-        (["unknown", "spurious"], "1 was spurious; for 1 this is not known."),
-        (["unknown"] * 3, "None is known to be spurious; for 3 this is not known."),
+        (["unknown", "spurious"], "1 was spurious; for 1 the verdict is not known."),
+        (["unknown"] * 3, "None is known to be spurious; for 3 the verdict is not known."),
     ],
 )
 def test_the_sentence_on_verdicts_counts_spurious_and_unknown_ones(

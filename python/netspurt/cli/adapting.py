@@ -59,12 +59,13 @@ def _changes(of: Replay) -> dict[str, list[Followed]]:
     changes = len(next(iter(found.values())))
     if changes == 0:
         raise ValueError(
-            f"{of.delays.name}: all probes are of one length: record with --length bursts:8"
+            f"{of.delays.name}: all probes have one length: record with `netspurt probe --length "
+            "bursts:8`"
         )
     if len(octets) < _LEAST * (changes + 1):
         raise ValueError(
-            f"{of.delays.name}: the length changes from probe to probe: record with --length "
-            "bursts:8"
+            f"{of.delays.name}: the length changes from probe to probe: record with "
+            "`netspurt probe --length bursts:8`"
         )
     return found
 
@@ -118,7 +119,8 @@ def _lines(of: Replay, changes: dict[str, list[Followed]]) -> Iterator[str]:
     yield from lines
     note = (
         "The median, and the range in brackets. 0: the timer exceeded all delays of the new length "
-        "from the start. never: it was still below the last of these delays."
+        "from the start. never: it was still below the last of these delays, or no probe of the "
+        "new length was answered."
     )
     yield from wrapped([[paint(note, "dim")]], [width(100)])
 
@@ -126,7 +128,8 @@ def _lines(of: Replay, changes: dict[str, list[Followed]]) -> Iterator[str]:
 def _cell(samples: list[int | None]) -> str:
     """Return the median and the range of some counts.
 
-    A count is `None` if the timer never exceeded the delays. It counts as the largest value.
+    A count is `None` if the timer was below the last delay of the new length, or if there was no
+    such delay. It counts as the largest value.
     """
     ordered = sorted(samples, key=lambda n: (n is None, n))
     low, middle, high = (_word(ordered[place]) for place in (0, (len(ordered) - 1) // 2, -1))

@@ -103,11 +103,15 @@ def some_of(words: Sequence[str]) -> Callable[[str], str]:
 
 From = Annotated[
     float | None,
-    typer.Option("--from", parser=instant, metavar="TIME", help="Begin at this time."),
+    typer.Option(
+        "--from", parser=instant, metavar="TIME", help="Leave out what happened before this time."
+    ),
 ]
 To = Annotated[
     float | None,
-    typer.Option("--to", parser=instant, metavar="TIME", help="End at this time."),
+    typer.Option(
+        "--to", parser=instant, metavar="TIME", help="Leave out what happened after this time."
+    ),
 ]
 
 _DIRECTIONS = ("forward", "reverse")
@@ -261,13 +265,13 @@ def _span(text: str) -> float:
 
 
 #: Reads a time: 2h, 30min, 10s, 200ms, 0.5.
-span_of = _reader("a time above zero, such as 200ms, 10s or 2h", _span)
+span_of = _reader("a time above zero and at most 1e6 s, such as 200ms, 10s or 2h", _span)
 
 Interval = Annotated[
     float | None,
     typer.Option(
         "--interval",
-        parser=_reader("a time above zero, such as 24ms or 0.5", _span),
+        parser=_reader("a time above zero and at most 1e6 s, such as 24ms or 0.5", _span),
         metavar="TIME",
         help="The time between probes, if the file has no times of sending: 24ms, 0.5.",
     ),
@@ -277,7 +281,7 @@ LostAfter = Annotated[
     float | None,
     typer.Option(
         "--lost-after",
-        parser=_reader("a time above zero, such as 30s or 0.5", _span),
+        parser=_reader("a time above zero and at most 1e6 s, such as 30s or 0.5", _span),
         metavar="TIME",
         help="Count replies later than this as lost; RFC 889 used 30s.",
     ),
@@ -289,10 +293,10 @@ Column = Annotated[
         "--column",
         metavar="WHAT=NAME",
         help="How to read a table. rtt=NAME says which column has the round trips; NAME is its "
-        "heading or its number from 1. The words sent, received, seq, lost and group name columns "
-        "in the same way. unit=us and time_unit=s set units. dates=dmy or dates=mdy says whether "
-        "10/11/2024 begins with the day or the month. one_way=true says that the delays are of one "
-        "way. May be repeated.",
+        "heading or its number from 1. sent=, received=, seq=, lost= and group= give the other "
+        "columns in the same way. unit=us and time_unit=s set units. dates=dmy or dates=mdy says "
+        "whether 10/11/2024 begins with the day or the month. one_way=true says that the delays "
+        "are one-way delays. May be repeated.",
     ),
 ]
 

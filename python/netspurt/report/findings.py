@@ -33,13 +33,13 @@ def finding(found: Explained, lines: Sequence[str]) -> str:
     found
         The capture, or several captures that were explained together.
     lines
-        The lines that `netspurt explain` prints of it.
+        The lines that `netspurt explain` prints on it or them.
     """
     return plain(" ".join(_sentences(found, lines)))
 
 
 def shares(lines: Sequence[str]) -> list[str]:
-    """Return the line that says where the time went, from the lines on a capture, if it exists."""
+    """Return those of `lines` that say where the time went: one line, or none."""
     return [plain(line) for line in lines if line.startswith(_TIME)][:1]
 
 
@@ -58,7 +58,8 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
     spent = with_both_directions(found.tables)
     silence, repair = (float(spent.seconds(f"{name}_ns").sum()) for name in ("timeout", "repair"))
     if silence or repair:
-        yield f"{span(silence) if silence else 'No time'} passed in silence before timers."
+        passed = span(silence) if silence else "No time"
+        yield f"{passed} passed in silence before retransmission timers fired."
         if repair:
             yield f"Repair delayed new data by {span(repair)}."
     yield from [line for line in lines if SAVED_WORDS in line or SEVERAL_TIMEOUTS_WORDS in line][:1]
@@ -67,8 +68,8 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
 def _held_back(found: Explained) -> Iterator[str]:
     """Yield what held the data back: the largest part of the time, and losses that kept cwnd small.
 
-    If losses limited the rate of connections that had half of the time or more, only losses are
-    named.
+    If the connections whose rate losses limited took half of the time of all connections or more,
+    only losses are named.
     """
     limits, spent = loss_limits(found.tables), with_both_directions(found.tables)
     shares, whole = parts(spent)
@@ -154,4 +155,4 @@ def _verdicts(verdicts: Sequence[str]) -> Iterator[str]:
     spurious, unknown = verdicts.count("spurious"), verdicts.count("unknown")
     told = f"{number(spurious)} {'was' if spurious == 1 else 'were'} spurious"
     told = told if spurious else "None is known to be spurious"
-    yield f"{told}; for {number(unknown)} this is not known." if unknown else f"{told}."
+    yield f"{told}; for {number(unknown)} the verdict is not known." if unknown else f"{told}."

@@ -5,7 +5,7 @@ use super::zone::{Zone, zone};
 
 /// Returns the days from 1970-01-01 to a date of the Gregorian calendar.
 pub(super) fn days(year: i64, month: i64, day: i64) -> i64 {
-    // Years are counted from March on. A leap day is then the last day of a year.
+    // Here a year begins in March. A leap day is then the last day of a year.
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let of_era = year.rem_euclid(400);
@@ -15,7 +15,8 @@ pub(super) fn days(year: i64, month: i64, day: i64) -> i64 {
 
 /// Reads the instant at the beginning of a text, such as `2019-07-01T00:00:12.092Z` (RFC 3339). A
 /// space may stand for the `T`. Without a zone the time counts as UTC. Returns nanoseconds since
-/// 1970, and the text that follows. `None` if the zone has several meanings.
+/// 1970, and the text that follows. `None` if the text does not begin
+/// with an instant, or if the zone has several meanings.
 pub(super) fn instant(text: &str) -> Option<(i64, &str)> {
     let (ns, rest) = civil(text)?;
     match zone(rest) {
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_midnight_adds_a_day_or_subtracts_a_day_if_the_times_fall() {
+    fn each_midnight_adds_a_day_but_subtracts_a_day_if_the_times_fall() {
         let pass = |times: &[i64]| {
             let mut midnights = Midnights::default();
             times.iter().map(|time| midnights.since(*time)).collect::<Vec<_>>()

@@ -69,8 +69,8 @@ impl Trips {
         }
         delays.notes.push(
             "a sample for each ACK of new octets: the round trip of the oldest segment that it \
-             newly acknowledges, so a delayed ACK counts in full (`netspurt explain` times the \
-             newest segment); losses are not recorded"
+             newly acknowledges, with the whole delay of a delayed ACK (`netspurt explain` times \
+             the newest segment); losses are not recorded"
                 .into(),
         );
         if retransmissions > 0 {
@@ -123,7 +123,8 @@ struct Contents {
     probers: IndexMap<Prober, Echoes>,
     packets: u64,
     datagrams: Datagrams,
-    /// The numbers of packets of unknown link types, and of other protocols.
+    /// The number of packets without IP or of an unknown link type, and the number of IP packets that
+    /// are neither TCP nor an echo.
     unknown_links: u64,
     other: u64,
     /// The number of packets without a time.
@@ -191,8 +192,8 @@ pub(super) fn broken(fault: CaptureFault) -> RecordingError {
     RecordingError::new(fault.to_string(), "is the file complete?")
 }
 
-/// Reads the connections and the echoes of a capture. Each direction of a connection and each
-/// prober gives a recording.
+/// Reads the connections and the echoes of a capture. Each direction of a connection that
+/// has a round trip gives a recording, and so does each prober.
 ///
 /// # Errors
 /// When the file is not a capture, when it has neither an ICMP echo nor a round trip of TCP, or
@@ -226,8 +227,8 @@ pub(super) fn parse(
     if reading.recordings.is_empty() {
         return Err(RecordingError::new(
             format!(
-                "a capture of {} packets without a round trip of TCP or of ICMP echoes ({} of \
-                 unknown link types, {} of other protocols, {} without a time)",
+                "a capture of {} packets without a round trip of TCP or of ICMP echoes ({} \
+                 without IP or of an unknown link type, {} of other IP protocols, {} without a time)",
                 contents.packets, contents.unknown_links, contents.other, contents.untimed
             ),
             "capture both directions",

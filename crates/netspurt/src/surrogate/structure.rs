@@ -5,8 +5,8 @@ use crate::rng::Stream;
 
 use super::lengths::below;
 
-/// A model of the noise: how the parts of the delays that do not depend on length follow each
-/// other.
+/// A model of the noise. The noise is the part of each delay that does not depend on the length of
+/// the probe. The model says how the noise of one probe depends on that of the probes before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {
     /// Each delay is drawn independently from a log-normal distribution.
@@ -48,11 +48,12 @@ impl Structure {
             Self::Independent => "delays that are drawn one by one",
             Self::Glitches => "runs of long delays that die away",
             Self::Levels => "levels of delay that hold for a while",
-            Self::Queue => "the wait in a queue of two states",
+            Self::Queue => "the wait in a queue whose load alternates between two values",
         }
     }
 
-    /// Returns the noise of each of `n` probes, above zero and in any unit, and notes on it.
+    /// Returns the noise of each of `n` probes, and notes on the noise. The values are above zero.
+    /// They have no unit: the caller scales them.
     pub(super) fn noise(self, n: u32, glitches: u32, draws: Draws) -> (Vec<f64>, Vec<String>) {
         match self {
             Self::Independent => (independent(n, &mut draws("delay")), Vec::new()),

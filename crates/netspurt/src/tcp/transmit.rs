@@ -37,7 +37,8 @@ pub struct SendCount {
     pub fast_retransmits: u64,
     /// Tail loss probes sent.
     pub probes: u64,
-    /// Cuts that were undone, because their cause proved spurious.
+    /// Reductions of cwnd that were undone, because the timeout or the recovery that caused them
+    /// proved spurious.
     pub undone: u64,
     /// In ns-2's senders: how often the receive window held back data that cwnd allowed. Other
     /// senders have `None`, because they measure the duration of this limit.
@@ -301,7 +302,7 @@ impl Transmitter {
     }
 
     /// Ends timing without a sample if `ack` covers the timed segment, and reports to the timer
-    /// that it was covered.
+    /// that an ACK covered the timed segment.
     pub(super) fn stop_timing_covered(&mut self, ack: u64) {
         if self.timed.take_if(|timed| ack > timed.seq).is_some() {
             self.timer.progress(true);
