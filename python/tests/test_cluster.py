@@ -27,8 +27,8 @@ T = TypeVar("T")
 #: Ray gives up with one of these messages if a start takes 30 s. Ray has no setting for this limit.
 GAVE_UP = ("The current node timed out during startup", "Timed out while waiting for nodes to join")
 
-# In other programs, the engine makes this setting before it imports Ray. This file imports Ray
-# first, so it makes the setting itself.
+# In other programs, the engine for Ray sets this variable before it imports Ray. This file imports
+# Ray first, so it sets the variable itself.
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 
 ray: Any = pytest.importorskip(
@@ -98,7 +98,10 @@ def two_nodes() -> Iterator[Any]:
 
 
 def workers_of(node: Any) -> list[int]:
-    """Return the ids of the processes that a node's raylet started and that run chunks."""
+    """Return the ids of a node's worker processes, which run groups of cases.
+
+    Their parent is the raylet, which is Ray's process on the node.
+    """
     raylet = node.all_processes["raylet"][0].process.pid
     found = []
     for entry in Path("/proc").iterdir():
@@ -238,7 +241,7 @@ def test_a_worker_that_lost_its_node_says_so(monkeypatch: pytest.MonkeyPatch) ->
         run_chunks("a key", [None], [])
 
 
-def test_a_task_whose_node_died_while_it_read_the_sweep_is_repeated(
+def test_a_task_is_repeated_if_its_node_died_while_its_worker_read_the_sweep(
     tmp_path: Path, two_nodes: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from netspurt.sweep import cluster

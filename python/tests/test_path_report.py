@@ -15,7 +15,7 @@ from netspurt.cli.path_report import (
     burst_data,
     burst_lines,
     delay_line,
-    each_way,
+    rate_text,
     length_text,
     path_data,
     span,
@@ -53,19 +53,19 @@ def test_a_round_trip_is_printed_with_its_half_and_a_one_way_delay_alone() -> No
 
 def test_the_rate_of_a_line_is_twice_the_rate_that_its_round_trips_give() -> None:
     line: dict[str, Any] = {"rate_bps": 28e3, "rate_bps_between": [25e3, 32e3]}
-    assert each_way(line, "round-trip") == "56 kbit/s each way (50 kbit/s to 64 kbit/s)"
-    assert each_way(line, "one-way") == "28 kbit/s each way (25 kbit/s to 32 kbit/s)"
+    assert rate_text(line, "round-trip") == "56 kbit/s each way (50 kbit/s to 64 kbit/s)"
+    assert rate_text(line, "one-way") == "28 kbit/s (25 kbit/s to 32 kbit/s)"
     flat = {"rate_bps": 28e3, "rate_bps_between": [25e3, None]}
-    assert each_way(flat, "round-trip") == "50 kbit/s or more each way"
+    assert rate_text(flat, "round-trip") == "50 kbit/s or more each way"
     # A slope of zero has no rate, but its interval may have a lowest rate.
     level = {"rate_bps": None, "rate_bps_between": [25e3, None]}
-    assert each_way(level, "one-way") == "25 kbit/s or more each way"
-    assert each_way({"rate_bps": None, "rate_bps_between": [None, None]}, "one-way") == (
+    assert rate_text(level, "one-way") == "25 kbit/s or more each way"
+    assert rate_text({"rate_bps": None, "rate_bps_between": [None, None]}, "one-way") == (
         "rate unknown"
     )
     told = line | {"intercept_ms": 40.0, "us_per_octet": 285.7, "residual_ms": 0.5}
     assert length_text(told | {"us_per_octet_between": [250.0, 320.0]}, "round-trip") == (
-        "delay on length: 40 ms and 285.7 µs an octet (250 to 320), 56 kbit/s each way (50 kbit/s "
+        "delay by length: 40 ms plus 285.7 µs an octet (250 to 320), 56 kbit/s each way (50 kbit/s "
         "to 64 kbit/s), deviation from the line 500 µs"
     )
 

@@ -178,7 +178,7 @@ def test_a_report_rebuilds_what_the_probe_showed_from_its_file(netspurt: Command
     assert sum(bin_["count"] for bin_ in data["histogram"]) == watch.answered == 512
     assert data["line"]["us_per_octet"] == pytest.approx(2e6 * 8 / 56_000, rel=0.02)
     text = netspurt("delays", "report", path).stdout
-    assert "delay on length: 40.18 ms and 285.8 µs an octet" in text
+    assert "delay by length: 40.18 ms plus 285.8 µs an octet" in text
 
 
 def test_a_surrogate_of_a_row_has_its_mean_spread_losses_and_glitches(

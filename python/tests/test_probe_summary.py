@@ -38,7 +38,7 @@ def test_the_line_of_delay_against_length_is_shown_only_if_answers_are_as_long_a
     watch = watched(kind)
     data = _told(watch, ["mills"])
     assert (data["line"] is not None) is has_line
-    assert ("delay on length" in "\n".join(_summary(watch, data))) is has_line
+    assert ("delay by length" in "\n".join(_summary(watch, data))) is has_line
 
 
 def test_every_column_of_the_table_has_a_name_of_its_own() -> None:

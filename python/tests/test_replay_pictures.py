@@ -1,4 +1,4 @@
-"""Tests pictures of replays: each shows the replayed data, with units and within bounds."""
+"""Tests that each picture of a replay shows the replayed data, with units, inside its axes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_timeline_has_each_delay_each_timer_and_a_cross_for_each_spurious_retr
 
 
 def test_no_curve_enters_the_rows_of_crosses() -> None:
-    """The first timer is at all times a little above the axis of the delays."""
+    """The first timer is always a little longer than the longest value of the axis of delays."""
     rtt = delays()
     most = float(np.nanmax(rtt))
     settings = [f"fixed:rto={1e3 * 4.4 * most:.0f}ms,max=9s", "fixed:rto=60ms,max=9s"]
@@ -100,7 +100,9 @@ def test_no_curve_enters_the_rows_of_crosses() -> None:
         assert not ((line.y > border) & (line.y <= made.y.high)).any()
 
 
-def test_losses_are_ticks_at_the_bottom_and_are_absent_without_losses(replay: Replay) -> None:
+def test_each_lost_probe_has_a_mark_at_the_bottom_and_none_is_drawn_if_none_was_lost(
+    replay: Replay,
+) -> None:
     axes = axes_of(replay, "timeline")
     ticks = points(shown(axes)["lost"])
     assert [x for x, _ in ticks] == replay.delays.sent_s[np.isnan(replay.delays.rtt_s)].tolist()
@@ -129,7 +131,8 @@ def test_the_axis_of_a_timeline_has_the_unit_that_fits(
     assert axes.get_ylabel() == label
     assert axes.yaxis.get_major_formatter()(3 * unit, 0) == "3"
     low, high = axes.get_ylim()
-    # The first probe was lost, so two timers are 3 s. These timers must not stretch the axis.
+    # The first probe was lost, so the timer is still 3 s at the second probe. These two values must
+    # not stretch the axis.
     assert made.algorithms[0].waits[:2].tolist() == [3.0, 3.0]
     most = np.nanmax(np.concatenate([made.delays.rtt_s, made.algorithms[0].waits[2:]]))
     border = 1.05 * most
@@ -208,7 +211,7 @@ def test_timers_far_above_all_delays_are_marked_at_the_top_of_the_axis_of_the_de
     assert triangles.get_color() == shown(axes)["rfc6298 (above the picture: 1 s)"].get_color()
 
 
-def test_a_timer_without_spurious_retransmissions_stands_at_a_zero_on_the_logarithmic_axis() -> (
+def test_a_timer_without_spurious_retransmissions_stands_at_a_tick_called_0_of_the_log_axis() -> (
     None
 ):
     made = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "fixed:rto=70ms,max=1s"])
@@ -225,7 +228,7 @@ def test_a_timer_without_spurious_retransmissions_stands_at_a_zero_on_the_logari
     assert axes.get_xlim()[0] < zero
 
 
-def test_timers_of_a_front_differ_in_colour_or_shape() -> None:
+def test_timers_in_the_picture_of_a_front_differ_in_colour_or_shape() -> None:
     names = [f"fixed:rto={ms}ms,max=1s" for ms in range(60, 140, 4)]
     many = ns.replay(ns.Delays.of(delays(), every=1.0), names)
     marks = replayed(many, "pareto").marks
@@ -237,7 +240,7 @@ def test_timers_of_a_front_differ_in_colour_or_shape() -> None:
     assert len(looks) == len(set(looks.values())) == 20
 
 
-def test_a_front_of_two_hundred_timers_names_at_most_twenty() -> None:
+def test_the_picture_of_a_front_names_at_most_twenty_of_two_hundred_timers() -> None:
     names = [f"fixed:rto={us}us,max=1s" for us in range(60_000, 160_000, 500)]
     many = ns.replay(ns.Delays.of(delays(), every=1.0), names)
     labels = shown(axes_of(many, "pareto"))
@@ -273,7 +276,9 @@ def test_points_below_the_diagonal_of_a_scatter_are_spurious(replay: Replay) -> 
         assert sum(timer < delay for delay, timer in placed) == algorithm.spurious
 
 
-def test_a_front_has_each_timer_at_its_spurious_share_and_its_mean(replay: Replay) -> None:
+def test_the_picture_of_a_front_has_each_timer_at_its_spurious_share_and_its_mean(
+    replay: Replay,
+) -> None:
     axes = axes_of(replay, "pareto")
     handles = shown(axes)
     front = {algorithm.estimator for algorithm in replay.front()}
@@ -292,7 +297,7 @@ def test_a_front_has_each_timer_at_its_spurious_share_and_its_mean(replay: Repla
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
 
 
-def test_a_front_shows_the_intervals_of_its_timers(replay: Replay) -> None:
+def test_the_picture_of_a_front_shows_the_intervals_of_the_timers(replay: Replay) -> None:
     picture = replayed(replay, "pareto")
     spans = [mark for mark in picture.marks if isinstance(mark, Spans)]
     bars = [mark for mark in picture.marks if isinstance(mark, Bars)]

@@ -116,7 +116,7 @@ fn packets_outside_of_connections_cross_the_path_and_are_counted() {
 }
 
 #[test]
-fn the_run_has_the_exit_status_of_the_command() {
+fn the_report_of_a_run_has_the_exit_status_of_the_command() {
     let status = |command: &[&str], stop: &str| {
         let folder = Folder::new();
         let text = PATH.replace("20 s", stop);

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 def path_data(recording: Delays, *, times: float = 3.0) -> dict[str, Any]:
-    """Return a recording's delays, histogram, line of delay on length, and bursts, for programs."""
+    """Return the report on a recording as data.
+
+    It has percentiles of the delays, their histogram, the regression line of delay on probe length,
+    and the bursts of long delays.
+    """
     from netspurt.probe import bursts, length_line
 
     spans = histogram_of(recording).spans()
@@ -41,7 +45,7 @@ def path_data(recording: Delays, *, times: float = 3.0) -> dict[str, Any]:
 
 
 def line_data(line: Line) -> dict[str, Any]:
-    """Return a line of delay on length as data; `rate_bps` is the rate that its slope implies."""
+    """Return a regression line of delay on length as data; `rate_bps` follows from its slope."""
     return {
         "shortest": line.shortest,
         "longest": line.longest,
@@ -56,7 +60,12 @@ def line_data(line: Line) -> dict[str, Any]:
 
 
 def burst_data(recording: Delays, burst: Glitch) -> dict[str, Any]:
-    """Return a burst of long delays: the numbers of its ends, and its longest delay."""
+    """Return a burst of long delays as data.
+
+    It has the numbers of the first and the last probe, the longest delay, and this delay divided by
+    the typical delay. If delays grow with the length of probes, the longest delay is corrected for
+    the length.
+    """
     return {
         "first": int(recording.number[burst.start]),
         "last": int(recording.number[burst.end - 1]),
@@ -80,19 +89,23 @@ def delay_line(told: dict[str, Any], measure: str) -> str:
 
 
 def length_text(line: dict[str, Any], measure: str) -> str:
-    """Return a line of delay on length in a sentence."""
+    """Return a regression line of delay on length in a sentence."""
     low, high = line["us_per_octet_between"]
     return (
-        f"delay on length: {ms(line['intercept_ms'])} and {line['us_per_octet']:.4g} µs an "
-        f"octet ({low:.4g} to {high:.4g}), {each_way(line, measure)}, "
+        f"delay by length: {ms(line['intercept_ms'])} plus {line['us_per_octet']:.4g} µs an "
+        f"octet ({low:.4g} to {high:.4g}), {rate_text(line, measure)}, "
         f"deviation from the line {ms(line['residual_ms'])}"
     )
 
 
-def each_way(line: dict[str, Any], measure: str) -> str:
-    """Return the rate that follows from a line of delay on length, and its interval."""
+def rate_text(line: dict[str, Any], measure: str) -> str:
+    """Return the rate that follows from a line of delay on length, and its interval.
+
+    A round trip gives the rate of each way, a one-way delay that of the measured way.
+    """
     # A probe crosses the path twice in a round trip.
     crossed = 1 / share_of(measure)
+    way = "" if measure == "one-way" else " each way"
     best, low, high = (
         None if bps is None else rate(crossed * bps)
         for bps in (line["rate_bps"], *line["rate_bps_between"])
@@ -100,8 +113,8 @@ def each_way(line: dict[str, Any], measure: str) -> str:
     if low is None:
         return "rate unknown"
     if best is None or high is None:
-        return f"{low} or more each way"
-    return f"{best} each way ({low} to {high})"
+        return f"{low} or more{way}"
+    return f"{best}{way} ({low} to {high})"
 
 
 def burst_lines(bursts: list[dict[str, Any]], most: int | None = None) -> Iterator[str]:
@@ -133,13 +146,14 @@ def histogram_of(recording: Delays) -> Histogram:
 def bars(histogram: Histogram, most: int = 20, across: int | None = None) -> Iterator[str]:
     """Yield a histogram as lines. If there are many bins, neighbours are merged.
 
-    `most` is the maximum number of lines. `across` is their length, by default the terminal's width
-    and at most 100. Empty bins that are neighbours share one line.
+    `most` is the maximum number of lines. `across` is the width for which they are made; the default
+    is the terminal's width, but at most 100. The longest bar always has at least 10 characters.
+    Empty bins that are neighbours share one line.
     """
     spans = histogram.spans()
     if not spans:
         return
-    # With few answers there are few lines, because most of many bins would be empty.
+    # If there are few answers, there are few lines. Of many lines, most would be empty.
     most = min(most, 2 + 2 * math.isqrt(sum(n for _, _, n in spans)))
     step = math.ceil(len(spans) / most)
     merged = [

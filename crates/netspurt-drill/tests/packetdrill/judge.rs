@@ -38,7 +38,7 @@ impl Judge {
     pub fn find() -> Option<(Self, PathBuf)> {
         let Some(checkout) = std::env::var_os("NETSPURT_PACKETDRILL") else {
             eprintln!(
-                "SKIPPED: set NETSPURT_PACKETDRILL to a checkout of github.com/google/packetdrill, built"
+                "SKIPPED: build a checkout of github.com/google/packetdrill, and set NETSPURT_PACKETDRILL to its folder"
             );
             return None;
         };

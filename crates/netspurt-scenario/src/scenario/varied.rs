@@ -1,5 +1,7 @@
-//! Reads the file of a sweep once. If the values of a case change only links, flows and echo
-//! probes, only these tables are read again for the case. Otherwise all tables are read again.
+//! Reads the text of a sweep's file once. If the values of a case change only links, flows and echo
+//! probes that the file has, only these tables are read again for the case. Otherwise all tables are
+//! read again. For some values the text itself must be read again; then the functions here return
+//! `None`, and the caller reads it.
 
 use indexmap::IndexMap;
 use toml::{Table, Value};
@@ -46,8 +48,8 @@ impl Varied {
     }
 
     /// The combination of these values. The text of the file is not read again. Returns `None` if
-    /// the values need the text: they name files that links or populations follow, or they add a
-    /// named table. Also returns `None` if the values are invalid.
+    /// the text must be read again, because a value names a file with the key `follows`, or adds a
+    /// link, a flow or echo probes. Also returns `None` if the values are invalid.
     pub(super) fn combination<'a>(
         &self,
         settings: impl Iterator<Item = &'a AxisSetting> + Clone,
@@ -75,8 +77,8 @@ impl Varied {
         }
     }
 
-    /// Whether the keys lead into a named table that the file does not have. The order of such a
-    /// table among the other tables is known only from the text.
+    /// Whether the keys lead into a named table that the file does not have. The place of such a
+    /// table among the others is known only after the value was set in the text.
     fn names_a_new_part(&self, keys: &[String]) -> bool {
         let [kind, name, ..] = keys else { return false };
         let there = || self.table.get(kind).and_then(|parts| parts.get(name)).is_some();
@@ -144,7 +146,8 @@ impl Varied {
     }
 }
 
-/// Whether a setting names a file that a link or a population follows.
+/// Whether a setting names a file with the key `follows`, from which a link or a population takes
+/// values.
 fn names_a_file(setting: &AxisSetting, keys: &[String]) -> bool {
     keys.last().is_some_and(|last| last == followed::KEY)
         || setting.value.to_string().contains(followed::KEY)

@@ -28,7 +28,8 @@ pub fn initial_segs(config: &RfcConfig) -> u64 {
 pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "packet_size",
-        "The size of a full packet on the wire: 40 B of IP and TCP headers, and the payload",
+        "The size of a full packet on the wire: 40 B of IP and TCP headers, the TCP options, and the \
+         payload",
         SwitchKind::bytes(BARE_HEADER_BYTES as u64 + 1, u16::MAX as u64),
     )
     .ns_rule(Rule {
@@ -61,7 +62,7 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Small(&mut c.peer_mss_bytes_min)),
     Switch::new(
         "initial_window",
-        "The number of segments that a sender sends at the start of the connection. In `ns-2` \
+        "The number of segments that a sender sends at the start of the connection. In `ns-2`, \
          later slow starts begin with one segment",
         SwitchKind::segments(1),
     )
@@ -156,8 +157,8 @@ pub const SWITCHES: &[Switch] = &[
         "receive.autotuning",
         "Needs `receive.counts_memory`. The receive buffer starts with twice \
          `receive.first_window` octets of memory. It grows, at most to `receive_buffer`, if the \
-         application reads more in a round trip than before, or if data waits behind a gap \
-         (`tcp_rcv_space_adjust`). Without the switch its size is fixed",
+         application reads more in a round trip than before, if data waits behind a gap, or if the \
+         buffer is full (`tcp_rcv_space_adjust`, `tcp_clamp_window`). Without the switch its size is fixed",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.autotuning)),
     Switch::flag(
@@ -183,9 +184,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.minshall)),
     Switch::flag(
         "send.held_for_an_rto",
-        "A short segment that is held back leaves after an RTO at the latest \
-         (`tcp_check_probe_timer`). Without the switch it leaves after 200 ms at the latest (RFC \
-         9293 §3.8.6.2.1 allows 0.1 to 1 s)",
+        "If nothing is outstanding, a short segment that is held back leaves after an RTO at the \
+         latest (`tcp_check_probe_timer`). Without the switch it leaves after 200 ms at the latest \
+         (RFC 9293 §3.8.6.2.1 allows 0.1 to 1 s)",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.held_for_an_rto)),
     Switch::flag(
@@ -260,8 +261,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.send_rules.lost_outnumber_copies)),
     Switch::flag(
         "send.probes_are_uncounted",
-        "With `tlp`: a probe that repeats data does not count as outstanding \
-         (`tcp_send_loss_probe`)",
+        "With `tlp`: a tail loss probe that repeats data does not count as an outstanding \
+         retransmission (`tcp_send_loss_probe`)",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.probes_are_uncounted)),
     Switch::flag(

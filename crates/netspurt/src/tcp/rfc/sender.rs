@@ -1,4 +1,5 @@
-//! The sending half of a connection: its parts, and the code that opens and stops them.
+//! The sending half of a connection: its parts, the code that opens it, and what it reports about
+//! its state.
 //!
 //! Each part owns its state. Code that concerns several parts is here and in three other files: the
 //! effects of an acknowledgment ([`ack`](super::ack)), the choice of the next segment
@@ -51,12 +52,14 @@ pub(in crate::tcp) struct RfcSender {
     pub(super) last_sent: Time,
     /// When our SYN was sent first.
     pub(super) opened_at: Time,
-    /// The octet up to which new data may be sent in the present burst, if the segments after it
-    /// must wait until they fill a packet for offload.
+    /// The octet up to which new data may be sent in the present burst. `None` if there is no limit.
+    /// The data after it waits until it fills a packet for offload, or because only one packet is to
+    /// be sent. A *packet for offload* has several segments, which the host gives to the network
+    /// card at once.
     pub(super) packet_edge: Option<u64>,
-    /// The packet of new data for segmentation offload that is being sent.
+    /// The packet for offload that is being sent, with new data.
     pub(super) new_packet: GsoPacket,
-    /// The packet of retransmissions that is being sent.
+    /// The packet for offload that is being sent, with retransmissions.
     pub(super) copied_packet: GsoPacket,
     pub(in crate::tcp) count: SendCount,
 }
@@ -108,7 +111,7 @@ impl RfcSender {
         self.timers.arm(scoreboard, now);
     }
 
-    /// Retransmits our SYN.
+    /// Records that our SYN is retransmitted.
     pub(super) fn retransmit_syn(&mut self, now: Time) {
         let scoreboard = &mut self.recovery.loss.scoreboard;
         if !scoreboard.is_empty() {
@@ -181,12 +184,13 @@ impl RfcSender {
         }
     }
 
-    /// How the sender spent its time, up to the last step.
+    /// How the sender spent its time, up to the last call of
+    /// [`account_for`](Self::account_for).
     pub(in crate::tcp) fn times(&self) -> SendTimes {
         self.account.times()
     }
 
-    /// Counts the time since the last step, in which nothing changed. The time counts only if the
+    /// Adds the time since the last call to the account. Nothing changed in this time. It counts only if the
     /// connection `lives` and some data is not acknowledged. A FIN that is not acknowledged does
     /// not count as data.
     #[inline]
