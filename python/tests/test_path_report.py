@@ -15,9 +15,9 @@ from netspurt.cli.path_report import (
     burst_data,
     burst_lines,
     delay_line,
-    rate_text,
     length_text,
     path_data,
+    rate_text,
     span,
 )
 from netspurt.delays import Delays

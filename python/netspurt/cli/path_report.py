@@ -146,8 +146,8 @@ def histogram_of(recording: Delays) -> Histogram:
 def bars(histogram: Histogram, most: int = 20, across: int | None = None) -> Iterator[str]:
     """Yield a histogram as lines. If there are many bins, neighbours are merged.
 
-    `most` is the maximum number of lines. `across` is the width for which they are made; the default
-    is the terminal's width, but at most 100. The longest bar always has at least 10 characters.
+    `most` is the maximum number of lines. `across` is the width for which they are made; by default
+    it is the terminal's width, but at most 100. The longest bar always has at least 10 characters.
     Empty bins that are neighbours share one line.
     """
     spans = histogram.spans()
