@@ -160,8 +160,8 @@ impl RtoEstimator for Solaris {
         if ms > max || self.backoff == MAX_BACKOFF {
             self.backoff -= 1;
         }
-        // departs: illumos - there a timeout may shorten the timer. Here it does not, so that the
-        // grace of the first timer remains.
+        // departs: illumos - here a timeout never makes the timer shorter, so the grace of the first
+        // timer remains.
         self.rto = ms.min(max).max(self.rto);
         self.waited = self.waited.saturating_add(self.rto);
     }
