@@ -1,9 +1,9 @@
 """Compares the speed and the memory of `netspurt explain` with those of tcptrace.
 
-    python bench/captures.py make FOLDER        # the captures of both workloads, about 320 MB
+    python bench/captures.py make FOLDER        # makes many.pcap and small/, about 330 MB
     python bench/captures.py run FOLDER [N]     # N runs of each program, alternating
 
-The captures depend only on this file. `many.pcap` has 40,000 connections with 3 million packets,
+The captures depend only on this file. `many.pcap` has 40,000 connections with 3.2 million packets,
 and `small/` has 2,000 files with one short connection each. Every connection transfers segments of
 1448 octets with timestamps; the first 96 octets of each packet are captured at the sender. A
 segment is lost with a probability of 2 %, but a flight loses at most one segment, and a

@@ -1,4 +1,6 @@
-"""Records this folder's recordings with ping, fping and irtt on an emulated path.
+"""Makes the recordings of ping, fping and irtt in this folder, on an emulated path.
+
+The program also writes ping's recording as results of RIPE Atlas.
 
 This needs root, Linux with network namespaces and TUN, and Debian's ping, fping and irtt. This
 program emulates the path: over a TUN interface it answers ICMP echoes late, twice or not at all.
@@ -75,7 +77,7 @@ def checksum(data: bytes) -> int:
 
 
 def echo_host() -> None:
-    """Answer all echo requests that leave through a TUN interface, to whatever address."""
+    """Answer all echo requests that leave through a TUN interface, whatever their destination."""
     tun = os.open("/dev/net/tun", os.O_RDWR)
     fcntl.ioctl(tun, 0x400454CA, struct.pack("16sH", b"far", 0x1001))
     path = EmulatedPath(889)

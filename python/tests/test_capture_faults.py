@@ -250,7 +250,7 @@ def test_explain_says_that_a_capture_has_no_tcp_or_only_one_direction(
     assert "No packet with a header of TCP" in netspurt("explain", empty, "--csv").stderr
     assert "QUIC" not in netspurt("explain", empty).stdout
     one_way = pcap(tmp_path / "one.pcap", talk(3))
-    expected = "Only one direction of the only connection was captured"
+    expected = "The only connection was captured in one direction only"
     assert expected in netspurt("explain", one_way).stdout
     both = pcap(tmp_path / "both.pcap", [*talk(3), (0.06, answer(301))])
     assert expected not in netspurt("explain", both).stdout

@@ -1,6 +1,7 @@
-"""Tests that the core reads every value that a grid writes.
+"""Tests that the core accepts each estimator that a grid describes.
 
-The core reads the same value, or the nearest value that the text can express.
+For values without a unit, the core reads the same value, or the nearest value that the text of the
+estimator can express.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def test_the_core_reads_every_value_between_the_ends_of_a_range(
 
 
 def _refuses_fractions(name: str, key: str) -> bool:
-    """Return True if a key refuses `3/2`.
+    """Return True if a key refuses `3/2` because it takes other values.
 
     Such a key may also refuse range ends that have six decimals.
     """
@@ -106,7 +107,7 @@ def test_every_estimator_of_a_front_is_one_of_the_grid(grid: str) -> None:
     assert set(front) <= whole
 
 
-def test_a_ratio_is_read_back_within_a_ten_millionth() -> None:
+def test_a_ratio_is_read_back_with_an_error_of_at_most_1e_7_of_it_or_1e_9() -> None:
     rng = np.random.default_rng(7)
     for _ in range(2000):
         value = float(10.0 ** rng.uniform(-6, 8))

@@ -59,7 +59,7 @@ def test_the_rate_of_a_line_is_twice_the_rate_that_its_round_trips_give() -> Non
     assert rate_text(flat, "round-trip") == "50 kbit/s or more each way"
     # A slope of zero has no rate, but its interval may have a lowest rate.
     level = {"rate_bps": None, "rate_bps_between": [25e3, None]}
-    assert rate_text(level, "one-way") == "25 kbit/s or more each way"
+    assert rate_text(level, "one-way") == "25 kbit/s or more"
     assert rate_text({"rate_bps": None, "rate_bps_between": [None, None]}, "one-way") == (
         "rate unknown"
     )

@@ -106,9 +106,9 @@ def lines(
     few
         If there are more connections than this, only sums are printed.
     room
-        The width that tables should have.
+        The maximum width of tables, if their words allow it. `None` sets no limit.
     own_room
-        The width that the tables of single connections should have; by default `room`.
+        The same for the tables of single connections; by default `room`.
 
     Raises
     ------
@@ -195,12 +195,12 @@ def _unanswerable(found: Explained) -> Iterator[str]:
     silent = len(np.unique(table["connection"][table["packets"] == 0]))
     every = len(np.unique(table["connection"]))
     if silent:
-        of = "the only connection" if every == 1 else f"{number(silent)} of {number(every)} "
-        of += "" if every == 1 else "connections"
+        of = "The only connection was" if every == 1 else f"{number(silent)} of {number(every)} "
+        of += "" if every == 1 else f"connections {'was' if silent == 1 else 'were'}"
         yield (
-            f"Only one direction of {of} was captured. One direction does not show round trips, "
-            "why a segment was sent again, or whether that was needed. Only a timer that doubles "
-            "its waits can be recognized. Capture where both directions pass."
+            f"{of} captured in one direction only. One direction does not show round trips, why a "
+            "segment was sent again, or whether that was needed. The only cause that can be "
+            "recognized is a timeout, if the waits double. Capture where both directions pass."
         )
 
 
@@ -210,7 +210,7 @@ def _copies(found: Explained, data_packets: int) -> Iterator[str]:
     if copies >= _MANY and copies >= _COPIED * data_packets:
         yield (
             f"{counted(copies, 'segment')} came twice, as in a capture on all interfaces of a "
-            "router or bridge. Copies count as packets, but not as retransmissions with a cause."
+            "router or bridge. Copies count as packets, but they have no cause and no verdict."
         )
 
 

@@ -96,7 +96,7 @@ def fragments(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Show how IPv4 fragments TCP segments, and which sizes fill their packets."""
+    """Show how IPv4 divides TCP segments into fragments, and which sizes fill all fragments."""
     from netspurt.analysis.fragments import SmallNet, UnderLoss
 
     net = SmallNet(limit, unit=1 if unaligned else 8, tcp_header=tcp_header)

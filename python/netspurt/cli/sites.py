@@ -54,7 +54,8 @@ def sites(
         typer.Option(
             parser=span_of,
             metavar="TIME",
-            help="A silence longer than this counts as a timeout if nothing else explains it.",
+            help="The longest silence of a connection counts as a timeout if it is longer than "
+            "this, unless it was a wait for the other end, the window or a round trip.",
         ),
     ] = 0.5,
     within: Within = 0.1,
@@ -67,8 +68,8 @@ def sites(
 ) -> None:
     """Compare sites: round trips, throughput, its levels, idle times, retransmissions, constancy.
 
-    The command answers the questions of a study of nine web sites in 2005. A question is left out
-    if the connections have no data for it.
+    The command answers the questions that the paper on Super Fast Retransmit (2005) asks about nine
+    web sites. A question is left out if the connections have no data for it.
     """
     connections = _read(sources).without(without or [])
     if not len(connections):
@@ -109,7 +110,7 @@ def _read(sources: list[Path]) -> Connections:
 def _shared_data(
     connections: Connections, *, threshold: float, within: float, times: float
 ) -> dict[str, Any]:
-    """Return the results for all connections together."""
+    """Return the results that are computed for each site and for all sites together."""
     from netspurt.analysis.sites import handshake_ratio, label_timeouts, ping_ratio
 
     ratio, ping = handshake_ratio(connections, within=within, times=times), ping_ratio(connections)
@@ -125,7 +126,7 @@ def _shared_data(
 def site_data(
     connections: Connections, *, threshold: float, within: float, times: float
 ) -> dict[str, Any]:
-    """Return the results for a site, for programs. Unknown values are None."""
+    """Return the results for a site as data. Unknown values are None."""
     import numpy as np
 
     connections = connections.in_order()

@@ -16,8 +16,8 @@ use super::common::{ms, packet_between};
 const FIRST: FlowId = FlowId(3);
 const SYN_ACK: Flags = Flags(Flags::SYN.0 | Flags::ACK.0);
 
-/// An observer of programs with at most `most` connections, and the labels that it uses. The
-/// kernels report nothing.
+/// An observer of programs with at most `most` connections, and the labels that it uses. It
+/// has no socket to ask the kernels of the two hosts, so it learns nothing from them.
 fn watched(most: usize) -> (ProgramsWatch, Labels) {
     let addresses = ["10.0.0.1", "10.0.0.2"].map(|address| address.parse().unwrap());
     let labels = Labels::new().foreign_from(Some(FIRST));
@@ -30,7 +30,8 @@ fn octets(side: Side, port: u16, segment: Segment) -> Vec<u8> {
     packet_between(&ends[side.index()], &ends[side.peer().index()], segment)
 }
 
-/// The labelled segments of a packet of the host on `side`.
+/// The segments of a packet that the host on `side` sent, with their flow, id and cause (their
+/// labels).
 fn labelled(
     (watch, labels): &mut (ProgramsWatch, Labels),
     side: Side,
@@ -42,7 +43,7 @@ fn labelled(
     out
 }
 
-/// The only labelled segment of a packet of the host on `side`.
+/// The only segment of a packet that the host on `side` sent, with its labels.
 fn one(all: &mut (ProgramsWatch, Labels), side: Side, port: u16, segment: Segment) -> Segment {
     let [only] = labelled(all, side, &octets(side, port, segment), Shape::WHOLE)[..] else {
         panic!("one segment")
@@ -55,7 +56,7 @@ fn with(seq: u32, ack: u32, flags: Flags) -> Segment {
 }
 
 #[test]
-fn each_connection_has_a_flow_after_the_first_and_its_own_sequence_numbers() {
+fn each_connection_has_its_own_flow_and_its_own_sequence_numbers() {
     let mut all = watched(4);
     for (place, port) in [(1, 4000), (2, 4001)] {
         let flow = FlowId(FIRST.0 + place);
@@ -100,7 +101,7 @@ fn packets_outside_of_connections_are_carried_by_the_first_flow() {
 }
 
 #[test]
-fn a_packet_that_is_not_ipv4_is_strange_and_is_not_forwarded() {
+fn a_packet_that_is_not_a_complete_ipv4_packet_counts_as_strange_and_is_not_forwarded() {
     let mut all = watched(1);
     let six = packet_between("[::1]:4000", "[::2]:80", with(7, 0, Flags::SYN));
     let short = octets(Side::From, 4000, with(7, 0, Flags::SYN))[..19].to_vec();
@@ -126,7 +127,7 @@ fn a_large_packet_of_a_program_gives_all_its_segments() {
 }
 
 #[test]
-fn only_flows_after_the_first_flow_of_programs_are_connections() {
+fn only_flows_after_the_first_flow_of_programs_are_connections_of_programs() {
     let (watch, _) = watched(2);
     for (flow, place) in [(0, None), (2, None), (3, None), (4, Some(0)), (5, Some(1))] {
         assert_eq!(watch.place_of(FlowId(flow)), place, "flow {flow}");
@@ -144,12 +145,12 @@ fn a_delivery_makes_a_connection_recently_active() {
     assert_eq!((recently_active(&all.0, 40), recently_active(&all.0, 41)), (1, 0));
     all.0.delivered(ms(90), &syn);
     assert_eq!((recently_active(&all.0, 90), recently_active(&all.0, 91)), (1, 0));
-    // The first flow and the flows before it are not connections.
+    // The first flow of programs and the flows before it are not connections of programs.
     all.0.delivered(ms(500), &Segment { dest: FIRST.end(Side::To), ..syn });
     all.0.delivered(ms(500), &Segment { dest: EndId::at(0), ..syn });
     assert_eq!(recently_active(&all.0, 91), 0);
     all.0.advance_clock(ms(100));
-    assert!(all.0.polls.is_empty(), "no connection can be asked");
+    assert!(all.0.polls.is_empty(), "no kernel can be asked about a connection");
 }
 
 /// A [`ProgramsEnding`], and the side of its pipe to which init writes.
