@@ -15,6 +15,7 @@ from netspurt.cli.path_report import (
     burst_data,
     burst_lines,
     delay_line,
+    each_way,
     length_text,
     path_data,
     rate_text,
@@ -53,10 +54,13 @@ def test_a_round_trip_is_printed_with_its_half_and_a_one_way_delay_alone() -> No
 
 def test_the_rate_of_a_line_is_twice_the_rate_that_its_round_trips_give() -> None:
     line: dict[str, Any] = {"rate_bps": 28e3, "rate_bps_between": [25e3, 32e3]}
-    assert rate_text(line, "round-trip") == "56 kbit/s each way (50 kbit/s to 64 kbit/s)"
-    assert rate_text(line, "one-way") == "28 kbit/s (25 kbit/s to 32 kbit/s)"
+    assert (
+        rate_text(line, "round-trip", each_way("round-trip"))
+        == "56 kbit/s each way (50 kbit/s to 64 kbit/s)"
+    )
+    assert rate_text(line, "one-way", each_way("one-way")) == "28 kbit/s (25 kbit/s to 32 kbit/s)"
     flat = {"rate_bps": 28e3, "rate_bps_between": [25e3, None]}
-    assert rate_text(flat, "round-trip") == "50 kbit/s or more each way"
+    assert rate_text(flat, "round-trip", each_way("round-trip")) == "50 kbit/s or more each way"
     # A slope of zero has no rate, but its interval may have a lowest rate.
     level = {"rate_bps": None, "rate_bps_between": [25e3, None]}
     assert rate_text(level, "one-way") == "25 kbit/s or more"

@@ -264,14 +264,18 @@ def _span(text: str) -> float:
     return value
 
 
+def _span_reader(examples: str) -> Callable[[str], float]:
+    return _reader(f"a time above zero and at most 1e6 s, such as {examples}", _span)
+
+
 #: Reads a time: 2h, 30min, 10s, 200ms, 0.5.
-span_of = _reader("a time above zero and at most 1e6 s, such as 200ms, 10s or 2h", _span)
+span_of = _span_reader("200ms, 10s or 2h")
 
 Interval = Annotated[
     float | None,
     typer.Option(
         "--interval",
-        parser=_reader("a time above zero and at most 1e6 s, such as 24ms or 0.5", _span),
+        parser=_span_reader("24ms or 0.5"),
         metavar="TIME",
         help="The time between probes, if the file has no times of sending: 24ms, 0.5.",
     ),
@@ -281,7 +285,7 @@ LostAfter = Annotated[
     float | None,
     typer.Option(
         "--lost-after",
-        parser=_reader("a time above zero and at most 1e6 s, such as 30s or 0.5", _span),
+        parser=_span_reader("30s or 0.5"),
         metavar="TIME",
         help="Count replies later than this as lost; RFC 889 used 30s.",
     ),

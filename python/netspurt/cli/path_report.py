@@ -93,19 +93,23 @@ def length_text(line: dict[str, Any], measure: str) -> str:
     low, high = line["us_per_octet_between"]
     return (
         f"delay by length: {ms(line['intercept_ms'])} plus {line['us_per_octet']:.4g} µs an "
-        f"octet ({low:.4g} to {high:.4g}), {rate_text(line, measure)}, "
+        f"octet ({low:.4g} to {high:.4g}), {rate_text(line, measure, each_way(measure))}, "
         f"deviation from the line {ms(line['residual_ms'])}"
     )
 
 
-def rate_text(line: dict[str, Any], measure: str) -> str:
+def each_way(measure: str) -> str:
+    """Return the words after a rate: a round trip gives the rate of each way."""
+    return "" if measure == "one-way" else " each way"
+
+
+def rate_text(line: dict[str, Any], measure: str, way: str = "") -> str:
     """Return the rate that follows from a line of delay on length, and its interval.
 
-    A round trip gives the rate of each way, a one-way delay that of the measured way.
+    The words `way` are put after the rate.
     """
     # A probe crosses the path twice in a round trip.
     crossed = 1 / share_of(measure)
-    way = "" if measure == "one-way" else " each way"
     best, low, high = (
         None if bps is None else rate(crossed * bps)
         for bps in (line["rate_bps"], *line["rate_bps_between"])

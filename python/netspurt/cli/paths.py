@@ -373,7 +373,7 @@ def _memo(fit: Fit, measure: str) -> dict[str, Any] | None:
 
 
 def _length_lines(recording: Delays, fit: Fit, data: dict[str, Any]) -> Iterator[str]:
-    heading = "rate" if recording.measure == "one-way" else "rate each way"
+    heading = f"rate{report_of.each_way(recording.measure)}"
     rows = [["length", "probes", "at zero", "µs an octet", heading, "deviation"]]
     for line, told in zip(fit.lines, data["lines"], strict=True):
         rows.append(
@@ -382,7 +382,7 @@ def _length_lines(recording: Delays, fit: Fit, data: dict[str, Any]) -> Iterator
                 number(line.probes),
                 report_of.ms(told["intercept_ms"]),
                 f"{told['us_per_octet']:.4g}",
-                report_of.rate_text(told, recording.measure).replace(" each way", ""),
+                report_of.rate_text(told, recording.measure),
                 report_of.ms(told["residual_ms"]),
             ]
         )

@@ -51,8 +51,8 @@ impl Stamping {
         self.0 & bit.0 != 0
     }
 
-    /// Whether the key of a notice (a message in the socket's error queue) is the number of the octet
-    /// to which the notice belongs. Otherwise the key is 0.
+    /// Whether the key of a notice (a message in the socket's error queue) is the number of the
+    /// octet to which the notice belongs. Otherwise the key is 0.
     /// [`counts_from_next`](Self::counts_from_next) says from which octet the numbers count.
     pub(super) fn counts(self) -> bool {
         self.has(Self::OPT_ID)
@@ -80,8 +80,8 @@ impl Stamping {
 struct StampRequest {
     octet: u64,
     wanted: Stamping,
-    /// Whether the first packet with the octet had already left when the request was stored. In this
-    /// case, only retransmissions of the octet get timestamps.
+    /// Whether the first packet with the octet had already left when the request was stored. In
+    /// this case, only retransmissions of the octet get timestamps.
     came_late: bool,
 }
 

@@ -123,8 +123,8 @@ struct Contents {
     probers: IndexMap<Prober, Echoes>,
     packets: u64,
     datagrams: Datagrams,
-    /// The number of packets without IP or of an unknown link type, and the number of IP packets that
-    /// are neither TCP nor an echo.
+    /// The number of packets without IP or of an unknown link type, and the number of IP packets
+    /// that are neither TCP nor an echo.
     unknown_links: u64,
     other: u64,
     /// The number of packets without a time.
@@ -228,7 +228,8 @@ pub(super) fn parse(
         return Err(RecordingError::new(
             format!(
                 "a capture of {} packets without a round trip of TCP or of ICMP echoes ({} \
-                 without IP or of an unknown link type, {} of other IP protocols, {} without a time)",
+                 without IP or of an unknown link type, {} of other IP protocols, {} without a \
+                 time)",
                 contents.packets, contents.unknown_links, contents.other, contents.untimed
             ),
             "capture both directions",

@@ -71,8 +71,8 @@ impl Simulation {
     }
 
     /// The message for a run that has recorded more rows than `record.rows` allows; `None` for any
-    /// other run. Such a run stops early in [`advance_to`](Self::advance_to) and the other methods that
-    /// advance it.
+    /// other run. Such a run stops early in [`advance_to`](Self::advance_to) and the other methods
+    /// that advance it.
     pub fn overfull(&self) -> Option<String> {
         let rows = self.recorder.rows() + self.world.connection_rows();
         let most = self.most_rows.filter(|most| rows > *most)?;
@@ -85,9 +85,9 @@ impl Simulation {
         while !self.advance_towards(until) {}
     }
 
-    /// Advances towards `until`. Stops after some milliseconds of work (a limited number of wake-ups,
-    /// or a full buffer of events). Returns true if the run reached `until` or its end, or if
-    /// the run is [`overfull`](Self::overfull).
+    /// Advances towards `until`. Stops after some milliseconds of work (a limited number of
+    /// wake-ups, or a full buffer of events). Returns true if the run reached `until` or its end,
+    /// or if the run is [`overfull`](Self::overfull).
     pub fn advance_towards(&mut self, until: Time) -> bool {
         self.advance_within(until, u64::MAX)
     }

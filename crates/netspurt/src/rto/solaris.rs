@@ -12,8 +12,8 @@ use super::{RtoEstimator, TimeoutKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SolarisConfig {
     /// The timer from which the first estimate is made: `tcp_rexmit_interval_initial`. Half of it
-    /// is the first mean, and half is the first value of four times the deviation. The first timer is an
-    /// eighth longer than `initial`, because a quarter of the mean is added.
+    /// is the first mean, and half is the first value of four times the deviation. The first timer
+    /// is an eighth longer than `initial`, because a quarter of the mean is added.
     pub initial: Duration,
     /// The minimum RTO: `tcp_rexmit_interval_min`.
     pub min: Duration,
@@ -160,8 +160,8 @@ impl RtoEstimator for Solaris {
         if ms > max || self.backoff == MAX_BACKOFF {
             self.backoff -= 1;
         }
-        // departs: illumos - here a timeout never makes the timer shorter, so the grace of the first
-        // timer remains.
+        // departs: illumos - here a timeout never makes the timer shorter, so the grace of the
+        // first timer remains.
         self.rto = ms.min(max).max(self.rto);
         self.waited = self.waited.saturating_add(self.rto);
     }

@@ -74,9 +74,10 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The options of `segment` in Linux's order: MSS, SACK-permitted, time stamps, window scale, SACK
-    /// blocks. No-operations before an option pad it to whole words. If there are time stamps,
-    /// SACK-permitted takes the place of the two no-operations before them. RFC 7323 appendix A recommends the padding of the time stamps.
+    /// The options of `segment` in Linux's order: MSS, SACK-permitted, time stamps, window scale,
+    /// SACK blocks. No-operations before an option pad it to whole words. If there are time stamps,
+    /// SACK-permitted takes the place of the two no-operations before them. RFC 7323 appendix A
+    /// recommends the padding of the time stamps.
     pub(super) fn of(segment: &Segment) -> Self {
         let mut this = Self { bytes: [0; ROOM], length: 0 };
         let syn = segment.flags.has(Flags::SYN);
@@ -157,8 +158,8 @@ pub(super) enum KnownOption<'a> {
 }
 
 impl<'a> KnownOption<'a> {
-    /// The kind of the option if it is the MSS, the window scale, SACK-permitted or time stamps, which
-    /// SYNs carry; `None` for any other option.
+    /// The kind of the option if it is the MSS, the window scale, SACK-permitted or time stamps,
+    /// which SYNs carry; `None` for any other option.
     pub(super) fn number_in_syns(&self) -> Option<u16> {
         match self {
             Self::Timestamps(_) => Some(TIMESTAMPS.into()),
@@ -201,8 +202,8 @@ pub(super) fn timestamps_alone(octets: &[u8]) -> Option<Timestamps> {
 
 /// The options in the octets of a header, one after the other.
 ///
-/// The octets are divided into options by RFC 9293 §3.1. As in common stacks, an option whose length is below two
-/// or exceeds the header ends the reading.
+/// The octets are divided into options by RFC 9293 §3.1. As in common stacks, an option whose
+/// length is below two or exceeds the header ends the reading.
 pub(super) struct OptionReader<'a> {
     octets: &'a [u8],
     at: usize,

@@ -158,7 +158,8 @@ pub const SWITCHES: &[Switch] = &[
         "Needs `receive.counts_memory`. The receive buffer starts with twice \
          `receive.first_window` octets of memory. It grows, at most to `receive_buffer`, if the \
          application reads more in a round trip than before, if data waits behind a gap, or if the \
-         buffer is full (`tcp_rcv_space_adjust`, `tcp_clamp_window`). Without the switch its size is fixed",
+         buffer is full (`tcp_rcv_space_adjust`, `tcp_clamp_window`). Without the switch its size \
+         is fixed",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.autotuning)),
     Switch::flag(

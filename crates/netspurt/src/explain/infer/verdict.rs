@@ -222,8 +222,9 @@ impl VerdictWatch {
     /// A receiver that misses octets answers each segment at once (RFC 5681 §4.2), so the answers
     /// come in the order of the retransmissions, and this acknowledgment answers the retransmission
     /// after the one that was answered last. If all octets of this next retransmission are below
-    /// `una`, they had arrived before it was sent. Returns `None` if there is no such retransmission, or if the time from it to the acknowledgment does not fit
-    /// the round trips `trip`. Returns `Some(None)` if the acknowledgment shows no verdict.
+    /// `una`, they had arrived before it was sent. Returns `None` if there is no such
+    /// retransmission, or if the time from it to the acknowledgment does not fit the round trips
+    /// `trip`. Returns `Some(None)` if the acknowledgment shows no verdict.
     pub fn next_answered(
         &mut self,
         at: Time,

@@ -52,10 +52,10 @@ pub(in crate::tcp) struct RfcSender {
     pub(super) last_sent: Time,
     /// When our SYN was sent first.
     pub(super) opened_at: Time,
-    /// The octet up to which new data may be sent in the present burst. `None` if there is no limit.
-    /// The data after it waits until it fills a packet for offload, or because only one packet is to
-    /// be sent. A *packet for offload* has several segments, which the host gives to the network
-    /// card at once.
+    /// The octet up to which new data may be sent in the present burst. `None` if there is no
+    /// limit. The data after it waits until it fills a packet for offload, or because only one
+    /// packet is to be sent. A *packet for offload* has several segments, which the host gives to
+    /// the network card at once.
     pub(super) packet_edge: Option<u64>,
     /// The packet for offload that is being sent, with new data.
     pub(super) new_packet: GsoPacket,
@@ -190,9 +190,9 @@ impl RfcSender {
         self.account.times()
     }
 
-    /// Adds the time since the last call to the account. Nothing changed in this time. It counts only if the
-    /// connection `lives` and some data is not acknowledged. A FIN that is not acknowledged does
-    /// not count as data.
+    /// Adds the time since the last call to the account. Nothing changed in this time. It counts
+    /// only if the connection `lives` and some data is not acknowledged. A FIN that is not
+    /// acknowledged does not count as data.
     #[inline]
     pub(super) fn account_for(&mut self, now: Time, lives: bool) {
         let busy = self.window.una < self.window.end && lives;
