@@ -229,7 +229,7 @@ fn the_rto_of_a_linux_shadow_stays_close_to_the_kernels_rto() {
         let (algorithms, rto) = (texts(&shadows, "estimator"), numbers(&shadows, "rto_ns"));
         assert!(algorithms.len() > 200, "{}", algorithms.len());
         let Some(Data::OptionalI64(kernel)) = shadows.column("sender_rto_ns") else { panic!() };
-        let rows = algorithms.iter().zip(rto).zip(kernel);
+        let rows = algorithms.iter().zip(rto).zip(kernel.iter());
         let mut off: Vec<i64> = rows
             .filter(|((algorithm, _), kernel)| algorithm.starts_with("linux") && kernel.is_some())
             .map(|((_, rto), kernel)| (rto - kernel.unwrap()).abs() / 1_000_000)

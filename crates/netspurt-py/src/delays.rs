@@ -9,7 +9,7 @@ use netspurt::units::{Duration, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::array::{Cell, array, cells};
+use crate::array::{Cell, cells, collected};
 use crate::errors::delays_error;
 
 /// A recording of one path.
@@ -194,7 +194,7 @@ impl PyDelays {
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let half_delays = &self.0.one_way;
         (!half_delays.is_empty())
-            .then(|| array(py, half_delays.iter().copied().map(value)))
+            .then(|| collected(py, half_delays.iter().copied().map(value)))
             .transpose()
     }
 
@@ -203,7 +203,7 @@ impl PyDelays {
         py: Python<'py>,
         value: impl Fn(&Probe) -> T,
     ) -> PyResult<Bound<'py, PyAny>> {
-        array(py, self.0.probes.iter().map(value))
+        collected(py, self.0.probes.iter().map(value))
     }
 }
 

@@ -171,5 +171,5 @@ pub fn drive<'py>(
     } else {
         run(&mut Adapter::new(estimator, OnFailure::Keep(failure.clone()))?)?;
     }
-    array(py, timers.into_iter())
+    array(py, &timers)
 }

@@ -5,11 +5,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use netspurt::explain::{
-    Explainer, Explanation, JoinedCaptures, Passed, RowLayout, ceilings_table, connections_table,
-    delay_changes_table, floors_table, habits_table, retransmissions_table, spent_table,
-    steady_table, waits_table,
-};
+use netspurt::explain::{Explainer, Explanation, JoinedCaptures, Passed, RowLayout};
 use netspurt::unpack::Unpacked;
 use netspurt::wire::{CaptureFault, CaptureReader, CaptureSource};
 use pyo3::exceptions::PyValueError;
@@ -41,17 +37,7 @@ impl PyExplanation {
     fn tables(&self, py: Python<'_>) -> Vec<PyTable> {
         let found = &self.explanation;
         let tables = py.detach(|| {
-            let mut tables = vec![
-                connections_table(found),
-                retransmissions_table(found),
-                spent_table(found),
-                waits_table(found),
-                floors_table(found),
-                habits_table(found),
-                steady_table(found),
-                ceilings_table(found),
-                delay_changes_table(found),
-            ];
+            let mut tables = found.tables();
             if let Some(transcript) = &found.transcript {
                 tables.extend(transcript.tables(&found.connections, found.start));
             }

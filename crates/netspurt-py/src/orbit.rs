@@ -5,7 +5,7 @@ use netspurt::orbit::{
 };
 use pyo3::prelude::*;
 
-use crate::array::array;
+use crate::array::collected;
 use crate::errors::{OrbitError, orbit_error};
 
 /// Adds the classes and functions of this file to the module.
@@ -161,9 +161,9 @@ impl PyOrbitPath {
         let found = py.detach(|| path_delays(&self.0, from, to, step_ns));
         let found = found.map_err(|error| orbit_error(py, &error))?;
         Ok((
-            array(py, found.iter().map(|point| point.at.as_nanos()))?,
-            array(py, found.iter().map(|point| point.km))?,
-            array(py, found.iter().map(|point| point.delay.as_nanos()))?,
+            collected(py, found.iter().map(|point| point.at.as_nanos()))?,
+            collected(py, found.iter().map(|point| point.km))?,
+            collected(py, found.iter().map(|point| point.delay.as_nanos()))?,
         ))
     }
 }

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::adapter::{Adapter, HookFailure, OnFailure};
-use crate::array::array;
+use crate::array::collected;
 use crate::delays::{PyDelays, order_name, order_named};
 use crate::errors::{ReplayError, estimator_error};
 use crate::estimator::Estimator;
@@ -139,7 +139,7 @@ impl PyReplayed {
 
     /// The timer of each probe, in nanoseconds.
     fn wait_ns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        array(py, self.waits.iter().map(|wait| wait.as_nanos().cast_signed()))
+        collected(py, self.waits.iter().map(|wait| wait.as_nanos().cast_signed()))
     }
 }
 

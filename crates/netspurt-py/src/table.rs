@@ -8,7 +8,7 @@ use netspurt::results::Results;
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 
-use crate::array::{Cell, array};
+use crate::array::array;
 use crate::errors::file_error;
 
 /// A table of a record.
@@ -98,35 +98,25 @@ impl PyTable {
         let Some(data) = self.table().column(name) else {
             return Err(PyKeyError::new_err(name.to_owned()));
         };
-        let known = |valid: Vec<bool>| array(py, valid.into_iter()).map(Some);
+        let valid = |exist: &[bool]| array(py, exist).map(Some);
         Ok(match data {
-            Data::I64(values) => (column(py, values)?, None, None),
-            Data::OptionalI64(values) => {
-                let valid = known(values.iter().map(Option::is_some).collect())?;
-                (array(py, values.iter().map(|value| value.unwrap_or(0)))?, None, valid)
-            }
-            Data::OptionalF64(values) => {
-                let valid = known(values.iter().map(Option::is_some).collect())?;
-                (array(py, values.iter().map(|value| value.unwrap_or(0.0)))?, None, valid)
-            }
+            Data::I64(values) => (array(py, values)?, None, None),
+            Data::OptionalI64(all) => (array(py, all.filled())?, None, valid(all.exist())?),
+            Data::OptionalF64(all) => (array(py, all.filled())?, None, valid(all.exist())?),
             Data::MissingI64(count) => {
-                (column(py, &vec![0_i64; *count])?, None, known(vec![false; *count])?)
+                (array(py, &vec![0_i64; *count])?, None, valid(&vec![false; *count])?)
             }
-            Data::U32(values) => (column(py, values)?, None, None),
-            Data::U16(values) => (column(py, values)?, None, None),
-            Data::U64(values) => (column(py, values)?, None, None),
-            Data::Bool(values) => (column(py, values)?, None, None),
-            Data::Text { codes, texts } => (column(py, codes)?, Some(texts.to_vec()), None),
+            Data::U32(values) => (array(py, values)?, None, None),
+            Data::U16(values) => (array(py, values)?, None, None),
+            Data::U64(values) => (array(py, values)?, None, None),
+            Data::Bool(values) => (array(py, values)?, None, None),
+            Data::Text { codes, texts } => (array(py, codes)?, Some(texts.to_vec()), None),
             Data::Tag { codes, texts } => {
                 let texts = texts.iter().map(|text| (*text).to_owned()).collect();
-                (column(py, codes)?, Some(texts), None)
+                (array(py, codes)?, Some(texts), None)
             }
         })
     }
 }
 
 type PyColumn<'py> = (Bound<'py, PyAny>, Option<Vec<String>>, Option<Bound<'py, PyAny>>);
-
-fn column<'py, T: Cell>(py: Python<'py>, values: &[T]) -> PyResult<Bound<'py, PyAny>> {
-    array(py, values.iter().copied())
-}

@@ -48,7 +48,7 @@ fn numbers(table: &Table, name: &str) -> Vec<i64> {
 
 fn optional(table: &Table, name: &str) -> Vec<Option<i64>> {
     match table.column(name).expect(name) {
-        Data::OptionalI64(values) => values.clone(),
+        Data::OptionalI64(values) => values.iter().collect(),
         Data::MissingI64(count) => vec![None; *count],
         other => panic!("{name}: {other:?}"),
     }

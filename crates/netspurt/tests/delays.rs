@@ -88,9 +88,12 @@ fn our_own_echo_probes_are_read_from_parquet_and_from_csv() {
         Column::new("flow", Data::Text { codes: vec![0; 4], texts: ["a".to_owned()].into() }),
         Column::new("number", Data::U32(vec![1, 2, 3, 4])),
         Column::new("size_bytes", Data::U16(vec![60; 4])),
-        Column::new("rtt_ns", Data::OptionalI64(vec![Some(40_000_000), None, None, None])),
+        Column::new("rtt_ns", Data::OptionalI64(vec![Some(40_000_000), None, None, None].into())),
         Column::new("lost", Data::Bool(vec![false, true, true, false])),
-        Column::new("late_ns", Data::OptionalI64(vec![None, Some(31_000_000_000), None, None])),
+        Column::new(
+            "late_ns",
+            Data::OptionalI64(vec![None, Some(31_000_000_000), None, None].into()),
+        ),
         Column::new("duplicates", Data::U32(vec![1, 0, 0, 0])),
     ];
     let mut file = Vec::new();

@@ -59,7 +59,7 @@ pub fn ack(number: u64, ack: u32) -> Segment {
 pub fn numbers(table: &Table, name: &str) -> Vec<Option<i64>> {
     match table.column(name) {
         Some(Data::I64(values)) => values.iter().copied().map(Some).collect(),
-        Some(Data::OptionalI64(values)) => values.clone(),
+        Some(Data::OptionalI64(values)) => values.iter().collect(),
         Some(Data::U64(values)) => values.iter().map(|value| Some(value.cast_signed())).collect(),
         Some(Data::U32(values)) => values.iter().map(|value| Some(i64::from(*value))).collect(),
         _ => panic!("no numbers called {name}"),

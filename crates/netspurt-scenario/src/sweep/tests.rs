@@ -221,7 +221,7 @@ fn numeric_values_of_an_axis_are_numbers_in_the_table() {
     );
     let sweep = Scenario::parse("x.toml", &text).unwrap_or_else(|e| panic!("{e}")).sweep().unwrap();
     let (table, _) = chunk(&sweep, 0, 1);
-    assert_eq!(table.column("p"), Some(&Data::OptionalF64(vec![Some(0.0)])));
+    assert_eq!(table.column("p"), Some(&Data::OptionalF64(vec![Some(0.0)].into())));
     assert_eq!(table.column("n"), Some(&Data::I64(vec![1])));
 }
 
@@ -259,9 +259,9 @@ fn a_flow_of_requests_counts_once_although_both_directions_carry_data() {
     let sweep = Scenario::parse("x.toml", text).unwrap_or_else(|e| panic!("{e}")).sweep().unwrap();
     let (table, _) = chunk(&sweep, 0, 1);
     let value = |name: &str| match table.column(name) {
-        Some(Data::OptionalI64(all)) => all[0].map(|value| value as f64),
+        Some(Data::OptionalI64(all)) => all.at(0).map(|value| value as f64),
         Some(Data::I64(all)) => Some(all[0] as f64),
-        Some(Data::OptionalF64(all)) => all[0],
+        Some(Data::OptionalF64(all)) => all.at(0),
         other => panic!("{name}: {other:?}"),
     };
     assert_eq!((value("flows"), value("finished")), (Some(2.0), Some(2.0)));

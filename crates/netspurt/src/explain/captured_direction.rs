@@ -1,8 +1,12 @@
 //! One direction of a captured connection.
 
+use std::mem::take;
+
 use crate::observe::{OneWay, Sequence};
 
-use super::{CapturedSegment, ExplainedRetransmission, Limits, OtherFloors, Sender, Statistics};
+use super::{
+    CapturedSegment, ExplainedRetransmission, Habits, Limits, OtherFloors, Sender, Statistics,
+};
 
 /// What one side of a captured connection sends.
 #[derive(Clone, Debug)]
@@ -18,7 +22,7 @@ pub struct CapturedDirection {
     /// What timers with other floors would have done.
     pub floors: OtherFloors,
     /// The retransmissions that were found before the connection was last packed
-    /// (`RestingConnection`).
+    /// (`PackedDirections`).
     pub earlier: Vec<ExplainedRetransmission>,
 }
 
@@ -44,6 +48,17 @@ impl CapturedDirection {
         *limits = Limits::default();
         *floors = OtherFloors::default();
         *earlier = Vec::new();
+    }
+
+    /// Takes the findings out of the direction: its retransmissions, what timers with other floors
+    /// would have done, and the observed habits.
+    pub fn take_findings(
+        &mut self,
+    ) -> (Vec<ExplainedRetransmission>, OtherFloors, Option<Box<Habits>>) {
+        let habits = self.sender.habits();
+        let mut retransmissions = take(&mut self.earlier);
+        retransmissions.extend(take(&mut self.sender).finish());
+        (retransmissions, take(&mut self.floors), habits)
     }
 
     /// Whether all octets were captured and are acknowledged.

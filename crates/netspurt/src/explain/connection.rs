@@ -10,9 +10,9 @@ use crate::wire::{CapturedTcp, PlainSegment, TcpView};
 
 use super::copy_finder::CopyFinder;
 use super::disorder::KnownSide;
+use super::packed_directions::PackedDirections;
 use super::pending::{PendingKind, PendingSegments};
 use super::reordering::{EitherSegment, HeldSegment, Reordering};
-use super::resting::RestingConnection;
 use super::{
     AckForLimits, CapturedDirection, CapturedSegment, CapturingHost, EndedBy, EndedDirection,
     Sender, SharedState, TimeSpent, WaitingFor,
@@ -33,7 +33,7 @@ pub struct CapturedConnection {
     /// rests.
     pub(super) directions: [Option<Box<CapturedDirection>>; 2],
     /// The packed directions. `None` unless the connection rests.
-    resting: Option<RestingConnection>,
+    resting: Option<PackedDirections>,
     /// The side that sent the first packet captured.
     first: Option<Side>,
     /// For each side, the shift of the windows that it advertises, as its last SYN offers it.
@@ -90,7 +90,7 @@ impl CapturedConnection {
             self.afar = false;
             let mut directions = self.directions.each_mut().map(Option::take);
             let each = directions.each_mut().map(Option::as_deref_mut);
-            self.resting = Some(RestingConnection::of(each, &mut shared.packing));
+            self.resting = Some(PackedDirections::resting(each, &mut shared.packing));
             (self.copy_finder, self.reordering) = (None, None);
             directions.into_iter().flatten().for_each(|direction| shared.keep(direction));
             shared.keep_pending(take(&mut self.pending));
@@ -99,10 +99,9 @@ impl CapturedConnection {
 
     /// Unpacks a resting connection because an unexpected packet came.
     #[cold]
-    fn wake(&mut self, resting: RestingConnection) {
-        self.directions = resting
-            .unpacked()
-            .map(|direction| direction.map(|direction| Box::new(direction.wake())));
+    fn wake(&mut self, resting: PackedDirections) {
+        self.directions =
+            resting.unpack().map(|direction| direction.map(|direction| Box::new(direction.wake())));
     }
 
     /// Ends the connection and returns its directions, indexed by the side that sends. Its memory
@@ -110,8 +109,7 @@ impl CapturedConnection {
     pub fn finish(self, shared: &mut SharedState) -> [Option<EndedDirection>; 2] {
         shared.keep_pending(self.pending);
         if let Some(resting) = self.resting {
-            let [from, to] = resting.unpacked();
-            return [from.map(EndedDirection::of_rested), to.map(EndedDirection::of_rested)];
+            return resting.unpack();
         }
         let mut end = |mut direction: Box<CapturedDirection>| {
             let ended = EndedDirection::of(&mut direction);

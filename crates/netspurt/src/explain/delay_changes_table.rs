@@ -4,33 +4,42 @@ use crate::ids::Side;
 use crate::record::{Column, Data, Table};
 
 use super::columns::DIRECTIONS;
-use super::tables::directions;
-use super::{ChangeSums, DelayChanges, Explanation};
+use super::rows::ExplainedRows;
+use super::{ChangeSums, ConnectionRow, DelayChanges, EndedConnection};
 
-/// The table `delay_changes`: a row for each direction and kind of change of its round trip.
-pub fn delay_changes_table(explanation: &Explanation) -> Table {
-    let rows: Vec<(u64, Side, u8, ChangeSums)> = directions(explanation)
-        .filter_map(|(number, side, direction)| {
-            let changes = direction.statistics.course.as_ref()?.changes;
-            Some((0..).zip(changes.sums).map(move |(kind, sums)| (number, side, kind, sums)))
-        })
-        .flatten()
-        .filter(|row| row.3 != ChangeSums::default())
-        .collect();
-    let whole = |of: fn(&ChangeSums) -> u64| {
-        Data::I64(rows.iter().map(|row| of(&row.3).cast_signed()).collect())
-    };
-    let sides = rows.iter().map(|row| row.1.index() as u8).collect();
-    let kinds = rows.iter().map(|row| row.2).collect();
-    Table::new(
-        "delay_changes",
-        vec![
-            Column::new("connection", Data::U64(rows.iter().map(|row| row.0).collect())),
-            Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
-            Column::new("kind", Data::Tag { codes: kinds, texts: &DelayChanges::KINDS }),
-            Column::new("change_ns", whole(|sums| sums.rtt_ns)),
-            Column::new("lasted_ns", whole(|sums| sums.lasted_ns)),
-            Column::new("bytes", whole(|sums| sums.bytes)),
-        ],
-    )
+/// The rows of the table `delay_changes`: a row for each direction and kind of change of its round
+/// trip.
+#[derive(Default)]
+pub struct DelayChangeRows(Vec<(u64, Side, u8, ChangeSums)>);
+
+impl ExplainedRows for DelayChangeRows {
+    fn take(&mut self, connection: &EndedConnection) {
+        let number = connection.number;
+        for ConnectionRow { side, direction, .. } in ConnectionRow::of(connection) {
+            let Some(course) = &direction.statistics.course else { continue };
+            let kinds = (0..).zip(course.changes.sums);
+            let changed = kinds.filter(|(_, sums)| *sums != ChangeSums::default());
+            self.0.extend(changed.map(|(kind, sums)| (number, side, kind, sums)));
+        }
+    }
+
+    fn table(self: Box<Self>) -> Table {
+        let rows = self.0;
+        let whole = |of: fn(&ChangeSums) -> u64| {
+            Data::I64(rows.iter().map(|row| of(&row.3).cast_signed()).collect())
+        };
+        let sides = rows.iter().map(|row| row.1.index() as u8).collect();
+        let kinds = rows.iter().map(|row| row.2).collect();
+        Table::new(
+            "delay_changes",
+            vec![
+                Column::new("connection", Data::U64(rows.iter().map(|row| row.0).collect())),
+                Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
+                Column::new("kind", Data::Tag { codes: kinds, texts: &DelayChanges::KINDS }),
+                Column::new("change_ns", whole(|sums| sums.rtt_ns)),
+                Column::new("lasted_ns", whole(|sums| sums.lasted_ns)),
+                Column::new("bytes", whole(|sums| sums.bytes)),
+            ],
+        )
+    }
 }

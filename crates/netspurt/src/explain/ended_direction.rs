@@ -4,7 +4,6 @@ use std::mem::take;
 
 use crate::observe::Sequence;
 
-use super::resting::RestedDirection;
 use super::{CapturedDirection, ExplainedRetransmission, Habits, OtherFloors, Statistics};
 
 /// What one side of a connection sent.
@@ -38,25 +37,14 @@ impl EndedDirection {
 
     /// Converts a direction of a connection that has ended, and leaves the direction empty.
     pub fn of(direction: &mut CapturedDirection) -> Self {
-        let CapturedDirection { octets, statistics, sender, floors, earlier, .. } = direction;
-        let habits = sender.habits();
-        let mut retransmissions = take(earlier);
-        retransmissions.extend(take(sender).finish());
-        let (sequence, una) = (*octets.sequence(), octets.una());
-        let (statistics, floors) = (take(statistics), take(floors));
-        Self { statistics, sequence, una, retransmissions, floors, habits }
-    }
-
-    /// Converts a resting direction of a connection that has ended.
-    pub fn of_rested(direction: RestedDirection) -> Self {
-        let RestedDirection { sequence, statistics, further } = direction;
+        let (retransmissions, floors, habits) = direction.take_findings();
         Self {
-            statistics,
-            sequence,
-            una: sequence.highest(),
-            retransmissions: further.retransmissions.into_vec(),
-            floors: further.floors.map(|floors| *floors).unwrap_or_default(),
-            habits: further.habits,
+            statistics: take(&mut direction.statistics),
+            sequence: *direction.octets.sequence(),
+            una: direction.octets.una(),
+            retransmissions,
+            floors,
+            habits,
         }
     }
 }

@@ -9,7 +9,9 @@ use crate::wire::{
 };
 
 use super::hosts::{find_timer_grids, settle};
-use super::{CaptureNotes, CapturedConnection, EndedConnection, SharedState, Transcript};
+use super::{
+    CaptureNotes, CapturedConnection, EndedConnection, EndedConnections, SharedState, Transcript,
+};
 
 /// The numbers of captured packets by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +66,7 @@ pub struct Explanation {
     /// Properties of the capture that limit what is known about the connections.
     pub notes: CaptureNotes,
     /// The connections.
-    pub connections: Vec<EndedConnection>,
+    pub connections: EndedConnections,
     /// When the first packet of TCP was captured, counted from 1970. Zero if there was none.
     pub start: Time,
     /// The captured packets; `None` if no transcript was kept.
@@ -78,16 +80,14 @@ impl Explanation {
         let mut all = Self {
             passed: Passed::default(),
             notes: CaptureNotes::default(),
-            connections: Vec::new(),
+            connections: EndedConnections::default(),
             start: Time::ZERO,
             transcript: None,
         };
         for one in captures {
-            let first = all.connections.len() as u64;
-            let numbered = one.connections.iter().cloned().zip(first..);
-            let renamed = numbered.map(|(each, number)| EndedConnection { number, ..each });
-            let start = if first == 0 { one.start } else { all.start.min(one.start) };
-            all.connections.extend(renamed);
+            let first = all.connections.is_empty();
+            let start = if first { one.start } else { all.start.min(one.start) };
+            all.connections.add(&one.connections);
             (all.start, all.passed) = (start, all.passed + one.passed);
             all.notes = all.notes + one.notes;
         }
@@ -280,10 +280,10 @@ impl Explainer {
 
     /// Ends the capture and returns the connections that were not taken yet.
     pub fn finish(mut self) -> Explanation {
-        let mut connections: Vec<_> = std::iter::from_fn(|| self.next_ended(true)).collect();
-        connections.sort_by_key(|one| one.number);
-        settle(&mut connections);
-        find_timer_grids(&mut connections);
+        let mut connections: EndedConnections =
+            std::iter::from_fn(|| self.next_ended(true)).collect();
+        settle(connections.packed());
+        find_timer_grids(connections.packed());
         for (place, sample) in self.shared.samples.drain(..) {
             self.transcript.iter_mut().for_each(|transcript| transcript.sampled(place, sample));
         }

@@ -5,26 +5,22 @@ use crate::record::{Column, Data, Table};
 use crate::units::Duration;
 
 use super::columns::DIRECTIONS;
-use super::tables::{confidence, directions};
-use super::{Explanation, Habits, Vantage};
+use super::rows::{ExplainedRows, confidence};
+use super::{ConnectionRow, EndedConnection, Habits, Vantage};
 
 /// A row: the number of the connection, the side that sends, and the habits of this direction.
-type HabitsRow<'a> = (u64, Side, &'a Habits);
+type HabitsRow = (u64, Side, Box<Habits>);
 
-fn counts(name: &'static str, rows: &[HabitsRow<'_>], of: fn(&Habits) -> u64) -> Column {
-    Column::new(name, Data::U64(rows.iter().map(|row| of(row.2)).collect()))
+fn counts(name: &'static str, rows: &[HabitsRow], of: fn(&Habits) -> u64) -> Column {
+    Column::new(name, Data::U64(rows.iter().map(|row| of(&row.2)).collect()))
 }
 
-fn spans(
-    name: &'static str,
-    rows: &[HabitsRow<'_>],
-    of: fn(&Habits) -> Option<Duration>,
-) -> Column {
+fn spans(name: &'static str, rows: &[HabitsRow], of: fn(&Habits) -> Option<Duration>) -> Column {
     let ns = |span: Duration| span.as_nanos().cast_signed();
-    Column::new(name, Data::OptionalI64(rows.iter().map(|row| of(row.2).map(ns)).collect()))
+    Column::new(name, Data::OptionalI64(rows.iter().map(|row| of(&row.2).map(ns)).collect()))
 }
 
-fn path(rows: &[HabitsRow<'_>]) -> Vec<Column> {
+fn path(rows: &[HabitsRow]) -> Vec<Column> {
     let vantages = rows.iter().map(|row| row.2.vantage.0 as u8).collect();
     let sure = rows.iter().map(|row| Some(confidence(row.2.vantage.1))).collect();
     vec![
@@ -46,7 +42,7 @@ fn path(rows: &[HabitsRow<'_>]) -> Vec<Column> {
     ]
 }
 
-fn sender(rows: &[HabitsRow<'_>]) -> Vec<Column> {
+fn sender(rows: &[HabitsRow]) -> Vec<Column> {
     vec![
         counts("timeouts", rows, |habits| habits.traits.timeouts.into()),
         spans("timeout_wait_ns_min", rows, |habits| habits.traits.shortest_timeout),
@@ -66,7 +62,7 @@ fn sender(rows: &[HabitsRow<'_>]) -> Vec<Column> {
     ]
 }
 
-fn receiver(rows: &[HabitsRow<'_>]) -> Vec<Column> {
+fn receiver(rows: &[HabitsRow]) -> Vec<Column> {
     let delay = |habits: &Habits| (habits.acks.lone > 0).then_some(habits.acks.longest_delay);
     let reports = rows.iter().map(|row| row.2.reports_duplicates).collect();
     vec![
@@ -79,17 +75,27 @@ fn receiver(rows: &[HabitsRow<'_>]) -> Vec<Column> {
     ]
 }
 
-/// The table `habits`: a row for each direction in which octets were missing or sent again. The row
-/// tells what the sender, the receiver and the path were seen to do, and how often.
-pub fn habits_table(explanation: &Explanation) -> Table {
-    let rows: Vec<HabitsRow<'_>> = directions(explanation)
-        .filter_map(|(number, side, direction)| Some((number, side, direction.habits.as_deref()?)))
-        .collect();
-    let sides = rows.iter().map(|row| row.1.index() as u8).collect();
-    let mut columns = vec![
-        Column::new("connection", Data::U64(rows.iter().map(|row| row.0).collect())),
-        Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
-    ];
-    columns.extend([path(&rows), sender(&rows), receiver(&rows)].into_iter().flatten());
-    Table::new("habits", columns)
+/// The rows of the table `habits`: a row for each direction in which octets were missing or sent
+/// again. The row tells what the sender, the receiver and the path were seen to do, and how often.
+#[derive(Default)]
+pub struct HabitsRows(Vec<HabitsRow>);
+
+impl ExplainedRows for HabitsRows {
+    fn take(&mut self, connection: &EndedConnection) {
+        for ConnectionRow { side, direction, .. } in ConnectionRow::of(connection) {
+            let habits = direction.habits.clone();
+            self.0.extend(habits.map(|habits| (connection.number, side, habits)));
+        }
+    }
+
+    fn table(self: Box<Self>) -> Table {
+        let rows = self.0;
+        let sides = rows.iter().map(|row| row.1.index() as u8).collect();
+        let mut columns = vec![
+            Column::new("connection", Data::U64(rows.iter().map(|row| row.0).collect())),
+            Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
+        ];
+        columns.extend([path(&rows), sender(&rows), receiver(&rows)].into_iter().flatten());
+        Table::new("habits", columns)
+    }
 }

@@ -6,14 +6,15 @@ use std::net::IpAddr;
 use crate::ids::Side;
 use crate::units::Time;
 
+use super::ended_connections::PackedConnection;
 use super::infer::{TimerGrid, Traits, Vantage};
 use super::rule::CauseRule;
-use super::{EndedConnection, ExplainedRetransmission, Habits};
+use super::{ExplainedRetransmission, Habits};
 
 /// Sets the cause of each retransmission of a sender's only outstanding segment, if this cause was
 /// inferred from the time alone. The retransmission gets the cause that all connections of the host
 /// show together, because tail loss probes are a setting of the host.
-pub fn settle(connections: &mut [EndedConnection]) {
+pub fn settle(connections: &mut [PackedConnection]) {
     let mut hosts: BTreeMap<IpAddr, Traits> = BTreeMap::new();
     for (host, habits) in connections.iter().flat_map(seen) {
         let known = hosts.entry(host).or_default();
@@ -23,16 +24,15 @@ pub fn settle(connections: &mut [EndedConnection]) {
     }
     for connection in connections {
         for side in [Side::From, Side::To] {
-            let host = connection.ends[side.index()].ip();
+            let host = connection.end(side).ip();
             let Some(cause) = hosts.get(&host).and_then(Traits::lone) else { continue };
-            let Some(direction) = &mut connection.directions[side.index()] else { continue };
-            let far =
-                direction.habits.as_ref().is_some_and(|own| own.vantage.0 == Vantage::Receiver);
+            let Some(parts) = connection.parts_mut(side) else { continue };
+            let far = parts.habits.as_ref().is_some_and(|own| own.vantage.0 == Vantage::Receiver);
             // A cause that the capture cannot show has the confidence 0, and stays unknown.
             let open = |one: &&mut ExplainedRetransmission| {
                 one.rule == CauseRule::LoneByTime && one.cause_confidence > 0.0
             };
-            for one in direction.retransmissions.iter_mut().filter(open) {
+            for one in parts.retransmissions.iter_mut().filter(open) {
                 (one.cause, one.rule) = (Some(cause).into(), CauseRule::LoneByHost);
                 one.cause_confidence = one.rule.confidence(far);
             }
@@ -43,11 +43,11 @@ pub fn settle(connections: &mut [EndedConnection]) {
 /// Finds the timer grid of each sender from the timeouts of all connections of its host. If these
 /// timeouts have no common grid, finds the grid from the timeouts of the sender alone, because one
 /// address may stand for several hosts.
-pub fn find_timer_grids(connections: &mut [EndedConnection]) {
+pub fn find_timer_grids(connections: &mut [PackedConnection]) {
     let mut hosts: BTreeMap<IpAddr, Vec<Time>> = BTreeMap::new();
     for one in connections.iter() {
         for (side, _) in seen_sides(one) {
-            hosts.entry(one.ends[side.index()].ip()).or_default().extend(timeouts(one, side));
+            hosts.entry(one.end(side).ip()).or_default().extend(timeouts(one, side));
         }
     }
     let grids: BTreeMap<IpAddr, Option<TimerGrid>> =
@@ -55,12 +55,10 @@ pub fn find_timer_grids(connections: &mut [EndedConnection]) {
     for one in connections {
         let sides: Vec<Side> = seen_sides(one).map(|(side, _)| side).collect();
         for side in sides {
-            let pooled = grids.get(&one.ends[side.index()].ip()).copied().flatten();
+            let pooled = grids.get(&one.end(side).ip()).copied().flatten();
             let own = || TimerGrid::of(&timeouts(one, side).collect::<Vec<_>>());
             let grid = pooled.or_else(own);
-            if let Some(habits) =
-                one.directions[side.index()].as_mut().and_then(|w| w.habits.as_mut())
-            {
+            if let Some(habits) = one.parts_mut(side).and_then(|parts| parts.habits.as_mut()) {
                 habits.timer_grid = grid;
             }
         }
@@ -69,23 +67,22 @@ pub fn find_timer_grids(connections: &mut [EndedConnection]) {
 
 /// When the retransmission timer of `side` fired for the first time for each loss. Later timeouts
 /// of the same octets do not count: with any clock they follow at multiples of the first wait.
-fn timeouts(connection: &EndedConnection, side: Side) -> impl Iterator<Item = Time> {
-    let all =
-        connection.direction(side).map_or(&[][..], |direction| &direction.retransmissions[..]);
+fn timeouts(connection: &PackedConnection, side: Side) -> impl Iterator<Item = Time> {
+    let all = connection.parts(side).map_or(&[][..], |parts| &parts.retransmissions[..]);
     let first = |rule| matches!(rule, CauseRule::Silence | CauseRule::FlowLabel);
     all.iter().filter(move |one| one.is_timeout() && first(one.rule)).map(|one| one.at)
 }
 
 /// The hosts and habits of the senders of a connection. Directions that were captured at the
 /// receiver are left out, because such a capture does not show the sender's timers.
-fn seen(connection: &EndedConnection) -> impl Iterator<Item = (IpAddr, &Habits)> {
-    seen_sides(connection).map(|(side, habits)| (connection.ends[side.index()].ip(), habits))
+fn seen(connection: &PackedConnection) -> impl Iterator<Item = (IpAddr, &Habits)> {
+    seen_sides(connection).map(|(side, habits)| (connection.end(side).ip(), habits))
 }
 
 /// The sides and habits of the senders, without directions that were captured at the receiver.
-fn seen_sides(connection: &EndedConnection) -> impl Iterator<Item = (Side, &Habits)> {
+fn seen_sides(connection: &PackedConnection) -> impl Iterator<Item = (Side, &Habits)> {
     [Side::From, Side::To].into_iter().filter_map(|side| {
-        let habits = connection.direction(side)?.habits.as_deref()?;
+        let habits = connection.parts(side)?.habits.as_deref()?;
         (habits.vantage.0 != Vantage::Receiver).then_some((side, habits))
     })
 }

@@ -11,7 +11,7 @@ use super::{CapturedDirection, Disorder, Vantage};
 /// The state that all connections of a capture share: facts about the capture, pending segments
 /// that are not plain, and memory for reuse.
 ///
-/// When a closed connection is packed (`RestingConnection`) or ends, later connections reuse its
+/// When a closed connection is packed (`PackedDirections`) or ends, later connections reuse its
 /// memory. This costs less than freeing it and allocating it again.
 #[derive(Debug, Default)]
 #[expect(clippy::vec_box, reason = "a connection takes the box, so the direction is not copied")]

@@ -12,10 +12,16 @@ mod out_of_order;
 mod repairs;
 mod verdicts;
 
+use crate::record::Table;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
 use crate::wire::{CaptureReader, CapturedPacket, Packet, PcapngWriter, encode};
 
-use super::{Explainer, Explanation, WaitingFor, retransmissions_table, waits_table};
+use super::{Explainer, Explanation, WaitingFor};
+
+/// The table called `name`.
+fn table(explanation: &Explanation, name: &str) -> Table {
+    explanation.tables().into_iter().find(|table| table.name == name).unwrap()
+}
 
 /// Makes a capture. Each segment has the index of the side that sent it, and a time in
 /// milliseconds.
@@ -73,7 +79,7 @@ fn data(seq: u32, len: u16) -> Segment {
 fn a_segment_with_octets_seen_before_is_a_retransmission() {
     let found = explained(&[(0, 0, data(1, 100)), (0, 5, data(101, 100)), (0, 300, data(1, 100))]);
     assert_eq!((found.passed.tcp, found.connections.len()), (3, 1));
-    assert_eq!(retransmissions_table(&found).rows(), 1);
+    assert_eq!(table(&found, "retransmissions").rows(), 1);
 }
 
 /// The SYN is sent again after 3 s, although its SYN-ACK was captured. The second SYN-ACK answers
@@ -86,10 +92,10 @@ fn a_repeated_syn_waited_for_a_timer_and_its_answer_did_not() {
     let packets =
         [(0, 0, syn), (1, 1, syn_ack), (0, 3000, syn), (1, 3001, syn_ack), (0, 3002, ack)];
     let found = explained(&packets);
-    let again = retransmissions_table(&found);
+    let again = table(&found, "retransmissions");
     let gaps = again.column("gap_ns").unwrap();
     assert_eq!(format!("{gaps:?}"), "I64([3000000000, 3000000000])");
-    let waits = waits_table(&found);
+    let waits = table(&found, "waits");
     assert_eq!(waits.rows(), 1, "one timer fired");
 }
 
@@ -114,7 +120,7 @@ fn beside_the_receiver_a_round_trip_is_no_pause_of_the_application() {
         (1, 67, ack(2001)),
         (0, 1067, data(2001, 1000)),
     ]);
-    let spent = found.connections[0].spent;
+    let spent = found.connections.at(0).spent;
     let ms = |what| spent.of(what).as_nanos() / 1_000_000;
     let waits = [WaitingFor::Handshake, WaitingFor::CongestionWindow, WaitingFor::Application];
     assert_eq!(waits.map(ms), [20, 25 + 22 + 20, 980]);
@@ -159,7 +165,7 @@ mod statistics {
     const FIN_ACK: Flags = Flags(0x11);
 
     fn only(segments: &[(usize, u64, Segment)]) -> EndedConnection {
-        explained(segments).connections.swap_remove(0)
+        explained(segments).connections.at(0)
     }
 
     /// The statistics of the direction in which the initiator sends.
@@ -370,8 +376,8 @@ mod statistics {
             let files = if late_ms < 3000 { [first, last, others] } else { [first, others, last] };
             let mut explainer = Explainer::default();
             files.iter().for_each(|file| take_all(&mut explainer, file));
-            let mut explanation = explainer.finish();
-            let connection = explanation.connections.swap_remove(0);
+            let explanation = explainer.finish();
+            let connection = explanation.connections.at(0);
             let text = format!(
                 "{:?}",
                 connection.directions.map(|direction| direction.unwrap().statistics)

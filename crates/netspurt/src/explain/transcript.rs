@@ -15,7 +15,9 @@ use crate::units::Time;
 use crate::wire::{CapturedIp, TcpView};
 
 use super::round_trips_table::RoundTripRows;
-use super::{EndedBy, EndedConnection, ExplainedRetransmission, Verdict};
+use super::{
+    EndedBy, EndedConnection, EndedConnections, EndedDirection, ExplainedRetransmission, Verdict,
+};
 
 /// The maximum number of octets of payload in one row. Captured packets may have more, because some
 /// network cards split them after the capture.
@@ -100,10 +102,10 @@ impl Transcript {
     /// Linux's timer would have with these round trips. This timer backs off at each timeout. The
     /// tables of cwnd, queues and drops are empty, because a capture does not show these. Times
     /// count from `start`. A flow's name is `c` and the number of its connection.
-    pub fn tables(&self, connections: &[EndedConnection], start: Time) -> Vec<Table> {
+    pub fn tables(&self, connections: &EndedConnections, start: Time) -> Vec<Table> {
         let mut known: HashMap<u64, Known> = (0..)
-            .zip(connections)
-            .map(|(flow, one)| (one.number, Known::of(FlowId(flow), one)))
+            .zip(connections.iter())
+            .map(|(flow, one)| (one.number, Known::of(FlowId(flow), &one)))
             .collect();
         let extents = self.extents(&known);
         for (number, known) in &mut known {
@@ -187,7 +189,7 @@ impl Transcript {
     }
 }
 
-fn names(connections: &[EndedConnection], extents: &HashMap<(u64, Side), Extent>) -> Names {
+fn names(connections: &EndedConnections, extents: &HashMap<(u64, Side), Extent>) -> Names {
     let flows = connections.iter().map(|one| {
         let largest =
             |side| extents.get(&(one.number, side)).map_or(0, |direction| direction.payload_bytes);
@@ -218,38 +220,45 @@ fn without_unseen(mut flows: Table) -> Table {
 
 /// The totals of each direction that has data.
 fn sums(
-    connections: &[EndedConnection],
+    connections: &EndedConnections,
     extents: &HashMap<(u64, Side), Extent>,
     since: impl Fn(Time) -> Time,
 ) -> Vec<(EndId, FlowSum)> {
-    let all = (0..).map(FlowId).zip(connections).flat_map(|(flow, one)| {
-        Side::BOTH.into_iter().map(move |side| (flow.end(side), one, side))
-    });
-    all.filter_map(|(end, one, side)| {
-        let (direction, extent) = (one.direction(side)?, extents.get(&(one.number, side))?);
-        let first = direction.sequence.first() + 1;
-        let acked_bytes = direction.una.saturating_sub(first);
-        let mut sum = FlowSum {
-            start: extent.start.map(&since),
-            sent: extent.sent,
-            // The explained retransmissions are counted, because beside the receiver a
-            // retransmission may bring octets that were not seen before.
-            retransmissions: direction.retransmissions.len() as u64,
-            // An acknowledged FIN is not data.
-            acked_bytes: direction.statistics.stream_bytes().unwrap_or(u64::MAX).min(acked_bytes),
-            ..FlowSum::default()
-        };
-        for again in &direction.retransmissions {
-            let cause = again.cause.get().unwrap_or(Cause::Unknown);
-            sum.timeouts += u64::from(matches!(cause, Cause::Rto | Cause::Syn));
-            sum.verdict.spurious[cause as usize] += u32::from(again.verdict == Verdict::Spurious);
+    let mut sums = Vec::new();
+    for (flow, one) in (0..).map(FlowId).zip(connections.iter()) {
+        for side in Side::BOTH {
+            let extent = extents.get(&(one.number, side)).filter(|extent| extent.sent > 0);
+            if let (Some(direction), Some(extent)) = (one.direction(side), extent) {
+                sums.push((flow.end(side), sum(direction, extent, &since)));
+            }
         }
-        for wait in direction.settled_waits().filter(|wait| wait.timer != EndedBy::Probe) {
-            sum.waited = sum.waited + wait.waited;
-        }
-        (extent.sent > 0).then_some((end, sum))
-    })
-    .collect()
+    }
+    sums
+}
+
+/// The totals of a direction.
+fn sum(direction: &EndedDirection, extent: &Extent, since: &impl Fn(Time) -> Time) -> FlowSum {
+    let first = direction.sequence.first() + 1;
+    let acked_bytes = direction.una.saturating_sub(first);
+    let mut sum = FlowSum {
+        start: extent.start.map(since),
+        sent: extent.sent,
+        // The explained retransmissions are counted, because beside the receiver a retransmission
+        // may bring octets that were not seen before.
+        retransmissions: direction.retransmissions.len() as u64,
+        // An acknowledged FIN is not data.
+        acked_bytes: direction.statistics.stream_bytes().unwrap_or(u64::MAX).min(acked_bytes),
+        ..FlowSum::default()
+    };
+    for again in &direction.retransmissions {
+        let cause = again.cause.get().unwrap_or(Cause::Unknown);
+        sum.timeouts += u64::from(matches!(cause, Cause::Rto | Cause::Syn));
+        sum.verdict.spurious[cause as usize] += u32::from(again.verdict == Verdict::Spurious);
+    }
+    for wait in direction.settled_waits().filter(|wait| wait.timer != EndedBy::Probe) {
+        sum.waited = sum.waited + wait.waited;
+    }
+    sum
 }
 
 impl Known {

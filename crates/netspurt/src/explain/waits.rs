@@ -6,24 +6,35 @@ use crate::rto::MeanDeviation;
 use crate::units::{Duration, Time};
 
 use super::columns::DIRECTIONS;
-use super::tables::directions;
-use super::{EndedBy, EndedDirection, Explanation, FLOORS, TimerWait, WaitingFor};
+use super::rows::ExplainedRows;
+use super::{
+    ConnectionRow, EndedBy, EndedConnection, EndedDirection, FLOORS, TimerWait, WaitingFor,
+};
 
 fn span(span: Duration) -> i64 {
     span.as_nanos().cast_signed()
 }
 
-/// The table `spent`: a row for each connection, with the time that the connection waited for each
-/// kind of [`WaitingFor`].
-pub fn spent_table(explanation: &Explanation) -> Table {
-    let all = &explanation.connections;
-    let mut columns =
-        vec![Column::new("connection", Data::U64(all.iter().map(|one| one.number).collect()))];
-    for (what, name) in WaitingFor::ALL.into_iter().zip(WaitingFor::NAMES) {
-        let spent = all.iter().map(|one| span(one.spent.of(what))).collect();
-        columns.push(Column::new(format!("{name}_ns"), Data::I64(spent)));
+/// The rows of the table `spent`: a row for each connection, with the time that the connection
+/// waited for each kind of [`WaitingFor`].
+#[derive(Default)]
+pub struct SpentRows(Vec<(u64, [Duration; WaitingFor::COUNT])>);
+
+impl ExplainedRows for SpentRows {
+    fn take(&mut self, connection: &EndedConnection) {
+        let spent = WaitingFor::ALL.map(|what| connection.spent.of(what));
+        self.0.push((connection.number, spent));
     }
-    Table::new("spent", columns)
+
+    fn table(self: Box<Self>) -> Table {
+        let numbers = self.0.iter().map(|row| row.0).collect();
+        let mut columns = vec![Column::new("connection", Data::U64(numbers))];
+        for (what, name) in WaitingFor::NAMES.into_iter().enumerate() {
+            let spent = self.0.iter().map(|row| span(row.1[what])).collect();
+            columns.push(Column::new(format!("{name}_ns"), Data::I64(spent)));
+        }
+        Table::new("spent", columns)
+    }
 }
 
 impl EndedDirection {
@@ -38,61 +49,78 @@ impl EndedDirection {
     }
 }
 
-/// The table `waits`: a row for each wait that a timer ended.
-pub fn waits_table(explanation: &Explanation) -> Table {
-    let rows: Vec<(u64, Side, TimerWait)> = directions(explanation)
-        .flat_map(|(number, side, direction)| {
-            direction.settled_waits().map(move |wait| (number, side, wait))
-        })
-        .collect();
-    let instant = |at: Time| at.as_nanos().cast_signed();
-    let estimate = |of: fn(MeanDeviation) -> Duration| {
-        Data::OptionalI64(rows.iter().map(|row| row.2.estimate.map(of).map(span)).collect())
-    };
-    let sides = rows.iter().map(|row| row.1.index() as u8).collect();
-    let timers = rows.iter().map(|row| row.2.timer as u8).collect();
-    let number = |of: fn(&TimerWait) -> u32| Data::U32(rows.iter().map(|row| of(&row.2)).collect());
-    Table::new(
-        "waits",
-        vec![
-            Column::new("t_ns", Data::I64(rows.iter().map(|row| instant(row.2.at)).collect())),
-            Column::new("connection", Data::U64(rows.iter().map(|row| row.0).collect())),
-            Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
-            Column::new("timer", Data::Tag { codes: timers, texts: &EndedBy::NAMES }),
-            Column::new(
-                "waited_ns",
-                Data::I64(rows.iter().map(|row| span(row.2.waited)).collect()),
-            ),
-            Column::new("backoffs", number(|wait| wait.backoffs)),
-            Column::new("srtt_ns", estimate(MeanDeviation::mean)),
-            Column::new("rttvar_ns", estimate(MeanDeviation::variation)),
-            Column::new("sacked", Data::Bool(rows.iter().map(|row| row.2.sacked).collect())),
-            Column::new("outstanding", number(|wait| wait.outstanding)),
-            Column::new(
-                "answered_ns",
-                Data::OptionalI64(rows.iter().map(|row| row.2.answered.map(instant)).collect()),
-            ),
-        ],
-    )
-}
+/// The rows of the table `waits`: a row for each wait that a timer ended.
+#[derive(Default)]
+pub struct WaitRows(Vec<(u64, Side, TimerWait)>);
 
-/// The table `floors`: a row for each direction and each floor of a timer. The row tells how often
-/// such a timer would have fired although the answer was on its way.
-pub fn floors_table(explanation: &Explanation) -> Table {
-    let mut rows = Vec::new();
-    for (number, side, direction) in directions(explanation) {
-        for (floor, spurious) in FLOORS.into_iter().zip(direction.floors.spurious()) {
-            rows.push((number, side, floor, spurious));
+impl ExplainedRows for WaitRows {
+    fn take(&mut self, connection: &EndedConnection) {
+        for ConnectionRow { side, direction, .. } in ConnectionRow::of(connection) {
+            let row = |wait| (connection.number, side, wait);
+            self.0.extend(direction.settled_waits().map(row));
         }
     }
-    let sides = rows.iter().map(|row| row.1.index() as u8).collect();
-    Table::new(
-        "floors",
-        vec![
-            Column::new("connection", Data::U64(rows.iter().map(|row| row.0).collect())),
-            Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
-            Column::new("floor_ns", Data::I64(rows.iter().map(|row| span(row.2)).collect())),
-            Column::new("spurious", Data::U32(rows.iter().map(|row| row.3).collect())),
-        ],
-    )
+
+    fn table(self: Box<Self>) -> Table {
+        let rows = self.0;
+        let instant = |at: Time| at.as_nanos().cast_signed();
+        let estimate = |of: fn(MeanDeviation) -> Duration| {
+            Data::OptionalI64(rows.iter().map(|row| row.2.estimate.map(of).map(span)).collect())
+        };
+        let sides = rows.iter().map(|row| row.1.index() as u8).collect();
+        let timers = rows.iter().map(|row| row.2.timer as u8).collect();
+        let number =
+            |of: fn(&TimerWait) -> u32| Data::U32(rows.iter().map(|row| of(&row.2)).collect());
+        Table::new(
+            "waits",
+            vec![
+                Column::new("t_ns", Data::I64(rows.iter().map(|row| instant(row.2.at)).collect())),
+                Column::new("connection", Data::U64(rows.iter().map(|row| row.0).collect())),
+                Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
+                Column::new("timer", Data::Tag { codes: timers, texts: &EndedBy::NAMES }),
+                Column::new(
+                    "waited_ns",
+                    Data::I64(rows.iter().map(|row| span(row.2.waited)).collect()),
+                ),
+                Column::new("backoffs", number(|wait| wait.backoffs)),
+                Column::new("srtt_ns", estimate(MeanDeviation::mean)),
+                Column::new("rttvar_ns", estimate(MeanDeviation::variation)),
+                Column::new("sacked", Data::Bool(rows.iter().map(|row| row.2.sacked).collect())),
+                Column::new("outstanding", number(|wait| wait.outstanding)),
+                Column::new(
+                    "answered_ns",
+                    Data::OptionalI64(rows.iter().map(|row| row.2.answered.map(instant)).collect()),
+                ),
+            ],
+        )
+    }
+}
+
+/// The rows of the table `floors`: a row for each direction and each floor of a timer. The row tells
+/// how often such a timer would have fired although the answer was on its way.
+#[derive(Default)]
+pub struct FloorRows(Vec<(u64, Side, [u32; FLOORS.len()])>);
+
+impl ExplainedRows for FloorRows {
+    fn take(&mut self, connection: &EndedConnection) {
+        for ConnectionRow { side, direction, .. } in ConnectionRow::of(connection) {
+            self.0.push((connection.number, side, direction.floors.spurious()));
+        }
+    }
+
+    fn table(self: Box<Self>) -> Table {
+        let rows = || self.0.iter().flat_map(|row| [row].repeat(FLOORS.len()));
+        let floors = self.0.iter().flat_map(|_| FLOORS.map(span)).collect();
+        let spurious = self.0.iter().flat_map(|row| row.2).collect();
+        let sides = rows().map(|row| row.1.index() as u8).collect();
+        Table::new(
+            "floors",
+            vec![
+                Column::new("connection", Data::U64(rows().map(|row| row.0).collect())),
+                Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
+                Column::new("floor_ns", Data::I64(floors)),
+                Column::new("spurious", Data::U32(spurious)),
+            ],
+        )
+    }
 }

@@ -10,6 +10,7 @@ use crate::segment::{
 };
 use crate::wire::{EchoPacket, Packet, PcapngWriter, cut, encode, encode_echo};
 
+use super::OptionalValues;
 use super::names::{FlowProperties, Names};
 use super::table::{Data, Table};
 
@@ -88,7 +89,7 @@ struct SeenSyns<'a> {
 
 /// A column whose values may be absent.
 enum Optional<'a> {
-    Some(&'a [Option<i64>]),
+    Some(&'a OptionalValues<i64>),
     None,
 }
 
@@ -281,7 +282,7 @@ impl<'a> Optional<'a> {
 
     fn get(&self, row: usize) -> Option<i64> {
         match self {
-            Optional::Some(values) => values[row],
+            Optional::Some(values) => values.at(row),
             Optional::None => None,
         }
     }

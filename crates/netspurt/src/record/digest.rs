@@ -90,12 +90,12 @@ fn values(hash: &mut Sha256, data: &Data) {
     match data {
         Data::I64(all) => numbers(hash, 0, all, i64::cast_unsigned),
         Data::OptionalI64(all) => {
-            numbers(hash, 1, all, |value: Option<i64>| u64::from(value.is_some()));
-            numbers(hash, 1, all, |value: Option<i64>| value.unwrap_or(0).cast_unsigned());
+            numbers(hash, 1, all.exist(), u64::from);
+            numbers(hash, 1, all.filled(), i64::cast_unsigned);
         }
         Data::OptionalF64(all) => {
-            numbers(hash, 9, all, |value: Option<f64>| u64::from(value.is_some()));
-            numbers(hash, 9, all, |value: Option<f64>| value.unwrap_or(0.0).to_bits());
+            numbers(hash, 9, all.exist(), u64::from);
+            numbers(hash, 9, all.filled(), f64::to_bits);
         }
         Data::U32(all) => numbers(hash, 2, all, u64::from),
         Data::U16(all) => numbers(hash, 3, all, u64::from),
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn an_absent_value_and_a_zero_have_different_digests() {
         let of = |value| {
-            let column = Column::new("c", Data::OptionalI64(vec![value]));
+            let column = Column::new("c", Data::OptionalI64(vec![value].into()));
             digest([&Table::new("t", vec![column])])
         };
         assert_ne!(of(None), of(Some(0)));

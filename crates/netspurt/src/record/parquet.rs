@@ -16,6 +16,7 @@ use indexmap::IndexSet;
 
 use crate::guard::{ParquetFault, guarded, open_parquet};
 
+use super::OptionalValues;
 use super::table::{Column, Data, Table};
 
 /// Why a table could not be written or read.
@@ -130,12 +131,12 @@ fn write_column(
             out.write_batch(&all[from..to], None, None)?;
         }
         (Data::OptionalI64(all), ColumnWriter::Int64ColumnWriter(out)) => {
-            let (present, levels) = present_values(&all[from..to]);
-            out.write_batch(&present, Some(&levels), None)?;
+            let (existing, levels) = all.existing(from..to);
+            out.write_batch(&existing, Some(&levels), None)?;
         }
         (Data::OptionalF64(all), ColumnWriter::DoubleColumnWriter(out)) => {
-            let (present, levels) = present_values(&all[from..to]);
-            out.write_batch(&present, Some(&levels), None)?;
+            let (existing, levels) = all.existing(from..to);
+            out.write_batch(&existing, Some(&levels), None)?;
         }
         (Data::MissingI64(_), ColumnWriter::Int64ColumnWriter(out)) => {
             out.write_batch(&[], Some(&vec![0; to - from]), None)?;
@@ -172,16 +173,8 @@ fn write_column(
     Ok(())
 }
 
-/// Returns the values that exist, and the definition level of each row: 1 if its value exists,
-/// otherwise 0.
-fn present_values<T: Copy>(all: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
-    let present = all.iter().flatten().copied().collect();
-    (present, all.iter().map(|value| i16::from(value.is_some())).collect())
-}
-
-/// The inverse of [`present_values`]: returns the value of each row, or `None` for a row without a
-/// value.
-fn spread<T>(values: Vec<T>, levels: Vec<i16>) -> Vec<Option<T>> {
+/// The inverse of [`OptionalValues::existing`].
+fn spread<T: Copy + Default>(values: Vec<T>, levels: Vec<i16>) -> OptionalValues<T> {
     let mut values = values.into_iter();
     levels.into_iter().map(|level| if level == 1 { values.next() } else { None }).collect()
 }

@@ -6,6 +6,7 @@ use crate::event::{DropReason, Event, Wanted, What};
 use crate::ids::{Direction, EndId, TransmissionId};
 use crate::segment::Segment;
 
+use super::OptionalValues;
 use super::names::{Names, nanos};
 use super::segments::SegmentRows;
 use super::table::{Column, Data, Table};
@@ -47,8 +48,8 @@ struct Rto {
     t_ns: Vec<i64>,
     sender: Vec<EndId>,
     fired: Vec<bool>,
-    srtt: Vec<Option<i64>>,
-    rttvar: Vec<Option<i64>>,
+    srtt: OptionalValues<i64>,
+    rttvar: OptionalValues<i64>,
     backoff: Vec<u32>,
     rto: Vec<i64>,
 }

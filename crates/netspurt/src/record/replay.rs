@@ -115,6 +115,6 @@ mod tests {
         let verdicts = Data::Tag { codes: vec![0, 1, 2, 0, 0, 2], texts };
         assert_eq!(table.column("verdict"), Some(&verdicts));
         let rtts = [Some(20_000_000), Some(50_000_000), None].repeat(2);
-        assert_eq!(table.column("rtt_ns"), Some(&Data::OptionalI64(rtts)));
+        assert_eq!(table.column("rtt_ns"), Some(&Data::OptionalI64(rtts.into())));
     }
 }

@@ -5,6 +5,7 @@ use crate::ids::{EndId, Side, TransmissionId};
 use crate::observe::{AckKind, Acks, Sequence};
 use crate::segment::{Cause, Flags, Segment, SynOptions, Timestamps};
 
+use super::OptionalValues;
 use super::names::Names;
 use super::table::{Column, Data, Table};
 
@@ -118,8 +119,8 @@ struct Syns {
     node: Vec<u32>,
     sender: Vec<EndId>,
     id: Vec<u64>,
-    mss: Vec<Option<i64>>,
-    window_scale: Vec<Option<i64>>,
+    mss: OptionalValues<i64>,
+    window_scale: OptionalValues<i64>,
     sack_permitted: Vec<bool>,
 }
 
@@ -298,7 +299,7 @@ fn optional<T>(some: &[(usize, T)], rows: usize, of: fn(&T) -> u32) -> Data {
     for (row, value) in some {
         values[*row] = Some(of(value).into());
     }
-    Data::OptionalI64(values)
+    Data::OptionalI64(values.into())
 }
 
 /// Returns the kind of a segment. `None` for an ACK, because its kind depends on earlier ACKs. The

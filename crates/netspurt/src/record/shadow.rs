@@ -9,6 +9,7 @@ use crate::rto::EstimatorConfig;
 use crate::sample::{RttSample, SampleSource};
 use crate::units::{Duration, Time};
 
+use super::OptionalValues;
 use super::table::{Column, Data, Table};
 
 /// Makes the table `shadows`, which compares the timer of each algorithm with the sender's own
@@ -82,7 +83,7 @@ struct ShadowRows {
     algorithm: Vec<u32>,
     rtt: Vec<i64>,
     rto: Vec<i64>,
-    sender_rto: Vec<Option<i64>>,
+    sender_rto: OptionalValues<i64>,
 }
 
 /// The rows of a table, grouped by sender.
@@ -177,7 +178,7 @@ mod tests {
         let rto = numbers(Some(&shadows), "rto_ns");
         assert_eq!(rto, [90_000_000, 50_000_000, 75_000_000, 50_000_000]);
         let Some(Data::OptionalI64(sender)) = shadows.column("sender_rto_ns") else { panic!() };
-        assert_eq!(sender[1..3], [Some(204_000_000), Some(208_000_000)]);
+        assert_eq!([1, 2].map(|row| sender.at(row)), [Some(204_000_000), Some(208_000_000)]);
     }
 
     /// Each sample is the first of its sender, so the timer is three times the round trip (RFC 6298

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::OptionalValues;
+
 /// A table of a record.
 ///
 /// ```
@@ -36,12 +38,12 @@ pub enum Data {
     /// Whole numbers.
     I64(Vec<i64>),
     /// Whole numbers, some of which are absent.
-    OptionalI64(Vec<Option<i64>>),
+    OptionalI64(OptionalValues<i64>),
     /// Whole numbers that are all absent; the field is their count. They take no memory. A file
     /// stores them as [`OptionalI64`](Self::OptionalI64).
     MissingI64(usize),
     /// Numbers with a fraction, some of which are absent.
-    OptionalF64(Vec<Option<f64>>),
+    OptionalF64(OptionalValues<f64>),
     /// Counts and sizes.
     U32(Vec<u32>),
     /// Small counts and sizes.
@@ -95,9 +97,9 @@ impl Data {
         }
         match self {
             Data::I64(values) => pick(values, rows),
-            Data::OptionalI64(values) => pick(values, rows),
+            Data::OptionalI64(values) => *values = values.rows(rows),
             Data::MissingI64(count) => *count = rows.len(),
-            Data::OptionalF64(values) => pick(values, rows),
+            Data::OptionalF64(values) => *values = values.rows(rows),
             Data::U32(values) => pick(values, rows),
             Data::U16(values) => pick(values, rows),
             Data::U64(values) => pick(values, rows),

@@ -56,7 +56,7 @@ fn longs(table: &Table, column: &str) -> Vec<i64> {
 
 fn optional(table: &Table, column: &str) -> Vec<Option<i64>> {
     let Some(Data::OptionalI64(values)) = table.column(column) else { panic!("no optional i64") };
-    values.clone()
+    values.iter().collect()
 }
 
 fn sent(dest: EndId, flags: Flags, seq: u32, ack: u32) -> Segment {

@@ -197,7 +197,7 @@ fn a_pause_begins_when_the_connection_opens_and_the_application_writes_at_its_en
         else {
             panic!()
         };
-        Time::from_nanos(start[0].unwrap().cast_unsigned())
+        Time::from_nanos(start.at(0).unwrap().cast_unsigned())
     };
     // A connection of ns-2 is open from its start. Reno begins with a handshake. The SYN and the
     // SYN-ACK have 44 octets each. Each of them crosses lines of 9600 bit/s and of 10 Mbit/s, with

@@ -124,7 +124,7 @@ fn the_index_i_selects_the_hosts_of_each_flow_in_a_group() {
     else {
         panic!("no ends")
     };
-    assert!(ends.iter().all(Option::is_some));
+    assert!(ends.exist().iter().all(|exists| *exists));
     let error = Scenario::parse("x", &text.replace("count = 3", "count = 4")).unwrap_err();
     assert!(error.message.contains("`west3`"), "{error}");
 }
@@ -201,7 +201,7 @@ fn a_timer_that_expires_with_nothing_outstanding_is_not_a_timeout() {
             panic!()
         };
         assert!(
-            ends[0].is_some_and(|end| end < 50_000_000_000),
+            ends.at(0).is_some_and(|end| end < 50_000_000_000),
             "{recovery}: the connection is idle for the rest of the run"
         );
         assert_eq!(fired.iter().filter(|f| **f).count() as i64, timeouts[0], "{recovery}");
@@ -334,7 +334,7 @@ fn westwood_is_faster_than_reno_over_a_link_that_loses_packets_at_random() {
         let run = run(&scenario.with(&[("flows.x.tcp.congestion", algorithm)]).unwrap());
         match run.table("flows").unwrap().column("finished_ns") {
             Some(netspurt::record::Data::OptionalI64(ends)) => {
-                ends[0].expect("an end") / 1_000_000_000
+                ends.at(0).expect("an end") / 1_000_000_000
             }
             _ => panic!("no column"),
         }
@@ -346,7 +346,7 @@ fn westwood_is_faster_than_reno_over_a_link_that_loses_packets_at_random() {
 /// Returns the only flow's value in a column of whole numbers of the table `flows`.
 fn number(results: &Results, name: &str) -> i64 {
     match results.table("flows").unwrap().column(name) {
-        Some(netspurt::record::Data::OptionalI64(values)) => values[0].expect("a number"),
+        Some(netspurt::record::Data::OptionalI64(values)) => values.at(0).expect("a number"),
         Some(netspurt::record::Data::I64(values)) => values[0],
         _ => panic!("no {name}"),
     }

@@ -8,10 +8,10 @@ use crate::wire::{Packet, PcapngWriter, encode};
 
 use super::super::hosts::settle;
 use super::super::{
-    CauseRule, EndedDirection, ExplainedRetransmission, Explainer, Explanation, Vantage, Verdict,
-    VerdictEvidence, waits_table,
+    CauseRule, EndedConnections, EndedDirection, ExplainedRetransmission, Explainer, Explanation,
+    Vantage, Verdict, VerdictEvidence,
 };
-use super::read_all;
+use super::{read_all, table};
 
 /// The octets of payload of a full segment.
 const FULL: u16 = 1000;
@@ -175,7 +175,7 @@ impl Talk {
     }
 
     pub(super) fn direction(&self) -> EndedDirection {
-        self.explained().connections[0].direction(Side::From).unwrap().clone()
+        self.explained().connections.at(0).direction(Side::From).unwrap().clone()
     }
 
     pub(super) fn found(&self) -> Vec<ExplainedRetransmission> {
@@ -257,7 +257,7 @@ fn the_last_of_several_segments_after_a_silence_is_a_probe_only_with_sack() {
 
 /// The table `waits` of a talk: the timers, and the waits in milliseconds.
 fn waits(talk: &Talk) -> Vec<(String, i64)> {
-    let table = waits_table(&talk.explained());
+    let table = table(&talk.explained(), "waits");
     let data = |name| &table.columns.iter().find(|column| column.name == name).unwrap().data;
     let (Data::Tag { codes, texts }, Data::I64(waited)) = (data("timer"), data("waited_ns")) else {
         panic!("the columns have other types");
@@ -376,9 +376,11 @@ fn other_connections_of_a_host_tell_a_probe_from_a_timeout() {
         let mut unclear = Talk::opened(true, false);
         unclear.data(101.0, 0).data(381.0, 0).ack(481.0, 1000);
         let talks = [&unclear, &clear];
-        let mut connections = talks.map(|talk| talk.explained().connections[0].clone());
-        settle(&mut connections);
-        let found = connections[0].direction(Side::From).unwrap().retransmissions[0];
+        let mut connections: EndedConnections =
+            talks.iter().map(|talk| talk.explained().connections.at(0)).collect();
+        settle(connections.packed());
+        let first = connections.at(0);
+        let found = first.direction(Side::From).unwrap().retransmissions[0];
         assert_eq!((found.cause.get(), found.rule), (Some(cause), CauseRule::LoneByHost));
         assert_eq!(unclear.found()[0].rule, CauseRule::LoneByTime);
     }
@@ -484,8 +486,8 @@ fn a_capture_that_begins_midway_shows_retransmissions_of_octets_that_it_missed()
     let mut talk = Talk::midway();
     talk.sack(0.0, 0, &[(1000, 3000)]).sack(1.0, 0, &[(1000, 4000)]).data(1.1, 0);
     // The sender of the first packet captured counts as the initiator.
-    let explained = talk.explained();
-    let found = &explained.connections[0].direction(Side::To).unwrap().retransmissions;
+    let connection = talk.explained().connections.at(0);
+    let found = &connection.direction(Side::To).unwrap().retransmissions;
     assert_eq!(found.len(), 1);
     assert!(found[0].original_missing);
 }

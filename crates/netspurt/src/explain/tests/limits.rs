@@ -30,7 +30,7 @@ fn opened(window: u16) -> Vec<Packet> {
 
 /// The milliseconds that a connection waited for each thing in `what`.
 fn waited<const N: usize>(packets: &[Packet], what: [WaitingFor; N]) -> [u64; N] {
-    let spent = explained(packets).connections[0].spent;
+    let spent = explained(packets).connections.at(0).spent;
     what.map(|what| spent.of(what).as_nanos() / 1_000_000)
 }
 
@@ -115,7 +115,7 @@ fn the_end_that_sends_the_next_data_let_the_other_end_wait() {
     let reply = Segment { ack: 1001, ..data(1, 500) };
     packets.extend([(1, 560, reply), (0, 560, Segment { seq: 1001, ..ack(501, 65_000) })]);
     packets.extend([(0, 860, Segment { ack: 501, ..data(1001, 1000) })]);
-    let spent = explained(&packets).connections[0].spent;
+    let spent = explained(&packets).connections.at(0).spent;
     let ms = |side| spent.pause_ended_by(side).as_nanos() / 1_000_000;
     assert_eq!([ms(Side::From), ms(Side::To)], [300, 500]);
 }
@@ -167,7 +167,7 @@ fn requests(serve: u64, ack_after: u64) -> [u64; 3] {
     }
     let last = Segment { seq: 301, ..ack(1501, 65_000) };
     packets.push((0, at, last));
-    let spent = explained(&packets).connections[0].spent;
+    let spent = explained(&packets).connections.at(0).spent;
     let times = [WaitingFor::Delivery, WaitingFor::Application].map(|what| spent.of(what));
     [times[0], times[1], spent.pause_ended_by(Side::To)].map(|time| time.as_nanos() / 1_000_000)
 }
@@ -291,7 +291,8 @@ fn advertised(windows: &[(u64, u16)]) -> (Windows, PacketTimes) {
     let mut packets = opened(1000);
     packets.extend(windows.iter().map(|(ms, window)| (1, 30 + ms, ack(1, *window))));
     let found = explained(&packets);
-    let statistics = found.connections[0].direction(Side::To).unwrap().statistics();
+    let connection = found.connections.at(0);
+    let statistics = connection.direction(Side::To).unwrap().statistics();
     (statistics.windows, statistics.times)
 }
 
@@ -419,7 +420,7 @@ proptest! {
             packets.push((side, at, Segment { ack, window: window * 500, ..data(seq, len) }));
             next[side] = next[side].max(seq + u32::from(len));
         }
-        let spent = explained(&packets).connections[0].spent;
+        let spent = explained(&packets).connections.at(0).spent;
         let whole: u64 = WaitingFor::ALL.iter().map(|what| spent.of(*what).as_nanos()).sum();
         prop_assert_eq!(whole, at * 1_000_000);
     }

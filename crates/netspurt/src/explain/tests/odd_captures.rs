@@ -138,7 +138,7 @@ fn a_closed_window_is_no_pause_of_the_application() {
         talk.packet(Side::To, 201.0, ack(window));
         talk.packet(Side::To, 2201.0, ack(5000));
         talk.data(2201.1, 1000).ack(2301.1, 2000);
-        let spent = talk.explained().connections[0].spent;
+        let spent = talk.explained().connections.at(0).spent;
         assert_eq!(spent.of(waited).as_nanos() / 1_000_000, ms, "{window}");
     }
 }
@@ -187,7 +187,8 @@ fn a_syn_ack_that_answers_a_repeated_syn_at_once_is_no_copy() {
     talk.ack(1100.0, 0);
     let explained = talk.explained();
     for side in Side::BOTH {
-        let found = &explained.connections[0].direction(side).unwrap().retransmissions;
+        let connection = explained.connections.at(0);
+        let found = &connection.direction(side).unwrap().retransmissions;
         let causes: Vec<_> = found.iter().map(|one| one.cause.get()).collect();
         assert_eq!(causes, [Some(Cause::Syn)], "{side:?}");
     }
@@ -228,7 +229,7 @@ fn a_cooked_capture_at_a_slow_server_was_taken_at_the_server() {
             explainer.take(if cooked { &with_header } else { &packet });
         }
         let found = explainer.finish();
-        let [from, to] = &found.connections[0].directions;
+        let [from, to] = &found.connections.at(0).directions;
         [from, to].map(|direction| {
             direction.as_ref().and_then(|one| Some(one.habits.as_ref()?.vantage.0))
         })
@@ -310,7 +311,7 @@ fn the_syn_acks_of_two_ends_that_open_at_the_same_time_are_no_retransmissions() 
     let explained = talk.explained();
     assert_eq!(explained.connections.len(), 1);
     let found =
-        [Side::From, Side::To].map(|side| explained.connections[0].direction(side).cloned());
+        [Side::From, Side::To].map(|side| explained.connections.at(0).direction(side).cloned());
     assert!(found.iter().flatten().all(|direction| direction.retransmissions.is_empty()));
 }
 

@@ -335,7 +335,7 @@ fn a_timer_sent_the_lone_segment_of_a_stack_whose_syn_shows_that_it_sends_no_pro
     talk.data(101.0, 0).ack(201.0, 1000).data(301.0, 1000).data(631.0, 1000).data(981.0, 1000);
     let first = |capture: &[u8]| {
         let explanation = read_all(capture, Explainer::default());
-        let found = explanation.connections[0].direction(Side::From).unwrap().retransmissions[0];
+        let found = explanation.connections.at(0).direction(Side::From).unwrap().retransmissions[0];
         (found.cause.get(), found.rule)
     };
     let mut capture = talk.capture();

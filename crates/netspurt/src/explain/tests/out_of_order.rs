@@ -86,7 +86,7 @@ fn a_syn_captured_after_its_syn_ack_is_no_retransmission() {
     for (number, after) in [(1, -99.99), (0, 0.02), (2, 0.0), (3, 0.0), (4, 0.0)] {
         late.repeat(&talk, number, after);
     }
-    let directions = late.explained().connections.remove(0).directions;
+    let directions = late.explained().connections.at(0).directions;
     let again = directions.iter().flatten().map(|direction| direction.retransmissions.len());
     assert_eq!(again.sum::<usize>(), 0);
 }
@@ -132,7 +132,7 @@ fn packets_that_the_path_reordered_count_as_late_and_neither_as_disorder_nor_as_
         let found = talk.explained();
         assert_eq!(found.notes.lines(), [""; 0], "{apart}");
         assert_eq!(talk.causes(), [], "{apart}");
-        assert_eq!(found.connections[0].spent.of(WaitingFor::Repair).as_nanos(), 0, "{apart}");
+        assert_eq!(found.connections.at(0).spent.of(WaitingFor::Repair).as_nanos(), 0, "{apart}");
         let late = late_of(&talk, |habits| habits.late);
         assert_eq!((late.packets, late.by_max, late.distance_max), (450, 1, 9), "{apart}");
         let behind = late.behind_max.as_nanos().abs_diff((9e6 * apart) as u64);
@@ -161,7 +161,7 @@ fn a_repair_lasts_from_the_first_retransmission_to_the_ack_of_all_octets() {
     }
     talk.data(1201.5, 2000).octets(1201.6, 5000, 1000).ack(1211.6, 12_000);
     let found = talk.explained();
-    assert_eq!(found.connections[0].spent.of(WaitingFor::Repair).as_nanos(), 10_100_000);
+    assert_eq!(found.connections.at(0).spent.of(WaitingFor::Repair).as_nanos(), 10_100_000);
 }
 
 /// The parts of an explanation that must not depend on the transcript, as text.
@@ -189,7 +189,8 @@ fn an_explanation_is_the_same_with_and_without_a_transcript() {
         let with = talk.explained_by(Explainer::default().with_transcript(None));
         assert_eq!(told(&without), told(&with), "{number}");
         disordered += u32::from(without.notes.disorder.packets > 0);
-        let direction = without.connections[0].direction(Side::From).unwrap();
+        let connection = without.connections.at(0);
+        let direction = connection.direction(Side::From).unwrap();
         assert!(direction.statistics.data.packets > 0);
     }
     assert!(disordered > 20, "{disordered}");
@@ -213,7 +214,10 @@ fn octets_that_come_again_just_after_their_acknowledgment_are_in_order() {
         }
         let found = talk.explained();
         assert_eq!(found.notes.disorder, Disorder::default(), "{count}");
-        assert_eq!(found.connections[0].direction(Side::From).unwrap().retransmissions.len(), 19);
+        assert_eq!(
+            found.connections.at(0).direction(Side::From).unwrap().retransmissions.len(),
+            19
+        );
     }
 }
 
