@@ -74,8 +74,8 @@ __all__ = [
     "run_sweep",
 ]
 
-#: These names are imported when they are first used. An import of numpy takes long, and completion
-#: in a shell and Ctrl-C must not wait for it.
+#: These names are imported when they are first used. An import of numpy takes long. Neither the
+#: completion of a command in a shell nor the reaction to Ctrl-C must wait for this import.
 _LATER = {
     "Advice": "advice",
     "AlgorithmError": "algorithms",

@@ -107,8 +107,8 @@ def test_at_least_54_of_60_intervals_of_95_percent_cover_the_true_cost() -> None
 def test_the_interval_of_a_cost_does_not_begin_below_what_the_losses_cost() -> None:
     """A few early timeouts in a row make up most of the cost, so its interval is wide.
 
-    The losses, and at least half a loss, wait at least for the shortest timer. So a fixed timer has
-    a known cost of its losses, and the cost of other timers is at least that of the shortest timer.
+    Half a loss is added to the losses. Each loss waits at least for the shortest timer; `least` is
+    the cost of these waits. With a fixed timer all waits are equal, so the interval begins there.
     """
     rtt = np.random.default_rng(3).normal(0.02, 0.002, 2000)
     rtt[700:705] = 0.5
@@ -123,7 +123,7 @@ def test_the_interval_of_a_cost_does_not_begin_below_what_the_losses_cost() -> N
 
 
 def test_other_timers_do_not_change_the_intervals_of_a_timer() -> None:
-    """The delays have no memory, and so a fixed timer needs short blocks. Other timers do not."""
+    """The delays have no memory. So a fixed timer needs short blocks, other timers longer ones."""
     rng = np.random.default_rng(1)
     path = path_of(np.where(rng.random(3000) < 0.01, 0.15, rng.normal(0.05, 0.005, 3000)))
     alone = ns.replay(path, FIXED[:1])
@@ -346,7 +346,7 @@ def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -
 
 
 def test_the_check_says_why_the_halves_choose_another_timer_than_the_whole_recording() -> None:
-    """On the whole, a timer with a computed constant beats `rfc6298`, but not `linux`."""
+    """On the whole recording, a timer with a computed constant beats `rfc6298`, but not `linux`."""
     rtt = np.random.default_rng(1).normal(0.016, 0.001, 980)
     rtt[np.linspace(100, 900, 4).astype(int)] = 0.26
     advice = advice_on(path_of(rtt), ["rfc6298", "linux", "mills"])
@@ -472,7 +472,7 @@ def test_an_rto_min_without_a_measurable_gain_is_not_advised() -> None:
     assert "ip route" not in last, "there must be no command for a value that is not advised"
 
 
-#: Delays of 30 ms with periods of 150 ms: an rto_min of 50 ms is measurably worse than 200 ms.
+#: Delays of 30 ms, each twentieth 150 ms: an rto_min of 50 ms is measurably worse than 200 ms.
 JUMPY = np.random.default_rng(4).normal(0.03, 0.001, 1000)
 JUMPY[50::20] = 0.15
 

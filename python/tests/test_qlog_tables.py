@@ -201,7 +201,10 @@ Story = list[tuple[str, int]]
 
 
 def acknowledged(story: Story) -> dict[int, list[int]]:
-    """Return, by ACK, the packets of earlier instants that this ACK is the first to acknowledge."""
+    """Return the packets that each ACK newly acknowledges.
+
+    A packet counts only if its instant is earlier than that of the ACK.
+    """
     found: dict[int, list[int]] = {}
     open_packets: dict[int, int] = {}
     highest = 0

@@ -21,7 +21,7 @@ use crate::table::PyTable;
 #[pyclass(frozen, name = "Sweep", module = "netspurt._core")]
 pub struct PySweep(Arc<core::Sweep>);
 
-/// A point's label as a Python value.
+/// The label of a point on an axis, as a Python value.
 #[derive(IntoPyObject, FromPyObject)]
 pub enum PyLabel {
     Whole(i64),
@@ -157,10 +157,10 @@ impl PySweep {
         (events, time.map(Duration::as_nanos))
     }
 
-    /// Makes the chunk of a case that ran live. If the results of the run count, `counts` has its
-    /// tables and the time of its end in nanoseconds. If they do not count, `late` says why. If
-    /// there was no run, `error` says why. If all three are missing, the case was cut at the budget
-    /// of time.
+    /// Makes the chunk of a case that ran live. If the run was valid, `counts` has the tables of
+    /// the run and the time of its end in nanoseconds. If the run was not valid, `late` says why.
+    /// If there was no run, `error` says why. If all three are missing, the case was cut at the
+    /// budget of time.
     #[pyo3(signature = (case, busy_ns, *, counts, late, error))]
     fn live_chunk<'py>(
         &self,

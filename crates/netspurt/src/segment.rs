@@ -174,8 +174,8 @@ impl Ecn {
     }
 }
 
-/// The part of its datagram that an IPv4 packet carries: the offset in the datagram's payload, and
-/// whether more fragments follow. It is stored as the 16 bits of the header (RFC 791 §3.1).
+/// The part of a datagram that one IPv4 packet carries: the part's offset in the payload, and
+/// whether more fragments follow. Both are stored as in 16 bits of the header (RFC 791 §3.1).
 ///
 /// ```
 /// use netspurt::segment::Part;
@@ -389,7 +389,7 @@ pub struct Segment {
     pub part: Part,
 }
 
-/// The rule by which the octets that an end of a flow writes are divided into packets.
+/// The rule that divides the octets of one end of a flow into packets.
 ///
 /// ```
 /// use netspurt::segment::Packetization;
@@ -407,7 +407,7 @@ pub struct Packetization {
 }
 
 impl Packetization {
-    /// The number, from 1, of the packet that contains the octet `octet`, counted from 0.
+    /// The number of the packet that contains `octet`. Packets count from 1, octets from 0.
     #[inline]
     pub fn packet_of(self, octet: u64) -> u64 {
         let (before, octet) = self.message_of(octet);
@@ -450,8 +450,8 @@ impl Segment {
         self.len as u32 + self.flags.has(Flags::SYN) as u32 + self.flags.has(Flags::FIN) as u32
     }
 
-    /// The segment's number in its flow, from 1, if data starts at sequence number 1; `None`
-    /// without payload. For an echo, the number is the echo's sequence number.
+    /// The segment's packet number in its flow, from 1. Data must start at sequence number 1.
+    /// `None` without payload. For an echo, the number is the echo's sequence number.
     pub fn packet_number(&self, packetization: Packetization) -> Option<u64> {
         if self.is_echo() {
             return Some(self.seq.into());
@@ -482,8 +482,8 @@ impl Segment {
     }
 
     /// The fragment that carries the octets `payload` behind this packet's IP header (RFC 791
-    /// §3.2). The packet may be a fragment itself. The fragment has its own place in the datagram
-    /// and its own size with a header. All other fields are those of this packet.
+    /// §3.2). The packet may be a fragment itself. The fragment has its own place in the datagram,
+    /// and its own size: payload plus IP header. All other fields are those of this packet.
     ///
     /// # Panics
     /// When the fragment does not begin at a multiple of eight octets, or would exceed the largest

@@ -215,7 +215,7 @@ def _setting(algorithms: list[Algorithm], cost: float) -> list[str]:
 
 
 def _before(of: Replay) -> Iterator[str]:
-    """Yield a sentence on the losses before the first answer, whose waits no figure includes."""
+    """Yield sentences on the losses before the first answer. No figure includes their waits."""
     lost = of.algorithms[0].lost_before
     if not lost:
         return
@@ -231,7 +231,7 @@ def _before(of: Replay) -> Iterator[str]:
 
 
 def _waits(of: Replay, advice: Advice) -> Iterator[str]:
-    """Yield percentiles of waits for losses, and of times by which spurious timers were short."""
+    """Yield percentiles: how long lost probes waited, and how much spurious timers were short."""
     shown = [one for one in of.algorithms if _shown(one, advice)]
     waited = shown[0].lost > shown[0].lost_before
     short = any(one.spurious for one in shown)

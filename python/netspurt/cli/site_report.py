@@ -11,8 +11,8 @@ from netspurt.cli.path_report import ms
 from netspurt.cli.paths import folded
 from netspurt.wording import counted, number, rate
 
-#: How long delay and throughput were constant in measurements from 1999 to 2001, as the study of
-#: nine web sites quotes them.
+#: How long delay and throughput were constant in measurements from 1999 to 2001. The study of nine
+#: web sites (Tarr and Ghita 2005) quotes these measurements.
 _IN_2001 = (
     "Zhang et al. (2001) found delay change-free for up to 30 min, and throughput for up to 20 min"
 )

@@ -1,4 +1,4 @@
-//! Converts between places in a text and paths of keys, through tables and lists.
+//! Converts places in a text to paths, and paths to places. A path leads through tables and lists.
 //!
 //! A step of a path is a key, or the index of a list's entry in brackets: `[0]` is the first entry.
 

@@ -29,8 +29,8 @@ pub(super) fn packet(
     refuse_other_protocols(cursor)?;
     let flags = flags(cursor)?;
     let (seq, len) = sequence(cursor)?;
-    // In packetdrill's scripts, packets may arrive with fields that have no meaning with their
-    // flags.
+    // In packetdrill's scripts, an inbound packet without the flag `.` may have `ack`, and an
+    // inbound packet without the flag `S` may have the options of a SYN.
     let lax = kind == PacketKind::Inbound && dialect == ScriptDialect::Packetdrill;
     let ack = ack(cursor, flags, lax)?;
     let window = window(cursor)?;

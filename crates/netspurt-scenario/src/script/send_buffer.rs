@@ -122,8 +122,9 @@ impl SendBuffer {
         self.end - now.acked.min(self.end) + (now.packets + waiting).saturating_mul(CHUNK_BYTES)
     }
 
-    /// Returns how many of `wanted` bytes the next chunk accepts; 0 if the buffer is full. The
-    /// caller must pass each part to the connection before it asks for the next part.
+    /// Returns how many of `wanted` bytes the buffer accepts as its next part; 0 if the buffer is
+    /// full. The part joins the last chunk or starts a new chunk. The caller must pass each part to
+    /// the connection before it asks for the next part.
     pub(super) fn next_part(&self, wanted: u64, now: &SendProgress) -> u64 {
         let goal = goal(now);
         match self.tail_filled(now) {

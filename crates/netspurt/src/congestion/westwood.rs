@@ -1,8 +1,8 @@
 //! Westwood+ (Grieco and Mascolo 2004): for paths with losses that are not caused by congestion.
 //!
-//! A loss does not halve cwnd. Instead, the threshold becomes the number of octets that the path
-//! delivered in its minimum round trip. On a path that is not full, a loss therefore does not
-//! shrink cwnd. At a full queue, cwnd shrinks by the octets in the queue.
+//! A loss does not halve cwnd. Instead, the threshold becomes the estimated delivery rate times the
+//! minimum round trip. On a path that is not full, a loss therefore does not shrink cwnd. At a full
+//! queue, cwnd shrinks by the octets in the queue.
 
 use crate::packed::packed;
 use crate::units::{Duration, Time};
@@ -98,8 +98,8 @@ impl CongestionControl for Westwood {
         window: &Window,
     ) -> u64 {
         let half = self.reno.on_congestion(now, kind, flight, smss, window);
-        // Octets that are acknowledged during a repair are not counted, so a sample must not span a
-        // repair.
+        // In recovery, and while cwnd is cut for a mark, the sender does not call `on_ack`. Octets
+        // that are acknowledged in this time are not counted, so no sample may include this time.
         (self.since, self.delivered) = (None, 0);
         let (Some(rate), Some(min_rtt)) = (self.rate, self.min_rtt) else { return half };
         let product = u128::from(rate) * u128::from(min_rtt.as_nanos()) / NANOS;

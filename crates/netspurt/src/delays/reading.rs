@@ -77,7 +77,7 @@ impl Malformed {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// The recordings, in the order in which they begin in the file. In a capture, echoes come
-    /// before connections, and the direction of a connection with more data comes first.
+    /// before connections. Of the two directions of a connection, the one with more data is first.
     pub recordings: Vec<Delays>,
     /// The malformed lines.
     pub malformed: Vec<Malformed>,

@@ -11,8 +11,8 @@ use super::{CapturedDirection, Disorder, Vantage};
 /// The state that all connections of a capture share: facts about the capture, pending segments
 /// that are not plain, and memory for reuse.
 ///
-/// When a closed connection is packed (`PackedDirections`) or ends, later connections reuse its
-/// memory. This costs less than freeing it and allocating it again.
+/// If a closed connection is packed (`PackedDirections`), or if a connection ends, later
+/// connections reuse its memory. This costs less than freeing the memory and allocating it again.
 #[derive(Debug, Default)]
 #[expect(clippy::vec_box, reason = "a connection takes the box, so the direction is not copied")]
 pub struct SharedState {
@@ -29,8 +29,8 @@ pub struct SharedState {
     /// The number of packets that are copies of earlier packets, and the longest time from a packet
     /// to its copy.
     pub copies: (u64, Duration),
-    /// Samples of round trips, each with the place in the transcript of the packet that completed
-    /// the round trip.
+    /// Samples of round trips. The number before each sample is a place in the transcript: the
+    /// place of the packet that completed the round trip.
     pub samples: Vec<(u32, RttSample)>,
 }
 
@@ -66,8 +66,8 @@ impl SharedState {
         }
     }
 
-    /// Notes the sample of a round trip. `place` is the place in the transcript of the packet that
-    /// completed the round trip.
+    /// Notes the sample of a round trip. `place` is a place in the transcript: the place of the
+    /// packet that completed the round trip.
     #[inline]
     pub fn sampled(&mut self, place: Option<u32>, sample: Option<RttSample>) {
         if let (Some(place), Some(sample)) = (place, sample) {

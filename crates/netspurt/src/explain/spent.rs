@@ -65,12 +65,13 @@ impl WaitingFor {
 
 /// The time that a connection spent on each thing that it waited for.
 ///
-/// The span between two packets counts for the thing that the connection waited for after the first
-/// packet, as seen where the capture was taken. A span that a timer ended counts as
+/// The span between two packets counts for what the connection waited for after the first packet.
+/// Instants are those at which the capture saw the packets. A span that a timer ended counts as
 /// [`WaitingFor::Timeout`]. A sender cannot send more than the receive window in a round trip. So
 /// if a capture beside the sender shows that data fills the window, the round trip before this data
-/// counts as [`WaitingFor::ReceiveWindow`]. When the connection has ended, a repair counts only as
-/// far as it delayed new data.
+/// counts as [`WaitingFor::ReceiveWindow`]. At the end of the connection, the method
+/// [`repairs_that_waited`](Self::repairs_that_waited) reduces the time of repairs to the time by
+/// which they delayed new data.
 ///
 /// ```
 /// use netspurt::explain::{TimeSpent, WaitingFor};
@@ -105,7 +106,8 @@ pub struct TimeSpent {
     on_its_way: Duration,
     /// How long neither end had data to send, up to now.
     paused: Duration,
-    /// For each side, the time in which neither end had data to send until this side sent data.
+    /// For each side, the sum of the pauses that this side ended. In a pause, neither end had data
+    /// to send. The side that sends data first ends the pause.
     pause_ended_by: [Duration; 2],
 }
 
@@ -150,8 +152,9 @@ impl TimeSpent {
         }
     }
 
-    /// Notes that `side` sent an ACK without data. The ACK acknowledges all data, and left `late`
-    /// after this data came. The caller calls [`packet`](Self::packet) for this ACK afterwards.
+    /// Notes that `side` sent an ACK without data. The ACK acknowledges all data. `late` is the
+    /// time from the arrival of this data until the ACK left. The caller calls
+    /// [`packet`](Self::packet) for this ACK afterwards.
     pub fn delays_ack(&mut self, side: Side, late: Duration) {
         (self.delayed_by, self.delayed) = (Some(side), late);
         self.delayed_place = self.waiting;
@@ -190,8 +193,8 @@ impl TimeSpent {
     /// congestion window or Nagle's algorithm held the data back (RFC 9293 §3.7.4). The application
     /// cannot have reacted to the ACK, because it does not see ACKs.
     pub fn data_sent(&mut self, side: Side, at: Time) {
-        /// If an application writes at random instants, its data comes so soon after an ACK by
-        /// chance in at most one of this many cases.
+        /// An application that writes at random instants may write soon after an ACK by chance.
+        /// This happens in at most one of this many cases.
         const CHANCE: u64 = 16;
         let Some((of, acked, waited)) = self.acked.take() else { return };
         if of == side && at.saturating_since(acked) <= Self::AT_ONCE.min(waited / CHANCE) {
@@ -223,13 +226,13 @@ impl TimeSpent {
         self.repair_bytes += bytes;
     }
 
-    /// Returns these times with repairs counted only as far as they delayed new data. The
-    /// connection sent `bytes` new octets in all.
+    /// Returns a copy of the times in which a repair counts only as far as it delayed new data.
+    /// `bytes` is the number of all new octets that the connection sent.
     ///
     /// A sender may send new data during a repair. Without the repair this new data would have
-    /// needed time as well. This time is computed from the rate that the connection had without
-    /// repairs, while the congestion window or the receive window held it back. It counts as
-    /// [`WaitingFor::CongestionWindow`].
+    /// needed time as well. This time is computed from the rate of the other new octets: their
+    /// number, divided by the time in which the congestion window or the receive window held data
+    /// back. The computed time counts as [`WaitingFor::CongestionWindow`], and not as a repair.
     #[must_use]
     pub fn repairs_that_waited(mut self, bytes: u64) -> Self {
         let (to, from) = (WaitingFor::CongestionWindow, WaitingFor::Repair);

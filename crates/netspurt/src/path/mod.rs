@@ -100,8 +100,8 @@ impl Path {
         self.world.now()
     }
 
-    /// The earliest instant at which something happens on the path without a new packet. `None` if
-    /// nothing will happen.
+    /// The earliest instant at which something may happen on the path if no new packet enters.
+    /// `None` if nothing will happen.
     pub fn next_wakeup(&self) -> Option<Time> {
         self.world.next_wakeup()
     }

@@ -22,7 +22,7 @@ pub struct WorldConfig<E, P = ()> {
     pub links: Vec<LinkConfig>,
     /// Flows that exist from the start of the run to its end.
     pub flows: Vec<(FlowId, FlowEnds<E>)>,
-    /// The pairs of nodes at which the flows that start later have their ends.
+    /// For the flows that start later: the pairs of nodes at which these flows have their ends.
     pub pairs: Vec<[u32; 2]>,
     /// The nodes that report the frames that they see.
     pub observed: Vec<u32>,
@@ -75,8 +75,8 @@ pub struct World<F, E, P = ()> {
     /// For each node, whether it reports the frames that it sees.
     observed: Vec<bool>,
     transit: Transit<F>,
-    /// The latest instant up to which frames may be processed ahead of time, which means before
-    /// [`now`](Self::now) reaches their instant.
+    /// A frame may be processed ahead of time, before [`now`](Self::now) reaches the frame's
+    /// instant. The frame's instant must not be after this horizon.
     horizon: Time,
     population: P,
 }
@@ -521,8 +521,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
 }
 
 impl RoutedLink {
-    /// Ensures that the link's `next` arrival has an entry in the event queue; `by` is the event
-    /// that caused it.
+    /// Ensures that the link's `next` arrival has an entry in the event queue. `by` is the event
+    /// that caused this entry (see [`Appointment::by`]).
     #[inline(always)]
     fn enter(
         &mut self,

@@ -42,7 +42,7 @@ const NOT_PACKED: &str = "the algorithm of this timer cannot be packed";
 
 /// The facts about the outstanding segments on which a deadline depends.
 pub(super) struct Oldest {
-    /// When the oldest outstanding segment last left.
+    /// When the oldest outstanding segment was last sent.
     pub(super) sent: Time,
     /// The number of outstanding segments.
     pub(super) flight_segs: u64,

@@ -93,8 +93,8 @@ pub fn ns(name: &str, spec: &TcpSpec) -> Result<NsConfig, Problem> {
     Ok(config)
 }
 
-/// Returns the configuration of flow `name` if its senders number octets: `base` with the flow's
-/// settings applied.
+/// Returns the configuration of flow `name` for senders that give each octet a sequence number
+/// (ns-2's senders number segments). The configuration is `base` with the flow's settings applied.
 pub fn rfc(name: &str, base: &RfcConfig, spec: &TcpSpec) -> Result<RfcConfig, Problem> {
     let mut config = *base;
     check_duplicate_bounds(name, spec)?;

@@ -214,9 +214,10 @@ impl Course {
         })
     }
 
-    /// How much the octets in the intervals of a span vary: the median of `spans`. `which` is 0 for
-    /// the octets that were sent, and 1 for the octets that were delivered. `None` if half of the
-    /// spans, or more, have too few intervals or no octets.
+    /// How much the octets of an interval vary within a span. Each span has one value; the result
+    /// is the median of the values of `spans`. `which` is 0 for the octets that were sent, and 1
+    /// for the octets that were delivered. `None` if at least half of the spans have too few
+    /// intervals or no octets.
     fn variation(spans: &[CourseSpan], which: usize) -> Option<f64> {
         let of = |span: &CourseSpan| {
             let IntervalOctets { sum, squares } = span.each[which];
