@@ -222,12 +222,12 @@ class Delays:
 
     @property
     def sent(self) -> int:
-        """The number of probes that were sent, including those of `untimed`."""
+        """The number of probes that were sent, including the probes that `untimed` counts."""
         return self._core.counts[0]
 
     @property
     def received(self) -> int:
-        """The number of probes that were answered, in time or late, including `untimed`."""
+        """The number of probes that were answered, in time, late, or without a recorded delay."""
         return self._core.counts[1]
 
     @property
@@ -256,7 +256,7 @@ class Delays:
         return self._core.notes
 
     def __len__(self) -> int:
-        """Return the number of probes in the arrays; those of `untimed` are not in them."""
+        """Return the number of probes in the arrays, without the probes that `untimed` counts."""
         return len(self._core)
 
     def __repr__(self) -> str:
@@ -326,7 +326,7 @@ class Delays:
         return list(texts.tolist())
 
     def loss_runs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the index of the first loss and the length of each run of losses, shape (k,) each.
+        """Return, for each run of losses, the index of its first loss, and its length, shape (k,).
 
         Examples
         --------

@@ -77,7 +77,8 @@ class Algorithm:
         Spurious retransmissions per answer, and the mean timer of the probes that left after a
         delay was known. Earlier timers do not depend on the path. Each figure has its interval.
     resamples
-        The algorithm's own sums, resampled, which give its intervals; `None` if it has none.
+        The algorithm's own sums, resampled. They give its intervals. `None` if the algorithm has no
+        intervals.
     """
 
     estimator: str
@@ -367,11 +368,12 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     delays
         The recording, or a file with exactly one recording.
     estimators
-        Algorithms by name, with constants that differ from the published ones:
-        `linux:rto_min=50ms`; classes, or their place as text, `file.py:Class:k=3`; or objects with
-        the methods of an estimator, which continue from their current state. One text is one
-        estimator. The results name an object by the text from which `ns.estimator` made it, or else
-        by its class; if another object has the same name, `#2` and so on follow.
+        Each is an algorithm's name, with the constants that differ from the published ones
+        (`linux:rto_min=50ms`); a class, or its place as text (`file.py:Class:k=3`); or an object
+        with the methods of an estimator. An object continues from its current state. One text is
+        one estimator. The results name an object by the text from which `ns.estimator` made it, or
+        else by its class. If several objects have the same name, the second and later objects get
+        `#2`, `#3` and so on after the name.
     order
         `sequence`: one probe in flight, as in RFC 889. `causal`: a sample is known when its reply
         has arrived. By default, the order of the recording.
@@ -456,7 +458,7 @@ def _replay(  # noqa: PLR0913 - each is a choice of its own
     clock: str,
     told: bool,
 ) -> _core.Replayed:
-    """Replay one estimator. Its name in the results is `name`, or else `name_of` it."""
+    """Replay one estimator. Its name in the results is `name`, or else that of `name_of`."""
     name = name or name_of(estimator)
     if isinstance(estimator, type):
         estimator = estimator()
@@ -531,7 +533,7 @@ def records(replays: Iterable[Replay]) -> Table:
 
 
 def _resampled(core: _core.Replayed, delays: Delays, seed: int) -> Algorithm:
-    """Return the results of an algorithm with intervals, which no other algorithm influences."""
+    """Return the results of an algorithm. No other algorithm influences its intervals."""
     return _algorithm(core, delays, drawn_again(delays, [core.wait_ns() / 1e9], core.order, seed))
 
 

@@ -1,9 +1,9 @@
 """The cases of ns-2's own test suites: their table, their runs in ns-2.35, and the stored answers.
 
-A row is an event of a flow. Beside the sender these are: `send` and `retransmission` of a packet,
-when it enters its first queue; `ack` and `dupack` with the highest packet acknowledged. On any
-link these are: the `drop` of a data packet, and a `lost-ack`. Packets have ns-2's numbers, which
-count from 0 and include the SYN.
+A row is an event of a flow. The events beside the sender are `send` and `retransmission` of a
+packet, when the packet enters its first queue, and `ack` and `dupack`, with the highest packet
+acknowledged. The events on any link are the `drop` of a data packet, and a `lost-ack`. Packets have
+ns-2's numbers, which count from 0 and include the SYN.
 """
 
 import csv
@@ -113,7 +113,8 @@ class Link(NamedTuple):
 class Flow(NamedTuple):
     """A flow. `switches` has all switches.
 
-    The output with the number `phase` of ns-2's random generator sets the phase of its clock.
+    An output of ns-2's random generator sets the phase of the flow's clock. `phase` is the number
+    of this output.
     """
 
     number: int

@@ -132,7 +132,7 @@ def _priced(advice: Advice) -> str:
 
 
 def _medians(advice: Advice) -> str:
-    """Return how many median delays the default price is."""
+    """Return the default price as a multiple of the median delay, in words."""
     one_way = one_way_of(advice.replays)
     if not one_way:
         return f"{ROUNDS} median delays"
@@ -217,8 +217,8 @@ def _tried(advice: Advice) -> list[str]:
 def _unlike_pick(advice: Advice) -> Iterator[str]:
     """Yield why timers that are chosen on parts of the data are not recommended.
 
-    The choices on parts are among the named timers only. On all data these timers are also compared
-    with the computed ones.
+    On a part, the choice is among the named timers only. On all data these timers are also compared
+    with timers whose constants were computed from the data.
     """
     if _computed(advice):
         return

@@ -78,9 +78,9 @@ def find_changes(
 ) -> list[Change]:
     """Return the changes of level of a series.
 
-    The tests assume that the values are independent. If neighbours are correlated, the tests report
-    a change in more than the share `alpha` of all series without a change. In that case use medians
-    of longer intervals.
+    The tests assume that the values are independent. If neighbouring values are correlated, a test
+    of values without a change reports a change more often than `alpha` says. In that case use
+    medians of longer intervals.
 
     Parameters
     ----------
@@ -216,8 +216,9 @@ def _rank_order(segment: Floats, _low: int, least: int) -> tuple[int, float]:
     """Return the best split of a segment by ranks, and its significance.
 
     The statistic is the largest deviation of the cumulative sum of the ranks from a straight line.
-    Its significance allows for the choice of the best place (Pettitt 1979, eq. 2.3), and for ties,
-    because it uses the variance of the ranks.
+    The formula for the significance takes into account that the best place was chosen (Pettitt
+    1979, eq. 2.3). The formula also takes ties into account, because it uses the variance of the
+    ranks.
     """
     n = len(segment)
     order = ranks(segment)
@@ -231,7 +232,7 @@ def _rank_order(segment: Floats, _low: int, least: int) -> tuple[int, float]:
 
 
 def _bootstrap(seed: int) -> _Test:
-    """Return a test of the cumulative sum's range against its range in shuffled values (Taylor)."""
+    """Return a test that compares the range of the cumulative sum with shuffled values (Taylor)."""
 
     def test(segment: Floats, low: int, least: int) -> tuple[int, float]:
         n = len(segment)

@@ -85,9 +85,10 @@ def queue_limit(
 
     Notes
     -----
-    A round trip is used if its ACK covers no retransmission (Karn). If the receiver delays its
-    ACKs, it held the ACK of a single segment until the next segment arrived. The dropped segment
-    left a gap of one segment before this arrival. So the packets of one segment are subtracted.
+    A round trip is used if its ACK covers no retransmission (Karn). A receiver that delays its ACKs
+    holds the ACK of a single segment until the next segment arrives. If the single segment is the
+    last segment before a drop, the next segment is assumed to arrive after the transmission time of
+    one segment. So the packets of one segment are subtracted from the backlog.
     """
     new = _NewAcks.of(trace)
     paired = new.clean & (new.segments > 1.5)

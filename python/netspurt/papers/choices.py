@@ -41,7 +41,7 @@ class Bands:
     affected: NDArray[np.bool_]
 
     def share(self, delays: Floats) -> float:
-        """Return the share of delays [s] whose nearest constant delay is affected."""
+        """Return the share of `delays` [s] for which the nearest delay of the sweep is affected."""
         nearest = np.abs(self.delay[:, None] - delays[None, :]).argmin(axis=0)
         return float(self.affected[nearest].mean())
 

@@ -58,7 +58,8 @@ pub enum FailureKind {
     NotSupported,
     /// An assertion is false or cannot be evaluated.
     Assertion,
-    /// The script echoes a timestamp, but has not yet expected a timestamp of the connection.
+    /// A packet of the script echoes a timestamp, but in the script no packet of the connection
+    /// before this packet has a timestamp.
     Echo,
     /// The run has already passed the instant in the script.
     Behind,

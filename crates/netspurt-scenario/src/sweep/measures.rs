@@ -187,8 +187,9 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
 }
 
 /// The number of requests, the number of answered requests, and the mean, the maximum and the
-/// quantiles of their times. The numbers count the requests of flows and of all populations. The times are the times of the
-/// flows' requests. If no flow sends requests, the times of the first population are used.
+/// quantiles of the times until the answers. Both numbers include the requests of all populations.
+/// The times are only those of the flows' requests. If no flow sends requests, the times are those
+/// of the first population.
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
 fn requests(case: &EndedCase<'_>, populations: &MaybeTable<'_>) -> [Option<f64>; 8] {
     let requests = MaybeTable::of(case, "requests");

@@ -38,8 +38,9 @@ impl ExplainedRows for SpentRows {
 }
 
 impl EndedDirection {
-    /// The waits that timers ended, each with the timer that the cause of its retransmission names.
-    /// Later packets may have changed this cause.
+    /// The waits that timers ended. The timer of a wait follows from the cause of the
+    /// retransmission that ended the wait, because later packets may have changed this cause. If
+    /// the cause is not a timer, the wait keeps its timer.
     pub fn settled_waits(&self) -> impl Iterator<Item = TimerWait> {
         self.floors.waits().iter().map(|wait| {
             let place = self.retransmissions.binary_search_by_key(&wait.at, |again| again.at);

@@ -35,9 +35,9 @@ fn nearly(span: Duration) -> (Duration, Duration) {
     (span - Duration::from_micros(1), span + Duration::from_micros(1))
 }
 
-/// The range from `rtt` in whole ticks, at least `least` ticks, to three ticks more. A tick is
-/// `unit` long. The deviation never falls below three quarters of a tick, and the timer has four
-/// deviations.
+/// The range from `rtt` in whole ticks to three ticks more. `rtt` counts as at least `least` ticks.
+/// A tick is `unit` long. A deviation that falls stops at three quarters of a tick. The timer adds
+/// four deviations to the mean, so it may be three ticks longer than the mean.
 fn in_ticks(rtt: Duration, unit: Duration, least: u64) -> (Duration, Duration) {
     let ticks = rtt.whole_units(unit).max(least);
     (unit * ticks, unit * (ticks + 3))
@@ -150,8 +150,8 @@ fn later_algorithm(name: &str, plain: Algorithm) -> Algorithm {
             settles: |rtt| (rtt + ms(2), rtt + ms(2) + Duration::from_micros(1)),
             ..plain
         },
-        // No guess is above 400 ms. The distance of a larger sample from the guesses becomes the
-        // variation, which is added four times.
+        // The guesses of the experts are at most 400 ms. The distance of a larger sample from the
+        // guesses becomes the variation. The timer adds four variations.
         "experts" => Algorithm {
             bounds: (ms(1000), ms(60_000)),
             settles: |rtt| (rtt, rtt * 5 + ms(2000)),

@@ -92,9 +92,8 @@ impl ConnectionKind {
         }
     }
 
-    /// Returns the instant of the event for which the connection is woken at `due`. This instant is
-    /// `due`, except for the end of a hold (the wait of a delayed ACK), which happens slightly
-    /// before `due`.
+    /// Returns when the event happens for which the connection is woken at `due`. A hold (the wait
+    /// of a delayed ACK) ends slightly before `due`. All other events happen at `due`.
     #[inline]
     fn time_of(&self, due: Time) -> Time {
         match self {
@@ -478,7 +477,7 @@ impl Connection {
 
 #[cfg(test)]
 impl Connection {
-    /// Wakes the connection without another effect.
+    /// Ends the effect of [`rest`](Self::rest), and changes nothing else.
     pub(super) fn wake(&mut self) {
         if let ConnectionKind::Rfc(end) = &mut self.kind {
             end.awake();

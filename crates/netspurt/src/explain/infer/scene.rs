@@ -10,8 +10,9 @@ use super::flow_label::LabelHint;
 pub struct ScenePlace {
     /// Whether SACK blocks had reported all octets of the retransmission, and the sender knew it.
     pub reported: bool,
-    /// Whether the capture was taken away from the sender. Then the path may lose captured reports
-    /// before they reach the sender.
+    /// Whether the shortest round trip from the capture to the sender and back exceeds
+    /// [`SenderScene::SLACK`]. If so, the path may lose captured reports before they reach the
+    /// sender.
     pub afar: bool,
     /// Whether this retransmission lies above the previous one, and SACK blocks had reported all
     /// octets between the two.
@@ -21,10 +22,11 @@ pub struct ScenePlace {
     /// Whether the octets of the retransmission had been acknowledged in the capture.
     pub acknowledged: bool,
     /// Whether the octets of the retransmission were sent before in several segments. Linux joins
-    /// small segments when the retransmission timer fires. A probe repeats only the last segment.
+    /// small segments when the retransmission timer fires. A tail loss probe repeats only the last
+    /// segment.
     pub joins: bool,
-    /// Whether the retransmission is the last outstanding segment without its last octets, which
-    /// options displaced.
+    /// Whether the retransmission is the last outstanding segment without its last octets, at most
+    /// 40. The payload of a segment is shorter if the TCP header has more options.
     pub shortens_tail: bool,
     /// Whether this retransmission follows the previous one without a gap, and no acknowledgment
     /// with news came between the two.
@@ -41,7 +43,8 @@ pub struct ScenePlace {
 }
 
 impl ScenePlace {
-    /// A host hands over the segments of one piece within this time.
+    /// The maximum time between two successive segments that a host sends from one piece of its
+    /// send buffer.
     pub const BURST: Duration = Duration::from_micros(50);
 }
 
@@ -85,7 +88,7 @@ pub struct SenderScene {
     pub dup_acks: u32,
     /// Whether octets have arrived that were sent after `last_sent` (RFC 8985 §6.2).
     pub overtaken: bool,
-    /// The time from `last_sent` to the sending of the newest octets that have arrived.
+    /// How long after `last_sent` the sender sent the newest octets that have arrived.
     pub proven_for: Option<Duration>,
     /// Whether the connection uses SACK; `None` if the capture does not show it.
     pub sack: Option<bool>,

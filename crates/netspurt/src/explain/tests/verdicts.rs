@@ -71,10 +71,10 @@ fn without_sack_a_late_ack_of_many_octets_shows_no_verdict() {
     assert_eq!(verdict(&talk), (Verdict::Unknown, VerdictEvidence::None));
 }
 
-/// RFC 5681 §4.2: a timeout was spurious, and the receiver answers each of the segments that the
-/// sender sends again with a duplicate ACK. The next new segment was not lost, so it did not cause
-/// these ACKs. They come late, because the path has a queue. If one of them is missing, or if the
-/// new segment was sent again, the capture does not show that the three were spurious.
+/// RFC 5681 §4.2: after a spurious timeout, the receiver answers each retransmission with a
+/// duplicate ACK. The next new segment was not lost, so it did not cause these ACKs. The ACKs come
+/// late, because the path has a queue. If one of these ACKs is missing, or if the new segment was
+/// retransmitted, the capture does not show that the three retransmissions were spurious.
 #[test]
 fn as_many_duplicate_acks_as_retransmissions_show_that_all_were_spurious() {
     for (duplicates, again, spurious) in [(3, false, true), (2, false, false), (3, true, false)] {

@@ -34,8 +34,8 @@ impl Pacer {
         self.is_on
     }
 
-    /// Returns until when the pacer holds the next segment back; `None` if the segment may leave
-    /// now.
+    /// Returns the instant until which the pacer holds the next segment back; `None` if the segment
+    /// may leave now.
     #[inline]
     pub(super) fn holds(&self, now: Time) -> Option<Time> {
         (now < self.until).then_some(self.until)
