@@ -1,6 +1,6 @@
-//! Fuzzes the explanation of captures with any segments. The sequence numbers of the segments are
-//! near each other and near the wrap, so that there are retransmissions, holes, duplicates and
-//! wraps.
+//! Makes captures of arbitrary segments and fuzzes the code that explains captures. The sequence
+//! numbers of the segments are near each other and near the wrap, so that there are
+//! retransmissions, holes, duplicates and wraps.
 
 #![no_main]
 
@@ -51,7 +51,8 @@ fn capture(octets: &[u8]) -> Vec<u8> {
     file.finish().expect("memory takes all")
 }
 
-/// Returns the nanoseconds before a packet, its sender and connection, and the segment.
+/// Returns the time before a packet in nanoseconds, then the packet's sender (true for the first
+/// host) and its connection, and then its segment.
 fn packet(octets: [u8; 12]) -> (u64, (bool, u16), Segment) {
     let [wait, who, flags, seq, ack, len, window, left, right, val, ecr, _] = octets;
     let number = |octet: u8| (u32::MAX - 40_000).wrapping_add(u32::from(octet) * 500);

@@ -27,17 +27,17 @@ class SharedConnection:
     Attributes
     ----------
     best
-        The file and the number of the connection in the capture nearest to the end that
-        retransmitted most, or else sent the most data. If `certain` is false, this is only the
-        first of the two captures.
+        The file and the number of the connection in the capture that is nearest to `sender`. If
+        `certain` is false, this is only the first of the two captures.
     others
         The file and the number of the connection in each other capture.
     certain
         True if the captures certainly hold the same connection. Otherwise they hold connections
         between the same ends at the same time, which may be different connections.
     sender
-        The address and the port of the end that decides which capture is the best one; `None` if
-        `certain` is false.
+        The address and the port of the end that decides which capture is the best one. This is the
+        end that retransmitted most. If both ends retransmitted equally often, it is the end that
+        sent the most data. `None` if `certain` is false.
     """
 
     best: tuple[str, int]
@@ -101,7 +101,8 @@ def shared_connections(
 def _shared(seen: Sequence[_Seen], runs: Mapping[str, Path | None]) -> Iterator[SharedConnection]:
     """Yield the connections between two ends that several captures hold.
 
-    Connections of which a file has several must overlap in time. So only these are compared.
+    If a file has several connections between the two ends, only connections that overlap in time
+    can be the same. So only overlapping connections are compared.
     """
     files = {one.file for one in seen}
     if len(files) < 2:
@@ -126,8 +127,9 @@ def _shared(seen: Sequence[_Seen], runs: Mapping[str, Path | None]) -> Iterator[
 
 
 def _overlapping(seen: Sequence[_Seen]) -> list[list[int]]:
-    """Return, for each connection, the places of those before it that overlap it in time.
+    """Return a list for each connection: the places of connections that overlap it in time.
 
+    A place is an index of `seen`. A list holds only places before the connection's own place.
     The work grows with the number of connections and of overlapping pairs.
     """
     spans = [one.span for one in seen]
@@ -144,7 +146,7 @@ def _overlapping(seen: Sequence[_Seen]) -> list[list[int]]:
 
 
 def _run_of(file: str) -> Path | None:
-    """Return the folder of the run that made a capture; `None` if it is in no run's folder."""
+    """Return the run's folder that holds a capture; `None` if the capture is in no such folder."""
     folder = Path(file).resolve().parent
     return folder if (folder / _core.RUN_SCENARIO).is_file() else None
 
@@ -195,14 +197,16 @@ def _overlap(one: _Seen, other: _Seen) -> bool:
     return bool(began <= ended_too and began_too <= ended)
 
 
-#: A capture is as near as the nearest one if its round trip is at least this share of the longest.
+#: The nearest capture to a sender shows the longest round trip. Another capture counts as equally
+#: near if its round trip is at least this share of the longest.
 _EQUALLY_NEAR_SHARE = 0.9
 
 
 def _chosen(group: Sequence[_Seen]) -> SharedConnection:
-    """Choose the capture nearest to the end that retransmitted most, or else sent the most data.
+    """Choose the capture that is nearest to the end that retransmitted most.
 
-    Only a capture near this end has all of its retransmissions: far from it, an original that was
+    If both ends retransmitted equally often, the end that sent the most data decides. Only a
+    capture near this end shows all its retransmissions: far from this end, an original that was
     lost is missing. A capture nearer to the sender shows a longer round trip. If several captures
     are equally near, choose the capture with the most packets.
     """

@@ -179,7 +179,7 @@ def test_a_delay_between_printed_lengths_lies_on_the_line_of_its_length(tmp_path
     assert rows["PLAIN"].points() == [(40, 0.010), (256, 0.226)]
 
 
-# Lines and accounts together.
+# Lines of delay, together with accounts (the rows of RFC 889's table of runs).
 
 
 def test_a_busy_run_has_the_busy_row_of_its_host_and_a_quiet_run_the_quiet_row(

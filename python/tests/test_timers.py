@@ -98,7 +98,7 @@ def test_the_causal_order_takes_replies_in_the_order_of_their_arrival() -> None:
 def test_a_timer_that_sees_its_timeouts_doubles_until_the_next_answer(
     told: bool, third: float
 ) -> None:
-    """Check the waits of RFC 6298 §2, of which the third follows a timeout.
+    """Check the waits of RFC 6298 §2. The second probe is lost, so a timeout precedes the third.
 
     The first wait is 1 s, and the second is 0.1 + 4 x 0.05 s. The third equals the second, or is
     doubled if the timer backs off (§5.5). The fourth is 0.1 + 4 x 0.0375 s.
@@ -293,7 +293,7 @@ def test_texts_with_the_same_settings_give_one_estimator() -> None:
 
 
 def test_objects_made_from_texts_have_these_texts_as_names(tmp_path: Path) -> None:
-    """Objects of one class are different estimators: none may be dropped without a word."""
+    """Two objects of one class are different estimators, so the replay must keep both."""
     (tmp_path / "wait.py").write_text(
         "class Wait:\n"
         "    def __init__(self, s=1.0):\n"

@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 
 use netspurt::place::Place;
 
-/// Returns the exception `raised` after `set` has set its attributes.
+/// Calls `set`, which gives the exception `raised` its attributes. Returns this exception, or the
+/// error of `set` if `set` fails.
 fn with_parts(
     py: Python<'_>,
     raised: PyErr,

@@ -13,8 +13,8 @@ capture must also show one of three facts:
 * The connection lost data again and again, but its data arrived at the same rate in all round
   trips. Losses that limit a rate make it vary, so the queue of the link dropped the data.
 
-A connection whose sender paces itself looks like one that fills a link, if other traffic fills a
-queue on its path.
+One other case looks like a full link: the sender paces its data, and other traffic fills a queue on
+the path.
 
 A link may also be full although losses make the rate vary. The round trips before the losses then
 show that the queue was full. If a queue marks the data as congested, the link is also full, whether

@@ -27,7 +27,8 @@ IN_WORDS: dict[str, str] = {
 
 assert tuple(IN_WORDS) == get_args(Waited)
 
-#: An acknowledgment released a packet if the packet followed it within this share of the silence.
+#: An acknowledgment released a packet if the packet left soon after the acknowledgment: within this
+#: share of the silence.
 _REACTION_SHARE = 0.1
 #: The capturing host and the sender may make a reaction longer by at most this time, in seconds.
 _HOST_DELAY_S = 0.001
@@ -150,9 +151,9 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
        *window*.
     6. Octets were outstanding, and the packet followed an acknowledgment within a tenth of the
        silence, or within about the end's reaction time: *round-trip*.
-    7. In all other cases: *application*. Beside the receiver, the packet may also be a
-       retransmission: if its octets had not arrived before, the capture does not show that they
-       had been sent before.
+    7. In all other cases: *application*. If the capture is beside the receiver, the packet may also
+       be a retransmission. If the original was lost before this point, the capture does not show
+       that the packet is a retransmission.
 
     Examples
     --------

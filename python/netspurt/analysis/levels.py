@@ -1,8 +1,9 @@
 """Levels of throughput: the values around which the throughputs of connections cluster.
 
-A mixture of normal distributions is fitted to the logarithms by EM. EM starts from the best
-division of the values into contiguous groups. The number of levels is the number with the smallest
-BIC (Schwarz 1978).
+A mixture of normal distributions is fitted to the logarithms of the throughputs. The method is
+expectation maximisation (EM). EM starts from the best division of the values into contiguous
+groups. The number of levels is the number with the smallest Bayesian information criterion (BIC,
+Schwarz 1978).
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ _POINTS = 300
 #: The maximum number of rounds of EM, and the minimum gain of log-likelihood per value in a round.
 _ROUNDS_MAX = 300
 _GAIN_MIN = 1e-6
-#: The search ends if this many consecutive numbers of levels were not better than the best before.
+#: The search tries 1, 2, 3, ... levels. It ends when the smallest BIC did not become smaller for
+#: this many numbers of levels in a row.
 _FAILURES_MAX = 8
 
 
@@ -186,7 +188,7 @@ class _Mixture:
         return _Mixture(*parts, self.same_sd, self.likelihood)
 
     def full(self, x: Floats) -> _Mixture:
-        """Return the fitted mixture without parts whose weight is below that of 1.5 values."""
+        """Return the fitted mixture. Parts with a weight of less than 1.5 values are removed."""
         mixture = self.fitted(x)
         while len(large_enough := np.flatnonzero(mixture.weight * len(x) >= 1.5)) < len(
             mixture.weight

@@ -40,7 +40,8 @@ class Packed:
     scale
         The scale of the values, one of `SCALES`; 0 if values are stored as floats.
     base
-        The number of the column whose values are subtracted; -1 means the previous value.
+        The number of another column whose values are subtracted from these values. -1 if the
+        previous value of the same column is subtracted, or if values are stored as floats.
     """
 
     count: int

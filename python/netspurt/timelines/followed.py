@@ -1,4 +1,4 @@
-"""Reads the files that links follow, so that they can be drawn or converted."""
+"""Reads the files that links of a scenario name with `follows`, to draw or to convert them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def is_followed(file: Path) -> bool:
 
 
 def use_of_followed(name: str) -> str:
-    """Return in words what the file `name`, which links follow, is for."""
+    """Return a sentence that says how to use `name`, the name of a file that links follow."""
     return (
         f"{name} is a file that a link follows: `netspurt timeline {name} --plot OUT.png` draws "
         f"it, and `netspurt run SCENARIO --set links.LINK.follows={name}` uses it"
@@ -102,7 +102,7 @@ def _timeline(content: dict[str, Any], name: str) -> Timeline:
 
 
 def _tables(content: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the tables of delays and probabilities: these timelines have a rule `between`."""
+    """Return the timelines of delays and probabilities. Only these may have the key `between`."""
     values = [_of(content.get("delay"), direction) for direction in (0, 1)]
     losses = [_of(content.get("loss"), direction) for direction in (0, 1)]
     values += [loss[key] for loss in losses if isinstance(loss, dict) for key in loss]

@@ -3,7 +3,8 @@
 
 use netspurt_scenario::script::Fd;
 
-/// The first number of our sockets, far above the numbers that Linux gives to files.
+/// The lowest number that packetdrill sees for a socket of our host. It is far above the numbers
+/// that Linux gives to files.
 pub(super) const FIRST: Fd = 1 << 30;
 
 /// Converts packetdrill's number of a socket to our host's number. Returns -1 for a number

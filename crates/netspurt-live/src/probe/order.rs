@@ -402,7 +402,7 @@ fn first_answer(socket: &mut ProbeSocket, left_ns: u64) -> Result<Warmed, ProbeE
             None => {
                 let left = Duration::from_nanos(ANSWER_WAIT.as_nanos() - after_ns);
                 let mut fds = [PollFd::new(&*socket, PollFlags::IN)];
-                // If the wait is interrupted, the loop only checks again what to do.
+                // If a signal interrupts the wait, the loop checks the socket and the time again.
                 let _ = poll(&mut fds, Some(&timespec(left)));
             }
         }

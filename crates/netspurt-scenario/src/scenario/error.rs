@@ -14,16 +14,16 @@ pub struct ScenarioError {
     pub message: String,
     /// The fix; may be empty.
     pub fix: String,
-    /// The scenario's name, usually the path of its file. If the mistake is in a timeline, which a
-    /// link names with `follows`, the name of the timeline's file.
+    /// The scenario's name, usually the path of its file. If the mistake is in a timeline that a
+    /// link names with `follows`, this is the name of the timeline's file.
     pub file: String,
     /// The key: a dotted path from the top of the file. Entries of lists are numbers from 0 in
     /// brackets. Empty if the mistake concerns the whole file.
     pub key: String,
-    /// If a value given with `--set` is to blame, this value. Otherwise the wrong value in the
-    /// file, as written. If a key is missing in an inline table, the text of the table. Empty if a
-    /// key is unknown or is missing in a table with a header, if keys were removed with `--unset`,
-    /// or if the mistake is in a timeline.
+    /// The wrong value: the value that was given with `--set`, or the value as the file writes it.
+    /// If a key is missing in an inline table, this is the text of the table. The text is empty if
+    /// a key is unknown or is missing in a table with a header, if keys were removed with
+    /// `--unset`, or if the mistake is in a timeline.
     pub value: String,
     /// The place in `file`. A mistake in a timeline always has one. `None` if a value given with
     /// `--set` is wrong, if keys were removed with `--unset`, or if the mistake has no place.

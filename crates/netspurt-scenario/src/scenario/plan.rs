@@ -39,9 +39,9 @@ impl Spec {
         self.fill_in_record();
     }
 
-    /// Fills in whether segments are captured, and the nodes at which segments are recorded, if the
-    /// file does not set them. The default nodes are the nodes that send data or echo probes, and
-    /// both nodes of each population.
+    /// Sets the keys `capture` (whether captures are written) and `spy` (the nodes whose segments
+    /// are recorded) if the file does not set them. The default nodes are the nodes that send data
+    /// or echo probes, and both nodes of each population.
     pub(super) fn fill_in_record(&mut self) {
         self.record.capture.get_or_insert(self.record.tables.contains(&TableName::Segments));
         if self.record.spy.is_some() {

@@ -42,7 +42,7 @@ pub struct Sender {
     /// The last window that the receiver advertised, before scaling.
     window: Option<u16>,
     probed: ProbedOctet,
-    /// Whether the last SYN of the sender had no ACK.
+    /// Whether the last SYN of the sender was without the ACK flag.
     opens: bool,
     /// The payload of the largest segment.
     smss_bytes: u32,
@@ -72,7 +72,8 @@ pub struct Sender {
     /// Whether the current segment answers a SYN that was captured after the last SYN-ACK.
     pub(super) answers_syn: bool,
     trouble: Option<Box<SenderTrouble>>,
-    /// What the sender did before its closed connection was packed.
+    /// The habits that were observed before the ended connection was packed; `None` if no habits
+    /// were observed.
     earlier: Option<Box<Habits>>,
 }
 
@@ -236,7 +237,8 @@ impl Sender {
             Age::Unknown if original => trouble.overtaken(late_by),
             Age::Unknown if missing && soon => trouble.overtaken(late_by),
             Age::Copy => trouble.copies += 1,
-            // An original is late if a retransmission came first. Otherwise this is a copy.
+            // If the octets were missing, or if their retransmission came first, this is a late
+            // original. Otherwise this is a copy.
             Age::Older if missing || trouble.filled_by_other(at, (left, right), None) => {
                 trouble.overtaken(late_by);
             }
@@ -262,8 +264,7 @@ impl Sender {
     /// Whether `packet` is a retransmission that a later packet overtook. It is a retransmission if
     /// its sender had already sent higher octets. `above` is a segment with higher octets, and
     /// `segs` is the number of full segments from the packet's end to the highest octet. `other`
-    /// compares the packet with the segment that has the same octets: whether the packet was sent
-    /// earlier or later.
+    /// says whether the packet was sent earlier or later than the segment that has the same octets.
     fn is_overtaken_retransmission(
         &self,
         packet: &impl CapturedTcp,

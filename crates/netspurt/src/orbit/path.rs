@@ -95,8 +95,9 @@ impl OrbitPath {
         Ok(state)
     }
 
-    /// Returns warnings about results in a span of time: satellites whose elements are too far from
-    /// the span, and satellites whose orbits are too low to last.
+    /// Returns warnings about results between `from` and `to`. There is a warning for each
+    /// satellite whose orbital elements have an epoch too far from this span, and for each
+    /// satellite whose orbit is too low to last.
     pub fn notes(&self, from: Utc, to: Utc) -> Vec<String> {
         let satellites = self.stations.iter().map(|station| match station {
             Station::Satellite(satellite) => satellite.notes(from, to),

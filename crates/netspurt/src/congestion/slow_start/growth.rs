@@ -2,9 +2,9 @@
 
 use crate::congestion::AckInfo;
 
-/// A limit of this number of segments or more does not limit the growth for an ACK. As in Linux,
-/// all acknowledged octets then count, even after a timeout, but cwnd does not grow beyond the
-/// threshold.
+/// A limit of this number of segments or more does not limit how much cwnd grows for an ACK. As in
+/// Linux, all acknowledged octets then count, even after a timeout, but cwnd does not grow beyond
+/// ssthresh.
 pub const NO_ABC_LIMIT: u32 = 1_000_000;
 
 /// Returns the octets by which an ACK opens cwnd: at most `limit_segs` segments, or one segment

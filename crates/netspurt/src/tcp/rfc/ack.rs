@@ -24,8 +24,9 @@ pub(super) struct Before {
 }
 
 impl RfcSender {
-    /// Handles an acknowledgment. Returns true if the rest of its segment must be handled, and
-    /// false if the segment must only be answered immediately.
+    /// Handles an acknowledgment. Returns true if the caller must also handle the rest of the
+    /// segment. Returns false if the acknowledgment is not acceptable: then the caller ignores the
+    /// rest of the segment, and may answer with a challenge ACK.
     pub(super) fn on_ack(&mut self, ack: &AckSegment<'_>, cx: &mut Context<'_>) -> bool {
         let (octet, reports) = (ack.ack, ack.segment.sack_count() > 0);
         let nothing_out = self.recovery.loss.scoreboard.is_empty();
@@ -36,7 +37,7 @@ impl RfcSender {
             self.restart_persist();
             return true;
         }
-        // The octet of a window probe may be acknowledged without having been counted as sent.
+        // An ACK may cover the octet of a window probe, although this octet does not count as sent.
         let probed = u64::from(self.persist.backoff > 0 && nothing_out);
         if octet > self.window.nxt + probed.min(self.window.unsent()) {
             // RFC 9293 §3.10.7.4: the segment acknowledges octets that were never sent.
@@ -132,9 +133,9 @@ impl RfcSender {
         self.moved |= news.acked > 0;
     }
 
-    /// Handles an ACK that arrives after a later ACK. Only its SACK blocks are news. An ACK that
-    /// lies more than the peer's largest window below `una` does not come from the peer (RFC 5961
-    /// §5.2).
+    /// Handles an ACK below `una`, which a later ACK has overtaken. Only its SACK blocks are news.
+    /// An ACK that lies more than the peer's largest window below `una` does not come from the peer
+    /// (RFC 5961 §5.2).
     fn on_old_ack(&mut self, ack: &AckSegment<'_>, cx: &mut Context<'_>) -> bool {
         if self.window.is_too_old(ack.ack) {
             return false;
@@ -280,9 +281,9 @@ impl RfcSender {
         self.restart_super_fast(now);
     }
 
-    /// Restarts the timer if the ACK newly reports by SACK a segment that left before the last
-    /// transmission of the head (the first outstanding segment). The last copy of the head may
-    /// still be on its way.
+    /// Restarts the timer if the SACK blocks of the ACK report a segment for the first time, and
+    /// this segment was sent before the last transmission of the head. The head is the first
+    /// outstanding segment. Its last copy may still be on its way.
     fn on_old_reports(&mut self, news: &News, now: Time) {
         let head = self.recovery.loss.scoreboard.front().map(|head| head.at);
         if news.sacked_oldest.is_some_and(|sent| head.is_some_and(|head| sent < head)) {
@@ -319,8 +320,8 @@ impl RfcSender {
         }
     }
 
-    /// Adapts the timer after the ACK proved the timeout spurious (RFC 4015 §3.2). If only the
-    /// window is restored, as in Linux, the timer does not adapt.
+    /// Adapts the timer after the ACK proved the timeout spurious (RFC 4015 §3.2). If only
+    /// cwnd and ssthresh are restored, as in Linux, the timer does not adapt.
     fn adapt_timer(&mut self, news: &News, cx: &mut Context<'_>) {
         if self.config.undo == Undo::Rfc4015 {
             let sample = self.meter.doubtful_trip(news, &self.window, &self.config, cx.now);

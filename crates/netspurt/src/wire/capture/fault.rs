@@ -52,7 +52,7 @@ pub struct CaptureFault {
     /// The kind of fault.
     pub what: CaptureTrouble,
     /// The offset at which the header, the record or the block with the fault begins, in octets of
-    /// the file. In a compressed file, the octets of the contents count.
+    /// the file. For a compressed file, this is the offset in the decompressed contents.
     pub offset: u64,
     /// The number of packets before the fault. All of them were read.
     pub packets: u64,
