@@ -471,7 +471,7 @@ def test_the_report_of_a_run_of_programs_names_them_and_lists_their_connections(
 def test_a_comparison_of_programs_says_that_the_shorter_transfer_finishes_first(
     process: Command, tmp_path: Path
 ) -> None:
-    """The table `flows` has no start time of a program's data, so the connection's start counts."""
+    """The table `flows` has no start time of a program's data; the table `connections` has it."""
     (tmp_path / "path.toml").write_text(PATH)
     (tmp_path / "file").write_bytes(bytes(100_000))
     words = ["--budget", 10, "--set", "record.spy=['away']", "--server", SERVE]

@@ -37,7 +37,7 @@ S = 1_000_000_000
 @pytest.mark.parametrize(
     ("series", "ends", "log", "zero"),
     [
-        # Times of up to 20 times the median have a linear axis, longer times a logarithmic one.
+        # The axis is logarithmic if the longest time exceeds 20 times the median, else linear.
         ([[1.0, 1.0, 20.0]], (0.0, 21.0), False, None),
         ([[1.0, 1.0, 20.1]], (0.8, 26.13), True, None),
         # The smallest median counts, and not the smallest value.

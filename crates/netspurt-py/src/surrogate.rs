@@ -16,7 +16,8 @@ use crate::delays::PyDelays;
 /// numbers describe two alternating runs: for each run, the length and the number of its probes.
 /// `line` gives the delay in nanoseconds for probes of certain lengths in octets. `burst` is the
 /// number of consecutive losses. If `burst` is 0 or 1, losses are independent. `glitches` is the
-/// number of glitches, and has an effect only if `structure` is `glitches`.
+/// number of runs of long delays that are added; it has an effect only if `structure` is
+/// `glitches`.
 #[pyfunction]
 #[pyo3(signature = (structure, seed, *, name, probes, mean_ns, cov, lost, burst, lengths, line, glitches))]
 #[expect(clippy::too_many_arguments, reason = "one keyword for each field of a row")]

@@ -1,4 +1,4 @@
-"""The outcomes of directions of runs and captures: when they finished, and how fast they were."""
+"""When each direction of a flow finished, and how fast it was: for runs and for captures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from netspurt.analysis.replies import Replies
 from netspurt.table import HasTables, Table, optional
 from netspurt.wording import octets, rate
 
-#: Times and rates count as the same if their difference is at most this share.
+#: Two times or rates count as the same if they differ by at most this share of the larger value.
 _DIFFERENCE_MAX = 5e-4
 
 

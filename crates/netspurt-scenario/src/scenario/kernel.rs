@@ -38,7 +38,7 @@ impl KernelRole {
     }
 }
 
-/// The configuration of the kernel's TCP for flow `name`, in which it has the role `part`.
+/// The configuration of the kernel's TCP, which has the role `part` in the flow `name`.
 pub(super) fn kernel_tcp(
     name: &str,
     profile: Profile,

@@ -122,7 +122,7 @@ impl Sweep {
 
     /// The error to report if the sweep is not run live; `None` if no case is known to use the
     /// kernel's TCP. The error names the place that asks for the kernel's TCP at an end of some
-    /// case. Ends that an axis varies are checked only in the axis.
+    /// case. If an axis sets an end, only the values of the axis are checked for this end.
     pub fn kernel(&self) -> Option<&ScenarioError> {
         self.kernel.as_deref()
     }
@@ -216,10 +216,11 @@ impl Sweep {
     }
 
     /// Returns the seed of a case. The seed depends on the scenario's seed and on the case, and not
-    /// on the order of the runs or the number of threads. The seed is derived from the number of
-    /// the run within its combination. If the runs are not paired, the seed also depends on the
-    /// values that the combination sets, but not on the names of the axes. For listed scenarios
-    /// that are not paired, it depends on the labels and their names instead of the values.
+    /// on the order of the runs or the number of threads. If the runs are paired, the seed depends
+    /// only on the scenario's seed and on the number that [`repeat`](Self::repeat) returns. If the
+    /// runs are not paired, the seed also depends on the values that the combination sets, but not
+    /// on the names of the axes. For listed scenarios that are not paired, the seed depends on the
+    /// labels and their names instead of the values.
     pub fn seed(&self, case: u64) -> u64 {
         let combination = case / self.seeds;
         let base = match &self.source {

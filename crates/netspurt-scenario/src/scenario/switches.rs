@@ -73,7 +73,7 @@ fn read_profile(name: &str) -> Result<Profile, SwitchError> {
     })
 }
 
-/// Reads switches. The paths and values are those of [`tcp_config`].
+/// Reads switches. Each one is a path and a value, written as for [`tcp_config`].
 pub(super) fn read_switches(switches: &[(&str, &str)]) -> Result<TcpSpec, SwitchError> {
     let mut document = DocumentMut::new();
     for (nth, (path, value)) in switches.iter().enumerate() {

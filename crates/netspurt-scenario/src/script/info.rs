@@ -5,8 +5,9 @@ use super::names::{name_in, named};
 
 macro_rules! fields {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// A field of `tcp_info` or `SK_MEMINFO`, in Linux's units. A field that is described as
-        /// segments, bytes or timeouts counts them.
+        /// A field of `tcp_info` or `SK_MEMINFO`, in Linux's units. If the description of a field
+        /// only says what is counted, such as "Segments sent", the value is the number of these
+        /// things.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum InfoField { $($(#[$doc])* $variant,)* }
 
@@ -135,11 +136,11 @@ fields! {
     LastAckRecv = "tcpi_last_ack_recv",
     /// The size of the receive buffer in octets.
     ReceiveBufferSize = "SK_MEMINFO_RCVBUF",
-    /// The octets in the receive buffer, with bookkeeping.
+    /// The octets of memory that the receive buffer uses, for data and for bookkeeping.
     ReceiveBufferUsed = "SK_MEMINFO_RMEM_ALLOC",
     /// The size of the send buffer in octets.
     SendBufferSize = "SK_MEMINFO_SNDBUF",
-    /// The octets in the send buffer, with bookkeeping.
+    /// The octets of memory that the send buffer uses, for data and for bookkeeping.
     SendBufferQueued = "SK_MEMINFO_WMEM_QUEUED",
 }
 

@@ -11,9 +11,9 @@ use crate::units::{Duration, Time};
 pub struct EchoProbePlan {
     /// When the first request leaves.
     pub start: Time,
-    /// The sizes of the IP datagrams in octets, at least one. The prober uses the sizes in turn,
-    /// and begins again after the last. The sizes include [`HEADER_BYTES`](Self::HEADER_BYTES) of
-    /// headers.
+    /// The sizes of the IP datagrams in octets. The plan has at least one size. The prober uses the
+    /// sizes in turn, and begins again after the last. The sizes include
+    /// [`HEADER_BYTES`](Self::HEADER_BYTES) of headers.
     pub sizes_bytes: Vec<u16>,
     /// The number of echo probes.
     pub count: u32,

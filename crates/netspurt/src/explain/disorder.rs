@@ -20,9 +20,10 @@ use super::infer::PathTimes;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Disorder {
     found: bool,
-    /// The number of packets that were moved before packets captured earlier.
+    /// The number of packets that were moved to an earlier place in the capture.
     pub packets: u64,
-    /// The maximum time by which such a packet was captured late.
+    /// The maximum time from the capture of the packet at this earlier place to the capture of the
+    /// moved packet.
     pub late_max: Duration,
 }
 
@@ -42,8 +43,8 @@ impl Disorder {
         self.found
     }
 
-    /// Counts a packet that is moved before packets captured earlier. The first of these packets
-    /// was captured `late` before the moved packet.
+    /// Counts a packet that is moved to an earlier place in the capture. `late` is the time from
+    /// the capture of the packet at this earlier place to the capture of the moved packet.
     pub fn count(&mut self, late: Duration) {
         self.packets += 1;
         self.late_max = self.late_max.max(late);
@@ -108,9 +109,10 @@ impl LatestNumbers {
         }
     }
 
-    /// Notes a segment with octets from `from` on. Returns whether it was sent before the previous
-    /// segment, which was captured just before it. This is so if all earlier segments began at
-    /// higher octets, and the IP identification is lower or 0.
+    /// Notes a segment with octets from `from` on. Returns whether the sender sent the segment
+    /// before the segment that was captured previously. This is so if three conditions hold: the
+    /// previous segment was captured just before this one, all earlier segments began at higher
+    /// octets, and the IP identification is 0 or lower than that of the previous segment.
     #[inline]
     fn note_begin(&mut self, at: Time, from: u32, id: u16) -> bool {
         let Some((begin, last_id, since)) = self.begin else {

@@ -3,10 +3,11 @@
 //! A silence is a time in which no packet of the connection was captured. During the silence the
 //! connection seems to wait for the same thing as before. The packet after the silence shows more:
 //!
-//! * A reply, or a delayed ACK, comes later than a round trip after the data that it acknowledges.
-//!   If all data was sent, the shortest round trip counts as a wait for the path. During the rest
-//!   of the silence the end that answers had nothing to send. A receiver may delay an ACK for up to
-//!   0.5 s, to send it with data (RFC 9293 §3.8.6.3).
+//! * The packet may be a reply, or a delayed ACK, that comes later than a round trip after the data
+//!   that it acknowledges. If it acknowledges all data, the silence has two parts. The shortest
+//!   round trip after the data counts as a wait for the path. During the rest of the silence the
+//!   end that answers had nothing to send. A receiver may delay an ACK for up to 0.5 s, to send it
+//!   with data (RFC 9293 §3.8.6.3).
 //! * If the congestion window holds back a sender, the sender sends when an acknowledgment comes.
 //!   If a sender sends new data after a silence, without an acknowledgment, its application had no
 //!   more data before.
@@ -22,21 +23,23 @@ use super::{CapturedConnection, WaitingFor};
 impl CapturedConnection {
     /// Shorter silences are ignored, because hosts and links delay packets by about this time.
     pub(super) const SILENCE_MIN: Duration = Duration::from_millis(1);
-    /// Round trips vary. If a packet comes later than the shortest round trip by more than that
-    /// round trip divided by this number, something besides the path also delayed the packet.
+    /// Round trips vary. A packet is late if it comes after the shortest round trip plus a part of
+    /// it: the shortest round trip divided by this number. Then something besides the path also
+    /// delayed the packet.
     const LATE_PART: u64 = 4;
     /// A sender that paces at least three segments in a round trip does not pause for longer than
     /// the round trip divided by this number.
     const PAUSE_PART: u64 = 3;
 
-    /// What the connection waited for before data of `side` came, if it only seemed to wait for an
-    /// application. The data must come soon after the last acknowledgment for `side` reached this
-    /// sender. Then the application did not pause: beside the receiver all captured data may be
-    /// acknowledged while more data is on its way. Otherwise `None`.
+    /// What the connection waited for before data of `side` came, if the connection seemed to wait
+    /// for an application, but did not. Beside the receiver all captured data may be acknowledged
+    /// while more data is on its way: then the connection seems to wait for an application. It did
+    /// not if the data comes soon after the last acknowledgment for `side` reached this sender.
+    /// Otherwise `None`.
     ///
     /// If the data comes later, the application paused after the acknowledgment had reached the
     /// sender. Until the acknowledgment reached the sender, data was on its way. This method counts
-    /// that time as a wait for what held the sender back.
+    /// the time until then as a wait for what held the sender back.
     #[inline]
     pub(super) fn was_on_its_way(
         &mut self,
@@ -61,8 +64,9 @@ impl CapturedConnection {
         held.filter(|_| soon)
     }
 
-    /// When data of `side` was last sent or acknowledged, and the near round trip: the shortest and
-    /// the current one. `None` beside the sender, where no data is on its way to the capture.
+    /// When data of `side` was last sent or acknowledged, and the round trip between the capture
+    /// and the sender: the shortest and the current one. `None` beside the sender, where no data is
+    /// on its way to the capture.
     fn reached_after(&self, side: Side) -> Option<(Time, [Duration; 2])> {
         let direction = self.directions[side.index()].as_deref()?;
         let path = Some(&direction.sender.path).filter(|path| !path.is_beside_sender())?;

@@ -8,8 +8,9 @@ use crate::seq;
 use super::config::RfcConfig;
 use super::written::WrittenPart;
 
-/// If small windows make segments smaller: the largest receive window, in octets, that one segment
-/// may fill completely (`TCP_MSS_DEFAULT`, RFC 9293 §3.7.1).
+/// The largest receive window, in octets, that one segment may fill completely (`TCP_MSS_DEFAULT`,
+/// RFC 9293 §3.7.1). A segment fills at most half of a larger window. This matters only if small
+/// windows make segments smaller.
 const DEFAULT_MSS: u64 = 536;
 
 /// The maximum number of octets in one of the buffers in which the host keeps written data. Such a
@@ -162,7 +163,7 @@ impl SendWindow {
         } else {
             self.records[0].end = end;
         }
-        // The last octet of the packet has the PSH of the writes in it.
+        // If a write that needs PSH ends within the packet, the PSH moves to the packet's end.
         for pushed in self.pushed_before.iter_mut().take_while(|pushed| **pushed < end) {
             *pushed = end;
         }
@@ -179,7 +180,7 @@ impl SendWindow {
         (self.una..=self.nxt).contains(&self.octet(wire))
     }
 
-    /// Returns the count of our octet whose number on the wire is `wire`.
+    /// Returns our octet whose number on the wire is `wire`. The result is counted from the SYN.
     #[inline]
     pub(in crate::tcp) fn octet(&self, wire: u32) -> u64 {
         seq::from_wire(self.iss, wire, self.una)
