@@ -287,5 +287,6 @@ def test_the_list_of_a_captures_tables_says_from_when_each_counts(
     assert [one["start_ns"] for one in explained] == [found.start_ns]
 
 
-#: Tables of a capture with instants, of both kinds.
+#: Tables of a capture that have instants. The instants of some tables count from 1970, and those of
+#: the other tables from the first packet.
 TIMED = ("connections", "retransmissions", "segments", "round_trips")

@@ -176,7 +176,7 @@ impl TransmissionId {
         Self((sender.0 as u64) << Self::COUNT_BITS | count)
     }
 
-    /// The packet numbered `packet` by a real host.
+    /// The id of the packet to which a real host gives the number `packet`.
     pub const fn of_packet(sender: EndId, packet: u64) -> Self {
         Self::new(sender, packet * Self::COPIES)
     }

@@ -13,8 +13,8 @@ from netspurt.analysis.receive_window import window_limits
 from netspurt.analysis.seen import QUEUE_RATIO, mostly_on_its_way, vantages_of
 from netspurt.table import Table
 
-#: The minimum ratio of the mean round trip to the shortest round trip, if the sender sent faster in
-#: some round trips and the data did not arrive faster.
+#: The minimum ratio of the mean round trip to the shortest round trip, for a sender that probes the
+#: path. Such a sender sends faster in some round trips, but the data does not arrive faster.
 _RTT_RATIO_MIN_OF_PROBES = 1.02
 #: Bounds for a sender that probes the path. `_PROBES_MIN` is the minimum variation of the octets
 #: that are sent in a round trip. `_ARRIVES_MAX` is the maximum variation of the octets that arrive
@@ -49,7 +49,8 @@ class ConstantRate:
     rate_bps, lasted_s
         The rate, in bits per second, and how long it was constant, in seconds.
     rtt_s, rtt_s_min
-        The mean round trip in this time, and the shortest round trip of all, in seconds.
+        The mean round trip while the rate was constant, and the shortest round trip at any time,
+        in seconds.
     variations
         The standard deviation of the octets that were sent in a round trip, and that of the octets
         that arrived in a round trip, each as a share of its mean. A number is `None` if it is not

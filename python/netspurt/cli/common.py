@@ -36,10 +36,11 @@ def of_files(found: Explained) -> Iterator[str]:
 def _in_pairs(
     shared: Sequence[SharedConnection], told: Callable[[Mapping[str, int]], str]
 ) -> Iterator[str]:
-    """Yield a sentence on each pair of captures that share connections.
+    """Yield a sentence on each of the first pairs of captures that share connections.
 
-    `told` makes the sentence. For each of the two captures, it gets the number of shared
-    connections that this capture shows better than the other.
+    `told` makes the sentence. Its argument has, for each of the two captures, the number of shared
+    connections that this capture shows better than the other. A last sentence counts the other
+    pairs.
     """
     pairs = Counter((one.best[0], path) for one in shared for path, _ in one.others)
     files = list(dict.fromkeys(tuple(sorted(pair)) for pair, _ in pairs.most_common()))

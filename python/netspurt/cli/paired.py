@@ -20,9 +20,9 @@ _SUMS = ("complete", "retransmissions", "spurious", "timeouts")
 
 
 def paired(runs: list[Run | Explained]) -> list[Pairs] | None:
-    """Return the populations that both runs have, or `None` if there are flows to compare.
+    """Return the pairs of connections of each population that both runs have.
 
-    The result is also `None` if a run is a capture or has no populations.
+    The result is `None` if a run is a capture, has flows, or has no populations.
 
     Raises
     ------

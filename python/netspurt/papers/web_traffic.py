@@ -160,11 +160,11 @@ def falls_by_label(bench: Bench, *, sweep: str, best: str) -> Measured:
 
 @registered
 def whole_lives(bench: Bench, *, run: str, limits: str) -> Measured:
-    """Return the minimum increase of the share of connections within a limit [points].
+    """Return the minimum increase of a share of connections from one limit to the next [points].
 
-    The increase is from one limit [kB] to the next. The table has the share for each limit. A
-    connection is within a limit if neither direction carries more octets, because each end of a
-    connection has its own limit.
+    The share is that of the connections within a limit [kB]. The table has the share for each
+    limit. A connection is within a limit if neither direction carries more octets, because each end
+    of a connection has its own limit.
     """
     connections = bench.run(run).table("connections")
     octets = np.maximum(connections["forward_bytes"], connections["reverse_bytes"])
@@ -184,8 +184,9 @@ def link_use(  # noqa: PLR0913 - a claim's arguments
 ) -> Measured:
     """Return the share of time in which a link transmits packets, in several cells [%].
 
-    The sender is the base. The share is that of the busier direction. It is the mean over whole
-    runs, with Student's 95 % interval. Without the folder of a study, each cell has `seeds` runs.
+    The sender is the base. Of the two directions of the link, the busier one counts. The result for
+    a cell is the mean over runs of full length, with Student's 95 % interval. With the folder of a
+    study, a cell has one run for each seed of the study; without such a folder it has `seeds` runs.
     """
     from scipy.special import stdtrit
 
@@ -254,10 +255,10 @@ def heavy_tail(bench: Bench, *, run: str, share: str) -> Measured:
 
 @registered
 def base_sender(bench: Bench, *, base: str, off: str) -> Measured:
-    """Return `Reno` if the base repairs losses by Reno and equals SFR that is switched off.
+    """Return `Reno` if the base recovers by Reno, and if it equals SFR that is switched off.
 
-    Equal means that all columns but `flow` are equal for all connections. Otherwise the result is
-    None.
+    The two are equal if they give the same connections: all columns but `flow` are equal for all
+    connections. Otherwise the result is None.
     """
     with_base, switched_off = (bench.run(name).table("connections") for name in (base, off))
     equal = len(with_base) == len(switched_off) and all(

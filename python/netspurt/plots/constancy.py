@@ -52,7 +52,9 @@ def draw_lengths_of_periods(  # noqa: PLR0913 - what to draw, and where
     ax: Axes | None = None,
     size: Size | None = None,
 ) -> Figure:
-    """Return a figure with the share of the time in change-free periods of at least each length.
+    """Return a figure with the lengths of change-free periods.
+
+    For each length, a line shows the share of the time that is in periods of at least this length.
 
     Parameters
     ----------

@@ -103,7 +103,8 @@ impl ProbeSocket {
             |four, six_name, value| sys::set_ip_option(&self.fd, six, (four, six_name), value);
         set(libc::IP_RECVERR, libc::IPV6_RECVERR, 1)?;
         set(libc::IP_RECVTTL, libc::IPV6_RECVHOPLIMIT, 1)?;
-        // The kernel fragments a probe that is longer than the MTU, and does not refuse it.
+        // With this option, the kernel fragments a probe that is longer than the MTU. Without the
+        // option, the kernel may refuse the probe.
         set(libc::IP_MTU_DISCOVER, libc::IPV6_MTU_DISCOVER, libc::IP_PMTUDISC_DONT)?;
         if self.raw && six && self.marks.kind == ProbeKind::Icmp {
             const ECHO_REPLY: u8 = 129;

@@ -58,8 +58,9 @@ impl Deferral {
         out
     }
 
-    /// Called when a SYN-ACK is due. Returns whether it is sent. If an ACK was ignored, only the
-    /// last of the timeouts sends a SYN-ACK (`syn_ack_recalc`).
+    /// Called when a SYN-ACK is due. Returns whether it is sent. After an ACK was ignored, the
+    /// SYN-ACK is sent again only when timeout number `timeouts_max` comes, and at later timeouts
+    /// (`syn_ack_recalc`).
     pub(super) fn sends_syn_ack(&mut self) -> bool {
         self.sent += 1;
         !self.acked || self.sent > self.timeouts_max

@@ -116,8 +116,8 @@ fn clock(text: &str) -> Option<(i64, &str)> {
     Some(half_of_day(ns, rest))
 }
 
-/// Converts a time of day by the `AM` or `PM` that follows it, if one of them follows. Returns the
-/// time and the text after it.
+/// Converts a time of day to 24 hours if `AM` or `PM` follows the time. Returns the time and the
+/// text after it.
 fn half_of_day(ns: i64, rest: &str) -> (i64, &str) {
     let (hour, half) = (ns / (60 * MINUTE), rest.trim_start());
     let noon = 12 * 60 * MINUTE;
@@ -241,8 +241,8 @@ const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// Whether a text begins with a weekday, a month or a date such as `22 Oct 2024`, as a timestamp of
-/// several words does.
+/// Whether a text begins as a timestamp of several words does: with an English weekday, an English
+/// month, or a date such as `22 Oct 2024`.
 pub(super) fn begins_with_name(text: &str) -> bool {
     name(text, &WEEKDAYS).is_some()
         || name(text, &MONTHS).is_some()

@@ -107,7 +107,8 @@ impl Latest {
 impl CopyFinder {
     /// The minimum time after which a sender repeats a segment without a new ACK.
     const AT_ONCE: Duration = Duration::from_micros(100);
-    /// Where copies are frequent, a copy may always come within this time.
+    /// If copies are frequent, a packet counts as a copy if it comes within this time after its
+    /// original, or within twice the longest time of an earlier copy if that is more.
     const SOON: Duration = Duration::from_millis(5);
 
     /// Begins with a segment of `side` that is a copy. Its original came `gap` before it.

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 /// The number of hexadecimal digits of a fingerprint in a pinned name.
 const DIGITS: usize = 16;
 
-/// The ending of names of files with code.
+/// The end of the name of a file with code.
 const CODE: &str = ".py";
 
 /// The `.py` file that `text` names. `None` if `text` has a pin or names no `.py` file.

@@ -20,9 +20,9 @@ pub enum LabelHint {
 ///
 /// By RFC 6437 §3, a label belongs to a flow and does not change. Linux draws a new label when a
 /// retransmission timer fires (`sk_rethink_txhash`), unless the sysctl `net.core.txrehash` is 0.
-/// Then routers that balance load by labels (RFC 6438) may choose another path. Repairs, probes and
-/// the segments after a timeout keep the label. A receiver of a segment with a new label may also
-/// change the label of its acknowledgments.
+/// Then routers that balance load by labels (RFC 6438) may choose another path. Retransmissions
+/// without a timeout, probes and the segments after a timeout keep the label. A receiver of a
+/// segment with a new label may also change the label of its acknowledgments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowLabels {
     /// The label of the last packet with a label; 0 if there was none.

@@ -162,10 +162,11 @@ impl SendingOrder {
         other.retransmissions == 0 && (by_stamp || by_id)
     }
 
-    /// Whether identifications show that a packet, which is older than the newest packet, was sent
-    /// after the first transmission of one of the `segs` highest segments. The identification
-    /// ascends with each packet. So if it ascended by less than `segs` since the packet, at least
-    /// one of these segments was sent before the packet.
+    /// Whether identifications show that a packet was sent after the first transmission of at least
+    /// one of the `segs` highest segments. The packet is older than the newest packet. Each sent
+    /// packet raises the identification. If the identification rose by less than `segs` since the
+    /// packet, fewer than `segs` packets were sent after it. So at least one of these segments was
+    /// sent before the packet.
     pub fn was_sent_after_some(&self, packet: &impl CapturedTcp, segs: u64) -> bool {
         let sent_since = self.id.wrapping_sub(packet.ip_id());
         self.ascends() && segs < 1 << 15 && u64::from(sent_since) < segs

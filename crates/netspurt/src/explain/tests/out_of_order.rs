@@ -174,8 +174,8 @@ fn an_explanation_is_the_same_with_and_without_a_transcript() {
     let mut talks = vec![reordered_by_the_path(0.02, true), reordered_by_the_path(0.3, false)];
     talks.extend((1..40).map(|seed| shuffled(&repaired(), seed)));
     for seed in 1..20 {
-        // Twelve flights of three segments. The connection processes all their packets at once.
-        // Some packets are out of order.
+        // Twelve flights of three segments, with some packets out of order. The explainer keeps all
+        // these packets until their connection takes them together.
         let mut talk = Talk::opened(true, true);
         for flight in 0..12 {
             talk.flight(100.0 + f64::from(flight) * 10.0, 3000 * flight, 3);
@@ -221,7 +221,7 @@ fn octets_that_come_again_just_after_their_acknowledgment_are_in_order() {
     }
 }
 
-/// A captured packet holds four segments. Two of them arrive, and the third is lost.
+/// A captured packet holds four segments. The first two arrive, and the other two are lost.
 #[test]
 fn the_arrived_part_of_an_offloaded_packet_is_not_late() {
     let mut talk = Talk::opened(true, false);

@@ -38,7 +38,7 @@ impl Tcb {
     }
 
     /// Sends what may be sent now. This is a function of its own, so that [`output`](Self::output)
-    /// stays small: an end that only receives calls it for each segment.
+    /// stays small: an end that only receives data calls `output` for each segment.
     #[inline(never)]
     fn send_all(&mut self, cx: &mut Context<'_>) {
         let (sent_before, waited) = (self.header.sent, self.tx.window.unsent() > 0);
