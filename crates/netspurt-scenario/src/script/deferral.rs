@@ -3,6 +3,7 @@
 //! after its first data.
 
 use netspurt::segment::{Flags, Segment};
+use netspurt::units::Time;
 
 /// The first and the longest RTO of a SYN-ACK, in seconds, as Linux counts them for this option.
 const FIRST_WAIT_S: u64 = 1;
@@ -21,8 +22,10 @@ pub(super) struct Deferral {
     /// An ACK without data is ignored until the SYN-ACK has timed out this number of times. If 0,
     /// no ACK is ignored.
     timeouts_max: u32,
-    /// The number of SYN-ACKs that were due, whether they were sent or not.
-    sent: u32,
+    /// How often the SYN-ACK has timed out.
+    timeouts: u32,
+    /// When the peer's last SYN came. A SYN-ACK that answers it is no timeout.
+    asked_at: Time,
     /// Whether an ACK was ignored.
     acked: bool,
 }
@@ -46,24 +49,30 @@ impl Deferral {
 
     /// Called when a handshake begins.
     pub(super) fn begin(&mut self) {
-        (self.sent, self.acked) = (0, false);
+        (self.timeouts, self.acked) = (0, false);
     }
 
-    /// Whether this segment is ignored. `acknowledges` says whether the segment acknowledges our
-    /// SYN-ACK (`tcp_check_req`).
-    pub(super) fn ignores(&mut self, segment: &Segment, acknowledges: bool) -> bool {
+    /// Whether this segment, which came at `now`, is ignored. `acknowledges` says whether the
+    /// segment acknowledges our SYN-ACK (`tcp_check_req`).
+    pub(super) fn ignores(&mut self, now: Time, segment: &Segment, acknowledges: bool) -> bool {
+        if segment.flags.has(Flags::SYN) {
+            self.asked_at = now;
+        }
         let bare = segment.flags.without(Flags::PSH) == Flags::ACK && segment.len == 0;
-        let out = bare && acknowledges && self.sent <= self.timeouts_max;
+        let out = bare && acknowledges && self.timeouts < self.timeouts_max;
         self.acked |= out;
         out
     }
 
-    /// Called when a SYN-ACK is due. Returns whether it is sent. After an ACK was ignored, the
-    /// SYN-ACK is sent again only when timeout number `timeouts_max` comes, and at later timeouts
-    /// (`syn_ack_recalc`).
-    pub(super) fn sends_syn_ack(&mut self) -> bool {
-        self.sent += 1;
-        !self.acked || self.sent > self.timeouts_max
+    /// Called when a SYN-ACK is due at `now`. Returns whether it is sent. The answer to a SYN is
+    /// always sent (`tcp_check_req`). After an ACK was ignored, a timeout sends the SYN-ACK only if
+    /// it is at least the timeout number `timeouts_max` (`syn_ack_recalc`).
+    pub(super) fn sends_syn_ack(&mut self, now: Time) -> bool {
+        if now == self.asked_at {
+            return true;
+        }
+        self.timeouts += 1;
+        !self.acked || self.timeouts >= self.timeouts_max
     }
 }
 
@@ -86,12 +95,32 @@ mod tests {
     fn the_ack_is_ignored_until_the_timeouts_are_used_up() {
         let ack = Segment { flags: Flags::ACK, ..Segment::default() };
         let data = Segment { len: 1, ..ack };
+        let syn = Segment { flags: Flags::SYN, ..Segment::default() };
+        let at = Time::from_nanos;
         let mut deferral = Deferral::default();
         deferral.set(1);
-        assert!(deferral.sends_syn_ack());
-        assert!(!deferral.ignores(&data, true) && !deferral.ignores(&ack, false));
-        assert!(deferral.ignores(&ack, true));
-        assert!(deferral.sends_syn_ack(), "the last timeout sends a SYN-ACK");
-        assert!(!deferral.ignores(&ack, true));
+        assert!(!deferral.ignores(at(1), &syn, false) && deferral.sends_syn_ack(at(1)));
+        assert!(!deferral.ignores(at(2), &data, true) && !deferral.ignores(at(2), &ack, false));
+        assert!(deferral.ignores(at(2), &ack, true));
+        assert!(deferral.sends_syn_ack(at(9)), "the last timeout sends a SYN-ACK");
+        assert!(!deferral.ignores(at(10), &ack, true));
+    }
+
+    /// The option waits for two timeouts. The answer to a repeated SYN is not one of them.
+    #[test]
+    fn a_repeated_syn_is_answered_and_does_not_shorten_the_wait() {
+        let ack = Segment { flags: Flags::ACK, ..Segment::default() };
+        let syn = Segment { flags: Flags::SYN, ..Segment::default() };
+        let at = Time::from_nanos;
+        let mut deferral = Deferral::default();
+        deferral.set(2);
+        for now in [1, 2, 3].map(at) {
+            assert!(!deferral.ignores(now, &syn, false) && deferral.sends_syn_ack(now));
+            assert!(deferral.ignores(now, &ack, true));
+        }
+        assert!(!deferral.sends_syn_ack(at(8)), "the first timeout");
+        assert!(deferral.ignores(at(9), &ack, true));
+        assert!(deferral.sends_syn_ack(at(16)), "the second timeout");
+        assert!(!deferral.ignores(at(17), &ack, true));
     }
 }

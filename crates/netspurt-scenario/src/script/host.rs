@@ -421,7 +421,7 @@ impl Subject for SocketHost {
         }
         let acks_syn = self.connection.state() == TcpState::SynReceived
             && segment.ack == self.config.iss.wrapping_add(1);
-        if self.deferral.ignores(segment, acks_syn) {
+        if self.deferral.ignores(now, segment, acks_syn) {
             return;
         }
         self.replace_time_wait(now, segment);
@@ -490,7 +490,7 @@ impl Subject for SocketHost {
         loop {
             let (at, segment) = self.next_sent(now)?;
             let is_syn_ack = segment.flags.has(Flags::SYN.with(Flags::ACK));
-            if !self.drops_all && (!is_syn_ack || self.deferral.sends_syn_ack()) {
+            if !self.drops_all && (!is_syn_ack || self.deferral.sends_syn_ack(at)) {
                 return Some((at, segment));
             }
         }

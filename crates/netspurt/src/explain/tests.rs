@@ -387,6 +387,38 @@ mod statistics {
         assert_eq!(text(131), text(5000));
     }
 
+    /// A closed connection is packed after a second. Then a FIN comes again.
+    #[test]
+    fn a_resting_connection_that_wakes_keeps_its_habits() {
+        let fin = |segment| Segment { flags: FIN_ACK, ..segment };
+        let mut segments = shake([Some(1), Some(2)]).to_vec();
+        segments.extend([
+            (0, 41, data(1, 100)),
+            (0, 45, data(1, 100)),
+            (1, 80, ack(101)),
+            (0, 90, fin(data(101, 0))),
+            (1, 130, fin(ack(102))),
+            (0, 131, Segment { ack: 2, ..data(102, 0) }),
+        ]);
+        let packet = |n: u32| (0, 3000 + u64::from(n), data(1 + 100 * n, 100));
+        let others =
+            file_between(["10.0.0.9:1", "10.0.0.2:80"], &[0, 1, 2, 3, 4, 5, 6, 7].map(packet));
+        let habits = |late: &[(usize, u64, Segment)]| {
+            let mut explainer = Explainer::default();
+            let files = [file_of(&segments), others.clone(), file_of(late)];
+            files.iter().for_each(|file| take_all(&mut explainer, file));
+            let connection = explainer.finish().connections.at(0);
+            let direction = connection.direction(Side::From).unwrap();
+            (direction.habits.clone().unwrap(), direction.retransmissions.len())
+        };
+        let (before, one) = habits(&[]);
+        let (after, two) = habits(&[(0, 5000, Segment { ack: 2, ..fin(data(101, 0)) })]);
+        assert_eq!((one, two), (1, 2));
+        assert!(before.acks.acks > 0 && before.far.is_some());
+        assert_eq!((before.acks, before.near), (after.acks, after.near));
+        assert_eq!((before.far, before.vantage), (after.far, after.vantage));
+    }
+
     #[test]
     fn rows_have_as_many_cells_as_the_heading() {
         for layout in ["netspurt", "tcptrace", "tcptrace-W"] {

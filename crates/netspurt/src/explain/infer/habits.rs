@@ -4,7 +4,7 @@ use crate::units::Duration;
 
 use super::order::StampTicks;
 use super::path::Vantage;
-use super::phase::Traits;
+use super::phase::{Traits, least};
 use super::timer_grid::TimerGrid;
 
 /// How a receiver acknowledges.
@@ -60,6 +60,19 @@ impl AckHabits {
             self.longest_delay = self.longest_delay.max(delay);
         }
     }
+
+    /// These habits together with `other`, which the same receiver showed at other times.
+    fn and(&self, other: &Self) -> Self {
+        Self {
+            acks: self.acks + other.acks,
+            covered: self.covered + other.covered,
+            lone: self.lone.saturating_add(other.lone),
+            longest_delay: self.longest_delay.max(other.longest_delay),
+            most_bytes: self.most_bytes.max(other.most_bytes),
+            calm: self.calm.saturating_add(other.calm),
+            idle: self.idle.max(other.idle),
+        }
+    }
 }
 
 /// Packets that were overtaken by packets that were sent later (RFC 4737 §3).
@@ -84,6 +97,15 @@ impl LatePackets {
         self.by_max = self.by_max.max(one.overtook);
         self.distance_max = self.distance_max.max(one.distance);
         self.behind_max = self.behind_max.max(one.behind);
+    }
+
+    fn and(&self, other: &Self) -> Self {
+        Self {
+            packets: self.packets + other.packets,
+            by_max: self.by_max.max(other.by_max),
+            distance_max: self.distance_max.max(other.distance_max),
+            behind_max: self.behind_max.max(other.behind_max),
+        }
     }
 }
 
@@ -130,4 +152,32 @@ pub struct Habits {
     pub uncaptured_bytes: u64,
     /// Whether the receiver was seen to send D-SACK blocks.
     pub reports_duplicates: bool,
+}
+
+impl Habits {
+    /// These habits together with `later`, which the same direction showed after it was packed.
+    ///
+    /// The later part has few packets in most cases. So of two places of the capture, the surer one
+    /// counts, and of two measured clocks, the one with more ticks.
+    #[must_use]
+    pub fn and_later(&self, later: &Self) -> Self {
+        let ticks = |stamps: Option<StampTicks>| stamps.map_or(0, |stamps| stamps.ticks);
+        let later_place = later.vantage.1 > self.vantage.1;
+        let later_clock = ticks(later.stamps) > ticks(self.stamps);
+        Self {
+            vantage: if later_place { later.vantage } else { self.vantage },
+            near: least(self.near, later.near),
+            far: least(self.far, later.far),
+            traits: self.traits.and(&later.traits),
+            timer_grid: later.timer_grid.or(self.timer_grid),
+            stamps: if later_clock { later.stamps } else { self.stamps },
+            acks: self.acks.and(&later.acks),
+            late: self.late.and(&later.late),
+            late_in_acks: self.late_in_acks.and(&later.late_in_acks),
+            late_or_again: self.late_or_again + later.late_or_again,
+            copies: self.copies + later.copies,
+            uncaptured_bytes: self.uncaptured_bytes + later.uncaptured_bytes,
+            reports_duplicates: self.reports_duplicates || later.reports_duplicates,
+        }
+    }
 }

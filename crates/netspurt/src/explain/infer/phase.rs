@@ -59,6 +59,29 @@ impl Traits {
             _ => Some(Cause::Rto),
         }
     }
+
+    /// These traits together with `other`, which the same sender showed at other times.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            probes: self.probes.saturating_add(other.probes),
+            timeouts_without_probe: self
+                .timeouts_without_probe
+                .saturating_add(other.timeouts_without_probe),
+            in_order: self.in_order.saturating_add(other.in_order),
+            limited: (
+                self.limited.0.saturating_add(other.limited.0),
+                self.limited.1.saturating_add(other.limited.1),
+            ),
+            timeouts: self.timeouts.saturating_add(other.timeouts),
+            shortest_timeout: least(self.shortest_timeout, other.shortest_timeout),
+        }
+    }
+}
+
+/// The shorter of two times, of which each may be unknown.
+pub(super) fn least(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
+    one.into_iter().chain(other).min()
 }
 
 /// A tail loss probe whose outcome is open: the sender does not know yet whether it repaired a loss

@@ -17,7 +17,7 @@ impl Sender {
     /// sent again.
     pub fn habits(&self) -> Option<Box<Habits>> {
         let Some(trouble) = &self.trouble else { return self.earlier.clone() };
-        Some(Box::new(Habits {
+        let own = Habits {
             vantage: self.path.vantage(),
             near: self.path.near_known(),
             far: self.path.far(),
@@ -33,7 +33,8 @@ impl Sender {
             copies: trouble.copies,
             uncaptured_bytes: trouble.uncaptured_bytes,
             reports_duplicates: trouble.reports_duplicates,
-        }))
+        };
+        Some(Box::new(self.earlier.as_ref().map_or(own, |earlier| earlier.and_later(&own))))
     }
 
     /// The number of copies of segments that the network or the capture made.

@@ -257,7 +257,11 @@ impl PackedValue for Course {
         (self.latest as u64).put(into);
         self.changes.put(into);
         self.ceiling.put(into);
-        for span in &self.spans[..=self.latest] {
+        // Intervals of octets that were sent may have ended in spans after the latest.
+        let used = self.spans.iter().rposition(|span| *span != CourseSpan::default());
+        let last = used.unwrap_or(0).max(self.latest);
+        (last as u64).put(into);
+        for span in &self.spans[..=last] {
             (span.bytes, (span.rtt_ns, (span.samples, span.intervals))).put(into);
             span.each.iter().for_each(|each| (each.sum, each.squares).put(into));
         }
@@ -271,7 +275,8 @@ impl PackedValue for Course {
         course.latest = u64::get(from) as usize;
         course.changes = DelayChanges::get(from);
         course.ceiling = FlightCeiling::get(from);
-        for span in &mut course.spans[..=course.latest] {
+        let last = u64::get(from) as usize;
+        for span in &mut course.spans[..=last] {
             let (bytes, (rtt_ns, (samples, intervals))) = PackedValue::get(from);
             let each = array::from_fn(|_| {
                 let (sum, squares) = PackedValue::get(from);
@@ -351,7 +356,10 @@ mod tests {
 
     #[test]
     fn a_packed_course_is_unpacked_unchanged() {
-        let (course, mut octets) = (course(|ms| (ms, 30)), Vec::new());
+        let (mut course, mut octets) = (course(|ms| (ms, 30)), Vec::new());
+        // Much later data is sent, and no acknowledgment follows.
+        course.sent(Time::from_nanos(7) + Duration::from_millis(1900), 500);
+        course.sent(Time::from_nanos(7) + Duration::from_millis(1950), 500);
         course.pack(&mut octets);
         let mut copy = Course::from(Time::ZERO, Duration::ZERO);
         copy.unpack(&mut octets.as_slice());
