@@ -13,6 +13,7 @@ use super::disorder::KnownSide;
 use super::packed_directions::PackedDirections;
 use super::pending::{PendingKind, PendingSegments};
 use super::reordering::{EitherSegment, HeldSegment, Reordering};
+use super::unanswered::judge_alone;
 use super::{
     AckForLimits, CapturedDirection, CapturedSegment, CapturingHost, EndedBy, EndedDirection,
     Sender, SharedState, TimeSpent, WaitingFor,
@@ -104,12 +105,11 @@ impl CapturedConnection {
             resting.unpack().map(|direction| direction.map(|direction| Box::new(direction.wake())));
     }
 
-    /// Ends the connection and returns its directions, indexed by the side that sends. Its memory
-    /// goes to `shared`.
-    pub fn finish(self, shared: &mut SharedState) -> [Option<EndedDirection>; 2] {
+    /// Ends the connection and returns its packed directions. Its memory goes to `shared`.
+    pub fn finish(self, shared: &mut SharedState) -> PackedDirections {
         shared.keep_pending(self.pending);
         if let Some(resting) = self.resting {
-            return resting.unpack();
+            return resting;
         }
         let mut end = |mut direction: Box<CapturedDirection>| {
             let ended = EndedDirection::of(&mut direction);
@@ -117,7 +117,14 @@ impl CapturedConnection {
             ended
         };
         let [from, to] = self.directions;
-        [from.map(&mut end), to.map(&mut end)]
+        let mut directions = [from.map(&mut end), to.map(&mut end)];
+        let silent = |direction: &Option<EndedDirection>| {
+            direction.as_ref().is_none_or(|direction| direction.statistics.packets.all == 0)
+        };
+        if directions.iter().any(silent) {
+            directions.iter_mut().flatten().for_each(judge_alone);
+        }
+        PackedDirections::ended(directions, &mut shared.packing)
     }
 
     /// Like [`take`](Self::take), but the connection may take the segment later, together with

@@ -3,11 +3,9 @@
 use std::net::SocketAddr;
 
 use crate::ids::Side;
-use crate::observe::Retired;
 use crate::units::{Duration, Time};
 
-use super::unanswered::judge_alone;
-use super::{CapturedConnection, EndedDirection, SharedState, Statistics, TimeSpent};
+use super::{EndedDirection, Statistics, TimeSpent};
 
 /// How a connection ended, as far as the capture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,27 +42,6 @@ pub struct EndedConnection {
 }
 
 impl EndedConnection {
-    /// Converts a connection that has ended. Segments that it has not taken yet are taken with the
-    /// state `shared`.
-    pub fn of(retired: Retired<CapturedConnection>, shared: &mut SharedState) -> Self {
-        let Retired { number, ends, mut state } = retired;
-        state.take_pending(shared);
-        let (first_side, spent) = (state.first_side(), state.spent());
-        let mut directions = state.finish(shared);
-        let silent = |direction: &Option<EndedDirection>| {
-            direction.as_ref().is_none_or(|direction| direction.statistics.packets.all == 0)
-        };
-        if directions.iter().any(silent) {
-            directions.iter_mut().flatten().for_each(judge_alone);
-        }
-        let sent = directions
-            .iter()
-            .flatten()
-            .map(|direction| direction.statistics.data.unique_bytes)
-            .sum();
-        Self { number, ends, first_side, spent: spent.repairs_that_waited(sent), directions }
-    }
-
     /// What `side` sent.
     pub fn direction(&self, side: Side) -> Option<&EndedDirection> {
         self.directions[side.index()].as_ref()

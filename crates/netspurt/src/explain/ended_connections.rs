@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 
 use crate::ids::Side;
+use crate::observe::Retired;
 
 use super::packed_directions::{PackedDirections, UnpackedParts};
-use super::{EndedConnection, TimeSpent};
+use super::{CapturedConnection, EndedConnection, SharedState, TimeSpent};
 
 /// A connection that has ended. Its statistics are packed.
 #[derive(Clone, Debug)]
@@ -13,21 +14,28 @@ pub struct PackedConnection {
     number: u64,
     ends: [SocketAddr; 2],
     first_side: Side,
+    /// The time that the connection spent on each thing, with all repairs counted.
     spent: TimeSpent,
     directions: PackedDirections,
 }
 
 impl PackedConnection {
-    /// Packs a connection. The packing uses the buffer `room`.
-    fn of(connection: EndedConnection, room: &mut Vec<u8>) -> Self {
-        let EndedConnection { number, ends, first_side, spent, directions } = connection;
-        let directions = PackedDirections::ended(directions, room);
-        Self { number, ends, first_side, spent, directions }
+    /// Packs a connection that has ended. Segments that it has not taken yet are taken with the
+    /// state `shared`.
+    pub fn of(retired: Retired<CapturedConnection>, shared: &mut SharedState) -> Self {
+        let Retired { number, ends, mut state } = retired;
+        state.take_pending(shared);
+        let (first_side, spent) = (state.first_side(), state.spent());
+        Self { number, ends, first_side, spent, directions: state.finish(shared) }
     }
 
-    fn unpack(self) -> EndedConnection {
+    /// Unpacks the connection.
+    pub fn unpack(self) -> EndedConnection {
         let Self { number, ends, first_side, spent, directions } = self;
-        EndedConnection { number, ends, first_side, spent, directions: directions.unpack() }
+        let directions = directions.unpack();
+        let sent = directions.iter().flatten().map(|one| one.statistics.data.unique_bytes).sum();
+        let spent = spent.repairs_that_waited(sent);
+        EndedConnection { number, ends, first_side, spent, directions }
     }
 
     /// The address and the port of `side`.
@@ -96,11 +104,9 @@ impl EndedConnections {
     }
 }
 
-impl FromIterator<EndedConnection> for EndedConnections {
-    fn from_iter<I: IntoIterator<Item = EndedConnection>>(connections: I) -> Self {
-        let mut room = Vec::new();
-        let packed = connections.into_iter().map(|one| PackedConnection::of(one, &mut room));
-        let mut all: Vec<_> = packed.collect();
+impl FromIterator<PackedConnection> for EndedConnections {
+    fn from_iter<I: IntoIterator<Item = PackedConnection>>(connections: I) -> Self {
+        let mut all: Vec<_> = connections.into_iter().collect();
         all.sort_unstable_by_key(|one| one.number);
         Self(all)
     }

@@ -8,6 +8,7 @@ use crate::wire::{
     CapturedIp, CapturedPacket, Datagrams, Fault, IpHead, PacketDirection, PlainSegment, TcpView,
 };
 
+use super::ended_connections::PackedConnection;
 use super::hosts::{find_timer_grids, settle};
 use super::{
     CaptureNotes, CapturedConnection, EndedConnection, EndedConnections, SharedState, Transcript,
@@ -43,7 +44,7 @@ pub struct Explainer {
     passed: Passed,
     notes: CaptureNotes,
     /// Ended connections that the caller has not taken yet.
-    ended: VecDeque<EndedConnection>,
+    ended: VecDeque<PackedConnection>,
     /// Connections that had not ended when the capture ended.
     rest: Option<OrderedFlows<CapturedConnection>>,
     /// The number of all connections when the capture ended. Zero before that.
@@ -238,7 +239,7 @@ impl Explainer {
     #[cold]
     fn end_retired(&mut self) {
         let Self { flows, ended, shared, .. } = self;
-        ended.extend(flows.take_retired().map(|one| EndedConnection::of(one, shared)));
+        ended.extend(flows.take_retired().map(|one| PackedConnection::of(one, shared)));
     }
 
     /// The numbers of packets by kind so far.
@@ -269,19 +270,24 @@ impl Explainer {
     /// connections have ended. Connections that were still open then come last, in the order of
     /// their first packets.
     pub fn next_ended(&mut self, over: bool) -> Option<EndedConnection> {
+        self.next_packed(over).map(PackedConnection::unpack)
+    }
+
+    /// Like [`next_ended`](Self::next_ended), but does not unpack the connection.
+    fn next_packed(&mut self, over: bool) -> Option<PackedConnection> {
         if over && self.flows.live() > 0 {
             let flows = std::mem::replace(&mut self.flows, Flows::new(Lifetimes::default()));
             self.born += flows.born();
             self.rest = Some(flows.into_ordered());
         }
         let Self { ended, rest, shared, .. } = self;
-        ended.pop_front().or_else(|| Some(EndedConnection::of(rest.as_mut()?.next()?, shared)))
+        ended.pop_front().or_else(|| Some(PackedConnection::of(rest.as_mut()?.next()?, shared)))
     }
 
     /// Ends the capture and returns the connections that were not taken yet.
     pub fn finish(mut self) -> Explanation {
         let mut connections: EndedConnections =
-            std::iter::from_fn(|| self.next_ended(true)).collect();
+            std::iter::from_fn(|| self.next_packed(true)).collect();
         settle(connections.packed());
         find_timer_grids(connections.packed());
         for (place, sample) in self.shared.samples.drain(..) {

@@ -376,8 +376,8 @@ fn other_connections_of_a_host_tell_a_probe_from_a_timeout() {
         let mut unclear = Talk::opened(true, false);
         unclear.data(101.0, 0).data(381.0, 0).ack(481.0, 1000);
         let talks = [&unclear, &clear];
-        let mut connections: EndedConnections =
-            talks.iter().map(|talk| talk.explained().connections.at(0)).collect();
+        let mut connections = EndedConnections::default();
+        talks.iter().for_each(|talk| connections.add(&talk.explained().connections));
         settle(connections.packed());
         let first = connections.at(0);
         let found = first.direction(Side::From).unwrap().retransmissions[0];
