@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
 
 from netspurt.analysis import (
     Account,
@@ -126,6 +127,15 @@ def test_few_blocks_widen_an_interval_by_students_distribution() -> None:
     assert stretch([Resamples(series, length=3)], 0.95) == pytest.approx(2.262157 / 1.959964)
     # Fewer than three blocks count as three.
     assert stretch([Resamples(series, length=30)], 0.95) == pytest.approx(4.302653 / 1.959964)
+
+
+@pytest.mark.parametrize("blocks", [999, 1001, 1500, 40_000])
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
+def test_many_blocks_widen_an_interval_by_students_distribution(blocks: int, level: float) -> None:
+    resamples = Resamples(np.arange(float(blocks)), length=1)
+    quantile = (1 + level) / 2
+    factor = stdtrit(blocks - 1, quantile) / ndtri(quantile)
+    assert stretch([resamples], level) == pytest.approx(factor, rel=1e-8)
 
 
 def test_an_interval_is_symmetric_and_wider_at_a_higher_level() -> None:

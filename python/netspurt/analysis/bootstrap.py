@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ _VALUES_MAX = 1 << 22
 _PART = 1 << 17
 #: From this block length on, a resample draws few of the blocks, and a sparse matrix is faster.
 _SPARSE_LENGTH_MIN = 4
+#: With more blocks, an expansion gives the quantile of Student's distribution.
+_MANY_BLOCKS = 1000
 
 
 @dataclass(frozen=True)
@@ -325,12 +328,26 @@ def _half_width_of_one(
 
 
 def stretch(parts: Sequence[Resamples], level: float) -> float:
-    """Return the factor by which an interval from few blocks must be widened."""
-    from scipy.special import ndtri, stdtrit
+    """Return the factor by which an interval from few blocks must be widened.
 
+    The factor is a quantile of Student's distribution, divided by that of the normal distribution.
+
+    References
+    ----------
+    Abramowitz and Stegun, "Handbook of Mathematical Functions", eq. 26.7.5: the expansion that is
+    used for many blocks. Its error is below 1e-8 there.
+    """
     blocks = max(sum(part.sums[-1] / part.length for part in parts), 3.0)
     quantile = (1 + level) / 2
-    return float(stdtrit(blocks - 1, quantile) / ndtri(quantile))
+    normal = NormalDist().inv_cdf(quantile)
+    if blocks > _MANY_BLOCKS:
+        square, degrees = normal**2, float(blocks) - 1
+        first, second = (square + 1) / 4, (5 * square**2 + 16 * square + 3) / 96
+        return 1 + first / degrees + second / degrees**2
+    # scipy is imported here because the import is slow and needs much memory.
+    from scipy.special import stdtrit
+
+    return float(stdtrit(blocks - 1, quantile)) / normal
 
 
 def block_bootstrap(
