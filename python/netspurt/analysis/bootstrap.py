@@ -8,7 +8,7 @@ series' autocorrelation (Politis and White 2004, corrected by Patton, Politis an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -436,35 +436,40 @@ def _resample(every: Sequence[Floats], length: int, seed: int) -> list[Floats]:
     per_batch = max(1, _VALUES_MAX // n)
     for done in range(0, RESAMPLES, per_batch):
         count = min(per_batch, RESAMPLES - done)
-        drawn = draw(rng, (count, blocks_per_resample), n)
+        for part, drawn in draw(rng, (count, blocks_per_resample), n):
+            for own, block in zip(sums, blocks, strict=True):
+                # One matrix product gives the sums.
+                own[done + part : done + part + drawn.shape[0]] = drawn @ block
         last = rng.integers(0, n, size=count)
-        for own, block, rest in zip(sums, blocks, remainders, strict=True):
-            # One matrix product gives the sums.
-            own[done : done + count] = drawn @ block + rest[last]
-        del drawn
+        for own, rest in zip(sums, remainders, strict=True):
+            own[done : done + count] += rest[last]
     return sums
 
 
-def _sparse(rng: np.random.Generator, shape: tuple[int, int], n: int) -> Any:
-    """Draw blocks, and return a sparse matrix of how often each resample has each of `n` blocks.
+def _sparse(rng: np.random.Generator, shape: tuple[int, int], n: int) -> Iterator[tuple[int, Any]]:
+    """Draw blocks, and yield a sparse matrix of how often each resample has each of `n` blocks.
 
-    `shape` has the number of resamples, and the number of blocks that are drawn for each.
+    `shape` has the number of resamples, and the number of blocks that are drawn for each. The
+    matrix comes with the number of its first resample, which is 0.
     """
     from scipy.sparse import csr_array
 
     starts = rng.integers(0, n, size=shape)
     ends = np.arange(shape[0] + 1) * shape[1]
-    return csr_array((np.ones(starts.size), starts.ravel(), ends), shape=(shape[0], n))
+    yield 0, csr_array((np.ones(starts.size), starts.ravel(), ends), shape=(shape[0], n))
 
 
-def _dense(rng: np.random.Generator, shape: tuple[int, int], n: int) -> Floats:
-    """Return the matrix of `_sparse` as an array. Only the array itself takes much memory."""
+def _dense(
+    rng: np.random.Generator, shape: tuple[int, int], n: int
+) -> Iterator[tuple[int, Floats]]:
+    """Yield the matrix of `_sparse` as arrays, each with a part of the resamples.
+
+    So only a small part of the matrix is in memory.
+    """
     count, drawn = shape
-    matrix = np.empty((count, n))
     per_part = max(1, _PART // n)
     for done in range(0, count, per_part):
         rows = min(per_part, count - done)
         starts = rng.integers(0, n, size=(rows, drawn)) + n * np.arange(rows)[:, np.newaxis]
         counts = np.bincount(starts.ravel(), minlength=rows * n)
-        matrix[done : done + rows] = counts.reshape(rows, n)
-    return matrix
+        yield done, counts.reshape(rows, n).astype(float)
