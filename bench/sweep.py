@@ -1,4 +1,6 @@
-"""Measures the costs of a sweep in addition to its cases. `python bench/sweep.py` takes minutes.
+"""Measures how much time and memory a sweep needs in addition to its cases.
+
+`python bench/sweep.py` takes minutes.
 
 The two variants of a ratio alternate in one run. A *case* is the simulation of a transfer of a few
 thousand segments. It takes about a millisecond, and longer with a larger `--segments`.

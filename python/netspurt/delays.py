@@ -107,12 +107,12 @@ class Delays:
         Parameters
         ----------
         seconds
-            The maximum delay of a reply, above zero.
+            The maximum delay of a reply, above zero and below 1e9.
 
         Raises
         ------
         ValueError
-            If `seconds` is not a time above zero.
+            If `seconds` is not above zero and below 1e9.
 
         Examples
         --------
@@ -122,7 +122,9 @@ class Delays:
         (1, 2, ['one reply later than 30 s is counted as lost'])
         """
         if not 0 < seconds < 1e9:
-            raise ValueError(f"lost_after({seconds}): give seconds above zero, such as 30")
+            raise ValueError(
+                f"lost_after({seconds}): give seconds above zero and below 1e9, such as 30"
+            )
         return Delays(self._core.lost_after(round(seconds * 1e9)))
 
     def save(self, path: str | os.PathLike[str]) -> Path:

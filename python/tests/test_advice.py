@@ -334,7 +334,7 @@ def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -
     )
     assert re.search(less, first), first
     last = advice_on(rare(spikes=0), ["rfc6298", "linux"]).paragraphs()[-1]
-    assert "A longer recording should confirm that before you set it. Echoes are answered" in last
+    assert "confirm the difference with a longer recording. Echoes are answered" in last
     many = [f"fixed:rto={n}s,max=60s" for n in range(1, 9)]
     assert "The other 7 timers with bounds and backoff cost measurably more." in str(
         advice_on(rare(), many)
@@ -507,7 +507,7 @@ def test_a_recommended_rto_min_is_compared_with_200_ms_even_if_linux_was_not_nam
     assert re.search(r"200 ms, which was not named, costs .* which is measurably less\. Keep", last)
     assert "ip route" not in last
     alike = advice_on(path_of(SHORT), ["linux:rto_min=199ms", slow]).paragraphs()[-1]
-    assert "; the difference is not measurable, so you may keep it. " in alike
+    assert "; the difference is not measurable, so you may keep 200 ms. " in alike
     assert "ip route" in alike
     better = advice_on(path_of(SHORT), ["linux:rto_min=60ms", slow]).paragraphs()[-1]
     assert re.search(r"200 ms, which was not named, costs [^;]*\)\. Echoes", better), better

@@ -183,7 +183,7 @@ tcp     = { nagle = false }
 @pytest.mark.parametrize("end", ["kernel", ["kernel", "model"], ["model", "kernel"]])
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
 @real_time
-def test_requests_take_the_kernel_as_long_as_the_model(
+def test_requests_take_as_long_with_the_kernel_as_with_the_model(
     netspurt: Command, tmp_path: Path, end: str | list[str], family: str
 ) -> None:
     (tmp_path / "web.toml").write_text(ASKING)
@@ -218,7 +218,7 @@ def test_requests_take_the_kernel_as_long_as_the_model(
 
 @namespaces
 @real_time
-def test_a_conversation_with_pauses_takes_the_kernel_as_long_as_the_model(
+def test_a_conversation_with_pauses_takes_as_long_with_the_kernel_as_with_the_model(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """Tests the time of a reply after a pause, which depends on the cwnd after the pause."""
@@ -528,7 +528,7 @@ def test_a_key_is_removed_before_a_value_that_contradicts_it_is_set(
 
 
 @namespaces
-def test_a_shim_named_in_the_command_replaces_one_that_the_option_unset_removes(
+def test_the_option_shim_can_set_a_shim_after_the_option_unset_removed_another_shim(
     process: Command, tmp_path: Path
 ) -> None:
     ends = 'from = "home"\nto = "away"\napp = "programs"\nendpoint = "kernel"\n'

@@ -57,7 +57,7 @@ def test_delays_that_differ_by_a_millisecond_allow_any_high_rate(
     ("rate", "fits"),
     [(7963, False), (7964, True), (8037, True), (8038, False)],
 )
-def test_the_bits_between_the_ends_fit_if_no_printed_rate_leaves_its_range(
+def test_the_numbers_of_bits_fit_if_each_printed_rate_is_within_the_range_that_its_delays_allow(
     tmp_path: Path, rate: float, fits: bool
 ) -> None:
     paper = lines(tmp_path, line("ODD", 10, 226, rate), BENT)
@@ -114,7 +114,7 @@ def test_a_line_with_a_lower_rate_is_steeper(
     assert found.table[0] == ("two lines", "1")
 
 
-def test_ratios_of_the_delays_at_both_lengths_are_sorted_and_2_and_3_count_as_from_2_to_3(
+def test_ratios_of_the_delays_at_both_lengths_are_sorted_and_the_range_from_2_to_3_includes_2_and_3(
     tmp_path: Path,
 ) -> None:
     ends = {"A": (10, 30), "B": (10, 20), "C": (10, 31), "D": (10, 19)}

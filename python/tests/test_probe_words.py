@@ -264,7 +264,7 @@ def test_the_table_of_hops_names_the_hop_that_adds_most() -> None:
     assert [cell.strip() for cell in cells[1] if cell] == ["2", "no answer", "0/5", *"---"]
     assert rows[3].endswith("0 ns"), "a hop that answers faster than the one before it must add 0"
     # The least round trip to the host is 9.5 ms. Hop 3 adds 8 ms of it.
-    assert rows[4] == "hop 3 adds most of the delay, 84 %"
+    assert rows[4] == "hop 3 adds the largest part of the delay, 84 %"
 
 
 def test_a_survey_without_answers_has_no_largest_hop() -> None:

@@ -34,7 +34,7 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_folder_of_captures_has_one_title_and_leads_to_each(
+def test_the_page_of_a_folder_has_one_title_and_a_link_to_each_capture(
     captures: Path, netspurt: Command
 ) -> None:
     assert netspurt("report", captures, "--out", "page.html").returncode == 0
@@ -62,7 +62,7 @@ def test_the_answer_is_emphasised_and_causes_have_the_same_names_everywhere(
     netspurt("report", captures, "--out", "page.html")
     text = unescape(Path("page.html").read_text())
     answers = re.findall(r'<p class="answer">([^<]*)</p>', text)
-    assert len(answers) == 4, "there must be one for all captures and one for each"
+    assert len(answers) == 4, "there must be one answer for all captures, and one for each capture"
     assert all(
         re.match(r"(.* went to .*\. )?([\d,]+ retransmissions? in |Nothing was retransmitted)", one)
         for one in answers

@@ -27,7 +27,7 @@ def syn(tmp_path: Path) -> str:
     return "syn.pkt"
 
 
-def test_a_folder_of_scripts_gets_a_line_for_each(netspurt: Command) -> None:
+def test_each_script_of_a_folder_gets_a_line(netspurt: Command) -> None:
     result = netspurt("script", SCRIPTS)
     assert (result.returncode, result.stderr) == (0, "")
     *lines, between, total = result.stdout.splitlines()
@@ -151,7 +151,8 @@ def test_one_mistake_in_many_scripts_is_reported_once(netspurt: Command) -> None
     result = netspurt("script", SCRIPTS, "--profile", "zork")
     assert result.returncode == 2
     assert result.stderr.count("error:") == 1
-    assert f"the same in {len(list(SCRIPTS.rglob('*.pkt'))) - 1} more" in result.stderr
+    more = len(list(SCRIPTS.rglob("*.pkt"))) - 1
+    assert f"the same error in {more} more scripts\n" in result.stderr
 
 
 def test_a_file_of_sysctls_is_found_relative_to_the_scripts_folder(
@@ -191,5 +192,5 @@ def test_the_last_line_counts_the_outcomes_of_several_scripts(
     refused = dict.fromkeys(("open", "open-too", "slip"), "refused")
     assert words == {"late": "failed", "right": "ok", **refused}
     assert result.stderr.count("`FO` asks for Fast Open") == 1, "the reason must be printed once"
-    assert "the same in 1 more" in result.stderr
+    assert "the same error in 1 more script\n" in result.stderr
     assert "scripts:" not in netspurt("script", "right.pkt").stdout

@@ -268,7 +268,7 @@ def test_all_tables_of_a_capture_are_cut_by_the_time_since_its_first_packet(
         assert len(rows["connections"]) == (2 if option == "--to" else 0)
 
 
-def test_the_list_of_a_captures_tables_says_from_when_each_counts(
+def test_the_list_of_a_captures_tables_says_from_which_instant_each_counts(
     netspurt: Command, saved: Path
 ) -> None:
     capture = saved / "west0.pcapng"

@@ -143,6 +143,25 @@ def test_a_mistake_in_a_file_is_refused_with_the_fix(tmp_path: Path, text: str, 
     assert says in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("delay = '1 ms'\nde = 1\n", (2, 1)),
+        ("[ duplicate ]\nprobability = 0\n[ dup.x ]\n", (3, 3)),
+        ("[[handovers]]\nat = '1 s'\n[[ 'handover' ]]\n", (3, 5)),
+        ("'loss' = 'none'\n \"los\"=1\n", (2, 3)),
+        ("loss.probability = 0\nlos.x = 1\n", (2, 1)),
+        ("order = 'fifo'\n[order-x]\n", (2, 2)),
+    ],
+)
+def test_the_error_at_a_key_does_not_show_another_key_that_begins_with_the_same_letters(
+    text: str, place: tuple[int, int]
+) -> None:
+    with pytest.raises(TimelineError) as error:
+        read_followed(text, "x")
+    assert (error.value.line, error.value.column) == place
+
+
 def test_rows_at_one_instant_make_no_outage_and_a_rate_of_zero_makes_packets_wait(
     tmp_path: Path,
 ) -> None:

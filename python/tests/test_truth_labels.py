@@ -144,7 +144,7 @@ def test_octets_are_compared_by_sequence_number_within_one_direction(
     assert [label.original for label in labels_of(first, second)] == [original]
 
 
-def test_an_original_that_the_capture_misses_is_unseen_and_packets_count_within_the_capture() -> (
+def test_an_original_outside_the_capture_is_unseen_and_frames_are_numbered_within_the_capture() -> (
     None
 ):
     three = sent(1), sent(101), again(1)

@@ -41,7 +41,8 @@ create_exception!(
     netspurt,
     ScenarioError,
     PyValueError,
-    "A scenario's mistake. Attributes: `message`, `fix`, `file`, `line`, `column`, `key`, `value`."
+    "A mistake in a scenario. Attributes: `message`, `fix`, `file`, `line`, `column`, `key`, \
+     `value`."
 );
 
 /// The exception for a mistake in a scenario, with its parts as attributes.

@@ -233,8 +233,8 @@ def _unlike_pick(advice: Advice) -> Iterator[str]:
             )
         elif name != advice.pick and len(choices) == 1:
             yield (
-                f"On {whole} {advice.pick} is taken in place of {name}, because its cost has the "
-                "lower upper end there."
+                f"On {whole} {advice.pick} is taken in place of {name}: the upper end of the "
+                "interval of its cost is lower there."
             )
 
 
@@ -317,8 +317,8 @@ def _one_way(advice: Advice) -> Iterator[str]:
     have = "has" if len(names) == 1 else "have"
     yield (
         f"The recordings measure different things: {listing} {have} one-way delays, and the others "
-        "have round trips, which are longer. The costs of both together describe no path: replay "
-        "the two kinds apart."
+        "have round trips, which are longer. No path has the costs of both kinds together: replay "
+        "each kind separately."
     )
 
 
@@ -350,7 +350,7 @@ def _linux_taken(advice: Advice) -> list[str]:
     if LINUX_OWN not in (advice.pick, *advice.asked):
         than = {
             -1: ".",
-            0: "; the difference is not measurable, so you may keep it.",
+            0: "; the difference is not measurable, so you may keep 200 ms.",
             1: ", which is measurably less.",
         }
         own = _per_thousand(advice.cost(LINUX_OWN).total)
@@ -367,7 +367,8 @@ def _linux_taken(advice: Advice) -> list[str]:
     assert advice.weighing is not None, "there is a pick"
     if advice.weighing.sign(advice.linux, advice.pick) >= 0:
         return [*words, f"{computed}; the difference is not measurable."]
-    words.append(f"{computed}. A longer recording should confirm that before you set it.")
+    confirm = "Before you set this value, confirm the difference with a longer recording."
+    words.append(f"{computed}. {confirm}")
     further = _commands(advice, advice.linux)
     return [*words, *(sentence for sentence in further if sentence not in words)]
 

@@ -150,7 +150,7 @@ def faster(names: Sequence[str], both: Sequence[Outcome]) -> str:
     >>> faster(("a", "b"), (of(0.0601), of(0.0602)))
     'both finish after 0.060 s'
     >>> faster(("a", "b"), (of(math.inf), of(5.0)))
-    'b finishes after 5.000 s, a not within its 20 s'
+    'b finishes after 5.000 s; a does not finish within its 20 s'
     >>> faster(("a", "b"), (of(math.inf), of(math.inf, 11_000)))
     'neither finishes within 20 s; b is 10 % faster: 4.4 kbit/s, a 4 kbit/s'
     """
@@ -160,7 +160,7 @@ def faster(names: Sequence[str], both: Sequence[Outcome]) -> str:
         return _unfinished(names, both)
     if math.isinf(slow.took_s):
         within = f"within its {slow.watched_s:.4g} s"
-        return f"{first} finishes after {fast.took_s:.3f} s, {second} not {within}"
+        return f"{first} finishes after {fast.took_s:.3f} s; {second} does not finish {within}"
     fastest, slowest = (f"{one.took_s:.3f} s" for one in (fast, slow))
     if fastest == slowest or slow.took_s - fast.took_s <= _DIFFERENCE_MAX * slow.took_s:
         return f"both finish after {fastest}{_different_amounts(both)}"

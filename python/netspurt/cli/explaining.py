@@ -35,7 +35,8 @@ def explain(
     parquet: Annotated[
         Path | None,
         typer.Option(
-            help="Write the table of connections here, and that of retransmissions beside it.",
+            help="Write the table of connections to this file, and the table of retransmissions to "
+            "a file beside it.",
             metavar="FILE",
         ),
     ] = None,

@@ -150,9 +150,12 @@ def _lines(net: SmallNet, sizes: list[int], under: list[UnderLoss]) -> Iterator[
     yield from columns(rows, right=(0, 1, 2))
     yield ""
     yield f"best sizes: {net.full_size(1)} + {net.carries} n, for n = 0, 1, 2, ..."
-    pays = loss_that_pays(net)
-    headers = f"headers are {100 * net.share_of_headers:.1f} % of a full packet"
-    yield f"{headers}; fragments pay while less than {100 * pays:.2g} % of packets are lost"
+    yield f"headers are {100 * net.share_of_headers:.1f} % of a full packet"
+    if net.full_size(2) <= net.largest:
+        yield (
+            "segments of two packets deliver more data per packet than those of one if less than "
+            f"{100 * loss_that_pays(net):.2g} % are lost"
+        )
     if under:
         yield ""
         rows = [("lost", "best mss", "packets", "by formula", "more data per packet than with one")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from netspurt.cli.opening import is_run
 from netspurt.cli.output import columns
-from netspurt.wording import number
+from netspurt.wording import counted, number
 
 if TYPE_CHECKING:
     from netspurt.analysis.paired import Pairs
@@ -72,8 +72,10 @@ def lines(runs: list[Any], pairs: list[Pairs], names: list[str]) -> Iterator[str
             missing = ", ".join(f"{number(count)} of {name}" for count, name in counts)
             yield f"left out, because they are not complete: {missing}"
         if one.unlike:
-            unlike = number(one.unlike)
-            yield f"{unlike} of {names[0]} are not in {names[1]}: their instants or sizes differ"
+            unlike = f"{counted(one.unlike, 'connection')} of {names[0]}"
+            verb = "is" if one.unlike == 1 else "are"
+            same = "has the same number, instant and sizes"
+            yield f"{unlike} {verb} not in {names[1]}: no connection there {same}"
         yield ""
         rows: list[tuple[str, ...]] = [("duration", *names)]
         words = {0.5: "median", 0.9: "90 %", 0.99: "99 %"}

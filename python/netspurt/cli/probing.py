@@ -58,13 +58,16 @@ def probe(
     if line:
         raise typer.Exit(_over_a_line(host, line, kind, port))
     if host is None:
-        raise ValueError("no host: name one, or make an emulated line: --line '56 kbit/s, 20 ms'")
+        raise ValueError(
+            "no host: give a host, or make an emulated line with --line '56 kbit/s, 20 ms'"
+        )
     if four and six:
         raise ValueError("-4 and -6 exclude each other")
     if verbose and (quiet or as_json or hops):
         other = "--quiet" if quiet else "--json" if as_json else "--hops"
         raise ValueError(
-            f"--verbose prints a line for each echo probe, and {other} prints none: leave one out"
+            f"--verbose prints a line for each echo probe, and {other} prints none: leave out one "
+            "of these two options"
         )
     usual = 5 if hops else (None if for_ is not None else COUNT)
     usual_wait = 2.0 if hops else 30.0
@@ -490,7 +493,7 @@ def _hop_table(found: list[Hop]) -> Iterator[str]:
     if known and known[-1].least > 0:
         most = max(known, key=lambda one: one.adds)
         share = 100 * most.adds / known[-1].least
-        text = f"hop {most.number} adds most of the delay, {share:.0f} %"
+        text = f"hop {most.number} adds the largest part of the delay, {share:.0f} %"
         yield from wrapped([[text]], [width(100)])
 
 

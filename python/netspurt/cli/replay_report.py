@@ -223,10 +223,16 @@ def _before(of: Replay) -> Iterator[str]:
     told = span(min(waits))
     if len(waits) > 1:
         told += f" to {span(max(waits))}, depending on the timer"
-    text = (
-        f"{count(lost, 'probe')} {'was' if lost == 1 else 'were'} lost before the first answer. No "
-        f"figure here includes the waits for these losses: in total {told}."
-    )
+    if lost == 1:
+        text = (
+            "1 probe was lost before the first answer. No figure here includes the wait for this "
+            f"loss. This wait is {told}."
+        )
+    else:
+        text = (
+            f"{number(lost)} probes were lost before the first answer. No figure here includes the "
+            f"waits for these losses. In total, these waits are {told}."
+        )
     yield paint(text, "dim")
 
 

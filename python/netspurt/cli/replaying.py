@@ -139,7 +139,10 @@ def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> 
         other = "--versus" if show.versus else "--rfc889 without --all"
         raise ValueError(f"{other} is a table for each recording: leave --pool out")
     if show.every and show.tune:
-        raise ValueError("--tune needs a recommendation, and --all prints none: leave one out")
+        raise ValueError(
+            "--tune needs a recommendation, and --all prints none: leave out one of these two "
+            "options"
+        )
     if show.every and (show.versus or out):
         other = "--versus" if show.versus else "--out"
         raise ValueError(f"--all prints every setting without intervals: leave {other} out")

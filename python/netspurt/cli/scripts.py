@@ -14,7 +14,7 @@ from netspurt import _core
 from netspurt.cli.options import setting
 from netspurt.cli.output import columns, complain, paint
 from netspurt.cli.programs import AsCsv, AsJson, Form
-from netspurt.wording import number
+from netspurt.wording import counted, number
 
 
 def script(
@@ -172,7 +172,8 @@ def _complain(results: list[Result]) -> None:
         assert first.error
         complain(first.error)
         if others:
-            typer.echo(f"    the same in {len(others)} more", err=True)
+            more = counted(len(others), "more script")
+            typer.echo(f"    the same error in {more}", err=True)
 
 
 def _row(one: Result) -> dict[str, Any]:

@@ -77,7 +77,10 @@ def _round_trips(data: Data, sites: dict[str, Data]) -> Iterator[str]:
         heads, rows = heads[:-1], [row[:-1] for row in rows]
     yield from _table(heads, rows, range(1, len(heads)))
     if rows and any(row[4] != "-" for row in rows):
-        yield "mean, longest: those of the later round trips, compared with the handshake's"
+        yield (
+            "mean, longest: of the round trips after the handshake, compared with the handshake's "
+            "round trip"
+        )
     ping = data["all"]["ping"]["from_1_to_1.1"]
     if ping["count"]:
         yield (
@@ -152,10 +155,11 @@ def _idle(data: Data, sites: dict[str, Data]) -> Iterator[str]:
     labels = data["all"]["labels"]
     if labels["right"]["count"]:
         yield from folded(
-            f"idle times {above} that nothing else explains count as timeouts: right in "
-            f"{number(labels['right']['hits'])} of "
-            f"{number(labels['right']['count'])} connections, {number(labels['missed'])} missed, "
-            f"{number(labels['invented'])} invented"
+            f"a longest idle time {above} that nothing else explains counts as a timeout: this "
+            f"agrees with the known timeouts in {number(labels['right']['hits'])} of "
+            f"{number(labels['right']['count'])} connections; in {number(labels['missed'])} a "
+            f"timeout is not found, and in {number(labels['invented'])} one is found where there "
+            "was none"
         )
 
 

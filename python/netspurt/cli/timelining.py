@@ -38,8 +38,8 @@ Source = Annotated[
     Path,
     typer.Argument(
         help="A CSV table with a column of instants, a series of round trips of Hypatia, a "
-        "trace of Mahimahi, a file that a link follows, or a capture from the receiver's side of a "
-        "link that is always busy. With --link: a scenario.",
+        "trace of Mahimahi, a timeline for a link as TOML, or a capture from the receiver's side "
+        "of a link that is always busy. With --link: a scenario.",
         show_default=False,
     ),
 ]
@@ -292,7 +292,7 @@ def write_recorded(
     chosen: int | None = None,
     plot: Path | None = None,
 ) -> None:
-    """Write a file that a link follows; probes over this link have the recorded delays again.
+    """Write a timeline for a link; probes over this link have the recorded delays again.
 
     Parameters
     ----------

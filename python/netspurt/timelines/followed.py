@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from netspurt.timelines.timeline import Outage, Steps, Timeline, Way
 #: The keys that a file may have.
 _KEYS = ("delay", "rate", "loss", "duplicate", "order", "handovers")
 
-_FIX = "write only delay, rate, loss, duplicate, order and handovers in a file that links follow"
+_FIX = "write only delay, rate, loss, duplicate, order and handovers in a timeline for a link"
 
 #: The unit of the values of each key, and the factor to the unit of a `Timeline`.
 _UNITS = {"delay": ("s", 1e9), "rate": ("bit/s", 1.0)}
@@ -34,7 +35,10 @@ def read_followed(text: str, name: str) -> Timeline:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        fix = "begin a table with names such as t_s,delay_ms, and a trace with a whole number"
+        fix = (
+            "if this is a table, its first line must have names, such as t_s,delay_ms; if it is a "
+            "trace, it must begin with a whole number"
+        )
         raise TimelineError(f"this is neither TOML nor a table: {error}", fix, name) from None
     if not content:
         raise TimelineError("the file has no keys", _FIX, name)
@@ -44,7 +48,10 @@ def read_followed(text: str, name: str) -> Timeline:
         try:
             _timeline({key: value}, name)
         except _VALUE_ERRORS as error:
-            fix = "run a scenario that follows the file: `netspurt run` then names the place"
+            fix = (
+                "run a scenario with a link that follows this file: the error of `netspurt run` "
+                "shows the line and the fix"
+            )
             message = f"this value is not possible for a link ({error})"
             raise _at(text, name, key, message, fix) from None
     return _timeline(content, name)
@@ -65,8 +72,8 @@ def is_followed(file: Path) -> bool:
 def use_of_followed(name: str) -> str:
     """Return a sentence that says how to use `name`, the name of a file that links follow."""
     return (
-        f"{name} is a file that a link follows: `netspurt timeline {name} --plot OUT.png` draws "
-        f"it, and `netspurt run SCENARIO --set links.LINK.follows={name}` uses it"
+        f"{name} is a timeline for a link: `netspurt timeline {name} --plot OUT.png` draws it, "
+        f"and `netspurt run SCENARIO --set links.LINK.follows={name}` uses it"
     )
 
 
@@ -75,11 +82,12 @@ _VALUE_ERRORS = (ValueError, TypeError, KeyError, AttributeError, IndexError, Ov
 
 
 def _at(text: str, name: str, key: str, message: str, fix: str) -> TimelineError:
-    """Return an error at a key of a file."""
+    """Return an error at a key of a file: at the first line that sets the key or a part of it."""
+    sets_key = re.compile(rf"""[ \t\[]*(["']?)(?P<key>{re.escape(key)})\1[ \t]*[=.\]]""")
     for number, line in enumerate(text.splitlines(), 1):
-        start = len(line) - len(line.lstrip(" \t['\""))
-        if line[start:].startswith(key):
-            return TimelineError(message, fix, name, (number, start + 1), line, len(key))
+        if found := sets_key.match(line):
+            place = (number, found.start("key") + 1)
+            return TimelineError(message, fix, name, place, line, len(key))
     return TimelineError(message, fix, name)
 
 

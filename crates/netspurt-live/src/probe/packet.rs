@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_of_every_kind_has_the_drawn_length() {
+    fn a_probe_of_every_kind_has_the_given_length() {
         for (kind, header) in [(ProbeKind::Icmp, 0), (ProbeKind::Udp, 8), (ProbeKind::Tcp, 0)] {
             for (six, ip) in [(false, 20), (true, 40)] {
                 for octets in [kind.least_octets(six), 61, 256] {

@@ -178,7 +178,7 @@ fn a_connection_is_closed_when_both_fins_have_arrived() {
 }
 
 #[test]
-fn a_connection_is_recently_active_after_its_start_and_after_each_departure() {
+fn a_connection_is_recently_active_after_its_start_and_after_each_arrival_at_a_host() {
     let mut all = Connections::new(3);
     for port in 0..3 {
         of(&mut all, Side::From, 4000 + port, ms(0), with(7, Flags::SYN));

@@ -101,7 +101,7 @@ fn expand_path<'a>(
     if nodes != chain.links.len() + 1 {
         let (wanted, there) = (nodes - 1, chain.links.len());
         let message = format!("a path of {nodes} nodes needs {wanted} links, not {there}");
-        let fix = "write one link for each two neighbouring nodes";
+        let fix = "write one link for each pair of neighbouring nodes";
         return Err(Problem::at(["path", "links"], message).also(["path", "nodes"]).fix(fix));
     }
     let mut met = IndexSet::new();

@@ -106,10 +106,8 @@ fn limit(spec: QueueSpec, name: &LinkPlace<'_>, keys: &[&str]) -> Result<QueueLi
             Err(problem.fix("the packet in transmission counts: write at least `1 packet`"))
         }
         Some(limit) => Ok(limit),
-        None => {
-            Err(below_queue(name, keys, "too many packets")
-                .fix("write fewer packets, or `unlimited`"))
-        }
+        None => Err(below_queue(name, keys, "a queue has room for at most 4294967295 packets")
+            .fix("write fewer packets, or `unlimited`")),
     }
 }
 

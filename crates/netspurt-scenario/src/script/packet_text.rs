@@ -52,7 +52,10 @@ fn ecn_mark(cursor: &mut Cursor<'_>, kind: PacketKind) -> Result<Option<EcnMark>
         return Err(Mistake::unknown(span, "ECN codepoint", name, known));
     };
     if kind == PacketKind::Inbound && *mark == EcnMark::Either {
-        let mistake = Mistake::new(span, "an inbound packet needs one of the two codepoints");
+        let mistake = Mistake::new(
+            span,
+            "`[ect01]` stands for two codepoints; an inbound packet has only one",
+        );
         return Err(mistake.fix("write `ect0` or `ect1`"));
     }
     cursor.expect("]", "end the codepoint with `]`")?;

@@ -412,7 +412,7 @@ const MISTAKES: &[Case] = &[
     ("0 > . 0:0(0) <sack 1:2 3:4 5:6 7:8,TS val 1 ecr 2>", 1, 15, "three SACK blocks", "`TS`"),
     ("0 < S 0:0(0) win 1 <...>", 1, 21, "must list its options", "write them"),
     ("0 > [ect2] . 1:1(0)", 1, 6, "unknown ECN codepoint `ect2`", "`ect0`"),
-    ("0 < [ect01] . 1:1(0) win 1", 1, 6, "one of the two codepoints", "`ect0`"),
+    ("0 < [ect01] . 1:1(0) win 1", 1, 6, "stands for two codepoints", "`ect0`"),
     ("0 < icmp unreachable frag_needed", 1, 22, "unknown code of `icmp", "host_unreachable"),
     ("0 < icmp echo_reply", 1, 10, "`echo_reply` is not supported", "icmp unreachable"),
     ("0 < icmp unreachable net_unknown [1]", 1, 36, "expected `:`", "quote the packet"),

@@ -77,7 +77,7 @@ impl Engine {
     /// Schedules a chunk for the next free thread.
     pub fn submit(&mut self, chunk: Chunk) {
         self.underway += 1;
-        self.chunks.send(chunk).expect("threads listen for as long as the engine is there");
+        self.chunks.send(chunk).expect("the threads take chunks until the engine is dropped");
     }
 
     /// Returns the next finished chunk. Returns `None` if no chunk is underway, if no chunk is

@@ -47,8 +47,8 @@ impl OrbitPath {
     /// blocked below the least elevation of that site.
     ///
     /// # Errors
-    /// When there are fewer than two stations, two sites follow each other, a station follows
-    /// itself, or a number is out of its range.
+    /// When there are fewer than two stations, two sites follow each other, a station comes twice
+    /// in a row, or a number is out of its range.
     pub fn new(stations: Vec<Station>, margin_km: f64) -> Result<Self, OrbitError> {
         if stations.len() < 2 {
             let fix = "write two or more stations, such as a site and a satellite";
@@ -63,7 +63,10 @@ impl OrbitPath {
             return Err(OrbitError::new("two sites on the ground follow each other", fix));
         }
         if let Some(leg) = stations.windows(2).find(|leg| leg[0].is_same(&leg[1])) {
-            let message = format!("{} follows itself, and no signal travels", leg[0].name());
+            let message = format!(
+                "{} comes twice in a row, but a leg must join two different stations",
+                leg[0].name()
+            );
             return Err(OrbitError::new(message, "name another station before or after it"));
         }
         for station in &stations {
