@@ -251,7 +251,9 @@ def test_adaptation_needs_bursts_of_lengths(netspurt: Command, tmp_path: Path) -
         (alike, "one length"),
         (unknown, "not known"),
     ):
-        refused(netspurt("replay", file, "-e", "mills", "--adaptation"), why)
+        words = ["replay", file, "-e", "mills", "--adaptation", "--out", tmp_path / "out"]
+        refused(netspurt(*words), why)
+        assert not (tmp_path / "out").exists(), "nothing is written before the error"
     refused(netspurt("replay", mixed, "--adaptation", "--rfc889"), "leave one of them out")
 
 

@@ -28,15 +28,23 @@ Adaptation = Annotated[
 _LEAST = 2
 
 
-def tell_adaptations(replays: list[Replay], form: Form) -> None:
-    """Print, for each timer, the number of samples that it needed to exceed delays of a new length.
+#: For each recording, how each timer followed each change of length.
+Adapted = list[tuple["Replay", dict[str, list["Followed"]]]]
+
+
+def adapted(replays: list[Replay]) -> Adapted:
+    """Return how each timer followed the changes of length.
 
     Raises
     ------
     ValueError
         If a recording has no lengths, or they do not come in bursts.
     """
-    found = [(of, _changes(of)) for of in replays]
+    return [(of, _changes(of)) for of in replays]
+
+
+def tell_adaptations(found: Adapted, form: Form) -> None:
+    """Print, for each timer, how many samples it needed to exceed the delays of a new length."""
     if not form.for_people:
         told = [_data(of, changes) for of, changes in found]
         form.print(told, (row for data in told for row in _rows(data)))

@@ -12,7 +12,7 @@ import typer
 
 from netspurt import _core
 from netspurt.cli import replay_options as option
-from netspurt.cli.adapting import Adaptation, tell_adaptations
+from netspurt.cli.adapting import Adaptation, Adapted, adapted, tell_adaptations
 from netspurt.cli.one_way import Rfc889
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of
 from netspurt.cli.output import complain, fitted, progress
@@ -87,12 +87,13 @@ def replay(
         # Files are written first, because a reader such as `head` may end the command while it
         # prints.
         advised = _advised(replays, show)
+        followed = adapted(replays) if adaptation else []
         saved: list[Path] = []
         if out is not None and replays:
             kept = Settings(clock, told, cost, loss, tune, pool)
             drawn = _drawn(replays, advised, show)
             saved = [out / name for name in _save(replays, drawn, kept, out, pictures or _KINDS)]
-        _tell(replays, advised, show)
+        _tell(replays, advised, show, followed)
         for path in saved if form.for_people else ():
             typer.echo(path)
     if wrong:
@@ -235,9 +236,9 @@ def _drawn(replays: list[Replay], advised: list[Advice], show: _Show) -> list[tu
     return [(of.only(mentioned(one)), one.pick) for one in advised for of in one.replays]
 
 
-def _tell(replays: list[Replay], advised: list[Advice], show: _Show) -> None:
+def _tell(replays: list[Replay], advised: list[Advice], show: _Show, followed: Adapted) -> None:
     if show.adaptation:
-        tell_adaptations(replays, show.form)
+        tell_adaptations(followed, show.form)
         return
     if show.pool and replays:
         (advice,) = advised

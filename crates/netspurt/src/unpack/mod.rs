@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
@@ -79,7 +79,7 @@ pub struct Unpacked<R: Read> {
 
 enum PackedStream<R: Read> {
     Plain(Begun<R>),
-    Gzip(Box<MultiGzDecoder<BufReader<Begun<R>>>>),
+    Gzip(Box<Members<R>>),
     Zstd(Box<Frames<R>>),
 }
 
@@ -92,9 +92,10 @@ impl<R: Read> Unpacked<R> {
         let begun = Begun::new(source)?;
         let contents = match Packing::of(begun.first()) {
             None => PackedStream::Plain(begun),
-            Some(Packing::Gzip) => PackedStream::Gzip(Box::new(MultiGzDecoder::new(
-                BufReader::with_capacity(ROOM, begun),
-            ))),
+            Some(Packing::Gzip) => {
+                let source = BufReader::with_capacity(ROOM, begun);
+                PackedStream::Gzip(Box::new(Members { current: Some(GzDecoder::new(source)) }))
+            }
             Some(Packing::Zstd) => PackedStream::Zstd(Box::new(Frames {
                 source: BufReader::with_capacity(ROOM, begun),
                 decoder: FrameDecoder::new(),
@@ -119,9 +120,7 @@ impl<R: Read> Read for Unpacked<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let (packing, count, packed) = match &mut self.contents {
             PackedStream::Plain(begun) => return begun.read(out),
-            PackedStream::Gzip(gzip) => {
-                (Packing::Gzip, gzip.read(out), gzip.get_ref().get_ref().length)
-            }
+            PackedStream::Gzip(members) => (Packing::Gzip, members.read(out), members.length()),
             PackedStream::Zstd(frames) => {
                 (Packing::Zstd, frames.read(out), frames.source.get_ref().length)
             }
@@ -180,6 +179,46 @@ impl<R: Read> Read for Begun<R> {
         self.start += count;
         self.length += count as u64;
         Ok(count)
+    }
+}
+
+/// The members of a file of gzip. Zeros after a member are left out: some programs fill the last
+/// block of a file with zeros, and gzip ignores them as well.
+struct Members<R: Read> {
+    /// The member that is being read. Never `None` between two calls.
+    current: Option<GzDecoder<BufReader<Begun<R>>>>,
+}
+
+impl<R: Read> Members<R> {
+    /// The number of compressed octets that were read.
+    fn length(&self) -> u64 {
+        self.current.as_ref().map_or(0, |member| member.get_ref().get_ref().length)
+    }
+
+    /// Passes over zeros. Returns whether other octets follow.
+    fn has_more(source: &mut impl BufRead) -> io::Result<bool> {
+        loop {
+            let rest = source.fill_buf()?;
+            let zeros = rest.iter().take_while(|octet| **octet == 0).count();
+            let (is_over, has_more) = (rest.is_empty(), zeros < rest.len());
+            source.consume(zeros);
+            if is_over || has_more {
+                return Ok(has_more);
+            }
+        }
+    }
+}
+
+impl<R: Read> Read for Members<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.current {
+            let count = member.read(out)?;
+            if count > 0 || out.is_empty() || !Self::has_more(member.get_mut())? {
+                return Ok(count);
+            }
+            self.current = self.current.take().map(|ended| GzDecoder::new(ended.into_inner()));
+        }
+        Ok(0)
     }
 }
 

@@ -47,6 +47,7 @@ impl Read for Interrupted<'_> {
 fn gzip_members_zstd_frames_and_plain_files_are_read_at_once_and_octet_by_octet() {
     let files = [
         [gzip(b"one\n"), gzip(b""), gzip(b"two\n")].concat(),
+        [gzip(b"one\n"), gzip(b"two\n"), vec![0; 3 * ROOM]].concat(),
         [zstd(b"one\n"), SKIPPED.to_vec(), zstd(b""), zstd(b"two\n")].concat(),
         [SKIPPED.to_vec(), zstd(b"one\ntwo\n")].concat(),
         b"one\ntwo\n".to_vec(),
