@@ -120,7 +120,7 @@ def test_a_path_without_answers_has_no_delay_and_no_line() -> None:
 
 
 def test_the_data_of_a_path_recover_the_line_that_made_its_delays() -> None:
-    # A round trip takes 40 ms and 0.1 ms for each octet. An octet crosses the line of 160 kbit/s
+    # A round trip takes 40 ms and 0.1 ms for each octet. An octet crosses the link of 160 kbit/s
     # twice, so the slope gives a rate of 80 kbit/s.
     octets = np.tile(np.arange(40, 257), 3)
     noise = np.random.default_rng(5).normal(0, 1e-4, len(octets))

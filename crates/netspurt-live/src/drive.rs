@@ -73,8 +73,8 @@ pub struct Log {
     pub refused: u64,
     /// The number of packets that were lost before the driver read them, because a buffer was full.
     pub missed: u64,
-    /// The number of packets that could not be read: packets of programs that are not complete IPv4
-    /// packets, and packets of the kernel's ends that are not correct TCP segments.
+    /// The number of packets that could not be read. A packet of a program must be a complete IPv4
+    /// packet. A packet of an end with the kernel's TCP must be a correct TCP segment.
     pub strange: u64,
     /// The number of packets from the kernel's ends whose payload differs from what the application
     /// wrote. Packets of programs are not checked.
@@ -121,8 +121,8 @@ pub struct Driver {
     /// memory.
     arrivals: Vec<(Time, Segment)>,
     leaving: Vec<Departure>,
-    /// For this span before each instant at which the driver must act, it polls the clock instead
-    /// of sleeping.
+    /// How long before each due instant the driver stops sleeping. From then on, it polls the clock
+    /// until the instant.
     spin: Duration,
     /// The first flow of programs. This flow and all later flows share two ports.
     programs: Option<FlowId>,
@@ -172,8 +172,8 @@ impl Driver {
         self
     }
 
-    /// Sets a span. For this span before each instant at which the driver must act, it polls the
-    /// clock instead of sleeping.
+    /// Sets how long before each due instant the driver stops sleeping. From then on, it polls the
+    /// clock until the instant.
     #[must_use]
     pub fn spinning(mut self, spin: Duration) -> Self {
         self.spin = spin;

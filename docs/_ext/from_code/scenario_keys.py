@@ -48,7 +48,7 @@ def anchor(path: str) -> str:
 
 
 def tables_of(whole: Schema) -> Iterator[tuple[str, Schema]]:
-    """Yield each table with the path at which a scenario first has it, from the top down."""
+    """Yield each table once, with the first path at which it may be, from the top down."""
     waiting, seen = [("", whole)], set[str]()
     while waiting:
         path, part = waiting.pop(0)

@@ -91,7 +91,7 @@ def _moving_median(values: NDArray[np.float64], over: int) -> NDArray[np.float64
     half = max(over // 2, 1)
     padded = np.pad(values, half, constant_values=np.nan)
     windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1)
-    # If all probes around a probe were lost, the median of all values is its typical delay.
+    # If a probe and all probes around it were lost, its typical delay is the median of all values.
     empty = ~np.isfinite(windows).any(axis=1)
     medians = np.full(len(values), np.nanmedian(values))
     medians[~empty] = np.nanmedian(windows[~empty], axis=1)

@@ -26,8 +26,9 @@ from netspurt.table import Table
 from netspurt.wording import duration, number, rate
 
 #: A connection waited long for the receive window if it waited for at least this share of its time.
-#: A sender had more data to send if data was on its way for at least the same share of the
-#: connection's busy time.
+#: A sender had more data to send if data was on its way for at least the same share of the busy
+#: time. The busy time is the connection's time without the time of its applications and of its
+#: handshake.
 _SHARE_MIN = 0.25
 #: The columns that name a direction.
 _KEY = ("connection", "direction")
@@ -39,8 +40,9 @@ _LONGER = ("longer", "slowly longer")
 _OPEN_MIN, _SLOW_MAX = 0.95, 0.75
 #: Two directions have similar amounts of data if one has at least this share of the other's.
 _SIMILAR_MIN = 0.25
-#: Acknowledgments may wait for the application of the receiver if the shortest round trip of data
-#: is at least the first number times that of the handshake, and longer by at least the second [s].
+#: Acknowledgments may wait for the application of the receiver if both are true. The shortest round
+#: trip of data is at least the first number times the round trip of the handshake. The difference
+#: of these two round trips is at least the second number [s].
 _LATE = 4.0, 0.001
 
 
@@ -182,7 +184,10 @@ class WindowLimit:
 
     @property
     def _helps(self) -> str:
-        """The end of the sentence on a larger buffer, which helps for sure only if `is_open`."""
+        """The end of the sentence on a larger buffer.
+
+        A larger buffer helps for sure only if `is_open` is true and `answers_late` is false.
+        """
         is_sure = self.is_open and not self.answers_late
         return " helps" if is_sure else ", or an application that reads faster, may help"
 

@@ -21,13 +21,13 @@ from netspurt.table import Table
 _LOSSES_MIN = 8
 #: The minimum standard deviation of the rates between losses, as a share of their mean.
 _VARIATION_MIN = 0.25
-#: The maximum ratio of the mean excess of the smoothed round trips at losses to the mean excess of
-#: all round trips. The excess is the round trip minus the shortest round trip.
+#: The maximum ratio of the mean excess at losses to the mean excess of all round trips. The excess
+#: is a round trip minus the shortest round trip. At losses, the smoothed round trip counts.
 _LONGER_MAX = 1.3
 #: Another connection between the same hosts may share a full queue if it has at least this many
 #: retransmissions.
 _SHARING_MIN = 5
-#: At most this share of the losses may have an excess of at least `_FULL` times the largest one.
+#: At most this share of the losses may have at least `_FULL` times the largest excess.
 _SHARE_MAX, _FULL = 0.5, 0.75
 
 
@@ -60,7 +60,7 @@ def has_varied_delay(row: Mapping[str, Any], connections: Table, retransmissions
 
 
 def _shares_losses(row: Mapping[str, Any], connections: Table) -> bool:
-    """Return whether another connection lost data on the same way and at the same time."""
+    """Return whether another connection lost data in the same direction at the same time."""
     others = connections.select(
         (connections["connection"] != row["connection"])
         & (connections["source"] == row["source"])

@@ -84,7 +84,7 @@ def _known() -> set[str]:
 
 
 def _refuse_file(word: str) -> None:
-    """Raise an error that names the command for a file or folder, if `word` is one."""
+    """Raise an error if `word` is a file or folder. The error names the command for `word`."""
     from pathlib import Path
 
     from netspurt.cli.hints import command_for
@@ -110,7 +110,7 @@ def _refuse_subcommand(word: str) -> None:
 def application(words: Sequence[str] = ()) -> App:
     """Return the command with all subcommands, or only with the one that `words` begins with.
 
-    Loading the imports and options of all subcommands would take longer than many commands run.
+    Loading the imports and options of all subcommands would take longer than many commands take.
     """
     from netspurt.cli.words import STATUSES, App, root
 
@@ -149,9 +149,9 @@ def _print_traceback(error: BaseException) -> None:
 
 
 def _raise_again(ignored: sys.UnraisableHookArgs) -> None:
-    """Raise an interrupt again that Python ignores; tell other errors that it ignores.
+    """Raise an ignored interrupt again, and print other ignored errors.
 
-    Python ignores an error in a callback, for example in one of the module `importlib`.
+    Python ignores an error in a callback, for example in a callback of the module `importlib`.
     """
     error = ignored.exc_value
     if not isinstance(error, KeyboardInterrupt | SystemExit):

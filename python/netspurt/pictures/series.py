@@ -1,4 +1,4 @@
-"""Series of points or lines, in pictures below each other with one x axis."""
+"""Series of points or lines. The pictures are below each other and share the range of x."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SeriesPanel:
     mark_label: str = ""
 
 
-#: The free space beside the marks, as a part of their extent.
+#: The free space on each side of the marks, as a share of the range of x.
 _MARGIN = 0.01
 
 

@@ -43,7 +43,7 @@ class Sweep:
         self._remake = remake
         #: The scenario as TOML; empty if Python made the cases.
         self.scenario_text = "" if scenario is None else scenario._core.text
-        #: The files with algorithms that the scenario names: their names and texts.
+        #: The name and the text of each file with an algorithm that the scenario uses.
         self.code = [] if scenario is None else scenario.code
         #: One line that says what the sweep shows.
         self.title = title
@@ -94,10 +94,11 @@ class Sweep:
         time: float | None = None,
         title: str = "",
     ) -> Sweep:
-        """Return a sweep over scenarios that Python made, if no `[sweep]` table can describe them.
+        """Return a sweep over scenarios that Python made.
 
-        Scenarios with the same labels are repeats of each other, each with its own seed. So
-        thousands of random paths may all have the same labels, or none.
+        Such a sweep is for scenarios that no `[sweep]` table can describe. Scenarios with the same
+        labels are repeats of each other, each with its own seed. So thousands of random paths may
+        all have the same labels, or no labels.
 
         Parameters
         ----------
@@ -243,7 +244,7 @@ _Pairs = list[tuple[str, str]]
 
 
 def _of_source(name: str, text: str, values: _Pairs, files: _Pairs) -> Sweep:
-    """Return the sweep of a scenario's text, with changed values, and with the files it uses."""
+    """Return the sweep of the scenario `text`, with changed `values`. The scenario uses `files`."""
     core = _core.Scenario(name, text, files)
     return Sweep.of(Scenario(core.with_values(values, []) if values else core))
 

@@ -78,7 +78,8 @@ impl Outbox {
             self.messages.push(message);
         }
         // SAFETY: every pointer in `messages` leads to memory of the stated size that outlives the
-        // call. The pieces outlive it because `packets` borrows them. Sending only reads them.
+        // call. The pieces outlive the call because `packets` borrows them. `sendmmsg` only reads
+        // the pieces.
         let count = unsafe {
             let (messages, length) = (self.messages.as_mut_ptr(), self.messages.len() as u32);
             libc::sendmmsg(fd.as_raw_fd(), messages, length, libc::MSG_DONTWAIT)

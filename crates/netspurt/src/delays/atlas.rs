@@ -89,7 +89,7 @@ fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Tim
 
 /// Adds the probes of a burst of ping, from its list of entries. If fewer probes are in the list
 /// than were sent, the others are added as lost. Old firmware may write no entries. In that case
-/// the count of replies is added to the count of answered probes without a delay.
+/// the replies are counted as answered probes whose delays were not recorded.
 fn ping(
     path: &mut AtlasPath,
     (line, item): (usize, &Value),
@@ -171,9 +171,10 @@ fn burst(
 }
 
 /// Adds a late reply to the burst whose first probe has the index `first`. The reply belongs to the
-/// probe that is `behind` places before the end of the burst so far. If that probe does not exist or has a
-/// reply, the late reply counts for the last probe without a reply. If all probes have a reply, the
-/// late reply is a duplicate. A late reply without a delay removes its probe from the burst.
+/// probe that is `behind` places before the end of the burst so far. If that probe does not exist
+/// or has a reply, the late reply counts for the last probe without a reply. If all probes have a
+/// reply, the late reply is a duplicate. A late reply without a delay removes its probe from the
+/// burst.
 fn add_late_reply(delays: &mut Delays, first: usize, behind: u64, rtt: Option<Duration>) {
     let probes = &mut delays.probes[first..];
     let expected = usize::try_from(behind).ok().and_then(|behind| probes.len().checked_sub(behind));

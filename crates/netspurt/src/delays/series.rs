@@ -73,8 +73,7 @@ impl Probe {
     }
 }
 
-/// The facts about the two directions of a probe that a recording has in addition to the round
-/// trip.
+/// What a recording says about the two directions of a probe, in addition to the round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HalfDelays {
     /// The recording has no facts about the directions.
@@ -91,8 +90,8 @@ pub enum HalfDelays {
 /// A recording of one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delays {
-    /// The name of the recording: the file, and which of its recordings it is if the file holds
-    /// several.
+    /// The name of the recording: the name of the file. If the file holds several recordings, the
+    /// name also says which of them this is.
     pub name: String,
     /// The format of the file in words, as in `ping (Linux iputils)`.
     pub format: String,

@@ -59,8 +59,8 @@ impl CapturedConnection {
         let Some(direction) = &mut directions[side.index()] else { return };
         let CapturedDirection { octets, statistics, sender, limits, .. } = &mut **direction;
         let calm = sender.is_calm();
-        // One call is enough for all `segments`, because they are alike, and `before` stands for
-        // them. The call is needed because `before` itself may have had no new octets.
+        // One call is enough for all `segments`: their fields equal those of `before`. Without the
+        // call, `limits` may not know of new data, because `before` may have had no new octets.
         limits.new_data(before);
         for (gap, segment) in segments {
             at += gap;

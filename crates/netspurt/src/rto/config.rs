@@ -73,8 +73,8 @@ macro_rules! algorithms {
                 }
             }
 
-            /// The limits after which Linux gives up a SYN that may be retransmitted `retries`
-            /// times: a number of retransmissions, and a span since the first SYN. `None` for other
+            /// When Linux gives up a SYN that may be retransmitted `retries` times: the limits are
+            /// a number of retransmissions, and a span since the first SYN. `None` for other
             /// timers, because they have no such rule.
             pub fn syn_limit(&self, retries: u32) -> Option<(u32, Duration)> {
                 if let Self::Linux(config) = self { Some(config.syn_limit(retries)) } else { None }

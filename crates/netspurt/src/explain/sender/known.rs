@@ -7,13 +7,14 @@ use super::super::retransmission::ExplainedRetransmission;
 use super::Sender;
 
 impl Sender {
-    /// Returns the sender of a connection that continues after it was packed. `earlier` is what the
-    /// sender did before.
+    /// Returns the sender of a connection that was packed to save memory, and then had another
+    /// packet. `earlier` is what the sender did before the connection was packed.
     pub fn resumed(earlier: Option<Box<Habits>>) -> Self {
         Self { earlier, ..Self::default() }
     }
 
-    /// The observed behaviour of sender, receiver and path. `None` if no octets were missing or
+    /// The observed behaviour of sender, receiver and path, including the behaviour before the
+    /// connection was packed. `None` if there was no trouble, such as octets that were missing or
     /// sent again.
     pub fn habits(&self) -> Option<Box<Habits>> {
         let Some(trouble) = &self.trouble else { return self.earlier.clone() };
@@ -54,7 +55,8 @@ impl Sender {
     }
 
     /// The facts about the direction that affect the causes and verdicts of all its
-    /// retransmissions. `None` if no octets were missing or sent again.
+    /// retransmissions. `None` if there was no trouble, such as octets that were missing or sent
+    /// again.
     fn report(&self) -> Option<InferenceReport> {
         let trouble = self.trouble.as_ref()?;
         Some(InferenceReport {
@@ -69,8 +71,8 @@ impl Sender {
         })
     }
 
-    /// Returns all retransmissions in order after the end of the connection or the capture. Leaves
-    /// out segments that may be late originals.
+    /// Returns all retransmissions in order, without segments that may be late originals. The
+    /// connection or the capture must have ended.
     pub fn finish(self) -> Vec<ExplainedRetransmission> {
         let Some(report) = self.report() else { return Vec::new() };
         let mut found = self.trouble.map(|trouble| trouble.found).unwrap_or_default();

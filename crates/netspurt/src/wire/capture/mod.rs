@@ -189,7 +189,7 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// Recognizes the format by the first octets, and skips the header of a pcap file.
+    /// Recognises the format by the first octets, and skips the header of a pcap file.
     fn format(buffer: &mut Buffer<R>) -> Result<CaptureFormat, CaptureTrouble> {
         let begins = buffer.fill(4)? && is_capture(buffer.unread());
         if !begins {
