@@ -170,7 +170,7 @@ def test_a_file_of_sysctls_is_found_relative_to_the_scripts_folder(
     result = netspurt("script", "lost.pkt")
     assert result.returncode == 2
     assert "there is no file `../common/set.sh`" in result.stderr
-    assert "the path is looked up from the script's folder" in result.stderr
+    assert "netspurt looks for it from the script's folder" in result.stderr
 
 
 def test_the_last_line_counts_the_outcomes_of_several_scripts(

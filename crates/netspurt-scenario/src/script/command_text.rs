@@ -104,8 +104,9 @@ impl CommandReader<'_, '_> {
         let Some(text) = (self.files)(name) else {
             let mistake = Mistake::new(span.clone(), format!("there is no file `{name}`"));
             return Err(mistake.fix(
-                "the script needs the sysctls of this file; the path is looked up from the script's folder \
-                 and from the current folder, so play packetdrill's scripts within their source tree",
+                "the script needs the sysctls of this file; netspurt looks for it from the script's \
+                 folder and from the current folder, so keep packetdrill's scripts in their source \
+                 tree",
             ));
         };
         let mut changes = Vec::new();
@@ -138,8 +139,19 @@ impl CommandReader<'_, '_> {
                     changes.push(self.switch("initial_window", format!("\"{value} segments\"")));
                 }
                 "rto_min" => {
-                    let number = value.trim_end_matches("ms");
-                    changes.push(self.switch("rto.min", format!("\"{number} ms\"")));
+                    let number = value.trim_end_matches(char::is_alphabetic);
+                    // Without a unit, `ip route` passes milliseconds to the kernel.
+                    let unit = match &value[number.len()..] {
+                        "s" | "sec" | "secs" => "s",
+                        "" | "ms" | "msec" | "msecs" => "ms",
+                        _ => {
+                            return Err((
+                                (*value).to_owned(),
+                                "is not a time of routes".to_owned(),
+                            ));
+                        }
+                    };
+                    changes.push(self.switch("rto.min", format!("\"{number} {unit}\"")));
                 }
                 "congctl" => changes.push(self.switch("congestion", format!("\"{value}\""))),
                 "advmss" | "mtu" => {

@@ -148,6 +148,10 @@ fn commands_of_a_script_set_switches() {
             .idle_restart
     );
     assert_eq!(config("ip route change 10.0.0.1 dev tun0 initcwnd 3").initial_window_segs, 3);
+    for (time, rto_min) in [("300ms", "300ms"), ("300", "300ms"), ("2s", "2s")] {
+        let timer = config(&format!("ip route change 10.0.0.1 dev tun0 rto_min {time}")).rto;
+        assert!(format!("{timer}").contains(&format!("rto_min={rto_min},")), "{timer} {time}");
+    }
     assert!(!config("sysctl -q net.ipv4.tcp_sack=0").sack);
     assert!(config("tc qdisc replace dev tun0 root fq").pacing);
 }
