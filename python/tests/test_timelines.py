@@ -44,7 +44,8 @@ def _probed(moves: timelines.Timeline, folder: Path, count: int, gap: int) -> ns
 def test_probes_over_a_link_made_from_a_recording_see_its_delays(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     recorded = np.round(rng.uniform(0.02, 0.3, 60), 6)
-    # Each echo probe leaves 0.5 s after an answer, so the recording has the same instants.
+    # Each echo probe leaves 0.5 s after the answer to the probe before it. The recording gets the
+    # same instants.
     sent = np.concatenate(([0.0], np.cumsum(recorded + 0.5)[:-1]))
     moves = timelines.follow(ns.Delays.of(recorded, sent=sent))
     table = _probed(moves, tmp_path, len(recorded), 500).echo_probes

@@ -43,7 +43,7 @@ impl DrillClock {
         since_1970(self.now)
     }
 
-    /// Returns the host's time. The first call starts it.
+    /// Returns the host's time. The first call starts the host's time.
     pub fn host_time(&mut self) -> Time {
         let now = whole_micros(self.now);
         let origin = *self.origin.get_or_insert(now);

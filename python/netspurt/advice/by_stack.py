@@ -33,9 +33,10 @@ def by_stack(advice: Advice) -> list[str]:
 
 
 def linux_timer(advice: Advice) -> str:
-    """Return the cheapest named Linux timer, or the computed one if none or only `linux` was named.
+    """Return the cheapest Linux timer that was named, or the computed Linux timer.
 
-    Timers that were named come first, because they were not made from these delays.
+    The computed timer is returned if no Linux timer was named, or only `linux`. Timers that were
+    named come first, because they were not made from these delays.
     """
     named = [name for name in advice.asked if _is_linux(name)]
     if all(name == LINUX_OWN for name in named):
@@ -55,7 +56,7 @@ def _is_linux(name: str) -> bool:
 
 
 def _linux(advice: Advice) -> Iterator[str]:
-    """Yield which `rto_min` to set."""
+    """Yield sentences that say which `rto_min` to set."""
     best = linux_timer(advice)
     floor_s = floor_of(best)
     floor, bill = ms(floor_s), _cost_words(advice, best)
@@ -82,7 +83,7 @@ def _linux(advice: Advice) -> Iterator[str]:
 
 
 def _for_receivers(floor_s: float, floor: str) -> Iterator[str]:
-    """Yield which delays of ACKs an `rto_min` allows."""
+    """Yield sentences that say how long receivers may delay ACKs with an `rto_min`."""
     if 1e3 * floor_s > LINUX_ACK_DELAY_MS:
         yield (
             f"Set {floor} only if no receiver delays ACKs by {floor} or more; Linux delays them by "
@@ -97,7 +98,7 @@ def _for_receivers(floor_s: float, floor: str) -> Iterator[str]:
 
 
 def _quic(advice: Advice) -> Iterator[str]:
-    """Yield what QUIC's timer costs, if it was named."""
+    """Yield a sentence that says what QUIC's timer costs, if this timer was named."""
     named = [name for name in advice.asked if name.partition(":")[0] == "quic"]
     if named:
         best = min(named, key=lambda name: (name != advice.pick, advice.cost(name).total.value))

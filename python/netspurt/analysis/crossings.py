@@ -89,8 +89,8 @@ def crossings(
     known_instants = {crossing.t for crossing in exceeded}
     ends = np.append(times[1:], np.inf)
     for sent, acked_at in zip(rtt.seconds("sent_ns"), rtt.seconds(), strict=True):
-        # For each RTO, the later of two instants: the packet became older than the RTO, and the RTO
-        # was set.
+        # For each RTO, the later of two instants: when the packet became older than the RTO, and
+        # when the RTO was set.
         exceeds_at = np.maximum(times, sent + values)
         during = np.flatnonzero((exceeds_at < np.minimum(ends, acked_at)) & (ends > sent))
         if len(during):

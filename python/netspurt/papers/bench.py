@@ -1,4 +1,7 @@
-"""The bench, which provides runs to measures. Each run is made when a measure first needs it."""
+"""The bench, which gives measures the runs that they need.
+
+Each run is made when a measure first needs it.
+"""
 
 from __future__ import annotations
 

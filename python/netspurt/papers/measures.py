@@ -113,7 +113,7 @@ def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
         counts = [len(own.get(mechanism, [])) for own in both]
         at = min(t for own in both for t in own.get(mechanism, []))
         rows.append((f"{at:.3f} s", mechanism, *map(str, counts)))
-    # `why` can end with an RFC in parentheses. The claims do not contain it.
+    # The text of `why` can end with an RFC in parentheses. The claims do not contain this part.
     return Measured(why(difference, first, second).partition(" (")[0] or None, rows)
 
 
@@ -186,7 +186,10 @@ def longest_queue(bench: Bench, *, runs: str, links: str) -> Measured:
 
 @registered
 def spied_link_rate(bench: Bench, *, run: str, flow: str) -> Measured:
-    """Return the rate of the one link at the node where a flow starts, if that node is a spy."""
+    """Return the rate of the only link of the node at which a flow starts, in bit/s.
+
+    The value is `None` if the node is not a spy, or if it has several links.
+    """
     settings = configuration(bench.run(run))
     source = settings["flows"][flow]["from"]
     own_links = [link for link in settings["links"].values() if source in link["between"]]
@@ -214,7 +217,7 @@ def _events(run: Run, until: float) -> dict[tuple[str, int, int], float]:
 
 
 def _best_shift(late: Run, early: Run) -> tuple[int, float, int]:
-    """Return the shift with which the most events agree to 1 ms.
+    """Return the shift between two runs with which the most events agree to 1 ms.
 
     The result is the shift in packets, the shift in time [s], and the number of events that agree.
     """
@@ -344,7 +347,10 @@ def _tick(values: dict[str, Any]) -> str:
 
 @registered
 def least_gain(bench: Bench, *, grid: str, modules: str, tick: str) -> Measured:
-    """Return the smallest lead of starts with four packets, up to the first retransmission [s]."""
+    """Return the smallest lead of a start with four packets over a start with one packet [s].
+
+    Only events up to the first retransmission are compared.
+    """
     rows = [("module", "shift", "ahead")]
     gains = []
     for values, late, early in _pairs(bench.grid(grid), modules):
@@ -404,7 +410,7 @@ def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
 
 @registered
 def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
-    """Return how much later a start with four packets finishes than a start with one [s].
+    """Return how much later a run finishes if it starts with four packets instead of one [s].
 
     The result is the maximum over the pairs of runs.
 

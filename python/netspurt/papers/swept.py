@@ -55,10 +55,11 @@ class Swept:
         return next(summary.mean for summary in summaries if summary.labels == labels)
 
     def gains(self, measure: str) -> dict[tuple[str, ...], Interval]:
-        """Return how much lower a measure is than with the base sender, for each cell [%].
+        """Return by how much each sender lowers a measure, for each cell [%].
 
-        Runs with the same seed are compared, and the interval is that of their difference. The
-        difference is divided by the base's mean, as if this mean were exact.
+        Each sender is compared with the base sender, in runs with the same seed. The interval is
+        the interval of their difference. The difference is divided by the base's mean, as if this
+        mean were exact.
         """
         gains = {}
         means = {

@@ -19,7 +19,7 @@ from netspurt.pictures.traffic import both_directions, outstanding
 from netspurt.pictures.view import Tables, View, pick
 from netspurt.wording import plain
 
-#: The kinds that can be written.
+#: The kinds of plots that can be written as xplot files.
 XPLOT_KINDS = ("time-sequence", "rto", "outstanding")
 
 

@@ -22,10 +22,10 @@ Floats = NDArray[np.float64]
 def mahimahi(way: Way, length_ns: int | None = None) -> list[int]:
     """Return the lines of a trace, in milliseconds.
 
-    Opportunities are rounded up to whole milliseconds. A rate gives an opportunity in the
-    millisecond in which it has offered another 1500 octets. An outage has no opportunities. If the
-    trace ends with an outage, a last line at the end of the outage is added; without it the trace
-    would repeat too early. A trace has neither delays nor losses.
+    Opportunities are rounded up to whole milliseconds. A rate gives an opportunity whenever it has
+    offered another 1500 octets. An outage has no opportunities. If the trace ends with an outage, a
+    last line at the end of the outage is added. Without this line the trace would repeat too early.
+    A trace has neither delays nor losses.
 
     Parameters
     ----------

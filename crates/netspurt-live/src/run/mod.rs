@@ -52,8 +52,8 @@ use crate::wall::WallClock;
 pub struct Options {
     /// The maximum lateness that a delivery may have in a valid run.
     pub budget: Duration,
-    /// For this span before each instant at which the driver must act, it polls the clock instead
-    /// of sleeping. A driver without real-time priority always sleeps.
+    /// The driver polls the clock, instead of sleeping, for this span before each instant at which
+    /// it must act. A driver without real-time priority always sleeps.
     pub spin: Duration,
     /// The devices that connect the hosts to the driver.
     pub wiring: Wiring,
@@ -64,8 +64,8 @@ pub struct Options {
     pub programs: Option<Programs>,
 }
 
-/// Runs `scenario` in new namespaces. The process must have only one thread; it enters the
-/// namespaces and does not leave them again. Captures are written to `folder` during the run.
+/// Runs `scenario` in new namespaces. The process must have only one thread. This process enters
+/// the namespaces and does not leave them again. Captures are written to `folder` during the run.
 ///
 /// # Errors
 /// When the scenario has no flow for the kernel's TCP; when programs are missing, or given without

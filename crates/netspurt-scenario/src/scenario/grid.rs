@@ -29,9 +29,9 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// The grid of a consistent file; `None` if the file has no `[sweep]`. Checks that each of the
-    /// first values of an axis, taken alone, can be set at its place. Each case later checks
-    /// whether its values fit together.
+    /// The grid of a consistent file; `None` if the file has no `[sweep]`. Checks the first values
+    /// of each axis: each value alone must be valid at its path. Each case later checks whether its
+    /// values fit together.
     pub(super) fn of(document: &Document, spec: &Spec) -> Result<Option<Self>, ScenarioError> {
         let Some(sweep) = &spec.sweep else { return Ok(None) };
         let blamed = |problem: Problem| document.blame(&problem);
@@ -56,7 +56,7 @@ impl Grid {
         Ok(Some(grid))
     }
 
-    /// Checks that each of the first values of an axis, taken alone, can be set at its place.
+    /// Checks the first values of each axis: each value alone must be valid at its path.
     fn check(&self) -> Result<(), Problem> {
         for (_, points) in self.by_axis() {
             // All values of a range have the same type, so a thousand of them are enough. The later
@@ -171,8 +171,8 @@ fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Checks that the document's settings are valid at their places. On a mistake, also returns
-/// whether the path is to blame, and not the value.
+/// Checks that the document's settings are valid at their places. A mistake is returned with a
+/// flag: `true` if the path of a setting is wrong, `false` if its value is wrong.
 fn is_valid_alone(document: &Document) -> Result<(), (bool, ScenarioError)> {
     let mut spec = document.read_or_blame()?;
     spec.fill_in();

@@ -62,7 +62,7 @@ pub struct SocketHost {
     pub(super) more_follows: bool,
     /// The call that blocks, if there is one.
     waiting: Option<BlockedCall>,
-    /// The octets that a blocking call has transferred so far. The call writes, or it is a `recv`
+    /// The octets that a blocking call has transferred so far. The call is a write, or a `recv`
     /// that waits for all its octets.
     pub(super) done: u64,
     pub(super) keep_alive: KeepAlive,
@@ -73,7 +73,7 @@ pub struct SocketHost {
     pub(super) was_ever_open: bool,
     /// Whether a connection in TIME-WAIT reports itself as closed, as Linux's socket does.
     hides_time_wait: bool,
-    /// The RST that answers data for a closed socket, until it is sent.
+    /// The RST that answers data for a closed socket, if this RST is not sent yet.
     late: Option<(Time, Segment)>,
     /// Whether ECN is used only if the peer asks for it.
     ecn_if_asked: bool,
@@ -279,7 +279,7 @@ impl SocketHost {
         self.was_ever_open = false;
     }
 
-    /// Returns the state of the connection that the send buffer needs.
+    /// Returns the numbers of the connection that the send buffer needs.
     pub(super) fn progress(&self) -> SendProgress {
         let Some(info) = self.connection.info() else { return SendProgress::default() };
         let smss = info.smss.max(1);

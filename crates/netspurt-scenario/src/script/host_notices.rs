@@ -45,7 +45,8 @@ pub(super) fn set_notices(
     host.keep(fd, SocketState { notices: NoticeOptions { stamping, ..notices }, ..socket })
 }
 
-/// The octet that has the key 0 from now on.
+/// The octet that has the key 0 in the notices of timestamps. Keys count octets from this octet
+/// (`SOF_TIMESTAMPING_OPT_ID`).
 fn key_from(host: &SocketHost, stamping: Stamping) -> u64 {
     let progress = host.progress();
     match stamping.counts_from_next() {

@@ -117,7 +117,7 @@ fn a_connection_that_follows_its_script_passes_and_the_transcript_lists_the_even
     let heard: Vec<Time> = actor.heard.iter().map(|(at, _)| *at).collect();
     assert_eq!(heard, [ms(0), ms(100), ms(300)]);
     // On the wire, the ACK number 1001 counts from the host's initial sequence number. The sequence
-    // number 1 counts from the remote end's.
+    // number 1 counts from the remote end's initial sequence number.
     let last = actor.heard[2].1;
     assert_eq!((last.ack, last.seq), (LOCAL_ISN + 1001, 0xffff_fc01));
     assert_eq!((last.size_bytes, actor.heard[0].1.size_bytes), (40, 48));

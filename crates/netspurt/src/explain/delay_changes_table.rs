@@ -7,8 +7,8 @@ use super::columns::DIRECTIONS;
 use super::rows::ExplainedRows;
 use super::{ChangeSums, ConnectionRow, DelayChanges, EndedConnection};
 
-/// The rows of the table `delay_changes`: a row for each direction and kind of change of its round
-/// trip.
+/// The rows of the table `delay_changes`. Each direction has a row for each kind of change of its
+/// round trip.
 #[derive(Default)]
 pub struct DelayChangeRows(Vec<(u64, Side, u8, ChangeSums)>);
 

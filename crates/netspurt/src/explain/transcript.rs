@@ -59,7 +59,7 @@ struct Extent {
     below: u32,
 }
 
-/// What is known about a connection in the transcript when it has ended.
+/// What is known about a connection of the transcript after the connection has ended.
 struct Known {
     flow: FlowId,
     /// For each side, the sequence number on the wire that counts as 0.
@@ -81,7 +81,8 @@ impl Transcript {
         place
     }
 
-    /// Like [`add`](Self::add), for a packet with a plain segment that was captured in `ip`.
+    /// Like [`add`](Self::add), for a packet whose segment is a
+    /// [`PlainSegment`](crate::wire::PlainSegment). `ip` has the captured octets.
     ///
     /// # Panics
     ///

@@ -39,7 +39,7 @@ pub struct PlannedLink {
     pub config: LinkConfig,
 }
 
-/// The parts of a world, and what is recorded of it.
+/// The network and the flows of a run, and what is recorded.
 #[derive(Debug)]
 pub struct Plan {
     /// The names of the nodes.

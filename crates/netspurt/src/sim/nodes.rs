@@ -13,7 +13,7 @@ pub(super) const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     pub(super) when: Appointment,
-    /// The number that tells the caller of the queue whose appointment this is.
+    /// The number of the appointment. It tells the user of the queue whose appointment this is.
     pub(super) number: u32,
     /// The next node of the list.
     pub(super) next: u32,
@@ -41,8 +41,8 @@ impl Nodes {
     /// Adds a node that is in no list yet, and returns its place.
     ///
     /// The fields are written directly to the node's place. If a node were built elsewhere and then
-    /// copied, the copy would take a twelfth of the time of a packet-hop, because its wide loads
-    /// would wait for the narrow stores before them.
+    /// copied, the copy would take a twelfth of the time of a packet-hop: the wide loads of the
+    /// copy would wait for the narrow stores that built the node.
     #[inline]
     pub(super) fn add(&mut self, when: Appointment, number: u32) -> u32 {
         if self.free as usize >= self.nodes.len() {
@@ -74,7 +74,8 @@ impl Nodes {
         &self.nodes[place as usize]
     }
 
-    /// Puts `next` behind a node, and returns the node that was behind it.
+    /// Makes `next` the node that follows the node at `place`. Returns the node that followed it
+    /// before.
     #[inline]
     pub(super) fn link(&mut self, place: u32, next: u32) -> u32 {
         mem::replace(&mut self.nodes[place as usize].next, next)

@@ -175,7 +175,7 @@ fn columns_called_sent_and_received_give_delays() {
     assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 20_000_000);
 }
 
-/// There `sent` and `received` are counts.
+/// In the table of flows, `sent` and `received` are counts.
 #[test]
 fn the_table_of_flows_of_a_run_is_no_recording() {
     let text = "flow,direction,start_ns,finished_ns,sent,retransmissions,received\n\

@@ -226,8 +226,9 @@ pub struct RfcConfig {
     pub receive_buffer_bytes: u64,
     /// The largest part of the receive buffer that a SYN offers.
     pub first_window_bytes: u64,
-    /// If memory is counted: the octets of memory of a receive buffer that an application set. This
-    /// is twice the number that the application gave, because Linux doubles `SO_RCVBUF`.
+    /// The size of the receive buffer in octets of memory, if memory is counted and an application
+    /// set the size. The size is twice the number that the application gave, because Linux doubles
+    /// `SO_RCVBUF`.
     pub receive_memory_bytes: Option<u64>,
     /// The number of retransmissions of one segment before the connection is given up (RFC 9293
     /// §3.8.3, R2).

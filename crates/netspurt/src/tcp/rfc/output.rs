@@ -27,8 +27,8 @@ pub(super) struct NextSegment {
     pub(super) fin: bool,
     /// Whether the segment has PSH.
     pub(super) push: bool,
-    /// By how many octets the payload is shorter than that of a full segment. SACK blocks may use
-    /// this room.
+    /// The payload of a full segment minus the payload of this segment, in octets. SACK blocks may
+    /// use this room.
     pub(super) spare: u64,
     /// The cause, if the segment is a retransmission.
     pub(super) cause: Option<Cause>,
@@ -57,15 +57,15 @@ impl NextSegment {
     }
 }
 
-/// The octets up to which full segments may be sent while no repair is in progress and no
-/// retransmission can be due.
+/// Two limits for full segments of new data. Each limit is the octet up to which data may be sent.
+/// The limits apply while no repair is in progress and no retransmission can be due.
 #[derive(Clone, Copy)]
 pub(super) struct Edges {
-    /// The limit that the peer's window and the end of a record set. It excludes the last octet
-    /// that was written.
+    /// The smallest of three octets: the end of the peer's window, the end of the current record,
+    /// and the last octet that was written. This last octet is above the limit.
     pub(super) peer: u64,
-    /// The smallest of `peer`, the limit that cwnd sets, and the limit of data that does not wait
-    /// for a whole packet.
+    /// The smallest of three octets: `peer`, the octet up to which cwnd allows data, and the octet
+    /// from which data waits for a whole packet.
     pub(super) both: u64,
 }
 
@@ -84,10 +84,10 @@ impl RfcSender {
         self.timers.rest();
     }
 
-    /// Returns up to which octet [`send_fresh`](Self::send_fresh) may send full segments without
-    /// the checks of [`next`](Self::next). `None` if these checks are needed: for example during a
-    /// repair, with pacing, or if nothing is outstanding. The last octet written is not included,
-    /// because only `next` sends it.
+    /// Returns the limits up to which [`send_fresh`](Self::send_fresh) may send full segments
+    /// without the checks of [`next`](Self::next). `None` if these checks are needed: for example
+    /// during a repair, with pacing, or if nothing is outstanding. The last octet that was written
+    /// is above the limits, because only `next` sends this octet.
     #[inline]
     pub(super) fn clear_edges(&self) -> Option<Edges> {
         let calm = self.recovery.has_nothing_to_repair()
