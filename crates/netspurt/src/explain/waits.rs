@@ -1,5 +1,7 @@
 //! The tables of what connections waited for.
 
+use std::iter;
+
 use crate::ids::Side;
 use crate::record::{Column, Data, Table};
 use crate::rto::MeanDeviation;
@@ -110,7 +112,7 @@ impl ExplainedRows for FloorRows {
     }
 
     fn table(self: Box<Self>) -> Table {
-        let rows = || self.0.iter().flat_map(|row| [row].repeat(FLOORS.len()));
+        let rows = || self.0.iter().flat_map(|row| iter::repeat_n(row, FLOORS.len()));
         let floors = self.0.iter().flat_map(|_| FLOORS.map(span)).collect();
         let spurious = self.0.iter().flat_map(|row| row.2).collect();
         let sides = rows().map(|row| row.1.index() as u8).collect();
