@@ -58,7 +58,7 @@ SPANS_S = (0.1, 1, 10)
 
 
 def quantile(ascending: Sequence[float], q: float) -> float:
-    """Return the smallest value that at least the share `q` of all values does not exceed."""
+    """Return the smallest value for which at least the share `q` of all values is not larger."""
     return ascending[max(math.ceil(q * len(ascending)) - 1, 0)]
 
 

@@ -65,8 +65,8 @@ def unknown_name(
 ) -> str:
     """Return the message of an error for an unknown name.
 
-    `kind` is what should have the name, and `where` follows the kind. If there are more than `most`
-    known names, the message lists only the first `most`.
+    `kind` says what should have the name, for example a link. In the message, `where` follows the
+    kind. If there are more than `most` known names, the message lists only the first `most`.
 
     Examples
     --------

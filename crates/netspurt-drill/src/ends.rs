@@ -15,12 +15,12 @@ const OWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 168, 0, 1)
 pub enum Incoming {
     /// A segment.
     Segment(Segment),
-    /// An ICMP message that a packet of our host did not reach its destination.
+    /// An ICMP message which says that a packet of our host did not reach its destination.
     Unreachable(Unreachable),
 }
 
-/// The protocol number of ICMP, the type of the ICMP message that a destination is unreachable (RFC
-/// 792), and the number of octets of an ICMP header.
+/// The protocol number of ICMP, the type of the ICMP message "destination unreachable" (RFC 792),
+/// and the number of octets of an ICMP header.
 const ICMP: u8 = 1;
 const UNREACHABLE: u8 = 3;
 const ICMP_HEADER_BYTES: usize = 8;
@@ -31,7 +31,7 @@ fn icmp(packet: &[u8]) -> Option<&[u8]> {
     packet.get(at..).filter(|_| protocol == ICMP)
 }
 
-/// Reads an ICMP message that a destination is unreachable.
+/// Reads an ICMP message "destination unreachable".
 fn message_of(message: &[u8]) -> Result<Unreachable, String> {
     let [UNREACHABLE, number, ..] = *message else {
         return Err("a message of ICMP other than `unreachable`".to_owned());
@@ -95,8 +95,8 @@ impl WireEnds {
         })
     }
 
-    /// Reads a packet that arrives. Each ICMP message that a destination is unreachable counts as a
-    /// message about this connection.
+    /// Reads a packet that arrives. Each ICMP message "destination unreachable" counts as a message
+    /// about this connection.
     ///
     /// # Errors
     /// For the same reasons as [`segment`](Self::segment). Also when an ICMP message is of another
@@ -126,7 +126,7 @@ impl WireEnds {
         Ok(Some(segment))
     }
 
-    /// Encodes a segment that leaves as a packet.
+    /// Encodes an outgoing segment as a packet.
     pub fn packet(&mut self, segment: Segment) -> Vec<u8> {
         self.ip_id = self.ip_id.wrapping_add(1);
         let mut octets = Vec::new();

@@ -210,8 +210,8 @@ def _matches(found: list[MatchedConnection], names: list[str]) -> list[str]:
 def _swapped(found: list[MatchedConnection], first: Path, second: Path) -> list[str]:
     """Return a line if the second capture is nearer to all clients than the first.
 
-    The sum of both times does not depend on the difference of the clocks, but each time depends on
-    it.
+    The sum of the times out and back does not depend on the difference of the captures' clocks.
+    Each of the two times depends on this difference.
     """
     both = [[s for s in (one.out_s, one.back_s) if math.isfinite(s)] for one in found]
     sums = [sum(known) for known in both if known]

@@ -91,7 +91,7 @@ class Shown:
         return f"{self.words} [{self.unit}]" if self.unit else self.words
 
 
-#: The maximum number of digits before the point of figures in a common unit.
+#: The maximum number of digits before the decimal point, for figures in a common unit.
 _DIGITS = 6
 
 

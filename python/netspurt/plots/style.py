@@ -193,16 +193,17 @@ def _name(axes: Axes, which: Literal["x", "y"], scale: marks.Scale) -> None:
         axes.tick_params(axis="x", labelrotation=25)
 
 
-#: If the ratio of its ends is smaller than this, a logarithmic axis has evenly spaced numbers.
+#: A logarithmic axis has evenly spaced numbers if the ratio of its ends is smaller than this.
 _SHORT = 6
 
 
 def logarithmic(
     axes: Axes, which: Literal["x", "y"], told: Callable[[float, float], str] | None = None
 ) -> None:
-    """Make an axis logarithmic. It has numbers at 1, 2 and 5, or evenly spaced on a small range.
+    """Make an axis logarithmic, with numbers at 1, 2 and 5 of each decade.
 
-    `told` formats the numbers. By default the numbers are times.
+    On a small range the numbers are evenly spaced. `told` formats the numbers. By default the
+    numbers are times.
     """
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis

@@ -47,9 +47,9 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
     """Return the section of two runs or captures, drawn on the same axes.
 
     In each of the two, times count from its first data. If both are runs, the directions with equal
-    names are compared segment by segment. If one is a capture, or if no names are equal, the
-    direction with the most data of one is compared with that of the other. If two captures hold the
-    same connection, the section says what both points show of it.
+    names are compared segment by segment. If one of the two is a capture, or if no names are equal,
+    one direction of each is compared: the direction with the most data. If two captures hold the
+    same connection, the section says what both points show of this connection.
     """
     told = [_part(one, side, Room(room // 2)) for side, one in enumerate(subjects)]
     sides = [
@@ -230,9 +230,8 @@ def _pairs(
 ) -> list[tuple[FlowDirection, FlowDirection]]:
     """Return the directions to compare.
 
-    If both are runs, these are the directions with equal names. If one is a capture, or if no names
-    are equal, the direction with the most data of one is compared with the direction with the most
-    data of the other.
+    If both are runs, these are the directions with equal names. If one of the two is a capture, or
+    if no names are equal, one direction of each is compared: the direction with the most data.
 
     Raises
     ------

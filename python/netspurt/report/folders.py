@@ -24,11 +24,12 @@ from netspurt.report.words import span
 from netspurt.table import Table
 from netspurt.wording import counted, number, plain
 
-#: The maximum number of captures of a folder with pictures, and of directions in each of them.
+#: The maximum number of a folder's captures that have pictures, and the maximum number of
+#: directions in the pictures of one capture.
 MOST_DRAWN = 8
 MOST_DIRECTIONS = 5
 
-#: The maximum number of captures of a folder with a section of their own.
+#: The maximum number of a folder's captures that have a section of their own.
 MOST_TOLD = 60
 
 
@@ -214,7 +215,7 @@ def _between(table: Table, first: int, end: float) -> Table:
 
 
 def recordings_section(folder: Path, sections: Sequence[Section]) -> Section:
-    """Return the section before the sections of a folder's recordings, with a table of them."""
+    """Return the section that comes before a folder's recordings: a table of the recordings."""
     rows = [(section.heading,) for section in sections]
     shown = rows[:MOST_ROWS]
     table = Rows(

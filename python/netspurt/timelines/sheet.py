@@ -41,7 +41,7 @@ def read_sheet(lines: Sequence[FileLine]) -> Timeline:
     Raises
     ------
     TimelineError
-        If a line has a mistake; the message names it and the fix.
+        If a line has a mistake; the message names the mistake and the fix.
     """
     unit, columns = read_heading(lines[0])
     width = len(lines[0].cells())
@@ -63,7 +63,7 @@ def read_sheet(lines: Sequence[FileLine]) -> Timeline:
 
 
 def _rows(lines: Sequence[FileLine], unit: int, width: int) -> Iterator[TimelineRow]:
-    """Yield the rows. `unit` is the nanoseconds in the unit of the instants."""
+    """Yield the rows. `unit` is the number of nanoseconds in the unit of the instants."""
     previous: TimelineRow | None = None
     for line in lines:
         cells = line.cells()

@@ -79,8 +79,9 @@ pub enum Congestion {
 /// idle, if [`can_be_packed`](Self::can_be_packed) allows it.
 pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// Processes an ACK. For an algorithm that does not own cwnd, the sender calls this only under
-    /// two conditions: no recovery controls cwnd, and the ACK acknowledges new octets or, with
-    /// `reordered_reports_grow`, reports some. The algorithm itself checks whether cwnd was filled
+    /// two conditions. First, no recovery controls cwnd. Second, the ACK acknowledges new octets;
+    /// with `reordered_reports_grow`, an ACK that only reports new octets by SACK may be enough.
+    /// The algorithm itself checks whether cwnd was filled
     /// ([`window_limited`](AckInfo::window_limited)).
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
@@ -143,7 +144,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     }
 
     /// The rate at which the sender must pace segments. `None` leaves pacing to the sender. A
-    /// sender with pacing switched on then sends 1.2 cwnd per round trip, or two cwnd in slow start.
+    /// sender with pacing switched on then sends 1.2 cwnd per round trip, or two cwnd in slow
+    /// start.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }

@@ -28,9 +28,10 @@ use super::engine::{Replay, ReplayError, check};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct TwoGainGrid {
-    /// The weights F1 of the estimate for samples below the estimate, from 0 to 1.
+    /// The weights F1, from 0 to 1: the weight of the old estimate, if a sample is below the old
+    /// estimate.
     pub falling: Vec<f64>,
-    /// The weights F2 of the estimate for all other samples, from 0 to 1.
+    /// The weights F2, from 0 to 1: the weight of the old estimate, for all other samples.
     pub rising: Vec<f64>,
     /// The factors G by which the estimate is multiplied to give the timer.
     pub g: Vec<f64>,

@@ -130,9 +130,9 @@ mod tests {
         assert_eq!(refused(&[at(3)], 0), OpportunitiesError::Nothing);
     }
 
-    /// Follows the definition of the format, opportunity by opportunity. Each opportunity delivers
-    /// up to `octets` octets of the waiting packets. A packet that arrives at the instant of an
-    /// opportunity waits for the next one.
+    /// Delivers packets by the definition of [`Opportunities`], opportunity by opportunity. Each
+    /// opportunity delivers up to `octets` octets of the waiting packets. A packet that arrives at
+    /// the instant of an opportunity waits for the next opportunity.
     fn by_the_definition(list: &[u64], octets: u32, packets: &[(u64, u32)]) -> Vec<u64> {
         let round = list[list.len() - 1];
         let mut delivered = Vec::new();

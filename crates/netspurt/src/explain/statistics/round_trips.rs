@@ -7,11 +7,11 @@ use super::spread::Spread;
 
 /// Round trips between the capture and the receiver of a direction.
 ///
-/// An acknowledgment is timed if two conditions hold. First, the acknowledgment ends where a
-/// segment ends that was sent once (Karn and Partridge 1987). Second, no octets below this segment
-/// were sent after the segment; otherwise the acknowledgment might have waited for these octets.
-/// This is the rule of tcptrace. [`OneWay`](crate::observe::OneWay) has another rule, for the
-/// samples that a sender takes.
+/// An acknowledgment is timed if two conditions hold. First, the acknowledgment ends at the end of
+/// a segment, and this segment was sent only once (Karn and Partridge 1987). Second, no octets
+/// below this segment were sent after the segment; otherwise the acknowledgment might have waited
+/// for these octets. This is the rule of tcptrace. [`OneWay`](crate::observe::OneWay) has another
+/// rule, for the samples that a sender takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RoundTripStatistics {
     /// All timed round trips.

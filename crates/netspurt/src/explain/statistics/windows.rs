@@ -8,8 +8,8 @@ use crate::wire::CapturedTcp;
 /// The windows that one side advertises, in octets.
 ///
 /// Windows are scaled if both SYNs were captured and both offer scaling (RFC 7323 §2.2). Then the
-/// windows in the SYNs do not count, because SYNs have unscaled windows. Packets with RST do not
-/// count.
+/// windows in the SYNs do not count, because SYNs have unscaled windows. Only `zeros` keeps the
+/// zero windows that came before the first scaled window. Packets with RST do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
     /// The number of advertised windows.
@@ -51,9 +51,8 @@ packed_value!(Windows {
 
 impl Windows {
     /// Takes `many` packets with the flags and the window of `packet`. A new window counts from
-    /// `at` on.
-    /// `shift` is the window shift in use; `None` if the capture does not show that windows are
-    /// scaled.
+    /// `at` on. `shift` is the window shift in use; `None` if the capture does not show that
+    /// windows are scaled.
     #[inline]
     pub fn take(&mut self, at: Time, packet: &impl CapturedTcp, shift: Option<u8>, many: u64) {
         let flags = packet.flags();

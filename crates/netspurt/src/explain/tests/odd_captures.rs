@@ -1,4 +1,5 @@
-//! Captures of one direction, of each packet twice, and of a receiver that closes its window.
+//! Tests of unusual captures, for example with packets of only one direction, with copies of each
+//! packet, or with a receiver that closes its window.
 
 use crate::explain::{Explainer, Vantage, VerdictEvidence, WaitingFor};
 use crate::ids::Side;
@@ -96,8 +97,8 @@ fn waits_that_double_show_timeouts_if_the_peer_never_answers() {
 
 /// RFC 5682 §2.1: after a timeout the sender sends two new segments. A duplicate ACK shows that the
 /// originals were lost, so the sender goes back. An ACK of new octets shows that the timeout was
-/// spurious; if a duplicate ACK follows, its SACK blocks may have reported another loss. The options
-/// were not captured.
+/// spurious; if a duplicate ACK follows, its SACK blocks may have reported another loss. The
+/// options were not captured.
 #[test]
 fn without_options_one_duplicate_ack_begins_a_repair_only_after_a_spurious_timeout() {
     for (accepted, cause) in [(false, Cause::GoBackN), (true, Cause::Fast)] {
@@ -195,9 +196,9 @@ fn a_syn_ack_that_answers_a_repeated_syn_at_once_is_no_copy() {
     assert_eq!(explained.notes.lines(), [""; 0]);
 }
 
-/// The server's application needs 40 ms for each reply, and the path needs 1 ms. So the longer part
-/// of the round trip ends at the server, where the capture was taken. If the capture is cooked, its
-/// headers show which packets the server sent.
+/// The server's application needs 40 ms for each reply, and the path needs 1 ms. The capture was
+/// taken at the server, but by its times it seems to be from the client. If the capture is cooked,
+/// its headers show which packets the server sent.
 #[test]
 fn a_cooked_capture_at_a_slow_server_was_taken_at_the_server() {
     let (request, reply) = (100_u64, 1000_u64);
@@ -263,9 +264,9 @@ fn the_octet_of_a_window_probe_that_was_discarded_is_no_retransmission() {
     assert_eq!(lost.causes().len(), 1);
 }
 
-/// No sender does this. A damaged or forged capture may have it. The first of 1000 octets has the
-/// sequence number of the FIN, so it counts as repeated. If a window probe has sent this octet
-/// before, it counts as new.
+/// No sender sends data with the sequence number of its FIN, but a damaged or forged capture may
+/// have such segments. The first of 1000 octets has the sequence number of the FIN, so this octet
+/// counts as repeated. If a window probe has sent this octet before, the octet counts as new.
 #[test]
 fn a_fin_to_a_closed_window_is_no_window_probe_with_data() {
     for (probes, unique_bytes) in [(0, 999), (1, 1000)] {
@@ -315,13 +316,13 @@ fn the_syn_acks_of_two_ends_that_open_at_the_same_time_are_no_retransmissions() 
     assert!(found.iter().flatten().all(|direction| direction.retransmissions.is_empty()));
 }
 
-/// Without ACKs, a repair that they triggered looks like a timeout.
+/// If the ACKs were not captured, a repair that ACKs triggered looks like a timeout.
 #[test]
 fn a_retransmission_at_the_end_of_one_captured_direction_has_an_unknown_cause() {
     let mut talk = Talk::midway();
     talk.flight(0.0, 0, 5).data(150.0, 2000);
     assert_eq!(talk.causes(), [None]);
-    // The capture has more segments than are kept if nothing is acknowledged.
+    // Nothing is acknowledged, and the capture has more segments than are then kept.
     let mut long = Talk::midway();
     long.flight(0.0, 0, 2000).data(150.0, 100_000);
     let found = long.found();

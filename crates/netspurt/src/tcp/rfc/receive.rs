@@ -36,8 +36,9 @@ pub(in crate::tcp) struct RfcReceiver {
     blocks: Vec<Range>,
     /// A duplicate to report first in the next acknowledgment (RFC 2883 §4).
     duplicate: Option<Range>,
-    /// The blocks of the next acknowledgment, if it must report the state from before the current
-    /// segment arrived. They then replace `blocks` and `duplicate`. Otherwise empty.
+    /// The blocks of the next acknowledgment, if this acknowledgment must report the state before
+    /// the current segment arrived. These blocks then replace `blocks` and `duplicate`. Otherwise
+    /// this list is empty.
     early: Vec<Range>,
     /// The number of octets that arrived in order and that the application has not read.
     pub(super) unread: u64,
@@ -135,7 +136,7 @@ impl RfcReceiver {
         }
     }
 
-    /// The number on the wire of the next octet expected.
+    /// The sequence number on the wire of the next octet that is expected.
     #[inline]
     pub(super) fn next_on_wire(&self) -> u32 {
         seq::to_wire(self.irs, self.nxt)
@@ -146,7 +147,8 @@ impl RfcReceiver {
         self.fin.is_some_and(|fin| self.nxt > fin)
     }
 
-    /// Returns the count of the octet whose number on the wire is `wire`.
+    /// Returns the number of an octet, counted from the peer's SYN. `wire` is the octet's sequence
+    /// number on the wire.
     pub(super) fn octet(&self, wire: u32) -> u64 {
         seq::from_wire(self.irs, wire, self.nxt)
     }
@@ -276,7 +278,8 @@ impl RfcReceiver {
         }
     }
 
-    /// Whether the acknowledgment that reports a segment behind a gap waits. `held` octets arrived
+    /// Decides whether an acknowledgment with SACK reports waits for more reports (see
+    /// [`SackCompression`]). If the acknowledgment waits, sets its deadline. `held` octets arrived
     /// in order and are not acknowledged.
     fn waits_behind_gap(&mut self, held: u64, reader: Reader, at: &ArrivalState) -> bool {
         if self.above.is_empty() || self.ack_delay.is_urgent(held, reader) {
@@ -288,8 +291,8 @@ impl RfcReceiver {
         wait.is_some()
     }
 
-    /// Adapts the next wait when the wait of a delayed acknowledgment is over. The wait of an
-    /// acknowledgment for several SACK reports does not count.
+    /// Adapts the next wait when the wait of a delayed acknowledgment is over. Nothing is adapted
+    /// if the acknowledgment waited because of [`SackCompression`].
     pub(super) fn on_wait_over(&mut self, rto: Duration) {
         if !self.compression.is_waiting() {
             self.ack_delay.on_wait_over(rto);
@@ -391,7 +394,8 @@ impl RfcReceiver {
         }
     }
 
-    /// Reports as duplicates the first octets of `left..right` that had arrived beyond a hole.
+    /// Reports a duplicate: the first range of octets in `left..right` that had already arrived
+    /// beyond a hole.
     fn report_overlap(&mut self, left: u64, right: u64, config: &RfcConfig) {
         let overlap = match self.above.holding(left) {
             Some(range) => Some((left, range.1)),
