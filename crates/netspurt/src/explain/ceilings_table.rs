@@ -3,8 +3,7 @@
 use crate::ids::Side;
 use crate::record::{Column, Data, Table};
 
-use super::columns::DIRECTIONS;
-use super::rows::ExplainedRows;
+use super::rows::{ExplainedRows, direction_columns};
 use super::{CeilingSeries, ConnectionRow, EndedConnection};
 
 /// The rows of the table `ceilings`: a row for each direction whose outstanding octets came back to
@@ -24,7 +23,7 @@ impl ExplainedRows for CeilingRows {
 
     fn table(self: Box<Self>) -> Table {
         let rows = self.0;
-        let sides = rows.iter().map(|row| row.1.index() as u8).collect();
+        let [connection, direction] = direction_columns(rows.iter().map(|row| (row.0, row.1)));
         let count =
             |of: fn(&CeilingSeries) -> u64| Data::U64(rows.iter().map(|row| of(&row.2)).collect());
         let time = |of: fn(&CeilingSeries) -> u64| {
@@ -33,8 +32,8 @@ impl ExplainedRows for CeilingRows {
         Table::new(
             "ceilings",
             vec![
-                Column::new("connection", Data::U64(rows.iter().map(|row| row.0).collect())),
-                Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
+                connection,
+                direction,
                 Column::new("t_ns", time(|one| one.from.as_nanos())),
                 Column::new("span_ns", time(|one| one.until.saturating_since(one.from).as_nanos())),
                 Column::new("outstanding_bytes", count(|one| one.bytes)),

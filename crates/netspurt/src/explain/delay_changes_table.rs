@@ -3,8 +3,7 @@
 use crate::ids::Side;
 use crate::record::{Column, Data, Table};
 
-use super::columns::DIRECTIONS;
-use super::rows::ExplainedRows;
+use super::rows::{ExplainedRows, direction_columns};
 use super::{ChangeSums, ConnectionRow, DelayChanges, EndedConnection};
 
 /// The rows of the table `delay_changes`. Each direction has a row for each kind of change of its
@@ -28,13 +27,13 @@ impl ExplainedRows for DelayChangeRows {
         let whole = |of: fn(&ChangeSums) -> u64| {
             Data::I64(rows.iter().map(|row| of(&row.3).cast_signed()).collect())
         };
-        let sides = rows.iter().map(|row| row.1.index() as u8).collect();
+        let [connection, direction] = direction_columns(rows.iter().map(|row| (row.0, row.1)));
         let kinds = rows.iter().map(|row| row.2).collect();
         Table::new(
             "delay_changes",
             vec![
-                Column::new("connection", Data::U64(rows.iter().map(|row| row.0).collect())),
-                Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
+                connection,
+                direction,
                 Column::new("kind", Data::Tag { codes: kinds, texts: &DelayChanges::KINDS }),
                 Column::new("change_ns", whole(|sums| sums.rtt_ns)),
                 Column::new("lasted_ns", whole(|sums| sums.lasted_ns)),

@@ -4,8 +4,7 @@ use crate::ids::Side;
 use crate::record::{Column, Data, Table};
 use crate::units::Duration;
 
-use super::columns::DIRECTIONS;
-use super::rows::{ExplainedRows, confidence};
+use super::rows::{ExplainedRows, confidence, direction_columns};
 use super::{ConnectionRow, EndedConnection, Habits, Vantage};
 
 /// A row: the number of the connection, the side that sends, and the habits of this direction.
@@ -90,11 +89,7 @@ impl ExplainedRows for HabitsRows {
 
     fn table(self: Box<Self>) -> Table {
         let rows = self.0;
-        let sides = rows.iter().map(|row| row.1.index() as u8).collect();
-        let mut columns = vec![
-            Column::new("connection", Data::U64(rows.iter().map(|row| row.0).collect())),
-            Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
-        ];
+        let mut columns = direction_columns(rows.iter().map(|row| (row.0, row.1))).to_vec();
         columns.extend([path(&rows), sender(&rows), receiver(&rows)].into_iter().flatten());
         Table::new("habits", columns)
     }

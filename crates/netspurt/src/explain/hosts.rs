@@ -18,9 +18,7 @@ pub fn settle(connections: &mut [PackedConnection]) {
     let mut hosts: BTreeMap<IpAddr, Traits> = BTreeMap::new();
     for (host, habits) in connections.iter().flat_map(seen) {
         let known = hosts.entry(host).or_default();
-        known.probes = known.probes.saturating_add(habits.traits.probes);
-        known.timeouts_without_probe =
-            known.timeouts_without_probe.saturating_add(habits.traits.timeouts_without_probe);
+        *known = known.and(&habits.traits);
     }
     for connection in connections {
         for side in [Side::From, Side::To] {

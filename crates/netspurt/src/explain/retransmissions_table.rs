@@ -1,25 +1,16 @@
 //! The table of the retransmissions of a capture.
 
 use crate::ids::Side;
-use crate::record::{Column, Data, Table};
+use crate::record::{Column, Data, Table, cause_names};
 use crate::segment::Cause;
 
-use super::columns::DIRECTIONS;
-use super::rows::{ExplainedRows, confidence};
+use super::rows::{ExplainedRows, confidence, direction_columns};
 use super::{
     CauseRule, ConnectionRow, EndedConnection, ExplainedRetransmission, Verdict, VerdictEvidence,
 };
 
 /// The name for an unknown cause, followed by the names of the causes in the order of their codes.
-const CAUSES: [&str; Cause::ALL.len() + 1] = {
-    let mut names = ["unknown"; Cause::ALL.len() + 1];
-    let mut i = 0;
-    while i < Cause::ALL.len() {
-        names[i + 1] = Cause::ALL[i].name();
-        i += 1;
-    }
-    names
-};
+const CAUSES: [&str; Cause::ALL.len() + 1] = cause_names("unknown");
 
 /// The rows of the table `retransmissions`: a row for each retransmission, ordered by connection,
 /// direction and time. A row has the number of the connection, the side that sends, the first octet
@@ -38,6 +29,7 @@ impl ExplainedRows for RetransmissionRows {
     fn table(self: Box<Self>) -> Table {
         let rows = self.0;
         type Told = ExplainedRetransmission;
+        let [connection, direction] = direction_columns(rows.iter().map(|row| (row.0, row.1)));
         let sure = |of: fn(&Told) -> f32| {
             Data::OptionalF64(rows.iter().map(|row| Some(confidence(of(&row.3)))).collect())
         };
@@ -57,14 +49,8 @@ impl ExplainedRows for RetransmissionRows {
                     "t_ns",
                     Data::I64(rows.iter().map(|row| row.3.at.as_nanos().cast_signed()).collect()),
                 ),
-                Column::new("connection", Data::U64(rows.iter().map(|row| row.0).collect())),
-                Column::new(
-                    "direction",
-                    Data::Tag {
-                        codes: rows.iter().map(|row| row.1.index() as u8).collect(),
-                        texts: &DIRECTIONS,
-                    },
-                ),
+                connection,
+                direction,
                 Column::new(
                     "seq",
                     Data::I64(rows.iter().map(|row| octet(row.3.left, row.2)).collect()),

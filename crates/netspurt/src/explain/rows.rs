@@ -1,8 +1,10 @@
 //! What the tables of an explanation have in common.
 
-use crate::record::Table;
+use crate::ids::Side;
+use crate::record::{Column, Data, Table};
 
 use super::EndedConnection;
+use super::columns::DIRECTIONS;
 
 /// The rows of a table of connections.
 pub trait ExplainedRows {
@@ -11,6 +13,17 @@ pub trait ExplainedRows {
 
     /// Returns the table.
     fn table(self: Box<Self>) -> Table;
+}
+
+/// The columns `connection` and `direction`. Each of `rows` begins with the number of a connection
+/// and the side that sends.
+pub fn direction_columns(rows: impl Iterator<Item = (u64, Side)> + Clone) -> [Column; 2] {
+    let connections = rows.clone().map(|(connection, _)| connection).collect();
+    let codes = rows.map(|(_, side)| side as u8).collect();
+    [
+        Column::new("connection", Data::U64(connections)),
+        Column::new("direction", Data::Tag { codes, texts: &DIRECTIONS }),
+    ]
 }
 
 /// Rounds a confidence for a table to four decimals. Further decimals would mean nothing.

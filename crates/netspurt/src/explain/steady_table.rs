@@ -3,8 +3,7 @@
 use crate::ids::Side;
 use crate::record::{Column, Data, Table};
 
-use super::columns::DIRECTIONS;
-use super::rows::ExplainedRows;
+use super::rows::{ExplainedRows, direction_columns};
 use super::{ConnectionRow, EndedConnection, SteadyCourse};
 
 /// The rows of the table `steady`: a row for each direction whose rate was about constant for a long
@@ -24,7 +23,7 @@ impl ExplainedRows for SteadyRows {
 
     fn table(self: Box<Self>) -> Table {
         let rows = self.0;
-        let sides = rows.iter().map(|row| row.1.index() as u8).collect();
+        let [connection, direction] = direction_columns(rows.iter().map(|row| (row.0, row.1)));
         let number = |of: fn(&SteadyCourse) -> f64| {
             Data::OptionalF64(rows.iter().map(|row| Some(of(&row.2))).collect())
         };
@@ -37,8 +36,8 @@ impl ExplainedRows for SteadyRows {
         Table::new(
             "steady",
             vec![
-                Column::new("connection", Data::U64(rows.iter().map(|row| row.0).collect())),
-                Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
+                connection,
+                direction,
                 Column::new("t_ns", whole(|one| one.from.as_nanos())),
                 Column::new("span_ns", whole(|one| one.lasted.as_nanos())),
                 Column::new("rate_bps", number(SteadyCourse::rate_bps)),

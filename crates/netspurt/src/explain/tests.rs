@@ -349,9 +349,8 @@ mod statistics {
         assert_eq!((data.initial_window_bytes, data.initial_window_packets), (200, 2));
     }
 
-    /// A closed connection is packed into octets after a second, and unpacked for a late packet.
-    #[test]
-    fn statistics_of_a_resting_connection_are_unpacked_unchanged() {
+    /// The segments of a closed connection. One of them was retransmitted.
+    fn closed() -> Vec<(usize, u64, Segment)> {
         let fin = |segment| Segment { flags: FIN_ACK, ..segment };
         let mut segments = shake([Some(1), Some(2)]).to_vec();
         segments.extend([
@@ -362,16 +361,25 @@ mod statistics {
             (1, 130, fin(ack(102))),
             (0, 131, Segment { ack: 2, ..data(102, 0) }),
         ]);
+        segments
+    }
+
+    /// Eight packets of another connection, after three seconds. After them the explainer has
+    /// checked each closed connection.
+    fn others() -> Vec<u8> {
+        let packet = |n: u32| (0, 3000 + u64::from(n), data(1 + 100 * n, 100));
+        file_between(["10.0.0.9:1", "10.0.0.2:80"], &[0, 1, 2, 3, 4, 5, 6, 7].map(packet))
+    }
+
+    /// A closed connection is packed into octets after a second, and unpacked for a late packet.
+    #[test]
+    fn statistics_of_a_resting_connection_are_unpacked_unchanged() {
+        let first = file_of(&closed());
         let late = Segment { ack: 2, ..data(102, 0) };
         // Returns the statistics as text, apart from times. The late packets come at the
         // millisecond `late_ms`.
         let text = |late_ms| {
-            let first = file_of(&segments);
-            // After eight packets of another connection, the explainer has checked each closed
-            // connection.
-            let packet = |n: u32| (0, 3000 + u64::from(n), data(1 + 100 * n, 100));
-            let others =
-                file_between(["10.0.0.9:1", "10.0.0.2:80"], &[0, 1, 2, 3, 4, 5, 6, 7].map(packet));
+            let (first, others) = (first.clone(), others());
             let last = file_of(&[(0, late_ms, late), (0, late_ms, late)]);
             let files = if late_ms < 3000 { [first, last, others] } else { [first, others, last] };
             let mut explainer = Explainer::default();
@@ -390,29 +398,16 @@ mod statistics {
     /// A closed connection is packed after a second. Then a FIN comes again.
     #[test]
     fn a_resting_connection_that_wakes_keeps_its_habits() {
-        let fin = |segment| Segment { flags: FIN_ACK, ..segment };
-        let mut segments = shake([Some(1), Some(2)]).to_vec();
-        segments.extend([
-            (0, 41, data(1, 100)),
-            (0, 45, data(1, 100)),
-            (1, 80, ack(101)),
-            (0, 90, fin(data(101, 0))),
-            (1, 130, fin(ack(102))),
-            (0, 131, Segment { ack: 2, ..data(102, 0) }),
-        ]);
-        let packet = |n: u32| (0, 3000 + u64::from(n), data(1 + 100 * n, 100));
-        let others =
-            file_between(["10.0.0.9:1", "10.0.0.2:80"], &[0, 1, 2, 3, 4, 5, 6, 7].map(packet));
         let habits = |late: &[(usize, u64, Segment)]| {
             let mut explainer = Explainer::default();
-            let files = [file_of(&segments), others.clone(), file_of(late)];
+            let files = [file_of(&closed()), others(), file_of(late)];
             files.iter().for_each(|file| take_all(&mut explainer, file));
             let connection = explainer.finish().connections.at(0);
             let direction = connection.direction(Side::From).unwrap();
             (direction.habits.clone().unwrap(), direction.retransmissions.len())
         };
         let (before, one) = habits(&[]);
-        let (after, two) = habits(&[(0, 5000, Segment { ack: 2, ..fin(data(101, 0)) })]);
+        let (after, two) = habits(&[(0, 5000, Segment { ack: 2, flags: FIN_ACK, ..data(101, 0) })]);
         assert_eq!((one, two), (1, 2));
         assert!(before.acks.acks > 0 && before.far.is_some());
         assert_eq!((before.acks, before.near), (after.acks, after.near));

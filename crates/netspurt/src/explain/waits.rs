@@ -7,8 +7,7 @@ use crate::record::{Column, Data, Table};
 use crate::rto::MeanDeviation;
 use crate::units::{Duration, Time};
 
-use super::columns::DIRECTIONS;
-use super::rows::ExplainedRows;
+use super::rows::{ExplainedRows, direction_columns};
 use super::{
     ConnectionRow, EndedBy, EndedConnection, EndedDirection, FLOORS, TimerWait, WaitingFor,
 };
@@ -70,7 +69,7 @@ impl ExplainedRows for WaitRows {
         let estimate = |of: fn(MeanDeviation) -> Duration| {
             Data::OptionalI64(rows.iter().map(|row| row.2.estimate.map(of).map(span)).collect())
         };
-        let sides = rows.iter().map(|row| row.1.index() as u8).collect();
+        let [connection, direction] = direction_columns(rows.iter().map(|row| (row.0, row.1)));
         let timers = rows.iter().map(|row| row.2.timer as u8).collect();
         let number =
             |of: fn(&TimerWait) -> u32| Data::U32(rows.iter().map(|row| of(&row.2)).collect());
@@ -78,8 +77,8 @@ impl ExplainedRows for WaitRows {
             "waits",
             vec![
                 Column::new("t_ns", Data::I64(rows.iter().map(|row| instant(row.2.at)).collect())),
-                Column::new("connection", Data::U64(rows.iter().map(|row| row.0).collect())),
-                Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
+                connection,
+                direction,
                 Column::new("timer", Data::Tag { codes: timers, texts: &EndedBy::NAMES }),
                 Column::new(
                     "waited_ns",
@@ -115,12 +114,12 @@ impl ExplainedRows for FloorRows {
         let rows = || self.0.iter().flat_map(|row| iter::repeat_n(row, FLOORS.len()));
         let floors = self.0.iter().flat_map(|_| FLOORS.map(span)).collect();
         let spurious = self.0.iter().flat_map(|row| row.2).collect();
-        let sides = rows().map(|row| row.1.index() as u8).collect();
+        let [connection, direction] = direction_columns(rows().map(|row| (row.0, row.1)));
         Table::new(
             "floors",
             vec![
-                Column::new("connection", Data::U64(rows().map(|row| row.0).collect())),
-                Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
+                connection,
+                direction,
                 Column::new("floor_ns", Data::I64(floors)),
                 Column::new("spurious", Data::U32(spurious)),
             ],

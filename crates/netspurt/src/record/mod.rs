@@ -32,6 +32,7 @@ pub use parquet::{TableError, read_table, read_table_bytes, write_table};
 pub use recorder::Recorder;
 pub use replay::{ReplayedAlgorithm, replay_table};
 pub use requests::requests_table;
+pub use segments::cause_names;
 pub use shadow::shadows_table;
 pub use summary::{FlowSum, flows_table, links_table, retransmissions_table};
 pub use table::{Column, Data, Table};

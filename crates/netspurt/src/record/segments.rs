@@ -45,15 +45,18 @@ const WAYS: [&str; 3] = ["out", "in", "through"];
 
 /// The names of the causes in the order of their codes. The first name is empty: it stands for no
 /// cause.
-pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = {
-    let mut names = [""; Cause::ALL.len() + 1];
+pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = cause_names("");
+
+/// The name `none` for no cause, followed by the names of the causes in the order of their codes.
+pub const fn cause_names(none: &'static str) -> [&'static str; Cause::ALL.len() + 1] {
+    let mut names = [none; Cause::ALL.len() + 1];
     let mut i = 0;
     while i < Cause::ALL.len() {
         names[i + 1] = Cause::ALL[i].name();
         i += 1;
     }
     names
-};
+}
 
 /// The tables `segments`, `sack_blocks` and `syns` under construction, column by column.
 #[derive(Debug)]
