@@ -155,10 +155,10 @@ def adapting(gap_ms: int) -> Case:
 
 
 async def inflating(flow: Flow, out: Answers) -> None:
-    """Send each segment after the delayed ACK's timer fired for the one before.
+    """Send each segment after the delayed-ACK timer fired for the segment before.
 
-    Each time that it fires, the next delay is twice as long, up to a limit. The round trip is
-    400 ms.
+    Each time that this timer fires, the next delay is twice as long, up to a limit. The round trip
+    is 400 ms.
     """
     await flow.accept(rtt=0.4)
     flow.read_at_once()
@@ -319,7 +319,7 @@ async def zero_window(flow: Flow, out: Answers) -> None:
 async def restart(flow: Flow, out: Answers) -> None:
     """Acknowledge only the first of two segments that the kernel sent 50 ms apart.
 
-    The length of the timer from that ACK shows from which instant the timer counts.
+    The time from that ACK to the retransmission shows from which instant the timer counts.
     """
     await flow.connect(rtt=0.1)
     flow.write(FULL)
@@ -364,9 +364,9 @@ def probe(segments: int) -> Case:
 
 
 async def reordering(flow: Flow, out: Answers) -> None:
-    """Report the second of five segments, and leave the first unacknowledged.
+    """Report the second of five segments by SACK, and leave the first segment unacknowledged.
 
-    The kernel retransmits the first one a little more than a quarter of the minimum round trip
+    The kernel retransmits the first segment a little more than a quarter of the minimum round trip
     later.
     """
     await flow.connect(rtt=0.2)

@@ -20,9 +20,10 @@ def order(rows: list[drive.Row]) -> Order:
 def kind(case: Case, rows: list[drive.Row]) -> str:
     """Return the kind of tiny change that changes the order of ns-2's `rows`; "" if none does.
 
-    `delay`: 1 ns more or less of the bottleneck's delay. `rate`: a change of the bottleneck's rate
-    by 1e-8 of it, or of the delayed ACKs' time by 1 ns. The changes of `rate` are tried if
-    `delay` has no effect, because departures and arrivals may coincide with any delay.
+    `delay`: 1 ns more or less of the bottleneck's delay. `rate`: the bottleneck's rate is changed
+    by 1e-8 of its value, or the time by which ACKs are delayed is changed by 1 ns. The changes of
+    `rate` are tried if `delay` has no effect, because departures and arrivals may coincide with any
+    delay.
     """
     for name, nudged in (
         ("delay", [with_delay(case, 1), with_delay(case, -1)]),
@@ -52,7 +53,7 @@ def with_rate(case: Case, part: float) -> Case:
 
 
 def with_wait(case: Case) -> list[Case]:
-    """Return `case` with ACKs delayed 1 ns longer, and 1 ns shorter; empty without delayed ACKs."""
+    """Return two cases, with ACKs delayed 1 ns longer or shorter; empty without delayed ACKs."""
     wait = float(str(case["delayed_ack"]))
     return [{**case, "delayed_ack": f"{wait + by:.9f}"} for by in (1e-9, -1e-9) if wait]
 

@@ -28,8 +28,8 @@ WORDS = {
 
 #: Parts of lines that `netspurt explain` prints. The first text is in the lines on changes of the
 #: sender that would have saved time. It is also in the line that says that no change would have
-#: saved time. The second text is in a line on outages. The findings of a report contain only the
-#: first of these lines.
+#: saved time. The second text is in a line on outages. The finding of a report contains only the
+#: first line that has one of the two texts.
 SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS = "would have saved", "several timeouts followed each other"
 
 #: Causes that look alike in a capture, because the same ACKs lead to the same retransmissions. Only

@@ -1,4 +1,4 @@
-"""What a run changed in the file of its scenario, for example with `--set`."""
+"""The values of a run that differ from its scenario's file, for example because of `--set`."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ _CHOOSING = (".profile", ".endpoint")
 def changed_line(run: Run) -> str:
     """Return a sentence on the keys whose values differ from the file of the run's scenario.
 
-    The run's folder has the path of this file and the values with which it ran. The text is empty
-    if no value differs, or if this cannot be known: the file is gone or cannot be read, it names
-    code in Python, which a report does not load, or another version of netspurt made the run.
+    The run's folder has the path of this file, and the values of the run. The text is empty if no
+    value differs. It is also empty if the values cannot be compared. This is so if the file is gone
+    or cannot be read, if the file names code in Python (a report does not load such code), or if
+    another version of netspurt made the run.
     """
     file = _file_of(run)
     if file is None or run.version != __version__:
@@ -63,7 +64,8 @@ def _file_of(run: Run) -> Path | None:
 def _changed(scenario: Scenario, ran: str) -> list[Difference]:
     """Return the keys in which a resolved scenario differs from the scenario of its file.
 
-    If a profile was changed, the keys whose defaults it chooses are left out.
+    If a profile or an endpoint was changed, keys that differ only because this change chose other
+    defaults are left out.
     """
     if any(flow.get("app") == "programs" for flow in tomllib.loads(ran).get("flows", {}).values()):
         return []  # `live exec` makes this flow.

@@ -121,7 +121,10 @@ class EndReport:
     counters: dict[str, int]
 
     def values(self) -> dict[str, Any]:
-        """Return all values that are set, by name. Values of the route have names with `route`."""
+        """Return all values that are set, by name.
+
+        The name of each value of the route begins with `route`.
+        """
         route = {f"route {name}": value for name, value in self.route.items()}
         every = {**self.sysctls, **route, **self.device, **self.socket}
         return {name: value for name, value in every.items() if value is not None}

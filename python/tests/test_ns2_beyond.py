@@ -1,4 +1,4 @@
-"""Tests the packet beyond the data that a sender of ns-2 with `bugfix` off sends.
+"""Tests the packet that a sender of ns-2 sends beyond the data if `bugfix` is off.
 
 A third duplicate ACK causes this packet if all data is acknowledged. The packet has the size of a
 full packet.

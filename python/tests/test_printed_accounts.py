@@ -16,7 +16,8 @@ from netspurt.papers.data import Paper, PaperError
 
 from made_up_papers import host, measured, paper_with, run
 
-#: RFC 889's row of FACC. Its good time is 368 - 222.1 - 9.2 = 136.7 s.
+#: RFC 889's row of FACC. The good time is the total time without the times of losses and of
+#: spurious retransmissions: 368 - 222.1 - 9.2 = 136.7 s.
 FACC = run(
     "FACC",
     total_s=368,

@@ -27,7 +27,7 @@ SHIPPED = [
     path
     for pattern in ("papers/*/*.toml", "scenarios/*.toml", "bench/*.toml")
     for path in sorted(ROOT.glob(pattern))
-    # A file that links follow has no `stop`.
+    # A file that a link names with `follows` has no `stop`.
     if path.name != "paper.toml" and "stop" in tomllib.loads(path.read_text())
 ]
 

@@ -310,7 +310,8 @@ def test_a_run_and_its_folder_give_the_same_figures(pages: ns.Run, pages_folder:
     for name in ("throughput_bps", "handshake_s", "idle_s", "retransmissions"):
         np.testing.assert_array_equal(getattr(first, name), getattr(other, name))
     far = first.at("far")
-    # The handshake takes 120 ms on the path, and the time of two packets of 44 octets at 5 Mbit/s.
+    # The handshake takes 120 ms on the path, plus the time to transmit two packets of 44 octets at
+    # 5 Mbit/s.
     assert far.handshake_s[0] == pytest.approx(0.12 + 8 * 88 / 5e6, abs=1e-4)
     assert np.ptp(far.throughput_bps) == 0, (
         "equal pages must have equal throughputs to the last bit"

@@ -18,8 +18,8 @@ pub fn hook(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Py<PyAny>>
     Ok(object.getattr_opt(name)?.filter(|method| method.is_callable()).map(Bound::unbind))
 }
 
-/// Does the same as [`hook`] for a method that the object must have. `methods` lists these methods
-/// for the error message.
+/// Does the same as [`hook`] for a method that the object must have. `methods` is the part of the
+/// error message that lists all methods that such an object needs.
 pub fn needed(object: &Bound<'_, PyAny>, name: &str, methods: &str) -> PyResult<Py<PyAny>> {
     hook(object, name)?.ok_or_else(|| {
         let class = object.get_type();

@@ -1,8 +1,8 @@
 //! Named random streams: every draw comes from a stream named after the user of the draw.
 //!
-//! A stream depends only on the run's seed and its name. An additional stage therefore does not
-//! change the other streams. If two algorithms are compared with the same seed, the same random
-//! numbers decide their losses.
+//! A stream depends only on the seed of the run and on the name of the stream. An additional user
+//! of draws therefore does not change the other streams. If two algorithms are compared with the
+//! same seed, the same random numbers decide their losses.
 
 use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;

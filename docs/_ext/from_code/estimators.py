@@ -6,7 +6,7 @@ from from_code.markdown import code, table
 
 
 def estimators() -> str:
-    """Return a row for each algorithm, with its constants and their published values."""
+    """Return a table with a row for each algorithm, with its constants and their defaults."""
     from netspurt._core import ALGORITHMS
 
     rows = [_row(name) for name in ALGORITHMS]

@@ -27,7 +27,9 @@ _SEGMENT_MAX = 1460
 
 @dataclass(frozen=True)
 class Ceiling:
-    """A direction whose outstanding octets came back to a ceiling that only its sender explains.
+    """A direction whose outstanding octets often came close to the same maximum, the ceiling.
+
+    Only a limit of the sender explains this ceiling.
 
     Attributes
     ----------
@@ -36,8 +38,8 @@ class Ceiling:
     outstanding_bytes
         The most octets that were outstanding.
     round_trips, full_round_trips
-        The number of round trips in which the ceiling was not exceeded, and how many of them came
-        within two segments of it.
+        The number of round trips that did not exceed the ceiling by more than two segments, and how
+        many of them came within two segments of the ceiling.
     lasted_s
         The time of these round trips, in seconds.
     rtt_s
@@ -71,8 +73,9 @@ class Ceiling:
 
 
 def ceilings(tables: Mapping[str, Table]) -> list[Ceiling]:
-    """Return the directions with a ceiling that nothing else explains. The longest comes first.
+    """Return the directions with a ceiling that nothing else explains.
 
+    The direction whose round trips with the ceiling lasted longest comes first.
     Only captures beside the sender show such a ceiling.
 
     Parameters

@@ -7,13 +7,14 @@ the capture cannot show how. So the results are estimates: the time that one cha
 saved, summed over all silences. Intervals are computed for the saved share of the waiting time, by
 resampling the connections. If only one connection waited, there is no interval.
 
-A silence with several timeouts is an outage: the path lost all copies before the last copy. The
-capture does not show which copy would have been the first after the outage with another timer. So a
-remedy counts as saving nothing there, and `outages` returns bounds of the time that a lower floor
-would have saved. Tail loss probes and RACK send one copy at the beginning, so they save nothing in
-an outage. No change shortens a silence that ended without an answer. The answer may also come
-sooner after the last retransmission than a round trip takes. Then it answers an earlier copy, which
-the path had delayed, and no change shortens the silence.
+A silence with several timeouts is an outage: the path lost all copies before the last copy. With
+another timer, copies would have left at other instants. The capture does not show which of them
+would have been the first copy after the outage. So a remedy counts as saving nothing there, and
+`outages` returns bounds of the time that a lower floor would have saved. Tail loss probes and RACK
+send one copy at the beginning, so they save nothing in an outage. No change shortens a silence that
+ended without an answer. The answer may also come sooner after the last retransmission than a round
+trip takes. Then it answers an earlier copy, which the path had delayed, and no change shortens the
+silence.
 
 A floor is what Linux calls rto_min: the minimum time that the timer adds to srtt. A change that a
 sender already has is not a remedy. A wait minus srtt is the time above srtt. The floor of a host is
@@ -346,7 +347,7 @@ def _is_late(waits: Table, habits: Table) -> NDArray[np.bool_]:
 
 
 def _was_spurious(waits: Table, whole: Mapping[str, Table]) -> NDArray[np.bool_]:
-    """Return, for each wait, whether its retransmission was spurious by the verdict."""
+    """Return, for each wait, whether the verdict on its retransmission is `spurious`."""
     if "retransmissions" not in whole:
         return np.zeros(len(waits), bool)
     again = whole["retransmissions"].where(verdict="spurious")
@@ -502,7 +503,7 @@ def _rack(in_capture: Silences) -> _Change:
 
 
 def _judged(changes: Sequence[_Change], of: Silences, floors: Table) -> list[Remedy]:
-    """Return the remedies that changes are, with their intervals.
+    """Return the remedy for each change, with its intervals.
 
     The table `floors` has the spurious timeouts that lower floors add.
 
@@ -515,7 +516,8 @@ def _judged(changes: Sequence[_Change], of: Silences, floors: Table) -> list[Rem
     ]
     waited = _sum(of.connection, of.waited_s)
     saved = [np.stack([_sum(of.connection, own), waited]) for own in gained]
-    # All draws come before the first interval, which loads scipy: both take much memory.
+    # All draws come before the first interval, because the first interval loads scipy. The draws
+    # and scipy both take much memory.
     shares = _resampled(saved, [len(waited) > 1] * len(saved))
     spurious = [_spurious(floors, one.floor_ns) for one in changes]
     added = _resampled(spurious, [bool(np.count_nonzero(own) > 1) for own in spurious])

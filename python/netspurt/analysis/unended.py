@@ -11,7 +11,8 @@ import numpy as np
 from netspurt.analysis.grouping import Columns
 from netspurt.wording import counted, number
 
-#: The columns that count everything, and what has ended, for the mean time of each kind.
+#: For each column with a mean time, two other columns: the number of all requests, flows or
+#: connections, and the number of those that have ended.
 _COUNTS = {
     "request_ns_mean": ("requests", "requests_complete"),
     "completion_ns_mean": ("flows", "finished"),
@@ -20,14 +21,16 @@ _COUNTS = {
 
 
 def unended(cases: Columns, measure: str) -> tuple[int, int, str]:
-    """Return how many times a mean leaves out, of how many, and what they are the times of.
+    """Return the number of items that a mean leaves out, the number of all items, and their name.
+
+    The items are requests, flows or connections.
 
     Parameters
     ----------
     cases
         The columns of a sweep. Only cases that have the measure count.
     measure
-        A measure. Those that are not mean times leave out nothing.
+        A measure. A measure that is not a mean time leaves out nothing.
 
     Examples
     --------

@@ -196,7 +196,10 @@ def _early_acks(
     seen: list[list[Seen]],
     names: list[str],
 ) -> Iterator[str]:
-    """Yield a line for each run whose handshake's ACK may take the data's place in a queue."""
+    """Yield a line for each run in which the ACK of the handshake may compete with the data.
+
+    This ACK may take a place in a queue that the data needs.
+    """
     from netspurt.analysis.compare import opening
 
     for run, way, own, name in zip(runs, directions, seen, names, strict=True):

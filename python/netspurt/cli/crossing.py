@@ -1,4 +1,4 @@
-"""The instants at which timers ended before an ACK came, as text and as a table."""
+"""The instants at which a segment had no ACK within the RTO, as text and as a table."""
 
 from __future__ import annotations
 

@@ -219,7 +219,10 @@ def _early(run: Run, stop_s: float) -> list[str]:
 
 
 def verdict(live: LiveReport, *, ends: bool = True) -> list[str]:
-    """Return lines on the validity of a live run, and with `ends` on the settings of its ends."""
+    """Return lines on the validity of a live run.
+
+    If `ends` is true, there are also lines on the settings of its ends.
+    """
     late = live.lateness
     spans = {"p50": late.p50_ns, "p99": late.p99_ns, "p99.9": late.p999_ns, "max": late.max_ns}
     told = ", ".join(f"{name} {_span(nanos)}" for name, nanos in spans.items())

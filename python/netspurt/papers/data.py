@@ -29,7 +29,7 @@ class PaperError(ValueError):
 
 @dataclass(frozen=True)
 class Shape:
-    """The condition that confirms a claim in shape only: a comparison and a value."""
+    """A weaker condition for a claim whose number does not agree: a comparison and a value."""
 
     compare: str
     value: Value
@@ -56,7 +56,8 @@ class Claim:
     corrected
         The value that the paper should have printed, if it contradicts itself.
     shape
-        The condition that confirms the claim in shape only, if its number does not agree.
+        A weaker condition. If the number does not agree and this condition holds, the claim is
+        reproduced in shape only.
     evidence
         The kind of evidence for the measured value.
     note

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, order=True)
 class EchoPath:
-    """A path: its queue limit [packets], time of a crossing [s] and line rate [bit/s]."""
+    """A path: its queue limit [packets], the delay of its line [s] and the line's rate [bit/s]."""
 
     limit: int
     crossing: float
@@ -194,8 +194,8 @@ def _thresholds(run: Run) -> NDArray[np.int64]:
 def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
     """Return the mean time that one loss adds to a transfer with segments of `mss` octets [s].
 
-    The mean is over all paths and losses. The table also has other segment sizes, and this time in
-    minimum round trips.
+    The mean is over all paths and losses. The table also has other segment sizes. It has the added
+    time in seconds and in minimum round trips.
     """
     rows: list[tuple[str, ...]] = [
         ("path", "mss", "without", "losses", "longer by", "in round trips")

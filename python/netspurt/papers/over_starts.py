@@ -1,4 +1,7 @@
-"""Measures of a study: transfers that start at many instants of a contact, by size and clock."""
+"""Measures of a study: transfers that start at many instants of a contact, by size and clock.
+
+A contact is the time in which a spacecraft and a ground station can communicate (`study.py`).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from netspurt.quantities import quantity
 PACKET = 1500
 RATE = 1.5e6
 
-#: The maximum number of starts of a contact in runs with changed values.
+#: The maximum number of instants at which transfers start in a contact, if values are changed.
 _STARTS_IF_CHANGED = 2
 
 
@@ -314,10 +317,10 @@ def static_spurious(bench: Bench, *, contact: str, size: str) -> Measured:
 def static_and_moving(bench: Bench, *, size: str) -> Measured:
     """Return the effect of constant delays, and the spurious retransmissions of stop-and-wait.
 
-    The first number is the share of transfers with spurious retransmissions over constant mean
-    delays, minus the same share over moving delays. It is the mean over all contacts without
-    handoffs, by the fine clock. The second number is the number of spurious retransmissions of
-    stop-and-wait in these contacts, by both clocks.
+    The first number compares the shares of transfers with spurious retransmissions: the share if
+    the delay is constant (the mean delay), minus the share if the delay moves. This difference is
+    the mean over all contacts without handoffs, by the fine clock. The second number is the number
+    of spurious retransmissions of stop-and-wait in these contacts, by both clocks.
     """
     fine, coarse = fine_and_coarse(bench)
     rows = [("contact", "constant delay", "moving delay", "spurious of stop-and-wait")]

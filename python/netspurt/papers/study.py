@@ -187,7 +187,7 @@ class Study:
 
         A transfer starts every `every` seconds, earlier or later by a random time of at most
         `shift`. The last start is at least `every` minus `shift` before the end of the contact. A
-        quick study uses some of these starts, at equal distances.
+        quick study uses every nth of these starts: at most `quick` starts.
         """
         count = int(self.lasts(contact) // self.every) - 1
         nominal = self.every * np.arange(1, count + 1)

@@ -99,12 +99,12 @@ def _time_unit(t: Floats) -> tuple[float, str]:
 def lengths_of_periods(
     lengths: Mapping[str, ArrayLike], *, unit: str = "s", mark: tuple[float, str] | None = None
 ) -> Picture:
-    """Return a picture of the share of the time in change-free periods of at least each length.
+    """Return a picture: for each length, the share of the time in periods of at least this length.
 
     Parameters
     ----------
     lengths
-        The lengths of the periods by the name of a method or a path.
+        The lengths of the change-free periods, by the name of a method or a path.
     unit
         `s`, or the name of the units that are counted.
     mark

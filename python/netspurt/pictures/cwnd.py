@@ -24,7 +24,7 @@ def congestion_window(run: Tables, view: View) -> Picture:
     names = ("flight", "cwnd", "ssthresh")
     flight, cwnd, ssthresh = (states[f"{name}_bytes"].astype(np.float64) for name in names)
     top = 1.15 * max(float(cwnd.max()), float(flight.max()))
-    # ssthresh may start at the receive window or at infinity. Then the line starts above the top.
+    # ssthresh may start at the receive window or at infinity. So its line may start above the top.
     visible = ssthresh[ssthresh <= 1.6 * top]
     shown = np.minimum(ssthresh, 10 * top)
     marks: list[Mark] = [

@@ -82,7 +82,7 @@ def _queue(
 
 
 def _end(run: Tables, ways: list[Table]) -> float:
-    """Return when the last queue had emptied, in seconds; the end of the run if a queue did not."""
+    """Return when the last queue had emptied [s]; the end of the run if a queue did not empty."""
     ways = [states for states in ways if len(states)]
     if not ways or any(states["queue_packets"][-1] > 0 for states in ways):
         return run.stop_ns / 1e9

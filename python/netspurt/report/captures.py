@@ -218,7 +218,7 @@ def _of_busiest(found: Explained, lost: Mapping[str, float]) -> dict[tuple[int, 
 
 
 def _mostly(found: Explained) -> dict[int, str]:
-    """Return for each connection the largest part of its time, in words, with its share."""
+    """Return the largest part of each connection's time, in words, with the share of this part."""
     told = largest_parts(with_both_directions(found.tables))
     of = {connection: f"{BRIEFLY[name]} {share:.0%}" for connection, (name, share) in told.items()}
     return defaultdict(lambda: "not known", of)
@@ -229,8 +229,8 @@ def _cells(
 ) -> tuple[str, ...]:
     """Return the cells of a direction.
 
-    `waited` has the time of waiting for timers and repair, and what its connection mostly waited
-    for. `beside` is true if the direction was captured beside its receiver.
+    `waited` has the time of waiting for timers and repair, and what the direction's connection
+    mostly waited for. `beside` is true if the direction was captured beside its receiver.
     """
     own = again.where(connection=row["connection"], direction=row["direction"])
     told = tallied(own["cause"].tolist(), likeliest=False)

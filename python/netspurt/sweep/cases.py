@@ -81,7 +81,8 @@ class Cases(Mapping[str, NDArray[Any]]):
     def digest(self) -> str:
         """Return the SHA-256 of all columns.
 
-        For simulated cases it depends neither on the engine nor on interruptions.
+        The digest of simulated cases does not depend on the engine that ran the sweep, or on
+        interruptions of the sweep.
         """
         digest = hashlib.sha256()
         for name, column in self.items():

@@ -41,8 +41,8 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     direction of each loss.
 
     Replies: a late reply is a delay and not a loss. If replies of later probes overtook it, the
-    path does not keep the order, and neither does the link. If a probe has several replies, the
-    link delivers some packets twice.
+    path does not keep the order. Then the link does not keep the order either. If a probe has
+    several replies, the link delivers some packets twice.
 
     Parameters
     ----------
@@ -141,10 +141,10 @@ def _reverse(crossing: Floats, at: Floats, runs: list[tuple[int, int]]) -> list[
 
     The crossing of a probe is the instant at which it reaches the other end. An outage begins when
     the first lost probe would have crossed. The forward delay of this probe is not known. So the
-    shorter forward delay of the answered probes just before and after the losses is used. The
-    outage ends with the first crossing of a later probe. If another answered probe crossed in
-    between, the reverse direction worked at that instant. So the outage begins after the last such
-    crossing.
+    forward delay of the answered probe just before the losses is compared with that of the answered
+    probe just after them. The shorter delay is used. The outage ends with the first crossing of a
+    later probe. If another answered probe crossed in between, the reverse direction worked at that
+    instant. So the outage begins after the last such crossing.
     """
     # For each probe, the earliest crossing of this probe and all later ones; NaN after the last.
     soonest = np.append(np.fmin.accumulate(crossing[::-1])[::-1], np.nan)

@@ -13,7 +13,8 @@ use crate::numbers;
 /// The machine of the script that packetdrill plays. packetdrill plays one script after the other.
 static CURRENT: Mutex<Option<Arc<DrillMachine>>> = Mutex::new(None);
 
-/// Sets the machine when a script begins. Removes the machine when packetdrill frees the table.
+/// Sets the machine when a script begins. `None` removes the machine, when packetdrill frees its
+/// table of functions.
 pub(super) fn set_current(machine: Option<DrillMachine>) {
     *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = machine.map(Arc::new);
 }

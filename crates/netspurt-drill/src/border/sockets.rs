@@ -67,7 +67,7 @@ pub(super) unsafe extern "C" fn accept(
     answer_int(|machine| {
         let number = numbered(machine, &Call::Accept { fd: own_fd(fd), number: None })?;
         if let Some(peer) = machine.with(|world| world.ends().peer()) {
-            // SAFETY: packetdrill passes the size of its place for an address.
+            // SAFETY: packetdrill says in `length` how many octets can be written to `address`.
             unsafe { memory::put_address(address, length, peer) }?;
         }
         Ok(number)

@@ -212,7 +212,7 @@ impl Outcome {
         self.notes.iter().find(|notes| notes.end == end)
     }
 
-    /// Passes to the connections of programs each segment that entered the path, with its time.
+    /// Passes the segments that entered the path, with their times, to the programs' connections.
     fn record_entries(&self, watcher: &mut Watcher) {
         let Some(programs) = &mut watcher.programs else { return };
         for PacketArrival { at, segment, .. } in &self.log.arrivals {

@@ -117,8 +117,8 @@ type ErrorReport = (Option<u64>, Option<u8>, Option<Trouble>);
 fn control_of(header: &libc::msghdr) -> ErrorReport {
     let (mut stamp, mut hops, mut trouble) = (None, None, None);
     // SAFETY: the kernel wrote `msg_controllen` octets of messages at `msg_control`. The macros
-    // stay within them. Each message is read as the type that its level and kind determine, only
-    // if it is long enough, and unaligned.
+    // stay within these octets. Each message is read as the type that its level and kind determine.
+    // A message that is too short for its type is not read. All reads are unaligned.
     unsafe {
         let mut at = libc::CMSG_FIRSTHDR(header);
         while !at.is_null() {

@@ -174,8 +174,8 @@ fn arrivals(seed: u64, count: u64) -> Vec<PacketArrival> {
     all
 }
 
-/// The table `drops` of a path that `arrivals` enter in the same way as in the driver. Between
-/// arrivals, the path advances in steps of `turn`.
+/// The table `drops` of a path. The packets of `arrivals` enter the path in the same way as in the
+/// driver. Between arrivals, the path advances in steps of `turn`.
 fn drops_live(network: Network, arrivals: &[PacketArrival], turn: Duration, stop: Time) -> Table {
     let mut recorder = Recorder::new(network.names.clone());
     let mut path = Path::new(network);

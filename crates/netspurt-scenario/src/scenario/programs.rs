@@ -12,8 +12,8 @@ const NAME: &str = "programs";
 
 impl Scenario {
     /// Reads the text of a scenario for programs at two of its nodes. Removes the keys `unset`
-    /// first, and then sets `values`, as [`without`](Self::without) does. The links of the scenario
-    /// may follow the `files`.
+    /// first, and then sets `values`, as [`without`](Self::without) does. `files` has the files
+    /// that the scenario may name, as pairs of a name and a text.
     ///
     /// If the scenario has no flow of programs, the function adds a flow with the kernel's
     /// defaults. Its nodes are `ends`. In place of each `None`, the function takes a node that has

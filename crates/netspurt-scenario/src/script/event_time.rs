@@ -17,15 +17,15 @@ use super::error::Mistake;
 pub enum EventTime {
     /// `*`: at any time.
     Any,
-    /// `0.1`: this long after the start.
+    /// `0.1`: this long after the start of the script.
     At(Duration),
     /// `+0.1`: this long after the previous event.
     After(Duration),
-    /// `0.1~0.2`: between two instants after the start.
+    /// `0.1~0.2`: between two instants after the start of the script.
     Between(Duration, Duration),
     /// `+0.1~+0.2`: between two instants after the previous event.
     AfterBetween(Duration, Duration),
-    /// `0.1...0.3`: a call that starts and ends at these times after the start.
+    /// `0.1...0.3`: a call that starts and ends at these times after the start of the script.
     Lasting(Duration, Duration),
     /// `+0.1...0.3`: a call that starts and ends at these times after the previous event.
     AfterLasting(Duration, Duration),

@@ -65,7 +65,8 @@ impl Default for KeepAlive {
 
 impl KeepAlive {
     /// Sets one of the four options. For an open connection, `open` has the present time and the
-    /// instant since which the peer is quiet. Returns whether the option accepts the number.
+    /// instant at which the last segment of the peer arrived. Returns whether the option accepts
+    /// the number.
     pub(super) fn set(
         &mut self,
         option: SocketOption,

@@ -93,7 +93,7 @@ impl Script {
 /// The state of the reader, apart from the script itself.
 #[derive(Default)]
 struct ParseState {
-    /// The earliest time of the previous event.
+    /// The earliest time at which the previous event may happen.
     least: Duration,
     /// The variables that code blocks have set.
     variables: Vec<String>,

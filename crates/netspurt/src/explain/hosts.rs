@@ -11,9 +11,10 @@ use super::infer::{TimerGrid, Traits, Vantage};
 use super::rule::CauseRule;
 use super::{ExplainedRetransmission, Habits};
 
-/// Sets the cause of each retransmission of a sender's only outstanding segment, if this cause was
-/// inferred from the time alone. The retransmission gets the cause that all connections of the host
-/// show together, because tail loss probes are a setting of the host.
+/// Sets the cause of retransmissions with the rule `LoneByTime`: a sender retransmitted its only
+/// outstanding segment, and only the length of the silence showed the cause. Such a retransmission
+/// gets the cause that all connections of the host show together, because tail loss probes are a
+/// setting of the host.
 pub fn settle(connections: &mut [PackedConnection]) {
     let mut hosts: BTreeMap<IpAddr, Traits> = BTreeMap::new();
     for (host, habits) in connections.iter().flat_map(seen) {

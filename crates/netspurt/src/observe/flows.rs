@@ -112,9 +112,9 @@ pub struct Retired<T> {
 /// If the first packet is a SYN-ACK, [`Side::From`] is the end to which this packet goes. Otherwise
 /// [`Side::From`] is the sender of the first packet. A connection is *retired* when the same ends
 /// begin another connection, or when none of its packets was seen for longer than its [`Lifetimes`]
-/// allow. A later packet belongs to a new connection. Another connection begins with a SYN that has
-/// another number, with a SYN-ACK that acknowledges another SYN, or, after both FINs or a reset,
-/// with a packet whose sequence number is far from the last one of its sender.
+/// allow. A later packet belongs to a new connection. The same ends begin another connection with
+/// one of three packets: a SYN that has another number; a SYN-ACK that acknowledges another SYN; a
+/// packet, after both FINs or a reset, whose sequence number is far from its sender's last number.
 ///
 /// ```
 /// use netspurt::ids::Side;

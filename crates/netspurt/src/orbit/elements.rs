@@ -6,8 +6,9 @@ use super::{EARTH_KM, OrbitError, Utc};
 const PULL: f64 = 398_600.8;
 
 /// The least perigee that is accepted [km]. With a lower perigee, a satellite is highly unlikely to
-/// complete its next orbit (McDowell 2018, Acta Astronautica 151, 668-677, section 6). In SGP4's
-/// verification, the set 22312 has the lowest perigee outside the Earth, 80.5 km.
+/// complete its next orbit (McDowell 2018, Acta Astronautica 151, 668-677, section 6). Of the sets
+/// in SGP4's verification whose perigee is outside the Earth, set 22312 has the lowest perigee,
+/// 80.5 km.
 const LOWEST_PERIGEE_KM: f64 = 80.0;
 /// The least height at which a nearly circular orbit lasts [km] (McDowell 2018, section 6).
 pub(super) const LOWEST_CIRCLE_KM: f64 = 125.0;
@@ -80,9 +81,9 @@ impl Default for Heights {
 }
 
 impl Heights {
-    /// Returns mean elements with these heights and no drag. The mean motion is Kepler's for a
-    /// semi-major axis of the Earth's radius plus half the sum of apogee and perigee. Catalogues
-    /// compute the heights that they print in the same way.
+    /// Returns mean elements with these heights and no drag. The semi-major axis is the Earth's
+    /// radius plus half the sum of apogee and perigee. The mean motion follows from this axis by
+    /// Kepler's third law. Catalogues compute the heights that they print in the same way.
     ///
     /// # Errors
     /// When an angle or a height is not finite, the perigee is above the apogee, or the inclination

@@ -36,8 +36,8 @@ impl Satellite {
     /// Makes the satellite with these elements.
     ///
     /// # Errors
-    /// When an element is out of its range, the orbit is inside the Earth, in its dense atmosphere
-    /// or beyond its pull, or SGP4 refuses the elements.
+    /// When an element is out of its range, or SGP4 refuses the elements. Also when the orbit is
+    /// inside the Earth, in the dense atmosphere or beyond the Earth's pull.
     pub fn new(elements: Elements) -> Result<Self, OrbitError> {
         let elements = elements.checked()?;
         Self::unchecked(elements)

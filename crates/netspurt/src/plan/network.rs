@@ -22,8 +22,8 @@ pub enum NetworkEnd {
     Model(Program),
     /// A socket of the kernel.
     Kernel(KernelEnd),
-    /// One end of a connection between programs on the kernel's TCP, or one end of the packets
-    /// between their hosts that belong to no connection.
+    /// One end of the traffic between two hosts that run programs on the kernel's TCP. The traffic
+    /// is that of one connection, or the packets that belong to no connection.
     Programs(ProgramsEnd),
 }
 

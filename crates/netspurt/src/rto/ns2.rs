@@ -62,9 +62,9 @@ impl Keys for Ns2Config {
 /// srtt is kept in eighths of a tick and rttvar in quarters, as in Jacobson's code of 1988. A
 /// sample sets both to at least 1. The RTO is srtt + 4 rttvar in whole ticks. Two rules are ns-2's
 /// own. First, an ACK of the timed segment ends a backoff, with or without a sample; a sample of an
-/// echoed timestamp does not end it. Second, a backoff above 8 adds srtt to four times rttvar and
-/// clears srtt, so the next sample counts as the first. ns-2 does not detect spurious timeouts;
-/// here they end a backoff.
+/// echoed timestamp does not end it. Second, each timeout that leaves the backoff above 8 adds a
+/// quarter of srtt to rttvar, and clears srtt. The next sample then counts as the first. ns-2 does
+/// not detect spurious timeouts; here they end a backoff.
 ///
 /// ```
 /// use netspurt::rto::{Ns2, Ns2Config, RtoEstimator, TimeoutKind};

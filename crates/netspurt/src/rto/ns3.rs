@@ -162,10 +162,11 @@ mod tests {
         timer
     }
 
-    /// By hand from `IntegerUpdate`, in nanoseconds, samples of 1000, 1100 and 903. The first gives
-    /// 1000 and 500. The second has an error of 100, which gives (8000 + 100) / 8 = 1012 and
-    /// (2000 + 100 - 500) / 4 = 400. The third has an error of 903 - 1012 = -109, which gives
-    /// (8096 - 109) / 8 = 998 and (1600 + 109 - 400) / 4 = 327. Quotients are rounded down.
+    /// The values are computed by hand as in `IntegerUpdate`, in nanoseconds, for samples of 1000,
+    /// 1100 and 903. The first sample gives 1000 and 500. The second sample has an error of 100,
+    /// which gives (8000 + 100) / 8 = 1012 and (2000 + 100 - 500) / 4 = 400. The third sample has
+    /// an error of 903 - 1012 = -109, which gives (8096 - 109) / 8 = 998 and
+    /// (1600 + 109 - 400) / 4 = 327. Quotients are rounded down.
     #[test]
     fn the_integers_agree_with_ns3() {
         let at = |samples: &[u64]| after(Ns3Config::default(), samples).estimate.unwrap();

@@ -284,7 +284,8 @@ fn pass_extensions(bytes: &[u8], next: u8, ip: &mut Ip) -> Result<(), DecodeErro
     Ok(())
 }
 
-/// The length of a jumbogram with its headers, which its hop-by-hop option gives (RFC 2675 §2).
+/// The length of a jumbogram with all its headers. The hop-by-hop options of the jumbogram give the
+/// length without the fixed header (RFC 2675 §2).
 fn jumbogram(bytes: &[u8], next: u8) -> Option<usize> {
     let first = Extensions::of(bytes, next).next().filter(|first| first.kind == HOP_BY_HOP)?;
     let length = jumbo_payload(first.octets)?;

@@ -115,12 +115,14 @@ pub struct Machine {
     /// In a loss phase: whether new octets were sent. F-RTO sends new octets first (RFC 5682 §2.1
     /// step 2b).
     pub went_on: bool,
-    /// In a loss phase: whether an acknowledgment shows that the timeout was spurious, although SACK
-    /// blocks and time stamps may be hidden. Before anything else was sent again, it acknowledged
-    /// octets above `again_to`, or new octets after the sender went on (RFC 5682 §2.1 step 3b).
+    /// In a loss phase: whether an acknowledgment shows that the timeout was spurious. This works
+    /// without SACK blocks and timestamps, which a capture may hide. The acknowledgment comes
+    /// before anything else is sent again. It covers octets above `again_to`, or it covers further
+    /// octets after the sender has sent new octets (RFC 5682 §2.1 step 3b).
     accepted: bool,
-    /// In a loss phase: the octet after the segment that the timeout sent. The highest number if
-    /// duplicate ACKs came before the timeout, because then this segment may fill a hole.
+    /// In a loss phase: the octet after the segment that the timeout sent. [`u64::MAX`] if this
+    /// segment was not the head. Also [`u64::MAX`] if duplicate ACKs came before the timeout,
+    /// because then this segment may fill a hole.
     again_to: u64,
     /// In a loss phase: whether old octets were sent again after the timeout's own segment.
     went_back: bool,
@@ -322,8 +324,9 @@ impl Machine {
         }
     }
 
-    /// Whether a sender without SACK still goes back after a timeout, although it now sends a fast
-    /// retransmit: nothing shows that its timeout was spurious or that it stopped going back.
+    /// Whether a sender without SACK continues its go-back-N after a timeout, although it sends a
+    /// fast retransmit. This is so if nothing shows that the timeout was spurious, or that the
+    /// sender stopped its go-back-N.
     fn goes_back_on(&self, scene: &SenderScene) -> bool {
         let stopped = self.went_on || self.undone || self.without_timeout || self.by_habit;
         self.phase == LossPhase::Loss && scene.sack == Some(false) && !stopped
@@ -379,8 +382,8 @@ impl Machine {
         }
         let age = scene.last_sent.map_or(Duration::ZERO, |sent| scene.at.saturating_since(sent));
         if scene.dup_acks == 0 && age >= (scene.rtt * 3).max(scene.shortest_rto()) {
-            // The sender repeats octets that it sent long ago, soon after an acknowledgment of new
-            // octets. So the capture missed the timeout.
+            // Soon after an acknowledgment of new octets, the sender repeats octets that it sent
+            // long ago. So the capture missed the timeout.
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::Guess };
         }
         if scene.dup_acks == 0 && !scene.hole && scene.since_una >= scene.shortest_rto() {
@@ -485,8 +488,8 @@ impl Machine {
             return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
         }
         if scene.sack == Some(false) && !scene.is_head() && scene.place.follows {
-            // A partial ACK triggers a retransmission of the head alone (RFC 6582 §3.2). The habit
-            // counts only if no timeout can have begun this recovery.
+            // A partial ACK triggers a retransmission of the head alone (RFC 6582 §3.2). `in_order`
+            // counts this sender's go-back-N only if no timeout can have begun this recovery.
             self.traits.in_order += u32::from(!self.maybe_after_timeout);
             self.phase = LossPhase::Loss;
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::InOrder };
@@ -508,9 +511,9 @@ impl Machine {
             return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
         }
         if scene.is_head() && scene.is_silent() {
-            // Acknowledgments trigger the segments after a timeout, so a silent sender's timer
-            // fired. The estimate of the round trip may be old here, because retransmitted segments
-            // give no samples (RFC 6298 §3).
+            // After a timeout, acknowledgments trigger further segments. No acknowledgment can have
+            // triggered this segment, so the timer fired. The estimate of the round trip may be old
+            // here, because retransmitted segments give no samples (RFC 6298 §3).
             let rule = if again { CauseRule::Backoff } else { CauseRule::Silence };
             return Inferred { cause: Cause::Rto, rule };
         }
@@ -533,8 +536,8 @@ impl Machine {
         let first = scene.sack == Some(false) && !scene.place.afar;
         let another = if again { !scene.overtaken } else { first };
         if another && scene.is_head() && scene.is_reported_now() {
-            // A sender that goes back does not repeat the head, and repeats other octets before
-            // three duplicate ACKs come. Some senders begin a fast retransmit soon after a timeout.
+            // In go-back-N a sender does not repeat the head. It repeats other octets before three
+            // duplicate ACKs come. Some senders begin a fast retransmit soon after a timeout.
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
         if self.without_timeout
@@ -542,8 +545,8 @@ impl Machine {
             && scene.place.begins_below_previous
             && scene.is_reported_now()
         {
-            // A sender that goes back without a timeout begins a new count of duplicate ACKs, so
-            // another fast retransmit may follow.
+            // If go-back-N began without a timeout, the sender begins a new count of duplicate
+            // ACKs. So another fast retransmit may follow.
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
         if again && overtaken && scene.hole && scene.sack == Some(true) {

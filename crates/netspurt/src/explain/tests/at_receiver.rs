@@ -103,8 +103,9 @@ fn an_overtaken_retransmission_of_acknowledged_octets_is_no_copy() {
 }
 
 /// The repair of a lost segment comes as late as if a timer had fired. Duplicate ACKs pass the
-/// capture every 2 ms. If the repair echoes the time stamp of the third one, this ACK triggered the
-/// repair, and a queue before the capture delayed it. If it echoes the last one, a timer fired.
+/// capture every 2 ms. If the repair echoes the timestamp of the third duplicate ACK, this ACK
+/// triggered the repair, and a queue before the capture delayed the repair. If the repair echoes
+/// the timestamp of the last duplicate ACK, a timer fired.
 #[test]
 fn at_the_receiver_the_time_stamp_that_a_repair_echoes_shows_what_triggered_it() {
     for (echoed, cause) in [(3, Cause::SackRecovery), (9, Cause::Rto)] {

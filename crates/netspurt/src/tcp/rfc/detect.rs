@@ -26,7 +26,7 @@ pub(super) struct LossDetector {
     /// Without SACK: the number of octets whose arrival the duplicate ACKs indicate.
     pub(super) dup_bytes: u64,
     /// New octets that were sent in the phase Disorder, for example on duplicate ACKs (RFC 3042). A
-    /// cut does not count them.
+    /// cut (a reduction of ssthresh because of congestion) does not count them.
     pub(super) limited: u64,
 }
 
@@ -88,9 +88,9 @@ impl LossDetector {
     }
 
     /// Counts duplicate ACKs. Without SACK each duplicate ACK counts as the arrival of a segment.
-    /// In recovery, an ACK of new octets reduces `dup_bytes` by the acknowledged octets less one
-    /// segment (RFC 6582 §3.2). Otherwise it sets `dup_bytes` to zero, and also `dupacks` unless
-    /// SACK still reports segments.
+    /// In recovery, an ACK of new octets reduces `dup_bytes` by the acknowledged octets minus one
+    /// segment (RFC 6582 §3.2). Outside recovery, such an ACK sets `dup_bytes` to zero. Then it
+    /// also sets `dupacks` to zero, unless SACK still reports segments.
     pub(super) fn count_duplicates(&mut self, news: &News, scene: &LossContext<'_>, phase: Phase) {
         let &LossContext { window, config, .. } = scene;
         let whole_segments = config.cwnd_rules.whole_segments;

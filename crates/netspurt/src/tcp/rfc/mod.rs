@@ -8,10 +8,11 @@
 //! The sending half, [`sender`], has parts that own their state: the sequence space and the peer's
 //! window ([`send_window`]), round trips ([`meter`]), [`recovery`], the timers ([`send_timers`]),
 //! probes ([`tail_probe`], [`persist`], [`super_fast`]), the [`pacer`], delivery [`rate`] samples,
-//! and the [account](account) of the sender's time. Recovery has loss detection ([`detect`], with
-//! its [`scoreboard`] and [`rack`]), the phases of a [`repair`], with [`prr`], proofs of spurious
-//! retransmissions ([`undo`]), and the congestion window ([`cwnd`]). [`ack`], [`output`] and
-//! [`due`] combine these parts. Octets are counted from the SYN, which is 0, in 64 bits.
+//! and the [account](account) of the sender's time. Recovery has four parts: loss detection
+//! ([`detect`], with its [`scoreboard`] and [`rack`]); the phases of a [`repair`], with [`prr`];
+//! proofs of spurious retransmissions ([`undo`]); and the congestion window ([`cwnd`]). [`ack`],
+//! [`output`] and [`due`] combine the parts of the sending half. Octets are counted from the SYN,
+//! which is 0, in 64 bits.
 
 mod account;
 mod ack;

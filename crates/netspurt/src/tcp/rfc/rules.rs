@@ -109,8 +109,8 @@ impl CwndRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerRules {
-    /// An ACK without new octets also restarts the timer, if its SACK blocks report segments that
-    /// were sent before the last transmission of the head, the first outstanding segment
+    /// The head is the first outstanding segment. An ACK without new octets also restarts the timer
+    /// if its SACK blocks report segments that were sent before the last transmission of the head
     /// (`tcp_clean_rtx_queue`). The last copy of the head may then still be on its way.
     pub old_reports_restart: bool,
     /// A retransmission of the head restarts a running timer, unless RACK's timer runs
@@ -119,9 +119,9 @@ pub struct TimerRules {
     /// departs: RFC 6298 §5.1 - with `head_copy_restarts` a retransmission restarts a running
     /// timer; the RFC starts the timer only where it does not run.
     pub head_copy_restarts: bool,
-    /// The first ACK that restarts the retransmission timer after RACK's timer was armed sets it
-    /// from the last transmission of the head (`tcp_rearm_rto`), and not from the ACK. When RACK's
-    /// timer fires, the retransmission timer is set in the same way.
+    /// After RACK's timer was armed, the first ACK that restarts the retransmission timer sets this
+    /// timer from the last transmission of the head (`tcp_rearm_rto`), and not from the ACK. When
+    /// RACK's timer fires, the retransmission timer is set in the same way.
     pub counts_from_head: bool,
     /// After an ACK, the oldest outstanding segment may be a segment that SACK had reported. The
     /// sender then only sets the timer to fire half a round trip later, but not before 10 ms

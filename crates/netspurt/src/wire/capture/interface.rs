@@ -3,7 +3,7 @@
 use crate::wire::LinkType;
 
 /// The maximum captured length of a packet that is read, in octets. Capture programs keep at most
-/// 256 KiB of a packet, and segments before segmentation offload have up to 512 KiB.
+/// 256 KiB of a packet. A packet that segmentation offload has not yet cut has up to 512 KiB.
 pub(super) const MOST: usize = 1 << 20;
 
 const NANOSECONDS: u64 = 1_000_000_000;
