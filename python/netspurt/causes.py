@@ -8,7 +8,8 @@ from typing import Any
 
 GO_BACK_N = "go-back-n"
 
-#: Causes of retransmissions that a timer started.
+#: Causes of retransmissions that a retransmission timer started. A tail loss probe has a timer of
+#: its own.
 TIMERS = ("rto", "syn", "shim")
 
 #: Causes in words, in the order in which they are shown. Texts for people use these words. Tables

@@ -167,14 +167,14 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     Raises
     ------
     LiveError
-        If no flow has a kernel's end, if a parameter is not valid, if the machine does not allow
-        namespaces, or if the kernel refuses a value.
+        If no flow has an end on the kernel's TCP, if a parameter is not valid, if the machine does
+        not allow namespaces, or if the kernel refuses a value.
     FileExistsError
         If a file or a folder of this name exists.
     """
     if scenario.kernel_flow is None:
         raise LiveError(
-            "no flow has a kernel's end: "
+            "no flow has an end on the kernel's TCP: "
             f'add `endpoint = "kernel"` to a flow, or `--set {scenario.first_endpoint}=kernel`, '
             "or run it with `netspurt run`"
         )

@@ -138,7 +138,10 @@ def test_a_live_sweep_needs_the_live_flag_and_a_kernels_end(
     out = ("--out", "x")
     refused(netspurt("sweep", "both.toml", *out), "both.toml:15:", "netspurt sweep --live")
     model = ("--set", 'sweep.over.end.values=["model"]')
-    refused(netspurt("sweep", "both.toml", *out, "--live", *model), "no case has a kernel's end")
+    refused(
+        netspurt("sweep", "both.toml", *out, "--live", *model),
+        "no case has an end on the kernel's TCP",
+    )
     refused(netspurt("sweep", "both.toml", *out, "--budget", "1", *model), "add --live")
     refused(netspurt("sweep", "both.toml", *out, "--live", "--threads", "2"), "one case at a time")
     refused(netspurt("sweep", "both.toml", *out, "--live", "--chunk", "2"), "one case per file")

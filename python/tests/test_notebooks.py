@@ -162,5 +162,5 @@ def test_notebooks_show_replays() -> None:
 
 
 def test_run_live_refuses_a_scenario_without_a_kernels_end(tmp_path: Path) -> None:
-    with pytest.raises(ns.LiveError, match="no flow has a kernel's end"):
+    with pytest.raises(ns.LiveError, match="no flow has an end on the kernel's TCP"):
         ns.run_live(ns.new_scenario(), tmp_path / "r")

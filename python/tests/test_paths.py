@@ -254,7 +254,7 @@ def test_adaptation_needs_bursts_of_lengths(netspurt: Command, tmp_path: Path) -
         words = ["replay", file, "-e", "mills", "--adaptation", "--out", tmp_path / "out"]
         refused(netspurt(*words), why)
         assert not (tmp_path / "out").exists(), "nothing is written before the error"
-    refused(netspurt("replay", mixed, "--adaptation", "--rfc889"), "leave one of them out")
+    refused(netspurt("replay", mixed, "--adaptation", "--rfc889"), "leave out one of these")
 
 
 def test_a_saved_recording_is_read_back_unchanged(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_the_tables_have_each_spurious_retransmission_and_losses_repaired_by_tim
     at = run.segments.where(kind="retransmission", spurious=True, node="spacecraft")
     assert [row[0] for row in spurious] == [f"{t:.6f} s" for t in at.seconds()]
     assert [row[5] for row in spurious] == list(map(in_words, at["cause"].tolist()))
-    missed = rows_of(text, "Losses that waited for a timeout or were never repaired")
+    missed = rows_of(text, "Losses repaired after a timeout or never repaired")
     assert missed
     assert {row[7] for row in missed} <= {"timeout", "go-back-N"}
     gone = {f"{t:.6f} s" for t in run.drops.seconds()}
@@ -170,7 +170,7 @@ def test_a_loss_that_is_never_repaired_is_listed(tmp_path: Path) -> None:
     """The run ends before the sender retransmits the last segment."""
     scenario = ns.load("rfc2416").replace({"stop": "12 s"})
     text = page([run_section(scenario.run(), "short")], tmp_path / "page.html")
-    rows = rows_of(text, "Losses that waited for a timeout or were never repaired")
+    rows = rows_of(text, "Losses repaired after a timeout or never repaired")
     assert rows[-1][6:] == ["never", "-", "-"]
 
 
@@ -412,7 +412,7 @@ def test_go_back_n_after_a_fast_retransmit_is_not_listed_as_waiting_for_a_timeou
     netspurt("report", "tahoe", "--out", "page.html")
     retransmissions = ns.open_run("tahoe").table("retransmissions")
     assert "go-back-n" in retransmissions["cause"]
-    rows = rows_of(Path("page.html").read_text(), "Losses that waited for a timeout")
+    rows = rows_of(Path("page.html").read_text(), "Losses repaired after a timeout")
     assert len(rows) <= int(ns.open_run("tahoe").flows["timeouts"].sum())
 
 

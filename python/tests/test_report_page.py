@@ -354,7 +354,7 @@ def test_the_table_of_two_runs_has_all_its_columns_in_sight(
     return [head, table.scrollWidth - table.clientWidth, table.querySelectorAll("tbody tr").length];
     """
     head, hidden, rows = browser.execute_script(script)
-    assert head[:5] == ["flow", "direction", "run", "finished", "throughput"]
+    assert head[:5] == ["flow", "direction", "run", "finished", "goodput"]
     assert (hidden, rows) == (0, 2)
 
 

@@ -217,7 +217,7 @@ def test_the_error_for_a_run_that_cannot_be_shown_gives_the_reason(
         ("replay delays.csv --versus linux", "does not say when its probes left"),
         ("replay delays.csv --order random", "'random' is not one of sequence, causal"),
         ("replay delays.csv --clock sundial --order sequence", "`sundial` is not a clock: write"),
-        ("replay delays.csv --rfc889 --versus linux", "leave one of them out"),
+        ("replay delays.csv --rfc889 --versus linux", "leave out one of these two options"),
         ("replay delays.csv --out words.txt", "words.txt is a file: --out names a folder"),
         ("replay delays.csv --interval 1 -e linus", "did you mean `linux`?"),
         ("replay delays.csv --interval 1 -e linux --versus linux", "there is no other timer"),

@@ -136,6 +136,16 @@ def _as_data(net: SmallNet, sizes: list[int], under: list[UnderLoss]) -> dict[st
     }
 
 
+def _best(net: SmallNet) -> str:
+    """Return a line on the sizes whose packets are all full, up to the largest datagram of IP."""
+    one = net.full_size(1)
+    if net.full_size(2) > net.largest:
+        return f"best size: {one}; no datagram of IP can fill two packets"
+    ns = [n for n in range(4) if net.full_size(n + 1) <= net.largest]
+    told = ", ".join(map(str, ns)) if len(ns) < 4 else "0, 1, 2, ..."
+    return f"best sizes: {one} + {net.carries} n, for n = {told}"
+
+
 def _lines(net: SmallNet, sizes: list[int], under: list[UnderLoss]) -> Iterator[str]:
     from netspurt.analysis.fragments import loss_that_pays
 
@@ -149,7 +159,7 @@ def _lines(net: SmallNet, sizes: list[int], under: list[UnderLoss]) -> Iterator[
         rows.append((*cells, _parts(cut)))
     yield from columns(rows, right=(0, 1, 2))
     yield ""
-    yield f"best sizes: {net.full_size(1)} + {net.carries} n, for n = 0, 1, 2, ..."
+    yield _best(net)
     yield f"headers are {100 * net.share_of_headers:.1f} % of a full packet"
     if net.full_size(2) <= net.largest:
         yield (

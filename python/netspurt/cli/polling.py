@@ -35,7 +35,7 @@ def poll(
             "-n",
             parser=whole,
             metavar="N",
-            help="The number of fetches of each site; by default until interrupted.",
+            help="How often each site is fetched; by default, until it is interrupted.",
         ),
     ] = None,
     every: Annotated[
@@ -168,7 +168,7 @@ def match(
                 ValueError(
                     f"{file} ends in the middle of a record: it has {number(cut.octets)} of the "
                     f"record's {number(cut.of)} octets, after {number(cut.records)} complete "
-                    "records; what came later is counted as seen at the other point only"
+                    "records; later packets count as seen only at the other capture point"
                 ),
                 "warning:",
             )

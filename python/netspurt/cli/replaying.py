@@ -131,14 +131,18 @@ def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> 
     if pictures and out is None:
         raise ValueError("--pictures names the kind of the pictures of --out: add --out FOLDER")
     if show.rfc889 and show.versus:
-        raise ValueError("--rfc889 and --versus print different tables: leave one of them out")
+        raise ValueError(
+            "--rfc889 and --versus print different tables: leave out one of these two options"
+        )
     if show.adaptation and (show.rfc889 or show.versus or show.pool or show.every):
         others = {"--rfc889": show.rfc889, "--versus": show.versus, "--pool": show.pool}
         other = next((name for name, given in others.items() if given), "--all")
-        raise ValueError(f"--adaptation and {other} print different tables: leave one of them out")
+        raise ValueError(
+            f"--adaptation and {other} print different tables: leave out one of these two options"
+        )
     if show.pool and (show.versus or (show.rfc889 and not show.every)):
         other = "--versus" if show.versus else "--rfc889 without --all"
-        raise ValueError(f"{other} is a table for each recording: leave --pool out")
+        raise ValueError(f"{other} is a table for each recording: leave out --pool")
     if show.every and show.tune:
         raise ValueError(
             "--tune needs a recommendation, and --all prints none: leave out one of these two "
@@ -146,7 +150,7 @@ def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> 
         )
     if show.every and (show.versus or out):
         other = "--versus" if show.versus else "--out"
-        raise ValueError(f"--all prints every setting without intervals: leave {other} out")
+        raise ValueError(f"--all prints every setting without intervals: leave out {other}")
     if out is not None:
         check_free(out)
 

@@ -38,10 +38,10 @@ def make(
         typer.Option("--simulated", help="Run simulated TCPs; by default the kernel's TCP is run."),
     ] = False,
     only: Annotated[
-        str, typer.Option(metavar="PATTERN", help="A pattern of names of paths, as `tail*`.")
+        str, typer.Option(metavar="PATTERN", help="A pattern of names of paths, such as `tail*`.")
     ] = "*",
     stack: Annotated[
-        str, typer.Option(metavar="PATTERN", help="A pattern of names of TCPs, as `no-sack*`.")
+        str, typer.Option(metavar="PATTERN", help="A pattern of names of TCPs, such as `no-sack*`.")
     ] = "*",
     seed: Annotated[
         int, typer.Option(parser=count, metavar="N", help="The seed of the random draws.")
@@ -96,7 +96,7 @@ def check(
         ),
     ],
     only: Annotated[
-        str, typer.Option(metavar="PATTERN", help="A pattern of names of cases, as `tails-*`.")
+        str, typer.Option(metavar="PATTERN", help="A pattern of names of cases, such as `tails-*`.")
     ] = "*",
     wrong: Annotated[bool, typer.Option("--wrong", help="List each wrong explanation.")] = False,
     as_json: AsJson = False,
@@ -105,7 +105,7 @@ def check(
 
     Exit with 1 if a requirement is not met. The requirements apply to captures at the sender's side
     that have TCP's options: every retransmission is found, no other packet counts as one, missing
-    originals are reported, and 98 % of the causes of each class are right.
+    originals are reported, and at least 98 % of the causes of each class are right.
     """
     from netspurt.captures import explain
     from netspurt.run import MANIFEST

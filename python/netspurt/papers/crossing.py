@@ -112,7 +112,7 @@ def acks_that_meet(bench: Bench, *, grid: str, beside: str) -> Measured:
     The table compares the queues with those of the grid `beside`, in which data and ACKs may meet.
     """
     rows: list[tuple[str, ...]] = [
-        ("path", "mss", "fill", "longest", "mean", "longest in the other", "mean")
+        ("path", "mss", "fill", "longest", "mean", f"longest, {beside}", f"mean, {beside}")
     ]
     pairs = zip(filled(bench, grid), filled(bench, beside), strict=True)
     max_share = 0.0

@@ -128,7 +128,7 @@ def spurious_spared(bench: Bench, *, rows: str, setting: str, against: str) -> M
     """
     surrogates = _surrogates(bench)
     names = _rows(surrogates, rows)
-    table: list[tuple[str, ...]] = [("variant", "spurious", "with the other")]
+    table: list[tuple[str, ...]] = [("variant", f"spurious, {setting}", f"spurious, {against}")]
     spared = []
     for variant in surrogates.variants:
         counts = [
@@ -213,7 +213,7 @@ def tradeoff(bench: Bench, *, rows: str, setting: str, g: str) -> Measured:
     f1, f2, _ = _setting(setting)
     factors = sorted(_numbers(g))
     names = _rows(surrogates, rows)
-    table = [("variant", "G", "spurious a run", "wait a loss, in means")]
+    table = [("variant", "G", "spurious per run", "mean wait for a loss / mean delay")]
     counts = [0, 0]
     for variant in surrogates.variants:
         runs = [surrogates.replayed(n, variant, [f1], [f2], factors) for n in names]
@@ -290,7 +290,14 @@ def length_in_rto(bench: Bench, *, algorithm: str, against: str) -> Measured:
     mixed = [name for name, row in surrogates.rows.items() if row.run.octets is None]
     lossy = [name for name in mixed if surrogates.rows[name].account.lost]
     rows: list[tuple[str, ...]] = [
-        ("variant", "runs", "points ahead", "between", "spurious a run", "with the other")
+        (
+            "variant",
+            "runs",
+            "points ahead",
+            "between",
+            f"spurious, {algorithm}",
+            f"spurious, {against}",
+        )
     ]
     ahead = []
     for variant in surrogates.variants:

@@ -32,7 +32,7 @@ def write_xplot(file: Path, run: Tables, kind: str, view: View) -> None:
         If this kind has no xplot files, or there is nothing to show.
     """
     if kind not in XPLOT_KINDS:
-        raise ValueError(f"xplot files are written of {', '.join(XPLOT_KINDS)}, not of {kind}")
+        raise ValueError(f"there are xplot files of {', '.join(XPLOT_KINDS)}, but not of {kind}")
     what, label, drawn = {
         "time-sequence": ("time sequence graph", "sequence number", _time_sequence),
         "rto": ("round trips", "ms", _round_trips),

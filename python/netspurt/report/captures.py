@@ -282,8 +282,9 @@ def _missed(found: Explained, drawn: Drawn) -> Rows:
     none = "No loss is known to have waited for a timeout. A capture does not show what was lost "
     none += "and never retransmitted."
     if late.any() and not needed.any():
-        none = "All retransmissions that a timer began are known to be spurious: they stand above."
-    told = ("Losses that waited for a timeout", none)
+        none = "All retransmissions that a timer began are known to be spurious: the table "
+        none += "of spurious retransmissions lists them."
+    told = ("Losses repaired after a timeout", none)
     return _table(found, again.select(needed), drawn, told)
 
 

@@ -121,7 +121,7 @@ def missed_rows(run: Tables, every: list[FlowDirection], drawn: Drawn) -> Rows |
             row = (instant(one.t_s), direction.name, *octets, one.why, *again)
             cells.append((one.t_s, row, drawn.place(direction, one.t_s, one.seq + one.octets / 2)))
     return _rows(
-        "Losses that waited for a timeout or were never repaired",
+        "Losses repaired after a timeout or never repaired",
         (
             *("lost at", "flow", "packet", "first octet", "octets", "reason"),
             *("retransmitted at", "cause", "waited"),

@@ -190,8 +190,8 @@ def _not_recorded(run: Run) -> Iterator[str]:
         )
     elif len(run.flows) and int(run.flows["timeouts"].sum()) and optional(run, "drops") is None:
         yield (
-            "Losses that waited for a timeout are not listed: the run recorded no drops. Add "
-            "`drops` to `tables` under [record]."
+            "Losses that were repaired after a timeout are not listed: the run recorded no drops. "
+            "Add `drops` to `tables` under [record]."
         )
 
 
@@ -202,8 +202,8 @@ def _unseen(run: Run, every: list[FlowDirection]) -> Iterator[str]:
         names = ", ".join(unseen[:6]) + (", ..." if len(unseen) > 6 else "")
         yield (
             f"The packets of {names} were recorded at another node. Packets that were lost on the "
-            "way to it are missing from the tables of retransmissions, and losses that waited for "
-            f"a timeout are not shown. Add {names} to `spy` under [record] to see all."
+            "way to it are missing from the tables of retransmissions, and so are losses that "
+            f"were repaired after a timeout. Add {names} to `spy` under [record] to see all."
         )
     blind = unrecorded(run, every) if optional(run, "segments") is not None else []
     if blind:
@@ -250,7 +250,7 @@ def _directions(run: Run) -> Rows:
             )
         )
     head = (
-        *("flow", "direction", "finished", "throughput", "silence", "repair"),
+        *("flow", "direction", "finished", "goodput", "silence", "repair"),
         *("sent", "retransmitted", "spurious", "timeouts", "by cause (spurious)", "from, to"),
     )
     more = len(flows) - len(rows)

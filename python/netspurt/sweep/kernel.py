@@ -83,13 +83,13 @@ class Live:
         """
         if not sweep.is_live:
             raise ValueError(
-                "no case has a kernel's end, so no case runs live: add "
+                "no case has an end on the kernel's TCP, so no case runs live: add "
                 '`endpoint = "kernel"` to a flow, or `--set flows.NAME.endpoint=kernel`'
             )
         if sweep.budget[0] is not None:
             raise ValueError(
                 "`events` under [sweep] counts the simulator's wake-ups, and a live case has none: "
-                "leave it out, and limit the cases by `time`"
+                "remove it, and limit the cases by `time`"
             )
         if chunk != 1:
             raise ValueError("a live sweep has one case per file: leave the chunk size out")

@@ -199,8 +199,8 @@ def _end_words(answered: Places, outage: int) -> list[str]:
     if lost < outage:
         return []
     return [
-        f"the recording ends with {lost:,} lost probes: in the file the path works again at the "
-        "last of them; end the run before that"
+        f"the recording ends with {lost:,} lost probes: in the file, the path works again at the "
+        "instant of the last lost probe, so end the run before this instant"
     ]
 
 

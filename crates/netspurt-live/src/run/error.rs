@@ -30,7 +30,7 @@ pub enum LiveError {
     /// No flow has an end on the kernel's TCP. The text is the path of an `endpoint` key that
     /// `--set` can change.
     #[error(
-        "no flow has an end on the kernel's TCP: add `endpoint = \"kernel\"` to a flow, or say \
+        "no flow has an end on the kernel's TCP: add `endpoint = \"kernel\"` to a flow, or use \
          `--set {0}=kernel`"
     )]
     NothingReal(String),

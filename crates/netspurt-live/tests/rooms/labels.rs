@@ -313,7 +313,7 @@ fn a_retransmission_in_a_large_packet_is_labelled_segment_by_segment() {
 }
 
 #[test]
-fn a_packet_that_is_to_be_cut_by_another_protocols_rules_is_strange() {
+fn a_packet_with_segmentation_offload_of_another_protocol_is_strange() {
     let mut labels = opened(0, 0);
     let mut out = Vec::new();
     let shape = Shape { segment_bytes: 0, partial: true, foreign: true };

@@ -302,7 +302,9 @@ fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Pro
         };
     // `loss` may have `bursts` alone.
     if packets.is_empty() && nth.is_empty() && chance.is_none() && bursts.is_none() {
-        return Err(nothing_picked("loss", name));
+        let problem = nothing_picked("loss", name);
+        let keys = "give `packets`, `nth`, `probability`, `bit_error_rate` or `bursts`";
+        return Err(problem.fix(format!("{keys}, or write \"none\"")));
     }
     let mut all = numbered(packets, nth);
     if let Some(chance) = chance {

@@ -110,6 +110,11 @@ pub(super) fn path_to(node: TreeNode<'_>, span: &Range<usize>) -> Vec<String> {
     Vec::new()
 }
 
+/// Whether the children are those of a list.
+fn are_entries(children: &[Child<'_>]) -> bool {
+    children.iter().any(|child| is_entry(&child.step))
+}
+
 /// A place in the file.
 pub(super) struct Found {
     /// The path to the entry that was found.
@@ -124,19 +129,44 @@ pub(super) struct Found {
 }
 
 /// Finds the entry at `path`. If it does not exist, finds the last existing entry on the path. A
-/// step to an entry of a list is skipped if there is no list, because one value may stand for a
-/// list: for example, one rate for both directions of a link.
+/// step to an entry of a list is skipped if there is one value in place of the list: for example,
+/// one rate for both directions of a link.
 pub(super) fn find(node: TreeNode<'_>, path: &[String]) -> Option<Found> {
     let (first, rest) = path.split_first()?;
     let children = node.children();
+    let is_list = are_entries(&children);
     let Some(child) = children.into_iter().find(|child| child.step == *first) else {
-        return if is_entry(first) { find(node, rest) } else { None };
+        return if is_entry(first) && !is_list { find(node, rest) } else { None };
     };
     if let Some(mut found) = find(child.node, rest) {
         found.path.insert(0, child.step);
         return Some(found);
     }
     let span = child.span.clone().filter(|_| child.value);
-    let is_exact = rest.iter().all(|step| is_entry(step));
+    let is_exact = rest.is_empty()
+        || rest.iter().all(|step| is_entry(step)) && !are_entries(&child.node.children());
     Some(Found { path: vec![child.step], key: child.key?, value: span, is_exact })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toml_edit::Document;
+
+    #[test]
+    fn one_value_stands_for_each_entry_of_a_list_and_an_entry_that_a_list_lacks_is_not_found() {
+        let text = "one = 1\nlist = [1, 2]\n[[table]]\na = 3\n";
+        let file = Document::parse(text).unwrap();
+        let find = |path: &[&str]| {
+            let path: Vec<_> = path.iter().map(|&step| step.to_owned()).collect();
+            find(TreeNode::Table(file.as_table()), &path).map(|found| (found.path, found.is_exact))
+        };
+        let steps = |steps: &[&str]| steps.iter().map(|&step| step.to_owned()).collect::<Vec<_>>();
+        assert_eq!(find(&["one", "[1]"]), Some((steps(&["one"]), true)));
+        assert_eq!(find(&["list", "[1]"]), Some((steps(&["list", "[1]"]), true)));
+        assert_eq!(find(&["list", "[2]"]), Some((steps(&["list"]), false)));
+        assert_eq!(find(&["table", "[0]", "a"]), Some((steps(&["table", "[0]", "a"]), true)));
+        assert_eq!(find(&["table", "[1]", "a"]), Some((steps(&["table"]), false)));
+        assert_eq!(find(&["table", "[1]"]), Some((steps(&["table"]), false)));
+    }
 }

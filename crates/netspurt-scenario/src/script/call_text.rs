@@ -306,14 +306,13 @@ fn result(cursor: &mut Cursor<'_>, dialect: ScriptDialect) -> Result<Expected, M
         return Err(Mistake::unknown(span, "error", name, ERRNOS));
     }
     if errno.is_some() && value != Some(-1) {
-        return Err(
-            Mistake::new(span, "only -1 comes with an error").fix("remove the name of the error")
-        );
+        return Err(Mistake::new(span, "only the result -1 can have the name of an error")
+            .fix("remove the name of the error"));
     }
     let any_errno = value == Some(-1) && errno.is_none() && dialect == ScriptDialect::Packetdrill;
     if value == Some(-1) && errno.is_none() && !any_errno {
         let mistake = Mistake::new(start..start + 2, "the result -1 needs the name of an error");
-        return Err(mistake.fix("write it, as in `-1 EAGAIN`"));
+        return Err(mistake.fix("write the name after the result, as in `-1 EAGAIN`"));
     }
     // Steps over a note for people, which says what the error means or which flags the value has.
     if cursor.take_mark("(")? {

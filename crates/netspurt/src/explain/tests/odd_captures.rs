@@ -286,7 +286,7 @@ fn a_fin_to_a_closed_window_is_no_window_probe_with_data() {
 /// Linux joins small segments when its retransmission timer fires. A tail loss probe repeats only
 /// the last segment (RFC 8985 §7.3).
 #[test]
-fn a_retransmission_of_several_small_segments_in_one_was_sent_by_a_timeout() {
+fn a_retransmission_that_joins_several_small_segments_was_sent_by_a_timeout() {
     let mut talk = Talk::opened(true, false);
     for n in 0..4 {
         talk.octets(101.0, n * 100, 100);
