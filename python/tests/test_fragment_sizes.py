@@ -152,6 +152,9 @@ def test_the_command_prints_sizes_for_people_and_programs(netspurt: Command) -> 
         "per_packet_bytes": pytest.approx(658 / 3),
     }
     assert as_data["under_loss"][0]["packets"] == 3
+    at_largest = {"40000": "best size: 39960; ", "30000": "29960 + 29976 n, for n = 0, 1\n"}
+    for limit, told in at_largest.items():
+        assert told in netspurt("fragments", "--limit", limit).stdout
     with_stamps = json.loads(netspurt("fragments", "--tcp-header", "32", "--json").stdout)
     assert with_stamps["first_best_bytes"] == 576 - 52
 
