@@ -24,6 +24,7 @@ WORDS = {
     "syn": "SYN",
     "sfr": "Super Fast Retransmit",
     "shim": "timer at the host's edge",
+    "too-big": "packet too big",
     "unknown": "unknown",
 }
 

@@ -177,7 +177,7 @@ def test_a_plot_that_xplot_cannot_show_is_refused(
 ) -> None:
     result = netspurt("plot", folder, "--kind", "cwnd", "--out", tmp_path / "a.xpl")
     assert result.returncode == 2
-    assert "time-sequence, rto, outstanding, not of cwnd" in result.stderr
+    assert "time-sequence, rto, outstanding, but not of cwnd" in result.stderr
     assert not list(tmp_path.iterdir())
 
 
@@ -502,6 +502,17 @@ def test_the_reason_is_given_if_no_remedy_helps(name: str, why: str, netspurt: C
     assert any(one in words for one in ("saved", "remedy is tried", "No retransmission waited")), (
         words
     )
+
+
+def test_retransmissions_after_a_report_of_icmp_have_their_own_cause(netspurt: Command) -> None:
+    """Linux sends smaller packets at once when a router reports the limit of the path."""
+    capture = ROOT / "data" / "path-mtu.pcap"
+    again = explain(capture).table("retransmissions")
+    assert again["cause"].tolist() == again["cause_evidence"].tolist() == ["too-big"] * 2
+    assert again["verdict"].tolist() == ["needed"] * 2
+    words = " ".join(netspurt("explain", capture).stdout.split())
+    assert "exceeded the limit of the path, 1000 octets" in words
+    assert "packet too big 1 2 2 0 0 -" in words
 
 
 @pytest.mark.parametrize(("sending_s", "listed"), [(50.0, True), (200.0, False)])

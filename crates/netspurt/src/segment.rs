@@ -1,108 +1,17 @@
 //! A TCP segment in flight, used by simulated links, by the wire format and by records.
 
+mod cause;
+
 use core::num::NonZero;
 use core::ops::Range;
 
 use crate::ids::{EndId, FlowId, TransmissionId};
 use crate::units::Time;
 
+pub use cause::{Cause, CauseCode};
+
 /// Octets of an IPv4 header without options. Simulated datagrams have only such headers.
 pub const IPV4_HEADER_BYTES: u16 = 20;
-
-/// The cause of a retransmission.
-///
-/// The model's sender, the kernel's sender and the tables of captures use the same causes, so that
-/// every table and plot can compare them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Cause {
-    /// Duplicate ACKs, usually three (RFC 5681 §3.2), or a partial ACK after them (RFC 6582).
-    Fast,
-    /// A hole reported by SACK during recovery (RFC 6675).
-    SackRecovery,
-    /// RACK declared the segment lost (RFC 8985).
-    Rack,
-    /// The retransmission timer fired (RFC 6298 §5.4).
-    Rto,
-    /// Tail loss probe (RFC 8985 §7).
-    Tlp,
-    /// Super Fast Retransmit (Tarr and Ghita 2005, §5).
-    Sfr,
-    /// Retransmission in order, after a timeout or Tahoe's fast retransmit set snd_nxt back.
-    GoBackN,
-    /// The retransmitted segment is a SYN or SYN-ACK.
-    Syn,
-    /// The timer of a shim at the host's edge fired.
-    Shim,
-    /// The cause cannot be determined. This happens with some retransmissions in captures.
-    Unknown,
-}
-
-impl Cause {
-    /// Every cause, in the order of their codes.
-    pub const ALL: [Cause; 10] = [
-        Cause::Fast,
-        Cause::SackRecovery,
-        Cause::Rack,
-        Cause::Rto,
-        Cause::Tlp,
-        Cause::Sfr,
-        Cause::GoBackN,
-        Cause::Syn,
-        Cause::Shim,
-        Cause::Unknown,
-    ];
-
-    /// The causes that a sender can know for its own retransmissions: all but `Unknown`, in the
-    /// order of their codes.
-    pub const KNOWN: &[Cause] = Cause::ALL.split_last().expect("causes").1;
-
-    /// The name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Cause::Fast => "fast",
-            Cause::SackRecovery => "sack-recovery",
-            Cause::Rack => "rack",
-            Cause::Rto => "rto",
-            Cause::Tlp => "tlp",
-            Cause::Sfr => "sfr",
-            Cause::GoBackN => "go-back-n",
-            Cause::Syn => "syn",
-            Cause::Shim => "shim",
-            Cause::Unknown => "unknown",
-        }
-    }
-}
-
-/// An `Option<Cause>` in a byte that may have any value. The compiler therefore copies a segment as
-/// four words of 16 bytes. With an enum, which has invalid values, the compiler would copy small
-/// pieces, and the simulator would take twice as long.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CauseCode(u8);
-
-impl CauseCode {
-    /// The cause that a code in a table stands for; `None` if it stands for no cause.
-    pub fn of(code: u8) -> Option<Cause> {
-        Self(code).get()
-    }
-
-    /// The cause; `None` if the code stands for no cause.
-    pub fn get(self) -> Option<Cause> {
-        Cause::ALL.get(usize::from(self.0).wrapping_sub(1)).copied()
-    }
-
-    /// The code: 0 for no cause, otherwise the cause's index in [`Cause::ALL`] plus 1.
-    pub const fn code(self) -> u8 {
-        self.0
-    }
-}
-
-impl From<Option<Cause>> for CauseCode {
-    #[inline]
-    fn from(cause: Option<Cause>) -> Self {
-        Self(cause.map_or(0, |cause| cause as u8 + 1))
-    }
-}
 
 /// TCP's control bits (RFC 9293 §3.1, RFC 3168 §6.1), in wire order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

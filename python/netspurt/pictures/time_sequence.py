@@ -33,6 +33,7 @@ CAUSES: dict[str, tuple[Ink, tuple[str, ...]]] = {
     "retransmitted: timeout": ("blue", ("rto", "syn", "sfr", "shim")),
     "retransmitted: go-back-N": ("sky", ("go-back-n",)),
     "retransmitted: tail loss probe": ("brown", ("tlp",)),
+    "retransmitted: packet too big": ("orange", ("too-big",)),
     "retransmitted: cause unknown": ("grey", ("unknown", "")),
 }
 

@@ -163,6 +163,22 @@ impl CapturedConnection {
         self.pending.add_other(side, at, other, place);
     }
 
+    /// Takes a report, captured at `at`, that a packet was too big for the path. `side` sent this
+    /// packet, and `seq` is its sequence number. Returns whether the octet with this number is
+    /// outstanding; other reports may be forged and have no effect (RFC 5927 §7.2).
+    #[cold]
+    pub fn take_too_big(
+        &mut self,
+        side: Side,
+        at: Time,
+        seq: u32,
+        shared: &mut SharedState,
+    ) -> bool {
+        self.make_room(shared);
+        let direction = self.directions[side.index()].as_deref_mut();
+        direction.is_some_and(|one| one.sender.too_big(at, seq, &one.octets))
+    }
+
     /// Takes the segments that were not taken yet.
     pub fn take_pending(&mut self, shared: &mut SharedState) {
         self.make_room(shared);

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use crate::observe::{EndPair, Flows, Lifetimes, OrderedFlows, Passing, Sighting};
 use crate::units::{Duration, Time};
 use crate::wire::{
-    CapturedIp, CapturedPacket, Datagrams, Fault, IpHead, PacketDirection, PlainSegment, TcpView,
+    CapturedIp, CapturedPacket, Datagrams, Fault, IpHead, PacketDirection, PacketTooBig,
+    PlainSegment, TcpView, decode_too_big,
 };
 
 use super::ended_connections::PackedConnection;
@@ -168,6 +169,9 @@ impl Explainer {
             Ok(view) => view,
             Err(error) => {
                 self.passed.other += 1;
+                if let Some(report) = decode_too_big(ip.bytes) {
+                    self.take_too_big(packet.unix_ns, &report);
+                }
                 if snapped && error.what == Fault::Truncated {
                     self.notes.headers_cut();
                 }
@@ -187,6 +191,16 @@ impl Explainer {
         connection.take_other_later(sighting.side, at, &view, place, &mut self.shared);
         if self.flows.has_retired() {
             self.end_retired();
+        }
+    }
+
+    /// Takes a report that a packet of TCP was too big for the path.
+    #[cold]
+    fn take_too_big(&mut self, unix_ns: i64, report: &PacketTooBig) {
+        let Some((side, connection)) = self.flows.known(report.ends.into()) else { return };
+        let at = Time::from_nanos(u64::try_from(unix_ns).unwrap_or(0));
+        if connection.take_too_big(side, at, report.seq, &mut self.shared) {
+            self.notes.too_big(report.mtu);
         }
     }
 

@@ -34,6 +34,9 @@ pub struct CaptureNotes {
     pub early: u64,
     /// Packets that are TCP or may be TCP, and whose headers the snap length cut.
     pub cut: u64,
+    /// Reports that packets were too big for the path (ICMP), and the smallest limit that they give,
+    /// in octets. The limit is 0 if no report gives one.
+    pub too_big: (u64, u32),
     /// The first link type that cannot be read, and the number of packets from links of such types.
     pub unread: Option<(LinkType, u64)>,
     /// Packets of TCP.
@@ -90,6 +93,18 @@ impl CaptureNotes {
         self.cut += 1;
     }
 
+    /// Counts a report that a packet was too big for the path. `mtu` is the limit that the report
+    /// gives, in octets; 0 if the report gives none.
+    #[cold]
+    pub fn too_big(&mut self, mtu: u32) {
+        self.too_big = Self::add_too_big(self.too_big, (1, mtu));
+    }
+
+    fn add_too_big((count, mtu): (u64, u32), (more, other): (u64, u32)) -> (u64, u32) {
+        let least = if mtu == 0 || other == 0 { mtu.max(other) } else { mtu.min(other) };
+        (count + more, least)
+    }
+
     /// The notes in words, one per line. Empty if there is nothing to note.
     pub fn lines(&self) -> Vec<String> {
         let counted = |count: u64| format!("{count} packet{}", if count == 1 { "" } else { "s" });
@@ -121,6 +136,15 @@ impl CaptureNotes {
                  trips across such a step are not measured",
                 counted(self.back),
                 self.back_ns_max as f64 / 1e6
+            ));
+        }
+        if let (count @ 1.., mtu) = self.too_big {
+            let limit = if mtu == 0 { String::new() } else { format!(", {mtu} octets") };
+            lines.push(format!(
+                "routers dropped packets that exceeded the limit of the path{limit}, and reported \
+                 this by ICMP ({}); retransmissions at once after such a report have the cause \
+                 `packet too big`",
+                counted(count)
             ));
         }
         if self.disorder.packets > 1 && self.disorder.packets >= self.tcp / Self::SHARE_LATE {
@@ -165,6 +189,7 @@ impl Add for CaptureNotes {
             copies_ns_max: self.copies_ns_max.max(other.copies_ns_max),
             disorder: self.disorder + other.disorder,
             cut: self.cut + other.cut,
+            too_big: Self::add_too_big(self.too_big, other.too_big),
             unread,
             last_ns: None,
         }

@@ -58,11 +58,14 @@ pub enum CauseRule {
     /// already reported. A sender that uses SACK does not do this. So this sender sends everything
     /// again from the first missing octet.
     ReportedBefore,
+    /// ICMP reported that a packet of the sender was too big for the path, and the sender then sent
+    /// again octets that were outstanding.
+    TooBig,
 }
 
 impl CauseRule {
     /// The names in tables, in the order of the values.
-    pub const NAMES: [&str; 21] = [
+    pub const NAMES: [&str; 22] = [
         "none",
         "syn",
         "reported-hole",
@@ -84,21 +87,22 @@ impl CauseRule {
         "in-order",
         "guess",
         "reported-before",
+        "too-big",
     ];
 
     /// The probability that each rule's cause is right, for a capture at the sender or between the
-    /// ends. The values are fitted, except that of [`LoneByHost`](Self::LoneByHost), which is
-    /// assumed; see `docs/captures.md`.
-    const CONFIDENCE: [f32; 21] = [
+    /// ends. The values are fitted, except those of [`LoneByHost`](Self::LoneByHost) and
+    /// [`TooBig`](Self::TooBig), which are assumed; see `docs/captures.md`.
+    const CONFIDENCE: [f32; 22] = [
         0.0, 0.99, 0.99, 0.985, 0.997, 0.97, 0.985, 0.92, 0.985, 0.995, 0.97, 0.9, 0.75, 0.96, 0.9,
-        0.9, 0.98, 0.99, 0.9, 0.9, 0.99,
+        0.9, 0.98, 0.99, 0.9, 0.9, 0.99, 0.98,
     ];
 
     /// The same probabilities for a capture at the receiver, which shows neither the sender's
     /// timers nor the losses on the path. They were fitted in the same way.
-    const CONFIDENCE_AT_RECEIVER: [f32; 21] = [
+    const CONFIDENCE_AT_RECEIVER: [f32; 22] = [
         0.0, 0.98, 0.87, 0.92, 0.74, 0.6, 0.77, 0.5, 0.6, 0.88, 0.6, 0.3, 0.75, 0.6, 0.5, 0.6,
-        0.88, 0.97, 0.8, 0.48, 0.9,
+        0.88, 0.97, 0.8, 0.48, 0.9, 0.9,
     ];
 
     /// The probability that a cause from this rule is right. `at_receiver` says whether the capture

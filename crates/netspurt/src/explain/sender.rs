@@ -146,6 +146,18 @@ impl Sender {
         self.sent_at = at;
     }
 
+    /// Takes a report that a packet was too big for the path. The packet's first octet has the number
+    /// `seq`. Returns whether this octet is outstanding.
+    #[cold]
+    pub fn too_big(&mut self, at: Time, seq: u32, octets: &CapturedOctets) -> bool {
+        let (una, highest) = (octets.una(), octets.sequence().highest());
+        let outstanding = (una..highest).contains(&octets.sequence().octet(seq));
+        if outstanding {
+            self.trouble.get_or_insert_default().too_big.report(at, una, highest);
+        }
+        outstanding
+    }
+
     /// Notes the flow label of the packet that was taken at `at`.
     #[inline]
     pub fn labelled(&mut self, at: Time, label: u32) {
@@ -334,6 +346,8 @@ impl Sender {
         let number = trouble.found.len();
         let Inferred { cause, rule } = if packet.flags().has(Flags::SYN) {
             Inferred { cause: Cause::Syn, rule: CauseRule::Syn }
+        } else if trouble.too_big.explains(&scene, near, trouble.machine.since) {
+            Inferred { cause: Cause::TooBig, rule: CauseRule::TooBig }
         } else {
             trouble.machine.infer(&scene, number)
         };

@@ -10,6 +10,7 @@ mod odd_captures;
 mod other_stacks;
 mod out_of_order;
 mod repairs;
+mod too_big;
 mod verdicts;
 
 use crate::record::Table;

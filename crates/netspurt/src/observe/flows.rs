@@ -214,6 +214,16 @@ impl<T: Default> Flows<T> {
         (Sighting { number: one.number, side, born: lives.is_none() }, &mut one.state)
     }
 
+    /// Returns the active connection of a packet between `ends` that was not captured itself, and
+    /// the side that sent this packet.
+    pub fn known(&mut self, ends: EndPair) -> Option<(Side, &mut T)> {
+        let (key, ordered) = ends.ordered();
+        let hash = Self::hash(&self.hashes, key);
+        let place = self.find(key, hash)?;
+        let one = &mut self.live[place as usize];
+        Some((one.side(ordered), &mut one.state))
+    }
+
     /// The hash of `key`.
     #[inline(always)]
     #[expect(clippy::manual_hash_one, reason = "`hash_one` may stay a call between crates")]

@@ -1,15 +1,15 @@
 //! Encodes ICMP echo requests and replies as IPv4 packets, and decodes them from IPv4 and IPv6
-//! packets.
+//! packets. Decodes reports that a packet was too big.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use crate::ids::Side;
 use crate::segment::Segment;
 
-use super::LONGEST;
 use super::decode::checksum;
 use super::encode::ipv4_head;
 use super::head::{IpHead, V4};
+use super::{LONGEST, TCP};
 
 /// An echo request or reply (RFC 792).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +107,41 @@ pub fn decode_echo(ip: &[u8]) -> Option<CapturedEcho> {
         identifier: half(4),
         sequence: half(6),
         wire_bytes: u32::try_from(head.total_bytes()).ok()?,
+    })
+}
+
+/// A report that a packet of TCP was too big for the path. The router that dropped the packet sends
+/// this report to the packet's source (RFC 1191 §4, RFC 4443 §3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketTooBig {
+    /// The source and the destination of the packet that was too big.
+    pub ends: [SocketAddr; 2],
+    /// The sequence number of this packet.
+    pub seq: u32,
+    /// The largest packet that the next link carries, in octets; 0 if the router does not say it.
+    pub mtu: u32,
+}
+
+/// Reads the report in `ip` that a packet of TCP was too big. `None` if `ip` has no such report. The
+/// report must quote at least the first eight octets of the TCP header (RFC 792).
+pub fn decode_too_big(ip: &[u8]) -> Option<PacketTooBig> {
+    let head = IpHead::of(ip)?;
+    let (protocol, at) = head.payload();
+    let (icmp, quoted) = ip.get(at..)?.split_first_chunk::<HEAD>()?;
+    let mtu = match (protocol, head, icmp[0], icmp[1]) {
+        (ICMP, IpHead::V4(_), 3, 4) => u16::from_be_bytes([icmp[6], icmp[7]]).into(),
+        (ICMPV6, IpHead::V6(_), 2, _) => u32::from_be_bytes([icmp[4], icmp[5], icmp[6], icmp[7]]),
+        _ => return None,
+    };
+    let dropped = IpHead::of(quoted)?;
+    let (TCP, at) = dropped.payload() else { return None };
+    let tcp = quoted.get(at..)?.first_chunk::<8>()?;
+    let [source, destination] = dropped.addresses();
+    let port = |at: usize| u16::from_be_bytes([tcp[at], tcp[at + 1]]);
+    Some(PacketTooBig {
+        ends: [(source, port(0)).into(), (destination, port(2)).into()],
+        seq: u32::from_be_bytes([tcp[4], tcp[5], tcp[6], tcp[7]]),
+        mtu,
     })
 }
 

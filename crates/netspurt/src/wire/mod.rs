@@ -27,7 +27,7 @@ pub use datagrams::{Datagrams, FragmentCounts};
 pub use decode::{Checks, DecodeError, Decoded, Fault, decode, sum};
 pub use encode::{Packet, encode};
 pub use head::{IpHead, TcpHead};
-pub use icmp::{CapturedEcho, EchoPacket, decode_echo, encode_echo};
+pub use icmp::{CapturedEcho, EchoPacket, PacketTooBig, decode_echo, decode_too_big, encode_echo};
 pub use link_type::{LinkType, PacketDirection};
 pub use options::{
     BARE_HEADER_BYTES, IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, TCP_HEADER_BYTES, TIMESTAMPS_BYTES,

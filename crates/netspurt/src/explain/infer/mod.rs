@@ -13,6 +13,7 @@ mod sack_use;
 mod scene;
 mod syn_style;
 mod timer_grid;
+mod too_big;
 mod trouble;
 mod verdict;
 mod waking;

@@ -15,6 +15,7 @@ use super::after_lone::{AfterLone, FreshSegment};
 use super::habits::{LateBy, LatePackets};
 use super::phase::{LossPhase, Machine};
 use super::scene::SenderScene;
+use super::too_big::TooBigReports;
 use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 
 /// An acknowledgment that passed the place of the capture and had news: it acknowledged new octets,
@@ -83,6 +84,8 @@ pub struct SenderTrouble {
     /// The places in `found` of the retransmissions whose originals came after them.
     came: Vec<usize>,
     passed: RecentNews,
+    /// The reports that packets were too big for the path.
+    pub too_big: TooBigReports,
     /// A buffer for the verdicts that one acknowledgment allows.
     decided: Vec<Decision>,
 }

@@ -24,6 +24,19 @@ pub enum Phase {
     Loss,
 }
 
+packed_variants!(Cause {
+    Fast,
+    SackRecovery,
+    Rack,
+    Rto,
+    Tlp,
+    Sfr,
+    GoBackN,
+    Syn,
+    Shim,
+    TooBig,
+    Unknown
+});
 packed_variants!(Phase { Open, Disorder, Cwr, Recovery, Loss });
 
 impl Phase {

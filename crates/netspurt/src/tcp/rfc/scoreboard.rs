@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::packed::{packed, packed_value, packed_variants};
+use crate::packed::{packed, packed_value};
 use crate::segment::Cause;
 use crate::units::Time;
 
@@ -28,8 +28,6 @@ pub(super) struct SentSegment {
     /// Whether the segment was retransmitted, and the copy counts as outstanding and not as lost.
     pub(super) retransmitted: bool,
 }
-
-packed_variants!(Cause { Fast, SackRecovery, Rack, Rto, Tlp, Sfr, GoBackN, Syn, Shim, Unknown });
 
 packed_value!(SentSegment { seq, at, size, times, sacked, lost, retransmitted });
 

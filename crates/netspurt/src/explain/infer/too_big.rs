@@ -1,0 +1,41 @@
+//! Retransmissions of packets that were too big for the path.
+
+use crate::units::{Duration, Time};
+
+use super::scene::SenderScene;
+
+/// The latest report of a router that a packet of the sender was too big (RFC 1191 §4).
+///
+/// A sender may send all outstanding octets again in smaller packets as soon as a report comes (RFC
+/// 1191 §6.4). Other senders ignore reports, or wait for their timer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TooBigReports {
+    /// When the report was captured. `None` without a report.
+    at: Option<Time>,
+    /// The octet after the highest octet that was sent before the report.
+    until: u64,
+    /// Whether the sender reacted.
+    reacted: bool,
+}
+
+impl TooBigReports {
+    /// Takes a report. The octets from `una` to `highest` are outstanding.
+    pub fn report(&mut self, at: Time, una: u64, highest: u64) {
+        let reacted = self.reacted && una < self.until;
+        *self = Self { at: Some(at), until: highest, reacted };
+    }
+
+    /// Whether the sender sent a retransmission because of a report. Its octets must have been sent
+    /// before the report, and not after it. The first such retransmission comes at once after the
+    /// report. The others may wait for acknowledgments, but the timer must not have fired since
+    /// then. `near` is the time from the capture to the sender and back. The last phase of loss
+    /// recovery began at `since`.
+    pub fn explains(&mut self, scene: &SenderScene, near: Duration, since: Time) -> bool {
+        let Some(at) = self.at.filter(|at| *at <= scene.at) else { return false };
+        let outstanding =
+            scene.right <= self.until && scene.last_sent.is_none_or(|sent| sent <= at);
+        let reaction = scene.at.saturating_since(at) - near;
+        self.reacted |= outstanding && reaction <= SenderScene::SLACK.max(scene.rtt / 8);
+        self.reacted && outstanding && since <= at
+    }
+}

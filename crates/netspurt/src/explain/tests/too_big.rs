@@ -1,0 +1,158 @@
+//! Tests of retransmissions after a router reported that a packet was too big.
+
+use std::net::SocketAddr;
+
+use crate::explain::{Explainer, Explanation};
+use crate::ids::Side;
+use crate::segment::{Cause, Flags, Segment};
+use crate::wire::{CapturedPacket, LinkType, Packet, encode};
+
+/// A conversation between two hosts, and the reports of a router on its path.
+struct RoutedTalk {
+    explainer: Explainer,
+    ends: [SocketAddr; 2],
+}
+
+impl RoutedTalk {
+    /// The octets of each full segment.
+    const FULL: u16 = 1000;
+
+    /// Begins with a handshake whose round trip takes 100 ms.
+    fn opened(v6: bool) -> Self {
+        let ends = match v6 {
+            false => ["10.0.0.1:4000", "10.0.0.2:80"],
+            true => ["[2001:db8::1]:4000", "[2001:db8::2]:80"],
+        };
+        let ends = ends.map(|end| end.parse().unwrap());
+        let mut talk = Self { explainer: Explainer::default(), ends };
+        let syn = Segment { flags: Flags::SYN, ..Segment::default() };
+        talk.packet(0.0, 0, syn);
+        let flags = Flags::SYN.with(Flags::ACK);
+        talk.packet(100.0, 1, Segment { flags, ack: 1, ..Segment::default() });
+        talk
+    }
+
+    fn take(&mut self, ms: f64, bytes: &[u8]) {
+        let (link, original_bytes) = (LinkType(101), bytes.len() as u32);
+        let unix_ns = (1e6 * ms) as i64;
+        let packet =
+            CapturedPacket { unix_ns, timed: true, link, interface: 0, original_bytes, bytes };
+        self.explainer.take(&packet);
+    }
+
+    fn bytes(&self, side: usize, segment: Segment) -> Vec<u8> {
+        let [from, to] = self.ends;
+        let [source, destination] = if side == 0 { [from, to] } else { [to, from] };
+        let mut bytes = Vec::new();
+        encode(&Packet { source, destination, ip_id: 1, segment, payload: None }, &mut bytes);
+        bytes
+    }
+
+    fn packet(&mut self, ms: f64, side: usize, segment: Segment) {
+        self.take(ms, &self.bytes(side, segment));
+    }
+
+    fn segment(first: u32, len: u16) -> Segment {
+        Segment { seq: 1 + first, len, ack: 1, flags: Flags::ACK, ..Segment::default() }
+    }
+
+    /// The first side sends `len` octets from octet `first` on.
+    fn data(mut self, ms: f64, first: u32, len: u16) -> Self {
+        self.packet(ms, 0, Self::segment(first, len));
+        self
+    }
+
+    /// The second side acknowledges the octets below `next`.
+    fn ack(mut self, ms: f64, next: u32) -> Self {
+        let ack = Segment { seq: 1, ack: 1 + next, flags: Flags::ACK, ..Segment::default() };
+        self.packet(ms, 1, Segment { window: 5000, ..ack });
+        self
+    }
+
+    /// A router reports that the packet with the octets from `first` on exceeds `mtu`. The report
+    /// quotes the IP header and eight octets of the TCP header.
+    fn too_big(mut self, ms: f64, first: u32, mtu: u16) -> Self {
+        let dropped = self.bytes(0, Self::segment(first, Self::FULL));
+        let mut report = match self.ends[0].is_ipv6() {
+            false => vec![0x45, 0, 0, 56, 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 9, 10, 0, 0, 1],
+            true => [&[0x60, 0, 0, 0, 0, 56, 58, 64][..], &dropped[8..40]].concat(),
+        };
+        let [high, low] = mtu.to_be_bytes();
+        match self.ends[0].is_ipv6() {
+            false => report.extend([3, 4, 0, 0, 0, 0, high, low]),
+            true => report.extend([2, 0, 0, 0, 0, 0, high, low]),
+        }
+        let header = if self.ends[0].is_ipv6() { 40 } else { 20 };
+        report.extend(&dropped[..header + 8]);
+        self.take(ms, &report);
+        self
+    }
+
+    /// Four segments in flight. The router drops the first two, and reports each.
+    fn reported(v6: bool, mtu: u16) -> Self {
+        let talk = (0..4).fold(Self::opened(v6), |talk, n| talk.data(101.0, 1000 * n, Self::FULL));
+        talk.too_big(111.0, 0, mtu).too_big(111.1, 1000, mtu)
+    }
+
+    fn causes(self) -> (Vec<Option<Cause>>, Explanation) {
+        let found = self.explainer.finish();
+        let connection = found.connections.at(0);
+        let direction = connection.direction(Side::From).unwrap();
+        (direction.retransmissions.iter().map(|one| one.cause.get()).collect(), found)
+    }
+}
+
+/// RFC 1191 §6.4: TCP sends again at once, in packets of the new size. The second half waits for an
+/// acknowledgment.
+#[test]
+fn retransmissions_at_once_after_a_report_have_the_cause_too_big() {
+    for v6 in [false, true] {
+        let talk = RoutedTalk::reported(v6, 576).data(111.2, 0, 500).data(111.2, 500, 500);
+        let talk = talk.ack(211.3, 1000).data(211.4, 1000, 500).data(211.4, 1500, 500);
+        let (causes, found) = talk.ack(311.5, 4000).causes();
+        assert_eq!(causes, [Some(Cause::TooBig); 4], "IPv6: {v6}");
+        assert_eq!((found.notes.too_big, found.passed.other), ((2, 576), 2));
+        let lines = found.notes.lines();
+        assert!(lines[0].contains("the limit of the path, 576 octets, and reported"), "{lines:?}");
+        assert!(lines[0].contains("by ICMP (2 packets)"), "{lines:?}");
+    }
+}
+
+#[test]
+fn a_sender_that_ignores_a_report_sends_again_after_a_timeout() {
+    let talk = RoutedTalk::reported(false, 0).data(511.2, 0, 500);
+    let (causes, found) = talk.ack(611.3, 1000).data(611.4, 1000, 500).causes();
+    assert_eq!(causes, [Some(Cause::Rto), Some(Cause::GoBackN)]);
+    let lines = found.notes.lines();
+    assert!(lines[0].contains("exceeded the limit of the path, and reported"), "{lines:?}");
+}
+
+/// If the smaller packet is lost, too, the timer sends its octets again, and then the other ones.
+#[test]
+fn a_timeout_ends_the_reaction_to_a_report() {
+    let talk = RoutedTalk::reported(false, 576).data(111.2, 0, 500).data(511.2, 0, 500);
+    let (causes, _) = talk.ack(611.3, 500).data(611.4, 500, 500).causes();
+    assert_eq!(causes, [Some(Cause::TooBig), Some(Cause::Rto), Some(Cause::GoBackN)]);
+}
+
+/// RFC 5927 §7.2: a report that quotes octets that are not outstanding may be forged.
+#[test]
+fn a_report_on_octets_that_are_not_outstanding_has_no_effect() {
+    let talk = RoutedTalk::opened(false).data(101.0, 0, 1000).ack(201.0, 1000);
+    let talk = talk.data(202.0, 1000, 1000).too_big(203.0, 0, 576).too_big(203.0, 2000, 576);
+    let (causes, found) = talk.data(512.0, 1000, 1000).causes();
+    assert_ne!(causes, [Some(Cause::TooBig)]);
+    assert_eq!(causes.len(), 1);
+    assert_eq!((found.notes.too_big, found.notes.lines().len()), ((0, 0), 0));
+}
+
+#[test]
+fn reports_between_unknown_ends_and_cut_reports_have_no_effect() {
+    let mut other = RoutedTalk::opened(true);
+    let talk = RoutedTalk::reported(false, 576);
+    let dropped = talk.bytes(0, RoutedTalk::segment(0, 1000));
+    let head = [0x45, 0, 0, 56, 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 9, 10, 0, 0, 1];
+    let whole = [&head[..], &[3, 4, 0, 0, 0, 0, 2, 64], &dropped[..28]].concat();
+    (0..=whole.len()).for_each(|len| other.take(300.0, &whole[..len]));
+    assert_eq!(other.causes().1.notes.too_big, (0, 0));
+}
