@@ -125,13 +125,13 @@ fn each_change_that_a_script_names_makes_the_script_fail() {
 
 /// A subject that sends exactly what its script expects. It ignores assertions.
 struct ScriptedSubject {
-    /// The packets to send: each with the number of calls and inbound packets before it, and its
-    /// instant.
+    /// The packets to send. Each has the number of calls, inbound packets and ICMP errors before
+    /// it, and its instant.
     lines: VecDeque<(usize, Time, ScriptPacket)>,
     /// The results of calls. A call that blocks also has the instant at which it returns.
     results: VecDeque<(CallOutcome, Option<Time>)>,
     blocked: Option<(Time, CallOutcome)>,
-    /// The number of calls and inbound packets so far.
+    /// The number of calls, inbound packets and ICMP errors so far.
     heard: usize,
     peer_isn: u32,
 }

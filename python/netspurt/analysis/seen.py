@@ -17,16 +17,17 @@ from netspurt.table import Table
 #: If the handshake's round trip to one host is this many times shorter than the round trip to the
 #: other host, the capture was taken beside the nearer host.
 _SHORTER = 8
-#: The capture was also taken beside the nearer host if the round trip to this host is shorter than
-#: the first number [ns], and at most the second number times the round trip to the other host. A
-#: round trip between two machines takes longer than the first number.
+#: A second rule: the capture was taken beside the nearer host if the round trip to this host is
+#: shorter than `_ONE_MACHINE_NS` [ns], and at most `_ONE_MACHINE_SHARE` times the round trip to the
+#: other host. A round trip between two machines takes longer than `_ONE_MACHINE_NS`.
 _ONE_MACHINE_NS, _ONE_MACHINE_SHARE = 10_000, 0.75
 #: Data is mostly on its way if it is on its way for at least this share of a connection's time.
 _ON_ITS_WAY_MIN = 0.5
 #: The places where a direction may have been captured.
 _VANTAGES = ("sender", "receiver", "middle", "unknown")
 _SENDER, _RECEIVER, _MIDDLE, _UNKNOWN = range(len(_VANTAGES))
-#: If the mean round trip is this many times the shortest, data waited in a queue.
+#: If the mean round trip is at least this many times the shortest round trip, data waited in a
+#: queue.
 QUEUE_RATIO = 1.25
 
 
@@ -39,7 +40,7 @@ class RoundTrip:
     mean_s, min_s
         The mean and the shortest round trip, in seconds.
     of_data
-        True if it was measured with data; false if only the handshake shows it.
+        True if the round trip was measured with data; false if only the handshake shows it.
     """
 
     mean_s: float
@@ -82,7 +83,8 @@ def vantages_of(rows: Table, tables: Mapping[str, Table]) -> NDArray[np.str_]:
     if len(rows) < len(connections):
         connections = connections.select(np.isin(connections["connection"], rows["connection"]))
     where = _vantages(connections, tables["habits"])
-    # The last value is that of directions that are not in `connections`.
+    # For a direction that is not in `connections`, `rows_of` returns -1, which is the place of the
+    # last value.
     known = np.append(where, _UNKNOWN)[rows_of(keys(rows), keys(connections))]
     names: NDArray[np.str_] = np.array(_VANTAGES)[known]
     return names
@@ -94,7 +96,8 @@ def _vantages(connections: Table, habits: Table) -> NDArray[np.intp]:
     The values are places in `_VANTAGES`.
     """
     where = _by_handshakes(connections)
-    # A packet is captured before it is received, so on one host it is captured at each sender.
+    # If both ends are on one host, a packet is captured before this host receives it. So each
+    # direction is captured beside its sender.
     where[within_one_host(connections)] = _SENDER
     for place, name in enumerate(_VANTAGES[:_UNKNOWN]):
         own = rows_of(keys(habits.where(vantage=name)), keys(connections))
@@ -105,7 +108,8 @@ def _vantages(connections: Table, habits: Table) -> NDArray[np.intp]:
 def within_one_host(connections: Table) -> NDArray[np.bool_]:
     """Return, for each row of `connections`, whether its two ends are on one host, shape (n,).
 
-    They are if their addresses are equal, or if both are loopback addresses (RFC 1122 §3.2.1.3).
+    The ends are on one host if their addresses are equal, or if both addresses are loopback
+    addresses (RFC 1122 §3.2.1.3).
     """
     source, sources = connections.coded("source")
     destination, destinations = connections.coded("destination")
@@ -129,7 +133,7 @@ def busiest(tables: Mapping[str, Table]) -> dict[int, str]:
 def busiest_rows(connections: Table) -> Table:
     """Return for each connection the row of the direction with most of its data.
 
-    If both directions have the same amount, it is the reverse direction.
+    If both directions have the same amount of data, the row is that of the reverse direction.
     """
     numbers = connections["connection"]
     order = np.lexsort((keys(connections), connections["unique_bytes"], numbers))

@@ -158,7 +158,7 @@ class Cdf:
     value
         The values in order, shape (n,).
     share
-        For each value, the share of the values that are not greater. The last share is 1.
+        For each value, the share of the values up to this place in the order. The last share is 1.
     """
 
     value: Floats
@@ -265,7 +265,7 @@ def handshake_ratio(
         mean, longest = told.rtt_mean_s / told.handshake_s, told.rtt_max_s / told.handshake_s
     known = np.isfinite(mean) & np.isfinite(longest)
     mean, longest = mean[known], longest[known]
-    # Ratios are not exact in binary, so a ratio that equals the bound must count.
+    # Ratios are not exact in binary. With the tolerance, a ratio that equals the bound counts.
     near = np.abs(mean - 1) <= within + 1e-9
     return HandshakeRatio(mean, longest, Share.of(near), Share.of(longest <= times + 1e-9))
 

@@ -118,7 +118,7 @@ def _of_changes(run: Run) -> Iterator[str]:
 
 
 def _of_times(found: Explained) -> Iterator[str]:
-    """Yield a line that says from which instants the times of a capture's tables count."""
+    """Yield a line that says, for each table of a capture, which instant has the time 0."""
     from netspurt.captures import SINCE_1970
 
     if not found.tcp:

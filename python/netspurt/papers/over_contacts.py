@@ -23,7 +23,8 @@ from netspurt.papers.registry import Measured, registered
 
 #: The speed of light [km/s].
 LIGHT_KM_S = 299792.458
-#: A distance may exceed the bounds by this much [km], because a real orbit is not exactly elliptic.
+#: A distance may be outside the bounds by this much [km], because a real orbit is not exactly
+#: elliptic.
 _TOLERANCE_KM = 20.0
 
 
@@ -51,7 +52,7 @@ def bounds_km(apogee: float, perigee: float) -> tuple[float, float]:
 
 @registered
 def heights(bench: Bench, *, contact: str) -> Measured:
-    """Return apogee and perigee of a contact's orbit [km], if it allows the stored delays."""
+    """Return a contact's apogee and perigee [km], if its orbit allows the stored delays."""
     this_contact, curve = _curves(bench)[contact]
     orbit = elements(bench.paper, this_contact.satellite)
     min_km, max_km = bounds_km(orbit["apogee"], orbit["perigee"])
@@ -103,10 +104,11 @@ def contacts_of_a_day(bench: Bench) -> Measured:
 
 @registered
 def chosen_contacts(bench: Bench) -> Measured:
-    """Return two numbers of contacts per satellite, if the contacts are the extreme passes.
+    """Return how many contacts the paper chose per satellite, if they are the extreme passes.
 
-    The first number is for satellites with several passes, the second for satellites with one. The
-    extreme passes of a satellite are its least and its most variable pass.
+    The first number counts the contacts of a satellite with several passes. The second number
+    counts the contacts of a satellite with one pass. The extreme passes of a satellite are its
+    least and its most variable pass.
     """
     per_satellite = Counter(contact.satellite for contact, _ in _curves(bench).values())
     rows = [("contact", "whole passes", "their swings", "its swing")]

@@ -25,11 +25,11 @@ Floats = NDArray[np.float64]
 #: The width of a figure, the height of a panel, and the height of the rest of a figure, in inches.
 _WIDTH, _PANEL, _REST = 10.0, 2.7, 1.2
 
-#: The octets that a link can send at one opportunity of its trace. Opportunities are counted in
-#: spans of time: the maximum number of spans, and the minimum mean number of opportunities in a
-#: span.
+#: The octets that a link can send at one opportunity of its trace.
 _OCTETS = 1500
+#: Opportunities are counted in spans of time. This is the maximum number of spans.
 _SPANS = 200
+#: The minimum mean number of opportunities in a span.
 _IN_A_SPAN = 5
 
 #: If a series has at least this many points, two directions in one panel hide each other.
@@ -239,8 +239,8 @@ def _offered(way: Way, end: float) -> tuple[Floats, Floats] | None:
     round_s = float(at[-1])
     spans = int(min(_SPANS, max(1, len(at) * end / round_s / _IN_A_SPAN)))
     edges = np.linspace(0, end, spans + 1)
-    # The count up to an instant has all complete rounds of the trace and a part of the current
-    # round.
+    # The count up to an instant includes all complete repetitions of the trace, and a part of the
+    # current repetition.
     rounds = np.floor(edges / round_s)
     count = rounds * len(at) + np.searchsorted(at, edges - rounds * round_s, side="right")
     rate = np.diff(count) * _OCTETS * 8 / np.diff(edges)

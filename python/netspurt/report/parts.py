@@ -31,7 +31,7 @@ class Flow:
     panels
         Its pictures, one above the other.
     zero_s
-        The instant of the run from which the times of a comparison count [s].
+        The instant of the run [s] that is the zero of the times in a comparison.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Side:
     flows
         Its flows.
     absent
-        The words in place of a picture that only the other of two runs has.
+        The words in place of a picture, if only the other one of two runs has this picture.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Parting:
     words
         A sentence on the difference.
     flows
-        The name of the compared direction in each of the two.
+        The name of the compared direction in each of the two runs.
     """
 
     at_s: float
@@ -119,17 +119,17 @@ class Rows:
     right
         The numbers of the columns that are right-aligned.
     places
-        The place of each row; `None` for a row of a direction that is not drawn. It is empty if no
-        row has a place.
+        The place of each row; `None` for a row of a direction that is not drawn. The sequence is
+        empty if no row has a place.
     more
         The number of further rows that are left out.
     empty
         The text for a table without rows.
     sections
-        The section that each row leads to, counted from the section of the table; 0 for none. It is
-        empty if no row leads to a section.
+        The section that each row leads to, counted from the section of the table; 0 for none. The
+        sequence is empty if no row leads to a section.
     elsewhere
-        A sentence on where all rows are.
+        A sentence that says where the reader finds all rows.
     """
 
     caption: str

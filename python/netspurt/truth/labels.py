@@ -42,11 +42,14 @@ class Label:
     cause
         The cause of the retransmission.
     spurious
-        True if earlier copies of all its octets arrived, even if they arrived after it was sent.
+        True if earlier copies of all octets of the packet arrived, even if these copies arrived
+        after the packet was sent.
     side
-        The side on which the capture sees it: the `sender`, the `receiver`, or the `middle`.
+        The side on which the capture sees the packet: the `sender`, the `receiver`, or the
+        `middle`.
     original
-        Whether the capture has an earlier transmission of its octets: `seen`, `partly`, `unseen`.
+        Whether the capture has an earlier transmission of the packet's octets: `seen`, `partly`,
+        `unseen`.
     copy
         True if the packet is the network's duplicate of a retransmission.
     """

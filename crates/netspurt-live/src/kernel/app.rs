@@ -37,7 +37,7 @@ pub struct FlowNotes {
     /// When the application had read all octets that it had asked for.
     pub finished: Option<Time>,
     /// The requests that the application made, and their replies. The first request is included
-    /// even if it never left the host, because the connection never opened.
+    /// even if the connection never opened, so that the request never left the host.
     pub exchanges: Vec<Exchange>,
     /// The number of octets that the application read.
     pub read_bytes: u64,
@@ -260,7 +260,7 @@ impl Apps {
     }
 
     /// Asks the kernel for the state of the open connections, at the ends that write. Ends with
-    /// `unasked` are left out, and so are states that have not changed since the last question.
+    /// `unasked` are left out. A state that equals the end's last state is left out, too.
     fn ask(&mut self, now: Time, polls: &mut Vec<Poll>) {
         let asked = |source: &&mut ContentSource| source.notes.opened.is_some() && !source.unasked;
         let sources = self.sources.iter_mut().filter(asked);

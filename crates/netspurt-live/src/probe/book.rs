@@ -31,9 +31,10 @@ impl EchoReply {
         self.received_at.raw_ns.saturating_sub(self.sent_at.raw_ns)
     }
 
-    /// The round trip by the kernel's timestamps, in nanoseconds. `None` if they cannot be trusted:
-    /// a timestamp is missing, they are out of order, their round trip is clearly longer than the
-    /// program's, or the machine's clock was set between probe and answer.
+    /// The round trip by the kernel's timestamps, in nanoseconds. `None` if these timestamps cannot
+    /// be trusted: one of them is missing, they are out of order, their round trip is clearly
+    /// longer than the round trip by the program's timestamps, or the machine's clock was set
+    /// between probe and answer.
     pub(super) fn by_kernel(&self) -> Option<u64> {
         let span = self.kernel_received_ns?.checked_sub(self.kernel_sent_ns?)?;
         // The tolerance covers the frequency corrections of the kernel's clock (NTP), and the time

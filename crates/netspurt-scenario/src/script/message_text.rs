@@ -9,7 +9,8 @@ use super::readiness::Readiness;
 use super::refused::refuse;
 use super::structure::{fields, parts};
 
-/// A call, and the value that it must write into one of its arguments, if the script gives one.
+/// A call, and the value that the call must write into one of its arguments, if the script gives
+/// this value.
 type ReadCall = Result<(Call, Option<OptionValue>), Mistake>;
 
 /// Reads `sendmsg` or `recvmsg`.

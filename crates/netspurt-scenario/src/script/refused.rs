@@ -34,7 +34,7 @@ const TIMESTAMPING: &str = "the timestamping of arrivals";
 /// is there only because the script uses the mechanism.
 pub(super) fn refuse_mechanisms(source: &str) -> Result<(), Mistake> {
     let mut cursor = Cursor::new(source);
-    // The mark that ends the text or the shell commands in which the cursor is.
+    // If the cursor is in a text or in shell commands, this is the mark that ends them.
     let mut end = None;
     loop {
         // A comment that does not end is a mistake, too. The parser reports it later.

@@ -15,7 +15,8 @@ use super::text::{SECOND, decimal, integer, lines};
 enum NpingLine<'a> {
     /// A request left, or its reply came.
     Echo(NpingEcho<'a>),
-    /// Another message, such as an ICMP error. Its line does not say which request it answers.
+    /// Another message, such as an ICMP error. The line does not say which request the message
+    /// answers.
     Other,
     /// A packet of another protocol: TCP, UDP or ARP, by its name.
     Unpaired(&'a str),
@@ -121,7 +122,7 @@ impl NpingTarget {
     }
 }
 
-/// Reads the echoes of `text`, a recording for each address.
+/// Reads the echoes of `text`. The result has a recording for each address.
 ///
 /// # Errors
 /// When the text has packets of other protocols and no ICMP echo, or when more than `MISSING_MAX`

@@ -30,7 +30,7 @@ pub(super) struct YearLast {
     dotted: bool,
 }
 
-/// The evidence of a date about the order of day and month.
+/// What a date shows about the order of day and month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DateOrderEvidence {
     /// The date is possible in this order only.
@@ -48,8 +48,8 @@ impl YearLast {
         let digits = rest.strip_prefix(mark)?;
         let (year, rest) = integer(digits)?;
         let dotted = mark == '.';
-        // A year of two digits is in this century. With slashes or hyphens, it is not read, because
-        // the year may come first.
+        // A year of two digits is in this century. A date with slashes or hyphens and two digits at
+        // its end is not read, because the year may come first.
         let year = match digits.len() - rest.len() {
             4 => year,
             2 if dotted => 2000 + year,

@@ -4,12 +4,12 @@ use super::family::{Distribution, DistributionFamily, Middle};
 use super::{packmime, pareto};
 
 impl Distribution {
-    /// Returns the mean in octets, nanoseconds or counts; `None` if there is none.
+    /// Returns the mean in octets, nanoseconds or counts; `None` if the mean is not finite.
     ///
     /// This is the mean before draws are rounded to whole octets or nanoseconds. The mean of
     /// PackMime's sizes is the exact integral of its fitted curves, minus half an octet, because
-    /// PackMime cuts off fractions. The mean of its servers' delays is an integral by Simpson's
-    /// rule.
+    /// PackMime cuts off fractions. The mean of the delays of PackMime's servers is an integral by
+    /// Simpson's rule.
     ///
     /// ```
     /// use netspurt::distribution::{Distribution, DistributionUnit};

@@ -48,8 +48,8 @@ enum SamplerState {
         log_median: f64,
         sigma: f64,
     },
-    /// `kept` is the probability that a value of the whole distribution is below the truncation;
-    /// `power` is -1 / shape.
+    /// `kept` is the probability that a value of the distribution without truncation is below the
+    /// truncation; `power` is -1 / shape.
     Pareto {
         least: f64,
         power: f64,

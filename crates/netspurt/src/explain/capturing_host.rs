@@ -1,4 +1,4 @@
-//! Whether a capture was taken at an end of a connection, as the headers of its link show.
+//! Decides whether a capture was taken at an end of a connection, by the captured link headers.
 
 use crate::ids::Side;
 use crate::wire::PacketDirection;

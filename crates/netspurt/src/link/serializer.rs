@@ -7,7 +7,8 @@ use super::Framing;
 use super::rate::{MovingRate, Rate};
 use crate::timeline::LineInstant;
 
-/// The transmitter of one direction: the instant at which it is free, with its fraction.
+/// The transmitter of one direction: the instant at which the transmitter is free, with the
+/// fraction of a nanosecond.
 ///
 /// The exact instant is `free_at + rest / rate` nanoseconds. Within a busy period the remainder is
 /// carried from frame to frame, so *n* frames take exactly the time of their bits.
@@ -20,7 +21,7 @@ pub(super) struct Serializer {
     rest: u64,
     /// The transmission time that was computed last: octets, whole nanoseconds, remainder.
     last: (u32, Duration, u64),
-    /// The rate, if it changes; `bits_per_second` is then the rate at which the last frame started.
+    /// The rate, if it changes. Then `bits_per_second` is the rate when the last frame started.
     moving: Option<Box<MovingRate>>,
 }
 

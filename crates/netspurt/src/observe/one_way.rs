@@ -22,11 +22,11 @@ pub struct Outstanding<T> {
     pub last_sent: Time,
     /// The octets of the first transmission, headers included.
     pub wire_bytes: u32,
-    /// How often any octets of the segment were retransmitted.
+    /// How many times the segment or a part of the segment was retransmitted.
     pub retransmissions: u16,
     /// Whether a SACK block has reported the segment.
     pub sacked: bool,
-    /// Whether the segment is a part of a divided one, and not the last part.
+    /// Whether the segment is a part of a divided segment, and not the last part.
     pub continues: bool,
     /// What the observer keeps of the segment.
     pub kept: T,
@@ -60,10 +60,10 @@ pub struct Answer {
 /// that was sent more than once, because the segments above a lost segment are acknowledged only
 /// when the retransmission of the lost segment arrives. If the number gives no sample, the oldest
 /// segment that was sent once and that a SACK block newly reports gives the sample. If there is no
-/// such segment either, the acknowledgment of a segment that was sent more than once gives an
-/// ambiguous sample (RFC 6298 §3, Karn and Partridge 1987). Linux has the same rule
-/// (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). Linux also uses echoed timestamps; this code does
-/// not.
+/// such segment either, and the acknowledgment number covers a segment that was sent more than
+/// once, the oldest segment that the number covers gives an ambiguous sample (RFC 6298 §3, Karn and
+/// Partridge 1987). Linux has the same rule (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). Linux
+/// also uses echoed timestamps; this code does not.
 ///
 /// ```
 /// use netspurt::observe::{OneWay, Sequence};

@@ -204,8 +204,8 @@ fn an_incomplete_connection_counts_as_longer_than_all_others() {
     assert!(sum(&results, "duration_ns_max") > 0, "only complete connections count");
 }
 
-/// Of nine connections, no connection is above the quantile of 90 %. Of ten connections, one
-/// connection is.
+/// If there are nine connections, none of them is above the quantile of 90 %. If there are ten
+/// connections, one of them is above this quantile.
 #[test]
 fn a_quantile_is_recorded_only_if_a_connection_is_above_it() {
     let of = |count: &str| {

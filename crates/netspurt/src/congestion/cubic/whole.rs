@@ -2,10 +2,10 @@
 //! Xu 2008, "CUBIC: A New TCP-Friendly High-Speed TCP Variant").
 //!
 //! The curve is a whole number of segments, and its distance to the plateau is rounded down. So
-//! below the plateau the curve is up to one segment higher than the curve in octets, and above the
-//! plateau up to one segment lower. In RFC 9438 §4.4 an ACK opens cwnd by (target - cwnd) / cwnd.
-//! Here cwnd opens by one segment after `count` acknowledged segments. An undo does not restore the
-//! plateau from before the cut, and a timeout clears the plateau.
+//! below the plateau this curve is up to one segment higher than the curve of CUBIC in octets.
+//! Above the plateau this curve is up to one segment lower. In RFC 9438 §4.4 an ACK opens cwnd by
+//! (target - cwnd) / cwnd. Here cwnd opens by one segment after `count` acknowledged segments. An
+//! undo does not restore the plateau from before the cut, and a timeout clears the plateau.
 
 use crate::packed::{packed, packed_value};
 use crate::units::{Duration, Time};
@@ -19,7 +19,8 @@ use super::curve::cube_root;
 const JIFFY: Duration = Duration::from_millis(4);
 /// Time on the curve is counted in units of 1/1024 of a second.
 const UNITS: u64 = 1024;
-/// `count` is computed again for the same window only after more jiffies than this (`HZ / 32`).
+/// While the window does not change, `count` is computed again only after more than this number of
+/// jiffies (`HZ / 32`).
 const COUNT_JIFFIES: u64 = 7;
 /// For this number of jiffies after the start of a stage, round trips are ignored, because they may
 /// belong to a repair and are then too long.
@@ -220,8 +221,9 @@ impl CongestionControl for WholeCubic {
         }
     }
 
-    /// Round trips are also measured from the ACKs of a repair, because congestion has ended the
-    /// stage and the next stage begins after the repair (`cubictcp_acked`).
+    /// The round trips of a repair's ACKs count, too (`cubictcp_acked`): `measure` ignores round
+    /// trips only within a stage, congestion has ended the stage, and the next stage begins after
+    /// the repair.
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
         self.measure(jiffies(now), rtt);
     }

@@ -68,8 +68,8 @@ fn all(bytes: &[u8]) -> Reading {
     read("x", bytes).unwrap()
 }
 
-/// Returns for each sample, in milliseconds, when its segment left, and its round trip. The first
-/// sample's segment left at 0.
+/// Returns the instant at which each sample's segment left, and the sample's round trip, both in
+/// milliseconds. The segment of the first sample left at 0.
 fn times_and_delays_ms(delays: &Delays) -> Vec<(u64, u64)> {
     let ms = |nanos: u64| nanos / 1_000_000;
     let of = |probe: &Probe| (ms(probe.sent.as_nanos()), ms(probe.rtt.unwrap().as_nanos()));

@@ -71,7 +71,8 @@ fn a_note_reports_stamps_that_cannot_be_read() {
     }
 }
 
-/// iputils may write 20.95 ms as 20.10. It never writes a delay such as 21.53.
+/// Some versions of iputils write 20.95 ms as 20.10, without a carry. No version writes a delay
+/// such as 21.53. So a log that has such a delay is read as written.
 #[test]
 fn a_missing_carry_is_added_only_if_iputils_may_have_written_the_log() {
     let line = |n: u8, ms: &str| {

@@ -1,4 +1,4 @@
-//! The causes of repairs that SACK blocks and probes show.
+//! Tests of the causes of repairs. SACK blocks and probes show these causes.
 
 use super::causes::Talk;
 use crate::segment::Cause;
@@ -17,15 +17,16 @@ fn a_retransmission_that_is_lost_after_a_timeout_is_repaired_by_rack() {
     let [timeout, lost, other, again] = talk.causes()[..] else { panic!("four") };
     assert_eq!((timeout, lost), (Some(Cause::Rto), Some(Cause::GoBackN)));
     assert_eq!((other, again), (Some(Cause::GoBackN), Some(Cause::Rack)));
-    // Without the report the segment belongs to the repetition of everything.
+    // If an ACK covers the second segment instead of a SACK report, the next retransmission belongs
+    // to go-back-N.
     let mut silent = Talk::opened(true, false);
     silent.flight(101.0, 0, 10).data(501.0, 0).ack(601.0, 1000);
     silent.data(601.1, 1000).ack(701.1, 2000).data(701.2, 2000);
     assert_eq!(silent.causes()[2], Some(Cause::GoBackN));
 }
 
-/// A sender that holds octets out of order reports them with SACK blocks. The blocks take octets
-/// from its segments, also from a tail loss probe.
+/// A sender that has received octets out of order reports them with SACK blocks. The blocks leave
+/// less room for payload in its own segments, and also in a tail loss probe.
 #[test]
 fn a_probe_whose_header_has_more_options_lacks_the_last_octets_of_the_tail() {
     for (len, cause) in [(988, Cause::Tlp), (900, Cause::Rto)] {

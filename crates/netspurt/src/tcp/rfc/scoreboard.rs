@@ -21,7 +21,8 @@ pub(super) struct SentSegment {
     size: u32,
     /// The number of times that the segment was sent.
     pub(super) times: u8,
-    /// Whether the segment was reported as arrived above the cumulative ACK.
+    /// Whether the receiver reported that the segment arrived, although the cumulative ACK does not
+    /// cover the segment.
     pub(super) sacked: bool,
     /// The cause of the retransmission, if the sender believes that the segment is lost.
     pub(super) lost: Option<Cause>,
@@ -31,8 +32,8 @@ pub(super) struct SentSegment {
 
 packed_value!(SentSegment { seq, at, size, times, sacked, lost, retransmitted });
 
-/// The state of delivery when a segment was sent. Delivery rate samples need it
-/// (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
+/// The state of delivery when a segment was sent. A sample of the delivery rate is computed from
+/// this state (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Snapshot {
     /// Octets delivered so far.
@@ -167,8 +168,8 @@ pub(super) struct Scoreboard {
     waiting_from: u64,
     /// Loss detection by SACK has checked all segments below this octet.
     judged: u64,
-    /// The octets of the segments that RACK had marked as lost, and whose mark an undo cleared
-    /// before they were retransmitted.
+    /// The octets of segments that RACK had marked as lost. An undo cleared the mark before these
+    /// segments were retransmitted.
     spared: Ranges,
 }
 
@@ -239,7 +240,7 @@ impl Scoreboard {
         self.segs.len() as u64 - self.lost.segs
     }
 
-    /// Whether at least as many retransmissions are outstanding as segments are lost.
+    /// Whether the number of outstanding retransmissions is at least the number of lost segments.
     pub(super) fn copies_match_losses(&self) -> bool {
         self.retransmitted.segs >= self.lost.segs
     }
@@ -398,9 +399,9 @@ impl Scoreboard {
         }
     }
 
-    /// Marks as arrived the segments that a report of the octets `left..right` covers completely.
-    /// Calls `covered` for each segment that was not marked before, with the state of the segment
-    /// before the report.
+    /// Notes a report that the octets `left..right` have arrived. Each segment that the report
+    /// covers completely is marked as arrived. Calls `covered` for each segment that was not marked
+    /// before, with the state of the segment before the report.
     pub(super) fn sack(
         &mut self,
         left: u64,
@@ -495,9 +496,9 @@ impl Scoreboard {
         self.judged = self.segs.back().map_or(self.judged, SentSegment::end);
     }
 
-    /// Counts no segment as lost any more, because the originals are still on their way. With
-    /// `spared`, RACK ignores from now on the segments that it had marked as lost and that were not
-    /// retransmitted.
+    /// Clears the mark of all lost segments, because the originals are still on their way. Some of
+    /// these segments were marked by RACK and were not retransmitted. With `spared`, RACK ignores
+    /// them until they are retransmitted.
     pub(super) fn clear_lost(&mut self, spared: bool) {
         for sent in &mut self.segs {
             if spared && sent.lost == Some(Cause::Rack) && !sent.retransmitted {

@@ -11,7 +11,7 @@ use super::number::ByteOrder;
 pub(super) struct PcapLayout {
     order: ByteOrder,
     link: LinkType,
-    /// The unit of the part of a timestamp below the second, in nanoseconds.
+    /// The unit of a timestamp's fraction of a second, in nanoseconds.
     unit_ns: u64,
     /// Octets of a record before its packet.
     pub(super) record_bytes: usize,
