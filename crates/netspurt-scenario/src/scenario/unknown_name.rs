@@ -7,9 +7,10 @@ use netspurt::place::did_you_mean;
 use super::error::Problem;
 use super::tree::keys;
 
-/// If `problem` says that a named table lacks a required key, but the file has no table of that
-/// name, returns the real mistake: the unknown name. If a short form, `[path]` or `[dumbbell]`,
-/// makes the link of that name, the fix names the place in the short form.
+/// Returns the real mistake, an unknown name, if three conditions hold: `problem` says that a named
+/// table lacks a required key, the file has no table of this name, and one of the settings
+/// `overrides` has the name. If a short form, `[path]` or `[dumbbell]`, makes the link of this
+/// name, the fix names the place in the short form.
 pub(super) fn unknown_name(
     file: &dyn TableLike,
     overrides: &[(String, String)],

@@ -1,8 +1,9 @@
 //! Distributions of sizes, times and counts, and samplers that draw from them.
 //!
 //! A [`Distribution`] is plain data with a text form, as in `lognormal:median=900 B,sigma=1.6`. A
-//! [`Sampler`] draws its values from a named stream. Functions such as the logarithm come from the
-//! crate `libm`, so that the draws are the same on every machine.
+//! [`Sampler`] draws values of a distribution, with random numbers from a named stream. Functions
+//! such as the logarithm come from the crate `libm`, so that the draws are the same on every
+//! machine.
 //!
 //! The models of web traffic called PackMime-HTTP come from Cao, Cleveland, Gao, Jeffay, Smith and
 //! Weigle 2004, "Stochastic Models for Generating Synthetic HTTP Source Traffic", IEEE Infocom. All

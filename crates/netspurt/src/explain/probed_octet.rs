@@ -18,9 +18,9 @@ impl ProbedOctet {
         }
     }
 
-    /// Whether the segment with the octets `left..right` is new apart from the octet of a probe
-    /// that was discarded. The octets below `una` are acknowledged. The octets from `known` on are
-    /// new.
+    /// Whether the segment with the octets `left..right` begins with the discarded octet of a
+    /// probe, and has only new octets after this octet. The octets below `una` are acknowledged.
+    /// The octets from `known` on are new.
     pub fn begins(&self, (left, right): (u64, u64), una: u64, known: u64) -> bool {
         self.0 == Some(left) && una <= left && known == left + 1 && right > known
     }

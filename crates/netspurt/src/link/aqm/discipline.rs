@@ -82,8 +82,8 @@ impl Discipline {
         }
     }
 
-    /// Removes the next frame for the line, which is idle. CoDel may drop frames before it. `None`
-    /// if no frame waits.
+    /// Removes the next frame for the line, which is idle. CoDel and FQ-CoDel may first drop frames
+    /// that wait. `None` if no frame is left.
     pub(in crate::link) fn dequeue<F: Frame>(
         &mut self,
         now: Time,

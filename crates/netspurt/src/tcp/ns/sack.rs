@@ -63,9 +63,9 @@ impl NsSender {
         }
     }
 
-    /// Processes an ACK that leaves losses of the window unrepaired. The ACK takes two packets out
-    /// of the pipe. With `partial_ack_sends` the sender also sends two packets, and only the first
-    /// partial ACK of a recovery restarts the timer.
+    /// Processes a partial ACK: after this ACK, some losses of the window are still unrepaired. The
+    /// ACK takes two packets out of the pipe. With `partial_ack_sends` the sender also sends two
+    /// packets, and only the first partial ACK of a recovery restarts the timer.
     fn sack_partial_ack(&mut self, ack: u64, cx: &mut Context<'_>) {
         let sends = self.config.partial_ack_sends;
         if sends {
