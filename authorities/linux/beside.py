@@ -33,7 +33,8 @@ HERE = Path(__file__).resolve().parent
 #: The maximum lateness of a delivery [s], and the maximum number of runs of a group.
 BUDGET_S = 0.003
 TRIES = 6
-#: The model's timer is compared within this time of each instant at which `TCP_INFO` was read.
+#: The model's timer is compared within this time [s] of the instants that correspond to the
+#: readings of `TCP_INFO`.
 POLLED_S = 0.003
 JIFFY_MS = 4.0
 
@@ -43,9 +44,10 @@ class Row:
     """The comparison of one case. Instants count from the first data segment.
 
     `kernel` and `model` are the numbers of retransmissions by cause, and `equal` says whether they
-    are the same. `seen` is the number of segments of the kernel's run, and `same` the number of
-    them before the first difference, which comes at `parted_s` (`None` if there is none).
-    `rto_off_ms` is the largest difference of the `rtos` values of the timer that were compared.
+    are the same. `seen` is the number of segments of the kernel's run. `same` is the number of
+    segments before the first difference. The first difference comes at `parted_s`, which is `None`
+    if there is no difference. `rtos` values of the timer were compared, and `rto_off_ms` is the
+    largest difference between them.
     """
 
     group: str

@@ -1,7 +1,7 @@
 """Scenarios that come with netspurt, by name.
 
 A scenario's name is the path of its file below `shelf/scenarios`, without the suffix: `rfc2416`,
-`live/rfc2416`. Files that links follow are in the same folders, but are not scenarios.
+`live/rfc2416`. A file that a link follows may be in the same folders, but is no scenario.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 #: The folder of the scenarios.
 SHELF = Path(__file__).parent / "shelf" / "scenarios"
 
-#: The key that distinguishes a scenario from a file that links follow. Only scenarios have it.
+#: The key `stop`. Every scenario has this key. A file that a link follows does not have it.
 _STOP = re.compile(r"^stop\s*=", re.MULTILINE)
 
 #: The folder of the scenarios that run on the kernel's TCP.
@@ -57,7 +57,7 @@ def resolve(scenario: str | os.PathLike[str], *, live: bool = False) -> Path:
         The path of a file, or the name of a scenario that comes with netspurt. If a file has this
         path, or if the text ends in `.toml`, the text is taken as a path.
     live
-        True if the name `x` means `live/x` when there is such a scenario.
+        True if the name `x` means the scenario `live/x`, provided that `live/x` exists.
 
     Raises
     ------

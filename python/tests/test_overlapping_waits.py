@@ -1,4 +1,4 @@
-"""Tests that the time of waits of both ends of a connection counts once where they overlap."""
+"""Tests that time in which both ends of a connection wait counts only once."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 //! Prepares packets for delivery to a host. One call sends many packets.
 //!
-//! Segments of one packet that leave directly after each other are joined under one header again.
+//! A packet for offload has several segments. If some of them leave directly after each other, they
+//! are joined under one header again.
 
 use std::ops::Range;
 

@@ -20,8 +20,8 @@ class Adaptation:
     octets
         The lengths before and after.
     samples
-        The number of delays of the new length until the timer was above all later delays of that
-        length. The number is 0 if the timer was above these delays from the beginning. It is `None`
+        The number of answered probes of the new length, up to the last probe whose delay was above
+        the timer. The number is 0 if the timer was above all delays of the new length. It is `None`
         if the timer was below the last of these delays, or if no probe of the new length was
         answered.
     """

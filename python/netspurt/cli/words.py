@@ -25,7 +25,7 @@ STATUSES = {
     143: "ended by SIGTERM",
 }
 
-#: The placeholder for an option's value, by the value's type, if the option names no placeholder.
+#: The placeholder for each type of an option's value. An option may name another placeholder.
 _PLACEHOLDERS = (("Path", "PATH"), ("int", "N"), ("float", "NUMBER"), ("str", "NAME"))
 
 
@@ -74,7 +74,10 @@ class Command(TyperCommand):
         return pieces
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
-        """Write the usage line. The name of a hidden command, a group's default, is left out."""
+        """Write the usage line.
+
+        A hidden command is the default of its group. The usage line leaves out its name.
+        """
         path = ctx.command_path
         words = path.rsplit(" ", maxsplit=1)[0] if self.hidden else path
         formatter.write_usage(words, " ".join(self.collect_usage_pieces(ctx)))

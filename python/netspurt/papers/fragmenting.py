@@ -139,10 +139,10 @@ def _crossing_packets(mss: int, limit: str) -> tuple[int, int]:
 
 @registered
 def denser(bench: Bench, *, sizes: str, limit: str, runs: str) -> Measured:
-    """Return how many percent more packets per user octet the first size needs than the second.
+    """Return how many more packets per user octet the first size needs than the second [%].
 
     The packets of two segments and their ACK are counted. `runs` are transfers with the two sizes;
-    the table compares them.
+    the table also compares these transfers.
     """
     first, second = _sizes(sizes)
     (p, a), (q, b) = (_crossing_packets(mss, limit) for mss in (first, second))
@@ -172,10 +172,7 @@ def _per_octet(bench: Bench, runs: Sequence[str]) -> float:
 
 @registered
 def sooner(_bench: Bench, *, sizes: str, limit: str) -> Measured:
-    """Return by how many percent fewer user octets fill a queue if segments have the first size.
-
-    The second size is the reference.
-    """
+    """Return how many fewer user octets fill a queue with the first size than the second [%]."""
     first, second = _sizes(sizes)
     (p, a), (q, b) = (_crossing_packets(mss, limit) for mss in (first, second))
     rows: list[tuple[str, ...]] = [("mss", "user octets per packet in the queue", "in 16 packets")]
@@ -188,11 +185,12 @@ def sooner(_bench: Bench, *, sizes: str, limit: str) -> Measured:
 
 @registered
 def best_counts(bench: Bench, *, limits: str, losses: str, grid: str) -> Measured:
-    """Return two maximum differences between the best packets per segment and the closed form.
+    """Return two maximum differences between the best number of packets per segment and a formula.
 
-    The best number of packets per segment delivers the most user octets per packet sent. The first
-    difference compares the closed form with the best of all numbers, over all limits and losses.
-    The second compares it with the best number in simulated transfers over the losses of a grid.
+    The best number of packets per segment delivers the most user octets per packet sent. The
+    formula is the closed form. The first difference compares the closed form with the best of all
+    numbers, over all limits and losses. The second difference compares the closed form with the
+    best number in simulated transfers, over the losses of a grid.
     """
     rows: list[tuple[str, ...]] = [("limit", "loss", "closed form", "by trying", "simulated")]
     differences = [0.0, 0.0]
@@ -213,7 +211,7 @@ def best_counts(bench: Bench, *, limits: str, losses: str, grid: str) -> Measure
 def _simulated_best(bench: Bench, grid: str) -> dict[tuple[int, float], int]:
     """Return, for each limit and loss, the best number of packets per segment in simulations.
 
-    It delivers the most user octets per packet sent.
+    The best number delivers the most user octets per packet sent.
     """
     sums: dict[tuple[int, float], dict[int, list[float]]] = {}
     for case in bench.grid(grid):

@@ -21,7 +21,7 @@ def one_way(echo_probes: Table) -> NDArray[np.float64]:
 
 @registered
 def break_of(bench: Bench, *, run: str) -> Measured:
-    """Return the length at which the second line of a simulated path begins [octets]."""
+    """Return the length at which the second of two lines fitted to the delays begins [octets]."""
     echo_probes = bench.run(run).echo_probes
     fit = fit_lengths(echo_probes["size_bytes"], one_way(echo_probes), break_at="find")
     shown = [("octets", "probes", "rate")]

@@ -152,9 +152,10 @@ def _acked(own: Table, sent: Table) -> Texts:
 
 
 def _lost(sent: Table) -> Events:
-    """Return losses at the instants of retransmissions: tables have no instants of the losses.
+    """Return the losses.
 
-    The header is the header of the last earlier transmission that began at the same octet.
+    The tables have no instants of losses, so each loss has the instant of its retransmission. The
+    header is the header of the last earlier transmission that began at the same octet.
     """
     order = np.lexsort((np.arange(len(sent)), sent["seq"]))
     same = np.diff(sent["seq"][order], prepend=-1) == 0

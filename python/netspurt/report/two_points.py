@@ -33,9 +33,9 @@ _Row = Mapping[str, Any]
 def same_connection(
     captures: Sequence[Explained], numbers: Sequence[int]
 ) -> SharedConnection | None:
-    """Return the connection that two captures hold, with these `numbers`.
+    """Return the connection that has these `numbers` in two captures.
 
-    The result is `None` if it is not certain that the connections are the same.
+    The result is `None` if it is not certain that the captures hold the same connection.
     """
     places = _places(captures, numbers)
     if places[0][0] == places[1][0]:
@@ -102,8 +102,8 @@ def sentences(
 def _from_client(files: Sequence[Path], pairs: Sequence[_Pair], sender: _Row) -> Sequence[Path]:
     """Return two captures in the order that `netspurt match` needs: nearest to the client first.
 
-    `files` are in the order of the sender's data. `netspurt match` takes the end with the first
-    SYN for the client, or else the end with the first segment.
+    `files` are in the order of the sender's data. For `netspurt match`, the client is the end that
+    sent the first SYN. Without a SYN, the client is the end that sent the first segment.
     """
     client = next((pair for pair in pairs if pair[4]), pairs[0])[0]
     return files if client == end_of(sender, "source") else files[::-1]
@@ -138,7 +138,7 @@ def _between(pairs: Sequence[_Pair], sender: str, names: Sequence[str]) -> Itera
 
 
 def _delays(out: NDArray[np.int64], names: Sequence[str]) -> str:
-    """Return how much longer than the fastest segment data took from one point to the other."""
+    """Return a text on how much longer segments took than the fastest segment."""
     above = (out - out.min()) / 1e9
     return (
         f"From {names[0]} to {names[1]} data took {duration(float(np.median(above)))} longer than "
@@ -154,10 +154,12 @@ class _Crossings:
 
     Attributes
     ----------
-    out, back
-        How long the packets of the data's sender took from the near point to the far point by the
-        clocks of the captures, and those of the other end from the far point to the near point
-        [ns], shapes (n,) and (m,).
+    out
+        How long the packets of the data's sender took from the near point to the far point, by the
+        clocks of the captures [ns], shape (n,).
+    back
+        How long the packets of the other end took from the far point to the near point, by the
+        same clocks [ns], shape (m,).
     complete
         True if most packets of both directions are in `out` and `back`.
     shown_ns
@@ -205,10 +207,10 @@ class _Crossings:
 def _round_trip(crossings: _Crossings, near: str) -> Iterator[str]:
     """Yield how long a round trip between the two points takes at least.
 
-    The bound is the sum of the fastest packets of both directions. A difference of the clocks has
-    no effect on the sum. A round trip that the near capture shows contains a packet of each
-    direction. If it is shorter than the sum, the faster packets were not matched, and the sum is no
-    bound.
+    The lower bound is the sum of two times: the time of the fastest packet in each direction. A
+    difference of the clocks has no effect on the sum. A round trip that the near capture shows
+    contains a packet of each direction. If this round trip is shorter than the sum, the faster
+    packets were not matched, and the sum is no bound.
     """
     shown_ns = crossings.shown_ns
     if crossings.complete:

@@ -175,7 +175,7 @@ class Ray:
 def _check_loopback(ray: Any) -> None:
     """Stop the cluster if it does not listen on loopback only.
 
-    It listens elsewhere if Ray was imported before its environment variable was set.
+    The cluster listens at another address if Ray was imported before `_SEVERAL_MACHINES` was set.
 
     Raises
     ------

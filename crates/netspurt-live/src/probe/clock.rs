@@ -13,8 +13,8 @@ pub struct ClockReading {
     pub unix_ns: u64,
 }
 
-/// One clock is read before and after the other clock. This is the maximum time between the first
-/// and the last of these readings, in nanoseconds. If the time is longer, the readings are repeated
+/// The maximum time between two readings of the clock that cannot be set, in nanoseconds. The other
+/// clock is read between these two readings. If the time is longer, all three readings are repeated
 /// up to four times.
 const APART_NS: u64 = 20_000;
 
@@ -50,8 +50,8 @@ fn nanos(clock: ClockId) -> u64 {
 
 impl ClockReading {
     /// By how much the machine's clock was set between `earlier` and this reading, in nanoseconds.
-    /// Zero if both clocks advanced equally, up to the steering of the clock and the errors of the
-    /// readings.
+    /// Zero if the steering of the clock and the errors of the readings can explain the difference
+    /// between the clocks.
     pub fn step_since(self, earlier: ClockReading) -> i64 {
         // Steering changes the rate of the clock by 500 parts in a million at most.
         const STEERED: u64 = 2000;

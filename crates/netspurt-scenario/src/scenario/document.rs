@@ -243,8 +243,8 @@ impl Document {
         self.followed(Some(tree.as_table()), &below).map(|followed| followed.shown)
     }
 
-    /// The place of `path` in the file that its link follows; `None` if the path leads to no link,
-    /// or if the link follows no known file.
+    /// The place of `path` in a file that a link follows; `None` if `path` leads to no link, or to
+    /// a link that follows no known file.
     fn followed(&self, table: Option<&Table>, path: &[String]) -> Option<Followed<'_>> {
         let (link, rest) = followed::split(path)?;
         let key = [link, &[followed::KEY.to_owned()]].concat();
@@ -262,9 +262,10 @@ impl Document {
     }
 
     /// Returns the setting that caused `problem`. This is the setting at the problem's path or at a
-    /// path above it. If there is no such setting, it is a setting below the problem's path. If no
-    /// setting is at, above or below the path, but only one value was set, this value is to blame,
-    /// because the file was consistent before.
+    /// path above it. If the text lacks this path, a setting below the path counts equally. If
+    /// there is no such setting, any setting below the problem's path is the cause. If no setting
+    /// is at, above or below the path, but only one value was set, this value is the cause, because
+    /// the file was consistent before.
     fn culprit(&self, file: Option<&Table>, problem: &Problem) -> Option<&(String, String)> {
         let paths: Vec<Vec<String>> = std::iter::once(&problem.path)
             .chain(&problem.also)

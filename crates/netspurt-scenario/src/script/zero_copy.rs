@@ -3,12 +3,12 @@
 //! Linux numbers the calls of a socket from 0. A *chunk* is one buffer of the send queue, in Linux
 //! an skb. When a call begins, the last chunk may have unsent octets and end with octets of the
 //! previous call. Then both calls are completed together (`msg_zerocopy_realloc`). The buffers of
-//! calls are free when all chunks with octets of these calls are acknowledged. The last chunk may
-//! also have octets of other writes. Offsets count written octets from 0.
+//! calls are free when all chunks with octets of these calls are acknowledged. The last of these
+//! chunks may also have octets of other writes. Offsets count written octets from 0.
 
 use std::collections::VecDeque;
 
-/// The maximum number of octets of calls that are completed together; one call may have more.
+/// The maximum number of octets of calls that are completed together. A single call may have more.
 const TOGETHER_BYTES: u64 = 1 << 19;
 
 /// The maximum number of fragments of a chunk (`MAX_SKB_FRAGS`).

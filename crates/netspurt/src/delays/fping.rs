@@ -203,7 +203,7 @@ pub(super) fn header_bytes(target: &str) -> u32 {
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut targets: IndexMap<(&str, usize), Target> = IndexMap::new();
-    // The number of further runs that each target began. A run ends with its counts.
+    // For each target, the number of runs after the first run. A run ends with its counts.
     let mut runs: IndexMap<&str, usize> = IndexMap::new();
     let mut clock = LogClock::default();
     for (number, full_line) in lines(text) {

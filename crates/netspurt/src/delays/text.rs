@@ -115,8 +115,8 @@ fn exponent(text: &str) -> Option<(i32, &str)> {
     Some((if negative { -power } else { power }, rest))
 }
 
-/// Converts a number of `unit`s, in nanoseconds each, to a span. `None` if the number is negative,
-/// too large or not a number.
+/// Converts `value` to a span. `unit` is the unit of `value` in nanoseconds. `None` if `value` is
+/// negative, too large or not a number.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
 pub(super) fn float_span(value: f64, unit: u64) -> Option<Duration> {
     let ns = (value * unit as f64).round();

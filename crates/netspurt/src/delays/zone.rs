@@ -81,8 +81,8 @@ fn without_blank(text: &str) -> Option<(Zone, &str)> {
     offset(text).or_else(|| after_blank(text))
 }
 
-/// Reads a zone that follows a blank. A short number with a sign is another value there, and not a
-/// zone.
+/// Reads a zone that follows a blank. After a blank, a short number with a sign, such as `+02`, is
+/// not a zone, but another value.
 fn after_blank(text: &str) -> Option<(Zone, &str)> {
     let letters = text.bytes().take_while(u8::is_ascii_alphabetic).count();
     let (word, rest) = text.split_at(letters);

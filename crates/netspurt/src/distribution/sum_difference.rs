@@ -27,8 +27,8 @@ pub(super) struct SumDifference {
 }
 
 impl SumDifference {
-    /// Makes a process in its steady state, with the memory `d`, the share θ of noise `noise`, and
-    /// `order` past values. This takes order² / 2 steps.
+    /// Makes a process in its steady state, with the memory `d` and `order` past values. `noise` is
+    /// θ, the share of white noise. This takes order² / 2 steps.
     pub(super) fn new(d: f64, noise: f64, order: usize, stream: &mut Stream) -> Self {
         let mut weights = vec![0.0; order];
         let mut past = vec![0.0; order];

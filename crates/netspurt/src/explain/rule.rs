@@ -13,7 +13,7 @@ pub enum CauseRule {
     Reported,
     /// A hole is reported, and a reordering timer may have fired.
     Reordering,
-    /// The segment belongs to a repair of several holes that has begun already.
+    /// The segment belongs to a repair of several holes, and the repair has begun already.
     InRecovery,
     /// A repair sent the segment again. In most cases segments that were sent after the previous
     /// retransmission have arrived, so the previous retransmission was lost.
@@ -22,8 +22,8 @@ pub enum CauseRule {
     /// octets were sent.
     Silence,
     /// The head (the first missing octets) was sent again during a repair. Nothing shows that its
-    /// earlier retransmission was lost, or acknowledgments showed this too long ago to be the
-    /// trigger. So the head was sent after a timeout.
+    /// earlier retransmission was lost, or the acknowledgments that showed this loss came too long
+    /// ago to be the trigger. So the head was sent after a timeout.
     HeadAgain,
     /// The head was sent after a timeout, and the timer fired again.
     Backoff,

@@ -35,7 +35,7 @@ impl TwoWay {
     }
 
     /// Processes a segment from `side` that was seen at `at`. Returns what the segment acknowledges
-    /// in the other direction, and its round-trip sample if it gives one.
+    /// in the other direction, and the round-trip sample, if the segment gives a sample.
     pub fn take(&mut self, side: Side, at: Time, segment: &impl Observed) -> Answer {
         if segment.seq_len() > 0 && !segment.flags().has(Flags::RST) {
             let own = self.ways[side.index()]

@@ -29,7 +29,7 @@ pub struct LateSegment {
     pub sent: Time,
 }
 
-/// Octets between the first and the last octet seen that are missing or came late.
+/// The octets that are missing or came late, between the lowest and the highest octet seen.
 #[derive(Clone, Debug, Default)]
 struct Holes {
     octets: Ranges,
@@ -89,7 +89,7 @@ impl SeenOctets {
         self.right == left && left > 0
     }
 
-    /// Takes a segment that does not follow the last octet seen.
+    /// Takes a segment that does not begin directly after the highest octet seen.
     fn take_other(&mut self, left: u64, right: u64, at: Time) -> NewOctets {
         if left > self.right {
             self.add_hole(self.right, left);
@@ -115,7 +115,7 @@ impl SeenOctets {
         new_octets
     }
 
-    /// The number of missing octets in `left..right` that lie below the last one seen.
+    /// The number of missing octets in `left..right` that lie below the highest octet seen.
     fn missing(&self, left: u64, right: u64) -> u64 {
         let below = self.left.min(right).saturating_sub(left);
         let Some(holes) = &self.holes else { return below };

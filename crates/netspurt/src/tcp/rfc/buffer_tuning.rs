@@ -74,8 +74,8 @@ impl BufferTuning {
 
     /// Measures the round trip by the timestamp `echo` that a segment echoes. Only the first
     /// segment with this echo counts, and only if it is a full segment. `has_read` says whether the
-    /// application has read everything. If it has not, only the first round trip or a shorter one
-    /// changes the estimate.
+    /// application has read everything. If the application has not, only the first round trip, or a
+    /// round trip shorter than the estimate, changes the estimate.
     #[inline]
     pub(super) fn on_echo(&mut self, echo: u32, is_full: bool, has_read: bool, now: Time) {
         if core::mem::replace(&mut self.echo, echo) == echo || !is_full {

@@ -157,7 +157,7 @@ impl Rack {
         (with.min_rtt * percent / 100).min(with.srtt)
     }
 
-    /// How long after its transmission a segment that has not arrived counts as late.
+    /// The time from the transmission of a segment until it counts as late, if it has not arrived.
     pub(super) fn late(&self, with: &RackInputs) -> Duration {
         self.rtt + self.window(with)
     }
