@@ -1,5 +1,5 @@
-//! Fuzzes the reader of Parquet with any octets. A table that was read is the same after writing
-//! and reading.
+//! Fuzzes the reader of Parquet with any octets. If a table can be read, it is written and read
+//! again. The number of rows and the digest must then be the same.
 
 #![no_main]
 

@@ -37,9 +37,9 @@ class Row:
         becomes ``low``. ``((n, count), (n, count))``: two groups of probes alternate, each with its
         length and its number of probes.
     line
-        The delay of an undisturbed probe by its length, as points of octets and seconds with
-        straight lines between them. It is scaled to fit the mean. It is empty if the delay does not
-        depend on the length.
+        The delay of an undisturbed probe as a function of its length. Each point is a length in
+        octets and a delay in seconds. Straight lines join the points. The delays are scaled to fit
+        the mean. The line is empty if the delay does not depend on the length.
     glitches
         The number of runs of long delays in the structure `glitches`.
     name

@@ -79,7 +79,7 @@ def test_a_lost_packet_has_no_round_trip_in_the_notes(netspurt: Command, early: 
 def test_the_command_for_more_crossings_prints_the_same_direction(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """The response is in the reverse direction, where the plot shows the timer by default."""
+    """Most octets are sent in the reverse direction, so the plot shows that direction's timer."""
     scenario = ns.load(ROOT / "scenarios" / "requests.toml")
     lossy = scenario.replace({"links.wire.loss": {"probability": 0.1}})
     folder = lossy.run().save(tmp_path / "a run")

@@ -289,7 +289,10 @@ def test_a_replay_that_cannot_be_saved_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_the_three_hour_log_gives_the_results_of_the_earlier_study() -> None:
-    """188 of 10,851 probes were lost; RFC 6298 (no floor) is too early 74 times, Mills once."""
+    """188 of 10,851 probes were lost.
+
+    The timer of RFC 6298 without a floor fires too early 74 times, and the timer of Mills once.
+    """
     file = SHARED / "yencarnacion__ping_output.txt"
     if not file.is_file():
         pytest.skip(f"{file.name} lies outside the repository, and is not there")

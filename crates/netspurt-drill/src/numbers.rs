@@ -6,7 +6,7 @@ use netspurt_scenario::script::{
     EpollOperation, IoctlRequest, MessageFlags, Shutdown, SocketOption,
 };
 
-/// The numbers of errors that our host returns.
+/// The numeric values of the errors that our host returns.
 const ERRORS: [(&str, c_int); 23] = [
     ("EAGAIN", libc::EAGAIN),
     ("EALREADY", libc::EALREADY),

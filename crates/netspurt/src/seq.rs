@@ -9,14 +9,16 @@ use core::cmp::Ordering;
 /// The initial sequence number of every simulated connection.
 pub const SIMULATED_ISN: u32 = 0;
 
-/// The 32 bits on the wire of the octet numbered `count`, for the initial sequence number `isn`.
+/// The 32-bit sequence number, as it is on the wire, of the octet with the number `count`. `isn` is
+/// the initial sequence number.
 #[expect(clippy::cast_possible_truncation, reason = "the wire carries the low 32 bits")]
 pub const fn to_wire(isn: u32, count: u64) -> u32 {
     isn.wrapping_add(count as u32)
 }
 
-/// The count that is nearest to `near` among the counts whose 32 bits on the wire are `wire`. If
-/// this count would be negative, the result is the next higher count with these 32 bits.
+/// The number of the octet that has the 32-bit sequence number `wire`. Of all such octets it is the
+/// one whose number is nearest to `near`. If this number would be negative, the result is the
+/// lowest number that is not negative.
 ///
 /// ```
 /// use netspurt::seq::{from_wire, to_wire};

@@ -114,8 +114,8 @@ fn mutate(file: &mut Vec<u8>, stream: &mut Stream) {
         if file.len() < 8 {
             return;
         }
-        // About half of the changes or more are among the first 120 octets, where the first headers
-        // are.
+        // At least about half of the changes are among the first 120 octets, which hold the first
+        // headers.
         let room = if stream.chance(0.5) { file.len().min(120) } else { file.len() };
         let at = pick(stream, room - 4);
         match pick(stream, 6) {
@@ -129,7 +129,7 @@ fn mutate(file: &mut Vec<u8>, stream: &mut Stream) {
     }
 }
 
-/// The counts of all files by the result of reading them, and of the packets and segments that were
+/// The numbers of files by the result of reading, and the numbers of packets and segments that were
 /// read.
 #[derive(Debug, Default)]
 struct Outcomes {

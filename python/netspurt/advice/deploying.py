@@ -28,7 +28,7 @@ _BPF_FLOORS_S = (0.008, 0.2)
 #: Rounding to a jiffy of 4 ms can change an rto_min below this time [s] by more than a fifth.
 _ROUNDING_MATTERS_S = 0.02
 
-#: The format of recordings whose samples are answered by ACKs of TCP.
+#: The format of recordings that are made from the segments of a capture and their ACKs.
 _CAPTURE_OF_TCP = "capture (TCP)"
 
 #: The maximum `max_ack_delay` [ms] (RFC 9000 §18.2).
@@ -166,8 +166,9 @@ def floor_of(text: str) -> float:
 def linux_commands(floor_s: float, formats: Iterable[str] = ()) -> list[str]:
     """Return sentences on how to set Linux's `rto_min`.
 
-    If Linux cannot use a time, the next longer time is used, and a sentence says so. `formats` are
-    the formats of the recordings (`Delays.format`), which say what the answers were.
+    If Linux cannot use exactly the time `floor_s`, the next longer possible time is used, and a
+    sentence says so. `formats` are the formats of the recordings (`Delays.format`). They show
+    whether the answers were echoes or ACKs.
     """
     if abs(floor_s - LINUX_OWN_FLOOR_S) < 1e-9:
         return ["200 ms is Linux's own rto_min, so this needs no setting."]

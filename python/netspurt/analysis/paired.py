@@ -88,7 +88,11 @@ class Pairs:
 
 
 def _quantile(ordered: Floats, share: float) -> float:
-    """Return the value of rank ⌈share · n⌉ of n in order (Hyndman and Fan 1996, definition 1)."""
+    """Return the value with the rank ⌈share · n⌉ among n values in ascending order.
+
+    This is definition 1 of Hyndman and Fan 1996. The result is NaN if this value is the last one,
+    or if there are no values.
+    """
     # A share such as 0.99 is not exact in binary.
     rank = math.ceil(round(share * len(ordered), 9))
     return float(ordered[rank - 1]) if 0 < rank < len(ordered) else math.nan

@@ -10,8 +10,8 @@ Floats = NDArray[np.float64]
 #: The maximum number of marks of a kind that are drawn one by one.
 MOST = 20_000
 
-#: The number of columns into which marks are merged if there are more than `MOST`. The width of a
-#: picture has fewer dots than this.
+#: The number of columns into which marks are merged if there are more than `MOST`. A picture is
+#: fewer dots wide than this number.
 COLUMNS = 4_000
 
 
@@ -44,7 +44,7 @@ def merged(bars: Floats) -> Floats:
 
 
 def kept(t: Floats, y: Floats) -> NDArray[np.intp]:
-    """Return the places of the points to draw: all, or one in each cell of columns and rows.
+    """Return the places of the points to draw: all points, or one point in each cell of a grid.
 
     Parameters
     ----------

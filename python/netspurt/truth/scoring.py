@@ -189,7 +189,10 @@ class Score:
             self._confidence["verdict"].append((answer.verdict_confidence, answer.verdict == truth))
 
     def calibration(self, question: str) -> list[Bin]:
-        """Return the bins of confidence of answers to `cause` or `verdict`, without `unknown`."""
+        """Return the bins of confidence of the answers to a question, `cause` or `verdict`.
+
+        Answers that are `unknown` are left out.
+        """
         return bins(self._confidence[question])
 
     def failures(self) -> list[str]:

@@ -30,7 +30,7 @@ pub(super) fn split(path: &[String]) -> Option<(&[String], &[String])> {
     path.split_at_checked(steps).filter(|(_, rest)| !rest.is_empty())
 }
 
-/// The files, and the paths of the values that are set over the scenario, for example with `--set`.
+/// The files, and the paths of the values that override the scenario, for example with `--set`.
 #[derive(Clone, Copy)]
 pub(super) struct Followable<'a> {
     pub files: &'a Files,
@@ -38,7 +38,7 @@ pub(super) struct Followable<'a> {
 }
 
 impl Followable<'_> {
-    /// Whether `key` of the link at `path`, or a part of its value, was set over the scenario.
+    /// Whether `key` of the link at `path`, or a part of its value, is overridden.
     fn sets(self, path: &[String], key: &str) -> bool {
         let whole = [path, &[key.to_owned()]].concat();
         self.set.iter().any(|set| set.starts_with(&whole))

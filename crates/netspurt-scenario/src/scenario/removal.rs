@@ -38,7 +38,7 @@ fn remove(table: &mut dyn TableLike, path: &[String], depth: usize) -> Result<()
     }
 }
 
-/// Returns the mistake that `table` does not have the key at index `depth` of a path.
+/// Returns the error that says that `table` does not have the key at index `depth` of a path.
 fn missing(table: &dyn TableLike, path: &[String], depth: usize) -> Problem {
     let message = format!("the file has no `{}` to remove", dotted(&path[..=depth]));
     let exists = |(_, item): &(&str, &Item)| !item.is_none();

@@ -146,7 +146,7 @@ impl Trace {
         let mut order: Vec<(i64, Duration)> =
             samples.iter().map(|one| (sent(one), one.1)).collect();
         // Stacks round delays to microseconds. So packets that were sent together may seem to have
-        // been sent in the other order.
+        // been sent in the wrong order.
         for n in 1..order.len() {
             let before = order[n - 1].0;
             if (before - ROUNDED_NS..before).contains(&order[n].0) {

@@ -128,8 +128,8 @@ fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading)
     Ok((format, reading))
 }
 
-/// The maximum number of lines of a text: as many as a probe a second gives in half a year. A line
-/// takes about 100 octets of memory at most.
+/// The maximum number of lines of a text. One probe a second gives about as many lines in half a
+/// year. A line takes about 100 octets of memory at most.
 const LINES_MAX: usize = 1 << 24;
 
 /// The maximum number of octets of JSON. Its values take several times as much memory.
@@ -141,8 +141,8 @@ const JSON_BYTES_MAX: u64 = 1 << 28;
 /// When the text has more lines.
 fn bounded(bytes: &[u8]) -> Result<(), RecordingError> {
     let ends = bytes.iter().filter(|octet| matches!(octet, b'\n' | b'\r'));
-    // A line that ends with CR LF has two of these octets. So if there are more of them than the
-    // limit, the lines themselves are counted.
+    // A line that ends with CR LF has two of these octets. So if there are more of these octets
+    // than the limit, the lines themselves are counted.
     if ends.count() <= LINES_MAX || text::lines(&text::decode(bytes)).count() <= LINES_MAX {
         return Ok(());
     }

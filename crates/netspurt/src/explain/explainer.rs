@@ -131,7 +131,8 @@ impl Default for Explainer {
 }
 
 impl Explainer {
-    /// A closed connection that had no packets for this long is kept in little memory.
+    /// A closed connection that had no packets for this long may be packed (see
+    /// [`rest`](CapturedConnection::rest)), so that it takes little memory.
     const QUIET: Duration = Duration::from_secs(1);
 
     /// Keeps a transcript of the packets of all connections, or of connection `only`.
@@ -206,9 +207,9 @@ impl Explainer {
 
     /// Takes the plain segment between `ends` that `packet` carries in `ip`.
     ///
-    /// A transcript, if there is one, gets the segment as well. With and without a transcript the
-    /// connection must take the same segments together, because otherwise the explanation could
-    /// differ.
+    /// A transcript, if there is one, gets the segment as well. A connection processes several
+    /// segments together. Which segments it processes together must not depend on the transcript,
+    /// because otherwise the explanation could depend on the transcript.
     #[inline]
     fn plain(
         &mut self,
@@ -236,8 +237,8 @@ impl Explainer {
         self.flows.states().for_each(|connection| connection.take_pending(&mut self.shared));
     }
 
-    /// Counts a segment that was captured at `unix_ns`, and returns that instant; zero if it was
-    /// before 1970. Also lets a closed connection rest if it had no packets for a while.
+    /// Counts a segment that was captured at `unix_ns`, and returns that instant. An instant before
+    /// 1970 becomes zero. Also packs a closed connection that had no packets for a while.
     #[inline]
     fn captured_at(&mut self, unix_ns: i64) -> Time {
         let at = Time::from_nanos(u64::try_from(unix_ns).unwrap_or(0));

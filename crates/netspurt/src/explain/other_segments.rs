@@ -1,4 +1,4 @@
-//! Captured segments that are not plain, until their connections take them.
+//! Captured segments that are not plain (see `PlainSegment`), until their connections take them.
 
 use crate::wire::TcpView;
 

@@ -99,8 +99,8 @@ mod tests {
         Mtu::new(bytes, too_big)
     }
 
-    /// The arrivals of a datagram's frames in milliseconds with their octets, the reports, and the
-    /// counts.
+    /// The arrivals of a datagram's frames (the time in milliseconds and the octets of each), the
+    /// reported events, and the counts.
     type Outcome = (Vec<(u64, u16)>, Vec<What<Segment>>, LinkCount);
 
     /// Sends one datagram through `link`.

@@ -2,7 +2,8 @@
 
 use core::ops::{Add, Mul, Sub};
 
-/// The radius of the equator [km], which is also the radius of the sphere that blocks sight.
+/// The radius of the equator [km]. The sphere that blocks sight has this radius plus the margin of
+/// the path.
 pub const EARTH_KM: f64 = 6378.137;
 
 /// A position [km] or a direction in the frame of SGP4: true equator and mean equinox (TEME) of

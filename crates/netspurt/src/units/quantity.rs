@@ -16,8 +16,8 @@ use super::{BitRate, ByteCount, Duration, PacketCount, SegmentCount, UnitError};
 pub trait Quantity: FromStr<Err = UnitError> + Display + Sized {
     /// The name of the quantity in the schema.
     const NAME: &'static str;
-    /// The name, in the schema, of a value that is a count of this quantity, a number of bytes, or
-    /// `unlimited`.
+    /// The name, in the schema, of a value that may be given in three ways: as this quantity, as a
+    /// number of bytes, or as `unlimited`.
     const AMOUNT: &'static str = "Amount";
     /// The pattern of the values that [`AMOUNT`](Self::AMOUNT) names; empty if the quantity has no
     /// such values.

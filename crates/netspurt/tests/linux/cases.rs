@@ -165,7 +165,7 @@ fn gaps(flow: &mut Flow, count: usize) -> Answers {
 }
 
 fn black(mut flow: Flow) -> Answers {
-    // The remote end that talked to the kernel also needed some time to answer.
+    // In the measurement on the kernel, the remote end also needed some time to answer.
     flow.connect(us(100));
     let rto = micros(flow.info().rto.rto);
     flow.pass(ms(10));
@@ -280,8 +280,8 @@ fn probe(phase: Duration, segments: u64) -> Answers {
 /// SACK the segments from the second up to this number. Returns the time from the last report to
 /// the next packet of our connection, and that packet.
 ///
-/// The reports come 202 ms after the segments. The remote end that talked to the kernel waited for
-/// 200 ms, and was about 2 ms late.
+/// The reports come 202 ms after the segments. In the measurement on the kernel, the remote end
+/// waited for 200 ms, and was about 2 ms late.
 fn reports(phase: Duration, upto: &[u64]) -> (u64, Packet) {
     let mut flow = plain(phase);
     flow.connect(ms(202));

@@ -3,7 +3,7 @@
 use crate::packed::packed_value;
 use crate::units::Time;
 
-/// Whether the octets that a direction has outstanding come back to the same ceiling.
+/// Finds out whether the outstanding octets of a direction reach the same ceiling again and again.
 ///
 /// A sender that fills its congestion window raises it by at least half a segment in each round
 /// trip without a loss (RFC 5681 §3.1 with delayed ACKs; RFC 9438 §4.3 is no slower). So if the
@@ -72,9 +72,9 @@ impl FlightCeiling {
         self.most = self.most.max(bytes);
     }
 
-    /// Takes an acknowledgment of new octets at `at`. `octets` are the octet after the last
-    /// acknowledged one, and the octet after the last one that was sent. A segment has
-    /// `segment_bytes` octets of payload.
+    /// Takes an acknowledgment of new octets at `at`. `octets` are two positions: that of the octet
+    /// after the last acknowledged octet, and that of the octet after the last octet that was sent.
+    /// A segment has `segment_bytes` octets of payload.
     #[inline]
     pub fn acked(&mut self, at: Time, octets: (u64, u64), segment_bytes: u64) {
         let (una, highest) = octets;

@@ -147,8 +147,8 @@ proptest! {
         let one_by_one = read_one_by_one(&capture);
         let together = read_all(&capture, Explainer::default());
         let transcribed = read_all(&capture, Explainer::default().with_transcript(None));
-        // Packets are sorted from the first place where disorder is noticed. It is noticed only
-        // among segments that are explained together.
+        // From the first place where disorder is noticed, packets are sorted. Disorder is noticed
+        // only among segments that are explained together. So cases with disorder are left out.
         let ordered = |found: &Explanation| found.notes.disorder == Disorder::default();
         if !ordered(&together) || !ordered(&one_by_one) {
             return Ok(());

@@ -32,8 +32,8 @@ pub(super) struct News {
     pub(super) acked: u64,
     /// Octets newly reported by SACK.
     pub(super) sacked: u64,
-    /// Octets newly known to have arrived. They include octets whose arrival duplicate ACKs had
-    /// indicated before.
+    /// Octets that this ACK covers, in order or by SACK, and that no ACK had covered before. They
+    /// include octets whose arrival was only indicated by earlier duplicate ACKs.
     pub(super) delivered: u64,
     /// Segments newly known to have arrived.
     pub(super) delivered_segs: u64,
@@ -43,7 +43,7 @@ pub(super) struct News {
     /// were sent more than once do not count.
     pub(super) sacked_oldest: Option<Time>,
     /// The last sending time of the oldest retransmitted segment that the ACK newly covers. `None`
-    /// with Karn's rule, because the ACK may answer another copy.
+    /// with Karn's rule, because the ACK may answer an earlier transmission of the segment.
     pub(super) retransmitted_oldest: Option<Time>,
     /// Whether the ACK covers, in order, octets that were retransmitted.
     pub(super) covers_copy: bool,
@@ -52,8 +52,8 @@ pub(super) struct News {
     pub(super) covers_original: bool,
     /// The octets of a duplicate that the receiver reports.
     pub(super) dsack: Option<(u64, u64)>,
-    /// Whether the ACK is a duplicate ACK as RFC 5681 §2 defines it, or with SACK as RFC 6675 §2
-    /// does.
+    /// Whether the ACK is a duplicate ACK by the definition of RFC 5681 §2, or with SACK by that of
+    /// RFC 6675 §2.
     pub(super) duplicate: bool,
     /// The timestamp that the ACK echoes.
     pub(super) echo: Option<u32>,

@@ -19,8 +19,8 @@ pub enum Phase {
     /// A loss found by acknowledgments is being repaired.
     Recovery,
     /// Outstanding octets count as lost after a timeout or after Tahoe's fast retransmit. Usually
-    /// all of them do. With RACK, only the first outstanding segment and the segments that were
-    /// sent long enough ago do.
+    /// all outstanding octets count as lost. With RACK, only the first outstanding segment and the
+    /// segments that were sent long enough ago count as lost.
     Loss,
 }
 
@@ -65,8 +65,8 @@ pub(super) struct Repair {
     /// when the cut began.
     pub(super) point: u64,
     /// The end of the octets that were outstanding when the last repair began. The value is kept
-    /// after the end of that repair. Duplicate ACKs below this octet start no new repair (RFC 6582
-    /// §3.2, `recover`).
+    /// after the end of that repair. Without SACK, duplicate ACKs below this octet start no new
+    /// repair (RFC 6582 §3.2, `recover`), except in Reno.
     pub(super) recover: u64,
     prr: Prr,
     /// Whether one retransmission is due even if cwnd has no room.
@@ -98,7 +98,8 @@ packed!(Repair {
 });
 
 impl Repair {
-    /// Lets duplicate ACKs count from the first octet of data on, when the connection is open.
+    /// Notes that the connection is open. From the first octet of data on, duplicate ACKs can start
+    /// a repair.
     pub(super) fn open(&mut self) {
         self.recover = 1;
     }
@@ -155,9 +156,9 @@ impl Repair {
         }
     }
 
-    /// Whether all octets that were outstanding when this phase began are acknowledged, and with
-    /// `beyond` one more octet. Disorder does not end at a certain octet: it lasts while duplicate
-    /// ACKs arrive.
+    /// Whether all octets that were outstanding when this phase began are acknowledged. With
+    /// `beyond`, one more octet must be acknowledged. Disorder does not end at a certain octet: it
+    /// lasts while duplicate ACKs arrive.
     pub(super) fn is_complete(&self, una: u64, beyond: bool) -> bool {
         match self.phase {
             Phase::Open | Phase::Disorder => false,
@@ -193,8 +194,9 @@ impl Repair {
     }
 
     /// Returns the cause of a retransmission. The first retransmission after
-    /// [`begin_loss`](Self::begin_loss) has the cause that was passed to that method. Any later one
-    /// has the `cause` with which its segment was marked as lost.
+    /// [`begin_loss`](Self::begin_loss) has the cause that was passed to that method. Any later
+    /// retransmission has the `cause` with which its segment was marked as lost, or go-back-N if
+    /// there is no such cause.
     pub(super) fn take_cause(&mut self, cause: Option<Cause>) -> Cause {
         self.head_cause.take().or(cause).unwrap_or(Cause::GoBackN)
     }

@@ -8,7 +8,7 @@ pub(super) enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The number of 16 bits at offset `at`.
+    /// The 16-bit number at offset `at`.
     ///
     /// # Panics
     /// When `octets` are too few.
@@ -21,7 +21,7 @@ impl ByteOrder {
         }
     }
 
-    /// The number of 32 bits at offset `at`.
+    /// The 32-bit number at offset `at`.
     ///
     /// # Panics
     /// When `octets` are too few.
@@ -34,7 +34,7 @@ impl ByteOrder {
         }
     }
 
-    /// The four numbers of 32 bits.
+    /// The four 32-bit numbers in `octets`.
     #[inline]
     pub(super) fn words(self, octets: &[u8; 16]) -> [u32; 4] {
         let (&[a, b, c, d], _) = octets.as_chunks().0.split_first_chunk().expect("four words");
@@ -54,7 +54,7 @@ impl ByteOrder {
         }
     }
 
-    /// The number of 64 bits at offset `at`.
+    /// The 64-bit number at offset `at`.
     ///
     /// # Panics
     /// When `octets` are too few.
