@@ -41,7 +41,7 @@ Replies = tuple[float, ...]
 class Conversation:
     """Twelve requests for a reply of `reply_kb` kB each, over a path with losses.
 
-    `lost` has the numbers of the packets from the server that the path loses.
+    The path loses some packets from the server; `lost` has the numbers of these packets.
     """
 
     rate_mbit: int

@@ -58,12 +58,12 @@ SPANS_S = (0.1, 1, 10)
 
 
 def quantile(ascending: Sequence[float], q: float) -> float:
-    """Return the smallest value for which at least the share `q` of all values is not larger."""
+    """Return the smallest value `v` for which the share of the values up to `v` is at least `q`."""
     return ascending[max(math.ceil(q * len(ascending)) - 1, 0)]
 
 
 def dispersion(times: Sequence[float], span_s: float) -> float:
-    """Return the variance of the counts in successive spans of `span_s`, divided by their mean."""
+    """Return the variance of the numbers of arrivals in spans of `span_s`, divided by the mean."""
     counts = [0] * round(STOP / span_s)
     for time in times:
         counts[min(int(time / span_s), len(counts) - 1)] += 1

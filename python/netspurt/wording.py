@@ -15,7 +15,8 @@ _Units = Sequence[tuple[float, str]]
 
 _RATES: _Units = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
 _SIZES: _Units = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
-#: A value of at least this share of a unit is a whole unit when it is rounded to three digits.
+#: A value of at least this share of a unit becomes a whole unit if the value is rounded to three
+#: digits.
 _WHOLE = 0.9995
 
 #: What netspurt can do with packets other than TCP.
@@ -158,7 +159,7 @@ def octets(count: float) -> str:
 def _fitting(value: float, units: _Units) -> str:
     """Return a value in the largest unit that it reaches, or an empty text if it reaches none.
 
-    A value that rounds to a unit reaches it.
+    A value that becomes a whole unit by rounding also reaches the unit.
     """
     reached = ((size, unit) for size, unit in units if value >= _WHOLE * size)
     return next((f"{rounded(value / size)} {unit}" for size, unit in reached), "")

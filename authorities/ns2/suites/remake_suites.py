@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs ns-2.35 (Debian's package `ns2`) on 97 cases, and rewrites events.csv.gz. Half a minute."""
+"""Runs ns-2.35 (Debian's package `ns2`) on 97 cases and rewrites events.csv.gz in half a minute."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""`netspurt poll`, `capture` and `match`: pages at fixed intervals, captures at two points."""
+"""`netspurt poll`, `capture` and `match`: fetch pages, capture packets, match two captures."""
 
 from __future__ import annotations
 

@@ -46,10 +46,10 @@ class Subject:
 def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section:
     """Return the section of two runs or captures, drawn on the same axes.
 
-    In each of the two, times count from its first data. If both are runs, the directions with equal
-    names are compared segment by segment. If one of the two is a capture, or if no names are equal,
-    one direction of each is compared: the direction with the most data. If two captures hold the
-    same connection, the section says what both points show of this connection.
+    The times of each run or capture count from its first data. If both are runs, the directions
+    with equal names are compared segment by segment. If one of the two is a capture, or if no names
+    are equal, one direction of each is compared: the direction with the most data. If two captures
+    hold the same connection, the section says what both points show of this connection.
     """
     told = [_part(one, side, Room(room // 2)) for side, one in enumerate(subjects)]
     sides = [
@@ -98,7 +98,7 @@ def _directions(both: Sequence[Rows], names: Sequence[str], what: str) -> list[R
 
 
 def _place(row: Sequence[str], table: Rows) -> int:
-    """Return the place of a row's names in a table; the table's length if they are not in it."""
+    """Return the place of a row's names in a table, or the table's length if they are missing."""
     names = [tuple(own[:2]) for own in table.rows]
     return names.index(tuple(row[:2])) if tuple(row[:2]) in names else len(names)
 
@@ -267,7 +267,7 @@ class _Compared:
     Attributes
     ----------
     names
-        The name of the direction in each of the two.
+        The name of the direction in each of the two runs or captures.
     words
         Sentences on the equal parts.
     told

@@ -62,7 +62,8 @@ fn sequence_numbers_and_sack_blocks_are_relative_to_the_initial_numbers() {
         assert_eq!((read.seq, read.ack), (1, 1001), "{mine} {theirs}");
         let blocks: Vec<_> = read.sack().iter().map(|block| (block.left, block.right)).collect();
         assert_eq!(blocks, [(2001, 3001), (4001, 5001)]);
-        // The receiving host counts from its own initial sequence number.
+        // On the wire, an ACK and its SACK blocks count from the initial sequence number of the
+        // host that receives the ACK.
         let wire = labels.on_the_wire(read);
         assert_eq!(wire.ack, first(1001));
         assert_eq!((wire.sack()[0].left, wire.sack()[1].right), (first(2001), first(5001)));

@@ -105,8 +105,8 @@ fn remove_what_changes_no_result(spec: &mut Spec) {
 }
 
 /// The problem of a scenario with an end that uses the kernel's TCP; `None` for any other scenario.
-/// The kernel does not run in virtual time, so such a scenario cannot be simulated. Ends are left
-/// out if the path to their `endpoint` is `varied`.
+/// The kernel does not run in virtual time, so such a scenario cannot be simulated. An end is
+/// ignored if `varied` is true for the path to its `endpoint`.
 pub(super) fn not_simulated(spec: &Spec, varied: impl Fn(&[&str]) -> bool) -> Option<Problem> {
     let flows = spec.flows.iter().map(|(name, flow)| {
         (["flows", name, "endpoint"], flow.ends().contains(&EndpointWord::Kernel))

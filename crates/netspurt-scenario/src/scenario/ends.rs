@@ -8,7 +8,7 @@ use super::number::Probability;
 use super::quantity::WordOr;
 use super::whole::Scenario;
 
-/// A file that a link follows, if the last change of the link comes before the end of the run.
+/// A link that follows a file, and whose last change comes before the end of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FollowedEnd {
     /// The name of the link.
@@ -36,8 +36,8 @@ impl Scenario {
     }
 }
 
-/// The last instant at which a value of a link changes. `None` if no value changes, or if the link
-/// has opportunities, because their list begins again at its end.
+/// The last instant at which a value of a link changes. `None` if no value changes. Also `None` if
+/// the link has opportunities, because the list of opportunities repeats without end.
 fn last_change(link: &LinkSpec) -> Option<Duration> {
     let mut last: Vec<Option<Duration>> = Vec::new();
     for way in 0..2 {

@@ -1,5 +1,5 @@
-//! Tests that VALIDATION.md lists every departure from a clause that a comment declares with
-//! `departs:`, and no other departures.
+//! Comments with `departs:` declare departures from clauses. These tests check that VALIDATION.md
+//! lists all these departures, and no others.
 
 use std::fs;
 

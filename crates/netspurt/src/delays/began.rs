@@ -18,7 +18,7 @@ pub struct Began {
 
 impl Began {
     /// The earliest instant that counts as a calendar time: 1990-01-01. A clock that counts from
-    /// the start of a machine or of a program shows less.
+    /// the start of a machine or of a program shows an earlier instant.
     const EARLIEST_NS: i64 = 631_152_000_000_000_000;
 
     /// Returns the instant `unix_ns`; `None` if it is too early to be a calendar time.

@@ -11,7 +11,7 @@ use crate::units::{Duration, Time};
 use super::kernel_config::KernelTcp;
 
 /// The traffic of the flows of a group, for example transfers over TCP, or echo probes. The start
-/// time in a task is that of the first flow of the group.
+/// time in a task is the start time of the first flow of the group.
 #[derive(Debug)]
 pub enum Traffic {
     /// Connections between two ends that use the simulator's TCP.
@@ -87,9 +87,9 @@ impl PlannedEnd {
 pub struct PlannedFlow {
     /// The name of the flow.
     pub name: String,
-    /// The number of the node at which it starts.
+    /// The number of the node at which the flow starts.
     pub from: u32,
-    /// The number of the node at which it ends.
+    /// The number of the node at which the flow ends.
     pub to: u32,
     /// Whether the packets of the flow are IPv6.
     pub ipv6: bool,
@@ -135,7 +135,8 @@ impl Traffic {
         }
     }
 
-    /// The octets of payload in a full segment. Echo probes have no segments; their value is 1.
+    /// The octets of payload in a full segment of the first end. Echo probes have no segments;
+    /// their value is 1.
     pub fn smss(&self) -> u16 {
         match self {
             Self::Tcp { tcp, .. } => tcp.smss(),

@@ -88,8 +88,8 @@ pub struct GridPoint {
 pub struct Front(Vec<GridPoint>);
 
 impl Front {
-    /// Adds a setting, unless an existing setting is at least as good in both measures. If the
-    /// setting is added, every existing setting that is better in neither measure is removed.
+    /// Adds a setting, unless an existing setting is at least as good in both measures. If the new
+    /// setting is added, an existing setting is removed unless it is better in one measure.
     pub fn offer(&mut self, new: GridPoint) {
         // From setting to setting, the number of spurious retransmissions increases. The timers
         // therefore decrease.
@@ -108,8 +108,8 @@ impl Front {
     }
 }
 
-/// The number of settings that are computed side by side. The registers of a processor hold this
-/// many.
+/// The number of settings that are computed side by side. The registers of a processor have room
+/// for this number of settings.
 const LANES: usize = 4;
 
 /// An event of the replay, which is the same for every setting. Delays are in nanoseconds.
@@ -288,7 +288,8 @@ impl Lanes {
     }
 }
 
-/// Returns the events in order. A reply that arrives when a probe leaves comes before that probe.
+/// Returns the events in order. If a reply arrives at the instant at which a probe leaves, the
+/// reply comes first.
 fn ops(delays: &Delays, order: ProbeOrder) -> Vec<Op> {
     let ns = |span: Duration| span.as_nanos() as f64;
     let leave = |rtt: Option<Duration>| rtt.map_or(Op::Lose, |rtt| Op::Leave(ns(rtt)));

@@ -149,10 +149,10 @@ impl Results {
         flows.filter(|(_, flow)| !flow.echo_probes && !flow.population).map(|(index, _)| index)
     }
 
-    /// Writes the packets that node `node` saw as a pcapng file.
+    /// Writes a pcapng file with the packets that node `node` saw.
     ///
     /// # Errors
-    /// When writing to `out` fails, or segments were not recorded.
+    /// When writing to `out` fails, or when the run did not record segments.
     pub fn write_capture<W: std::io::Write>(&self, node: u32, out: W) -> Result<W, CaptureError> {
         let table = |name| self.table(name).ok_or(CaptureError::NotRecorded);
         let seen = SeenTables {

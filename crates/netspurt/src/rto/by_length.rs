@@ -10,7 +10,7 @@ const FADE: f64 = 255.0 / 256.0;
 const SAMPLES_MIN: f64 = 16.0;
 /// The line is used only with at least this variance of the lengths, in square octets.
 const VARIANCE_MIN: f64 = 64.0;
-/// A span is never shortened below the span divided by this number.
+/// A shortened span is at least the original span divided by this number.
 const SHRINK_MAX: u64 = 8;
 
 /// A straight line that gives the delay as a function of the length. It is fitted by weighted least

@@ -57,7 +57,7 @@ impl Keys for SmoltcpConfig {
 /// down to milliseconds; later means and variations are rounded up. A timeout doubles the timer
 /// itself. After `forget_after` timeouts in a row, by default three, the next sample counts as the
 /// first. After an unambiguous sample, the timer is computed from the estimate again. netspurt also
-/// computes it again after a spurious timeout; smoltcp does not detect spurious timeouts.
+/// computes the timer again after a spurious timeout; smoltcp does not detect spurious timeouts.
 ///
 /// ```
 /// use netspurt::rto::{RtoEstimator, Smoltcp, SmoltcpConfig};
@@ -74,7 +74,8 @@ pub struct Smoltcp {
     estimate: Option<(u64, u64)>,
     /// Whether the next sample counts as the first.
     forgotten: bool,
-    /// The number of timeouts since the last sample, or since the mean was last forgotten.
+    /// The number of timeouts since the RTO was last computed from the estimate, or since the mean
+    /// was last forgotten.
     timeouts: u32,
     rto: Duration,
     doublings: u32,

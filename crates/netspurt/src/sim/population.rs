@@ -31,8 +31,8 @@ pub trait Population<F, E> {
     /// counts as arrived when all its fragments have arrived.
     fn reached(&mut self, at: Time, frame: &F);
 
-    /// Takes back a flow from [`start`](Self::start) that is over: neither end has a wake-up, and
-    /// no frame of the flow is on its way.
+    /// Takes back a flow that [`start`](Self::start) returned and that is over: neither end has a
+    /// wake-up, and no frame of the flow is on its way.
     fn retire(&mut self, flow: FlowId, ends: [E; 2]) {
         let _ = (flow, ends);
     }

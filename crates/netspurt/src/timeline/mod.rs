@@ -36,7 +36,7 @@ pub enum TimelineError {
 
 /// A value that can be interpolated along a straight line.
 pub trait Moving: Copy + PartialOrd {
-    /// Returns this value moved towards `other` by the share `part / interval`.
+    /// Returns this value moved towards `other` by the share `part / interval` of their difference.
     #[must_use]
     fn towards(self, other: Self, part: Duration, interval: Duration) -> Self;
 }
@@ -115,7 +115,7 @@ impl<T: Moving> Timeline<T> {
         self.value_behind(place(&self.points, now, self.place), now)
     }
 
-    /// Returns the value at `now`, where `place` is the index that `place()` finds for `now`.
+    /// Returns the value at `now`. `place` is the index that the function `place` finds for `now`.
     fn value_behind(&self, place: usize, now: Time) -> T {
         let (from, value) = self.points[place];
         match (self.between, self.points.get(place + 1)) {

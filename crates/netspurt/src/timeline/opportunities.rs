@@ -73,7 +73,7 @@ impl Opportunities {
     }
 
     /// Delivers a packet of `size` octets that arrived at `now`, after all earlier packets. Returns
-    /// the instants of the first and the last opportunity that it uses.
+    /// the instants of the first and the last opportunity that the packet uses.
     pub fn deliver(&mut self, now: Time, size: u32) -> (Time, Time) {
         if self.used == 0 || self.octets_left == 0 || self.at(self.used) <= now {
             self.take_next(now);

@@ -27,7 +27,7 @@ pub struct RoundTripStatistics {
     pub post_loss: u64,
     /// Segments whose acknowledgment also covers later segments.
     pub cumulative: u64,
-    /// The latest time at which any octets that are now acknowledged were sent.
+    /// The time of the latest transmission of any acknowledged octets.
     latest: Time,
 }
 
@@ -78,7 +78,7 @@ impl RoundTripStatistics {
         }
     }
 
-    /// Notes that octets that were already acknowledged were sent again at `at`.
+    /// Notes a retransmission, at `at`, of octets that were already acknowledged.
     pub fn repeated(&mut self, at: Time) {
         self.latest = self.latest.max(at);
     }

@@ -97,8 +97,8 @@ fn waits_that_double_show_timeouts_if_the_peer_never_answers() {
 
 /// RFC 5682 §2.1: after a timeout the sender sends two new segments. A duplicate ACK shows that the
 /// originals were lost, so the sender goes back. An ACK of new octets shows that the timeout was
-/// spurious; if a duplicate ACK follows, its SACK blocks may have reported another loss. The
-/// options were not captured.
+/// spurious. If a duplicate ACK follows, it may have reported another loss in SACK blocks. The
+/// capture does not show these blocks, because options were not captured.
 #[test]
 fn without_options_one_duplicate_ack_begins_a_repair_only_after_a_spurious_timeout() {
     for (accepted, cause) in [(false, Cause::GoBackN), (true, Cause::Fast)] {
@@ -114,7 +114,8 @@ fn without_options_one_duplicate_ack_begins_a_repair_only_after_a_spurious_timeo
     }
 }
 
-/// RFC 5681 §4.2: the receiver answers a segment with a duplicate ACK if its octets had arrived.
+/// RFC 5681 §4.2: the receiver answers a segment with a duplicate ACK if the octets of the segment
+/// had already arrived.
 #[test]
 fn a_duplicate_ack_that_no_later_octets_can_have_caused_answers_a_spurious_retransmission() {
     let mut talk = first_of_ten_lost(false);
@@ -265,8 +266,9 @@ fn the_octet_of_a_window_probe_that_was_discarded_is_no_retransmission() {
 }
 
 /// No sender sends data with the sequence number of its FIN, but a damaged or forged capture may
-/// have such segments. The first of 1000 octets has the sequence number of the FIN, so this octet
-/// counts as repeated. If a window probe has sent this octet before, the octet counts as new.
+/// have such segments. Here such a segment has 1000 octets. The first octet has the sequence number
+/// of the FIN, so this octet counts as repeated. If a window probe has sent this octet before, the
+/// octet counts as new.
 #[test]
 fn a_fin_to_a_closed_window_is_no_window_probe_with_data() {
     for (probes, unique_bytes) in [(0, 999), (1, 1000)] {
@@ -322,7 +324,7 @@ fn a_retransmission_at_the_end_of_one_captured_direction_has_an_unknown_cause() 
     let mut talk = Talk::midway();
     talk.flight(0.0, 0, 5).data(150.0, 2000);
     assert_eq!(talk.causes(), [None]);
-    // Nothing is acknowledged, and the capture has more segments than are then kept.
+    // Nothing is acknowledged, and the capture has more segments than netspurt keeps in this case.
     let mut long = Talk::midway();
     long.flight(0.0, 0, 2000).data(150.0, 100_000);
     let found = long.found();

@@ -65,8 +65,8 @@ impl CwndControl {
         self.is_owned
     }
 
-    /// Scales cwnd and ssthresh when the octets of a full segment change from `before` to `now`.
-    /// cwnd and ssthresh keep their numbers of segments.
+    /// Scales cwnd and ssthresh when the number of octets in a full segment changes from `before`
+    /// to `now`. cwnd and ssthresh keep their numbers of segments.
     #[inline]
     pub(super) fn follow_smss(&mut self, before: u64, now: u64) {
         if before != now {
@@ -92,8 +92,8 @@ impl CwndControl {
         self.algorithm.on_open(rtt, &self.window);
     }
 
-    /// Reduces ssthresh because of congestion. The next segment of new octets reports this to the
-    /// peer, for any kind of congestion (RFC 3168 §6.1.2).
+    /// Sets ssthresh after congestion of any kind. With ECN, the next segment of new octets tells
+    /// the peer by CWR that the sender reacted (RFC 3168 §6.1.2).
     pub(super) fn cut(&mut self, met: &CongestionEvent, rules: &CwndRules) {
         self.owes_cwr = true;
         let flight = self.cut_base(met.flight, rules);

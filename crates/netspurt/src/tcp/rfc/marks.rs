@@ -26,15 +26,17 @@ impl MarkEcho {
         Self { in_text_only, is_on: false, is_echoed: false, is_seen: false }
     }
 
-    /// Begins when the peer's SYN has arrived. `ecn` says whether both ends agreed on ECN.
+    /// Sets the state at the beginning, when the peer's SYN has arrived. `ecn` says whether both
+    /// ends agreed on ECN.
     pub(super) fn begin(&mut self, ecn: bool) {
         self.is_on = ecn;
     }
 
-    /// Processes the mark and the CWR of an arrived segment. By CWR the peer says that it reacted
-    /// (`tcp_ecn_accept_cwr`). Returns whether the segment must be acknowledged immediately. With
-    /// `in_text_only`, this applies to a segment that has CWR and also data, SYN or FIN. Otherwise
-    /// it applies to a segment that has a mark.
+    /// Processes the CWR of an arrived segment, and without `in_text_only` also the mark. By CWR
+    /// the peer says that it reacted (`tcp_ecn_accept_cwr`). Returns whether the segment must be
+    /// acknowledged immediately. With `in_text_only`, a segment must be acknowledged immediately if
+    /// it has CWR and also data, SYN or FIN. Otherwise a segment must be acknowledged immediately
+    /// if it has a mark.
     pub(super) fn on_segment(&mut self, segment: &Segment) -> bool {
         if !self.is_on {
             return false;
@@ -52,9 +54,9 @@ impl MarkEcho {
     }
 
     /// Processes the mark of new data, if marks count only in new data. Returns whether the next
-    /// acknowledgments must be sent immediately. This is necessary after the first mark that is
-    /// echoed. It is also necessary after data that is not ECN-capable although earlier data was
-    /// ECN-capable. Such data is probably a retransmission (`tcp_data_ecn_check`).
+    /// acknowledgments must be sent immediately. Immediate acknowledgments are necessary after a
+    /// mark that starts the echo. They are also necessary after data that is not ECN-capable, if
+    /// earlier data was ECN-capable. Such data is probably a retransmission (`tcp_data_ecn_check`).
     pub(super) fn on_new_data(&mut self, segment: &Segment) -> bool {
         if !self.is_on || !self.in_text_only {
             return false;

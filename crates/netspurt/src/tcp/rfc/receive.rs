@@ -36,9 +36,9 @@ pub(in crate::tcp) struct RfcReceiver {
     blocks: Vec<Range>,
     /// A duplicate to report first in the next acknowledgment (RFC 2883 §4).
     duplicate: Option<Range>,
-    /// The blocks of the next acknowledgment, if this acknowledgment must report the state before
-    /// the current segment arrived. These blocks then replace `blocks` and `duplicate`. Otherwise
-    /// this list is empty.
+    /// The blocks of the next acknowledgment, if this acknowledgment must report the state from
+    /// before the arrival of the current segment. These blocks then replace `blocks` and
+    /// `duplicate`. Otherwise this list is empty.
     early: Vec<Range>,
     /// The number of octets that arrived in order and that the application has not read.
     pub(super) unread: u64,
@@ -60,8 +60,8 @@ pub(in crate::tcp) struct RfcReceiver {
     /// When a delayed acknowledgment is sent.
     pub(super) deadline: Time,
     pub(super) need: AckNeed,
-    /// The octets of payload in each of the segments from which the arriving segment was merged;
-    /// `None` if it was not merged.
+    /// If the arriving segment was merged from several segments: the octets of payload in each of
+    /// these segments. Otherwise `None`.
     pub(super) merged: Option<u16>,
     /// Whether this end, and not the network card, merges segments.
     pub(super) merged_here: bool,
@@ -104,8 +104,8 @@ impl RfcReceiver {
         }
     }
 
-    /// Begins when the peer's SYN has arrived. The SYN has the number `irs`. `sack` and `ecn` say
-    /// whether both ends agreed on SACK and ECN.
+    /// Sets the state at the beginning, when the peer's SYN has arrived. The SYN has the number
+    /// `irs`. `sack` and `ecn` say whether both ends agreed on SACK and ECN.
     pub(super) fn begin(&mut self, irs: u32, sack: bool, ecn: bool) {
         self.irs = irs;
         self.compression.begin(sack);
@@ -204,12 +204,12 @@ impl RfcReceiver {
         self.need > AckNeed::None || self.deadline < Time::NEVER
     }
 
-    /// Notes that the application read `octets`. Returns whether an acknowledgment must be sent,
-    /// because an acknowledgment waited for the reading, or because the window opened enough to be
-    /// advertised immediately. The window must open to twice the window that the peer knows, as in
-    /// Linux, so a wide window is not advertised at every reading. If memory is not counted, the
-    /// window must also open by the step of RFC 9293 §3.8.6.2.2. After the peer's FIN no window is
-    /// advertised.
+    /// Notes that the application read `octets`. Returns whether an acknowledgment must be sent.
+    /// There are two reasons: an acknowledgment waited for the reading, or the window opened enough
+    /// to be advertised immediately. For the second reason, the window must open to at least twice
+    /// the window that the peer knows, as in Linux. So a wide window is not advertised at every
+    /// reading. If memory is not counted, the window must also open by the step of RFC 9293
+    /// §3.8.6.2.2. After the peer's FIN no window is advertised.
     pub(super) fn read(&mut self, octets: u64, now: Time) -> bool {
         self.unread -= octets.min(self.unread);
         self.note_reading(now);
@@ -254,7 +254,7 @@ impl RfcReceiver {
         let in_order = next && self.above.is_empty();
         self.count.out_of_order += u64::from(left > self.nxt);
         let Some(right) = self.admit(left, right) else { return self.need = AckNeed::Now };
-        // A duplicate whose report was still waiting is not reported (`tcp_data_queue`).
+        // The report of an earlier duplicate that still waits is removed (`tcp_data_queue`).
         self.duplicate = None;
         let held_beyond = self.above.total();
         let new = self.take_in(left, right, config);
@@ -291,8 +291,8 @@ impl RfcReceiver {
         wait.is_some()
     }
 
-    /// Adapts the next wait when the wait of a delayed acknowledgment is over. Nothing is adapted
-    /// if the acknowledgment waited because of [`SackCompression`].
+    /// Called when the wait of a delayed acknowledgment is over. Adapts the length of the next
+    /// wait, unless the acknowledgment waited because of [`SackCompression`].
     pub(super) fn on_wait_over(&mut self, rto: Duration) {
         if !self.compression.is_waiting() {
             self.ack_delay.on_wait_over(rto);
@@ -343,7 +343,8 @@ impl RfcReceiver {
         }
     }
 
-    /// Lets the acknowledgment wait, unless its wait is nearly over.
+    /// Lets the acknowledgment wait. If the acknowledgment already waits and its wait is nearly
+    /// over, the acknowledgment is sent immediately.
     fn hold(&mut self, at: &ArrivalState, config: &RfcConfig) {
         if self.deadline <= self.ack_delay.nearly_over(at) {
             self.need = AckNeed::Now;
@@ -423,8 +424,8 @@ impl RfcReceiver {
         self.above.is_empty() && self.need < AckNeed::Now
     }
 
-    /// Treats the FIN, which was just accepted, in the same way as data: its acknowledgment may
-    /// wait for an answer of the application.
+    /// Treats the FIN, which was just accepted, in the same way as data: the acknowledgment of the
+    /// FIN may wait for an answer of the application.
     pub(super) fn let_fin_wait(&mut self, at: &ArrivalState, config: &RfcConfig) {
         if self.memory.as_mut().is_some_and(|memory| !memory.takes_more()) {
             // Without memory the acknowledgment is due immediately (`ICSK_ACK_NOMEM`).

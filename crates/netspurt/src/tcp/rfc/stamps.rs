@@ -36,8 +36,9 @@ impl PeerStamp {
         Self { recent, at }
     }
 
-    /// Whether the timestamp `val` shows an old duplicate (RFC 7323 §5.2). No timestamp shows this
-    /// if the newest timestamp arrived more than `STAMP_LIFE` ago (§5.5).
+    /// Whether the timestamp `val` shows an old duplicate (RFC 7323 §5.2). If the newest timestamp
+    /// arrived more than `STAMP_LIFE` ago, the timestamps are not compared, and the result is false
+    /// (§5.5).
     pub(super) fn outdates(&self, val: u32, now: Time) -> bool {
         now.saturating_since(self.at) <= STAMP_LIFE && is_before(val, self.recent)
     }

@@ -44,11 +44,11 @@ impl TailProbe {
         srtt * u64::from(config.tlp_wait_percent) / 100 + slack
     }
 
-    /// Judges a probe by an ACK (§7.4.2). Returns whether the probe was a retransmission that
-    /// repaired a loss, and not spurious. cwnd must then be cut. A D-SACK of the probe, or a
-    /// duplicate ACK at the end of the probe, shows that a retransmission was spurious. Any other
-    /// ACK that acknowledges exactly up to the end of a retransmitted probe decides nothing yet:
-    /// the ACK may answer the original, and a D-SACK may follow.
+    /// Judges a probe by an ACK (§7.4.2). Returns true if the probe was a retransmission that
+    /// repaired a loss. cwnd must then be cut. A D-SACK of the probe, or a duplicate ACK at the end
+    /// of the probe, shows that a retransmission was spurious. Any other ACK that acknowledges
+    /// exactly up to the end of a retransmitted probe decides nothing yet: the ACK may answer the
+    /// original, and a D-SACK may follow.
     pub(super) fn repaired_a_loss(&mut self, ack: &AckSegment<'_>, news: &News) -> bool {
         let Some(end) = self.end_seq.filter(|end| ack.ack >= *end) else { return false };
         let reported = news.dsack.is_some_and(|(_, right)| right == end);
@@ -100,7 +100,8 @@ mod tests {
         assert_eq!(judge(true, 5000, &News::default()), (false, false), "a duplicate ACK");
     }
 
-    /// RFC 8985 §7.2: two round trips, plus the delay of an ACK for a lone segment.
+    /// RFC 8985 §7.2: a probe waits two round trips. If only one segment is outstanding, the probe
+    /// also waits for the delay of an ACK.
     #[test]
     fn a_probe_waits_two_round_trips_or_longer_for_a_lone_segment() {
         let config = RfcConfig::rfc_2026();
