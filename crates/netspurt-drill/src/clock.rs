@@ -15,8 +15,8 @@ const START_US: i64 = 1_000_000_000_000_000;
 /// first event of a script. Then the host sees exactly the times of the script, and its ticks have
 /// the same phase as in our own player. If a shell command comes before the first event, the
 /// host's time starts earlier, and the phase may differ. The host's time advances in whole
-/// microseconds. If the host waits for an instant between two microseconds, its time also stops at
-/// this instant.
+/// microseconds. After the host has waited for an instant between two microseconds, its time is
+/// exactly this instant.
 ///
 /// ```
 /// use netspurt::units::{Duration, Time};

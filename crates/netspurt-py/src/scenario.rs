@@ -102,8 +102,8 @@ impl PyScenario {
         self.0.text()
     }
 
-    /// The text as it was read, the values that were set afterwards, and the files that its links
-    /// may follow or that contain its algorithms.
+    /// The text as it was read, the values that were set afterwards, and the files of the scenario.
+    /// These files are the files that links may follow, and the files with foreign algorithms.
     fn source(&self) -> (String, NamedTexts, NamedTexts) {
         let (text, values, files) = self.0.source();
         let files = files.iter().map(|(name, text)| (name.clone(), text.clone()));
@@ -131,7 +131,8 @@ impl PyScenario {
         self.0.link_changes(name).map_err(|e| scenario_error(py, &e))
     }
 
-    /// The files that links follow and that end before the run: link, file and end in nanoseconds.
+    /// The links that follow a file whose last change comes before the end of the run: the link,
+    /// the file, and the instant of the last change in nanoseconds.
     fn followed_ends(&self) -> Vec<(String, String, u64)> {
         let ends = self.0.followed_ends().into_iter();
         ends.map(|end| (end.link, end.file, end.at.as_nanos())).collect()

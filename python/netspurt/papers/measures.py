@@ -99,8 +99,8 @@ def ack_times_of(bench: Bench, *, run: str, events: str) -> Measured:
 def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
     """Return the cause of the first difference between two runs; `None` if it is unknown.
 
-    Only the events up to the `events`-th ACK of `run`, and the events that answer this ACK, are
-    compared. The table counts each cause of sending.
+    The comparison covers the events up to the `events`-th ACK of `run`, and the events that answer
+    this ACK. The table counts each cause of sending.
     """
     first, second = _since_data(bench, beside), _since_data(bench, run)
     acks = [event.t_s for event in second if event.kind in ("ack", "dupack")]
@@ -430,7 +430,7 @@ def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
 
 @registered
 def fitting_size(bench: Bench, *, grid: str) -> Measured:
-    """Return the packet size with which the times agree best with the paper's, in bytes.
+    """Return the packet size in bytes with which the times agree best with the paper's times.
 
     The times of the claims with the measures `ack` and `dupack` are compared.
     """
@@ -469,7 +469,7 @@ def _number(value: Value) -> float:
 
 
 def _time_of(run: Run, arguments: Any) -> float:
-    """Return the time of a claim's ACK or duplicate ACK in another run."""
+    """Return the time in `run` of the ACK or duplicate ACK that a claim's arguments name."""
     segments = at_sender(run)
     packet = int(arguments["packet"])
     if "nth" in arguments:

@@ -78,9 +78,10 @@ def stop_and_wait(bench: Bench, *, contact: str, clock: str) -> Measured:
 
 @registered
 def stop_and_wait_near(bench: Bench, *, contact: str, clock: str, way: str) -> Measured:
-    """Return the spurious retransmissions in the 10 s after a delay step, and the step's time.
+    """Count the spurious retransmissions in the 10 s after a step of the delay.
 
-    The value is their number, and the time [s]. `way` says whether the delay steps up or down.
+    The value is the count, and the time of the step [s]. `way` says whether the delay steps up or
+    down.
     """
     study = bench.of_study
     of_contact, tick = study.contacts[contact], _tick(bench, clock)

@@ -58,8 +58,8 @@ class Swept:
         """Return by how much each sender lowers a measure, for each cell [%].
 
         Each sender is compared with the base sender, in runs with the same seed. The interval is
-        the interval of their difference. The difference is divided by the base's mean, as if this
-        mean were exact.
+        the interval of the difference between the two senders. The difference is divided by the
+        base's mean, as if this mean were exact.
         """
         gains = {}
         means = {

@@ -27,7 +27,7 @@ class Range:
 
 @dataclass(frozen=True)
 class FitPanel:
-    """A value over time, and a fit to the value, in the same unit, shape (n,) each."""
+    """A value over time, and a fit to this value in the same unit. All arrays have shape (n,)."""
 
     title: str
     t: Floats

@@ -232,9 +232,9 @@ impl SocketHost {
         }
     }
 
-    /// Behaves as scripts of this dialect expect. packetdrill's scripts expect Linux's send buffer,
-    /// Linux's limit for FIN-WAIT-2, and a connection in TIME-WAIT that reports itself as closed.
-    /// Their events do not happen at the start of a jiffy.
+    /// Makes the host behave as scripts of this dialect expect. packetdrill's scripts expect
+    /// Linux's send buffer, Linux's limit for FIN-WAIT-2, and a connection in TIME-WAIT that
+    /// reports itself as closed. The events of these scripts do not happen at the start of a jiffy.
     pub(super) fn follow(&mut self, dialect: ScriptDialect) {
         if dialect == ScriptDialect::Packetdrill {
             self.config.timer_clock = self.config.timer_clock.with_jiffies_from(INTO_JIFFY);
@@ -315,7 +315,7 @@ impl SocketHost {
     /// Whether the segment has data that no application will read, because the socket is closed or
     /// shut down in both directions.
     fn comes_too_late(&self, segment: &Segment) -> bool {
-        // In these states a FIN was sent, or a FIN waits behind data. Both cases count (RFC 9293
+        // In these states a FIN was sent, or a FIN waits behind data and counts as sent (RFC 9293
         // §3.10.4).
         let waits = match self.connection.info().map_or(TcpState::Closed, |info| info.state) {
             TcpState::FinWait1 | TcpState::FinWait2 => {

@@ -105,8 +105,8 @@ impl SocketHost {
     }
 }
 
-/// The options of the connection's socket. If no socket has the connection yet, the options that
-/// this socket will inherit.
+/// The options of the connection's socket. Before `accept` returns this socket, these are the
+/// options that the socket will inherit.
 fn options_of(sockets: &BTreeMap<Fd, SocketState>, notices: &Notices) -> NoticeOptions {
     let mut connected = sockets.values().filter(|socket| socket.role == Role::Connected);
     connected.next().map_or(notices.inherited, |socket| socket.notices)

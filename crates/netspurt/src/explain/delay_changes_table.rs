@@ -6,8 +6,8 @@ use crate::record::{Column, Data, Table};
 use super::rows::{ExplainedRows, direction_columns};
 use super::{ChangeSums, ConnectionRow, DelayChanges, EndedConnection};
 
-/// The rows of the table `delay_changes`. Each direction has a row for each kind of change of its
-/// round trip.
+/// The rows of the table `delay_changes`. Each direction has a row for each kind of change that its
+/// round trip made.
 #[derive(Default)]
 pub struct DelayChangeRows(Vec<(u64, Side, u8, ChangeSums)>);
 

@@ -2,7 +2,7 @@
 //!
 //! An [`Explainer`] takes packets in the order of a capture and follows their connections. For each
 //! direction it keeps [`Statistics`]. For each segment that was sent again it keeps an
-//! [`ExplainedRetransmission`] with the cause, a verdict and the evidence. It uses only
+//! [`ExplainedRetransmission`] with the cause, a verdict and the evidence. The explainer uses only
 //! the packets. It does not use what a simulation knows, or the counters of a kernel.
 
 mod afar;

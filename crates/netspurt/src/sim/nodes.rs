@@ -4,7 +4,7 @@ use std::mem;
 
 use crate::stage::Appointment;
 
-/// The event queue divides time into blocks. This is log2 of a block's width in nanoseconds.
+/// The event queue divides time into blocks. A block is 2^`BLOCK` nanoseconds wide.
 pub(super) const BLOCK: u32 = 22;
 /// The number that stands for no node.
 pub(super) const NONE: u32 = u32::MAX;

@@ -46,8 +46,8 @@ pub enum DelayedAck {
     /// Linux's rule: the first acknowledgments are sent immediately. Later acknowledgments wait for
     /// a time that follows the gaps between arrivals, from `min` up to `max`. An acknowledgment
     /// does not wait if a short segment, or a full segment with PSH, has arrived and the
-    /// application has read all data. If the application answers quickly, one such segment is not
-    /// enough.
+    /// application has read all data. If the application answers quickly, a short segment must
+    /// also arrive after this segment.
     Adaptive {
         /// The shortest wait, which is also the first.
         min: Duration,
@@ -151,13 +151,14 @@ pub struct RfcConfig {
     /// RACK ignores the round trip of a retransmission whose ACK echoes an older timestamp (RFC
     /// 8985 §6.2 step 2; Linux's `tcp_skb_spurious_retrans`).
     pub rack_checks_echo: bool,
-    /// If RACK's timer begins a repair, proportional rate reduction counts this as the delivery of
-    /// one segment. Later firings of the timer do not change cwnd, and the timer sends no new data
-    /// (`tcp_rack_reo_timeout`). Without the switch, each firing counts as an ACK that delivered
-    /// nothing, because RFC 9937 speaks only of ACKs.
+    /// If RACK's timer begins a repair, proportional rate reduction counts this firing of the timer
+    /// as the delivery of one segment. Later firings of the timer do not change cwnd, and the timer
+    /// sends no new data (`tcp_rack_reo_timeout`). Without the switch, each firing counts as an ACK
+    /// that delivered nothing, because RFC 9937 speaks only of ACKs.
     pub rack_timer_delivers: bool,
     /// A short segment waits only while another short segment is outstanding (Minshall 1999,
-    /// `tcp_nagle_check`). Without the switch it waits while any octet is outstanding (RFC 896).
+    /// `tcp_nagle_check`). Without the switch a short segment waits while any octet is outstanding
+    /// (RFC 896).
     pub minshall: bool,
     /// The sender sends tail loss probes (RFC 8985 §7).
     pub tlp: bool,
