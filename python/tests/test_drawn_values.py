@@ -358,7 +358,7 @@ def test_a_file_for_xplot_has_a_command_for_each_mark(tmp_path: Path) -> None:
 def test_other_kinds_and_empty_spans_have_no_file_for_xplot(tmp_path: Path) -> None:
     run = Tables(segments({}), rtt((3, 2_500_000)), flows())
     file = tmp_path / "x.xpl"
-    with pytest.raises(ValueError, match="of time-sequence, rto, outstanding, not of cwnd"):
+    with pytest.raises(ValueError, match="of time-sequence, rto, outstanding, but not of cwnd"):
         write_xplot(file, run, "cwnd", View())
     with pytest.raises(ValueError, match="flow f has no round trips in that time"):
         write_xplot(file, run, "rto", View(start=0.004))

@@ -179,7 +179,7 @@ def chosen(**given: Any) -> _Show:
         ({"pool": True, "versus": "linux"}, "--versus is a table for each recording"),
         ({"pool": True, "rfc889": True}, "--rfc889 without --all is a table for each recording"),
         ({"every": True, "tune": True}, "--tune needs a recommendation, and --all prints none"),
-        ({"every": True, "versus": "linux"}, "without intervals: leave --versus out"),
+        ({"every": True, "versus": "linux"}, "without intervals: leave out --versus"),
     ],
 )
 def test_options_of_a_replay_that_exclude_each_other_are_named(
@@ -208,7 +208,7 @@ def test_pictures_of_a_replay_need_a_folder(tmp_path: Path) -> None:
     _fit_together(tmp_path / "new", ["svg"], chosen())
     with pytest.raises(FileExistsError, match="exists already: name another folder"):
         _fit_together(tmp_path, ["svg"], chosen())
-    with pytest.raises(ValueError, match="without intervals: leave --out out"):
+    with pytest.raises(ValueError, match="without intervals: leave out --out"):
         _fit_together(tmp_path, None, chosen(every=True))
     file = tmp_path / "file"
     file.touch()
