@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -139,6 +140,7 @@ def _make(folder: Path, scratch: Path, case: Case) -> Kept:
             try:
                 return _keep(folder / case.name, case, run)
             except CollectionError as error:
+                shutil.rmtree(folder / case.name, ignore_errors=True)
                 why_not = str(error)
         return Kept(case, why_not=why_not)
 

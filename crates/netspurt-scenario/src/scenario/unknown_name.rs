@@ -65,11 +65,11 @@ enum ShortFormPlace {
 
 /// The short form that makes the link `name`, and the place of its properties.
 fn short_form_of(file: &dyn TableLike, name: &str) -> Option<(&'static str, ShortFormPlace)> {
-    if file.contains_key("dumbbell") {
-        let number = name.strip_prefix("west").or_else(|| name.strip_prefix("east"));
+    if let Some(dumbbell) = file.get("dumbbell").and_then(Item::as_table_like) {
+        let pairs = dumbbell.get("pairs").and_then(Item::as_integer).unwrap_or(0);
         if name == "bottleneck" {
             return Some(("dumbbell", ShortFormPlace::Key("bottleneck")));
-        } else if number.is_some_and(|number| number.parse::<u32>().is_ok()) {
+        } else if (0..pairs).any(|n| name == format!("west{n}") || name == format!("east{n}")) {
             return Some(("dumbbell", ShortFormPlace::Key("access")));
         }
     }
