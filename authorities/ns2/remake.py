@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs ns-2.35 (Debian's package `ns2`) and rewrites rfc2416/*.csv and random.*, in a minute."""
+"""Runs ns-2.35 (Debian's package `ns2`) and rewrites rfc2416/*.csv and random.*; takes a minute."""
 
 import csv
 import sys
@@ -12,7 +12,7 @@ import ties
 
 HERE = Path(__file__).parent
 
-#: The seed and the number of the random cases that are stored.
+#: The seed of the stored random cases, and how many cases are stored.
 SEED = 20260
 COUNT = 200
 
@@ -37,7 +37,7 @@ def rfc2416() -> None:
 
 
 def answer(case: dict[str, object]) -> table.Answer:
-    """Return the events of ns-2 in a case, and the kind of its tie, if it has one (`ties.kind`)."""
+    """Return the case, ns-2's events in it, and the kind of its tie; "" if none (`ties.kind`)."""
     rows = drive.run(case)
     return table.Answer(case, ties.kind(case, rows), rows)
 

@@ -89,7 +89,7 @@ def test_two_captures_of_one_connection_are_not_compared_as_two_transfers(
 def test_the_least_round_trip_between_two_points_is_no_longer_than_any_in_the_captures(
     netspurt: Command, tmp_path: Path, delay: str, delays_ms: float
 ) -> None:
-    """Data takes longer than a SYN. On a path that varies, ACKs may be faster than the SYN, too."""
+    """Data takes longer than a SYN. On a path that varies, ACKs may also be faster than the SYN."""
     text = f"""
 stop = "20 s"
 [links.path]

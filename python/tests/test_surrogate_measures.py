@@ -166,8 +166,8 @@ def test_spared_retransmissions_are_those_of_the_other_setting_minus_those_of_th
 
     rows = {"rows": "A,C_*", "setting": "1,1,1", "against": "1,1,3"}
     result = found(tmp_path, outcome, "spurious_spared", **rows)
-    # G differs by 2, and the names have two characters on average: a difference of 4. In `TWO` it
-    # is 6, because there G is added once more.
+    # G differs by 2, and the names have two characters on average: a difference of 4. In `TWO` the
+    # difference is 6, because the numbers of retransmissions contain G once more.
     assert result.value == pytest.approx([4, 6])
     assert result.table[1][1:] == ("3.50", "7.50")
 
@@ -215,9 +215,9 @@ def test_the_best_weights_are_compared_with_the_best_single_weight(
 def test_recordings_that_break_the_tradeoff_of_a_higher_factor_are_counted(
     tmp_path: Path,
 ) -> None:
-    """With a higher factor two of row B's four recordings have more spurious retransmissions.
+    """With a higher factor, two of row B's four recordings have more spurious retransmissions.
 
-    In one of row A's four recordings the wait is not longer.
+    In one of row A's four recordings, the wait is not longer with a higher factor.
     """
 
     def outcome(name: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:
@@ -268,7 +268,7 @@ def test_a_variant_counts_if_its_first_setting_is_nearest_to_the_printed_median(
 
 
 def test_a_replay_has_the_sums_computed_by_hand(tmp_path: Path) -> None:
-    """The timer is twice E. With weights of 3/4 and 15/16, E is 1, 1.25, 1.9375.
+    """The timer is twice the estimate, which is 1, 1.25, 1.9375 s with weights of 3/4 and 15/16.
 
     So the timer is 3 s before the first delay, then 2 s, 2.5 s and 3.875 s. The delay of 4 s
     exceeds the third timer, and the lost probe waits for the fourth.

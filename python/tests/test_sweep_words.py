@@ -99,7 +99,7 @@ def test_a_bar_without_an_interval_has_no_caps() -> None:
 def test_a_mean_time_says_how_many_requests_had_not_ended(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """Such a mean does not decide the answer of the report either."""
+    """The page of `netspurt report` says this, too."""
     axis = {"path": "links.wire.delay", "values": ["20 ms", "40 ms"]}
     swept_over = {"sweep.seeds": 1, "sweep.over": {"delay": axis}}
     folder = tmp_path / "s"

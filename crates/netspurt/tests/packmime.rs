@@ -66,7 +66,8 @@ fn samplers(text: &str, unit: DistributionUnit, rate: u32) -> impl Iterator<Item
     })
 }
 
-/// The smallest value that at least the share `q` of all values do not exceed.
+/// The quantile for the share `q`: the smallest value such that at least the share `q` of all
+/// values are less than or equal to this value.
 #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn quantile(ascending: &[f64], q: f64) -> f64 {
     ascending[((q * ascending.len() as f64).ceil() as usize).saturating_sub(1)]

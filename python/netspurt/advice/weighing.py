@@ -8,9 +8,9 @@ Garwood's limits, combined by the method of Zou and Donner (2008) for limits of 
 do not contain the uncertainty of the share of losses, which is the same for all timers.
 
 The interval of a timer's own cost comes from resamples of this timer alone, so other timers do not
-change it. Spurious retransmissions cannot make a cost smaller. So the interval does not begin below
-that of the waits alone, as an interval that is symmetric about the cost may do. The intervals of
-differences come from resamples of all timers together.
+change it. An interval that is symmetric about the cost may begin too low: spurious retransmissions
+cannot make a cost smaller. So the interval of the cost never begins below the interval of the waits
+alone. The intervals of differences come from resamples of all timers together.
 """
 
 from __future__ import annotations

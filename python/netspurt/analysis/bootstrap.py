@@ -248,7 +248,7 @@ class Resamples:
         return joint_interval([self], lambda sums: statistic(sums[0]), level)
 
     def prewhitened(self, statistic: Statistic, level: float) -> float:
-        """Return the half width of the interval of an autoregressive series of order 1.
+        """Return the half width that the interval has if the series is autoregressive of order 1.
 
         The result is zero if the series has fewer than `VALUES_MIN` values or does not vary.
         """

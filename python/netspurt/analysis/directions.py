@@ -1,4 +1,4 @@
-"""Directions of connections as numbers, and the rows that two tables have of the same direction."""
+"""Directions of connections as numbers, which show the rows of two tables with one direction."""
 
 from __future__ import annotations
 

@@ -19,9 +19,10 @@ from netspurt.analysis.bootstrap import block_length
 from netspurt.delays import Delays
 from netspurt.quantities import known
 
-#: With fewer loss events than this, their expected number may be half or twice the counted number.
-#: `FEW` is also the minimum number of losses in an outage, in a large loss event, and for an
-#: estimate of their correlation.
+#: With fewer loss events than this, the expected number of events may be half or twice the counted
+#: number.
+#: `FEW` is also the minimum number of losses in an outage and in a large loss event. The
+#: correlation of losses is estimated only from at least this many losses.
 FEW = 10
 
 

@@ -133,7 +133,7 @@ def one_by_size(bench: Bench, *, contact: str) -> Figure:
 
 
 def timer(bench: Bench, *, run: str, before: float, after: float) -> Figure:
-    """Draw round trips and the timer around the first instant at which a round trip exceeds it."""
+    """Draw round trips and the timer around the instant at which the timer was first exceeded."""
     from netspurt.plots import View, draw
     from netspurt.plots.style import BLACK, legend
 

@@ -1,6 +1,6 @@
 """The cases of a collection: each path of the shelf with each TCP.
 
-`shelf/truth/paths` has a scenario for each kind of path, whose `[sweep]` varies it.
+`shelf/truth/paths` has a scenario for each kind of path. The scenario's `[sweep]` varies the path.
 `shelf/truth/stacks.toml` has the TCPs: the kernel's, and simulated ones.
 """
 

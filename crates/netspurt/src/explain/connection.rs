@@ -37,7 +37,7 @@ pub struct CapturedConnection {
     resting: Option<PackedDirections>,
     /// The side that sent the first packet captured.
     first: Option<Side>,
-    /// For each side, the shift of the windows that it advertises, as its last SYN offers it.
+    /// For each side, the shift of the windows that the side advertises, from its last SYN.
     shifts: [Option<u8>; 2],
     /// Whether the options of a SYN were cut off, so the SYN may have offered scaling.
     scale_cut: bool,
@@ -128,7 +128,7 @@ impl CapturedConnection {
     }
 
     /// Like [`take`](Self::take), but the connection may take the segment later, together with
-    /// others. `place` is its place in the transcript.
+    /// others. `place` is the segment's place in the transcript.
     #[inline]
     pub fn take_later(
         &mut self,
@@ -436,8 +436,8 @@ impl CapturedConnection {
     }
 
     /// Handles a packet as a part of the direction in which it goes. Returns what the connection
-    /// waited for before the packet, if the packet shows it. `answers_syn` says that the packet
-    /// answers a SYN that came after the last SYN-ACK, so no timer sent the packet.
+    /// waited for before the packet, if the packet shows this. `answers_syn` says that the packet
+    /// is a SYN-ACK that answers a SYN newer than the last SYN-ACK. No timer sent such a packet.
     fn send(
         &mut self,
         side: Side,

@@ -18,7 +18,7 @@ pub struct PassedAck {
     /// The time stamp of the acknowledgment.
     pub val: Option<u32>,
     /// When the sender's last packet with an echo older than `val` passed the capture. The sender
-    /// sent this packet before the acknowledgment reached it.
+    /// sent this packet before the acknowledgment reached the sender.
     pub not_before: Time,
 }
 
@@ -57,7 +57,7 @@ pub struct PassedAcks {
 
 impl PassedAcks {
     /// Acknowledgments that pass within the near round trip divided by this number are one entry.
-    /// The entry is the last of them.
+    /// The entry stores the last of these acknowledgments.
     const PARTS: u64 = 32;
     /// Data may come later than expected. The delay is at most the near round trip divided by this
     /// number, or the time of one segment if this is longer.
@@ -95,8 +95,8 @@ impl PassedAcks {
         }
     }
 
-    /// Takes a packet of the sender that passed at `at` and echoes the time stamp `ecr`. When the
-    /// sender sent it, acknowledgments with newer time stamps had not reached the sender.
+    /// Takes a packet of the sender that passed at `at` and echoes the time stamp `ecr`. When this
+    /// packet was sent, acknowledgments with newer time stamps had not reached the sender.
     pub fn echoed(&mut self, at: Time, ecr: u32) {
         while let Some(ack) = self.acks.get_mut(self.echoed)
             && ack.val.is_none_or(|val| !is_before(ecr, val))
@@ -134,8 +134,8 @@ impl PassedAcks {
     /// The shortest possible time from the capture to the sender and back, for the entry at
     /// `place`.
     ///
-    /// An echo may also be old because the sender delays its acknowledgments (RFC 7323 §4.3). So an
-    /// old echo makes the time at most twice `near`.
+    /// An echo may also be old because the sender delays its acknowledgments (RFC 7323 §4.3). So
+    /// the time is at most twice `near`, however late an old echo comes.
     fn near_of(&self, place: usize, ack: &PassedAck, near: Duration) -> Duration {
         let not_before = if place < self.echoed { ack.not_before } else { self.echo_at };
         near.max(not_before.saturating_since(ack.at).min(near * 2))

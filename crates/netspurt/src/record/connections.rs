@@ -30,8 +30,8 @@ pub struct ConnectionSum {
     /// The time from the first SYN to the last acknowledgment of data; `None` if the connection
     /// did not complete.
     pub duration: Option<Duration>,
-    /// The time from the first SYN until the opener had read all replies; `None` if it did not read
-    /// all of them, or if there are none.
+    /// The time from the first SYN until the opener had read all replies; `None` if the opener did
+    /// not read all replies, or if there are no replies.
     pub response: Option<Duration>,
     /// The sums of what each end sent, the opener first.
     pub ends: [FlowSum; 2],

@@ -2,9 +2,9 @@
 //! verdict for each probe.
 //!
 //! Each probe is judged by the timer that the algorithm would have armed when the probe left. If
-//! the reply came later, the retransmission was spurious; if the probe was lost, the sender waited
-//! for the timer. A retransmission does not change the recorded delays. Only a simulation or a live
-//! run shows what a retransmission does to later delays.
+//! the reply came after this timer fired, the retransmission was spurious. If the probe was lost,
+//! the sender waited for the timer. A retransmission does not change the recorded delays. Only a
+//! simulation or a live run shows what a retransmission does to later delays.
 
 mod account;
 mod adapt;

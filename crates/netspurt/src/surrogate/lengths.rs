@@ -69,8 +69,8 @@ pub(super) fn below(stream: &mut Stream, n: u32) -> u32 {
 /// The delay of a probe without noise, as a function of its length. It is linear between points,
 /// and constant below the first and above the last point.
 ///
-/// A path that divides longer packets in two needs four points, as in RFC 889 §2.1, where the delay
-/// jumps at 126 octets.
+/// Some paths divide packets above a certain length in two. The delay of such a path jumps at this
+/// length, so the function needs four points. In RFC 889 §2.1 the delay jumps at 126 octets.
 ///
 /// ```
 /// use netspurt::surrogate::DelayByLength;

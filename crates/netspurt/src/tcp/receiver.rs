@@ -196,11 +196,12 @@ impl NsReceiver {
         Acknowledgment { of_syn, next: self.next, echo: self.echo, newest }
     }
 
-    /// The blocks to report. The first block is the run that contains the newest segment, if this
-    /// run lies above the ACK. The other blocks are the first blocks of earlier ACKs, newest first
-    /// (RFC 2018 §4). Blocks that the run covers are left out. As in ns-2's sink, an earlier block
-    /// is repeated unchanged, so it may lie below the ACK. The history is cleared when nothing lies
-    /// above the ACK.
+    /// The blocks to report. If the newest segment lies above the ACK, the first block is the range
+    /// of received octets that contains this segment. The other blocks are the first blocks of
+    /// earlier ACKs, newest first (RFC 2018 §4). Earlier blocks within that range are left out. If
+    /// there is no such range, earlier blocks below the ACK are left out. As in ns-2's sink, an
+    /// earlier block is repeated unchanged, so it may lie below the ACK when there is such a range.
+    /// The history is cleared when nothing lies above the ACK.
     ///
     /// The caller calls this exactly once for each acknowledgment, because the call updates the
     /// history.

@@ -3,8 +3,8 @@
 //! cwnd follows a curve over the time since congestion avoidance began. The curve becomes flat near
 //! `W_max`, and becomes steep again above it. `W_max` is the cwnd at which the last congestion
 //! occurred; fast convergence may lower it. If Reno would be faster, cwnd follows Reno. CUBIC's own
-//! rule for cwnd after a mark is left out: RFC 9438 §4.6 allows one segment, but here the sender
-//! decides how far it reduces cwnd.
+//! lower bound of cwnd after a mark, which is one segment (RFC 9438 §4.6), is left out. Here the
+//! sender decides how far it reduces cwnd.
 
 mod curve;
 #[cfg(test)]

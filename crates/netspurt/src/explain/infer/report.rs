@@ -63,9 +63,9 @@ impl InferenceReport {
     }
 
     /// Whether the capture cannot show the cause. This is true in three cases. First, the capture
-    /// has no acknowledgments, although the sender sent new octets later, so it got some. A SYN has
-    /// a known cause even then. Second, the capture was taken at the receiver, and a
-    /// timeout may have begun the repair. Third, the capture was taken at the receiver of a
+    /// has no acknowledgments, but the sender must have got some, because it sent new octets later.
+    /// A SYN has a known cause even in this case. Second, the capture was taken at the receiver,
+    /// and a timeout may have begun the repair. Third, the capture was taken at the receiver of a
     /// connection without SACK, and a repair sent octets that had arrived.
     fn is_hidden(&self, one: &ExplainedRetransmission) -> bool {
         let went_on = self.unanswered_until.is_some_and(|until| one.at < until);
@@ -86,7 +86,9 @@ impl InferenceReport {
     }
 
     fn finish_verdict(&self, one: &mut ExplainedRetransmission) {
-        // At first only longer round trips may have been known, for example in a queue.
+        // When the verdict was given, perhaps only longer round trips had been seen, for example
+        // because of a full queue. The shortest round trip of the whole capture may be short enough
+        // for an answer to the retransmission.
         if one.evidence == VerdictEvidence::Timing
             && self.far.is_some_and(|far| one.answered_in >= far)
         {

@@ -17,7 +17,7 @@ use crate::units::{Duration, Time};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerGrid {
-    /// The time between two ticks, or a multiple of it.
+    /// The time between two ticks, or a multiple of this time.
     pub step: Duration,
     /// The number of timeouts that were compared. All of them fall on the grid.
     pub cases: u32,
@@ -26,11 +26,11 @@ pub struct TimerGrid {
 impl TimerGrid {
     /// The steps that are tried, the longest first.
     const STEPS_MS: [u64; 6] = [500, 200, 100, 50, 20, 10];
-    /// The maximum difference between the delays of timeouts after their ticks. Hosts and captures
-    /// add such delays.
+    /// A timeout is captured some time after its tick, because hosts and captures add delays. The
+    /// delays of two timeouts may differ by at most `WIDTH`.
     const WIDTH: Duration = Duration::from_millis(2);
-    /// The maximum probability with which random instants would fall on one of the tried grids. A
-    /// less certain grid is not reported.
+    /// The maximum probability with which random instants would fall on one of the tried grids. If
+    /// the probability is higher, no grid is reported.
     const CHANCE: f64 = 0.01;
 
     /// Returns the grid with the longest step on which all `instants` fall. `None` if they fall on
@@ -43,9 +43,9 @@ impl TimerGrid {
         Some(Self { step, cases })
     }
 
-    /// Whether `cases` random instants are unlikely to fall on a grid with this step. The
-    /// probability that *n* random points on a circle all lie on one arc, which is the share *s* of
-    /// the circle, is *n s*^(*n* - 1).
+    /// Whether `cases` random instants are unlikely to fall on a grid with this step. All of *n*
+    /// random points on a circle lie on one arc of the share *s* of the circle with the probability
+    /// *n s*^(*n* - 1). This probability is multiplied by the number of steps that are tried.
     fn is_unlikely(step: Duration, cases: u32) -> bool {
         let share = Self::WIDTH.as_nanos() as f64 / step.as_nanos() as f64;
         let cases = cases.max(1);
@@ -56,8 +56,8 @@ impl TimerGrid {
     fn is_grid(step: Duration, instants: &[Time]) -> bool {
         let step = step.as_nanos();
         let first = instants.first().map_or(0, |first| first.as_nanos() % step);
-        // Adding half a step gives instants just before and just after the first one similar
-        // offsets.
+        // Half a step is added, so that instants just before the first instant and instants just
+        // after it have similar offsets.
         let offset = |at: &Time| (at.as_nanos() % step + step + step / 2 - first) % step;
         let [least, most] = [instants.iter().map(offset).min(), instants.iter().map(offset).max()];
         let width = most.unwrap_or(0) - least.unwrap_or(0);

@@ -211,9 +211,9 @@ fn a_wait_for_a_delayed_ack_is_no_pause_of_an_application() {
 }
 
 /// The capture is beside the sender. The round trip is 50 ms. Four segments of 500 octets with PSH
-/// are outstanding. Ten times, the receiver acknowledges two segments. For each ACK of the
-/// receiver, `acks` says how many octets of the two segments it covers. The sender sends the next
-/// two segments `after` ms later.
+/// are outstanding. Ten times, the receiver acknowledges two segments. It does so with one ACK for
+/// each number in `acks`, which says how many octets of the two segments this ACK covers. The
+/// sender sends the next two segments `after` ms later.
 fn short_writes(after: u64, acks: &[u32]) -> [u64; 2] {
     let mut packets = opened_for_segments();
     let flags = Flags::ACK.with(Flags::PSH);
@@ -337,9 +337,9 @@ fn beside_the_receiver_a_window_with_room_does_not_hold_the_sender() {
 }
 
 /// RFC 9293 §3.8.6: the sender may use a window as soon as it knows this window. Data that answers
-/// the window comes 20 ms after the window passed the capture. If data comes 4 ms later than this,
-/// the window held the sender back: the segments of a flight take time. If data comes 8 ms later
-/// than this, the application paused.
+/// the window comes 20 ms after the window passed the capture. It may come later by the time of one
+/// segment, which is a third of 20 ms. So if data comes 4 ms later, the window held the sender
+/// back. If data comes 8 ms later, the application paused.
 #[test]
 fn beside_the_receiver_a_window_holds_the_sender_until_the_sender_knows_the_next_window() {
     assert_eq!(flights_at_receiver(24, 3000), [9 * 24, 24]);
@@ -462,8 +462,8 @@ fn a_repair_is_a_wait_only_as_far_as_it_reduces_the_new_data_that_is_sent() {
 
 /// The round trip from the capture to the receiver and back takes 1 ms, and to the sender and back
 /// `near` ms. A segment comes each millisecond, and echoes the time stamp of the acknowledgment
-/// that came `queued` ms before. The 41st segment is lost before the capture, and so are the last
-/// segments before its repair, which comes at the millisecond `at`.
+/// that came `queued` ms before. The 41st segment is lost before the capture. Its repair comes at
+/// the millisecond `at`. The last segments before this repair are also lost before the capture.
 fn lost_before_the_capture(near: f64, queued: u32, at: u32) -> Vec<Option<Cause>> {
     let mut talk = Talk::midway();
     talk.handshake(true, 1.0, near);

@@ -89,7 +89,7 @@ impl RfcReceiver {
     }
 
     /// Returns up to which octet `left..right` is accepted. Returns `None` if there is no memory
-    /// for these octets. If these octets were expected next, the window then closes
+    /// for these octets. In this case the window closes if these octets were expected next
     /// (`tcp_data_queue`).
     #[inline]
     pub(super) fn admit(&mut self, left: u64, right: u64) -> Option<u64> {
@@ -202,8 +202,9 @@ impl RfcReceiver {
         Reader { reads, keeps_window: reads || looks && self.keeps_window() }
     }
 
-    /// Whether the window is at least as wide as it was advertised. The result matters only if more
-    /// than a full segment waits for its acknowledgment. Otherwise the result is false.
+    /// Whether the window that can be advertised now is at least as wide as the window that the
+    /// last acknowledgment advertised. The result matters only if more than a full segment waits
+    /// for its acknowledgment. Otherwise the result is false.
     pub(super) fn keeps_window(&mut self) -> bool {
         let (advertised, full) = (self.advertised_window(), self.ack_delay.full());
         if self.nxt - self.last_ack <= full {

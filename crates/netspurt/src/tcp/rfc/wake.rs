@@ -10,7 +10,8 @@ use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
 impl Tcb {
-    /// Carries out one action that is due at `cx.now`, the first one in the order below.
+    /// Carries out one action that is due at `cx.now`. If several actions are due, the order of the
+    /// branches in the code decides which.
     pub(in crate::tcp) fn on_deadline(&mut self, cx: &mut Context<'_>) {
         let now = cx.now;
         self.account_for(now);
