@@ -312,7 +312,7 @@ def test_each_constant_of_quic_that_differs_from_the_rfc_is_named_with_the_end_t
     assert "the sender cannot set it" in delay
     assert "margin" not in delay
     longer = " ".join(quic_words("quic:max_ack_delay=60ms"))
-    assert "But it may add the difference to its timer as a margin." in longer
+    assert "But the sender may add the difference to its timer as a margin." in longer
     several = " ".join(quic_words("quic:initial_rtt=100ms,max=10s"))
     assert "This timer has initial_rtt=100ms and max=10s." in several
     assert "kInitialRtt, RFC 9002 §6.2.2) to 100ms, not 333ms" in several

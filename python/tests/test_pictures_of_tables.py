@@ -111,7 +111,7 @@ def lengths(link: str, *packets: int, direction: str = "forward") -> list[dict[s
         ((1, 1), True, ["l forward"]),
     ],
 )
-def test_queues_with_drops_or_over_5_packets_are_shown_otherwise_all_with_waiting_packets(
+def test_queues_with_drops_or_over_5_packets_are_shown_or_else_all_in_which_packets_waited(
     longest: tuple[int, int], dropped: bool, names: list[str]
 ) -> None:
     states = queue(*lengths("l", longest[0], 0), *lengths("m", 0, longest[1], 0))

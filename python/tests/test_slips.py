@@ -192,7 +192,7 @@ def test_the_error_for_a_run_that_cannot_be_shown_gives_the_reason(
         ("delays absent", "absent: No such file"),
         ("delays empty.csv", "empty.csv: the file is empty: record something first"),
         ("delays words.txt", "words.txt:1: not a known format of recorded delays"),
-        ("delays folder", "folder: the folder has no recording: name one"),
+        ("delays folder", "folder: the folder has no recording: name a file, or another"),
         (
             "delays delays.csv --format sundial",
             'no format is called "sundial"; the formats are ping, ',

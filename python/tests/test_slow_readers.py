@@ -80,7 +80,7 @@ def test_a_capture_beside_the_receiver_names_a_slow_reader_and_no_full_link(
 
 
 @pytest.mark.parametrize("beside", [0, 1])
-def test_an_application_that_reads_a_small_buffer_at_once_is_no_slow_reader(
+def test_an_application_that_reads_a_small_buffer_immediately_is_no_slow_reader(
     tmp_path: Path, netspurt: Command, beside: int
 ) -> None:
     file = tmp_path / "small.pcap"

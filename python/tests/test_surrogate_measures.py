@@ -137,7 +137,7 @@ def interval(low: float, high: float) -> Interval:
         ([(-1, 1)], "cannot tell"),
     ],
 )
-def test_a_setting_is_better_only_if_it_is_so_for_every_variant(
+def test_a_setting_is_better_only_if_it_is_better_for_every_variant(
     ends: list[tuple[float, float]], verdict: str
 ) -> None:
     assert verdict_of([interval(*both) for both in ends]) == verdict

@@ -50,7 +50,7 @@ def test_one_run_of_each_label_does_not_show_that_seeds_change_nothing(tmp_path:
 def test_a_missing_interval_says_how_many_runs_it_needs(netspurt: Command, tmp_path: Path) -> None:
     folder = swept(tmp_path / "s", LOSSY, seeds=1)
     output = netspurt("sweep", "show", folder, "-m", "goodput_bps").stdout.replace("\n", " ")
-    assert "An interval needs 2 runs of each combination, and 3 where two are equal" in output
+    assert "An interval needs 2 runs of each combination, or 3 if two of them are equal" in output
     assert "there is 1." in output
 
 
@@ -169,7 +169,7 @@ def test_cases_with_a_failed_connection_are_counted(netspurt: Command, tmp_path:
         ),
     ],
 )
-def test_nothing_is_said_if_all_flows_finish_or_one_has_no_end(
+def test_nothing_is_said_if_all_flows_finish_or_one_flow_has_no_end(
     netspurt: Command, tmp_path: Path, old: str, new: str
 ) -> None:
     assert old in GIVEN_UP

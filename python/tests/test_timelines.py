@@ -373,7 +373,9 @@ def test_a_timeline_of_a_log_notes_which_times_were_computed(
 def test_one_of_several_recordings_in_a_file_is_chosen(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "twice.txt").write_text(LOG + LOG.replace("time=40.0", "time=30.0"))
     words = ["delays", "twice.txt", "--timeline", "moves.toml"]
-    refused(netspurt(*words), "there are 2: name one file, or one of these with --recording N")
+    refused(
+        netspurt(*words), "there are 2: name one file, or choose a recording with --recording N"
+    )
     refused(
         netspurt(*words, "--recording", 3), "no recording has the number 3; the numbers are 1 to 2"
     )

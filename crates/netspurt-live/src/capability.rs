@@ -101,7 +101,7 @@ fn icmp_sockets() -> Capability {
             (Err(_), Ok(_)) => "datagram".to_owned(),
             (Err(_), Err(error)) => {
                 format!(
-                    "{error}; sysctl net.ipv4.ping_group_range sets the groups that may open them"
+                    "{error}; sysctl net.ipv4.ping_group_range sets the groups that may open ICMP sockets"
                 )
             }
         },

@@ -192,7 +192,9 @@ def _condition(ms: int, formats: set[str]) -> list[str]:
     if ms > LINUX_ACK_DELAY_MS:
         needs = "needs receivers that delay ACKs by less."
     else:
-        needs = "is too short for this default of Linux receivers; TCP_BPF_DELACK_MAX lowers it."
+        needs = (
+            "is too short for this default of Linux receivers; TCP_BPF_DELACK_MAX lowers the delay."
+        )
     receivers = "Echoes are answered immediately, but receivers delay ACKs"
     if formats == {_CAPTURE_OF_TCP}:
         receivers = (
@@ -258,7 +260,7 @@ def quic_words(text: str) -> list[str]:
     if "max_ack_delay" in differing:
         ms, usual = (Fraction(_core.quantity(t["max_ack_delay"])[1], 10**6) for t in both)
         if ms > usual:
-            sentences.append("But it may add the difference to its timer as a margin.")
+            sentences.append("But the sender may add the difference to its timer as a margin.")
         if ms.denominator > 1 or ms > ACK_DELAY_MAX_MS:
             sentences.append(
                 f"The receiver announces whole milliseconds, {ACK_DELAY_MAX_MS:,} at most: {delay} "

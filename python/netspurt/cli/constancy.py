@@ -137,7 +137,9 @@ def series_of(recording: Delays, every: float | None) -> tuple[Any, Any, str]:
     rtt = recording.rtt_s
     if recording.send_times == "unknown":
         if every is not None:
-            raise ValueError("it has no times of sending: give them with --interval")
+            raise ValueError(
+                "it has no times of sending: give the time between two probes with --interval"
+            )
         return np.arange(len(rtt), dtype=float), rtt, "probes"
     if every is None:
         return recording.sent_s, rtt, "s"

@@ -40,7 +40,9 @@ def qlog(
     direction: Direction = None,
     node: Annotated[
         str | None,
-        typer.Option(help="The spied node; by default all in a .qlog file, otherwise the first."),
+        typer.Option(
+            help="The spied node. By default a .qlog file has all spied nodes, any other the first."
+        ),
     ] = None,
     qvis: Annotated[
         bool,

@@ -81,7 +81,7 @@ def files_of(path: Path) -> list[Path]:
         and not any(part.startswith(".") for part in file.relative_to(path).parts)
     ]
     if not found:
-        raise ValueError(f"{path}: the folder has no recording: name one, or a folder with one")
+        raise ValueError(f"{path}: the folder has no recording: name a file, or another folder")
     return found
 
 

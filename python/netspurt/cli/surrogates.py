@@ -75,8 +75,8 @@ def surrogate(
         str | None,
         typer.Argument(
             metavar="[ROW]",
-            help="A row of RFC 889's second table, such as UCL-1, 'ISIA *' or NTA:UCL; or omit it "
-            "and give --mean and --cov.",
+            help="A row of RFC 889's second table, such as UCL-1, 'ISIA *' or NTA:UCL; or leave "
+            "it out, and give --mean and --cov.",
             show_default=False,
             autocompletion=_rows,
         ),
@@ -125,7 +125,7 @@ def surrogate(
         return
     for line in _lines(made, fitted, printed):
         typer.echo(line)
-    typer.echo(f"one-way delays, as RFC 889 has them: {file}")
+    typer.echo(f"one-way delays, as in RFC 889: {file}")
 
 
 def _file(name: str, structure: str, seed: int) -> Path:
@@ -194,7 +194,7 @@ def _printed_mean(made: Delays, printed: AccountRow | None) -> list[list[str]]:
     if printed is None:
         return []
     mean = float(made.rtt_ns.compressed().sum()) / made.sent
-    return [["mean of all, as RFC 889 has it", f"{printed.account.mean_ms:g} ms", ms(mean / 1e6)]]
+    return [["mean of all, as in RFC 889", f"{printed.account.mean_ms:g} ms", ms(mean / 1e6)]]
 
 
 def _lines(made: Delays, fitted: Row, printed: AccountRow | None) -> Iterator[str]:

@@ -86,7 +86,7 @@ def of_seeds(cases: Columns, folder: SweepFolder, shown: Iterable[Interval]) -> 
         )
     elif any(math.isnan(one.low) and not math.isnan(one.value) for one in shown):
         yield (
-            f"An interval needs 2 runs of each combination, and 3 where two are equal; there "
+            "An interval needs 2 runs of each combination, or 3 if two of them are equal; there "
             f"{'is' if folder.seeds == 1 else 'are'} {folder.seeds}. `--set sweep.seeds=20` in a "
             "new folder gives 20, and with 20 runs intervals are about right."
         )

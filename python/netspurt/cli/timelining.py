@@ -323,7 +323,7 @@ def write_recorded(
     if chosen is None and len(recordings) != 1:
         raise ValueError(
             f"--timeline takes one recording, and there are {len(recordings)}: name one file, or "
-            "one of these with --recording N, from 1"
+            "choose a recording with --recording N; the first is 1"
         )
     nth = (chosen or 1) - 1
     if chosen == 0 or nth >= len(recordings):

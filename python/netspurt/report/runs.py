@@ -202,8 +202,8 @@ def _unseen(run: Run, every: list[FlowDirection]) -> Iterator[str]:
         names = ", ".join(unseen[:6]) + (", ..." if len(unseen) > 6 else "")
         yield (
             f"The packets of {names} were recorded at another node. Packets that were lost on the "
-            "way to it are missing from the tables of retransmissions, and so are losses that "
-            f"were repaired after a timeout. Add {names} to `spy` under [record] to see all."
+            "way to this node are missing from the tables of retransmissions, and so are losses "
+            f"that were repaired after a timeout. Add {names} to `spy` under [record] to see all."
         )
     blind = unrecorded(run, every) if optional(run, "segments") is not None else []
     if blind:

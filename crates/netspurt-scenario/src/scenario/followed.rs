@@ -197,8 +197,8 @@ fn follow(
                 "both the link and `{file}` have a `{key}`"
             ))
             .fix(format!(
-                "leave one of them out; with `--set {}.{KEY}={file}` the file's value replaces the \
-                 scenario's",
+                "leave one of them out; with `--set {}.{KEY}={file}` the value in the file replaces \
+                 the value in the scenario",
                 path.join(".")
             )));
         }

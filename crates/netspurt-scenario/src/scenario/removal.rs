@@ -45,7 +45,7 @@ fn missing(table: &dyn TableLike, path: &[String], depth: usize) -> Problem {
     let own: Vec<&str> = table.iter().filter(exists).map(|(name, _)| name).collect();
     at(path, depth, message).fix(match did_you_mean(&path[depth], own.iter().copied()) {
         Some(question) => question,
-        None if own.is_empty() => "no key is written there, so the default applies".to_owned(),
+        None if own.is_empty() => "this table has no keys, so the defaults apply".to_owned(),
         None => {
             let own = own.join(", ");
             format!("the keys written there are {own}; all other keys have their defaults")

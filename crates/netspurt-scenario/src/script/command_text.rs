@@ -147,7 +147,7 @@ impl CommandReader<'_, '_> {
                         _ => {
                             return Err((
                                 (*value).to_owned(),
-                                "is not a time of routes".to_owned(),
+                                "is not a time that `rto_min` can have".to_owned(),
                             ));
                         }
                     };
@@ -156,7 +156,7 @@ impl CommandReader<'_, '_> {
                 "congctl" => changes.push(self.switch("congestion", format!("\"{value}\""))),
                 "advmss" | "mtu" => {
                     let why =
-                        "is a property of routes that our connection does not have".to_owned();
+                        "is a property of routes that the simulated connection does not support".to_owned();
                     return Err(((*key).to_owned(), why));
                 }
                 _ => {

@@ -11,7 +11,7 @@ pub(super) fn parts<'a>(
     let content = list.text.strip_prefix(brackets.0).and_then(|t| t.strip_suffix(brackets.1));
     let content = content.ok_or_else(|| {
         let form = format!("`{}…{}`", brackets.0, brackets.1);
-        list.wrong(&form, "write it between these brackets")
+        list.wrong(&form, "write the list between these brackets")
     })?;
     let base = list.at + brackets.0.len_utf8();
     let (mut pieces, mut start, mut depth) = (Vec::new(), 0, 0_u32);

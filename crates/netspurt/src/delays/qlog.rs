@@ -130,8 +130,8 @@ impl Trace {
             self.smoothed
         } else {
             delays.notes.push(
-                "a time of sending is the event's time minus the delay; a sample that equals the \
-                 one before it may not have been logged; losses are not recorded"
+                "a time of sending is the event's time minus the delay; a sample that is equal \
+                 to the previous sample may be missing from the log; losses are not recorded"
                     .into(),
             );
             self.latest

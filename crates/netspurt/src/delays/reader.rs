@@ -202,7 +202,7 @@ fn unknown_format(content: &str) -> RecordingError {
         return RecordingError::new(
             format!("{UNKNOWN_FORMAT}; if it is a table, its columns are {names}"),
             format!(
-                "`--column rtt=NAME` tells which of them has the delays; NAME may also be the \
+                "`--column rtt=NAME` names the column that has the delays; NAME may also be the \
                  column's number, from 1 to {count}; if the delays are in seconds and not \
                  milliseconds, add `--column unit=s`"
             ),

@@ -103,7 +103,7 @@ fn the_errors_for_a_report_of_mtr_and_an_unknown_table_give_the_fix() {
     assert!(error.contains("report of mtr") && error.contains("ping -D"), "{error}");
     let error = read("x", b"wann,wie lange\n10,20.1\n11,20.2\n").unwrap_err().to_string();
     assert!(error.contains("its columns are wann, wie lange"), "{error}");
-    assert!(error.contains("`--column rtt=NAME` tells which"), "{error}");
+    assert!(error.contains("`--column rtt=NAME` names the column"), "{error}");
     assert!(error.contains("NAME may also be the column's number, from 1 to 2"), "{error}");
     let columns = Columns { rtt: Some("wie lange".into()), ..Columns::default() };
     let text = b"wann,wie lange\n10,20.1\n11,20.2\n";
