@@ -32,8 +32,7 @@ from netspurt.stored import bounded_octets
 #: An instant of UTC: `1999-07-01T00:00:00Z`, `1999-07-01`, or nanoseconds since 1970.
 Instant = str | int
 
-#: The default minimum duration of the passes among which the least and the most variable pass are
-#: chosen [s].
+#: By default, a pass shorter than this [s] is neither the least nor the most variable pass.
 SHORTEST_S = 300.0
 
 #: The default bound of the residual of a fit, as a share of the delay.
@@ -42,8 +41,8 @@ WITHIN = 0.001
 #: The highest degree of a polynomial that is tried.
 _DEGREE_MAX = 20
 
-#: The time between the points from which facts about a whole span are computed [ns], and the
-#: maximum number of these points. In a long span the time is longer.
+#: Facts about a whole span are computed from points. These are the time between two points [ns],
+#: and the approximate maximum number of points. In a long span the time is longer.
 _FINE_STEP_NS = 500_000_000
 _FINE_POINTS_MAX = 100_000
 

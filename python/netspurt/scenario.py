@@ -355,7 +355,8 @@ def _files(text: str, folder: str | os.PathLike[str] | None) -> list[tuple[str, 
 def _code(names: Iterable[str], folder: Path) -> list[tuple[str, str]]:
     """Return the names and texts of the files with algorithms.
 
-    A run folder has the files that its scenario names, without their folders.
+    A run folder has these files under their bare names, so a file is also searched under its bare
+    name.
     """
     found = []
     for name in names:

@@ -131,7 +131,7 @@ def rtt(*samples: tuple[int, int]) -> Table:
 
 
 def rto(*every: dict[str, Any]) -> Table:
-    """Return a table of a timer's states. By default, it has no samples and an RTO of 1 s."""
+    """Return a table of a timer's states. By default, a state has no srtt, and an RTO of 1 s."""
     default = {"fired": False, "srtt_ns": None, "rttvar_ns": None, "backoff": np.uint32(1)}
     return rows("rto", list(every), {**_OF_FLOW, **default, "rto_ns": 1000 * MS})
 

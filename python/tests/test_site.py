@@ -281,7 +281,7 @@ def test_an_inherited_or_generated_docstring_does_not_document_a_name(
     assert docstring
     monkeypatch.setattr(RunError, "__doc__", None)
     monkeypatch.setattr(Run.timelines, "__doc__", None)
-    # Python makes the signature of a data class its docstring if the class has none.
+    # If a data class has no docstring, Python uses the signature of the class as its docstring.
     monkeypatch.setattr(Chunk, "__doc__", "Chunk(first: int, count: int)")
     assert ns.RunError is RunError
     expected = {"netspurt.RunError", "netspurt.Run.timelines", "netspurt.sweep.Chunk"}

@@ -47,8 +47,8 @@ pub struct RunOrder {
     pub code: BTreeMap<String, String>,
     /// The maximum lateness that a delivery may have in a valid run.
     pub budget_ns: u64,
-    /// For this span before each instant at which the driver must act, it polls the clock instead
-    /// of sleeping.
+    /// How long the driver polls the clock, instead of sleeping, before each instant at which it
+    /// must act.
     pub spin_ns: u64,
     /// The kind of devices that connect the hosts.
     pub wire: Wire,
@@ -136,9 +136,9 @@ const EVERY: Duration = Duration::from_millis(250);
 /// The number of octets that a pipe accepts in one piece, if it has room (`PIPE_BUF`).
 const PIPE_WRITE_BYTES_MAX: usize = 4096;
 
-/// Returns a function that prints scenes, and says whether the run continues. A scene is not
-/// printed if the pipe has no room for it, or if it is longer than [`PIPE_WRITE_BYTES_MAX`]. So
-/// packets never wait for the output.
+/// Returns a function that prints scenes. The function returns whether the run continues. A scene
+/// is not printed if the pipe has no room for it, or if it is longer than [`PIPE_WRITE_BYTES_MAX`].
+/// So packets never wait for the output.
 fn print_scenes() -> impl FnMut(Time, &dyn Fn() -> RunScene) -> bool {
     let mut next = Time::ZERO + EVERY;
     move |now, scene| {

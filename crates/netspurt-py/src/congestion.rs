@@ -392,7 +392,7 @@ const METHODS: &str = "a congestion control algorithm needs on_ack(ack, window) 
                        on_congestion(now, kind, flight_bytes, smss, window)";
 
 impl CongestionAdapter {
-    /// Wraps `object`, whose class `text` names.
+    /// Wraps `object`. `text` names its class.
     ///
     /// # Errors
     /// When a method is missing, or the first pacing rate is invalid.

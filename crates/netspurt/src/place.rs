@@ -23,8 +23,8 @@ pub struct Place {
     pub width: usize,
 }
 
-/// The maximum number of characters of a line that are shown, and the maximum number of shown
-/// characters before the place.
+/// How many characters of a line are shown at most, and how many of them may stand before the
+/// place.
 const SHOWN: usize = 160;
 const SHOWN_BEFORE: usize = 100;
 
@@ -88,9 +88,9 @@ pub fn show_placeless(f: &mut fmt::Formatter<'_>, file: &str, fix: &str) -> fmt:
     if fix.is_empty() { Ok(()) } else { write!(f, "\n    = {fix}") }
 }
 
-/// Returns a question that suggests the names in `known` that are most similar to `word`. If no name
-/// is similar, it suggests the names that begin with `word`, or with which `word` begins. `None` if
-/// there are none, or if `word` is longer than 64 octets.
+/// Returns a question that suggests the names in `known` that are most similar to `word`. A name
+/// also counts as similar if the name or `word` begins with the other text, and the shorter text
+/// has at least 4 octets. `None` if no name is similar, or if `word` is longer than 64 octets.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     /// The minimum length of a common beginning.
     const BEGINNING: usize = 4;

@@ -127,7 +127,7 @@ def plot(
 
 
 def _note(text: str) -> None:
-    """Print a note on the pictures in addition to their names."""
+    """Print a note about the pictures to the standard error."""
     print(f"{paint('note:', 'yellow', sys.stderr)} {text}", file=sys.stderr)
 
 

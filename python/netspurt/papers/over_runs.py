@@ -168,7 +168,7 @@ def ends_at(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def clocks_ratio(bench: Bench, *, runs: str) -> Measured:
-    """Return two ratios of two runs: of their ends since the contact's rise, and of durations."""
+    """Return the ratios of two runs' ends (counted from the contact's rise) and durations."""
     fine, coarse = (bench.run(name) for name in runs.split(","))
     durations = [_end(run) - _start(run) for run in (fine, coarse)]
     rows = [("run", "end", "duration")]

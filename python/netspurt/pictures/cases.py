@@ -157,8 +157,8 @@ def _series(figures: Figures, rows: Sequence[str], label: str) -> list[Interval 
 def _bounds(intervals: Sequence[Interval | None]) -> tuple[Floats, Floats]:
     """Return values, and the distances to the ends of their intervals.
 
-    An interval with only one end is none, as in the tables of `netspurt sweep show`: its distances
-    are zero.
+    An interval with only one end counts as no interval, as in the tables of `netspurt sweep show`.
+    Its distances are zero.
     """
     values = np.array([np.nan if i is None else i.value for i in intervals])
     low = np.array([np.nan if i is None else i.low for i in intervals])
@@ -222,8 +222,8 @@ def _lines(
 ) -> Picture:
     """Return a line with a band for each series.
 
-    Labels that are not numbers have no order, so a line between them would have no meaning: they
-    have points with intervals.
+    Labels that are not numbers have no order, so a line between them would have no meaning. For
+    such labels the picture has points with intervals.
     """
     numbers = positions(rows)
     if numbers is None:

@@ -78,7 +78,7 @@ class View:
         return table if keep.all() else table.select(keep)
 
     def holds(self, t: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return, for each instant in seconds, whether the span of time has it, shape (len(t),)."""
+        """Return whether each instant (in seconds) is in the span of time, shape (len(t),)."""
         keep = np.ones(len(t), dtype=np.bool_)
         if self.start is not None:
             keep &= t >= self.start

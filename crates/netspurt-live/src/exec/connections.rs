@@ -192,7 +192,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn packet(from: u16, to: u16, seq: u32, flags: Flags) -> Vec<u8> {
-        // Every SYN that is answered has the number 7.
+        // Every SYN that gets a SYN-ACK has the sequence number 7.
         let segment = Segment { seq, ack: 8, flags, ..Segment::default() };
         // The second host listens; only its ports are below 1000.
         let address = |port: u16| if port < 1000 { [10, 0, 0, 2] } else { [10, 0, 0, 1] };

@@ -31,8 +31,9 @@ const EXPANDED: &str = "the links were already expanded when the scenario was re
 
 impl Scenario {
     /// Returns the changes of the link called `name` during a run, as the text of a file that links
-    /// can follow. The text has the delay and the rate only if they change, and all handovers. The
-    /// values of the link's slots are drawn with the scenario's seed.
+    /// can follow. The text has all handovers. It has the delay only if the delay changes, and the
+    /// rate only if the rate changes. The values of the link's slots are drawn with the scenario's
+    /// seed.
     ///
     /// # Errors
     /// When no link has this name, or when the link has no handovers and its delay and rate do not

@@ -23,8 +23,8 @@ use super::unreachable::Unreachable;
 const STAMP_TICK: Duration = Duration::from_millis(1);
 /// How long a run waits for a packet that may come at any time.
 const LOOKAHEAD: Duration = Duration::from_secs(3600);
-/// The number of steps without progress at one instant after which the implementation counts as
-/// stuck.
+/// A number of steps without progress, or of packets, at one instant. Above this number the
+/// implementation counts as stuck.
 const STEPS_MAX: u32 = 10_000;
 
 /// Plays `script` against `subject` and returns what happened.
@@ -121,7 +121,7 @@ impl<'a> Runner<'a> {
         self.script.options.dialect == ScriptDialect::Packetdrill
     }
 
-    /// How much the instant of an event with this span may differ.
+    /// How much the instant of an event may differ from this span.
     fn tolerance(&self, span: EventSpan) -> Duration {
         self.script.options.tolerance.at(span.first.saturating_since(self.previous))
     }
@@ -194,7 +194,7 @@ impl<'a> Runner<'a> {
         Ok(count > 0)
     }
 
-    /// Checks whether the blocking call has returned.
+    /// If the blocking call has returned, checks its result and the time of its return.
     fn take_return(&mut self) -> Step {
         if self.blocked.is_none() {
             return Ok(());
@@ -278,7 +278,7 @@ impl<'a> Runner<'a> {
         self.drain().map(|_| ())
     }
 
-    /// How much the end of a call with this span may differ.
+    /// How much the end of a call may differ from the end of this span.
     fn call_tolerance(&self, span: EventSpan) -> Duration {
         self.script.options.tolerance.at(span.last.saturating_since(span.first))
     }

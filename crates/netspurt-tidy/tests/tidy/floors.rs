@@ -32,7 +32,7 @@ fn floors(text: &str, name: &str) -> Floors {
     floors
 }
 
-/// The rooms that the table after the floors called `name` describes.
+/// The rooms that are described in the table after the floors called `name`.
 fn described(text: &str, name: &str) -> BTreeSet<String> {
     let (_, rest) = table_of_floors(text, name).split_once("```").expect("its end");
     let mut rows = rest.lines().skip_while(|line| !line.starts_with('|'));

@@ -121,7 +121,7 @@ pub struct Reordering {
 }
 
 impl Reordering {
-    /// The maximum number of held segments that a segment can be moved before.
+    /// A segment can be moved before at most this many held segments.
     const MOST: usize = 256;
 
     /// Adds the segment that was captured next. `directions` holds the two directions, indexed by

@@ -28,8 +28,8 @@ impl<F: Frame> DecisionSink<'_, F> {
         self.transit.frame(parcel).ecn().is_capable()
     }
 
-    /// Signals congestion: marks `parcel` and returns it if `ecn` is set and the sender is
-    /// ECN-capable; drops it otherwise.
+    /// Signals congestion. If `ecn` is set and the sender is ECN-capable, marks `parcel` and
+    /// returns it. Otherwise drops `parcel`.
     pub(in crate::link) fn signal(
         &mut self,
         at: Time,

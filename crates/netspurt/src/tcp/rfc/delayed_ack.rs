@@ -12,7 +12,7 @@ use super::config::{DelayedAck, RfcConfig};
 /// The octets that a full segment is assumed to have before any segment arrives
 /// (`TCP_MSS_DEFAULT`).
 const FULL_INITIAL: u64 = 536;
-/// The minimum number of octets of a full segment that carries no PSH (`TCP_MIN_MSS`).
+/// The minimum number of octets of a full segment that carries neither PSH nor FIN (`TCP_MIN_MSS`).
 const FULL_MIN: u64 = 88;
 
 /// How many segments are acknowledged immediately after the application asked for immediate
@@ -167,8 +167,9 @@ impl AckDelay {
         }
     }
 
-    /// Lets an acknowledgment be sent immediately when the limit of the receive window
-    /// (`rcv_ssthresh`) has grown, to advertise the larger window (`icsk_ack.quick |= 1`).
+    /// Lets an acknowledgment be sent immediately, because the limit of the receive window
+    /// (`rcv_ssthresh`) has grown. The acknowledgment advertises the larger window
+    /// (`icsk_ack.quick |= 1`).
     pub(super) fn on_growth(&mut self) {
         if self.quick_max > 0 && matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
             self.quick |= 1;
@@ -233,9 +234,10 @@ impl AckDelay {
     }
 
     /// Switches immediate acknowledgments on or off, as the application requests (`TCP_QUICKACK`).
-    /// With Linux's delays, the switch decides whether the flow counts as interactive, and whether
-    /// an `owed` acknowledgment waits until all data is read (`tcp_sock_set_quickack`). Returns
-    /// whether an owed acknowledgment is sent now without a further condition.
+    /// `owed` says whether an acknowledgment waits. With Linux's delays, the request decides
+    /// whether the flow counts as interactive. If `owed` is true, the waiting acknowledgment leaves
+    /// when the application has read all data (`tcp_sock_set_quickack`). Returns true if a waiting
+    /// acknowledgment leaves even if the application has not read all data.
     pub(super) fn set_quick(&mut self, quick: bool, owed: bool) -> bool {
         if let DelayedAck::Adaptive { .. } = self.algorithm {
             self.interactive = !quick;
@@ -248,8 +250,9 @@ impl AckDelay {
         quick
     }
 
-    /// Handles a duplicate. If its octets were already received `in_order`, the peer may have
-    /// missed an acknowledgment, so the next acknowledgments are sent immediately.
+    /// Handles a segment without new octets. If its octets had been received in order
+    /// (`in_order`), the peer may have missed an acknowledgment, so the next acknowledgments are
+    /// sent immediately.
     pub(super) fn on_duplicate(&mut self, in_order: bool, window: u64) {
         if in_order {
             self.enter_quick_acks(window, self.quick_max);

@@ -38,7 +38,7 @@ pub(super) enum NextLook {
     After(Duration),
 }
 
-/// The effects of recovery, after an ACK or a timer, to which other parts must react.
+/// The effects of recovery after an ACK or a timer. Other parts of the connection react to them.
 #[derive(Debug, Default)]
 pub(super) struct Reaction {
     pub(super) next_look: NextLook,
@@ -194,7 +194,7 @@ impl LossRecovery {
 
     /// Begins a repair if an ACK outside of a repair has shown that a segment is lost. Returns
     /// whether a repair began. If none began, sets the phase to Disorder or to Open. If the ACK is
-    /// `calm` (plain, and in the phase Open), outstanding copies do not lead to Disorder.
+    /// `calm` (plain, and in the phase Open), outstanding retransmissions do not lead to Disorder.
     fn begin_if_lost(&mut self, news: &News, calm: bool, scene: &LossContext<'_>) -> bool {
         let begins = self.loss.scoreboard.lost() > 0;
         if begins {
@@ -384,8 +384,8 @@ impl LossRecovery {
         self.spurious.on_timeout(config.frto && watches);
         self.repair.begin_loss(window.nxt, Cause::Rto);
         self.loss.on_timeout(scene);
-        // With `timeout_adds_to_pipe`, cwnd has room for the head in addition to the data that may
-        // still be on its way. Otherwise cwnd is one segment.
+        // With `timeout_adds_to_pipe`, cwnd has room for one segment in addition to the data that
+        // may still be on its way. Otherwise cwnd is one segment.
         let beside = if rules.timeout_adds_to_pipe { self.pipe(window, config) } else { 0 };
         self.cwnd.window.cwnd = beside + window.smss;
     }
