@@ -1,7 +1,7 @@
-"""Compares quantiles of our web traffic, from pooled runs, with the spread of ns-2's runs.
+"""Compares our web traffic with ns-2's: each quantile of our pooled runs with ns-2's spread.
 
 `python python/tests/packmime_agreement.py` pools at least 500,000 connections at each rate, which
-takes a minute; the test pools fewer connections.
+takes a minute. `test_packmime.py` pools fewer connections.
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""Tests what is named as the limit of a captured connection: receive window, full link, losses."""
+"""Tests which limit is named for a captured connection: receive window, full link or losses."""
 
 from __future__ import annotations
 
@@ -174,7 +174,10 @@ tcp.receive_buffer = "14480 B"
 def test_the_receive_window_has_about_the_same_share_beside_the_receiver_and_beside_the_sender(
     tmp_path: Path, loss: float
 ) -> None:
-    """Beside the sender, the round trip before data that fills the window counts, too."""
+    """If a capture beside the sender shows that data fills the window, more time counts.
+
+    The round trip before this data then also counts for the receive window.
+    """
     folder = captured(tmp_path, more=SMALL, loss=loss)
     sender, receiver = (
         share(explain(folder / f"{node}.pcapng"), "receive_window") for node in "ab"

@@ -1,4 +1,4 @@
-"""Tests the parts of a connection's time, and where a capture was taken, on small tables."""
+"""Tests, on small tables, how a connection's time is divided and where a capture was taken."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def test_connections_with_a_silent_direction_are_not_judged() -> None:
 
 
 def test_reordering_is_no_cause_of_timeouts() -> None:
-    """Late packets trigger repairs by ACKs, and no timer."""
+    """If packets come late, ACKs trigger the retransmissions. No timer triggers them."""
     connections = _table(connection=[0, 0], direction=["forward", "reverse"], data_packets=[90, 0])
     habits = _table(
         connection=[0],

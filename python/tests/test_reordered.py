@@ -1,4 +1,7 @@
-"""Tests captures at both ends of a path that reorders, explained with and without their packets."""
+"""Tests how captures at both ends of a path that reorders packets are explained.
+
+An explanation may also keep the packets. This must not change the tables.
+"""
 
 from __future__ import annotations
 

@@ -62,8 +62,9 @@ impl Labels {
         self
     }
 
-    /// Returns a segment for a packet of the end `from` that is not read as a TCP segment. A packet
-    /// that is not a complete packet of IPv4 is counted as strange and gives `None`.
+    /// Returns a segment for a packet that the end `from` sent, and that is not read as a TCP
+    /// segment. A packet that is not a complete packet of IPv4 is counted as strange and gives
+    /// `None`.
     pub fn other(&mut self, from: EndId, bytes: &[u8]) -> Option<Segment> {
         let four = |head: &IpHead<'_>| matches!(head, IpHead::V4(_));
         let whole = |head: &IpHead<'_>| head.total_bytes() == bytes.len();

@@ -235,7 +235,10 @@ def _student_half_width(spreads: Sequence[Floats]) -> float:
 
 
 def _widened(value: float, low: float, high: float, spreads: Sequence[Floats]) -> Interval:
-    """Return an interval that contains `low`, `high` and Student's interval; NaN if one is NaN."""
+    """Return an interval that contains `low`, `high` and Student's interval.
+
+    Its bounds are NaN if one of these values is NaN.
+    """
     half_width = float(np.max([value - low, high - value, 0.0, _student_half_width(spreads)]))
     return Interval(value, value - half_width, value + half_width, 0.95, 1)
 
@@ -250,7 +253,10 @@ def _interval(sums: Floats, seed: int = 1) -> Interval:
 
 
 def _unseen(cases: Columns, measure: str, rows: NDArray[np.intp]) -> float:
-    """Return the upper bound of the count of an event that did not occur; NaN if it occurred."""
+    """Return an upper bound of a count of events, if no event occurred in these cases.
+
+    `most_unseen` says when the result is NaN: for example, if an event occurred.
+    """
     top, bottom = figure(cases, measure)
     repeats = len(np.unique(np.asarray(cases["repeat"])[rows]))
     return most_unseen(measure, top[rows], bottom[rows], repeats)

@@ -89,7 +89,7 @@ class Trace:
 
     @property
     def pure_acks(self) -> Booleans:
-        """True for each packet in the opposite direction without data, SYN, FIN and RST."""
+        """True for each packet in the opposite direction that has no data, SYN, FIN or RST."""
         plain = (self.flags & (_FIN | _SYN | _RST)) == 0
         found: Booleans = ~self.in_data_direction & (self.length == 0) & plain
         return found
@@ -157,7 +157,10 @@ def send_ack(trace: Trace) -> SendAck:
 
 
 def kinds(trace: Trace) -> NDArray[np.str_]:
-    """Return the kind of each packet, from the capture only, in the words of a run's `segments`."""
+    """Return the kind of each packet, in the words of a run's table `segments`.
+
+    The kinds follow from the capture alone.
+    """
     kinds_found = np.full(len(trace.t_ns), "other", dtype="<U14")
     kinds_found[(trace.flags & _FIN) != 0] = "fin"
     kinds_found[trace.data] = "data"

@@ -1,4 +1,4 @@
-"""Says from the medians of a recording's quarters whether its delays stayed at one level.
+"""Compares the medians of a recording's quarters, to see if its delays stayed at one level.
 
 This is only a hint: `netspurt delays constancy` finds when a level changed, with tests.
 """

@@ -67,7 +67,7 @@ def print_json_in_parts(value: Any) -> None:
     An iterator in the value is printed as a list. It yields objects whose values are neither lists
     nor objects.
     """
-    # The text of JSON has no control characters but the ends of lines, so nothing needs escapes.
+    # The only control characters in a JSON text are the ends of lines, so nothing needs escapes.
     stream = raw(sys.stdout)
     parts = json_parts(value)
     while some := list(itertools.islice(parts, _PARTS)):
@@ -110,7 +110,8 @@ def json_parts(value: Any, margin: str = "\n") -> Iterator[str]:
     inner = f"{margin}  "
     ends, before = "[]", ""
     if isinstance(value, Iterator):
-        # The encoder that is written in C has no indent, but any separator between values.
+        # The encoder that is written in C cannot indent. So the separator between values has the
+        # end of the line and the indent.
         encode = json.JSONEncoder(separators=(f",{inner}  ", ": "), allow_nan=False).encode
         for row in value:
             yield f"{before or '['}{inner}{{{inner}  {encode(row)[1:-1]}{inner}}}"

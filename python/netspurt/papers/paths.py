@@ -134,7 +134,11 @@ def _path_with_mtu(row: PathRow, mtu: int) -> SimulatedPath:
 
 
 def _line_ends(lengths: NDArray[np.int64], weights: Floats, ends: tuple[int, int]) -> Floats:
-    """Return the matrix that turns delays into their regression line's values at two lengths."""
+    """Return a matrix that gives the values of a regression line at two lengths.
+
+    The line is fitted to one delay for each of `lengths`, with their `weights`. The matrix times
+    these delays gives the values at both `ends`.
+    """
     x = np.column_stack([np.ones(len(lengths)), lengths])
     weighted = x.T * weights
     at = np.array([[1.0, end] for end in ends])

@@ -113,7 +113,7 @@ def halving(bench: Bench, *, table: str, rows: str) -> Measured:
 
 @registered
 def one_line_paths(bench: Bench, *, table: str) -> Measured:
-    """Return the number of paths with only one line of delay on length."""
+    """Return the number of paths whose delay is one straight line over the length, not two."""
     paths = path_rows(bench.paper, table).values()
     groups = Counter((path.group, len(path.lines)) for path in paths)
     rows = [("group", "one line", "two lines")]
@@ -124,7 +124,7 @@ def one_line_paths(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def steeper_short_lines(bench: Bench, *, table: str) -> Measured:
-    """Return the number of paths with two lines on which the line of short probes is steeper."""
+    """Count the paths with two lines whose line of short probes is the steeper one."""
     with_two_lines = [
         path for path in path_rows(bench.paper, table).values() if len(path.lines) > 1
     ]
@@ -141,7 +141,10 @@ def _ratio_rows(paths: list[PathRow]) -> list[tuple[str, str]]:
 
 @registered
 def length_ratios(bench: Bench, *, table: str) -> Measured:
-    """Return the minimum and maximum ratio of the longest probes' delay to the shortest's."""
+    """Return the minimum and the maximum of a ratio over all paths.
+
+    The ratio is the delay of the longest probes divided by the delay of the shortest probes.
+    """
     paths = list(path_rows(bench.paper, table).values())
     ratios = [path.ratio for path in paths]
     rows = _ratio_rows(paths)
@@ -347,9 +350,9 @@ def loss_rates(bench: Bench, *, table: str, probes: str, most: str) -> Measured:
 
 @registered
 def wait_ratios(bench: Bench, *, table: str, probes: str, aside: str) -> Measured:
-    """Return the wait per loss divided by the mean delay: lowest, median and highest of rows.
+    """Return the minimum, median and maximum of a ratio over rows with losses, except `aside`.
 
-    The three values are without the rows `aside`.
+    The ratio is the mean wait per loss divided by the mean delay.
     """
     ratios = {
         row.key: 1000
@@ -382,8 +385,9 @@ def longest_waits(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def charged_delays(bench: Bench, *, table: str, probes: str) -> Measured:
-    """Return the number of rows whose spurious time can be the delays of the retransmitted probes.
+    """Return the number of rows whose spurious time can be the sum of some of the run's delays.
 
+    The sum is over the probes that were retransmitted spuriously.
     N delays have the mean m and the coefficient of variation c. If n of them have the mean m', then
     n (m' - m)² <= N (c m)². Rounding may have made c smaller by at most a hundredth.
     """
@@ -473,7 +477,7 @@ def _random_runs(
 
 @registered
 def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measured:
-    """Return the bounds and the minimum of random lengths that fit the means.
+    """Return which rule for random lengths fits the runs' means better: its bounds and its minimum.
 
     Two rules are compared: lengths uniform from 0 that are raised to at least 40, and lengths
     uniform from 40.

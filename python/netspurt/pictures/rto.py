@@ -21,8 +21,8 @@ def timer(run: Tables, view: View) -> Picture:
     Raises
     ------
     ValueError
-        If there is no timer in that time, or the capture does not show the round trips of the
-        sender.
+        If there is no timer in the time that `view` selects, or if the capture does not show the
+        round trips of the sender.
     """
     everything = run.table("rto")
     flow = pick(everything, "flow", view.flow, "flow")

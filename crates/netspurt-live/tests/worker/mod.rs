@@ -51,7 +51,8 @@ impl Drop for Folder {
     }
 }
 
-/// The order by which this process starts a run of `scenario` that writes to `folder`.
+/// The order for a run of `scenario`: a JSON object that tells a new process what to run. The run
+/// writes to `folder`.
 pub fn order(scenario: &str, folder: &Path) -> Value {
     json!({
         "parent": std::process::id(),

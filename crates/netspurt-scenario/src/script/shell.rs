@@ -132,7 +132,7 @@ impl WordReader<'_> {
         true
     }
 
-    /// Reads a word, which ends at a blank or a mark outside quotes.
+    /// Reads a word. Outside quotes, the word ends at a blank or at one of `; & | < >`.
     fn word(&mut self) -> String {
         let (mut word, mut quote) = (String::new(), None);
         while let Some(c) = self.rest().chars().next() {

@@ -1,4 +1,4 @@
-//! ICMP messages that a destination cannot be reached (RFC 792, RFC 1122 §4.2.3.9).
+//! ICMP messages that report an unreachable destination (RFC 792, RFC 1122 §4.2.3.9).
 
 use core::fmt;
 
@@ -64,13 +64,13 @@ impl UnreachableCode {
     }
 }
 
-/// A message that a packet of the host did not reach its destination.
+/// A message that reports that a packet of the host did not reach its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreachable {
     /// The reason.
     pub code: UnreachableCode,
-    /// The sequence number of the packet's first octet: relative in a script, and as on the wire
-    /// for a [`Subject`](super::Subject).
+    /// The sequence number of the packet's first octet. In a script the number is relative. A
+    /// [`Subject`](super::Subject) gets the number as on the wire.
     pub seq: u32,
 }
 

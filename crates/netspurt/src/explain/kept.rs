@@ -55,8 +55,8 @@ pub struct Repeat {
     pub shortens_tail: bool,
 }
 
-/// Whether `left..right` is the last outstanding segment without its last octets, at most 40. The
-/// payload of a segment is shorter if the TCP header has more options, such as SACK blocks (RFC
+/// Whether `left..right` begins like the last outstanding segment, but ends 1 to 40 octets earlier.
+/// The payload of a segment is shorter if the TCP header has more options, such as SACK blocks (RFC
 /// 9293 §3.7.1).
 pub fn shortens_tail(octets: &CapturedOctets, (left, right): (u64, u64)) -> bool {
     const OPTIONS_MAX: u64 = 40;

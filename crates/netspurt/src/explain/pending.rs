@@ -71,8 +71,9 @@ pub struct PendingSegments {
 /// another segment. The next two bits say whether it is plain, and whether [`Side::To`] sent it; a
 /// segment that continues another one leaves them zero. Then come the nanoseconds since the
 /// previous segment in 29 bits. The low half depends on the kind of the segment. If the segment
-/// continues another one, the low half says how the two differ. If the segment is not plain, the
-/// low half is its place in [`OtherSegments`].
+/// continues another one, the low half says how the two differ. For any other plain segment, the
+/// low half is the sequence number. If the segment is not plain, the low half is its place in
+/// [`OtherSegments`].
 struct FirstWord(u64);
 
 impl FirstWord {

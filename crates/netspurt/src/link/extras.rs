@@ -14,7 +14,7 @@ use super::flight::{Arrival, Flight, Order, Overtaking};
 use super::handover::Handovers;
 use super::transit::{Parcel, Transit};
 
-/// The features of a line that is not plain.
+/// The features of a link that is not plain.
 #[derive(Debug)]
 pub(super) struct Extras {
     delay: Delay,
@@ -66,8 +66,8 @@ impl Extras {
         }
     }
 
-    /// Why `frame` is lost before the queue at `now`; `None` if it is not lost. The effects also
-    /// make their random draws for frames that a handover drops.
+    /// Why `frame`, which comes at `now`, is lost before the queue; `None` if it is not lost. The
+    /// effects also make their random draws for frames that a handover drops.
     pub(super) fn lost_at_entry(&mut self, now: Time, frame: &impl Frame) -> Option<DropReason> {
         let lost = self.effects.lost_at_entry(now, frame).then_some(DropReason::Loss);
         if self.handovers.refuses(now) { Some(DropReason::Handover) } else { lost }
@@ -85,7 +85,7 @@ impl Extras {
         self.losses.insert(place, FutureLoss { at, end, parcel });
     }
 
-    /// Removes and returns the next frame that was lost by `now`.
+    /// Removes and returns the next frame that was lost at `now` or before.
     pub(super) fn next_lost(&mut self, now: Time) -> Option<FutureLoss> {
         self.losses.front().filter(|loss| loss.at <= now)?;
         self.losses.pop_front()

@@ -1,4 +1,4 @@
-//! The words of settings with a few values, and their meanings.
+//! The settings that have only a few values: the word and the meaning of each value.
 
 use netspurt::clock::Clock;
 use netspurt::tcp::{Recovery, Restart, Sampling, SfrResponse, Undo};

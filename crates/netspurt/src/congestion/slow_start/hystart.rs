@@ -100,7 +100,7 @@ pub(super) struct HyStart {
     /// The minimum round trip in slow start, since the start or since the last timeout.
     min_rtt: Option<Duration>,
     round: Option<HyStartRound>,
-    /// Whether HyStart has already ended slow start since the start or the last timeout.
+    /// Whether HyStart has ended slow start since the connection began, or since the last timeout.
     found: bool,
 }
 
@@ -142,8 +142,8 @@ impl HyStart {
         }
     }
 
-    /// Whether the ACKs since the start of the round have followed each other closely for longer
-    /// than a train must last.
+    /// Whether this ACK belongs to the round's train of ACKs, and the train has lasted long enough
+    /// to end slow start.
     fn is_long_train(&self, round: &mut HyStartRound, now: Time, min_rtt: Duration) -> bool {
         if !self.config.ack_train || now.saturating_since(round.last_ack) > self.config.ack_spacing
         {

@@ -240,7 +240,7 @@ impl ReceiveMemory {
         self.fixed = true;
     }
 
-    /// Returns the measurements of the application's reading.
+    /// Returns the estimate of how many octets the application reads in a round trip.
     pub(super) fn tuning(&mut self) -> &mut BufferTuning {
         &mut self.tuning
     }
@@ -305,8 +305,9 @@ impl ReceiveMemory {
         core::mem::replace(&mut self.beyond, kept) - kept
     }
 
-    /// Computes from an arrival which share of the memory counts as window. The arrival has changed
-    /// the length of a full segment. The last advertised window has `advertised` octets.
+    /// Computes from an arrival which share of the memory counts as window. The segments of this
+    /// arrival are longer than a full segment was before. The last advertised window has
+    /// `advertised` octets.
     pub(super) fn learn_share(&mut self, load: &Load, advertised: u64) {
         let share = (load.len * WHOLE / load.memory.max(1)).max(1);
         if share == self.share {
