@@ -1,4 +1,4 @@
-"""Tests the report on a path: its delays, delay on length, bursts and the histogram."""
+"""Tests the report on a path: delays, how delay depends on length, bursts and the histogram."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_rate_of_a_line_is_twice_the_rate_that_its_round_trips_give() -> Non
     assert rate_text(line, "one-way", each_way("one-way")) == "28 kbit/s (25 kbit/s to 32 kbit/s)"
     flat = {"rate_bps": 28e3, "rate_bps_between": [25e3, None]}
     assert rate_text(flat, "round-trip", each_way("round-trip")) == "50 kbit/s or more each way"
-    # A slope of zero has no rate, but its interval may have a lowest rate.
+    # A slope of zero gives no rate, but the interval of the rate may have a lower end.
     level = {"rate_bps": None, "rate_bps_between": [25e3, None]}
     assert rate_text(level, "one-way") == "25 kbit/s or more"
     assert rate_text({"rate_bps": None, "rate_bps_between": [None, None]}, "one-way") == (

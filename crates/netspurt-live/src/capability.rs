@@ -164,7 +164,7 @@ fn no_tun(error: &io::Error) -> String {
     }
 }
 
-/// Tries real-time scheduling on a thread of its own, which ends after the attempt.
+/// Tries real-time scheduling on a separate thread, which ends after the attempt.
 fn real_time_scheduling() -> Capability {
     let tried = thread::scope(|scope| scope.spawn(|| sys::set_real_time(1)).join());
     let tried = tried.unwrap_or_else(|_| Err(io::Error::other("the attempt failed")));

@@ -29,8 +29,8 @@ use crate::wall::WallClock;
 /// A packet that entered the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacketArrival {
-    /// When the packet entered the path, in logical time. This is the time of the emulated path; it
-    /// follows the kernel's timestamps and never goes back.
+    /// When the packet entered the path, in logical time. Logical time is the time of the emulated
+    /// path. It follows the kernel's timestamps and never goes back.
     pub at: Time,
     /// When the kernel received the packet. With a TUN device, which gives no timestamps, this is
     /// the time at which the driver read the packet. Never after `at`.
@@ -89,8 +89,8 @@ pub trait Watch {
     fn event(&mut self, event: &Event<Segment>, octets: Option<&[u8]>);
     /// Whether the observer needs the octets of packets.
     fn captures(&self) -> bool;
-    /// Converts a packet that the end `from` sent into segments, and appends them to `out`.
-    /// `labels` gives the segments their ids and causes.
+    /// Converts a packet into segments, and appends the segments to `out`. The packet was sent by
+    /// the end `from`. `labels` gives the segments their ids and causes.
     fn label(
         &mut self,
         labels: &mut Labels,

@@ -64,7 +64,8 @@ fn congestion(text: &str) -> Lookup<dyn ForeignCongestion> {
     Some(found.map(|algorithm| algorithm as &'static dyn ForeignCongestion))
 }
 
-/// The class that `text` names. `tried` checks whether an instance has all methods that it needs.
+/// The class that `text` names. `tried` checks whether an instance of the class has all required
+/// methods.
 fn find(
     known: &KnownAlgorithms,
     kind: &str,

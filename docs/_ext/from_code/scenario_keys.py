@@ -48,7 +48,7 @@ def anchor(path: str) -> str:
 
 
 def tables_of(whole: Schema) -> Iterator[tuple[str, Schema]]:
-    """Yield each table once, with the first path at which it may be, from the top down."""
+    """Yield each table once, from the top down, with the first path at which the table may be."""
     waiting, seen = [("", whole)], set[str]()
     while waiting:
         path, part = waiting.pop(0)
@@ -68,7 +68,7 @@ def _below(path: str, key: str, one: Schema) -> str:
 
 
 def _tables_in(one: Any, whole: Schema) -> Iterator[tuple[str, Schema]]:
-    """Yield the tables that a value may be, with their names in the schema."""
+    """Yield the tables that a value may be or contain, with their names in the schema."""
     if isinstance(one, list):
         for part in one:
             yield from _tables_in(part, whole)

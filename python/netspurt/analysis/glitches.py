@@ -33,8 +33,8 @@ def find_glitches(
 ) -> list[Glitch]:
     """Return the bursts of delays that exceed `times` the typical delay.
 
-    The typical delay is the median of the `typical_over` probes around a probe. So a high level
-    that lasts for more than half of these probes is not a glitch.
+    The typical delay is the median of the `typical_over` probes around a probe. So delays that stay
+    long for more than half of these probes are not a glitch.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def find_glitches(
         Delays in seconds in the order of sending, shape (n,); NaN if a probe is lost.
     times
         A delay is long if it exceeds the typical delay by this factor. If the packets have several
-        lengths, first divide each delay by the delay for its length (`Fit.at`).
+        lengths, first divide each delay by the delay for the length of the packet (`Fit.at`).
     typical_over
         The number of probes over which the typical delay is computed. An even number counts as the
         next odd number, and the minimum is 3.

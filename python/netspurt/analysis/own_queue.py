@@ -1,9 +1,9 @@
 """Finds whether longer round trips come from a queue that the sender filled, or from the path.
 
-A full link delivers data at its rate while the queue grows, because the sender sends faster. If the
-delay of the path grows by itself, the sender does not send faster. Then less is delivered: if the
-delay grows by 10 ms, the octets of 10 ms are missing. If the delay becomes shorter, more is
-delivered.
+If the sender sends faster than a full link, the queue of the link grows. The link still delivers
+data at its rate. If the delay of the path grows by itself, the sender does not send faster. Then
+less data arrives while the delay grows: if the delay grows by 10 ms, the octets of 10 ms are
+missing. While the delay becomes shorter, more data arrives.
 
 If the round trip changes slowly, the missing octets may be too few to be seen. But then a queue
 that the sender fills grows at least as fast as cwnd, by about a segment in a round trip (RFC 5681
@@ -112,6 +112,7 @@ def _grows_as_cwnd(slow: _Changes, outstanding: float) -> bool:
     """
     growth = outstanding * slow.longer_s >= _GROWTH_MIN * slow.longer_lasted_s
     missing_s = slow.missing_s - _RATE_OFF_MAX * slow.lasted_s
-    # If data arrived faster during these changes, a link of this rate was not full then.
+    # If data arrived much faster during these changes than over the whole time, the rate of the
+    # whole time is not the rate of a full link.
     is_same_rate = -slow.missing_s <= _RATE_OFF_BEFORE * slow.lasted_s
     return growth and is_same_rate and missing_s < _SHARE_MIN * slow.all_s

@@ -23,10 +23,11 @@ def ranks(values: ArrayLike) -> Floats:
 
 
 def rank_sum_chance(one: ArrayLike, other: ArrayLike) -> float:
-    """Return the probability that samples of one distribution differ as much in their ranks.
+    """Return the probability of the difference between two samples, by a test of their ranks.
 
-    "As much" means at least as much as these two samples. The function uses the normal
-    approximation, corrected for ties and for continuity.
+    It is the probability that two samples of the same distribution differ in their ranks at least
+    as much as `one` and `other`. The function uses the normal approximation, corrected for ties and
+    for continuity.
 
     Parameters
     ----------

@@ -40,9 +40,9 @@ _LONGER = ("longer", "slowly longer")
 _OPEN_MIN, _SLOW_MAX = 0.95, 0.75
 #: Two directions have similar amounts of data if one has at least this share of the other's.
 _SIMILAR_MIN = 0.25
-#: Acknowledgments may wait for the application of the receiver if both are true. The shortest round
-#: trip of data is at least the first number times the round trip of the handshake. The difference
-#: of these two round trips is at least the second number [s].
+#: Acknowledgments may wait for the application of the receiver if two conditions hold. The shortest
+#: round trip of data is at least the first number times the round trip of the handshake. The
+#: difference of these two round trips is at least the second number [s].
 _LATE = 4.0, 0.001
 
 
@@ -137,7 +137,7 @@ class WindowLimit:
 
     @property
     def allowed_bps(self) -> float:
-        """The rate that the largest window allows in these round trips, in bits per second."""
+        """The rate that the largest window allows at the mean round trip, in bits per second."""
         return 8 * self.window_bytes / self.trip.mean_s
 
     @property
@@ -145,8 +145,8 @@ class WindowLimit:
         """Whether data waited in a queue, or may have waited in a queue."""
         if self.trip.of_data:
             return self.trip.has_queue and self.fills_queue
-        # Only the round trip of the handshake is known. If with this round trip the window allows a
-        # much higher rate than the actual rate, the round trips of data may have been longer.
+        # Only the round trip of the handshake is known. At this round trip the window may allow a
+        # much higher rate than the actual rate. Then the round trips of data may have been longer.
         return self.allowed_bps >= QUEUE_RATIO * self.had_bps
 
     def sentence(self, who: str) -> str:
@@ -164,7 +164,8 @@ class WindowLimit:
         most = f"{number(self.window_bytes)} octets"
         if not self.is_slow:
             allows = f"{held}. {self.receiver} announced at most {most}."
-            # The samples of the round trip may be from other times.
+            # The round trips may have been measured at other times than the rate. So the rate that
+            # is allowed at these round trips may be lower than the actual rate.
             if self.allowed_bps >= self.had_bps:
                 allows += (
                     f" With round trips of {duration(self.trip.mean_s)}{trips} this allows "
@@ -250,7 +251,7 @@ def slow_readers(tables: Mapping[str, Table]) -> list[WindowLimit]:
         np.ma.asarray(connections["window_open_share"], dtype=float), 1.0
     )
     slow = np.isin(spent["connection"], connections["connection"][opened < _SLOW_MAX])
-    # A larger window would not help a sender that for most of the time had no more data to send.
+    # A larger window would not help a sender that had no more data to send for most of the time.
     busy_s, flying_s = _busy_s(spent), spent.seconds("congestion_window_ns")
     had_more = (busy_s > 0) & (flying_s >= _SHARE_MIN * busy_s)
     limits = _limits(tables, spent.select(slow & ~_is_long(spent) & had_more))

@@ -11,7 +11,7 @@ __all__ = ["start"]
 
 
 def start() -> None:
-    """Run the command, including its imports."""
+    """Import the command, and run it."""
     # An interrupt during the imports ends the process without a traceback.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

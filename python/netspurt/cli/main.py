@@ -162,7 +162,7 @@ def _raise_again(ignored: sys.UnraisableHookArgs) -> None:
         raise error
 
     signal.signal(signal.SIGALRM, leave)
-    # Long enough for the callback to end.
+    # This time is long enough for the callback to end.
     signal.setitimer(signal.ITIMER_REAL, 0.01)
 
 

@@ -1,4 +1,4 @@
-"""Series of points or lines. The pictures are below each other and share the range of x."""
+"""Pictures of series of points or lines, one picture below the other, with one range of x."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: The octets of each packet that a whole capture keeps: an IPv4 or IPv6 header without options or
-#: extensions, and a TCP header with all options.
+#: The number of octets that a whole capture keeps of each packet: an IPv4 or IPv6 header without
+#: options or extensions, and a TCP header with all options.
 HEADERS = 100
 
 #: The octets of an IP header without options or extensions, by version, and of a TCP header without

@@ -20,7 +20,7 @@ pub(super) struct LinkPlace<'a> {
 const STREAMS: [&str; 2] = ["there", "back"];
 
 impl LinkPlace<'_> {
-    /// A problem of the value that `key` has for this direction.
+    /// A problem with the value of `key` for this direction.
     pub(super) fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
         let mut problem = Problem::at([], message);
         problem.path = [self.path, &[key.to_owned(), entry(self.way)]].concat();

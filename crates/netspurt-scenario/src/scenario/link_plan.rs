@@ -21,7 +21,7 @@ use super::quantity::WordOr;
 use super::queue_plan::queue;
 use super::tree::entry;
 
-/// The configurations of the forward link and the reverse link.
+/// The configurations of both directions of a link: first forward, then reverse.
 pub(super) fn directed_configs(
     spec: &LinkSpec,
     name: &LinkPlace<'_>,
@@ -300,7 +300,7 @@ fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Pro
             )),
             (None, None) => None,
         };
-    // `loss` may have `bursts` alone.
+    // A table `loss` that has only `bursts` is allowed.
     if packets.is_empty() && nth.is_empty() && chance.is_none() && bursts.is_none() {
         let problem = nothing_picked("loss", name);
         let keys = "give `packets`, `nth`, `probability`, `bit_error_rate` or `bursts`";

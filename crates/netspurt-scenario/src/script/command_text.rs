@@ -39,7 +39,7 @@ pub(super) fn backquoted(
 /// the rest of the sentence that says why it is wrong.
 struct CommandReader<'f, 'g> {
     files: &'f mut NamedFiles<'g>,
-    /// The line of the script with the command.
+    /// The number of the script's line that has the command.
     line: usize,
 }
 

@@ -77,8 +77,9 @@ fn is_half_day(word: &str) -> bool {
     matches!(word, "AM" | "PM" | "am" | "pm")
 }
 
-/// Finds a timestamp of several words at the beginning of a text: one in brackets, or one with the
-/// name of a day or month. Returns the timestamp and the text after it.
+/// Finds a timestamp of several words at the beginning of a text. The timestamp is in brackets, or
+/// begins with the name of a weekday or month, or with a date such as `22 Oct 2024`. Returns the
+/// timestamp and the text after it.
 fn stamp_words(text: &str) -> Option<(&str, &str)> {
     let bracketed = text.starts_with('[');
     if !bracketed && !begins_with_name(text) {

@@ -117,7 +117,7 @@ pub struct Delays {
 }
 
 impl Delays {
-    /// Makes a recording of round trips without probes. Its times of sending are unknown.
+    /// Makes a recording of round trips that has no probes. Its times of sending are unknown.
     ///
     /// ```
     /// use netspurt::delays::{Delays, Probe};

@@ -1,11 +1,11 @@
 //! Segments that continue the segment before them. Most segments of a flight do.
 //!
-//! Such a segment carries the next octets. Apart from its own time stamp and its mark (the IP
-//! identification or the lower part of the flow label), its other header fields equal those of the
-//! segment before. So it repeats the acknowledgment, the window and the echoed time stamp, and has
-//! little new information (compare Jacobson, "4BSD TCP Header Prediction", 1990). The shorter code
-//! path in this file takes such segments and counts their common part once. It leaves the same
-//! state as [`CapturedConnection::take`].
+//! Such a segment carries the next octets. Its own time stamp and its mark (the IP identification
+//! or the lower part of the flow label) may be new. Its other header fields equal those of the
+//! segment before. So the segment repeats the acknowledgment, the window and the echoed time stamp,
+//! and has little new information (compare Jacobson, "4BSD TCP Header Prediction", 1990). The
+//! shorter code path in this file takes such segments and counts their common part once. It leaves
+//! the same state as [`CapturedConnection::take`].
 
 use crate::ids::Side;
 use crate::observe::Observed as _;
@@ -16,8 +16,8 @@ use super::silence::had_no_more_in;
 use super::{CapturedConnection, CapturedDirection, CapturedSegment, SharedState, WaitingFor};
 
 impl CapturedConnection {
-    /// Whether `segment`, which was taken last, ends with the highest octet of `side`, and this
-    /// octet is outstanding.
+    /// Whether further segments of `side` may continue `segment`, which was taken last. `segment`
+    /// must end with the highest octet of `side`, and this octet must be outstanding.
     fn may_continue(&self, side: Side, segment: &PlainSegment) -> bool {
         self.directions[side.index()].as_deref().is_some_and(|direction| {
             let highest = direction.octets.sequence().highest();
@@ -40,7 +40,7 @@ impl CapturedConnection {
         shared: &mut SharedState,
     ) {
         // The segments are taken one by one if the capture has copies, or if acknowledgments reach
-        // the sender in between.
+        // a sender before the last of these segments.
         let alone = self.copy_finder.is_some()
             || self.afar && {
                 let span = segments.clone().fold(Duration::ZERO, |sum, (gap, _)| sum + gap);

@@ -73,7 +73,7 @@ macro_rules! algorithms {
                 }
             }
 
-            /// When Linux gives up a SYN that may be retransmitted `retries` times: the limits are
+            /// The limits at which Linux gives up a SYN that may be retransmitted `retries` times:
             /// a number of retransmissions, and a span since the first SYN. `None` for other
             /// timers, because they have no such rule.
             pub fn syn_limit(&self, retries: u32) -> Option<(u32, Duration)> {
@@ -101,7 +101,7 @@ algorithms! {
     "mills": Mills(MillsConfig);
     /// Jacobson 1988: mean and mean deviation, in integers.
     "jacobson88": Jacobson88(Jacobson88Config);
-    /// RFC 6298; with the constants of RFC 2988, the timer of that RFC.
+    /// RFC 6298. With the constants of RFC 2988, this is the timer of RFC 2988.
     "rfc6298": Rfc6298(Rfc6298Config);
     /// 4.4BSD: Jacobson's algorithm in ticks of half a second.
     "bsd44": Bsd44(Bsd44Config);
@@ -123,7 +123,7 @@ algorithms! {
     "smoltcp": Smoltcp(SmoltcpConfig);
     /// SCTP (RFC 9260).
     "sctp": Sctp(SctpConfig);
-    /// RFC 6298 in microseconds, with an optional random part of up to a half.
+    /// RFC 6298 in microseconds, with an optional random part of up to half of the timer.
     "datacenter": Datacenter(DatacenterConfig);
     /// CoCoA: two weighted estimators.
     "cocoa": Cocoa(CocoaConfig);

@@ -55,12 +55,12 @@ impl Keys for FreeBsdConfig {
 /// The retransmission timer of FreeBSD (`tcp_xmit_timer` of `tcp_input.c`, `tcp_timer_rexmt` of
 /// `tcp_timer.c`), in whole ticks.
 ///
-/// srtt has five bits below the tick and rttvar four, with the gains of 4.4BSD. Round trips are
-/// counted as FreeBSD counts them with timestamps: one tick is added to the first sample, and none
-/// to later samples. The timer is max(min, S + 4V) times the backoff 1, 2, 4 ... 512, plus 200 ms
-/// of slop. After a round trip of R ticks, the timer is at least R + 3 ticks. Timeouts of the
-/// handshake multiply the initial timer. After more than three timeouts, the next sample counts as
-/// the first.
+/// srtt has five bits below the tick, and rttvar has four. The gains are those of 4.4BSD. Round
+/// trips are counted as FreeBSD counts them with timestamps: one tick is added to the first sample,
+/// and none to later samples. The timer is max(min, S + 4V) times the backoff 1, 2, 4 ... 512, plus
+/// 200 ms of slop. After a round trip of R ticks, the timer is at least R + 3 ticks. Timeouts of
+/// the handshake multiply the initial timer by the backoff. After more than three timeouts, the
+/// next sample counts as the first.
 ///
 /// The backoff ends with an unambiguous sample (Karn and Partridge 1987), or when a timeout proves
 /// spurious.
@@ -208,11 +208,12 @@ mod tests {
         timer.current
     }
 
-    /// By hand from the rules of `tcp_xmit_timer`, samples of 99, 180 and 60 ticks. The first
-    /// sample counts as 100 and gives srtt 3200, rttvar 800 and a timer of (400 + 800) / 4 + 200 =
-    /// 500. In the second, delta is 720 - 400 = 320, so srtt is 3520, rttvar is 800 + 320 - 200 =
-    /// 920 and the timer (440 + 920) / 4 + 200 = 540. In the third, delta is 240 - 440 = -200, so
-    /// srtt is 3320, rttvar is 920 + 200 - 230 = 890 and the timer (415 + 890) / 4 + 200 = 526.
+    /// These values were computed by hand from the rules of `tcp_xmit_timer`, for samples of 99,
+    /// 180 and 60 ticks. The first sample counts as 100 and gives srtt 3200, rttvar 800 and a timer
+    /// of (400 + 800) / 4 + 200 = 500. At the second sample, delta is 720 - 400 = 320. So srtt is
+    /// 3520, rttvar is 800 + 320 - 200 = 920, and the timer is (440 + 920) / 4 + 200 = 540. At the
+    /// third sample, delta is 240 - 440 = -200. So srtt is 3320, rttvar is 920 + 200 - 230 = 890,
+    /// and the timer is (415 + 890) / 4 + 200 = 526.
     #[test]
     fn the_integers_agree_with_freebsd() {
         assert_eq!(integers(&after(&[])), (0, 8000, 1000));

@@ -27,7 +27,8 @@ const HALVINGS_MAX: u64 = 32;
 
 /// Segments wait only if the last segment was sent less than this time ago, and if an ACK is
 /// expected within this time. Linux also counts a segment that was sent exactly 1 ms ago as recent.
-/// On a real host such a segment is always slightly older, so here it does not count as recent.
+/// On a real host the age of such a segment is always slightly above 1 ms, so here a segment of
+/// exactly this age does not count as recent.
 const RECENT_TIME_MAX: Duration = Duration::from_millis(1);
 /// Segments are sent immediately if they fill a large part of the window: at least the smaller of
 /// cwnd and the peer's window, divided by this number (`tcp_tso_win_divisor`).
@@ -83,7 +84,7 @@ pub(super) fn place_of_new(sender: &mut RfcSender, len: u64) -> PacketPlace {
 
 /// Returns the place of a retransmitted segment in its packet. The segment is at the place `at` of
 /// the scoreboard. Other lost segments of the same original packet may be retransmitted in one
-/// packet with it (`tcp_retransmit_skb`).
+/// packet with this segment (`tcp_retransmit_skb`).
 pub(super) fn place_of_copy(sender: &mut RfcSender, at: usize, cause: Cause) -> PacketPlace {
     if !sender.config.send_rules.pushes_packets {
         return PacketPlace::default();
@@ -147,9 +148,9 @@ pub(super) fn packet_tail(sender: &RfcSender) -> Option<u64> {
 pub(super) fn end_of_new(sender: &RfcSender, seq: u64) -> u64 {
     let (window, smss) = (&sender.window, sender.window.smss.max(1));
     let half = half_of_cwnd(sender);
-    // A buffer has at most half of the peer's largest window (`tcp_bound_to_half_wnd`). The next
-    // octets may be in a buffer that may still grow (`grows_packets`). The end of this buffer
-    // (`record_end`) then limits the packet instead.
+    // A buffer has at most half of the peer's largest window (`tcp_bound_to_half_wnd`). If the next
+    // octets are in a buffer that may still grow (`grows_packets`), the end of this buffer
+    // (`record_end`) limits the packet instead.
     let buffer =
         if window.grows_packets() { u64::MAX } else { (window.peer_max() / 2 / smss).max(1) };
     let octets_max = smss * half.min(buffer).min(segs_that_fit(sender));

@@ -88,8 +88,8 @@ impl<'a> CapturedPacket<'a> {
         self.link.direction(self.bytes)
     }
 
-    /// The packet from its IP header on, with its length on the link. `None` as in
-    /// [`ip`](Self::ip).
+    /// The packet from its IP header on, with its length on the link. `None` for the same reasons
+    /// as in [`ip`](Self::ip).
     #[inline]
     pub fn captured_ip(&self) -> Option<CapturedIp<'a>> {
         let bytes = self.ip()?;
@@ -310,8 +310,8 @@ impl<R: Read> CaptureReader<R> {
         self.buffer.offset()
     }
 
-    /// The numbers of packets that the capture missed, by the statistics read so far; `None`
-    /// without statistics. pcap has no statistics; pcapng usually has them at the end of a section.
+    /// How many packets the capture missed, according to the statistics read so far; `None` without
+    /// statistics. pcap has no statistics; pcapng usually has them at the end of a section.
     pub fn drops(&self) -> Option<CaptureDrops> {
         let section = match &self.format {
             CaptureFormat::Pcapng(Some(section)) => section.drops(),
