@@ -156,7 +156,7 @@ impl CommandReader<'_, '_> {
                 "congctl" => changes.push(self.switch("congestion", format!("\"{value}\""))),
                 "advmss" | "mtu" => {
                     let why =
-                        "is a property of routes that the simulated connection does not support".to_owned();
+                        "is a property of routes that simulated connections do not have".to_owned();
                     return Err(((*key).to_owned(), why));
                 }
                 _ => {
