@@ -113,8 +113,8 @@ class Run:
     stop_ns
         When the run ended, in nanoseconds since its start.
     digest, flows_digest
-        Fingerprints of all tables, and of the flows' results. The second one does not depend on
-        which tables were recorded.
+        `digest` is the fingerprint of all tables. `flows_digest` is the fingerprint of the flows'
+        results, and does not depend on which tables were recorded.
     scenario
         The resolved scenario, as TOML.
     tables
@@ -317,7 +317,7 @@ class Run:
         start: float | None = None,
         end: float | None = None,
     ) -> list[Crossing]:
-        """Return the instants at which segments had no ACK within the RTO, and the reactions.
+        """Return when segments had no ACK within the RTO, and what the sender did then.
 
         Parameters
         ----------

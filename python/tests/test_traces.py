@@ -37,7 +37,7 @@ def test_a_rate_of_12_mbit_s_is_an_opportunity_in_each_millisecond() -> None:
 def test_the_remainder_of_a_rate_counts_for_the_next_opportunity() -> None:
     # 1500 octets at 8 Mbit/s take 1.5 ms.
     assert mahimahi(Way(rate=[(0, 8_000_000)]), 6 * MS) == [2, 3, 5, 6]
-    # Half of the first opportunity is sent at the first rate, and half at the second rate.
+    # Half of the first 1500 octets are sent at the first rate, and half at the second rate.
     assert mahimahi(Way(rate=[(0, 12_000_000), (500_000, 6_000_000)]), 4 * MS) == [2, 4]
 
 

@@ -1,5 +1,5 @@
 //! Tests of the kernel's TCP over emulated links. If the machine has no namespaces, a test is
-//! skipped with the reason.
+//! skipped and prints the reason.
 
 mod worker;
 

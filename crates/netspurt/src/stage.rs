@@ -45,7 +45,7 @@ pub trait Frame: Copy {
     fn reassembled(self, size_bytes: u32) -> Self;
 }
 
-/// An instant at which a stage has something to do. The other fields give its order among the
+/// An instant at which a stage has something to do. The fields `since` and `by` give the order of
 /// appointments at the same instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Appointment {
@@ -53,8 +53,8 @@ pub struct Appointment {
     pub at: Time,
     /// When the appointment was made.
     pub since: Time,
-    /// The event that caused the appointment: when that event was due, and when its own appointment
-    /// was made.
+    /// Two times of the event that caused the appointment: when this event was due, and when the
+    /// event's own appointment was made.
     pub by: (Time, Time),
 }
 
@@ -92,7 +92,7 @@ pub trait Host<F: Frame>: Stage<F> {
     }
 
     /// Carries out the host's actions that precede an arrival at `now`. The arrival was scheduled
-    /// at `since`. Of an action and an arrival at the same instant, the one that was scheduled
+    /// at `since`. If an action and the arrival are at the same instant, the one that was scheduled
     /// first comes first. Instants that differ only by rounding to whole nanoseconds count as the
     /// same instant. The arrival is pushed after this call.
     #[inline]

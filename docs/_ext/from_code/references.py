@@ -1,4 +1,4 @@
-"""References in docstrings: short names, and colons that do not follow a type."""
+"""Resolves short names in docstrings, keeps colons there, and removes links from man pages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def no_types(_app: Any, what: str, _name: str, _one: Any, _options: Any, lines: 
 
 
 def without_links(app: Any, doctree: Any, _name: str) -> None:
-    """Replace links to other pages by their words in man pages, where links do not work."""
+    """In man pages, replace each link that does not lead to the web by the words of the link."""
     if app.builder.name != "man":
         return
     from docutils import nodes

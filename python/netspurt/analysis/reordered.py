@@ -34,8 +34,8 @@ class Reordering:
         The longest time by which a packet was late [s]; `None` if only acknowledgments show the
         late packets.
     again, spurious
-        The number of retransmissions, and the number of those that ACKs triggered and that are
-        known to be spurious.
+        The number of retransmissions, and the number of known spurious retransmissions that ACKs
+        triggered.
     """
 
     connection: int
@@ -76,7 +76,7 @@ class Reordering:
 
 
 def reorderings(tables: Mapping[str, Table]) -> list[Reordering]:
-    """Return the directions whose packets the path reordered, the most late packets first.
+    """Return the directions with reordered packets, in descending order of late packets.
 
     `tables` has `connections`, `habits` and `retransmissions`. A capture beside the receiver shows
     the late packets themselves; elsewhere SACK blocks report them.
@@ -88,7 +88,7 @@ def reorderings(tables: Mapping[str, Table]) -> list[Reordering]:
     habits = habits.select(most >= _FEWEST)
     own = keys(habits)
     packets = connections["data_packets"][rows_of(own, keys(connections))]
-    # Late packets trigger no timer.
+    # Reordering shows only in ACKs, so only retransmissions that ACKs triggered count.
     by_acks = np.isin(table["cause"], SEEN_IN_ACKS) & table.equals("verdict", "spurious")
     again, spurious = (_counts(own, keys(rows)) for rows in (table, table.select(by_acks)))
     found = []
@@ -106,6 +106,6 @@ def reorderings(tables: Mapping[str, Table]) -> list[Reordering]:
 
 
 def _counts(of: Keys, rows: Keys) -> NDArray[np.intp]:
-    """Return how often each of the different numbers `of` is in `rows`, shape (n,)."""
+    """Return how often each number of `of` is in `rows`, shape (n,). The numbers of `of` differ."""
     found = rows_of(rows, of)
     return np.bincount(found[found >= 0], minlength=len(of))

@@ -172,8 +172,8 @@ def _seen(run: Tables, direction: FlowDirection) -> Table | None:
 def _missed(run: Tables, direction: FlowDirection) -> Iterator[_Missed]:
     """Yield the losses of a direction that its sender did not repair before a timeout.
 
-    If one copy of a segment was lost and another arrived, nothing had to be repaired: an ACK covers
-    the segment without a later copy, or a later copy was spurious.
+    A loss did not have to be repaired if another copy of the segment arrived. In this case either
+    no later copy was sent, and an ACK covers the segment, or the later copy was spurious.
     """
     seen = _seen(run, direction)
     sent = None if seen is None else seen.select(seen["len_bytes"] > 0)
@@ -193,8 +193,8 @@ def _missed(run: Tables, direction: FlowDirection) -> Iterator[_Missed]:
         n = rows.get(one)
         if n is None:
             continue
-        # A segment that covers the first lost octet begins before this octet, by less than the
-        # length of the longest segment.
+        # The longest segment has `longest` octets. So a segment that covers the first lost octet
+        # begins at this octet, or less than `longest` octets before it.
         first = np.searchsorted(in_order, seq[n] - longest, side="right")
         near = order[first : np.searchsorted(in_order, seq[n], side="right")]
         covering = near[(end[near] > seq[n]) & (t[near] > t[n])]

@@ -153,16 +153,17 @@ def sweep_section(folder: SweepFolder, name: str, remarks: Sequence[str] = ()) -
 #: The maximum number of measures for which the page names the best value of an axis.
 _MOST_ANSWERED = 4
 
-#: A mean that leaves out a greater share of the times does not decide the first sentence.
+#: The maximum share of the times that a measure may leave out if its sentences are to come first.
 _LEFT_OUT_MAX = 0.01
 
 
 def _answers(sweep: _Sweep) -> tuple[list[str], int]:
     """Return for each measure which value of each axis is best, and the number of comparisons.
 
-    The first sentence is on the most important measure by which some value is worse, and which
-    leaves out little that had not ended. The number counts only the comparisons within
-    combinations of the other axes.
+    The measures come in the order of their importance, but measures with two properties come
+    first: some value is worse than the best value, and the measure leaves out few of the times,
+    because few had not ended. The number counts only the comparisons within combinations of the
+    other axes.
     """
     told: list[tuple[bool, str]] = []
     within = 0

@@ -47,7 +47,7 @@ pub enum NoticeKind {
     },
 }
 
-/// The event of an octet that a timestamp records.
+/// What happened to the octet at the instant of its timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StampEvent {
     /// `SCM_TSTAMP_SND`: the host gave the octet's packet to the network device.

@@ -14,14 +14,15 @@ pub struct PackedConnection {
     number: u64,
     ends: [SocketAddr; 2],
     first_side: Side,
-    /// The time that the connection spent on each thing, with all repairs counted.
+    /// The time that the connection spent on each thing that it waited for. Here a repair counts in
+    /// full, even if it did not delay new data.
     spent: TimeSpent,
     directions: PackedDirections,
 }
 
 impl PackedConnection {
-    /// Packs a connection that has ended. Segments that it has not taken yet are taken with the
-    /// state `shared`.
+    /// Packs a connection that has ended. First, the connection takes its pending segments, with
+    /// the help of the state `shared`.
     pub fn of(retired: Retired<CapturedConnection>, shared: &mut SharedState) -> Self {
         let Retired { number, ends, mut state } = retired;
         state.take_pending(shared);

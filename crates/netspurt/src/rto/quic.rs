@@ -15,7 +15,7 @@ use super::{RtoEstimator, TimeoutKind};
 pub struct QuicConfig {
     /// kInitialRtt: the round trip that is assumed before any sample.
     pub initial_rtt: Duration,
-    /// kGranularity: the minimum distance of the timer from the smoothed round trip.
+    /// kGranularity: the minimum of what 4 rttvar adds to the timer.
     pub granularity: Duration,
     /// The longest time for which the peer delays an acknowledgment on purpose (its transport
     /// parameter `max_ack_delay`).

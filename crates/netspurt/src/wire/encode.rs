@@ -127,7 +127,8 @@ pub(super) fn ipv4_head(
 fn ipv6_head(packet: &Packet<'_>, [from, to]: [Ipv6Addr; 2], length: usize) -> [u8; V6] {
     let mut head = [0; V6];
     head[0] = 0x60;
-    // The lower half of the traffic class, whose last two bits are the ECN field, begins the octet.
+    // The octet begins with the lower half of the traffic class. The last two bits of this half are
+    // the ECN field.
     head[1] = packet.segment.ecn.bits() << 4;
     head[4..6].copy_from_slice(&sixteen_bits(length));
     head[6] = TCP;

@@ -45,7 +45,8 @@ struct Pipe {
     /// The octets delivered so far, and the time of the last delivery.
     delivered: u64,
     delivered_at: u64,
-    /// When the segment that was acknowledged last was sent.
+    /// The sending time of the last acknowledged segment. If a later segment was sent while nothing
+    /// was in flight, the sending time of that segment.
     first_sent: u64,
 }
 

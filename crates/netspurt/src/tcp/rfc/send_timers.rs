@@ -25,8 +25,9 @@ pub(super) struct SendTimers {
     retries: u32,
     /// The effect of an ACK on the retransmission timer.
     restart: Restart,
-    /// Whether the retransmission timer counts from the last transmission of the head (the first
-    /// outstanding segment) if RACK's timer was armed since the retransmission timer was last set.
+    /// The rule `counts_from_head`. If RACK's timer was armed after the retransmission timer, the
+    /// next restart sets the retransmission timer from the last transmission of the head (the first
+    /// outstanding segment).
     from_head: bool,
     /// Whether the retransmission timer does not run while RACK's timer runs.
     yields: bool,
