@@ -149,7 +149,7 @@ def curves(
 ) -> None:
     """Compute when a paper's satellites can be reached, and write a file for each contact.
 
-    A file has the delay during a contact, and a link can follow it.
+    Each file has the delay during one contact. A link can follow such a file.
     """
     from netspurt.cli.paper_study import write_curves
 
@@ -164,7 +164,7 @@ def study(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The folder of the results; a study in it is continued. By default "
+            help="The folder of the results. A study that it already has is continued. By default "
             "runs/papers/KEY/study."
         ),
     ] = None,
