@@ -1,5 +1,6 @@
-//! Fuzzes the reader of scenarios with any text. A scenario that was read is the same after writing
-//! and reading. The target runs the scenario and the first case of its sweep for some wake-ups.
+//! Fuzzes the reader of scenarios with any text. A scenario that was read is written as text and
+//! read again, and must then be the same scenario. The target runs the scenario and the first case
+//! of its sweep for some wake-ups.
 
 #![no_main]
 

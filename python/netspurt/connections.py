@@ -207,9 +207,9 @@ def of_run(run: Run) -> Connections:
 
     The numbers of packets, retransmissions, timeouts and octets come from the table `flows`. The
     handshake, the longest idle time and the time for the throughput come from the packets at one
-    spied node. This is the node that receives the most data. If it was not spied, this is the first
-    spied node by name. Without a spied node these values are not known. The mean and the longest
-    round trip come from the sender's samples.
+    spied node: the node that receives the most data. If that node was not spied, they come from the
+    first spied node by name. Without a spied node these values are not known. The mean and the
+    longest round trip come from the sender's samples.
 
     Raises
     ------

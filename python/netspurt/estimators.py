@@ -109,8 +109,9 @@ def _remember(made: EstimatorLike, text: str) -> None:
 def name_of(given: str | EstimatorLike | type) -> str:
     """Return the name of an estimator in results.
 
-    An estimator of the core has the text with the constants that differ from the published ones. An
-    estimator in Python has the text from which it was made, or else the name of its class.
+    The name of an estimator of the core is its text with only those constants that differ from the
+    published constants. The name of an estimator in Python is the text from which it was made, or
+    else the name of its class.
 
     Examples
     --------
@@ -133,7 +134,7 @@ def by_name(
 ) -> dict[str, str | EstimatorLike | type]:
     """Return estimators by their names in results, each estimator once.
 
-    The first estimator of a name has this name. If another object or class has the same name, it
+    The first estimator with a name keeps this name. Each further object or class with the same name
     gets `#2`, `#3` and so on after the name.
     """
     named: dict[str, str | EstimatorLike | type] = {}

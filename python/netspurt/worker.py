@@ -90,7 +90,10 @@ class ServeTask:
 
 @dataclass(frozen=True)
 class CaptureTask:
-    """A capture of packets to and from an address; of TCP, those with `port`, or all if it is 0."""
+    """A capture of packets to and from an address.
+
+    TCP packets are captured only if this address uses `port`; 0 means any port.
+    """
 
     address: str
     port: int

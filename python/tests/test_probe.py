@@ -130,8 +130,8 @@ def test_512_echo_probes_recover_rate_and_delay_of_an_emulated_line(tmp_path: Pa
     ) as process:
         data = json.loads(process.communicate(timeout=240)[0])
     assert (data["echo_probes"], data["answered"], data["end"]) == (512, 512, "complete")
-    # An octet is sent at 56 kbit/s in each direction: 16 bits together. Each direction has a delay
-    # of 20 ms. The host itself takes 0.2 ms.
+    # In a round trip each octet crosses the line twice, at 56 kbit/s: 16 bits. Each direction has a
+    # delay of 20 ms. The host itself takes 0.2 ms.
     assert data["line"]["us_per_octet"] == pytest.approx(16 / 56e3 * 1e6, rel=0.02)
     assert data["line"]["intercept_ms"] == pytest.approx(40, rel=0.02)
     rows = lines(out)

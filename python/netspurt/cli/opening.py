@@ -94,7 +94,7 @@ def is_run(opened: Run | Explained) -> TypeGuard[Run]:
 
 
 def busiest(opened: Run | Explained, flow: str | None = None) -> tuple[str, str] | None:
-    """Return the flow and the direction of a capture with the most octets of data.
+    """Return the flow and the direction that carried the most octets of data in a capture.
 
     If a flow is named, only the direction is chosen. The result is None for a capture without data.
     It is also None for a run, because commands take the first flow of a run by default.

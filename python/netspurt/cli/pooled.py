@@ -412,7 +412,7 @@ def _what_helps(one: LossLimit) -> str:
 
 
 def _longest(found: Explained) -> Iterator[str]:
-    """Yield the longest of several connections, each with the largest part of its time."""
+    """Yield the longest connections with the largest part of their times, if there are several."""
     spent = with_both_directions(found.tables)
     whole = whole_s(spent)
     lasted = int((whole > 0).sum())

@@ -67,7 +67,7 @@ def share_of(pictures: Iterable[Picture], room: int) -> float:
 
 
 def kept_of(pictures: Iterable[Picture], share: float) -> int:
-    """Return the number of points and bars that remain if `share` of the loose marks is kept."""
+    """Return the number of points and bars if `share` of the marks that may be thinned is kept."""
     every = [(mark, _places(mark, share)) for picture in pictures for mark in picture.marks]
     return sum(count(mark) if kept is None else len(kept) for mark, kept in every)
 

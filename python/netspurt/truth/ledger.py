@@ -22,8 +22,8 @@ class Sum:
     labels, kernel
         The two counts.
     agrees
-        True if the counts are equal. For the timeouts of a listening end it is true if the counts
-        can be equal, because some of its repeated SYN-ACKs may not be due to timeouts.
+        True if the counts are equal. A listening end may repeat some SYN-ACKs without a timeout. So
+        for its timeouts `agrees` is true if the counts can be equal.
     """
 
     end: str

@@ -21,7 +21,7 @@ pub struct VethPair<'a> {
     pub host_device_name: &'a str,
     /// The host's namespace.
     pub namespace: BorrowedFd<'a>,
-    /// Octets of the largest packet of both devices.
+    /// The MTU of both devices, in octets.
     pub mtu: u16,
 }
 

@@ -13,7 +13,7 @@
 //!
 //! * The number of an acknowledgment counts from u + near on. Its window counts a little later,
 //!   when the sender has had time to use it. If the sender fills the new window at once, the old
-//!   window held it back until then.
+//!   window held the sender back until this later time.
 //! * Data comes a little later than u + near, because other packets are before it. The sender sent
 //!   the data at once if the data comes within the longer of two times: the time of one segment at
 //!   the rate that the window allows, and a sixteenth of the near round trip. If nothing comes
@@ -210,8 +210,8 @@ impl Limits {
     ///
     /// A receiver may delay the acknowledgment of up to two segments (RFC 5681 §4.2). If at
     /// most two are outstanding, their acknowledgment is due a round trip after they were sent. If
-    /// a queue delayed them, it also delayed the acknowledged segments before them. Then the time
-    /// from the last acknowledgment to theirs is at most the time between the last two
+    /// a queue delayed them, it also delayed the acknowledged segments before them. Then their
+    /// acknowledgment comes after the last acknowledgment, by at most the time between the last two
     /// acknowledgments. If more segments are outstanding, the later ones may wait in a queue for
     /// longer. Then the round trip counts from the last segment or acknowledgment of new data.
     pub fn arrived(&self, octets: &OneWay<CapturedSegment>, far: Duration) -> Option<Time> {
@@ -254,9 +254,11 @@ impl Limits {
         Some(highest.saturating_sub(ended))
     }
 
-    /// Takes an acknowledgment that passes a capture away from the sender. `repeats` says that its
-    /// segment carries data and acknowledges nothing new. If the capture proves to be at the
-    /// sender, all kept acknowledgments reach the sender now.
+    /// Takes an acknowledgment that passes the capture. The acknowledgment is kept until it reaches
+    /// the sender. `repeats` says that its segment carries data and acknowledges nothing new; such
+    /// an acknowledgment is kept only if it enlarges the window. If `how` has no near round trip,
+    /// the capture counts as a capture at the sender. Then this acknowledgment and all kept ones
+    /// reach the sender now.
     #[inline(never)]
     fn passes(
         &mut self,

@@ -16,9 +16,9 @@ use crate::units::{Duration, Time};
 /// the timer fires. If any fragment has the CE mark of a congested queue, the datagram also has
 /// this mark (RFC 3168 §5.3).
 ///
-/// Fragments of one transmission share its id. A copy of a fragment that arrives when its datagram
-/// is complete begins another datagram. That datagram times out, unless copies of all fragments
-/// arrive.
+/// Fragments of one transmission share its id. If a copy of a fragment arrives after its datagram
+/// is complete, the copy begins another datagram. That datagram times out, unless copies of all
+/// fragments arrive.
 ///
 /// departs: RFC 791 §3.2 - a transmission's id is not the header's 16 bits, which a fast sender
 /// reuses within the time for reassembly (RFC 4963), so parts of two datagrams are never mixed.

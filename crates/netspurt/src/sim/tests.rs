@@ -103,7 +103,7 @@ fn advance_returns_full_if_time_does_not_advance() {
 }
 
 /// A population that records its calls. `waiting` has the flows that have not started, each with
-/// the instant of its start; the flow that starts last is first.
+/// the instant of its start. The list begins with the flow that starts last.
 #[derive(Debug, Default)]
 struct RecordedPopulation {
     waiting: Vec<(Time, FlowId, FlowEnds<Echo>)>,

@@ -15,7 +15,7 @@ use netspurt::units::{Duration, Time};
 use cases::{Answers, all};
 use peer::{micros, ms, us};
 
-/// The lateness that is allowed for the remote end that talked to the kernel, because it is a
+/// How late, in microseconds, the remote end that talked to the kernel may be. This remote end is a
 /// program on a busy machine.
 const LATE_US: u64 = 2_000;
 /// The error in microseconds that is allowed for values that the kernel computes from round trips

@@ -100,7 +100,7 @@ impl SenderTrouble {
         self.passed.count += 1;
     }
 
-    /// When the last acknowledgment with news passed, up to the instant `by`.
+    /// When the newest acknowledgment with news passed, of those that passed at or before `by`.
     pub fn passed_before(&self, by: Time) -> Option<Time> {
         self.passed.newest_first().map(|news| news.at).find(|at| *at <= by)
     }
@@ -159,9 +159,9 @@ impl SenderTrouble {
 
     /// Gives the cause go-back-N to the last retransmissions. The next retransmission, which begins
     /// at `left`, shows that the sender went back. The change covers the last retransmissions of
-    /// the current repair that are in order and end at or below `left`. It begins after the last
-    /// octets that the sender skipped. The first of them keeps its cause, unless it follows a
-    /// timeout.
+    /// the current repair that are in order and end at or below `left`. Retransmissions before the
+    /// sender last skipped octets are not changed. The first of the covered retransmissions keeps
+    /// its cause, unless it follows a timeout.
     pub fn went_back(&mut self, left: u64) {
         let (mut begin, mut above) = (self.found.len(), left);
         let from = self.machine.first.max(self.machine.skipped_at);
@@ -396,13 +396,13 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a retransmission that begins at the octet `left` and was captured at `at`. The last
-    /// retransmission of these octets may have a cause that was derived from times alone. If no
-    /// acknowledgment with news came since then, the wait shows this cause: after a timeout the
-    /// second wait is twice as long (RFC 6298 §5.5), after a tail loss probe it is not. `heard` is
-    /// the time of the last acknowledgment with news. The last acknowledgment of new octets
-    /// restarted the timer (RFC 6298 §5.3). A packet that the sender sent then would have passed
-    /// the capture at `una_at`.
+    /// Takes a retransmission that begins at the octet `left` and was captured at `at`. The
+    /// retransmission before it may begin at the same octet, and its cause may come from times
+    /// alone. If no acknowledgment with news came between the two, the wait between them shows the
+    /// cause of the first: after a timeout the second wait is twice as long (RFC 6298 §5.5), after
+    /// a tail loss probe it is not. `heard` is the time of the last acknowledgment with news. The
+    /// last acknowledgment of new octets restarted the timer (RFC 6298 §5.3). A packet that the
+    /// sender sent when the timer restarted would have passed the capture at `una_at`.
     pub fn waited_again(&mut self, at: Time, left: u64, heard: Time, una_at: Time) {
         let Some(last) = self.found.last_mut() else { return };
         let ExplainedRetransmission { at: before, left: same, gap, .. } = *last;

@@ -145,8 +145,8 @@ impl HeaderState {
         self.peer_stamp.recent
     }
 
-    /// Keeps the timestamp to echo: the timestamp of the segment that spans the last acknowledgment
-    /// `last_ack` (RFC 7323 §4.3). The segment begins at `left`. The kept timestamp
+    /// Keeps the timestamp of `segment` to echo it, if the segment begins at or before the last
+    /// acknowledgment `last_ack` (RFC 7323 §4.3). The segment begins at `left`. The kept timestamp
     /// decreases only if it is too old to be compared (RFC 7323 §5.5).
     #[inline]
     pub(super) fn take_stamp(&mut self, segment: &Segment, left: u64, last_ack: u64, now: Time) {

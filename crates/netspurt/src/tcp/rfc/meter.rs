@@ -165,8 +165,9 @@ impl RttMeter {
         }
     }
 
-    /// Returns the sending time of the oldest segment that the ACK newly covers. Segments that were
-    /// sent more than once do not count.
+    /// Returns the sending time of the oldest segment that the ACK newly covers in order. If this
+    /// time is ambiguous or missing, returns that of the oldest segment that the ACK newly reports
+    /// by SACK. Segments that were sent more than once do not count.
     fn sent_once(&self, news: &News, config: &RfcConfig) -> Option<Time> {
         self.covered.oldest.filter(|_| !is_doubtful(news, config)).or(news.sacked_oldest)
     }
