@@ -140,10 +140,12 @@ def by_name(
     named: dict[str, str | EstimatorLike | type] = {}
     for estimator in estimators:
         name, number = name_of(estimator), 1
-        is_text = isinstance(estimator, str | Estimator)
-        if is_text and isinstance(named.get(name), str | Estimator):
-            continue
-        if any(estimator is other for other in named.values()):
+        same = [other for other in named.values() if name_of(other) == name]
+        if isinstance(estimator, str | Estimator):
+            known = any(isinstance(other, str | Estimator) for other in same)
+        else:
+            known = any(estimator is other for other in same)
+        if known:
             continue
         free = name
         while free in named:

@@ -13,7 +13,7 @@ import pytest
 
 import netspurt as ns
 from netspurt import _core
-from netspurt.estimators import Check, CheckError, Sample
+from netspurt.estimators import Check, CheckError, Sample, by_name
 
 from conftest import ROOT
 
@@ -219,3 +219,8 @@ def test_a_flow_may_use_any_algorithm_by_name(algorithm: str) -> None:
     run = scenario.run()
     assert f'estimator = "{algorithm}"' in run.scenario
     assert int(run.flows["retransmissions"][0]) > 0
+
+
+def test_equal_texts_have_one_name_even_if_a_class_has_this_name() -> None:
+    mills = type("mills", (), {})
+    assert by_name([mills, "mills", "mills:g=2", mills]) == {"mills": mills, "mills#2": "mills"}
