@@ -119,8 +119,8 @@ def _events(packets: str, hops: int) -> Iterator[tuple[float, str, int]]:
             entered[hop].add(raw.uid)
         if raw.kind == "r" and raw.link[1] < hops:
             arrived[raw.link[1]][raw.uid] = (raw.time, raw.packet)
-    # The loss model lies between a node and its next queue. It lost a packet that reached the node
-    # and did not enter the queue.
+    # The loss model lies between a node and its next queue. A packet that reached the node but did
+    # not enter the queue was lost in the loss model.
     for hop in range(1, hops):
         for uid, (time, packet) in arrived[hop].items():
             if uid not in entered[hop] and time < end - 1e-3:

@@ -131,10 +131,11 @@ def _parts(replays: Sequence[Replay]) -> list[_Part]:
 def floors(
     lessons: Lessons, places: Sequence[int], word: Callable[[float], str] = span
 ) -> list[str]:
-    """Return minimum RTOs to try, from above the longest delay of some parts to half the shortest.
+    """Return minimum RTOs to try, computed from the delays of some parts.
 
-    Other parts are ignored, because the result must not depend on them. `word` is a function that
-    returns a time [s] as the value of a key.
+    The largest is above the longest delay, and the smallest is half of the shortest delay. Other
+    parts are ignored, because the result must not depend on them. `word` is a function that returns
+    a time [s] as the value of a key.
     """
     rtt = np.concatenate([lessons.delays(place) for place in places])
     known = rtt[np.isfinite(rtt) & (rtt > 0)]

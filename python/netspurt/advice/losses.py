@@ -63,7 +63,10 @@ def losses_behind_choice(advice: Advice) -> Iterator[str]:
 
 
 def _outages(advice: Advice, losses: LossShare) -> Iterator[str]:
-    """Yield a caution if most losses are in outages, and the pick's cost without these losses."""
+    """Yield a caution if most losses are in outages.
+
+    If a timer is recommended, also yield the cost of this timer without these losses.
+    """
     if advice.price.loss is not None or 2 * losses.in_outages <= losses.lost:
         return
     number = len(losses.outages)

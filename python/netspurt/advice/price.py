@@ -15,7 +15,10 @@ ROUNDS = 5
 
 
 def delays_in_price(delays: Delays) -> int:
-    """Return how many delays are `ROUNDS` round trips: twice as many if they are one-way."""
+    """Return the number of delays that last as long as `ROUNDS` round trips.
+
+    This is `ROUNDS`, or twice `ROUNDS` if the delays are one-way.
+    """
     return 2 * ROUNDS if delays.measure == "one-way" else ROUNDS
 
 

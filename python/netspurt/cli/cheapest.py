@@ -64,7 +64,7 @@ class Cheapest:
 
 
 def _minimum_of(algorithms: list[Algorithm], delays: Sequence[Delays]) -> float | None:
-    """Return a setting's minimum [s] if its timer never left it once a delay was known."""
+    """Return a setting's minimum [s] if its timer equals this minimum at each probe of `learnt`."""
     from netspurt.analysis.replayed import learnt
     from netspurt.estimators import estimator
 

@@ -203,8 +203,8 @@ impl ConnectionRow<'_> {
         (windows.count > 0).then(|| of(windows).cast_signed())
     }
 
-    /// The mean window over time, and the ratio of this mean to the mean of the largest window up
-    /// to each instant. `None` if no window above zero was advertised, or if all packets came at
+    /// The mean window over time, and this mean as a share of the mean that the window would have
+    /// if it never shrank. `None` if no window above zero was advertised, or if all packets came at
     /// one instant.
     fn window_over_time(&self) -> Option<(f64, f64)> {
         let Statistics { windows, times, .. } = self.statistics();

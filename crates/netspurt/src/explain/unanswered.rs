@@ -10,8 +10,9 @@ use crate::units::Duration;
 use super::rule::CauseRule;
 use super::{EndedBy, EndedDirection, ExplainedRetransmission};
 
-/// The minimum and the maximum ratio of a wait that counts as doubled to the wait before it. The
-/// ratio may differ from 2, because clocks are coarse and the RTO may have been computed again.
+/// The minimum and the maximum ratio of two successive waits, the second divided by the first. Within
+/// these bounds the second wait counts as doubled. The ratio may differ from 2, because clocks are
+/// coarse and the RTO may have been computed again.
 const DOUBLED: [f64; 2] = [1.6, 2.6];
 /// The minimum number of waits in a row that show a timer. Each wait after the first is double the
 /// wait before it.
@@ -20,9 +21,9 @@ const WAITS: usize = 3;
 /// with known causes have both directions.
 const CONFIDENCE: f32 = 0.9;
 
-/// Finds the retransmissions of timers that back off, and sets their cause. The cause of all others
-/// but SYNs becomes unknown. In `direction.floors`,
-/// keeps only the waits that ended with a retransmission that a timer is known to have sent.
+/// Finds the retransmissions of timers that back off, and sets their cause. SYNs keep their cause.
+/// The cause of all other retransmissions becomes unknown. In `direction.floors`, keeps only the
+/// waits that ended with a retransmission that a timer is known to have sent.
 pub fn judge_alone(direction: &mut EndedDirection) {
     let all = &mut direction.retransmissions;
     let mut begins = 0;

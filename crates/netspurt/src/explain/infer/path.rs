@@ -102,7 +102,7 @@ impl PathTimes {
             if ecr == val {
                 let near = at.saturating_since(passed);
                 self.near_sample(near);
-                // If the sender pauses, the sample is longer and no packets come in the pause. So
+                // A pause of the sender makes the sample longer. No packet comes in the pause, so
                 // the pause before this packet was at most `gap`.
                 if gap * 4 <= near || near < self.near_now {
                     self.near_now = near - gap;

@@ -517,8 +517,8 @@ fn one_segment_of_an_offloaded_packet_is_retransmitted_by_sack_recovery() {
     assert!(!talk.found()[0].original_missing);
 }
 
-/// Three of sixteen segments of one packet are lost, and the retransmission of the first of them,
-/// too. The arrival of the other two retransmissions shows RACK that the first one was lost.
+/// Three of sixteen segments of one packet are lost. The retransmission of the first of the three
+/// is also lost. The other two retransmissions arrive and show RACK this loss.
 #[test]
 fn a_lost_retransmission_of_an_offloaded_packets_segment_is_repaired_by_rack() {
     let mut talk = Talk::opened(true, false);
