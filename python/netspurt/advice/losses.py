@@ -26,9 +26,8 @@ def without_choice(advice: Advice) -> str:
         return ""
     return (
         f"No timer is recommended: --told doubles a timer at each lost probe, and {losses.largest} "
-        "were lost in one loss event. A sender that waits so long sends no further probe in the "
-        "meantime, so no connection would have these waits and costs. Without --told, timers can "
-        "be compared."
+        "were lost in one loss event. While a sender waits so long, it sends no other probe. So "
+        "no connection would have these waits and costs. Without --told, timers can be compared."
     )
 
 

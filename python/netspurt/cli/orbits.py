@@ -71,7 +71,7 @@ Elevation = Annotated[
 Margin = Annotated[
     float,
     typer.Option(
-        metavar="KM", help="A line of sight in space passes at least this far above the ground."
+        metavar="KM", help="The minimum height of a line of sight in space above the ground."
     ),
 ]
 AtLeast = Annotated[

@@ -10,9 +10,9 @@ use crate::units::Duration;
 use super::rule::CauseRule;
 use super::{EndedBy, EndedDirection, ExplainedRetransmission};
 
-/// The minimum and the maximum ratio of two successive waits, the second divided by the first. Within
-/// these bounds the second wait counts as doubled. The ratio may differ from 2, because clocks are
-/// coarse and the RTO may have been computed again.
+/// The minimum and the maximum ratio of two successive waits, the second divided by the first.
+/// Within these bounds the second wait counts as doubled. The ratio may differ from 2, because
+/// clocks are coarse and the RTO may have been computed again.
 const DOUBLED: [f64; 2] = [1.6, 2.6];
 /// The minimum number of waits in a row that show a timer. Each wait after the first is double the
 /// wait before it.

@@ -117,7 +117,7 @@ fn an_ack_of_two_segments_is_a_jump_if_the_receiver_acknowledged_more_than_16_on
 }
 
 #[test]
-fn an_ack_of_no_more_octets_than_an_ack_before_the_loss_is_no_jump() {
+fn an_ack_is_a_jump_only_if_it_covers_more_octets_than_each_ack_before_the_loss() {
     let mut talk = Talk::opened(false, false);
     talk.flight(101.0, 0, 8).ack(201.0, 8000).flight(202.0, 8000, 6);
     talk.data(602.0, 8000).data(602.1, 9000).data(602.2, 13_000).ack(703.0, 14_000);
