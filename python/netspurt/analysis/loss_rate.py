@@ -235,7 +235,7 @@ def _limit(
 
 
 def _segments(row: Mapping[str, Any], connections: Table) -> tuple[int, int]:
-    """Return the number of data packets of a direction, and the payload of the largest [octets].
+    """Return the number of data packets of a direction, and the largest payload [octets].
 
     With segmentation offload, a captured packet may hold more than the receiver's MSS. Then the
     segments on the wire are computed from the MSS.

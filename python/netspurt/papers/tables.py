@@ -36,7 +36,7 @@ class PrintedLine:
 
     @property
     def rise_s(self) -> float:
-        """The difference of the delays at its ends, in seconds."""
+        """The difference between the two delays in `delay_ms`, in seconds."""
         return (self.delay_ms[1] - self.delay_ms[0]) / 1000
 
 

@@ -93,8 +93,8 @@ def best_of(axis: ComparedAxis) -> Best | None:
     """Return which label of an axis is best by a measure, and which are not measurably worse.
 
     The result is `None` if fewer than two labels have the measure, or if each label is worse than
-    another one. The cases of all values of the other axes count together. A further sentence names
-    a combination of the other axes in which another label is better.
+    another one. The cases of all values of the other axes count together. If another label is
+    better in some combinations of the other axes, a further sentence names one of them.
     """
     rows = axis.summary([axis.axis])
     known = [row for row in rows if np.isfinite(row.mean.value)]

@@ -162,7 +162,7 @@ pub(super) unsafe extern "C" fn recvmsg(
         head.msg_flags = written.flags;
         head.msg_namelen = 0;
         head.msg_controllen = written.control_bytes;
-        // SAFETY: the message was read from there.
+        // SAFETY: `message` points to the `msghdr` that was read above.
         unsafe { memory::put(message, head) }?;
         Ok(outcome.value)
     });

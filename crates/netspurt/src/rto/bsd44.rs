@@ -223,8 +223,9 @@ mod tests {
         assert_eq!(integers(&after(&[2, 2, 6])), (27, 9, 12));
     }
 
-    /// rttvar never falls below 3 quarters. The timer of a quick path is therefore 3 ticks, and the
-    /// floor of two ticks has no effect.
+    /// If all samples are zero, the first sample gives srtt 8 and rttvar 2, and later samples give
+    /// srtt 7 and rttvar 3. The timer of a quick path is therefore 3 ticks, and the floor of two
+    /// ticks has no effect.
     #[test]
     fn a_quick_path_has_a_timer_of_three_ticks() {
         let timer = after(&[0; 40]);
