@@ -38,7 +38,7 @@ def seeds(target: str) -> Iterator[bytes]:
             # The first octet, 0xff, names no format, so the reader has to detect the format.
             yield from (b"\xff" + octets for octets in files("data/*.*"))
         case "capture_reader":
-            for octets in files("data/captures/**/*.pcap*"):
+            for octets in [*files("data/captures/**/*.pcap*"), *files("data/*.pcap")]:
                 yield b"\0" + octets
                 yield b"\1" + octets
         case "unpack":

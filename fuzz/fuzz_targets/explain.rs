@@ -1,6 +1,7 @@
 //! Makes captures of arbitrary segments and fuzzes the code that explains captures. The sequence
 //! numbers of the segments are near each other and near the wrap, so that there are
-//! retransmissions, holes, duplicates and wraps.
+//! retransmissions, holes, duplicates and wraps. Some packets are reports of ICMP that a segment
+//! was too big.
 
 #![no_main]
 
@@ -46,9 +47,19 @@ fn capture(octets: &[u8]) -> Vec<u8> {
         bytes.clear();
         let ip_id = u16::from(chunk[11]);
         encode(&Packet { source, destination, ip_id, segment, payload: None }, &mut bytes);
+        if chunk[1] & 64 != 0 {
+            bytes = too_big(&bytes);
+        }
         file.packet(unix_ns, &bytes, None).expect("memory takes all");
     }
     file.finish().expect("memory takes all")
+}
+
+/// Returns the ICMP message of a router that the packet `dropped` was too big.
+fn too_big(dropped: &[u8]) -> Vec<u8> {
+    let head = [0x45, 0, 0, 56, 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 9];
+    let told = [3, 4, 0, 0, 0, 0, 2, 64];
+    [&head, &dropped[12..16], &told[..], &dropped[..28]].concat()
 }
 
 /// Returns the time before a packet in nanoseconds, then the packet's sender (true for the first
