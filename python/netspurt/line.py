@@ -101,8 +101,9 @@ def push(address: str, port: int, octets: int, *, timeout: float = 300.0) -> dic
     octets
         The number to send.
     timeout
-        The maximum time of one wait for the host, in seconds. If octets are
-        still not acknowledged at this time after the start, they count as acknowledged then.
+        The maximum time of one wait for the host, in seconds. The wait for acknowledgments ends
+        this long after the start, or when all octets are written if that is later. Octets that are
+        not acknowledged then count as acknowledged.
 
     Returns
     -------
