@@ -7,11 +7,11 @@ over a new connection. The path is `scenarios/live/page.toml`: 5 Mb/s, 10 ms in 
 3 % of the server's packets lost at random. The measured time begins when the reply's first octet
 enters the path and ends when its last octet reaches the client, in logical time. The measured time
 does not contain the handshake, because no shim repairs losses of the handshake. It does not contain
-the time that the server takes before its reply. The rows alternate, with 25 pages for each run. A
-run counts only if curl succeeded and the run is valid, with deliveries at most 10 ms late. A run
-that does not count is repeated; after ten attempts the program stops. Each row is compared with the
-same transfer in simulation. The program prints a table with 95 % bootstrap intervals, and writes
-all times to `times.csv`.
+the time that the server takes before its reply. Each run fetches at most 25 pages with the settings
+of one row, and the rows take turns. A run counts only if curl succeeded and the run is valid, with
+deliveries at most 10 ms late. A run that does not count is repeated; after ten attempts the program
+stops. Each row is compared with the same transfer in simulation. The program prints a table with
+95 % bootstrap intervals, and writes all times to `times.csv`.
 """
 
 from __future__ import annotations

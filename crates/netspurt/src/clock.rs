@@ -384,8 +384,8 @@ mod tests {
     }
 
     /// If a timer is armed at an unknown phase of the jiffy and the bucket, the rule gives a range
-    /// of gaps. A timer fires at the beginning of a jiffy, and a timer of the second level fires at
-    /// the beginning of a bucket. In a series of doublings the later gaps therefore have a single
+    /// of gaps. A timer of level 0 fires at the beginning of a jiffy, and a timer of level 1 at the
+    /// beginning of a bucket. In a series of doublings the later gaps therefore have a single
     /// value.
     #[test]
     fn the_wheel_gives_the_gaps_measured_on_linux() {

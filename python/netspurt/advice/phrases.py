@@ -1,4 +1,4 @@
-"""What the sentences of an advice share: times, lists, and which recordings are one-way."""
+"""Parts that several sentences of advice need: times, lists, and the replays of one-way delays."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from netspurt.timers import Replay
 
-#: The number of probes to which costs in words refer.
+#: Costs in words are costs for this number of probes.
 THOUSAND = 1000
 
 
 def ms(seconds: float) -> str:
-    """Return a time as text, rounded to two digits or to more.
+    """Return a time as text, rounded to two or more significant digits.
 
     Examples
     --------

@@ -53,9 +53,9 @@ class RunName:
 
 
 def busy_against_quiet(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the name of each busy run with the name of its quiet counterpart.
+    """Return the name of each busy run with the name of the quiet run of the same host and length.
 
-    A busy run without a quiet counterpart is left out.
+    A busy run is left out if there is no such quiet run.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def busy_against_quiet(names: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def label_by_delay(recordings: Mapping[str, ArrayLike], *, times: float = 1.2) -> dict[str, Load]:
-    """Label a recording of a path as busy if its median exceeds `times` the lowest median.
+    """Label each recording of a path as busy or quiet by its median delay.
 
     Parameters
     ----------

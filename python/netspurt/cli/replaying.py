@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from netspurt.delays import Delays, Malformed
     from netspurt.timers import Algorithm, Replay
 
-#: The pictures of `--out`, and their kinds by default.
+#: The kinds of files in which `--out` writes pictures by default.
 _KINDS = ["png", "svg"]
+#: The pictures that `--out` writes for each recording.
 _PLOTS = ("timeline", "histogram", "scatter", "pareto")
 
 
@@ -115,12 +116,13 @@ class _Show:
 
 
 def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> None:
-    """Check that the options do not contradict each other.
+    """Check that the options fit together, and that the folder of `--out` can be made.
 
     Raises
     ------
     ValueError
-        If two options contradict each other.
+        If two options contradict each other, if `--pictures` is given without `--out`, or if
+        `--out` names a file.
     OSError
         If the folder exists, or if it cannot be made.
     """
@@ -155,7 +157,8 @@ def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> 
         check_free(out)
 
 
-#: The maximum number of settings of grids. The replay of so many settings takes some hours.
+#: The maximum number of settings that `--all` replays: the sum for all estimators. The replay of
+#: so many settings takes some hours.
 MOST_SETTINGS = 10_000_000
 
 #: The time after which a probe without a reply counts as lost in RFC 889 §2 [s].
@@ -190,10 +193,10 @@ def _recordings(files: list[Path], read: How, how: Replaying) -> tuple[list[Dela
 def _replays(
     delays: list[Delays], named: list[str], how: Replaying, files: list[Path], *, pool: bool
 ) -> tuple[list[Replay], bool]:
-    """Return replays of all recordings, and whether one had an error. Errors are printed.
+    """Return replays of all recordings, and whether there was an error. Errors are printed.
 
-    A recording of a folder that cannot be replayed is left out, as other files of the folder are.
-    It is an error only if no recording can be replayed.
+    If a recording in a folder cannot be replayed, it is left out with a message. This is an error
+    only if no recording at all can be replayed.
     """
     from netspurt.timers import replay as run
 
@@ -220,7 +223,7 @@ def _replays(
 def _advised(replays: list[Replay], show: _Show) -> list[Advice]:
     """Return the advice for each recording, or the advice for all recordings together.
 
-    There is none if the output has none.
+    The list is empty if the output shows no advice.
     """
     from netspurt.advice import advise
 
@@ -233,7 +236,8 @@ def _advised(replays: list[Replay], show: _Show) -> list[Advice]:
 def _drawn(replays: list[Replay], advised: list[Advice], show: _Show) -> list[tuple[Replay, str]]:
     """Return, for each recording, the timers to draw and the name of the recommended one.
 
-    They are the timers that the table of the advice has.
+    The timers to draw are those in the table of the advice. If there is no advice, or with
+    `--versus` or `--rfc889`, all timers are drawn, and the name is empty.
     """
     if not advised or show.versus or show.rfc889:
         return [(of, "") for of in replays]

@@ -38,7 +38,7 @@ pub(super) struct ProbeHeader {
     pub file: Option<String>,
 }
 
-/// The settings from the order.
+/// The settings in the order that the probing process was given.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Asked {
     pub task: &'static str,
@@ -75,7 +75,7 @@ pub(super) struct PathReport {
     pub warmed: Warmed,
 }
 
-/// The outcome of the first probe, which had a hop limit of one.
+/// The outcome of the probe with a hop limit of one that was sent before the first echo probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(super) enum Warmed {

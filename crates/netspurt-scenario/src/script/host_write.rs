@@ -109,8 +109,8 @@ impl Writing<'_> {
         number(self.wanted)
     }
 
-    /// Returns the lengths of the next part of a call, which fits into one chunk (a socket buffer
-    /// of Linux); empty if nothing fits. If the octets are copied, there is one length for the
+    /// Returns the lengths of the next part of a call; empty if nothing fits. A part fits into one
+    /// chunk (a socket buffer of Linux). If the octets are copied, there is one length for the
     /// whole part. Otherwise each buffer has its own length.
     fn next_part(&self, host: &mut SocketHost, progress: &SendProgress) -> Vec<u64> {
         let is_zero_copy = self.is_zero_copy();
@@ -127,10 +127,12 @@ impl Writing<'_> {
         part_of(self.pieces, host.done, octets, fragments)
     }
 
-    /// Passes a part of a call to the connection. The last part is pushed, unless the call says
+    /// Passes a part of a call to the connection. A part is the last part if it ends the call, or
+    /// if the send buffer accepts no more. The last part is pushed, unless it ends a call that says
     /// that more data follows (`MSG_MORE`). After the last part or a forced push, all data may
-    /// leave. If the part fills the chunk from which the next data is sent, one packet may leave.
-    /// Without a send buffer, all data may leave.
+    /// leave. If another part fills the chunk from which the next data is sent, one packet may
+    /// leave; after any other part, nothing leaves. Without a send buffer, each part is pushed, and
+    /// all data may leave.
     fn give(&self, host: &mut SocketHost, now: Time, part: &[u64], progress: &SendProgress) {
         let (from, octets) = (progress.written, part.iter().sum::<u64>());
         let is_zero_copy = self.is_zero_copy();

@@ -101,9 +101,9 @@ fn a_repeated_syn_waited_for_a_timer_and_its_answer_did_not() {
 }
 
 /// The capture is beside the receiver. The round trip from there to the sender takes 20 ms. The
-/// receiver has acknowledged everything when the next flight comes. A flight that comes about a
-/// round trip after the acknowledgment was sent as soon as the acknowledgment reached the sender,
-/// so the application did not pause. The last flight comes 1000 ms after the acknowledgment: the
+/// receiver has acknowledged everything when the next flight comes. If a flight comes about a round
+/// trip after this acknowledgment, the sender sent the flight as soon as the acknowledgment came.
+/// So the application did not pause. The last flight comes 1000 ms after the acknowledgment: the
 /// application paused after the acknowledgment had reached the sender.
 #[test]
 fn beside_the_receiver_a_round_trip_is_no_pause_of_the_application() {

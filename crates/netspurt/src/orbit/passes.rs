@@ -40,10 +40,11 @@ pub struct Search {
     pub from: Utc,
     /// The end of the span.
     pub to: Utc,
-    /// The time between two instants at which the path is computed [ns]. Between two instants, the
-    /// search follows each local extreme of the [clearance](PathState::clearance). The search
-    /// therefore also finds a pass that is shorter than a step, if the clearance has only one
-    /// extreme in that step.
+    /// The time between two instants at which the path is computed [ns]. If the
+    /// [clearance](PathState::clearance) at an instant is nearer to zero than before and after, the
+    /// search looks for the exact extreme in the two steps around this instant. It therefore also
+    /// finds a pass that is shorter than a step, if the clearance has only one extreme in these two
+    /// steps.
     pub step: i64,
 }
 
@@ -81,8 +82,8 @@ impl Search {
         Ok(passes)
     }
 
-    /// Computes the path at every step. If the clearance has an extreme of the opposite sign
-    /// between two steps, the result includes this extreme.
+    /// Computes the path at every step. If the clearance has an extreme between two steps, and has
+    /// the opposite sign there, the result includes this extreme.
     fn look(&self, path: &OrbitPath) -> Result<Vec<Seen>, OrbitError> {
         let steps = instants(self.from, self.to, self.step)?;
         let look = |at: Utc| path.at(at).map(|state| (at, state));

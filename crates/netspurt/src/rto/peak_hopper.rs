@@ -62,10 +62,10 @@ impl Keys for PeakHopperConfig {
 /// The timer of H. Ekström and R. Ludwig, "The Peak-Hopper", INFOCOM 2004.
 ///
 /// With S samples in a round trip, the factor of the fade is D = 1 - 1/(F S). The relative rise of
-/// a sample R over the previous sample R' is δ = (R - R')/R'. The new boost B is the greater of 2
-/// δ, limited to B_max, and D times the old boost. The new timer is the greater of D times the old
-/// timer and (1 + B) max(R, R'). It is at least max(R, R') + 2 ticks. After the first sample R the
-/// timer is 1.75 R.
+/// a sample R over the previous sample R' is δ = (R - R')/R'. The new boost B is the greater of
+/// min(2δ, B_max) and D times the old boost. The new timer is the greater of D times the old timer
+/// and (1 + B) max(R, R'). It is at least max(R, R') + 2 ticks. After the first sample R the timer
+/// is 1.75 R.
 ///
 /// Timeouts double the timer. The backoff ends with an unambiguous sample, or when a timeout proves
 /// spurious. There is no mean; `srtt` in the state is max(R, R').
@@ -96,7 +96,7 @@ struct Peak {
     last: Duration,
     /// The greater of the last two samples.
     higher: Duration,
-    /// The timer before the minimum is applied.
+    /// The timer before the two ticks, the minimum and the maximum are applied.
     timer: Smooth,
     /// B, in units of 2^-20.
     boost: u64,
@@ -208,8 +208,8 @@ mod tests {
         timer
     }
 
-    /// The timer after `samples`, both in microseconds. Boosts are rounded down to multiples of
-    /// 2^-20, so the timer is a few nanoseconds short and is rounded here.
+    /// The timer after `samples` in milliseconds, rounded to microseconds. Boosts are rounded down
+    /// to multiples of 2^-20, so the exact timer may be some hundred nanoseconds short.
     fn micros(samples: &[u64]) -> u64 {
         (after(samples).rto().as_nanos() + 500) / 1000
     }

@@ -2,9 +2,9 @@
 //! parameters, and returns segments.
 //!
 //! One [`Connection`] serves every profile. The TCP of the RFCs is in [`rfc`], and the algorithms
-//! of ns-2's one-way senders are in [`ns`]. The parts that all senders of ns-2 share are in
-//! [`transmit`] and [`receiver`]: the sequence space, outgoing segments, and the receiving half.
-//! All senders use the retransmission timer of [`timer`].
+//! of ns-2's one-way senders are in [`ns`]. [`transmit`] has the parts that all senders of ns-2
+//! share: the sequence space and outgoing segments. [`receiver`] has the receiving half of a
+//! connection of ns-2. All senders use the retransmission timer of [`timer`].
 
 mod config;
 mod connection;
