@@ -203,13 +203,14 @@ def _replays(
     replays, wrong = [], False
     # The folder `.` is no part of the names of its files.
     folders = tuple(str(path / "_")[:-1] for path in files if path.is_dir())
+    alone = tuple(str(path) for path in files if not path.is_dir())
     together = algorithms_of(delays, named, how) if pool and delays else []
     for one in delays:
         try:
             algorithms = together or algorithms_of([one], named, how)
             replays.append(run(one, algorithms, order=how.order, clock=how.clock, told=how.told))
         except _core.ReplayError as error:
-            beside = bool(folders) and one.name.startswith(folders)
+            beside = one.name.startswith(folders) and not one.name.startswith(alone)
             complain(error, "left out:" if beside else "error:")
             wrong = wrong or not beside
         except (Exception, SystemExit) as error:
