@@ -150,7 +150,7 @@ def test_the_table_keeps_within_the_terminal(
 
 
 def test_the_summary_of_delays_has_the_figures_that_ping_prints(tmp_path: Path) -> None:
-    """`ping` prints min/avg/max/mdev; mdev is the population's standard deviation (iputils)."""
+    """`ping` prints min/avg/max/mdev; mdev is the standard deviation with divisor n (iputils)."""
     file = tmp_path / "a.csv"
     file.write_text("seq,rtt_ms\n1,10\n2,20\n3,*\n4,30\n5,40\n")
     (data,) = json.loads(CliRunner().invoke(application(), ["delays", str(file), "--json"]).stdout)

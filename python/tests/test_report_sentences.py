@@ -257,7 +257,7 @@ def test_the_answer_on_several_directions_has_the_last_finish_and_the_time_in_si
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        # 1,000 octets in 2 s are 4 kbit/s; up to the end of the run they take 9 s.
+        # 1,000 octets in 2 s are 4 kbit/s. From the start to the end of the run there are 9 s.
         ({}, "Finished after 2.000 s, at 4 kbit/s."),
         ({"finished_s": [NAN]}, "Not finished in 10 s simulated, at 889 bit/s."),
         (

@@ -54,7 +54,7 @@ pub(super) fn put_control(
         flags |= if octets.is_empty() { 0 } else { libc::MSG_CTRUNC };
         return Ok(ControlWritten { flags, control_bytes: 0 });
     }
-    // SAFETY: the message has room for these octets.
+    // SAFETY: the buffer for control messages has room for these octets.
     let control_bytes = unsafe { memory::write(head.msg_control, head.msg_controllen, &octets) }?;
     Ok(ControlWritten { flags, control_bytes })
 }

@@ -12,7 +12,7 @@ use crate::source::{CRATES, Facts, module, module_of, root, sources};
 
 type Module = Vec<String>;
 
-/// How many imports the search follows for one path.
+/// The maximum number of imports that the search follows for one path.
 const IMPORTS_MAX: usize = 8;
 
 /// The files of a crate, each with its module.
@@ -168,8 +168,8 @@ impl Crate {
         for (file, facts) in &self.files {
             let taken = facts.paths.iter().filter(|w| w.import.as_ref().is_none_or(|i| !i.public));
             let paths = taken.map(|written| (&written.path, &written.module));
-            // A single word counts only if it is a name that is defined or imported here, and not a
-            // module.
+            // A single word counts only if it is a name that is defined or imported here. The name
+            // of a module does not count.
             let words = facts.words.iter().map(|(word, module)| (word, module));
             let words = words.filter(|(word, module)| {
                 !self.is_module(&[&module[..], &[(*word).clone()]].concat())

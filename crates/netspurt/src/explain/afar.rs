@@ -19,21 +19,23 @@ impl CapturedDirection {
 }
 
 impl CapturedConnection {
-    /// Whether an acknowledgment has reached a sender by `at`, and this is not counted yet.
+    /// Whether an acknowledgment has reached a sender by `at`, and has not been taken by
+    /// [`let_reach`](Self::let_reach) yet.
     pub(super) fn has_reached(&self, at: Time) -> bool {
         self.afar
             && self.directions.iter().flatten().any(|direction| direction.reached(at).is_some())
     }
 
     /// Takes the acknowledgments that reached the senders of the acknowledged data before a packet
-    /// of `side` was captured at `at`. Counts the time up to the last of them.
+    /// of `side` was captured at `at`. Counts the time until the last of these acknowledgments
+    /// reached its sender.
     ///
-    /// When all captured data is acknowledged, newer data may be between the sender and the
+    /// Even if all captured data is acknowledged, newer data may be between the sender and the
     /// capture, and the packet may carry this data. `until_reached` says whether data counts as on
-    /// its way in the time until the acknowledgments reached the sender. `soon` says whether data
-    /// counts as on its way after this time: the packet came within about one round trip between
-    /// the sender and the capture. If `soon`, returns what has held the sender back since the last
-    /// acknowledgment reached it, else `None`.
+    /// its way until the acknowledgments reached the sender. `soon` says whether data counts as on
+    /// its way after that. The caller sets `soon` if the packet came within about one round trip
+    /// between the sender and the capture. If `soon`, returns what has held the sender back since
+    /// the last acknowledgment reached the sender. Otherwise returns `None`.
     #[inline(never)]
     pub(super) fn let_reach(
         &mut self,

@@ -12,8 +12,8 @@ use super::transit::Parcel;
 /// Whether a frame may arrive before a frame that left earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// No: a frame that would overtake an earlier frame arrives directly behind it. Every other
-    /// frame arrives at its own time.
+    /// No: a frame that would overtake an earlier frame arrives at the same instant as the earlier
+    /// frame, directly behind it. Every other frame arrives at its own time.
     Fifo,
     /// Yes: each frame keeps its own propagation delay.
     Overtaking,
@@ -53,9 +53,9 @@ impl Flight {
         self.frames.push(arrival);
     }
 
-    /// Returns the arrival of a frame that would arrive at `at` if it were alone on the link.
-    /// Frames arrive in order: this frame does not arrive before the last one, and later frames do
-    /// not arrive before this one.
+    /// Returns when a frame arrives that would arrive at `at` if it were alone on the link. Frames
+    /// arrive in order: the frame does not arrive before the frame in front of it, and no later
+    /// frame will arrive before the frame.
     pub(super) fn behind_last(&mut self, at: Time) -> Time {
         self.last = self.last.max(at);
         self.last

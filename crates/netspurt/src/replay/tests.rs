@@ -23,7 +23,7 @@ fn recording(rtts: &[Option<u64>]) -> Delays {
     Delays::of("recording", probes, ProbeOrder::Causal, SendTimeSource::Recorded)
 }
 
-/// Replays a recording on RFC 889's timer. Returns the verdicts on the probes, and their sums.
+/// Replays RFC 889's timer on a recording. Returns the verdicts on the probes, and their sums.
 fn judged(delays: &Delays, how: Replay, config: MillsConfig) -> (Vec<Judged>, Account) {
     let (mut all, mut account) = (Vec::new(), Account::default());
     let mut take = |judged| {

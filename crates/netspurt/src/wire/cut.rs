@@ -1,4 +1,4 @@
-//! Cuts the bytes of an IPv4 packet into fragments.
+//! Cuts the bytes of an IPv4 packet into fragments. Also writes the ECN codepoint of a packet.
 
 use core::ops::Range;
 
@@ -66,8 +66,8 @@ pub fn cut(packet: &[u8], payload: Range<usize>, out: &mut Vec<u8>) {
 /// When the header is not complete.
 pub fn set_ecn(packet: &mut [u8], ecn: Ecn) {
     if packet[0] >> 4 == 6 {
-        // ECN is the lower two bits of the traffic class, whose eight bits are spread over two
-        // octets.
+        // The eight bits of the traffic class are spread over two octets. ECN is the lower two bits
+        // of the traffic class.
         packet[1] = packet[1] & !0x30 | ecn.bits() << 4;
         return;
     }

@@ -323,7 +323,7 @@ fn each_fault_is_reported_with_its_octet() {
     // The length field is zero, as in a jumbogram.
     assert_eq!(with(&six, 5, 0), (4, Fault::Length));
     assert_eq!(with(&six, 5, 19), (4, Fault::Length));
-    // A payload of 65535 octets and its header are together longer than 65535 octets.
+    // If the payload has 65535 octets, the packet is longer than 65535 octets.
     let long = [&six[..5], &[0xff], &six[6..]].concat();
     assert_eq!(with(&long, 4, 0xff), (4, Fault::Length));
     let error = decode(&[], Checks::Whole).unwrap_err();
@@ -370,7 +370,7 @@ fn the_length_of_the_authentication_header_is_in_words_of_four_octets() {
 }
 
 /// RFC 8200 §8.1: the checksum covers the last destination, even if the fixed header has another
-/// one.
+/// destination.
 #[test]
 fn the_destination_is_the_last_one_of_the_routing_header() {
     let whole = bytes_of(&packet(IPV6, Segment { len: 4, ..stamped(Flags::ACK) }));
@@ -397,8 +397,8 @@ fn the_destination_is_the_last_one_of_the_routing_header() {
     assert_eq!((error.offset, error.what), (43, Fault::Routed));
 }
 
-/// If the network card divides a packet later, its length field is zero in the capture. Of each
-/// packet here, 60 octets after the headers were captured.
+/// If the network card divides a packet after the capture, the length field of the captured packet
+/// is zero. Here, 60 octets after the headers of each packet were captured.
 #[test]
 fn if_the_length_field_is_zero_the_view_takes_the_length_on_the_link() {
     for (ends, at, ip_bytes) in [(IPV4, 2, 20), (IPV6, 4, 40)] {

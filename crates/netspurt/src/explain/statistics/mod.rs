@@ -139,7 +139,9 @@ impl Statistics {
         let mut new_octets = self.seen.take(left, right, at);
         if self.probed.begins((left, right), octets.una(), known) {
             new_octets = NewOctets::default();
-            // The octet counts when it is sent again. It may have been a FIN before it was data.
+            // The octet of the window probe counts now, as the first octet of this segment. So the
+            // count of the probe is taken back. There may be no such count: the probe's octet does
+            // not count as new if a FIN had its sequence number before.
             self.data.unique_bytes = self.data.unique_bytes.saturating_sub(1);
         }
         self.probed.take(left, packet, self.duplicate_acks.closed);
@@ -195,7 +197,8 @@ impl Statistics {
     }
 
     /// Takes the fields that are equal in a series of `many` segments, such as flags and window.
-    /// [`continuing`](Self::continuing) has taken each of them, and `packet` is one of them.
+    /// [`continuing`](Self::continuing) has taken each segment of the series. `packet` is one of
+    /// these segments.
     #[inline]
     pub fn continued(&mut self, packet: &impl CapturedTcp, shift: Option<u8>, many: u32) {
         self.packets.take(packet, many);

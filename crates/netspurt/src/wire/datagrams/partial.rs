@@ -10,14 +10,16 @@ use super::fragment::{Fragment, LONGEST};
 /// The parts of a datagram that its fragments have brought so far.
 #[derive(Debug, Default)]
 pub(super) struct PartialDatagram {
-    /// The headers of the first fragment. For IPv6, `name` has the offset of the octet that names
-    /// the fragment header, and the kind of header that this octet names in the whole datagram.
+    /// The headers of the first fragment, without IPv6's fragment header.
     head: Vec<u8>,
+    /// For IPv6: the offset in `head` of the octet that names the fragment header, and the protocol
+    /// that this octet has to name in the whole datagram.
     name: Option<(usize, u8)>,
     /// The payload, with zeros in place of octets that were not captured.
     payload: Vec<u8>,
     captured: Ranges,
-    /// The ranges of the payload that fragments cover, captured or not.
+    /// The ranges of the payload that the fragments cover. Some of these octets may not have been
+    /// captured.
     there: Ranges,
     /// The number of octets of the payload; `None` until the fragment with the last octet arrives.
     end: Option<u32>,
@@ -77,8 +79,8 @@ impl PartialDatagram {
     /// The approximate memory of the datagram, in octets.
     pub(super) fn cost_bytes(&self) -> usize {
         const FIXED: usize = 512;
-        // The memory of a fragment: a range in each of two sets, or in the worst case twice as
-        // much.
+        // The memory of a fragment. A fragment adds one range to each of two sets. In the worst
+        // case a set takes twice the memory of its ranges.
         const FRAGMENT: usize = 64;
         FIXED + self.head.len() + self.payload.len() + FRAGMENT * self.fragments
     }
