@@ -92,7 +92,7 @@ def test_the_round_trip_between_two_points_does_not_depend_on_their_clocks() -> 
 
 
 @pytest.mark.parametrize(("shown_s", "complete"), [(0.0499, True), (0.06, False)])
-def test_no_bound_is_stated_that_is_longer_than_a_round_trip_or_rests_on_few_packets(
+def test_no_bound_is_stated_if_it_exceeds_a_round_trip_or_rests_on_few_packets(
     shown_s: float, complete: bool
 ) -> None:
     words = told_round_trip([0.1, 0.0], shown_s, complete=complete)

@@ -163,7 +163,7 @@ def test_repairs_equal_those_of_a_search_through_all_transmissions() -> None:
     assert listed > 50
 
 
-def test_without_losses_or_late_repairs_the_table_says_which() -> None:
+def test_an_empty_table_says_whether_nothing_was_lost_or_nothing_was_repaired_late() -> None:
     for gone, words in (
         ([], "No packet was lost."),
         ([0], "Every loss was repaired without a timeout."),
