@@ -1,4 +1,7 @@
-"""Tests that each method of `find_changes` finds planted changes, and few in steady series."""
+"""Tests that each method of `find_changes` finds planted changes.
+
+In steady series a method finds few changes.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ def share_with_changes(method: Method, noise: Noise, series: int, n: int) -> flo
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_rank_order_finds_a_change_in_1_to_7_percent_of_steady_series(noise: str) -> None:
-    """The measured share is 2.7 % to 5.0 % for 60 and 200 values: at most the 5 % of `alpha`."""
+    """The measured share for 60 and 200 values is 2.7 % to 5.0 %; `alpha` allows at most 5 %."""
     assert 0.01 <= share_with_changes("rank-order", NOISES[noise], 1000, 60) <= 0.065
 
 
@@ -133,7 +136,7 @@ def test_constant_short_and_empty_series_have_no_change(method: Method) -> None:
 
 
 def test_chances_from_the_limit_distribution_agree_with_chances_from_shuffles() -> None:
-    """Compares series on both sides of the length above which the limit distribution is used."""
+    """Compares the longest series that is shuffled with a series that has one value more."""
     rng = np.random.default_rng(6)
     apart = []
     for seed in range(6):

@@ -163,9 +163,9 @@ def test_a_queue_limit_counts_only_if_no_queue_was_longer(
 
 
 def shifted(packets: int, seconds: float) -> list[Event]:
-    """Return the events of a slow start, `seconds` later and with packet numbers `packets` higher.
+    """Return a slow start whose events are shifted by `seconds` and by `packets` packet numbers.
 
-    With (0, 0), return the trace to compare with.
+    With (0, 0), return the early trace, with which the shifted traces are compared.
     """
     early = [(0.2 * n, "data", n) for n in range(1, 9)]
     early += [(1.0 + 0.3 * n, "ack", n) for n in range(1, 7)]
@@ -198,7 +198,7 @@ def test_the_shift_of_two_traces_is_that_with_which_most_events_agree(
 
 
 def test_events_after_the_first_retransmission_do_not_change_the_shift() -> None:
-    """After its retransmission, the late trace repeats the early one, shifted by seven packets."""
+    """After its retransmission, the late trace repeats the early trace, 7 packets higher."""
     early, before = shifted(0, 0.0), shifted(3, 2.5)
     late = [*before[:3], *before[8:12], (9.9, "retransmission", 8)]
     late += [(t + 20, kind, n + 7) for t, kind, n in early[:-1]]
@@ -232,8 +232,8 @@ def test_a_link_is_busy_while_its_queue_has_packets() -> None:
 def test_an_idle_link_and_a_delay_of_the_receiver_are_distinguished() -> None:
     """The retransmission leaves at 4 s. Before it, the modem is idle for 1 s in `late`.
 
-    In the other two runs it is idle for 0.5 s. The receiver of `slow` delays the ACK of packet 2 by
-    0.4 s. Its later delay does not count.
+    In the other two runs the modem is idle for 0.5 s. The receiver of `slow` delays the ACK of
+    packet 2 by 0.4 s. A delay of an ACK after the retransmission does not count.
     """
 
     def run(idle_s: float, dally_s: float) -> Any:
@@ -259,7 +259,7 @@ def test_an_idle_link_and_a_delay_of_the_receiver_are_distinguished() -> None:
 
 
 def case(window: str, acks: Sequence[float], send: str = "9 segments", **more: str) -> BenchCase:
-    """Return a case whose packets are acknowledged at these times. It ends with the last ACK."""
+    """Return a case whose packets are acknowledged at these times; the last time ends its flow."""
     events = [(0.0, "data", 1)] + [(t, "ack", n) for n, t in enumerate(acks, 1)]
     run = transfer(events)
     run.flows = table(flow=["x"], **{"from": ["a"], "to": ["b"]}, finished_s=[acks[-1]])

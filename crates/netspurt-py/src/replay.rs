@@ -158,15 +158,15 @@ pub fn replay_records(py: Python<'_>, replays: Vec<PyRef<'_, PyReplayed>>) -> Py
 }
 
 /// A setting: the weights F1 (falling) and F2 (rising), the factor G, the number of spurious
-/// retransmissions, and three sums in nanoseconds. The sums are of the delays of the probes that
-/// were retransmitted spuriously, of the waits for lost probes, and of all timers.
+/// retransmissions, and three sums in nanoseconds. The first sum adds the delays of the probes that
+/// were retransmitted spuriously, the second the waits for lost probes, and the third all timers.
 type GridRow = (f64, f64, f64, u64, f64, f64, f64);
 
 /// Replays RFC 889's two-gain filter with every combination of the weights `falling` (F1) and
 /// `rising` (F2) and the factors `g`. Returns the best settings and the number of all settings. A
-/// setting is among the best if no other setting is better in the spurious retransmissions or in
-/// the sum of the timers, and at least as good in the other. Of settings that are equal in both,
-/// the first is kept.
+/// setting is among the best if no other setting beats it. A setting beats another one if it is
+/// better in one of two figures (spurious retransmissions, sum of the timers) and at least as good
+/// in the other figure. Of settings that are equal in both figures, the first is kept.
 #[pyfunction]
 #[pyo3(signature = (delays, falling, rising, g, *, order=None))]
 pub fn two_gain_front(

@@ -39,7 +39,7 @@ def progress(run: Tables, view: View) -> Picture:
 
 
 def _retransmissions(each: Sequence[Table]) -> list[Mark]:
-    """Return marks of the retransmissions of all flows, at the time and the octets of each."""
+    """Return marks of all flows' retransmissions, each at its time and its first octet."""
     x = np.concatenate([own.seconds() for own in each])
     y = np.concatenate([own["seq"].astype(np.float64) for own in each])
     spurious = np.concatenate([own["spurious"] for own in each])

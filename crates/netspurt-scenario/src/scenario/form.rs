@@ -19,7 +19,7 @@ use toml::{Table, Value};
 /// The place of a value in a text; `None` for a value that was not read from a text.
 type Span = Option<Range<usize>>;
 
-/// A mistake in a text that is not TOML, or in a value that does not fit at its place.
+/// A mistake: the text is not TOML, or a value does not fit at its place.
 #[derive(Debug)]
 pub(super) struct ReadError {
     pub(super) message: String,

@@ -84,7 +84,7 @@ impl Tally {
         self.slots.get(number).is_none_or(|slot| !slot.answered && !slot.given_up)
     }
 
-    /// Reverses the numbers: the last probe gets the lowest.
+    /// Reverses the numbers: the last probe gets the lowest number.
     pub fn reverse(&mut self) {
         let Some((lowest, highest)) = self.ends() else { return };
         let mut reversed = Slots::default();
@@ -246,7 +246,7 @@ fn pace(known: &[(u64, i64)], interval: Option<Duration>) -> f64 {
 struct InOrder {
     start: Option<i64>,
     latest: i64,
-    /// The number of probes whose time of sending was earlier than the time of the probe before.
+    /// The number of probes whose time of sending was earlier than that of a probe before them.
     moved: u64,
 }
 

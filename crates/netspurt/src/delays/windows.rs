@@ -24,7 +24,7 @@ enum WindowsLine {
         payload: Option<u32>,
         v6: bool,
     },
-    /// A probe without a reply, or with an error instead of one.
+    /// A probe without a reply, or with an error instead of a reply.
     Failure,
     /// How many probes were sent, and how many were answered.
     Statistics(u64, u64),
@@ -74,7 +74,8 @@ const FAILURES: &[&str] = &[
     "タイムアウト",
     "시간이 만료",
     "等候逾時",
-    // The last four messages, as code pages 936, 950, 932 and 949 encode them.
+    // The four messages above in Chinese, Japanese and Korean, as code pages 936, 950, 932 and 949
+    // encode them.
     "\u{c7}\u{eb}\u{c7}\u{f3}\u{b3}\u{ac}\u{ca}\u{b1}",
     "\u{b5}\u{a5}\u{ad}\u{d4}\u{b9}O\u{ae}\u{c9}",
     "\u{83}^\u{83}C\u{83}\u{80}\u{83}A\u{83}E\u{83}g",
@@ -162,8 +163,8 @@ fn reply(text: &str) -> Option<WindowsLine> {
     let fields = &text[..ttl.unwrap_or(text.len())];
     let (mark, value) = equals(fields).last()?;
     let (ns, unit) = decimal(value, MILLISECOND)?;
-    // A delay has a unit; a line that ends without one is incomplete or has a count. Over IPv4 all
-    // languages write TTL after the delay.
+    // A delay has a unit. If the number has no unit, it is a count, or the line is incomplete. Over
+    // IPv4 all languages write TTL after the delay.
     let unit = unit.trim_start();
     if !unit.starts_with("ms") && unit.starts_with(|c: char| c.is_ascii()) || unit.is_empty() {
         return None;

@@ -16,8 +16,8 @@ pub enum AckKind {
     Duplicate,
     /// The ACK changes only the window.
     WindowUpdate,
-    /// The ACK acknowledges less than an ACK that was seen earlier. The earlier ACK has overtaken
-    /// this one.
+    /// The ACK acknowledges less than an ACK that was seen before. That ACK was sent later, and has
+    /// overtaken this ACK.
     Old,
 }
 

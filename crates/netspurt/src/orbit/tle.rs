@@ -163,7 +163,8 @@ impl TleSet<'_> {
         Ok(())
     }
 
-    /// Returns the text in some columns of a line, counted from 0, without the blanks around it.
+    /// Returns the text in some columns of a line, without the blanks around the text. Columns are
+    /// counted from 0.
     fn field(&self, line: usize, columns: Range<usize>) -> &str {
         self.0[line].text[columns].trim()
     }

@@ -219,7 +219,8 @@ fn the_timer_of_an_end_has_fired_when_the_kernel_counts_another_timeout_of_this_
         poll(2, 0, info(1, 1, 20)),
         poll(3, 2, info(1, 40, 20)),
         poll(4, 0, info(1, 1, 21)),
-        // If the kernel counts only the timeouts of one recovery, the count falls afterwards.
+        // If the kernel counts only the timeouts of one recovery, the count falls after this
+        // recovery.
         poll(5, 0, info(0, 0, 20)),
         poll(6, 0, info(3, 3, 20)),
     ]);

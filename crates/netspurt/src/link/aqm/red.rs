@@ -15,7 +15,8 @@ pub(in crate::link) struct Red {
     typical: Duration,
     /// The average queue, in frames or octets as `RedConfig::unit` says.
     avg: f64,
-    /// Frames since the last chosen frame; `None` while the average is below `min_th`.
+    /// Frames since the last frame that was chosen to be marked or dropped; `None` while the
+    /// average is below `min_th`.
     count: Option<u64>,
     idle_since: Time,
 }
@@ -68,9 +69,9 @@ impl Red {
         if chosen { AqmVerdict::Signal } else { AqmVerdict::Pass }
     }
 
-    /// Updates the average with one more reading of the queue. An idle time counts as readings of
-    /// an empty queue: one for each typical frame that the line could have sent completely in that
-    /// time.
+    /// Updates the average. If the queue has frames, one reading of the queue is added. If the
+    /// queue is empty, the idle time counts as readings of an empty queue: one for each typical
+    /// frame that the line could have sent completely in that time.
     #[expect(clippy::cast_precision_loss, reason = "queues are far below 2^53")]
     fn average(&mut self, now: Time, queue: u64) {
         if queue > 0 {

@@ -43,8 +43,8 @@ impl Tcb {
         true
     }
 
-    /// Whether the connection is open and the segment has nothing unusual and begins at the next
-    /// octet expected.
+    /// Whether the connection is established without ECN, and the segment has nothing unusual. The
+    /// segment must begin at the next expected octet.
     #[inline]
     fn is_next(&self, segment: &Segment) -> bool {
         let recent = self.header.recent_stamp();

@@ -27,7 +27,7 @@ pub(super) struct PrrAck {
     pub(super) ssthresh: u64,
     /// Sender maximum segment size.
     pub(super) smss: u64,
-    /// Whether the ACK moved the cumulative ACK and showed no further loss (`SafeACK`).
+    /// Whether the acknowledgment number rose and the ACK showed no further loss (`SafeACK`).
     pub(super) safe: bool,
     /// Whether the octets to send while pipe is above ssthresh are rounded up to whole segments, as
     /// in Linux.
@@ -52,7 +52,7 @@ impl Prr {
         self.first = false;
     }
 
-    /// Returns cwnd after an ACK, which is at least one segment.
+    /// Returns cwnd after an ACK. cwnd is at least one segment.
     pub(super) fn on_ack(&mut self, ack: &PrrAck) -> u64 {
         self.delivered += ack.delivered;
         let mut allowance = if ack.pipe > ack.ssthresh {
@@ -125,9 +125,9 @@ mod tests {
         assert_eq!(sent(false), [1, 0, 0, 1, 0, 1]);
     }
 
-    /// RFC 9937 §6.2, second branch: with pipe below ssthresh, the sender sends as many octets as
-    /// were delivered. It sends one segment more if the ACK shows no further loss. pipe
-    /// exceeds ssthresh only by the first retransmission.
+    /// RFC 9937 §6.2, second branch: with pipe at or below ssthresh, the sender sends as many
+    /// octets as were delivered. It sends one segment more if the ACK shows no further loss. In
+    /// this branch cwnd exceeds ssthresh only for the first retransmission.
     #[test]
     fn below_ssthresh_at_most_one_segment_more_than_delivered_is_sent() {
         for (safe, room) in [(false, SMSS), (true, 2 * SMSS)] {

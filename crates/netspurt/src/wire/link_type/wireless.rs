@@ -35,8 +35,9 @@ fn padded(header: &[u8]) -> Option<bool> {
     Some(header.get(at)? & PADDED != 0)
 }
 
-/// Returns what follows the 802.11 header of a frame of data (IEEE 802.11 §9.2.4). It begins with
-/// an LLC header. Encrypted frames and frames with several packets are not read.
+/// Returns what follows the 802.11 header of a data frame (IEEE 802.11 §9.2.4). The
+/// returned octets begin with an LLC header. Encrypted frames and frames with several packets are
+/// not read.
 pub(super) fn behind_wireless(data: &[u8]) -> Behind<'_> {
     const DATA: u8 = 2;
     const NO_BODY: u8 = 4;
