@@ -245,8 +245,7 @@ impl<'de> Deserializer<'de> for FormNode {
                 Ok(EnumWord { text: key, span: key_span, content: Some(node) })
             }
             FormKind::Table(table) => {
-                let found =
-                    if table.is_empty() { "found 0 elements" } else { "more than 1 element" };
+                let found = if table.is_empty() { "found 0 elements" } else { "found more than 1" };
                 Err(ReadError::new(&format!("wanted exactly 1 element, {found}"), self.span))
             }
             _ => Err(ReadError::new("wanted string or table", self.span)),
@@ -449,7 +448,7 @@ mod tests {
         let with = |word: &str| slip(&TEXT.replace("\"dark-blue\"", word)).0;
         assert_eq!(with("3"), "wanted string or table");
         assert_eq!(with("{}"), "wanted exactly 1 element, found 0 elements");
-        assert_eq!(with("{ a = 1, b = 1 }"), "wanted exactly 1 element, more than 1 element");
+        assert_eq!(with("{ a = 1, b = 1 }"), "wanted exactly 1 element, found more than 1");
         assert!(with("{ blue = {} }").starts_with("unknown variant `blue`"));
         assert_eq!(with("{ red = {} }"), "invalid type: map, expected a word alone");
     }

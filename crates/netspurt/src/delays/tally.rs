@@ -264,8 +264,8 @@ impl InOrder {
     fn remark(&self, delays: &mut Delays) {
         if self.moved > 0 {
             delays.notes.push(format!(
-                "{} times of sending were earlier than that of the probe before, because a clock \
-                 was set back or digits are missing: moved to the time of the probe before",
+                "{} times of sending were earlier than those of probes before, because a clock was \
+                 set back or digits are missing: moved to the latest time before",
                 self.moved
             ));
         }
