@@ -220,7 +220,8 @@ def test_explain_shows_the_printed_words_and_marks_our_own_threshold(netspurt: C
     output = netspurt("papers", "check", "--explain", "harmless").stdout
     assert "printed      no harm\n" in output
     assert "at most 0.834 s: our threshold" in output
-    # The text shows the results that contradict the claim, and does not name this option again.
+    # The text before the table shows the results that contradict the claim. The output does not
+    # name the option `--explain`.
     assert "200 of 264" in output.replace("\n", " ").partition("  module  tick")[0]
     assert "--explain" not in output
 

@@ -85,8 +85,8 @@ struct Summed {
     field: usize,
 }
 
-/// Finds the TCP or UDP part that directly follows the IP header. `None` if neither of them follows
-/// it.
+/// Finds the TCP or UDP part that directly follows the IP header. `None` if neither TCP nor UDP
+/// follows the IP header.
 fn summed(packet: &[u8]) -> Option<Summed> {
     const UDP: u8 = 17;
     if let Some((at, _)) = TcpHead::behind_ip(packet) {
@@ -129,8 +129,9 @@ impl<'a> SegmentRun<'a> {
         self.headers + self.first * size..end.min(self.packet.len())
     }
 
-    /// Appends one header for these segments to `out`. If a queue `marked` them, the header has
-    /// the mark CE (RFC 3168). The checksum of TCP covers only the pseudo header.
+    /// Appends one IP header and one TCP header for all these segments to `out`. If a queue
+    /// `marked` the segments, the IP header has the mark CE (RFC 3168). The checksum of TCP covers
+    /// only the pseudo header.
     ///
     /// # Panics
     /// When the headers of the packet are not complete.
@@ -170,8 +171,8 @@ impl<'a> SegmentRun<'a> {
     }
 }
 
-/// The sum of the pseudo header of `packet`. `length` is the number of octets of its TCP or UDP
-/// part, header included.
+/// The sum of the pseudo header of `packet`. `length` is the number of octets of the TCP or UDP
+/// header and the payload.
 fn pseudo(packet: &[u8], protocol: u8, length: usize) -> u64 {
     let addresses = if packet[0] >> 4 == 6 { 8..40 } else { 12..20 };
     sum(&packet[addresses]) + u64::from(protocol) + length as u64

@@ -13,7 +13,8 @@ from netspurt.timelines import Timeline
 #: The beginning and the end of a span of time [s], and its direction, or `""` for both directions.
 Span = tuple[float, float, str]
 
-#: The colours of times in which a link is dead, by direction. An empty text stands for both.
+#: The colours of times in which a link is dead, by direction. An empty text stands for both
+#: directions.
 _DEAD: dict[str, Ink] = {"": "grey", "forward": "blue", "reverse": "orange"}
 
 

@@ -1,8 +1,8 @@
 """A sweep's folder: `sweep.json`, `scenario.toml`, and in `cases/` a Parquet file for each chunk.
 
-A chunk is finished when its file exists. Files appear under their names only when they are
-complete. `sweep.json` has its own SHA-256. `checksums/` has the SHA-256 of each other file, as a
-line that `sha256sum --check` reads.
+A chunk is a series of consecutive cases. A chunk is finished when its file exists. Files appear
+under their names only when they are complete. `sweep.json` has its own SHA-256. `checksums/` has
+the SHA-256 of each other file, as a line that `sha256sum --check` reads.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class SweepFolder:
     Attributes
     ----------
     where
-        Its path or URL.
+        The folder's path or URL.
     title
         One line that says what the sweep shows.
     cases, chunk
@@ -89,7 +89,7 @@ class SweepFolder:
         The number of runs of each combination, and whether the runs of all combinations share their
         seeds.
     fingerprint
-        Its fingerprint. Sweeps with equal fingerprints have equal results.
+        The sweep's fingerprint. Sweeps with equal fingerprints have equal results.
     """
 
     where: str
@@ -132,7 +132,7 @@ class SweepFolder:
         _write(self._store, _file(chunk), content)
 
     def tally(self) -> Tally:
-        """Return the number of stored cases for each kind of end. Files are read one at a time."""
+        """Count the stored cases by the way in which they ended. Files are read one at a time."""
         tally = Tally()
         for chunk in self.there():
             table = self._table(chunk)
@@ -249,7 +249,7 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int
     Parameters
     ----------
     where
-        Its path or URL.
+        The folder's path or URL.
     sweep
         The sweep.
     chunk
@@ -294,7 +294,7 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int
 
 @dataclass(frozen=True)
 class SweepManifest:
-    """The content of `sweep.json`. `sha256` is the checksum of the text with an empty `sha256`."""
+    """The content of `sweep.json`. `sha256` is the checksum of this file with an empty `sha256`."""
 
     format: int
     netspurt: str

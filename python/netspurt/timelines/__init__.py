@@ -1,4 +1,4 @@
-"""Files that links follow: from recordings of delays, and from the formats of other tools."""
+"""Timelines that links follow, made from recordings of delays or from files of other tools."""
 
 from netspurt.timelines.error import TimelineError, printable
 from netspurt.timelines.files import paired, read_timeline

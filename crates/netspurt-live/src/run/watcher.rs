@@ -164,7 +164,7 @@ impl Watcher {
         }
     }
 
-    /// Records the round trips that the kernel's sources could measure.
+    /// Records the round trips that sources on the kernel's TCP could measure.
     pub(super) fn timed(&mut self, arrivals: &[PacketArrival]) {
         // In one pass of its loop, the driver delivers packets host by host, so the answers are not
         // in the order of time.
@@ -235,7 +235,8 @@ impl Watch for Watcher {
         {
             return encode_echo(&EchoPacket::of(segment, [asks, answers]), out);
         }
-        // The simulator numbers octets from 1, and a SYN carries none.
+        // In the simulator, the first octet of payload has the sequence number 1. A SYN has no
+        // payload.
         let first = u64::from(segment.seq.wrapping_sub(1));
         let payload = Some(octets(first, usize::from(segment.len)));
         encode(&Packet { source, destination, ip_id, segment: *segment, payload }, out);

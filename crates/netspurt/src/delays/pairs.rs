@@ -30,14 +30,14 @@ pub struct Pair {
     pub second_ns: Option<i64>,
 }
 
-/// The identity of a segment at both points: its source and destination, its sequence number, its
-/// octets of payload, its SYN and FIN, and its IPv4 identification. Most senders give each
-/// transmission an identification of its own.
+/// The identity of a segment in both captures: source and destination, sequence number, octets of
+/// payload, SYN and FIN, and the IPv4 identification. Most senders give each transmission an
+/// identification of its own.
 type SegmentKey = (SocketAddr, SocketAddr, u32, u32, u8, u16);
 
 /// Pairs the TCP segments of two captures, of all connections. Only segments that occupy sequence
-/// numbers count. The result begins with the segments of the first capture, in its order. The
-/// segments that only the second capture has follow.
+/// numbers count. The result begins with the segments of the first capture, in its order. After
+/// them come the segments that only the second capture has.
 ///
 /// If a capture has several transmissions of a segment with the same IP identification, these
 /// transmissions are paired in order. A capture that is cut off is read up to the cut.

@@ -1,5 +1,5 @@
-//! The state of each probe, by its number. A probe takes 32 octets of memory, which are freed while
-//! the probes are taken out.
+//! The state of each probe, by its number. A probe takes 32 octets of memory. The memory is freed
+//! part by part while the probes are taken out.
 
 use std::collections::BTreeMap;
 
@@ -99,8 +99,8 @@ impl Slots {
         &mut last.last_mut().expect("pushed").1
     }
 
-    /// Returns the index of the chunk where `number` belongs, and its place there as a binary
-    /// search gives it.
+    /// Returns the index of the chunk where `number` belongs, and the result of a binary search for
+    /// `number` in this chunk.
     fn find(&self, number: u64) -> (usize, Result<usize, usize>) {
         let behind =
             |chunk: &Vec<(u64, ProbeSlot)>| chunk.first().is_some_and(|one| one.0 <= number);

@@ -44,7 +44,7 @@ pub struct PackedDirections {
     /// The sequence space, the first octet not acknowledged, and the statistics of each direction.
     /// One octet before them says whether the direction exists.
     packed: Box<[u8]>,
-    /// The other parts. `None` if neither direction has such parts.
+    /// The parts that are not packed. `None` if neither direction has such parts.
     unpacked: Option<Box<[UnpackedParts; 2]>>,
 }
 
@@ -52,9 +52,9 @@ impl PackedDirections {
     /// Packs the directions of a closed connection and leaves them empty. The packing uses the
     /// buffer `room`.
     ///
-    /// All octets that were sent count as acknowledged. Of the sender's state, only the
+    /// All octets that were sent count as acknowledged. Of the state of [`Sender`], only the
     /// retransmissions and the habits are kept. The causes of later retransmissions are inferred
-    /// without the other parts of this state.
+    /// without the rest of this state.
     pub fn resting(
         mut directions: [Option<&mut CapturedDirection>; 2],
         room: &mut Vec<u8>,

@@ -31,7 +31,8 @@ pub struct FlowSlots {
 }
 
 impl FlowSlots {
-    /// Gives a slot to `flow`, which must have none: a free slot, or a new slot after all others.
+    /// Gives a slot to `flow`, which must not have a slot. If no slot is free, this is a new slot
+    /// after all others.
     pub fn claim(&mut self, flow: FlowId) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.count += 1;

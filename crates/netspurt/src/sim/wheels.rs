@@ -6,7 +6,7 @@ use crate::units::Time;
 
 use super::nodes::{NONE, Nodes, block_of};
 
-/// log2 of the slots in a wheel.
+/// log2 of the number of slots in a wheel.
 const BITS: u32 = 8;
 const SLOTS: usize = 1 << BITS;
 /// The number of wheels. Times have 64 bits, so these wheels are enough for all blocks.
@@ -75,7 +75,8 @@ impl Wheels {
     }
 
     /// Moves on to the next block that has an appointment. This block becomes the first block, and
-    /// is returned. Returns `None` if it is after block `until`, or if there is no appointment.
+    /// is returned. Returns `None` if this block is after block `until`, or if there is no
+    /// appointment.
     pub(super) fn jump(&mut self, nodes: &mut Nodes, until: u64) -> Option<u64> {
         loop {
             let (wheel, slot) = self.next_used()?;

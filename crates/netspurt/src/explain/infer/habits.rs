@@ -12,9 +12,11 @@ use super::timer_grid::TimerGrid;
 pub struct AckHabits {
     /// Acknowledgments of new octets.
     pub acks: u64,
-    /// Segments that these acknowledgments newly cover by their numbers.
+    /// The number of segments that acknowledgment numbers newly covered. Segments that only SACK
+    /// blocks reported do not count.
     pub covered: u64,
-    /// How often the acknowledgment of a lone segment was timed.
+    /// How often the acknowledgment of a lone segment was timed. A segment is lone if no other
+    /// segment was outstanding when the acknowledgment arrived.
     pub lone: u32,
     /// By how much the longest of these timed round trips exceeds the shortest round trip. The
     /// receiver's delayed-ACK timer is at least this long.
@@ -22,7 +24,8 @@ pub struct AckHabits {
     /// The maximum number of octets that one acknowledgment covered while nothing was missing or
     /// sent again.
     pub most_bytes: u64,
-    /// The number of such acknowledgments of more than one octet.
+    /// The number of acknowledgments of more than one new octet that came while nothing was missing
+    /// or sent again.
     pub calm: u32,
     /// The maximum number of acknowledgments in a row that acknowledged nothing new while nothing
     /// was outstanding (RFC 889 §2.2 describes streams of them).
@@ -46,7 +49,8 @@ impl AckHabits {
     }
 
     /// The number of octets for which the receiver may wait before it acknowledges: two full
-    /// segments of `smss_bytes` (RFC 5681 §4.2), or one if it was seen to acknowledge each segment.
+    /// segments of `smss_bytes` (RFC 5681 §4.2), or one full segment if the receiver was seen to
+    /// acknowledge each segment.
     pub fn awaited_bytes(&self, smss_bytes: u64) -> u64 {
         let each = self.most_bytes <= smss_bytes && self.calm > Self::QUICK;
         if each { smss_bytes } else { smss_bytes * 2 }
@@ -117,7 +121,8 @@ pub struct LateBy {
     /// The distance from the late packet to the highest octet that came before it, in full
     /// segments.
     pub distance: u64,
-    /// The time between the late packet and the overtaking packet whose octets are nearest to it.
+    /// The time between the late packet and an overtaking packet: the packet whose octets are
+    /// nearest to the octets of the late packet.
     pub behind: Duration,
 }
 
@@ -143,8 +148,8 @@ pub struct Habits {
     pub late: LatePackets,
     /// The packets that were overtaken before they reached the receiver, as acknowledgments show.
     pub late_in_acks: LatePackets,
-    /// Packets that filled a gap at the receiver. They may be late originals or retransmissions,
-    /// because neither identifications nor time stamps show their order.
+    /// Packets that filled a gap at the receiver, and that may be late originals or
+    /// retransmissions. Neither identifications nor time stamps show the order of these packets.
     pub late_or_again: u64,
     /// Copies of packets that the network or the capture made.
     pub copies: u64,
@@ -157,8 +162,8 @@ pub struct Habits {
 impl Habits {
     /// These habits together with `later`, which the same direction showed after it was packed.
     ///
-    /// The later part has few packets in most cases. So of two places of the capture, the surer one
-    /// counts, and of two measured clocks, the one with more ticks.
+    /// In most cases the later part has few packets. So the result has the vantage with the higher
+    /// probability, and the clock that was measured over more ticks.
     #[must_use]
     pub fn and_later(&self, later: &Self) -> Self {
         let ticks = |stamps: Option<StampTicks>| stamps.map_or(0, |stamps| stamps.ticks);

@@ -214,7 +214,8 @@ fn a_sparse_flow_does_not_wait_for_a_greedy_one() {
             sparse.map(|(left, frame)| *left - came[&frame.id.bits()]).collect();
         (delays.len(), delays.into_iter().max().unwrap())
     };
-    // A frame waits at most for one frame in transmission, 1 ms, and takes 0.1 ms itself.
+    // A frame of the sparse flow waits at most 1 ms, for one frame in transmission. Its own
+    // transmission takes 0.1 ms.
     let (delivered, slowest_delay) = slowest(fq(|_| {}));
     assert!(delivered == 100 && slowest_delay <= Duration::from_micros(1100), "{slowest_delay}");
     assert!(slowest(Queue::CoDel(codel())).1 > ms(100));

@@ -204,7 +204,8 @@ impl RfcSender {
     }
 
     /// Arms the timer of window probes if nothing is outstanding and unsent data is held back.
-    /// Either the peer's window holds it back (RFC 9293 §3.8.6.1), or its segment would be short.
+    /// Either the peer's window holds the data back (RFC 9293 §3.8.6.1), or the next segment would
+    /// be short.
     pub(super) fn arm_persist(&mut self, now: Time) {
         let held = self.recovery.loss.scoreboard.is_empty() && self.window.unsent() > 0;
         let peer = self.window.peer();

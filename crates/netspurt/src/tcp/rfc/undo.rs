@@ -37,7 +37,8 @@ pub(super) struct Prior {
     /// The timestamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), if it can show
     /// which copy an ACK answers.
     first_stamp: Option<u32>,
-    /// The timestamp of the first retransmission in any case (Linux's `retrans_stamp`).
+    /// The timestamp of the first retransmission, even if it cannot show which copy an ACK answers
+    /// (Linux's `retrans_stamp`).
     repair_stamp: Option<u32>,
     /// The number of retransmissions that are not yet reported as duplicates.
     unreported: u32,
