@@ -224,7 +224,7 @@ _IN_TEXT = re.compile(
 
 
 def files_named(text: str) -> list[str]:
-    """Return the names of the files of classes that a scenario or another text names.
+    """Find the classes that a scenario or another text names, and return the names of their files.
 
     A class is found only if its text begins after a quotation mark or at the beginning of a line.
 

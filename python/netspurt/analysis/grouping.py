@@ -20,7 +20,9 @@ def measures(cases: Columns) -> list[str]:
 
 
 def label_text(label: object) -> str:
-    """Return a label as text, as it is in a column whose labels are not all numbers.
+    """Return a label as text.
+
+    A column whose labels are not all numbers has its labels in this form.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The options of a replay that its folder keeps, so that a report uses the same ones."""
+"""The options of a replay. The replay's folder keeps them, so a report uses the same options."""
 
 from __future__ import annotations
 

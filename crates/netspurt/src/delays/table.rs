@@ -47,8 +47,8 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingErro
     let all = || lines(text).filter(|(_, line)| !line.trim().is_empty());
     let mut plain = all().filter(|(_, line)| !line.starts_with('#')).map(|(_, line)| line);
     let Some(first) = plain.next() else { return Ok(None) };
-    // The names of the columns may be in a line that begins with `#`, in the first other line, or
-    // below a title.
+    // The names of the columns may be in a line that begins with `#`, in the first line without
+    // `#`, or below a title.
     for (number, line) in all().take(ROWS_TESTED) {
         let commented = line.starts_with('#');
         let mark = if commented { separator(first) } else { separator(line) };
@@ -263,8 +263,8 @@ impl TablePlan {
         moment(text, column.unit, self.dates).map(Some).ok_or_else(why)
     }
 
-    /// Adds the date from its own column to the time of sending `sent`. Also returns whether the
-    /// time is local.
+    /// Adds the date in the column of dates to `sent`, the time of sending. Also returns whether
+    /// the time is local.
     fn dated<'a>(
         &self,
         mut sent: Option<i64>,

@@ -13,8 +13,8 @@ type WaitingCapture = (CapturedPacket<'static>, Vec<u8>);
 /// The packets of one capture keep their order. If a capture has a fault, its packets before the
 /// fault count. The other captures are read to the end.
 ///
-/// All sources have the same type, so that this crate, and not a crate that uses it, compiles the
-/// code that reads packets.
+/// All sources have the same type, so the code that reads packets is not generic. This crate
+/// compiles that code, and a crate that uses this crate does not compile it again.
 pub struct JoinedCaptures {
     readers: Vec<CaptureReader<Unpacked<CaptureSource>>>,
     /// The next packet of each reader, if there are several readers.
@@ -32,7 +32,7 @@ impl JoinedCaptures {
         Self { readers, next: Vec::new(), faults: Vec::new() }
     }
 
-    /// The numbers of the captures that could not be read to the end so far, with their faults.
+    /// The numbers of the captures in which a fault was found so far, with these faults.
     pub fn faults(&self) -> &[(usize, CaptureFault)] {
         &self.faults
     }

@@ -431,8 +431,8 @@ mod tests {
     }
 
     /// RFC 6298 §5.7: the first timer for data is 3 s if a SYN was retransmitted. Linux uses 3 s
-    /// only if the handshake gave no sample. On the RFC 2416 path a handshake of 425.3 ms makes the
-    /// first timer three times as long (1.276 s measured).
+    /// only if the handshake gave no sample. On the RFC 2416 path the handshake takes 425.3 ms, and
+    /// the first timer is three times as long as the handshake (1.276 s measured).
     #[test]
     fn the_first_timer_comes_from_the_sample_of_the_handshake_or_is_three_seconds() {
         let mut timer = after(&[]);

@@ -1,5 +1,5 @@
-//! Tests of the results of runs: which runs are valid, and why. The tests make the packets of the
-//! runs themselves.
+//! Tests of the results of runs: which runs are valid, and why. The packets of these runs come
+//! from the tests, and not from a kernel.
 
 use netspurt::path::Path;
 use netspurt::record::Capturing;
@@ -63,8 +63,8 @@ fn arrivals() -> Vec<PacketArrival> {
     first.chain(again).chain([last]).collect()
 }
 
-/// The outcome of a run with the packets of [`arrivals`]. Each delivery comes `late` after it was
-/// due.
+/// The outcome of a run with the packets of [`arrivals`]. The time `late` passes from
+/// the instant at which a packet is due until its delivery.
 fn outcome(late: Duration) -> (Outcome, Watcher) {
     let network = scenario().network();
     let (names, wanted, ends) = (network.names.clone(), network.wanted, network.ends.len());

@@ -182,8 +182,8 @@ fn mistakes_about_requests_get_an_error_with_the_fix() {
     }
 }
 
-/// Each message begins a new packet, so packet numbers follow from the messages and not from the
-/// octets alone.
+/// Each message begins a new packet. So the number of a packet depends on where messages begin, and
+/// not only on the octets before the packet.
 #[test]
 fn packets_are_numbered_message_by_message() {
     // Replies of 20 kB are 14 packets each: the last one has 1176 octets.

@@ -7,10 +7,10 @@ use crate::units::{Duration, Time};
 
 /// How the round trip of a direction changed, and how much was delivered during the changes.
 ///
-/// The *extreme* is the longest round trip since the previous change if that change was to longer
-/// round trips, or else the shortest. A *change* begins at the last delivery with a round trip near
-/// the extreme. It ends at the first delivery whose round trip differs from the extreme by at least
-/// a quarter of the shorter of the two.
+/// If the previous change was to longer round trips, the *extreme* is the longest round trip since
+/// that change. Otherwise the extreme is the shortest round trip. A *change* begins at the last
+/// delivery with a round trip near the extreme. It ends at the first delivery whose round trip
+/// differs from the extreme by at least a quarter of the shorter of the two.
 ///
 /// If a full link makes round trips longer, data is delivered at the rate of the link during the
 /// change. If the delay of the path grows, fewer octets are delivered during the change.

@@ -339,8 +339,9 @@ impl Tcb {
         }
     }
 
-    /// Sends a reset. Either the segment belongs to no connection, or it carries an acknowledgment
-    /// that is not acceptable before the connection is open (RFC 9293 §3.10.7.1).
+    /// Answers a segment with a reset, unless the segment is itself a reset. The segment belongs to
+    /// no connection, or it carries an acknowledgment that is not acceptable before the connection
+    /// is open (RFC 9293 §3.10.7.1).
     fn refuse(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if segment.flags.has(Flags::RST) {
             return;
