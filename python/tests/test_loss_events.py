@@ -79,7 +79,7 @@ def test_an_outage_has_at_least_ten_losses_in_a_row(run: int, outages: list[int]
     ("events", "uncertain"),
     [([1] * 9, True), ([1] * 10, False), ([10] + [1] * 10, False), ([11] + [1] * 10, True)],
 )
-def test_a_share_is_uncertain_with_few_events_or_one_that_has_most_losses(
+def test_a_share_is_uncertain_with_few_events_or_if_one_event_has_most_losses(
     events: list[int], uncertain: bool
 ) -> None:
     assert LossShare(0.1, 0.05, 0.2, np.array(events)).is_uncertain is uncertain
@@ -111,7 +111,7 @@ def test_an_interval_from_zero_has_only_an_upper_end_in_words() -> None:
     assert percents(LossShare(0.01, 0.005, 0.02, np.array([1]))) == "0.5 to 2 %"
 
 
-def test_the_sentence_counts_events_only_if_one_has_several_losses() -> None:
+def test_the_sentence_counts_events_only_if_an_event_has_several_losses() -> None:
     assert share_words(ns.Delays.of([0.1] * 20)) == []
     (single,) = share_words(ns.Delays.of([0.1, None, 0.1, None, 0.1]))
     assert "event" not in single

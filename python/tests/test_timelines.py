@@ -379,7 +379,9 @@ def test_one_of_several_recordings_in_a_file_is_chosen(netspurt: Command, tmp_pa
     refused(
         netspurt(*words, "--recording", 3), "no recording has the number 3; the numbers are 1 to 2"
     )
-    refused(netspurt("delays", "twice.txt", "--recording", 1), "it needs --timeline: add that")
+    refused(
+        netspurt("delays", "twice.txt", "--recording", 1), "it needs --timeline: add --timeline OUT"
+    )
     assert netspurt(*words, "--recording", 2).returncode == 0
     assert '["0 s", "15 ms"]' in (tmp_path / "moves.toml").read_text()
     refused(netspurt("delays", "nothere.txt", "--timeline", "x.toml"), "nothere.txt")

@@ -78,7 +78,9 @@ def delays(
     how = How(format_, interval, columns_of(column), lost_after)
     readings = {str(file): reading for file, reading in read_all(files, how)}
     if recording is not None and timeline is None:
-        raise typer.BadParameter("it needs --timeline: add that", param_hint="--recording")
+        raise typer.BadParameter(
+            "it needs --timeline: add --timeline OUT", param_hint="--recording"
+        )
     if plot is not None and timeline is None:
         what = "it draws the link that --timeline writes: add --timeline OUT, or draw the recording"
         raise typer.BadParameter(f"{what} with `netspurt report {files[0]}`", param_hint="--plot")

@@ -238,8 +238,13 @@ impl RtoEstimator for Linux {
 
     fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
         match kind {
-            // A SYN-ACK's timer doubles from the first timeout on (`reqsk_timer_handler`).
-            TimeoutKind::Rto | TimeoutKind::SynAck => self.on_data_timeout(),
+            TimeoutKind::Rto => self.on_data_timeout(),
+            // A SYN-ACK's timer doubles from the first timeout on, even with `thin_linear`
+            // (`reqsk_timer_handler`).
+            TimeoutKind::SynAck => {
+                self.on_data_timeout();
+                self.thin_backoff = self.backoff;
+            }
             TimeoutKind::Syn => self.on_syn_timeout(),
             TimeoutKind::Probe => {}
         }
@@ -465,6 +470,9 @@ mod tests {
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         assert_eq!(wait(&timer, 3), ms(230));
         assert_eq!(wait(&after(&[(30_000, 0)]), 3), ms(230));
+        let mut timer = Linux::new(config);
+        timer.on_timeout(Time::ZERO, TimeoutKind::SynAck);
+        assert_eq!(wait(&timer, 0), ms(2000), "the timer of a SYN-ACK doubles at once");
     }
 
     /// Measured on Linux 6.18 over a veth pair: `tcpi_rto` is 204 ms, and the gaps before the
