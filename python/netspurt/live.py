@@ -120,7 +120,8 @@ class NotRunError(LiveError):
     Attributes
     ----------
     status
-        It is 127 if the program does not exist, 126 if it cannot be run, and 125 if its server does
+        It is 127 if the program does not exist, and 126 if the program cannot be started. It is 125
+        if netspurt failed before it could start the program, for example because the server does
         not run.
     """
 
@@ -161,8 +162,8 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
         A function that is called up to four times a second with the seconds that have passed and
         the total seconds.
     watch
-        A function that is called up to four times a second with the state of the run. The run does
-        not wait for these two functions.
+        A function that is called up to four times a second with the state of the run. The run waits
+        neither for `progress` nor for `watch`.
 
     Raises
     ------

@@ -120,8 +120,9 @@ def read_catalogue(path: Path) -> Catalogue:
     ----------
     path
         A TOML file with a table ``[sites.NAME]`` for each site. The table has ``url``. It may have
-        ``address``, an IP address to use in place of the address of the host's name, and ``ping``,
-        an IP address for the echoes. The file may also have ``every``, ``timeout`` and ``pings``.
+        ``address``, the IP address of the server, and ``ping``, an IP address for the echoes.
+        Without ``address``, the host's name is resolved. The file may also have ``every``,
+        ``timeout`` and ``pings``.
 
     Raises
     ------
@@ -287,7 +288,7 @@ def _tcp_info(connection: socket.socket) -> dict[str, Any]:
 
 @dataclass
 class Capture:
-    """A capture. `packets`, the number of its packets, is known when all are written."""
+    """A capture. `packets` is the number of packets, which is known when the capture is closed."""
 
     packets: int = 0
 
@@ -326,9 +327,9 @@ def fetch_and_measure(
 ) -> dict[str, Any]:
     """Fetch a page with its capture and echoes; return the row of the fetch.
 
-    `tcp_rtt_s` is the handshake's round trip in the capture, or without a capture the kernel's
-    minimum round trip. `ping_rtt_s` is the median of the echoes. With a capture, both come from the
-    kernel's timestamps. `ratio` is `tcp_rtt_s` divided by `ping_rtt_s`.
+    `tcp_rtt_s` is the handshake's round trip in the capture. Without a capture it is the kernel's
+    minimum round trip. `ping_rtt_s` is the median of the echoes. With a capture, both round trips
+    come from the kernel's timestamps. `ratio` is `tcp_rtt_s` divided by `ping_rtt_s`.
     """
     name = f"{site.name}-{number:05d}.pcapng"
     if captures:
@@ -451,12 +452,14 @@ class MatchedConnection:
     client, server
         Its two ends.
     segments
-        The number of segments with sequence numbers that are in at least one of the captures.
+        The number of segments in the two captures. A segment that both captures have counts once.
+        Segments that occupy no sequence numbers do not count.
     paired, only_first, only_second
-        The number of segments that both captures have, and the numbers that only one of them has.
+        The number of segments in both captures, only in the first, and only in the second.
     out_s, back_s
-        The median time of the client's segments from the first point to the second, and of the
-        server's segments from the second to the first. NaN if there are no such segments.
+        The median time of the client's segments from the place of the first capture to the place of
+        the second, and of the server's segments from the second place to the first. NaN if there
+        are no such segments.
     """
 
     client: str

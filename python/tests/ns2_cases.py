@@ -164,9 +164,9 @@ def _tick(run: Run) -> int:
 def first_difference(own_rows: list[Row], ns2_rows: list[Row]) -> Difference | None:
     """Return the first difference between two senders, or `None` if they agree.
 
-    The senders' events must have the same order, and so must the drops, which are compared last.
-    Times must agree within `TOLERANCE_US`. At each event, the last samples of both senders must be
-    equal.
+    The events of both senders must have the same order. The drops, which are compared last, must
+    have the same order, too. Times must agree within `TOLERANCE_US`. At each event, the last
+    samples of both senders must be equal.
     """
     for kind in (False, True):
         a = [row for row in own_rows if (row.event == "drop") is kind]

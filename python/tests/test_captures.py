@@ -23,13 +23,13 @@ from made_up_tables import Made
 
 @pytest.fixture(scope="module")
 def run() -> ns.Run:
-    """Return a run with losses and SACK whose source is captured."""
+    """Return a run with losses and SACK. The packets at its node `source` are captured."""
     return ns.new_scenario().replace({"stop": "20 s"}).run()
 
 
 @pytest.fixture(scope="module")
 def folder(run: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of `run`, with the capture of its source."""
+    """Return the folder of `run`, which has the capture at the node `source`."""
     return run.save(tmp_path_factory.mktemp("captures") / "run")
 
 
@@ -505,7 +505,7 @@ def test_the_reason_is_given_if_no_remedy_helps(name: str, why: str, netspurt: C
 
 
 def test_retransmissions_after_a_report_of_icmp_have_their_own_cause(netspurt: Command) -> None:
-    """Linux sends smaller packets at once when a router reports the limit of the path."""
+    """Linux sends smaller packets at once when a router reports the MTU of the path."""
     capture = ROOT / "data" / "path-mtu.pcap"
     again = explain(capture).table("retransmissions")
     assert again["cause"].tolist() == again["cause_evidence"].tolist() == ["too-big"] * 2

@@ -45,7 +45,7 @@ def published_sets(text: str) -> Iterator[str]:
 
 
 def published_states(text: str) -> list[tuple[int, list[list[float]]]]:
-    """Return the number and the states of each element set in tcppver.out."""
+    """Return the satellite's number and the states of each element set in tcppver.out."""
     element_sets: list[tuple[int, list[list[float]]]] = []
     for line in text.splitlines():
         words = line.split()
@@ -57,7 +57,8 @@ def published_states(text: str) -> list[tuple[int, list[list[float]]]]:
 
 
 #: The element sets of the verification that netspurt refuses, with the reasons. The last three are
-#: broken on purpose. The tests of the core compare the states of the first one.
+#: broken on purpose. The tests of the core compare the states of the first set, without the check
+#: that refuses the set.
 REFUSED = {
     28872: "inside the Earth: its perigee is 49 km below",
     33333: "the checksum is 4, and the line's digits give 2",
@@ -206,8 +207,8 @@ def test_the_timeline_of_a_pass_changes_the_delay_of_a_link() -> None:
     falls = int(delays.delay_ns[0]) - int(delays.delay_ns[1])
     assert falls > 0
     acks = [table.where(kind="ack")["t_ns"][0] for table in (first, fixed)]
-    # The first ACK comes within 10 s, the first step of the timeline. In this time the delay of
-    # each direction falls by less than `falls`.
+    # The first step of the timeline takes 10 s, and the first ACK comes within this step. Until the
+    # first ACK, the delay of each direction falls by less than `falls`.
     assert 0 < acks[1] - acks[0] < 2 * falls
 
 
@@ -401,6 +402,6 @@ def test_the_table_of_a_pass_is_read_as_delays_of_one_direction(
     a, b = (tomllib.loads((tmp_path / file).read_text())["delay"] for file in ("a.toml", "b.toml"))
     (a,) = a if isinstance(a, list) else (a,)
     assert a == b
-    # The user's words are stronger than the heading.
+    # The argument `columns` overrides what the heading says.
     both = ns.read_delays(tmp_path / "d.csv", columns={"one_way": False})[0]
     assert both.measure == "round-trip"

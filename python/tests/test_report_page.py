@@ -448,7 +448,7 @@ def test_each_type_of_mark_is_drawn_by_the_page(
 
 
 def two_scales(file: Path) -> Path:
-    """Write a page of two subjects: one asks for a linear y axis, one for a logarithmic one."""
+    """Write a page of two sides: one asks for a linear y axis, the other for a logarithmic axis."""
     x = np.array([0.0, 1.0])
     small = Polyline(label="rto", ink="red", x=x, y=np.array([0.08, 0.2]))
     large = Polyline(label="rto", ink="red", x=x, y=np.array([0.00009, 0.2]))

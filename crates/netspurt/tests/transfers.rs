@@ -110,10 +110,10 @@ impl Transfer {
             (network.copies, network.detours) = (0, 0);
             network.loss = network.loss.max(10);
             network.step.1 = network.delay;
-            // A timeout may be needed although other outstanding segments had arrived, if their
-            // ACKs were lost. The first ACK after the timeout then covers these segments. Linux's
-            // F-RTO takes this ACK as proof that the timeout was spurious, and undoes a cut that
-            // was needed.
+            // A timeout may be needed for one segment, while other outstanding segments have
+            // arrived but their ACKs were lost. The first ACK after the timeout then covers these
+            // other segments. Linux's F-RTO takes this ACK as proof that the timeout was spurious,
+            // and undoes a cut that was needed.
             config.frto_at_once = false;
         })
     }

@@ -32,10 +32,10 @@ _HIDDEN = "data on its way (only a capture beside the sender shows what it waite
 
 
 def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[str, str]:
-    """Return the parts of the time of connections in words.
+    """Return words for each part of the time of connections.
 
-    For the part in which data was on its way, the words name a reason if the reason applies to
-    connections that have more than half of the time of this part.
+    In one of the parts, data was on its way. The words for this part name a reason if the
+    connections with this reason spent more than half of the part's time.
 
     Parameters
     ----------

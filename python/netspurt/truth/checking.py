@@ -48,7 +48,7 @@ def check_collection(
     Raises
     ------
     TruthError
-        If the folder was not made by `make_collection`, or has no such case.
+        If the folder was not made by `make_collection`, or has no case that matches `only`.
     """
     folder = Path(folder)
     found = sorted(folder.glob(f"*/{TRUTH}"))

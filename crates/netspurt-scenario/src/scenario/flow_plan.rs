@@ -135,7 +135,7 @@ fn fraction_of(span: Duration, share: f64) -> Duration {
     Duration::from_nanos((span.as_nanos() as f64 * share) as u64)
 }
 
-/// The task of the applications of each flow of a group. Its start is the start of the first flow.
+/// The task of the applications of each flow of a group. The task has the start of the first flow.
 pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Problem> {
     let octets = match spec.send {
         Amount::Unlimited => None,
@@ -176,8 +176,8 @@ pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Probl
 /// The maximum for the octets of all requests of a flow, and for the octets of all its replies.
 const BYTES_MAX: u128 = 1 << 60;
 
-/// The problem of flow number `i` of a group, which would not start, or might not start, before the
-/// end of the run.
+/// The problem that flow number `i` of a group would not start, or might not start, before the end
+/// of the run.
 fn too_late(name: &str, spec: &FlowSpec, i: u32, stop: Duration) -> Problem {
     if i == 0 && spec.start < stop {
         let latest = spec.start + spec.spread;

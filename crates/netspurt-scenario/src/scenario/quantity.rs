@@ -43,8 +43,8 @@ impl<C: FromStr<Err = UnitError>> FromStr for Amount<C> {
             Ok(count) => return Ok(Self::Count(count)),
             Err(slip) => slip,
         };
-        // If the text looks like a size in bytes, the error is the error of a size. Otherwise it is
-        // the error of a count.
+        // If the text looks like a size in bytes, the result is the error of reading a size.
+        // Otherwise the result is the error of reading a count.
         text.parse().map(Self::Bytes).map_err(|bytes: UnitError| match bytes {
             UnitError::WrongUnit { ref hint, .. } if hint.starts_with('`') => bytes,
             UnitError::OutOfRange { .. } => bytes,

@@ -11,8 +11,8 @@ use crate::source::{CRATES, OnceForEach, root, sources, without_tests};
 const MAX_FIELDS: usize = 25;
 const MAX_METHODS: usize = 60;
 
-/// The ends of names of plain configuration. Such a type may have any number of fields if none of
-/// its methods takes `self`.
+/// A type whose name ends in one of these words is plain configuration. Such a type may have any
+/// number of fields if none of its methods takes `self`.
 const CONFIGURATION: &[&str] = &["Config", "Spec", "Plan", "Options"];
 
 /// The macros that give a type two methods: one packs a value, one unpacks it.
@@ -98,7 +98,7 @@ impl<'ast> Visit<'ast> for Types {
         self.define(&item.ident, 0);
     }
 
-    /// Counts the methods that a macro of the core's module `packed` gives a type: two.
+    /// Counts two methods if the macro is one of [`PACKING`], from the core's module `packed`.
     fn visit_item_macro(&mut self, item: &'ast syn::ItemMacro) {
         let packs = item
             .mac

@@ -1,4 +1,4 @@
-//! Recognises, in the cells of tables, the words for the outcome of a probe.
+//! Recognises the words for the outcome of a probe in the cells of tables.
 
 use super::text::decimal;
 

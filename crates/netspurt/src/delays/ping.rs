@@ -28,7 +28,7 @@ const fn ip_header(v6: bool) -> u32 {
     if v6 { 40 } else { 20 }
 }
 
-/// The facts about one run of ping that the lines so far give.
+/// The facts about one run of ping, from the lines that were read so far.
 #[derive(Clone, Debug, Default)]
 struct PingRun {
     header: Option<Header>,
@@ -45,7 +45,8 @@ struct PingRun {
     pipe: Option<u64>,
     stamped: bool,
     corrupt: u64,
-    /// The number of further replies to answered probes that were not marked as duplicates.
+    /// The number of replies to probes that were already answered, if ping did not mark these
+    /// replies as duplicates.
     unmarked: u64,
     /// The number of delays below the resolution of the output.
     below: u64,
@@ -140,7 +141,8 @@ impl PingRun {
         }
     }
 
-    /// Ends a round whose probe left at `sent_ns`. The probe is lost if the statistics say so.
+    /// Ends a round ([`PingRounds`]) whose probe left at `sent_ns`. The probe is lost if the
+    /// statistics say so.
     fn close_round(&mut self, sent_ns: Option<i64>) {
         let lost = self.statistics.is_some_and(|(_, received)| received == 0);
         if sent_ns.is_some() && lost {
@@ -222,8 +224,8 @@ impl PingRun {
         if has_start { first.min(lowest) } else { lowest }
     }
 
-    /// Returns the first and the last number of the run. The last is the highest that was seen, or
-    /// a higher one if the tool counts more probes.
+    /// Returns the first and the last number of the run. The last number is the highest number in
+    /// the log, or a higher number if the tool's statistics count more probes.
     fn range(&self) -> Option<(u64, u64)> {
         let counted = self.statistics.map(|(sent, _)| sent);
         let Some((lowest, highest)) = self.tally.ends() else {

@@ -161,8 +161,8 @@ impl Experts {
         }
     }
 
-    /// Updates the weight of every expert for the sample `y`. Returns the new mean. Both are in
-    /// units.
+    /// Updates the weight of every expert for the sample `y`. Returns the new mean. The sample and
+    /// the mean are in units.
     fn learn(&mut self, y: f64) -> f64 {
         let (eta, alpha) = (self.config.eta.value(), self.config.alpha.value());
         let below = self.guesses.partition_point(|guess| *guess < y);

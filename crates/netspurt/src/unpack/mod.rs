@@ -261,8 +261,8 @@ impl<R: Read> Frames<R> {
         }
     }
 
-    /// Decodes a block of the frame. If the block is incomplete, this method ends the frame before
-    /// the block, because the decoder holds back contents until a frame ends.
+    /// Decodes a block of the frame. If the block is incomplete, this method decodes an empty last
+    /// block instead, which ends the frame. The decoder holds back contents until a frame ends.
     fn block(&mut self) -> io::Result<()> {
         let mut block = Vec::new();
         self.cut = !self.fetch(Self::HEADER, &mut block)?;

@@ -53,7 +53,8 @@ impl<'a> Extensions<'a> {
         Self { packet, next, named_at: 6, at: FIXED }
     }
 
-    /// Whether the packet ends within its extension headers. Valid after the iteration has ended.
+    /// Whether the packet ends within its extension headers. The answer is valid after the
+    /// iteration has ended.
     pub(super) fn is_cut(&self) -> bool {
         is_extension(self.next)
     }

@@ -32,7 +32,8 @@ const LINKS: [(u16, FirstHeader); 20] = [
     // Linux's cooked captures, versions 1 and 2.
     (COOKED, behind_cooked),
     (COOKED_2, behind_cooked_2),
-    // LINKTYPE_RAW, with the numbers that it has in old files; IPv4; IPv6.
+    // LINKTYPE_RAW, first with its own number and then with two numbers of old files. LINKTYPE_IPV4
+    // and LINKTYPE_IPV6 follow.
     (101, ip),
     (12, ip),
     (14, ip),
