@@ -164,7 +164,7 @@ def test_connections_are_counted_from_zero() -> None:
 
 
 def chosen(**given: Any) -> _Show:
-    """Return the options of a replay's output: these, and the defaults of all other options."""
+    """Return the options `given` of a replay's output, with the defaults of all other options."""
     flags = dict.fromkeys(("tune", "pool", "every", "rfc889", "adaptation"), False)
     return _Show(**{"price": Price(), "versus": None, "form": Form(), **flags, **given})
 
@@ -203,7 +203,7 @@ def test_options_of_a_replay_that_fit_together_are_accepted(given: dict[str, Any
 
 
 def test_pictures_of_a_replay_need_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="--pictures names the kind of the pictures of --out"):
+    with pytest.raises(ValueError, match="--pictures sets the format of the pictures of --out"):
         _fit_together(None, ["svg"], chosen())
     _fit_together(tmp_path / "new", ["svg"], chosen())
     with pytest.raises(FileExistsError, match="exists already: name another folder"):
@@ -236,7 +236,7 @@ def test_the_shown_settings_of_a_grid_are_spread_over_its_front() -> None:
         ("linux,nothing", ""),
     ],
 )
-def test_timers_in_one_option_are_written_with_an_option_each(text: str, repeated: str) -> None:
+def test_the_fix_for_several_timers_has_an_option_for_each(text: str, repeated: str) -> None:
     assert _several(text) == repeated
 
 

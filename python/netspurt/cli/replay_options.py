@@ -139,7 +139,7 @@ Pictures = Annotated[
         "--pictures",
         parser=one_of(_KINDS),
         metavar="KIND",
-        help="The kind of the pictures of --out: png, svg or pdf; by default png and svg. May be "
+        help="The format of the pictures of --out: png, svg or pdf; by default png and svg. May be "
         "repeated.",
     ),
 ]

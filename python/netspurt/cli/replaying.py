@@ -131,7 +131,7 @@ def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> 
     if out is not None and out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file: --out names a folder")
     if pictures and out is None:
-        raise ValueError("--pictures names the kind of the pictures of --out: add --out FOLDER")
+        raise ValueError("--pictures sets the format of the pictures of --out: add --out FOLDER")
     if show.rfc889 and show.versus:
         raise ValueError(
             "--rfc889 and --versus print different tables: leave out one of these two options"

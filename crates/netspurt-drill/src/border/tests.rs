@@ -365,7 +365,7 @@ fn recvmsg_reads_into_all_pieces_and_reports_the_unread_octets() {
 }
 
 #[test]
-fn a_notice_of_a_timestamp_has_the_time_the_error_the_kind_and_the_key() {
+fn a_notice_of_a_timestamp_has_its_time_and_an_error_with_kind_and_key() {
     let player = Player::new();
     let listener = player.listener();
     let next = player.open(|| ());
@@ -410,7 +410,8 @@ fn only_the_file_of_a_scripts_assertions_is_run_and_other_commands_are_read() {
     assert_eq!(run(c"sysctl -q net.ipv4.tcp_syn_retries=3"), 0);
     assert_eq!(run(c"true; true /tmp/code_of_nobody"), 1 << 8);
     // A command is run only if it is one program with the file of a script's assertions as its last
-    // word. Such a command is run even though the script is now refused.
+    // word. The command before was wrong, so the script is refused. A command that may be run is
+    // still run.
     assert_eq!(run(c"true /tmp/code_of_nobody"), 0);
     assert_eq!(run(c"test -e /tmp/code_of_nobody"), 1 << 8);
     assert!(player.receive().is_none());

@@ -17,8 +17,8 @@ use super::{ProbeError, tried};
 use crate::kernel::timespec;
 
 /// The rule for the time at which the next probe leaves. In all rules, a probe leaves only after
-/// the previous probe was answered or given up. If this delays a probe, all later probes are due
-/// later by the same time.
+/// the previous probe was answered or given up. If this delays a probe, all probes after it are
+/// delayed by the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "rule", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Pace {
@@ -37,7 +37,7 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// The name that the rule has in orders.
+    /// The name of the rule in the order that starts the probing process.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Immediate => "immediate",

@@ -62,14 +62,14 @@ fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, Recording
 }
 
 /// Notes how many delays are 0. No packet arrives without a delay. So the tool has rounded these
-/// delays, or a capture was taken at the end that answers.
+/// delays, or a capture was taken beside the host that answers.
 fn note_zeros(recording: &mut Delays) {
     let zeros = recording.probes.iter().filter(|one| one.rtt == Some(Duration::ZERO)).count();
     if zeros > 0 {
         let noun = if zeros == 1 { "delay is" } else { "delays are" };
         recording.notes.push(format!(
-            "{zeros} {noun} 0, because the recording has a coarse resolution or was made at the end \
-             that answers: they count as answers without delay"
+            "{zeros} {noun} 0, because the recording has a coarse resolution or was made beside \
+             the host that answers; a delay of 0 counts as an answer without delay"
         ));
     }
 }

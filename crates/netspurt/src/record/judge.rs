@@ -51,8 +51,8 @@ struct Evidence {
 
 const _: () = assert!(size_of::<Evidence>() == 64, "one cache line");
 
-/// The retransmissions of an end that may still prove spurious, and the counts of all
-/// retransmissions of the end so far.
+/// The retransmissions of an end: those that may still prove spurious, and the counts of all
+/// retransmissions so far.
 #[derive(Debug, Default)]
 struct Doubts {
     /// Retransmissions with octets that have not yet arrived in an earlier transmission. The key is
@@ -230,9 +230,9 @@ impl Evidence {
 }
 
 impl Doubts {
-    /// Processes the arrival of the octets `left..right` in the transmission `id`. A retransmission
-    /// that was sent after `id` is spurious if all its octets have now arrived in transmissions
-    /// that were sent before it.
+    /// Processes the arrival of the octets `left..right` in the transmission `id`. This arrival may
+    /// prove that a later retransmission is spurious: it is spurious if all its octets have arrived
+    /// in transmissions before the retransmission.
     #[cold]
     fn settle(
         &mut self,
