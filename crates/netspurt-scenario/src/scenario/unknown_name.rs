@@ -67,9 +67,13 @@ enum ShortFormPlace {
 fn short_form_of(file: &dyn TableLike, name: &str) -> Option<(&'static str, ShortFormPlace)> {
     if let Some(dumbbell) = file.get("dumbbell").and_then(Item::as_table_like) {
         let pairs = dumbbell.get("pairs").and_then(Item::as_integer).unwrap_or(0);
+        let is_host = |text: &str| {
+            text.parse::<u32>().is_ok_and(|n| i64::from(n) < pairs && n.to_string() == text)
+        };
+        let number = name.strip_prefix("west").or_else(|| name.strip_prefix("east"));
         if name == "bottleneck" {
             return Some(("dumbbell", ShortFormPlace::Key("bottleneck")));
-        } else if (0..pairs).any(|n| name == format!("west{n}") || name == format!("east{n}")) {
+        } else if number.is_some_and(is_host) {
             return Some(("dumbbell", ShortFormPlace::Key("access")));
         }
     }

@@ -95,8 +95,8 @@ pub const MEASURES: [CaseMeasure; 67] = [
 ];
 
 /// The number of measures before the measures by cause. The measures by cause are in the order of
-/// [`Cause::KNOWN`].
-const BEFORE_CAUSES: usize = MEASURES.len() - 2 * Cause::KNOWN.len();
+/// [`Cause::IN_RUNS`].
+const BEFORE_CAUSES: usize = MEASURES.len() - 2 * Cause::IN_RUNS.len();
 
 /// The columns with the times of requests in the table of populations. They are used if no flow
 /// sends requests.
@@ -247,12 +247,12 @@ impl<'a> MaybeTable<'a> {
     }
 
     /// The sums of `sent` for each cause, followed by the sums of `spurious` for each cause.
-    fn by_cause(&self) -> [f64; 2 * Cause::KNOWN.len()] {
-        let mut sums = [0.0; 2 * Cause::KNOWN.len()];
+    fn by_cause(&self) -> [f64; 2 * Cause::IN_RUNS.len()] {
+        let mut sums = [0.0; 2 * Cause::IN_RUNS.len()];
         let causes = self.words("cause");
-        for (first, column) in [(0, "sent"), (Cause::KNOWN.len(), "spurious")] {
+        for (first, column) in [(0, "sent"), (Cause::IN_RUNS.len(), "spurious")] {
             for (word, count) in causes.iter().zip(self.values(column)) {
-                let Some(cause) = Cause::KNOWN.iter().find(|cause| cause.name() == *word) else {
+                let Some(cause) = Cause::IN_RUNS.iter().find(|cause| cause.name() == *word) else {
                     continue;
                 };
                 sums[first + *cause as usize] += count.unwrap_or(0.0);
@@ -358,7 +358,7 @@ mod tests {
         let names: Vec<&str> = MEASURES[BEFORE_CAUSES..].iter().map(|this| this.name).collect();
         let of = |kind: &str| {
             let named = |cause: &Cause| format!("{kind}_{}", cause.name().replace('-', "_"));
-            Cause::KNOWN.iter().map(named).collect::<Vec<String>>()
+            Cause::IN_RUNS.iter().map(named).collect::<Vec<String>>()
         };
         assert_eq!(names, [of("retransmissions"), of("spurious")].concat());
     }

@@ -199,7 +199,7 @@ impl Explainer {
     #[cold]
     fn take_too_big(&mut self, unix_ns: i64, report: &PacketTooBig) {
         let Some((side, connection)) = self.flows.known(report.ends.into()) else { return };
-        let at = Time::from_nanos(u64::try_from(unix_ns).unwrap_or(0));
+        let at = since_1970(unix_ns);
         if connection.take_too_big(side, at, report.seq, &mut self.shared) {
             self.notes.too_big(report.mtu);
         }
@@ -241,7 +241,7 @@ impl Explainer {
     /// 1970 becomes zero. Also packs a closed connection that had no packets for a while.
     #[inline]
     fn captured_at(&mut self, unix_ns: i64) -> Time {
-        let at = Time::from_nanos(u64::try_from(unix_ns).unwrap_or(0));
+        let at = since_1970(unix_ns);
         self.passed.tcp += 1;
         self.start.get_or_insert(at);
         self.last = self.last.max(at);
@@ -334,6 +334,12 @@ fn sight<'a>(
         connection.host.take(sighting.side, direction, hop_limit);
     }
     (sighting, connection)
+}
+
+/// The time of a packet, in nanoseconds since 1970; zero if the packet is older.
+#[inline]
+fn since_1970(unix_ns: i64) -> Time {
+    Time::from_nanos(u64::try_from(unix_ns).unwrap_or(0))
 }
 
 /// The TTL or hop limit of a packet. `None` if it was not captured.

@@ -331,7 +331,7 @@ fn connections_table(names: &Names, rows: &[ConnectionOutcome]) -> Table {
         ("timeouts", count(&|row| row.timeouts)),
     ];
     let columns = columns.map(|(name, data)| Column::new(name, data));
-    let by_cause = Cause::KNOWN.iter().flat_map(|cause| {
+    let by_cause = Cause::IN_RUNS.iter().flat_map(|cause| {
         let (place, name) = (*cause as usize, cause.name().replace('-', "_"));
         let sent = count(&|row| row.retransmissions.sent[place]);
         let spurious = count(&|row| row.retransmissions.spurious[place]);

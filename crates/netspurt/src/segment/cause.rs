@@ -50,7 +50,7 @@ impl Cause {
 
     /// The causes of retransmissions in runs, in the order of their codes. The others are only in
     /// captures.
-    pub const KNOWN: &[Cause] = Cause::ALL.split_at(9).0;
+    pub const IN_RUNS: &[Cause] = Cause::ALL.split_at(Cause::TooBig as usize).0;
 
     /// The name in tables.
     pub const fn name(self) -> &'static str {

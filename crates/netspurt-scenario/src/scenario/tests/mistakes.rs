@@ -253,7 +253,10 @@ fn the_error_for_a_link_of_a_short_form_names_the_key_to_set() {
     assert!(message.ends_with("write `dumbbell.bottleneck.rate`"), "{message}");
     let message = setting(&[("links.west1.queue", "5 packets")]);
     assert!(message.ends_with("write `dumbbell.access.queue`"), "{message}");
-    assert!(setting(&[("links.west99.queue", "5 packets")]).starts_with("no link `west99`"));
+    for name in ["west99", "west01", "west"] {
+        let message = setting(&[(&format!("links.{name}.queue"), "5 packets")]);
+        assert!(message.contains(&format!("no link `{name}`")), "{message}");
+    }
     let chain = r#"
         stop = "9 s"
         path = { nodes = ["a", "b"], links = [{ rate = "1 Mbit/s" }] }

@@ -115,7 +115,12 @@ impl SenderScene {
 
     /// Whether an acknowledgment may have triggered the retransmission.
     pub fn is_clocked(&self) -> bool {
-        self.lag <= Self::SLACK.max(self.rtt / 8)
+        self.is_at_once(self.lag)
+    }
+
+    /// Whether a retransmission that comes `after` its trigger comes at once.
+    pub fn is_at_once(&self, after: Duration) -> bool {
+        after <= Self::SLACK.max(self.rtt / 8)
     }
 
     /// Whether a reordering timer may have sent the retransmission (RFC 8985 §6.2). This timer

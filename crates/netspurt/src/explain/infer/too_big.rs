@@ -34,8 +34,8 @@ impl TooBigReports {
         let Some(at) = self.at.filter(|at| *at <= scene.at) else { return false };
         let outstanding =
             scene.right <= self.until && scene.last_sent.is_none_or(|sent| sent <= at);
-        let reaction = scene.at.saturating_since(at) - near;
-        self.reacted |= outstanding && reaction <= SenderScene::SLACK.max(scene.rtt / 8);
+        let after = scene.at.saturating_since(at) - near;
+        self.reacted |= outstanding && scene.is_at_once(after);
         self.reacted && outstanding && since <= at
     }
 }

@@ -69,22 +69,25 @@ impl RoutedTalk {
         self
     }
 
-    /// A router reports that the packet with the octets from `first` on exceeds `mtu`. The report
+    /// The report of a router that the packet with the octets from `first` on exceeds `mtu`. It
     /// quotes the IP header and eight octets of the TCP header.
-    fn too_big(mut self, ms: f64, first: u32, mtu: u16) -> Self {
+    fn report(&self, first: u32, mtu: u16) -> Vec<u8> {
         let dropped = self.bytes(0, Self::segment(first, Self::FULL));
-        let mut report = match self.ends[0].is_ipv6() {
-            false => vec![0x45, 0, 0, 56, 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 9, 10, 0, 0, 1],
-            true => [&[0x60, 0, 0, 0, 0, 56, 58, 64][..], &dropped[8..40]].concat(),
-        };
         let [high, low] = mtu.to_be_bytes();
-        match self.ends[0].is_ipv6() {
-            false => report.extend([3, 4, 0, 0, 0, 0, high, low]),
-            true => report.extend([2, 0, 0, 0, 0, 0, high, low]),
+        if self.ends[0].is_ipv6() {
+            let head = [0x60, 0, 0, 0, 0, 56, 58, 64];
+            let told = [2, 0, 0, 0, 0, 0, high, low];
+            [&head, &dropped[8..40], &told[..], &dropped[..48]].concat()
+        } else {
+            let head = [0x45, 0, 0, 56, 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 9, 10, 0, 0, 1];
+            let told = [3, 4, 0, 0, 0, 0, high, low];
+            [&head[..], &told, &dropped[..28]].concat()
         }
-        let header = if self.ends[0].is_ipv6() { 40 } else { 20 };
-        report.extend(&dropped[..header + 8]);
-        self.take(ms, &report);
+    }
+
+    /// The report passes.
+    fn too_big(mut self, ms: f64, first: u32, mtu: u16) -> Self {
+        self.take(ms, &self.report(first, mtu));
         self
     }
 
@@ -148,11 +151,14 @@ fn a_report_on_octets_that_are_not_outstanding_has_no_effect() {
 
 #[test]
 fn reports_between_unknown_ends_and_cut_reports_have_no_effect() {
-    let mut other = RoutedTalk::opened(true);
-    let talk = RoutedTalk::reported(false, 576);
-    let dropped = talk.bytes(0, RoutedTalk::segment(0, 1000));
-    let head = [0x45, 0, 0, 56, 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 9, 10, 0, 0, 1];
-    let whole = [&head[..], &[3, 4, 0, 0, 0, 0, 2, 64], &dropped[..28]].concat();
-    (0..=whole.len()).for_each(|len| other.take(300.0, &whole[..len]));
-    assert_eq!(other.causes().1.notes.too_big, (0, 0));
+    for v6 in [false, true] {
+        let mut talk = RoutedTalk::opened(v6).data(101.0, 0, 1000);
+        let other = RoutedTalk::opened(!v6);
+        talk.take(300.0, &other.report(0, 576));
+        let whole = talk.report(0, 576);
+        (0..whole.len()).for_each(|len| talk.take(300.0, &whole[..len]));
+        assert_eq!(talk.explainer.notes().too_big, (0, 0));
+        talk.take(300.0, &whole);
+        assert_eq!(talk.explainer.notes().too_big, (1, 576));
+    }
 }

@@ -1,6 +1,6 @@
 //! The phases of loss recovery.
 
-use crate::packed::{packed, packed_variants};
+use crate::packed::{PackedValue, packed, packed_variants};
 use crate::segment::Cause;
 
 use super::config::Recovery;
@@ -24,19 +24,16 @@ pub enum Phase {
     Loss,
 }
 
-packed_variants!(Cause {
-    Fast,
-    SackRecovery,
-    Rack,
-    Rto,
-    Tlp,
-    Sfr,
-    GoBackN,
-    Syn,
-    Shim,
-    TooBig,
-    Unknown
-});
+impl PackedValue for Cause {
+    fn put(&self, into: &mut Vec<u8>) {
+        (*self as u64).put(into);
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        Cause::ALL[usize::get(from)]
+    }
+}
+
 packed_variants!(Phase { Open, Disorder, Cwr, Recovery, Loss });
 
 impl Phase {
