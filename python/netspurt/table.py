@@ -77,18 +77,43 @@ def pandas_column(library: ModuleType, column: NDArray[Any]) -> Any:
 
 @dataclass(frozen=True)
 class _Column:
-    """A column. With `texts`, values are indices into `texts`. `valid` says which values exist."""
+    """A column. With `texts`, values are indices into `texts`. `valid` says which values exist.
 
-    values: NDArray[Any]
+    The values have the type `dtype`. They may be stored with a narrower type, to take less memory.
+    """
+
+    stored: NDArray[Any]
     texts: list[str] | None
     valid: NDArray[np.bool_] | None
+    dtype: str
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The values."""
+        if self.stored.dtype.itemsize == np.dtype(self.dtype).itemsize:
+            # Stored numbers of eight octets have the bits of the values.
+            return self.stored.view(self.dtype)
+        return self.stored.astype(self.dtype)
+
+    @property
+    def comparable(self) -> NDArray[Any]:
+        """The values, with the type with which they are stored or with `dtype`."""
+        wide = self.stored.dtype.itemsize == np.dtype(self.dtype).itemsize
+        return self.values if wide else self.stored
 
     def taken(self, rows: NDArray[np.intp] | None) -> _Column:
         """Return the column with the rows of these numbers; `None` means all rows."""
         if rows is None:
             return self
         valid = None if self.valid is None else self.valid[rows]
-        return _Column(self.values[rows], self.texts, valid)
+        return _Column(self.stored[rows], self.texts, valid, self.dtype)
+
+    def value(self, row: int) -> Any:
+        """Return the value of a row as a Python value; `None` if it does not exist."""
+        if self.valid is not None and not self.valid[row]:
+            return None
+        value = self.stored[row].astype(self.dtype).item()
+        return value if self.texts is None else self.texts[value]
 
 
 class Table(Mapping[str, NDArray[Any]]):
@@ -137,7 +162,12 @@ class Table(Mapping[str, NDArray[Any]]):
                 known = ", ".join(self._core.columns)
                 raise KeyError(f"table {self.name} has no column {name!r}; it has {known}")
             if name not in self._whole:
-                self._whole[name] = _Column(*self._core.column(name))
+                stored, texts, valid, dtype = self._core.column(name)
+                # The columns of sources and destinations have the same texts.
+                texts = next(
+                    (one.texts for one in self._whole.values() if one.texts == texts), texts
+                )
+                self._whole[name] = _Column(stored, texts, valid, dtype)
             self._columns[name] = self._whole[name].taken(self._rows)
         return self._columns[name]
 
@@ -228,11 +258,7 @@ class Table(Mapping[str, NDArray[Any]]):
 
     def value(self, name: str, row: int) -> Any:
         """Return a value of a column as a Python value; `None` if it does not exist."""
-        column = self._column(name)
-        if column.valid is not None and not column.valid[row]:
-            return None
-        value = column.values[row].item()
-        return value if column.texts is None else column.texts[value]
+        return self._column(name).value(row)
 
     def seconds(self, name: str = "t_ns") -> NDArray[np.float64]:
         """Return a column of nanoseconds in seconds; NaN if a value does not exist."""
@@ -241,6 +267,23 @@ class Table(Mapping[str, NDArray[Any]]):
         if column.valid is not None:
             seconds[~column.valid] = np.nan
         return seconds
+
+    def exists(self, name: str) -> NDArray[np.bool_]:
+        """Return, for each row, whether the value of a column exists, shape (rows,)."""
+        valid = self._column(name).valid
+        return np.ones(self.rows, dtype=np.bool_) if valid is None else valid
+
+    def filled(self, name: str, value: float) -> NDArray[Any]:
+        """Return a column of numbers, with `value` in place of those that do not exist.
+
+        Examples
+        --------
+        >>> import netspurt as ns
+        >>> flows = ns.new_scenario().replace({"stop": "20 s"}).run().flows
+        >>> flows.filled("end_ns", -1).tolist()
+        [-1]
+        """
+        return np.where(self.exists(name), self._column(name).values, value)
 
     def where(self, **equal: str | int | bool | None) -> Table:
         """Return the rows whose columns equal the given values. `None` means any value.
@@ -259,21 +302,26 @@ class Table(Mapping[str, NDArray[Any]]):
             keep &= self.equals(name, value)
         return self.select(keep)
 
-    def equals(self, name: str, value: str | int | bool) -> NDArray[np.bool_]:
-        """Return, for each row, whether the value of a column is `value`, shape (rows,)."""
+    def equals(self, name: str, *values: str | int | bool) -> NDArray[np.bool_]:
+        """Return, for each row, whether the value of a column is in `values`, shape (rows,).
+
+        For texts this takes less time and memory than a comparison of the column itself.
+        """
         column = self._column(name)
         if column.texts is None:
-            equal: NDArray[np.bool_] = column.values == value
+            equal = np.zeros(self.rows, dtype=np.bool_)
+            for value in values:
+                equal |= column.comparable == value
             return equal
         # `texts` may have a text twice, such as a link's name for its two directions.
-        places = [place for place, text in enumerate(column.texts) if text == value]
+        places = [place for place, text in enumerate(column.texts) if text in values]
         return np.isin(column.values, places)
 
     def coded(self, name: str) -> tuple[NDArray[np.intp], list[str]]:
         """Return a column of texts as indices and texts: row n has the text `texts[indices[n]]`.
 
         Each text is in `texts` once. The indices have the shape (rows,). For long texts this takes
-        less memory than the array of texts.
+        less memory than the array of texts. Columns may share `texts`: do not change the list.
 
         Raises
         ------
@@ -283,6 +331,8 @@ class Table(Mapping[str, NDArray[Any]]):
         column = self._column(name)
         if column.texts is None:
             raise ValueError(f"the column {name} of the table {self.name} has no texts")
+        if len(set(column.texts)) == len(column.texts):
+            return column.values.astype(np.intp), column.texts
         places = {text: n for n, text in enumerate(dict.fromkeys(column.texts))}
         once = np.array([places[text] for text in column.texts], dtype=np.intp)
         return once[column.values], list(places)

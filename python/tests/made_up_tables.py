@@ -21,13 +21,14 @@ class Made:
     def __len__(self) -> int:
         return len(next(iter(self._columns.values())))
 
-    def column(self, name: str) -> tuple[Any, list[str] | None, Any]:
+    def column(self, name: str) -> tuple[Any, list[str] | None, Any, str]:
         values = self._columns[name]
         if isinstance(values, list):
             texts = sorted(set(values))
-            return np.array([texts.index(text) for text in values], np.uint32), texts, None
+            return np.array([texts.index(text) for text in values], np.uint32), texts, None, "u4"
         valid = ~values.mask if isinstance(values, np.ma.MaskedArray) else None
-        return np.ma.getdata(values), None, valid
+        data = np.ma.getdata(values)
+        return data, None, valid, data.dtype.str
 
 
 def rows(name: str, every: list[dict[str, Any]], defaults: Mapping[str, Any]) -> Table:

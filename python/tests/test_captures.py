@@ -225,10 +225,11 @@ def waits_of(
         "sacked": np.zeros(len(rows), bool),
         "outstanding": np.ones(len(rows), np.uint32),
     }
+    every, place = np.unique(np.array(connections), return_inverse=True)
     floors = {
-        "connection": np.array([0, 1], np.uint64),
-        "floor_ns": np.array([200_000_000] * 2),
-        "spurious": np.array([3, 0]),
+        "connection": every.astype(np.uint64),
+        "floor_ns": np.full(len(every), 200_000_000),
+        "spurious": np.array([3] + [0] * (len(every) - 1)),
     }
     habits = {
         "connection": np.unique(np.array(connections, np.uint64)),
@@ -236,7 +237,6 @@ def waits_of(
         "vantage": [beside] * len(set(connections)),
         "far_ns": np.full(len(set(connections)), 40_000_000),
     }
-    every, place = np.unique(np.array(connections), return_inverse=True)
     silent = np.bincount(place, weights=np.array(waited))
     spent = {
         "connection": every.astype(np.uint64),

@@ -62,7 +62,7 @@ def test_rows_read_only_the_columns_that_are_asked_for() -> None:
     read = []
 
     class Watched(Made):
-        def column(self, name: str) -> tuple[Any, list[str] | None, Any]:
+        def column(self, name: str) -> tuple[Any, list[str] | None, Any, str]:
             read.append(name)
             return super().column(name)
 
@@ -73,9 +73,9 @@ def test_rows_read_only_the_columns_that_are_asked_for() -> None:
 
 def test_a_coded_column_has_each_text_once() -> None:
     class Twice(Made):
-        def column(self, name: str) -> tuple[Any, list[str] | None, Any]:
+        def column(self, name: str) -> tuple[Any, list[str] | None, Any, str]:
             assert name == "t"
-            return np.array([0, 1, 2]), ["x", "y", "x"], None
+            return np.array([0, 1, 2]), ["x", "y", "x"], None, "u4"
 
     core: Any = Twice({"t": ["x", "y", "x"]})
     places, texts = Table(core).coded("t")

@@ -2,12 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::mem::take;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use netspurt::explain::{Explainer, Explanation, JoinedCaptures, Passed, RowLayout};
 use netspurt::unpack::Unpacked;
 use netspurt::wire::{CaptureFault, CaptureReader, CaptureSource};
+use netspurt_live::sys::return_free_memory;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -15,7 +17,7 @@ use crate::errors::file_error;
 use crate::table::PyTable;
 
 /// The explanation of a capture.
-#[pyclass(frozen, name = "Explanation", module = "netspurt._core")]
+#[pyclass(name = "Explanation", module = "netspurt._core")]
 pub struct PyExplanation {
     explanation: Explanation,
     fault: Option<String>,
@@ -33,14 +35,16 @@ fn fault_of(names: &[String], faults: &[(usize, CaptureFault)]) -> Option<String
 
 #[pymethods]
 impl PyExplanation {
-    /// The tables of the capture.
-    fn tables(&self, py: Python<'_>) -> Vec<PyTable> {
-        let found = &self.explanation;
+    /// Returns the tables of the capture. The object has no connections and no packets afterwards.
+    fn take_tables(&mut self, py: Python<'_>) -> Vec<PyTable> {
+        let Explanation { connections, transcript, start, .. } = &mut self.explanation;
+        let (connections, transcript) = (take(connections), take(transcript));
         let tables = py.detach(|| {
-            let mut tables = found.tables();
-            if let Some(transcript) = &found.transcript {
-                tables.extend(transcript.tables(&found.connections, found.start));
-            }
+            let of_packets = transcript.map(|packets| packets.tables(&connections, *start));
+            let mut tables = connections.into_tables();
+            tables.extend(of_packets.into_iter().flatten());
+            // The memory of the connections is free now.
+            return_free_memory();
             tables
         });
         tables.into_iter().map(PyTable::of).collect()
@@ -216,7 +220,7 @@ impl PyExplaining {
     /// Returns the explanation of all connections that were not returned as rows. The object is
     /// empty afterwards.
     fn finish(&mut self, py: Python<'_>) -> PyExplanation {
-        let explainer = std::mem::take(&mut self.explainer);
+        let explainer = take(&mut self.explainer);
         let explanation = py.detach(|| explainer.finish());
         PyExplanation { explanation, fault: self.fault() }
     }

@@ -3,12 +3,15 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use netspurt::record::{self as core, Data, read_table, read_table_bytes, write_table};
+use netspurt::record::{
+    self as core, Data, Existence, NarrowColumn, NarrowNumbers, StoredNumbers, read_table,
+    read_table_bytes, write_table,
+};
 use netspurt::results::Results;
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 
-use crate::array::array;
+use crate::array::{Cell, array, collected};
 use crate::errors::file_error;
 
 /// A table of a record.
@@ -90,33 +93,88 @@ impl PyTable {
         self.table().rows()
     }
 
-    /// Returns a column as (values, texts, valid).
+    /// Returns a column as (values, texts, valid, dtype).
     ///
     /// If `texts` is not `None`, the values are indices into that list. If `valid` is not `None`,
-    /// it shows which values exist.
+    /// it shows which values exist. The values of a column have the type `dtype`, but the array may
+    /// have a narrower type that holds all of them.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<PyColumn<'py>> {
         let Some(data) = self.table().column(name) else {
             return Err(PyKeyError::new_err(name.to_owned()));
         };
         let valid = |exist: &[bool]| array(py, exist).map(Some);
         Ok(match data {
-            Data::I64(values) => (array(py, values)?, None, None),
-            Data::OptionalI64(all) => (array(py, all.filled())?, None, valid(all.exist())?),
-            Data::OptionalF64(all) => (array(py, all.filled())?, None, valid(all.exist())?),
-            Data::MissingI64(count) => {
-                (array(py, &vec![0_i64; *count])?, None, valid(&vec![false; *count])?)
+            Data::I64(values) => plain(py, values)?,
+            Data::OptionalI64(all) => {
+                (array(py, all.filled())?, None, valid(all.exist())?, i64::DTYPE)
             }
-            Data::U32(values) => (array(py, values)?, None, None),
-            Data::U16(values) => (array(py, values)?, None, None),
-            Data::U64(values) => (array(py, values)?, None, None),
-            Data::Bool(values) => (array(py, values)?, None, None),
-            Data::Text { codes, texts } => (array(py, codes)?, Some(texts.to_vec()), None),
+            Data::OptionalF64(all) => {
+                (array(py, all.filled())?, None, valid(all.exist())?, f64::DTYPE)
+            }
+            Data::MissingI64(count) => {
+                let exist = valid(&vec![false; *count])?;
+                (array(py, &vec![0_u8; *count])?, None, exist, i64::DTYPE)
+            }
+            Data::U32(values) => plain(py, values)?,
+            Data::U16(values) => plain(py, values)?,
+            Data::U64(values) => plain(py, values)?,
+            Data::Narrow(column) => narrow(py, column)?,
+            Data::Bool(values) => plain(py, values)?,
+            Data::Text { codes, texts } => {
+                (array(py, codes)?, Some(texts.to_vec()), None, u32::DTYPE)
+            }
             Data::Tag { codes, texts } => {
                 let texts = texts.iter().map(|text| (*text).to_owned()).collect();
-                (array(py, codes)?, Some(texts), None)
+                (array(py, codes)?, Some(texts), None, u8::DTYPE)
             }
         })
     }
 }
 
-type PyColumn<'py> = (Bound<'py, PyAny>, Option<Vec<String>>, Option<Bound<'py, PyAny>>);
+type PyColumn<'py> =
+    (Bound<'py, PyAny>, Option<Vec<String>>, Option<Bound<'py, PyAny>>, &'static str);
+
+fn plain<'py, T: Cell>(py: Python<'py>, values: &[T]) -> PyResult<PyColumn<'py>> {
+    Ok((array(py, values)?, None, None, T::DTYPE))
+}
+
+fn narrow<'py>(py: Python<'py>, column: &NarrowColumn) -> PyResult<PyColumn<'py>> {
+    let valid = |exist: &Existence| array(py, &exist.iter().collect::<Vec<_>>()).map(Some);
+    Ok(match column {
+        NarrowColumn::U64(all) => (numbers(py, all, None)?, None, None, u64::DTYPE),
+        NarrowColumn::U32(all) => (numbers(py, all, None)?, None, None, u32::DTYPE),
+        NarrowColumn::I64(all) => (numbers(py, all, None)?, None, None, i64::DTYPE),
+        NarrowColumn::OptionalI64(all, exist) => {
+            (numbers(py, all, Some(exist))?, None, valid(exist)?, i64::DTYPE)
+        }
+        NarrowColumn::OptionalF64(all, exist) => {
+            (spread(py, all, Some(exist))?, None, valid(exist)?, f64::DTYPE)
+        }
+    })
+}
+
+/// Makes an array of numbers in as many octets as they are stored. `exist` shows which rows have
+/// them; the other rows get zeros.
+fn numbers<'py>(
+    py: Python<'py>,
+    all: &NarrowNumbers,
+    exist: Option<&Existence>,
+) -> PyResult<Bound<'py, PyAny>> {
+    match all.stored() {
+        StoredNumbers::One(all) => spread(py, all, exist),
+        StoredNumbers::Two(all) => spread(py, all, exist),
+        StoredNumbers::Four(all) => spread(py, all, exist),
+        StoredNumbers::Eight(all) => spread(py, all, exist),
+    }
+}
+
+fn spread<'py, T: Cell + Default>(
+    py: Python<'py>,
+    all: &[T],
+    exist: Option<&Existence>,
+) -> PyResult<Bound<'py, PyAny>> {
+    match exist {
+        Some(exist) => collected(py, exist.spread(all).map(Option::unwrap_or_default)),
+        None => array(py, all),
+    }
+}

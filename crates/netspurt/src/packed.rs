@@ -5,8 +5,10 @@
 //! new part with the same configuration and unpacks the octets over it. Fields that the
 //! configuration fixes are not packed.
 
+use std::array;
 use std::collections::VecDeque;
 
+use crate::ids::Side;
 use crate::ranges::Ranges;
 use crate::units::{Duration, Time};
 
@@ -202,6 +204,39 @@ impl<A: PackedValue, B: PackedValue> PackedValue for (A, B) {
     fn get(from: &mut &[u8]) -> Self {
         let first = A::get(from);
         (first, B::get(from))
+    }
+}
+
+impl<A: PackedValue, B: PackedValue, C: PackedValue> PackedValue for (A, B, C) {
+    fn put(&self, into: &mut Vec<u8>) {
+        self.0.put(into);
+        self.1.put(into);
+        self.2.put(into);
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        let (first, second) = <(A, B)>::get(from);
+        (first, second, C::get(from))
+    }
+}
+
+impl<T: PackedValue, const N: usize> PackedValue for [T; N] {
+    fn put(&self, into: &mut Vec<u8>) {
+        self.iter().for_each(|value| value.put(into));
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        array::from_fn(|_| T::get(from))
+    }
+}
+
+impl PackedValue for Side {
+    fn put(&self, into: &mut Vec<u8>) {
+        self.index().put(into);
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        *Self::BOTH.get(usize::get(from)).expect(OTHER)
     }
 }
 

@@ -33,7 +33,7 @@ CORRELATION_MAX = 0.97
 #: The maximum number of values that are in memory at the same time.
 _VALUES_MAX = 1 << 22
 #: The number of blocks that are drawn and counted in one step.
-_PART = 1 << 17
+_PART = 1 << 15
 #: From this block length on, a resample draws few of the blocks, and a sparse matrix is faster.
 _SPARSE_LENGTH_MIN = 4
 #: With more blocks, an expansion gives the quantile of Student's distribution.

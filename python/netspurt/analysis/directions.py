@@ -22,6 +22,21 @@ def keys(rows: Table) -> Keys:
     return numbers
 
 
+def frequent(rows: Table, least: int) -> set[tuple[int, str]]:
+    """Return the directions with at least `least` rows: connections and directions.
+
+    Parameters
+    ----------
+    rows
+        A table with the columns `connection` and `direction`.
+    least
+        The smallest number of rows.
+    """
+    numbers, counts = np.unique(keys(rows), return_counts=True)
+    often = numbers[counts >= least].tolist()
+    return {(number // 2, "reverse" if number % 2 else "forward") for number in often}
+
+
 def opposite(of: Keys) -> Keys:
     """Return the number of the other direction of each connection, shape (n,)."""
     return of ^ 1

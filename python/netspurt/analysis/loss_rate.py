@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil, sqrt
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from netspurt.analysis.constant_rate import constant_rates
+from netspurt.analysis.directions import frequent
 from netspurt.analysis.marked import marked_links
 from netspurt.analysis.overflow import overflows
 from netspurt.analysis.seen import receiver_of, round_trip, vantages_of, window_max
@@ -173,11 +173,9 @@ def losses_without_effect(tables: Mapping[str, Table]) -> list[LossLimit]:
 
 def _all(tables: Mapping[str, Table]) -> list[LossLimit]:
     """Return the directions with enough losses for the formula."""
-    again = tables["retransmissions"]
-    counts = Counter(zip(again["connection"].tolist(), again["direction"].tolist(), strict=True))
-    often = {connection for (connection, _), count in counts.items() if count >= _CUTS_MIN}
+    often = [connection for connection, _ in frequent(tables["retransmissions"], _CUTS_MIN)]
     connections = tables["connections"]
-    few = connections.select(np.isin(connections["connection"], list(often)))
+    few = connections.select(np.isin(connections["connection"], often))
     few = few.select(few["data_packets"] > 0)
     few = few.take(np.argsort(-few["unique_bytes"].astype(np.int64), kind="stable"))
     where = vantages_of(few, tables).tolist()

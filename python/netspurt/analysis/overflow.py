@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netspurt.analysis.directions import frequent
 from netspurt.analysis.seen import mostly_on_its_way, vantages_of
 from netspurt.table import Table
 from netspurt.wording import counted, duration, rate
@@ -79,8 +79,7 @@ def overflows(tables: Mapping[str, Table]) -> dict[tuple[int, str], Overflow]:
         The tables of an explained capture: `connections`, `habits`, `retransmissions`, `spent`.
     """
     again = tables["retransmissions"]
-    counts = Counter(zip(again["connection"].tolist(), again["direction"].tolist(), strict=True))
-    often = {key for key, count in counts.items() if count >= _LOSSES_MIN}
+    often = frequent(again, _LOSSES_MIN)
     if not often:
         return {}
     whole = mostly_on_its_way(tables)
@@ -127,9 +126,10 @@ def _overflow(row: Mapping[str, Any], again: Table, lasted_s: float) -> Overflow
 def _before_losses(again: Table, rtt_s: float) -> NDArray[np.float64]:
     """Return the smoothed round trips at losses [s], one for the losses of each round trip."""
     lost = again.select((again["verdict"] != "spurious") & (again["cause"] != "syn"))
-    srtt_ns: NDArray[np.float64] = np.ma.filled(np.ma.asarray(lost["srtt_ns"], dtype=float), np.nan)
     before, last = list[float](), -np.inf
-    for at, srtt in zip(lost.seconds("t_ns").tolist(), (srtt_ns / 1e9).tolist(), strict=True):
+    for at, srtt in zip(
+        lost.seconds("t_ns").tolist(), lost.seconds("srtt_ns").tolist(), strict=True
+    ):
         if at - last >= rtt_s and np.isfinite(srtt):
             before.append(srtt)
             last = at

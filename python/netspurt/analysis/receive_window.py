@@ -60,8 +60,8 @@ def window_shift(syns: Table, direction: str) -> int:
     """
     shifts = {
         str(of): int(shift)
-        for of, shift in zip(syns["direction"], syns["window_scale"], strict=True)
-        if shift is not np.ma.masked
+        for of, shift in zip(syns["direction"], syns["window_scale"].tolist(), strict=True)
+        if shift is not None
     }
     return shifts.get(direction, 0) if len(shifts) == 2 else 0
 
@@ -247,9 +247,7 @@ def slow_readers(tables: Mapping[str, Table]) -> list[WindowLimit]:
         `steady`.
     """
     spent, connections = with_both_directions(tables), tables["connections"]
-    opened: NDArray[np.float64] = np.ma.filled(
-        np.ma.asarray(connections["window_open_share"], dtype=float), 1.0
-    )
+    opened = connections.filled("window_open_share", 1.0)
     slow = np.isin(spent["connection"], connections["connection"][opened < _SLOW_MAX])
     # A larger window would not help a sender that had no more data to send for most of the time.
     busy_s, flying_s = _busy_s(spent), spent.seconds("congestion_window_ns")

@@ -63,6 +63,8 @@ _IN_OUTAGES_S = 0.04
 _LATE_AFTER_OUTAGE = 1 / np.log(2) - 1
 #: A timer follows another rule than RFC 6298 if it is this many times as long as RFC 6298's timer.
 _FAR_FACTOR = 2.0
+#: The table `floors` has at most this many floors.
+_FLOORS_MAX = 64
 
 
 @dataclass(frozen=True)
@@ -208,7 +210,7 @@ def far_above(tables: Mapping[str, Table]) -> FarAbove:
     """Return the waits for timers that were far above the value that RFC 6298 computes."""
     waits = judged(tables)
     far = waits.select(_is_far(waits))
-    return FarAbove(far.seconds("waited_ns"), _computed(far), _estimates(far, "srtt_ns"))
+    return FarAbove(far.seconds("waited_ns"), _computed(far), far.seconds("srtt_ns"))
 
 
 def judged(tables: Mapping[str, Table]) -> Table:
@@ -234,7 +236,7 @@ def silences(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
     ends = np.append(np.flatnonzero(places == 0)[1:], len(waits)) - 1 if len(waits) else places
     begins = ends - places[ends]
     until = np.concatenate([[0.0], np.cumsum(waits.seconds("waited_ns"))])
-    answered = ~np.ma.getmaskarray(np.ma.asarray(waits["answered_ns"]))
+    answered = waits.exists("answered_ns")
     far = np.concatenate([[0], np.cumsum(_is_far(waits))])
     late = answered[ends] & _is_late(waits, tables["habits"])[ends]
     return Silences(
@@ -276,11 +278,16 @@ def remedies(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
     """
     of = silences(tables, whole)
     changes = [_probe(of, tables["waits"].where(timer="probe")), _rack(of), _as_computed(of)]
-    floors = tables["floors"]
-    tried = np.unique(floors["floor_ns"]).tolist() if len(floors) else []
-    changes += [_floor(of, ns) for ns in tried]
-    found = _judged(changes, of, floors)
+    changes += [_floor(of, ns) for ns in _tried(tables["floors"])]
+    found = _judged(changes, of, tables)
     return sorted(_worthwhile(found), key=lambda remedy: -remedy.saved_s.value)
+
+
+def _tried(floors: Table) -> list[int]:
+    """Return the floors of the table `floors` [ns]. Each direction has a row for each floor."""
+    first = floors.take(np.arange(min(len(floors), _FLOORS_MAX)))
+    tried: list[int] = np.unique(first["floor_ns"]).tolist()
+    return tried
 
 
 def _worthwhile(found: Sequence[Remedy]) -> Iterator[Remedy]:
@@ -338,10 +345,10 @@ def _first_copy(timer: Floats, after: Floats, *, strictly: bool) -> Floats:
 
 def _is_late(waits: Table, habits: Table) -> NDArray[np.bool_]:
     """Return, for each wait, whether the answer came too soon to answer its retransmission."""
-    shortest: Floats = np.ma.filled(np.ma.asarray(habits["far_ns"], dtype=float), 0.0)
+    shortest = habits.filled("far_ns", 0)
     # The last value is that of directions without habits.
-    least = np.append(shortest, 0.0)[rows_of(keys(waits), keys(habits))]
-    after = np.ma.filled(np.ma.asarray(waits["answered_ns"], dtype=np.int64) - waits["t_ns"], 0)
+    least = np.append(shortest, 0)[rows_of(keys(waits), keys(habits))]
+    after = np.where(waits.exists("answered_ns"), waits.filled("answered_ns", 0) - waits["t_ns"], 0)
     late: NDArray[np.bool_] = after < _OF_SHORTEST * least
     return late
 
@@ -362,7 +369,7 @@ def _without_sack(waits: Table, whole: Mapping[str, Table]) -> NDArray[np.bool_]
     if "connections" not in whole:
         return np.zeros(len(waits), bool)
     connections = whole["connections"]
-    opened = ~np.ma.getmaskarray(np.ma.asarray(connections["initial_seq"]))
+    opened = connections.exists("initial_seq")
     refused = connections["connection"][opened & ~connections["sack_permitted"]]
     found: NDArray[np.bool_] = np.isin(waits["connection"], refused)
     return found
@@ -380,7 +387,7 @@ def _above_srtt(first: Table, whole: Mapping[str, Table]) -> Floats:
     """Return, for each first wait, the shortest time above srtt that its sender's host waited."""
     waits = judged(whole)
     waits = waits.select(_places(waits) == 0)
-    above = np.nan_to_num(waits.seconds("waited_ns") - _estimates(waits, "srtt_ns"), nan=np.inf)
+    above = np.nan_to_num(waits.seconds("waited_ns") - waits.seconds("srtt_ns"), nan=np.inf)
     shortest: dict[int, float] = {}
     for host, one in zip(_hosts(waits, whole).tolist(), above.tolist(), strict=True):
         shortest[host] = min(one, shortest.get(host, np.inf))
@@ -405,7 +412,7 @@ def _is_lower(of: Silences, floor_s: float) -> NDArray[np.bool_]:
     timer in the silence was far above RFC 6298's, and if srtt is known.
     """
     lower: NDArray[np.bool_] = (floor_s < _BELOW_OWN * of.above_srtt_s) & ~of.far
-    return lower & ~np.isnan(_estimates(of.first, "srtt_ns"))
+    return lower & ~np.isnan(of.first.seconds("srtt_ns"))
 
 
 def _places(waits: Table) -> NDArray[np.int64]:
@@ -422,15 +429,15 @@ def _places(waits: Table) -> NDArray[np.int64]:
 
 def _timer(waits: Table, min_rto_s: float) -> Floats:
     """Return the timers of RFC 6298 at some waits, without backoff [s]; NaN if unknown."""
-    timer = _estimates(waits, "srtt_ns") + 4 * _estimates(waits, "rttvar_ns")
+    timer = waits.seconds("srtt_ns") + 4 * waits.seconds("rttvar_ns")
     bounded_below: Floats = np.maximum(timer, min_rto_s)
     return bounded_below
 
 
 def _above(waits: Table, floor_s: float) -> Floats:
     """Return, for each wait, the timer that adds at least a floor to srtt [s]; NaN if unknown."""
-    deviation = np.maximum(4 * _estimates(waits, "rttvar_ns"), floor_s)
-    timer: Floats = _estimates(waits, "srtt_ns") + deviation
+    deviation = np.maximum(4 * waits.seconds("rttvar_ns"), floor_s)
+    timer: Floats = waits.seconds("srtt_ns") + deviation
     return timer
 
 
@@ -488,7 +495,7 @@ def _probe(in_capture: Silences, probes: Table) -> _Change:
     A sender that was seen to send probes has them already. A connection without SACK cannot have
     them (RFC 8985 §7.3).
     """
-    probe = _ROUND_TRIPS_BEFORE_PROBE * _estimates(in_capture.first, "srtt_ns")
+    probe = _ROUND_TRIPS_BEFORE_PROBE * in_capture.first.seconds("srtt_ns")
     probe = probe + np.where(in_capture.first["outstanding"] == 1, _DELAYED_ACK_S, 0.0)
     without = ~np.isin(keys(in_capture.first), keys(probes))
     tail = ~in_capture.first["sacked"] & without & ~in_capture.without_sack
@@ -498,14 +505,15 @@ def _probe(in_capture: Silences, probes: Table) -> _Change:
 
 def _rack(in_capture: Silences) -> _Change:
     """Return the time that RACK would have saved where SACK had reported later segments."""
-    saved = in_capture.waited_s - _REORDERING * _estimates(in_capture.first, "srtt_ns")
+    saved = in_capture.waited_s - _REORDERING * in_capture.first.seconds("srtt_ns")
     return _Change("RACK (RFC 8985)", np.where(in_capture.first["sacked"], saved, np.nan))
 
 
-def _judged(changes: Sequence[_Change], of: Silences, floors: Table) -> list[Remedy]:
+def _judged(changes: Sequence[_Change], of: Silences, tables: Mapping[str, Table]) -> list[Remedy]:
     """Return the remedy for each change, with its intervals.
 
-    The table `floors` has the spurious timeouts that lower floors add.
+    In `tables`, the table `floors` has the spurious timeouts that lower floors add, and `spent` has
+    a row for each connection.
 
     A change saves time only in a silence that has a single timeout and an answer to its last copy,
     and whose original had not arrived. In other silences the saved time counts as 0.
@@ -519,7 +527,10 @@ def _judged(changes: Sequence[_Change], of: Silences, floors: Table) -> list[Rem
     # All draws come before the first interval, because the first interval loads scipy. The draws
     # and scipy both take much memory.
     shares = _resampled(saved, [len(waited) > 1] * len(saved))
-    spurious = [_spurious(floors, one.floor_ns) for one in changes]
+    floors, connections = tables["floors"], tables["spent"]["connection"]
+    added_here = floors.select(floors["spurious"] > 0)
+    none = np.zeros(len(connections))
+    spurious = [_spurious(added_here, connections, one.floor_ns, none) for one in changes]
     added = _resampled(spurious, [bool(np.count_nonzero(own) > 1) for own in spurious])
     return [
         Remedy(
@@ -535,17 +546,19 @@ def _judged(changes: Sequence[_Change], of: Silences, floors: Table) -> list[Rem
     ]
 
 
-def _estimates(waits: Table, name: str) -> Floats:
-    """Return a column in seconds. It is NaN before the first sample."""
-    values = np.ma.asarray(waits[name], dtype=float) / 1e9
-    filled: Floats = np.ma.filled(values, np.nan)
-    return filled
+def _spurious(
+    floors: Table, connections: NDArray[np.uint64], floor_ns: int | None, none: Floats
+) -> Floats:
+    """Return the spurious timeouts that a lower floor adds to each connection, shape (n,).
 
-
-def _spurious(floors: Table, floor_ns: int | None) -> Floats:
-    """Return the spurious timeouts that a lower floor adds to each connection, shape (n,)."""
+    `floors` has the rows with spurious timeouts, and `connections` the numbers of all connections.
+    If no timeout is added, the result is `none`, which has a zero for each connection.
+    """
     own = floors.where(floor_ns=floor_ns) if floor_ns else floors.take(np.arange(0))
-    return _sum(own["connection"], own["spurious"].astype(float))
+    if not len(own):
+        return none
+    places = rows_of(own["connection"].astype(np.int64), connections.astype(np.int64))
+    return np.bincount(places, own["spurious"], minlength=len(connections)).astype(float)
 
 
 def _resampled(every: Sequence[Floats], enough: Sequence[bool]) -> list[Resamples | None]:

@@ -113,10 +113,11 @@ def within_one_host(connections: Table) -> NDArray[np.bool_]:
     """
     source, sources = connections.coded("source")
     destination, destinations = connections.coded("destination")
-    place = {text: n for n, text in enumerate(sources)}
-    as_source = np.array([place.get(text, -1) for text in destinations], dtype=np.intp)
     loopback = _are_loopback(sources)[source] & _are_loopback(destinations)[destination]
-    within: NDArray[np.bool_] = (source == as_source[destination]) | loopback
+    if sources is not destinations:
+        place = {text: n for n, text in enumerate(sources)}
+        destination = np.array([place.get(text, -1) for text in destinations])[destination]
+    within: NDArray[np.bool_] = (source == destination) | loopback
     return within
 
 
@@ -155,8 +156,7 @@ def _by_handshakes(connections: Table) -> NDArray[np.intp]:
 
     The result has shape (n,), and its values are places in `_VANTAGES`.
     """
-    halves = np.ma.asarray(connections["handshake_rtt_ns"])
-    far, known = np.ma.getdata(halves), ~np.ma.getmaskarray(halves)
+    far, known = connections.filled("handshake_rtt_ns", 0), connections.exists("handshake_rtt_ns")
     own = keys(connections)
     other = rows_of(opposite(own), own)
     near = far[other]

@@ -78,14 +78,14 @@ def _losses(
 
     Each array has shape (losses,).
     """
-    srtt_ns: NDArray[np.float64] = np.ma.filled(np.ma.asarray(lost["srtt_ns"], dtype=float), np.nan)
+    srtt_s = lost.seconds("srtt_ns")
     times_s, kept, last = lost.seconds("t_ns"), list[int](), -np.inf
     for n in np.argsort(times_s, kind="stable").tolist():
-        if times_s[n] - last >= rtt_s and np.isfinite(srtt_ns[n]):
+        if times_s[n] - last >= rtt_s and np.isfinite(srtt_s[n]):
             kept.append(n)
             last = times_s[n]
     octets = np.asarray(lost["seq"], dtype=float)
-    return times_s[kept], octets[kept], srtt_ns[kept] / 1e9
+    return times_s[kept], octets[kept], srtt_s[kept]
 
 
 def _variation(times_s: NDArray[np.float64], octets: NDArray[np.float64]) -> float:

@@ -170,10 +170,7 @@ def _offloaded(connections: Table) -> Iterator[str]:
     """Yield a line if captured packets hold several segments: more data than the peer's MSS."""
     own = keys(connections)
     other = rows_of(opposite(own), own)
-    most, offered = (
-        np.ma.filled(np.ma.asarray(connections[name], dtype=np.int64), 0)
-        for name in ("segment_bytes_max", "mss_bytes")
-    )
+    most, offered = (connections.filled(name, 0) for name in ("segment_bytes_max", "mss_bytes"))
     mss = offered[other]
     joined = (other >= 0) & (mss > 0) & (most > mss)
     if joined.any():

@@ -120,11 +120,10 @@ def _how_near(connections: Table, host: str) -> str:
     trip to the host and the time that the host needed to answer. The text is empty if the capture
     may have been taken on the host, or if no round trip is known.
     """
-    own = connections.select(connections["destination"] == host)
-    least = [
-        np.ma.compressed(np.ma.asarray(own[name])) for name in ("handshake_rtt_ns", "rtt_ns_min")
-    ]
+    own = connections.where(destination=host)
+    least = [own.filled(name, np.inf) for name in ("handshake_rtt_ns", "rtt_ns_min")]
     known = np.concatenate(least)
+    known = known[np.isfinite(known)]
     if not len(known) or known.min() < _ON_HOST_NS:
         return ""
     return f" (a round trip of at most {duration(known.min() / 1e9)} away)"
@@ -152,10 +151,10 @@ def _causes(found: Explained, room: int | None) -> Iterator[str]:
             )
         return
     rows: list[tuple[str, ...]] = [("", *_COLUMNS)]
-    there = [cause for cause in WORDS if cause in set(again["cause"].tolist())]
+    there = [cause for cause in WORDS if again.equals("cause", cause).any()]
     seen = [cause for cause in there if cause in SEEN_IN_ACKS]
     if seen:
-        rows.append((SEEN, *_cells(found, again.select(np.isin(again["cause"], seen)))))
+        rows.append((SEEN, *_cells(found, again.select(again.equals("cause", *seen)))))
     for cause in there:
         words = f"  likely {WORDS[cause]}" if cause in seen else WORDS[cause]
         if seen != [cause]:
@@ -189,10 +188,8 @@ def _unsure(found: Explained) -> Iterator[str]:
 
 def _guesses(again: Table, what: str) -> NDArray[np.bool_]:
     """Return, for each retransmission, whether its `what` (cause or verdict) is a guess."""
-    sure: NDArray[np.float64] = np.ma.filled(
-        np.ma.asarray(again[f"{what}_confidence"], dtype=float), 1.0
-    )
-    guesses: NDArray[np.bool_] = (sure < _SURE) & (again[what] != "unknown")
+    sure = again.filled(f"{what}_confidence", 1.0)
+    guesses: NDArray[np.bool_] = (sure < _SURE) & ~again.equals(what, "unknown")
     return guesses
 
 
@@ -200,7 +197,7 @@ def _unsure_beside(found: Explained) -> Iterator[str]:
     """Yield why the cause *loss seen in ACKs* is a guess if the capture is beside the receiver."""
     again = found.table("retransmissions")
     beside = vantages_of(again, found.tables) == "receiver"
-    seen = np.isin(again["cause"], SEEN_IN_ACKS) & beside & _guesses(again, "cause")
+    seen = again.equals("cause", *SEEN_IN_ACKS) & beside & _guesses(again, "cause")
     if not seen.any():
         return
     sure = again.select(seen)["cause_confidence"]
@@ -243,7 +240,7 @@ def _cells(found: Explained, own: Table) -> Iterator[str]:
     yield number(len(np.unique(own["connection"])))
     yield number(len(own))
     for verdict in ("needed", "spurious", "unknown"):
-        yield number(int((own["verdict"] == verdict).sum()))
+        yield number(int(own.equals("verdict", verdict).sum()))
     waited_s = _waited(found, own)
     yield duration(waited_s) if waited_s else "-"
 
@@ -251,7 +248,8 @@ def _cells(found: Explained, own: Table) -> Iterator[str]:
 def _waited(found: Explained, own: Table) -> float:
     """Return the time that timers waited before these retransmissions, in seconds."""
     waits = found.table("waits")
-    before = set(_places(own))
+    # There may be far more retransmissions than waits.
+    before = set(_places(own.select(np.isin(own["t_ns"], waits["t_ns"]))))
     return _together_s(waits.select(np.array([place in before for place in _places(waits)], bool)))
 
 

@@ -83,7 +83,7 @@ _BESIDE = (
 
 def _known(waits: Table) -> int:
     """Return the number of waits that began after the first known round trip."""
-    return int((~np.ma.getmaskarray(np.ma.asarray(waits["srtt_ns"]))).sum())
+    return int(waits.exists("srtt_ns").sum())
 
 
 def _told(one: Remedy) -> str:

@@ -49,6 +49,16 @@ pub fn unshare(what: Unshared) -> io::Result<()> {
     checked(unsafe { libc::unshare(flags) })
 }
 
+/// Returns free memory of this process to the operating system. The allocator keeps such memory if
+/// memory in use lies behind it. Allocators other than glibc's decide this themselves.
+pub fn return_free_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: no memory is passed, and memory in use is not changed.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 fn checked(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -55,7 +55,8 @@ impl CapturedConnection {
             let direction = self.directions[receiver.index()].as_deref_mut();
             let ended = direction
                 .and_then(|direction| direction.limits.take_reached(by, &direction.octets));
-            self.spent.packet(reached, waited, self.waiting());
+            let waiting = self.waiting();
+            self.spent.packet(reached, waited, waiting);
             self.spent.sent_in_repair(ended.unwrap_or_default());
         }
         self.held_back(side, soon)

@@ -92,10 +92,16 @@ const AMBIGUOUS: [ColumnCell; 4] = spread!(row, row.repairs().ambiguous);
 const RTT: [ColumnCell; 4] = spread!(row, row.statistics().round_trips.all);
 const FULL: [ColumnCell; 4] = spread!(row, row.statistics().round_trips.full_size);
 
+/// The column with the number of the connection.
+pub const CONNECTION: (&str, ColumnCell) = ("connection", Count(|row| row.connection.number));
+
+/// The column with the direction.
+pub const DIRECTION: (&str, ColumnCell) = ("direction", Tag(&DIRECTIONS, |row| row.side as u8));
+
 /// The columns: names, which contain the unit if there is one, and values.
 pub const COLUMNS: &[(&str, ColumnCell)] = &[
-    ("connection", Count(|row| row.connection.number)),
-    ("direction", Tag(&DIRECTIONS, |row| row.side as u8)),
+    CONNECTION,
+    DIRECTION,
     ("source", Address(|row| row.connection.ends[row.side.index()].ip())),
     ("source_port", Count(|row| row.connection.ends[row.side.index()].port().into())),
     ("destination", Address(|row| row.connection.ends[row.side.peer().index()].ip())),

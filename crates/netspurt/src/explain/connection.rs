@@ -13,6 +13,7 @@ use super::disorder::KnownSide;
 use super::packed_directions::PackedDirections;
 use super::pending::{PendingKind, PendingSegments};
 use super::reordering::{EitherSegment, HeldSegment, Reordering};
+use super::spent::CurrentTimeSpent;
 use super::unanswered::judge_alone;
 use super::{
     AckForLimits, CapturedDirection, CapturedSegment, CapturingHost, EndedBy, EndedDirection,
@@ -33,7 +34,7 @@ pub struct CapturedConnection {
     /// The two directions, indexed by the side that sends. Both are `None` while the connection
     /// rests.
     pub(super) directions: [Option<Box<CapturedDirection>>; 2],
-    /// The packed directions. `None` unless the connection rests.
+    /// The packed directions and the time spent. `None` unless the connection rests.
     resting: Option<PackedDirections>,
     /// The side that sent the first packet captured.
     first: Option<Side>,
@@ -51,7 +52,7 @@ pub struct CapturedConnection {
     /// Whether acknowledgments of a direction may be on their way from the capture to its sender.
     pub(super) afar: bool,
     /// The time that the connection spent on each thing that it waited for.
-    pub(super) spent: TimeSpent,
+    pub(super) spent: CurrentTimeSpent,
     /// The latest packets, for finding copies. `None` until a first copy is found.
     pub(super) copy_finder: Option<Box<CopyFinder>>,
     /// What the packets show about the host that captured them.
@@ -72,8 +73,8 @@ impl CapturedConnection {
 
     /// The time that the connection spent on each thing that it waited for. Repairs that go on
     /// count as if they ended now.
-    pub fn spent(&self) -> TimeSpent {
-        let mut spent = self.spent;
+    fn spent_until_now(&self) -> TimeSpent {
+        let mut spent = self.spent.0.as_deref().copied().unwrap_or_default();
         for direction in self.directions.iter().flatten() {
             spent.sent_in_repair(direction.limits.sent_in_repair(&direction.octets));
         }
@@ -87,11 +88,12 @@ impl CapturedConnection {
         if self.resting.is_none()
             && self.directions.iter().flatten().all(|direction| direction.is_done())
         {
-            self.spent = self.spent();
+            let spent = self.spent_until_now();
+            self.spent.0.take().into_iter().for_each(|place| shared.keep_spent(place));
             self.afar = false;
             let mut directions = self.directions.each_mut().map(Option::take);
             let each = directions.each_mut().map(Option::as_deref_mut);
-            self.resting = Some(PackedDirections::resting(each, &mut shared.packing));
+            self.resting = Some(PackedDirections::resting(&spent, each, &mut shared.packing));
             (self.copy_finder, self.reordering) = (None, None);
             directions.into_iter().flatten().for_each(|direction| shared.keep(direction));
             shared.keep_pending(take(&mut self.pending));
@@ -101,16 +103,21 @@ impl CapturedConnection {
     /// Unpacks a resting connection because an unexpected packet came.
     #[cold]
     fn wake(&mut self, resting: PackedDirections) {
+        let (spent, directions) = resting.unpack();
+        self.spent.0 = Some(Box::new(spent));
         self.directions =
-            resting.unpack().map(|direction| direction.map(|direction| Box::new(direction.wake())));
+            directions.map(|direction| direction.map(|direction| Box::new(direction.wake())));
     }
 
-    /// Ends the connection and returns its packed directions. Its memory goes to `shared`.
-    pub fn finish(self, shared: &mut SharedState) -> PackedDirections {
-        shared.keep_pending(self.pending);
+    /// Ends the connection and returns its directions and the time spent, packed. Its memory goes to
+    /// `shared`.
+    pub fn finish(mut self, shared: &mut SharedState) -> PackedDirections {
+        shared.keep_pending(take(&mut self.pending));
         if let Some(resting) = self.resting {
             return resting;
         }
+        let spent = self.spent_until_now();
+        self.spent.0.take().into_iter().for_each(|place| shared.keep_spent(place));
         let mut end = |mut direction: Box<CapturedDirection>| {
             let ended = EndedDirection::of(&mut direction);
             shared.keep(direction);
@@ -124,7 +131,7 @@ impl CapturedConnection {
         if directions.iter().any(silent) {
             directions.iter_mut().flatten().for_each(judge_alone);
         }
-        PackedDirections::ended(directions, &mut shared.packing)
+        PackedDirections::ended(&spent, directions, &mut shared.packing)
     }
 
     /// Like [`take`](Self::take), but the connection may take the segment later, together with
@@ -287,6 +294,9 @@ impl CapturedConnection {
         if let Some(resting) = self.resting.take() {
             self.wake(resting);
         }
+        if self.spent.0.is_none() {
+            self.spent.0 = Some(shared.begin_spent());
+        }
         let mut told = self.was_on_its_way(side, at, packet);
         if told.is_none() {
             told = self.told_of_silence(side, at, packet);
@@ -327,7 +337,8 @@ impl CapturedConnection {
         if packet.flags().has(Flags::SYN) {
             self.offer();
         }
-        self.spent.packet(at, waited, self.waiting());
+        let waiting = self.waiting();
+        self.spent.packet(at, waited, waiting);
         if packet.len() > 0 {
             self.note_data(side, at);
         } else if answer.acked_bytes > 0 {
@@ -359,6 +370,7 @@ impl CapturedConnection {
     /// Notes what data of `side` shows about the time before the data.
     fn note_data(&mut self, side: Side, at: Time) {
         let Self { directions, spent, .. } = self;
+        let spent = &mut **spent;
         let Some(direction) = directions[side.index()].as_deref() else { return };
         spent.has_data(side);
         if direction.sender.path.is_beside_sender() {
@@ -397,7 +409,8 @@ impl CapturedConnection {
             let ack = direction.octets.sequence().octet(packet.ack());
             direction.statistics.answered(at, packet, (ack, false), &direction.octets);
         }
-        self.spent.packet(at, None, self.waiting());
+        let waiting = self.waiting();
+        self.spent.packet(at, None, waiting);
     }
 
     /// What the connection waits for now.

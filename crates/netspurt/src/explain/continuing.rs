@@ -56,6 +56,7 @@ impl CapturedConnection {
         let many = segments.len() as u32;
         let (shift, other) = (self.shift_offered(side), self.sender_waits(side.peer()));
         let Self { directions, spent, .. } = self;
+        let spent = &mut **spent;
         let Some(direction) = &mut directions[side.index()] else { return };
         let CapturedDirection { octets, statistics, sender, limits, .. } = &mut **direction;
         let calm = sender.is_calm();

@@ -1,12 +1,13 @@
 //! The connections of a capture that have ended, in little memory.
 
 use std::net::SocketAddr;
+use std::{iter, vec};
 
 use crate::ids::Side;
 use crate::observe::Retired;
 
 use super::packed_directions::{PackedDirections, UnpackedParts};
-use super::{CapturedConnection, EndedConnection, SharedState, TimeSpent};
+use super::{CapturedConnection, EndedConnection, SharedState};
 
 /// A connection that has ended. Its statistics are packed.
 #[derive(Clone, Debug)]
@@ -14,9 +15,6 @@ pub struct PackedConnection {
     number: u64,
     ends: [SocketAddr; 2],
     first_side: Side,
-    /// The time that the connection spent on each thing that it waited for. Here a repair counts in
-    /// full, even if it did not delay new data.
-    spent: TimeSpent,
     directions: PackedDirections,
 }
 
@@ -26,14 +24,14 @@ impl PackedConnection {
     pub fn of(retired: Retired<CapturedConnection>, shared: &mut SharedState) -> Self {
         let Retired { number, ends, mut state } = retired;
         state.take_pending(shared);
-        let (first_side, spent) = (state.first_side(), state.spent());
-        Self { number, ends, first_side, spent, directions: state.finish(shared) }
+        let first_side = state.first_side();
+        Self { number, ends, first_side, directions: state.finish(shared) }
     }
 
     /// Unpacks the connection.
     pub fn unpack(self) -> EndedConnection {
-        let Self { number, ends, first_side, spent, directions } = self;
-        let directions = directions.unpack();
+        let Self { number, ends, first_side, directions } = self;
+        let (spent, directions) = directions.unpack();
         let sent = directions.iter().flatten().map(|one| one.statistics.data.unique_bytes).sum();
         let spent = spent.repairs_that_waited(sent);
         EndedConnection { number, ends, first_side, spent, directions }
@@ -69,6 +67,12 @@ impl PackedConnection {
 pub struct EndedConnections(Vec<PackedConnection>);
 
 impl EndedConnections {
+    /// Puts `connections` into the order of their numbers.
+    pub fn of(mut connections: Vec<PackedConnection>) -> Self {
+        connections.sort_unstable_by_key(|one| one.number);
+        Self(connections)
+    }
+
     /// The number of connections.
     pub fn len(&self) -> usize {
         self.0.len()
@@ -105,10 +109,12 @@ impl EndedConnections {
     }
 }
 
-impl FromIterator<PackedConnection> for EndedConnections {
-    fn from_iter<I: IntoIterator<Item = PackedConnection>>(connections: I) -> Self {
-        let mut all: Vec<_> = connections.into_iter().collect();
-        all.sort_unstable_by_key(|one| one.number);
-        Self(all)
+/// Unpacks the connections one after another, and frees their packed forms.
+impl IntoIterator for EndedConnections {
+    type Item = EndedConnection;
+    type IntoIter = iter::Map<vec::IntoIter<PackedConnection>, fn(PackedConnection) -> Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter().map(PackedConnection::unpack)
     }
 }

@@ -301,8 +301,11 @@ impl Explainer {
 
     /// Ends the capture and returns the connections that were not taken yet.
     pub fn finish(mut self) -> Explanation {
-        let mut connections: EndedConnections =
-            std::iter::from_fn(|| self.next_packed(true)).collect();
+        let mut connections = Vec::with_capacity(self.ended.len() + self.flows.live());
+        while let Some(connection) = self.next_packed(true) {
+            connections.push(connection);
+        }
+        let mut connections = EndedConnections::of(connections);
         settle(connections.packed());
         find_timer_grids(connections.packed());
         for (place, sample) in self.shared.samples.drain(..) {

@@ -1,11 +1,13 @@
 //! The two directions of a connection, packed into little memory.
 
+use bytes::Bytes;
+
 use crate::observe::Sequence;
 use crate::packed::{Packed, PackedValue};
 
 use super::{
-    CapturedDirection, EndedDirection, ExplainedRetransmission, Habits, OtherFloors, Sender,
-    Statistics,
+    CapturedDirection, EndedDirection, ExplainedRetransmission, Habits, OtherFloors, PackingChunks,
+    Sender, Statistics, TimeSpent,
 };
 
 /// The parts of a direction that are not packed. Most directions do not have them.
@@ -38,62 +40,81 @@ impl UnpackedParts {
     }
 }
 
-/// The two directions of a connection, packed into little memory.
+/// The two directions of a connection and the time that it spent, packed into little memory.
 #[derive(Clone, Debug)]
 pub struct PackedDirections {
-    /// The sequence space, the first octet not acknowledged, and the statistics of each direction.
-    /// One octet before them says whether the direction exists.
-    packed: Box<[u8]>,
+    /// The time that the connection spent on each thing that it waited for; here a repair counts in
+    /// full, even if it did not delay new data. Then come, for each direction, the sequence space,
+    /// the first octet not acknowledged, and the statistics. One octet before them says whether the
+    /// direction exists.
+    packed: Bytes,
     /// The parts that are not packed. `None` if neither direction has such parts.
     unpacked: Option<Box<[UnpackedParts; 2]>>,
 }
 
 impl PackedDirections {
-    /// Packs the directions of a closed connection and leaves them empty. The packing uses the
-    /// buffer `room`.
+    /// Packs the directions of a closed connection and leaves them empty. The packed octets are in
+    /// memory of `packing`.
     ///
     /// All octets that were sent count as acknowledged. Of the state of [`Sender`], only the
     /// retransmissions and the habits are kept. The causes of later retransmissions are inferred
     /// without the rest of this state.
     pub fn resting(
+        spent: &TimeSpent,
         mut directions: [Option<&mut CapturedDirection>; 2],
-        room: &mut Vec<u8>,
+        packing: &mut PackingChunks,
     ) -> Self {
-        room.clear();
+        let packed = packing.keep(|into| {
+            spent.put(into);
+            for direction in &directions {
+                direction.is_some().put(into);
+                if let Some(CapturedDirection { octets, statistics, .. }) = direction.as_deref() {
+                    let highest = octets.sequence().highest().max(octets.una());
+                    octets.sequence().sent_to(highest).put(into);
+                    highest.put(into);
+                    statistics.pack(into);
+                }
+            }
+        });
         let parts = directions.each_mut().map(|direction| {
-            direction.is_some().put(room);
             direction.as_deref_mut().map_or_else(UnpackedParts::default, |direction| {
-                let octets = &direction.octets;
-                let highest = octets.sequence().highest().max(octets.una());
-                octets.sequence().sent_to(highest).put(room);
-                highest.put(room);
-                direction.statistics.pack(room);
                 let (retransmissions, floors, habits) = direction.take_findings();
                 UnpackedParts::new(retransmissions, floors, habits)
             })
         });
-        Self::of(parts, room)
+        Self::of(packed, parts)
     }
 
-    /// Packs the directions of a connection that has ended. The packing uses the buffer `room`.
-    pub fn ended(directions: [Option<EndedDirection>; 2], room: &mut Vec<u8>) -> Self {
-        room.clear();
+    /// Packs the directions of a connection that has ended. The packed octets are in memory of
+    /// `packing`.
+    pub fn ended(
+        spent: &TimeSpent,
+        directions: [Option<EndedDirection>; 2],
+        packing: &mut PackingChunks,
+    ) -> Self {
+        let packed = packing.keep(|into| {
+            spent.put(into);
+            for direction in &directions {
+                direction.is_some().put(into);
+                if let Some(EndedDirection { sequence, una, statistics, .. }) = direction {
+                    sequence.put(into);
+                    una.put(into);
+                    statistics.pack(into);
+                }
+            }
+        });
         let parts = directions.map(|direction| {
-            direction.is_some().put(room);
             direction.map_or_else(UnpackedParts::default, |direction| {
-                direction.sequence.put(room);
-                direction.una.put(room);
-                direction.statistics.pack(room);
                 let EndedDirection { retransmissions, floors, habits, .. } = direction;
                 UnpackedParts::new(retransmissions, floors, habits)
             })
         });
-        Self::of(parts, room)
+        Self::of(packed, parts)
     }
 
-    fn of(parts: [UnpackedParts; 2], room: &[u8]) -> Self {
+    fn of(packed: Bytes, parts: [UnpackedParts; 2]) -> Self {
         let known = parts.iter().any(|one| !one.is_empty());
-        Self { packed: room.into(), unpacked: known.then(|| Box::new(parts)) }
+        Self { packed, unpacked: known.then(|| Box::new(parts)) }
     }
 
     /// The parts of the directions that are not packed. `None` if there are no such parts.
@@ -106,9 +127,10 @@ impl PackedDirections {
         self.unpacked.as_deref_mut()
     }
 
-    /// Unpacks both directions, indexed by the side that sends.
-    pub fn unpack(self) -> [Option<EndedDirection>; 2] {
+    /// Unpacks the time spent and both directions, indexed by the side that sends.
+    pub fn unpack(self) -> (TimeSpent, [Option<EndedDirection>; 2]) {
         let mut from = &self.packed[..];
+        let spent = TimeSpent::get(&mut from);
         let [one, other] = self.unpacked.map(|parts| *parts).unwrap_or_default();
         // `array::map` is not used here, because the compiler may turn it into calls that copy the
         // directions several times.
@@ -128,7 +150,7 @@ impl PackedDirections {
                 }
             })
         };
-        [direction(one), direction(other)]
+        (spent, [direction(one), direction(other)])
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the tables of an explanation have in common.
 
 use crate::ids::Side;
-use crate::record::{Column, Data, Table};
+use crate::record::{Column, Data, NarrowColumn, Table};
 
 use super::EndedConnection;
 use super::columns::DIRECTIONS;
@@ -21,7 +21,7 @@ pub fn direction_columns(rows: impl Iterator<Item = (u64, Side)> + Clone) -> [Co
     let connections = rows.clone().map(|(connection, _)| connection).collect();
     let codes = rows.map(|(_, side)| side as u8).collect();
     [
-        Column::new("connection", Data::U64(connections)),
+        Column::new("connection", Data::Narrow(NarrowColumn::U64(connections))),
         Column::new("direction", Data::Tag { codes, texts: &DIRECTIONS }),
     ]
 }

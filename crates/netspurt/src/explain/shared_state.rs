@@ -6,7 +6,7 @@ use crate::units::Duration;
 
 use super::other_segments::OtherSegments;
 use super::pending::PendingSegments;
-use super::{CapturedDirection, Disorder, Vantage};
+use super::{CapturedDirection, Disorder, PackingChunks, TimeSpent, Vantage};
 
 /// The state that all connections of a capture share: facts about the capture, pending segments
 /// that are not plain, and memory for reuse.
@@ -20,10 +20,12 @@ pub struct SharedState {
     directions: Vec<Box<CapturedDirection>>,
     /// Empty lists of pending segments.
     pending: Vec<PendingSegments>,
+    /// Places for the time spent that are not in use.
+    spent: Vec<Box<TimeSpent>>,
     /// The pending segments that are not a [`PlainSegment`](crate::wire::PlainSegment).
     pub others: OtherSegments,
-    /// A buffer for packing a direction before its packed length is known.
-    pub packing: Vec<u8>,
+    /// Memory for packed connections.
+    pub packing: PackingChunks,
     /// Whether the capture is out of order, and by how much.
     pub disorder: Disorder,
     /// The number of packets that are copies of earlier packets, and the longest time from a packet
@@ -52,6 +54,20 @@ impl SharedState {
         };
         direction.sender.path.shown(vantage);
         direction
+    }
+
+    /// Returns a place for the time that a connection spends.
+    pub fn begin_spent(&mut self) -> Box<TimeSpent> {
+        let mut place = self.spent.pop().unwrap_or_default();
+        *place = TimeSpent::default();
+        place
+    }
+
+    /// Keeps a place for the time spent that is no longer needed.
+    pub fn keep_spent(&mut self, place: Box<TimeSpent>) {
+        if self.spent.len() < Self::MOST {
+            self.spent.push(place);
+        }
     }
 
     /// Returns an empty list of pending segments.

@@ -1,6 +1,9 @@
 //! How much time a connection spent waiting for each thing.
 
+use std::ops::{Deref, DerefMut};
+
 use crate::ids::Side;
+use crate::packed::{PackedValue, packed_value};
 use crate::units::{Duration, Time};
 
 /// What a connection waits for at an instant.
@@ -109,6 +112,57 @@ pub struct TimeSpent {
     /// For each side, the sum of the pauses that this side ended. In a pause, neither end had data
     /// to send. The side that sends data first ends the pause.
     pause_ended_by: [Duration; 2],
+}
+
+packed_value!(TimeSpent {
+    spent,
+    last,
+    waiting,
+    delayed_by,
+    delayed,
+    delayed_place,
+    all_sent,
+    acked,
+    repair_bytes,
+    on_its_way,
+    paused,
+    pause_ended_by,
+});
+
+impl PackedValue for WaitingFor {
+    fn put(&self, into: &mut Vec<u8>) {
+        (*self as u8).put(into);
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        Self::ALL[usize::get(from)]
+    }
+}
+
+/// The [`TimeSpent`] of a connection. It has a place of its own in memory. A connection that rests,
+/// or that has not taken a packet yet, does not need this place. Then any use as a [`TimeSpent`]
+/// panics.
+#[derive(Clone, Debug, Default)]
+pub struct CurrentTimeSpent(pub Option<Box<TimeSpent>>);
+
+impl CurrentTimeSpent {
+    const MESSAGE: &'static str = "the connection has taken a packet and does not rest";
+}
+
+impl Deref for CurrentTimeSpent {
+    type Target = TimeSpent;
+
+    #[inline]
+    fn deref(&self) -> &TimeSpent {
+        self.0.as_deref().expect(Self::MESSAGE)
+    }
+}
+
+impl DerefMut for CurrentTimeSpent {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut TimeSpent {
+        self.0.as_deref_mut().expect(Self::MESSAGE)
+    }
 }
 
 impl TimeSpent {

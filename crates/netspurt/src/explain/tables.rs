@@ -2,7 +2,7 @@
 
 use crate::record::Table;
 
-use super::Explanation;
+use super::EndedConnections;
 use super::ceilings_table::CeilingRows;
 use super::connections_table::ConnectionColumns;
 use super::delay_changes_table::DelayChangeRows;
@@ -12,12 +12,13 @@ use super::rows::ExplainedRows;
 use super::steady_table::SteadyRows;
 use super::waits::{FloorRows, SpentRows, WaitRows};
 
-impl Explanation {
+impl EndedConnections {
     /// The tables of the connections: `connections`, `retransmissions`, `spent`, `waits`, `floors`,
-    /// `habits`, `steady`, `ceilings` and `delay_changes`. Each connection is unpacked once.
-    pub fn tables(&self) -> Vec<Table> {
+    /// `habits`, `steady`, `ceilings` and `delay_changes`. Each connection is unpacked once, and its
+    /// packed form is freed then.
+    pub fn into_tables(self) -> Vec<Table> {
         let mut tables: Vec<Box<dyn ExplainedRows>> = vec![
-            Box::new(ConnectionColumns::with_capacity(2 * self.connections.len())),
+            Box::new(ConnectionColumns::with_capacity(2 * self.len())),
             Box::new(RetransmissionRows::default()),
             Box::new(SpentRows::default()),
             Box::new(WaitRows::default()),
@@ -27,7 +28,7 @@ impl Explanation {
             Box::new(CeilingRows::default()),
             Box::new(DelayChangeRows::default()),
         ];
-        for connection in self.connections.iter() {
+        for connection in self {
             tables.iter_mut().for_each(|rows| rows.take(&connection));
         }
         tables.into_iter().map(ExplainedRows::table).collect()

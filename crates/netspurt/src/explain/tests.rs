@@ -21,7 +21,13 @@ use super::{Explainer, Explanation, WaitingFor};
 
 /// The table called `name`.
 fn table(explanation: &Explanation, name: &str) -> Table {
-    explanation.tables().into_iter().find(|table| table.name == name).unwrap()
+    explanation
+        .connections
+        .clone()
+        .into_tables()
+        .into_iter()
+        .find(|table| table.name == name)
+        .unwrap()
 }
 
 /// Makes a capture. Each segment has the index of the side that sent it, and a time in

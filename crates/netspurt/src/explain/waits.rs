@@ -3,10 +3,11 @@
 use std::iter;
 
 use crate::ids::Side;
-use crate::record::{Column, Data, Table};
+use crate::record::{Column, Data, NarrowColumn, NarrowNumbers, Table};
 use crate::rto::MeanDeviation;
 use crate::units::{Duration, Time};
 
+use super::columns::DIRECTIONS;
 use super::rows::{ExplainedRows, direction_columns};
 use super::{
     ConnectionRow, EndedBy, EndedConnection, EndedDirection, FLOORS, TimerWait, WaitingFor,
@@ -19,22 +20,29 @@ fn span(span: Duration) -> i64 {
 /// The rows of the table `spent`: a row for each connection, with the time that the connection
 /// waited for each kind of [`WaitingFor`].
 #[derive(Default)]
-pub struct SpentRows(Vec<(u64, [Duration; WaitingFor::COUNT])>);
+pub struct SpentRows {
+    connections: NarrowNumbers,
+    /// A column for each kind of [`WaitingFor`].
+    spent: [NarrowNumbers; WaitingFor::COUNT],
+}
 
 impl ExplainedRows for SpentRows {
     fn take(&mut self, connection: &EndedConnection) {
-        let spent = WaitingFor::ALL.map(|what| connection.spent.of(what));
-        self.0.push((connection.number, spent));
+        self.connections.push(connection.number);
+        for (column, what) in self.spent.iter_mut().zip(WaitingFor::ALL) {
+            column.push(connection.spent.of(what).as_nanos());
+        }
     }
 
     fn table(self: Box<Self>) -> Table {
-        let numbers = self.0.iter().map(|row| row.0).collect();
-        let mut columns = vec![Column::new("connection", Data::U64(numbers))];
-        for (what, name) in WaitingFor::NAMES.into_iter().enumerate() {
-            let spent = self.0.iter().map(|row| span(row.1[what])).collect();
-            columns.push(Column::new(format!("{name}_ns"), Data::I64(spent)));
-        }
-        Table::new("spent", columns)
+        let Self { connections, spent } = *self;
+        let numbers = Data::Narrow(NarrowColumn::U64(connections));
+        let named = WaitingFor::NAMES.into_iter().zip(spent);
+        let spans = named.map(|(name, spent)| {
+            Column::new(format!("{name}_ns"), Data::Narrow(NarrowColumn::I64(spent)))
+        });
+        let columns = iter::once(Column::new("connection", numbers)).chain(spans);
+        Table::new("spent", columns.collect())
     }
 }
 
@@ -101,27 +109,35 @@ impl ExplainedRows for WaitRows {
 /// The rows of the table `floors`: a row for each direction and each floor of a timer. The row tells
 /// how often such a timer would have fired although the answer was on its way.
 #[derive(Default)]
-pub struct FloorRows(Vec<(u64, Side, [u32; FLOORS.len()])>);
+pub struct FloorRows {
+    connections: NarrowNumbers,
+    /// The codes of the directions.
+    sides: Vec<u8>,
+    floors: NarrowNumbers,
+    spurious: NarrowNumbers,
+}
 
 impl ExplainedRows for FloorRows {
     fn take(&mut self, connection: &EndedConnection) {
         for ConnectionRow { side, direction, .. } in ConnectionRow::of(connection) {
-            self.0.push((connection.number, side, direction.floors.spurious()));
+            for (floor, spurious) in FLOORS.into_iter().zip(direction.floors.spurious()) {
+                self.connections.push(connection.number);
+                self.sides.push(side as u8);
+                self.floors.push(floor.as_nanos());
+                self.spurious.push(spurious.into());
+            }
         }
     }
 
     fn table(self: Box<Self>) -> Table {
-        let rows = || self.0.iter().flat_map(|row| iter::repeat_n(row, FLOORS.len()));
-        let floors = self.0.iter().flat_map(|_| FLOORS.map(span)).collect();
-        let spurious = self.0.iter().flat_map(|row| row.2).collect();
-        let [connection, direction] = direction_columns(rows().map(|row| (row.0, row.1)));
+        let Self { connections, sides, floors, spurious } = *self;
         Table::new(
             "floors",
             vec![
-                connection,
-                direction,
-                Column::new("floor_ns", Data::I64(floors)),
-                Column::new("spurious", Data::U32(spurious)),
+                Column::new("connection", Data::Narrow(NarrowColumn::U64(connections))),
+                Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
+                Column::new("floor_ns", Data::Narrow(NarrowColumn::I64(floors))),
+                Column::new("spurious", Data::Narrow(NarrowColumn::U32(spurious))),
             ],
         )
     }

@@ -400,6 +400,11 @@ impl<T> Iterator for OrderedFlows<T> {
     type Item = Retired<T>;
 
     fn next(&mut self) -> Option<Retired<T>> {
+        // The caller may need memory for the connections that were returned. So their memory is
+        // freed each time that half of them are left.
+        if self.last_first.len() < self.last_first.capacity() / 2 {
+            self.last_first.shrink_to_fit();
+        }
         self.last_first.pop().map(Live::retire)
     }
 }

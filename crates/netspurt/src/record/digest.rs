@@ -100,6 +100,7 @@ fn values(hash: &mut Sha256, data: &Data) {
         Data::U32(all) => numbers(hash, 2, all, u64::from),
         Data::U16(all) => numbers(hash, 3, all, u64::from),
         Data::U64(all) => numbers(hash, 4, all, |value| value),
+        Data::Narrow(all) => values(hash, &all.wide()),
         Data::Bool(all) => numbers(hash, 5, all, u64::from),
         Data::MissingI64(count) => {
             hash.update([8]);

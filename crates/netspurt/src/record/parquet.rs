@@ -17,7 +17,7 @@ use indexmap::IndexSet;
 use crate::guard::{ParquetFault, guarded, open_parquet};
 
 use super::OptionalValues;
-use super::table::{Column, Data, Table};
+use super::table::{Column, Data, NarrowColumn, Table};
 
 /// Why a table could not be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -68,7 +68,9 @@ pub fn write_table(table: &Table, out: &mut (dyn Write + Send)) -> Result<(), Ta
             Data::Text { .. } | Data::Tag { .. } => properties
                 .set_column_dictionary_enabled(path.clone(), true)
                 .set_column_statistics_enabled(path, EnabledStatistics::None),
-            Data::Bool(_) | Data::OptionalF64(_) => properties,
+            Data::Bool(_) | Data::OptionalF64(_) | Data::Narrow(NarrowColumn::OptionalF64(..)) => {
+                properties
+            }
             _ => properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
         };
     }
@@ -94,18 +96,30 @@ pub fn write_table(table: &Table, out: &mut (dyn Write + Send)) -> Result<(), Ta
 fn schema(table: &Table) -> Result<TypePtr, ParquetError> {
     let field = |column: &Column| {
         let (physical, converted) = match column.data {
-            Data::I64(_) | Data::OptionalI64(_) | Data::MissingI64(_) => {
+            Data::I64(_)
+            | Data::OptionalI64(_)
+            | Data::MissingI64(_)
+            | Data::Narrow(NarrowColumn::I64(_) | NarrowColumn::OptionalI64(..)) => {
                 (Physical::INT64, ConvertedType::NONE)
             }
-            Data::U64(_) => (Physical::INT64, ConvertedType::UINT_64),
-            Data::U32(_) => (Physical::INT32, ConvertedType::UINT_32),
+            Data::U64(_) | Data::Narrow(NarrowColumn::U64(_)) => {
+                (Physical::INT64, ConvertedType::UINT_64)
+            }
+            Data::U32(_) | Data::Narrow(NarrowColumn::U32(_)) => {
+                (Physical::INT32, ConvertedType::UINT_32)
+            }
             Data::U16(_) => (Physical::INT32, ConvertedType::UINT_16),
-            Data::OptionalF64(_) => (Physical::DOUBLE, ConvertedType::NONE),
+            Data::OptionalF64(_) | Data::Narrow(NarrowColumn::OptionalF64(..)) => {
+                (Physical::DOUBLE, ConvertedType::NONE)
+            }
             Data::Bool(_) => (Physical::BOOLEAN, ConvertedType::NONE),
             Data::Text { .. } | Data::Tag { .. } => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
         };
         let repetition = match column.data {
-            Data::OptionalI64(_) | Data::MissingI64(_) | Data::OptionalF64(_) => {
+            Data::OptionalI64(_)
+            | Data::MissingI64(_)
+            | Data::OptionalF64(_)
+            | Data::Narrow(NarrowColumn::OptionalI64(..) | NarrowColumn::OptionalF64(..)) => {
                 Repetition::OPTIONAL
             }
             _ => Repetition::REQUIRED,
@@ -126,6 +140,9 @@ fn write_column(
 ) -> Result<(), ParquetError> {
     let bytes =
         |texts: Vec<&str>| -> Vec<ByteArray> { texts.into_iter().map(ByteArray::from).collect() };
+    if let Data::Narrow(narrow) = data {
+        return write_column(&narrow.wide(), from, to, writer);
+    }
     match (data, writer.untyped()) {
         (Data::I64(all), ColumnWriter::Int64ColumnWriter(out)) => {
             out.write_batch(&all[from..to], None, None)?;

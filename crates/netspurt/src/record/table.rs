@@ -1,9 +1,10 @@
 //! Tables: named columns of equal length.
 
 use std::borrow::Cow;
+use std::mem::take;
 use std::sync::Arc;
 
-use super::OptionalValues;
+use super::{Existence, NarrowNumbers, OptionalValues};
 
 /// A table of a record.
 ///
@@ -50,6 +51,8 @@ pub enum Data {
     U16(Vec<u16>),
     /// Numbers used as ids.
     U64(Vec<u64>),
+    /// Whole numbers in few octets. A file stores them in eight octets.
+    Narrow(NarrowColumn),
     /// Booleans.
     Bool(Vec<bool>),
     /// Texts, stored as indices into a list of texts.
@@ -68,6 +71,75 @@ pub enum Data {
     },
 }
 
+/// A column of values in little memory. Files and arrays have it as the column that
+/// [`wide`](Self::wide) returns.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NarrowColumn {
+    /// Numbers used as counts, sizes and ids.
+    U64(NarrowNumbers),
+    /// Counts and sizes below 2^32.
+    U32(NarrowNumbers),
+    /// Signed numbers.
+    I64(NarrowNumbers),
+    /// Signed numbers, some of which are absent: those that exist, and which rows have them.
+    OptionalI64(NarrowNumbers, Existence),
+    /// Numbers with a fraction, some of which are absent: those that exist, and which rows have
+    /// them.
+    OptionalF64(Vec<f64>, Existence),
+}
+
+impl NarrowColumn {
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::U64(all) | Self::U32(all) | Self::I64(all) => all.len(),
+            Self::OptionalI64(_, exist) | Self::OptionalF64(_, exist) => exist.rows(),
+        }
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The same values in eight octets each.
+    pub fn wide(&self) -> Data {
+        match self {
+            Self::U64(all) => Data::U64(all.wide()),
+            Self::U32(all) => Data::U32(all.wide().into_iter().map(|one| one as u32).collect()),
+            Self::I64(all) => Data::I64(all.signed()),
+            Self::OptionalI64(all, exist) => {
+                Data::OptionalI64(exist.spread(&all.signed()).collect())
+            }
+            Self::OptionalF64(all, exist) => Data::OptionalF64(exist.spread(all).collect()),
+        }
+    }
+
+    /// Replaces the values by the values of `rows`, in this order.
+    fn take(&mut self, rows: &[usize]) {
+        match self {
+            Self::U64(all) | Self::U32(all) | Self::I64(all) => all.take(rows),
+            Self::OptionalI64(existing, exist) => {
+                let all: OptionalValues<i64> = take(exist).spread(&existing.signed()).collect();
+                let kept = rows.iter().filter_map(|row| {
+                    let value = all.at(*row);
+                    exist.push(value.is_some());
+                    value
+                });
+                *existing = kept.map(i64::cast_unsigned).collect();
+            }
+            Self::OptionalF64(existing, exist) => {
+                let all: OptionalValues<f64> = take(exist).spread(&take(existing)).collect();
+                existing.extend(rows.iter().filter_map(|row| {
+                    let value = all.at(*row);
+                    exist.push(value.is_some());
+                    value
+                }));
+            }
+        }
+    }
+}
+
 impl Data {
     /// The number of values.
     pub fn len(&self) -> usize {
@@ -79,6 +151,7 @@ impl Data {
             Data::U32(values) => values.len(),
             Data::U16(values) => values.len(),
             Data::U64(values) => values.len(),
+            Data::Narrow(values) => values.len(),
             Data::Bool(values) => values.len(),
             Data::Text { codes, .. } => codes.len(),
             Data::Tag { codes, .. } => codes.len(),
@@ -103,6 +176,7 @@ impl Data {
             Data::U32(values) => pick(values, rows),
             Data::U16(values) => pick(values, rows),
             Data::U64(values) => pick(values, rows),
+            Data::Narrow(values) => values.take(rows),
             Data::Bool(values) => pick(values, rows),
             Data::Text { codes, .. } => pick(codes, rows),
             Data::Tag { codes, .. } => pick(codes, rows),

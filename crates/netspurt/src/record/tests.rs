@@ -338,3 +338,75 @@ proptest! {
         prop_assert_eq!(self::packets(&other).len(), 0);
     }
 }
+
+fn existence(values: &[Option<i64>]) -> Existence {
+    let mut exist = Existence::default();
+    values.iter().for_each(|value| exist.push(value.is_some()));
+    exist
+}
+
+/// A column of each kind with the same rows.
+fn narrow_columns(values: &[Option<i64>]) -> Vec<NarrowColumn> {
+    let filled = || values.iter().map(|value| value.unwrap_or_default().cast_unsigned());
+    let existing = || values.iter().flatten();
+    vec![
+        NarrowColumn::U64(filled().collect()),
+        NarrowColumn::U32(filled().map(|number| number & u64::from(u32::MAX)).collect()),
+        NarrowColumn::I64(filled().collect()),
+        NarrowColumn::OptionalI64(
+            existing().map(|number| number.cast_unsigned()).collect(),
+            existence(values),
+        ),
+        NarrowColumn::OptionalF64(
+            existing().map(|number| *number as f64).collect(),
+            existence(values),
+        ),
+    ]
+}
+
+fn numbered(columns: impl IntoIterator<Item = Data>) -> Table {
+    let named = (0..).zip(columns).map(|(n, data)| Column::new(format!("c{n}"), data));
+    Table::new("t", named.collect())
+}
+
+fn file_of(table: &Table) -> Vec<u8> {
+    let mut file = Vec::new();
+    write_table(table, &mut file).unwrap();
+    file
+}
+
+proptest! {
+    /// The numbers have one to eight octets, and some are negative or absent.
+    #[test]
+    fn a_narrow_column_has_the_file_the_digest_and_the_rows_of_the_wide_one(
+        rows in prop::collection::vec((any::<i64>(), 0_u32..64, prop::bool::weighted(0.8)), 1..90),
+        picked in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+    ) {
+        let values: Vec<Option<i64>> =
+            rows.iter().map(|(number, shift, there)| there.then_some(number >> shift)).collect();
+        let narrow = narrow_columns(&values);
+        prop_assert_eq!(narrow[3].wide(), Data::OptionalI64(values.clone().into()));
+        let picked: Vec<usize> = picked.iter().map(|one| one.index(values.len())).collect();
+        let wide = numbered(narrow.iter().map(NarrowColumn::wide));
+        let narrow = numbered(narrow.into_iter().map(Data::Narrow));
+        prop_assert_eq!(narrow.rows(), values.len());
+        prop_assert_eq!(digest([&narrow]), digest([&wide]));
+        prop_assert_eq!(file_of(&narrow), file_of(&wide));
+        prop_assert_eq!(&read_table_bytes("t", file_of(&narrow)).unwrap(), &wide);
+        let [narrow, wide] = [narrow, wide].map(|table| table.with_rows(&picked));
+        prop_assert_eq!(narrow.rows(), picked.len());
+        prop_assert_eq!(digest([&narrow]), digest([&wide]));
+    }
+}
+
+#[test]
+fn numbers_take_the_octets_that_the_largest_one_needs() {
+    let octets = |largest: u64| match NarrowNumbers::from_iter([7, largest, 3]).stored() {
+        StoredNumbers::One(all) => (1, all.len()),
+        StoredNumbers::Two(all) => (2, all.len()),
+        StoredNumbers::Four(all) => (4, all.len()),
+        StoredNumbers::Eight(all) => (8, all.len()),
+    };
+    let limits = [0, 255, 256, 65_535, 65_536, (1 << 32) - 1, 1 << 32, u64::MAX];
+    assert_eq!(limits.map(octets), [1, 1, 2, 2, 4, 4, 8, 8].map(|octets| (octets, 3)));
+}

@@ -1,0 +1,195 @@
+//! Whole numbers that take few octets.
+
+/// Whole numbers, in order. Each of them takes as many octets as the largest one needs: one, two,
+/// four or eight. A signed number is stored as its 64 bits, so a negative number needs eight octets.
+///
+/// ```
+/// use netspurt::record::{NarrowNumbers, StoredNumbers};
+/// let mut numbers = NarrowNumbers::with_capacity(2);
+/// numbers.push(7);
+/// assert!(matches!(numbers.stored(), StoredNumbers::One(_)));
+/// numbers.push(70_000);
+/// assert!(matches!(numbers.stored(), StoredNumbers::Four(_)));
+/// assert_eq!(numbers.wide(), [7, 70_000]);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct NarrowNumbers(StoredNumbers);
+
+/// The numbers of [`NarrowNumbers`].
+#[derive(Clone, Debug)]
+pub enum StoredNumbers {
+    /// Numbers of one octet each.
+    One(Vec<u8>),
+    /// Numbers of two octets each.
+    Two(Vec<u16>),
+    /// Numbers of four octets each.
+    Four(Vec<u32>),
+    /// Numbers of eight octets each.
+    Eight(Vec<u64>),
+}
+
+impl Default for StoredNumbers {
+    fn default() -> Self {
+        Self::One(Vec::new())
+    }
+}
+
+impl StoredNumbers {
+    fn len(&self) -> usize {
+        match self {
+            Self::One(all) => all.len(),
+            Self::Two(all) => all.len(),
+            Self::Four(all) => all.len(),
+            Self::Eight(all) => all.len(),
+        }
+    }
+
+    fn capacity(&self) -> usize {
+        match self {
+            Self::One(all) => all.capacity(),
+            Self::Two(all) => all.capacity(),
+            Self::Four(all) => all.capacity(),
+            Self::Eight(all) => all.capacity(),
+        }
+    }
+
+    fn wide(&self) -> Vec<u64> {
+        fn widened<T: Copy + Into<u64>>(all: &[T]) -> Vec<u64> {
+            all.iter().map(|number| (*number).into()).collect()
+        }
+        match self {
+            Self::One(all) => widened(all),
+            Self::Two(all) => widened(all),
+            Self::Four(all) => widened(all),
+            Self::Eight(all) => all.clone(),
+        }
+    }
+
+    /// Adds `number` if it fits into the octets of one of these numbers. Returns whether it fits.
+    #[inline]
+    fn add(&mut self, number: u64) -> bool {
+        fn put<T: TryFrom<u64>>(all: &mut Vec<T>, number: u64) -> bool {
+            T::try_from(number).map(|number| all.push(number)).is_ok()
+        }
+        match self {
+            Self::One(all) => put(all, number),
+            Self::Two(all) => put(all, number),
+            Self::Four(all) => put(all, number),
+            Self::Eight(all) => put(all, number),
+        }
+    }
+
+    /// Gives each number as many octets as `number` needs, and adds `number`.
+    #[cold]
+    fn widen(&mut self, number: u64) {
+        fn widened<T: TryFrom<u64>>(numbers: &StoredNumbers) -> Vec<T> {
+            let mut all = Vec::with_capacity(numbers.capacity());
+            let held = numbers.wide().into_iter();
+            all.extend(held.map_while(|number| T::try_from(number).ok()));
+            all
+        }
+        *self = match number {
+            0..0x1_0000 => Self::Two(widened(self)),
+            0x1_0000..0x1_0000_0000 => Self::Four(widened(self)),
+            _ => Self::Eight(widened(self)),
+        };
+        self.add(number);
+    }
+}
+
+impl NarrowNumbers {
+    /// Makes a list without numbers. The first `count` numbers below 256 need no further memory.
+    pub fn with_capacity(count: usize) -> Self {
+        Self(StoredNumbers::One(Vec::with_capacity(count)))
+    }
+
+    /// The number of numbers.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are no numbers.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The numbers as they are stored.
+    pub fn stored(&self) -> &StoredNumbers {
+        &self.0
+    }
+
+    /// Adds a number.
+    #[inline]
+    pub fn push(&mut self, number: u64) {
+        if !self.0.add(number) {
+            self.0.widen(number);
+        }
+    }
+
+    /// All numbers, each in eight octets.
+    pub fn wide(&self) -> Vec<u64> {
+        self.0.wide()
+    }
+
+    /// All numbers as signed numbers.
+    pub fn signed(&self) -> Vec<i64> {
+        self.wide().into_iter().map(u64::cast_signed).collect()
+    }
+
+    /// Replaces the numbers by those of `rows`, in this order.
+    pub(super) fn take(&mut self, rows: &[usize]) {
+        let all = self.wide();
+        *self = rows.iter().map(|row| all[*row]).collect();
+    }
+}
+
+/// Lists are equal if their numbers are equal.
+impl PartialEq for NarrowNumbers {
+    fn eq(&self, other: &Self) -> bool {
+        self.wide() == other.wide()
+    }
+}
+
+impl FromIterator<u64> for NarrowNumbers {
+    fn from_iter<I: IntoIterator<Item = u64>>(numbers: I) -> Self {
+        let mut all = Self::default();
+        numbers.into_iter().for_each(|number| all.push(number));
+        all
+    }
+}
+
+/// For each row of a column, whether its value exists, in one bit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Existence {
+    words: Vec<u64>,
+    rows: usize,
+}
+
+impl Existence {
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Adds a row.
+    #[inline]
+    pub fn push(&mut self, exists: bool) {
+        let bit = self.rows % 64;
+        if bit == 0 {
+            self.words.push(0);
+        }
+        self.words[self.rows / 64] |= u64::from(exists) << bit;
+        self.rows += 1;
+    }
+
+    /// For each row, whether its value exists.
+    pub fn iter(&self) -> impl Iterator<Item = bool> {
+        (0..self.rows).map(|row| self.words[row / 64] >> (row % 64) & 1 == 1)
+    }
+
+    /// The values of all rows. `existing` are those that exist.
+    pub fn spread<T: Copy>(&self, existing: &[T]) -> impl Iterator<Item = Option<T>> {
+        let mut existing = existing.iter().copied();
+        self.iter().map(move |exists| if exists { existing.next() } else { None })
+    }
+}
