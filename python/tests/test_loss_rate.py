@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from netspurt.table import Table
 
 import captured_path
 from conftest import Command
-from made_up_tables import rows
+from made_up_tables import Made, rows
 
 
 def captured(folder: Path, **words: object) -> Explained:
@@ -45,6 +46,21 @@ def test_drops_at_a_full_queue_do_not_count_as_losses_that_limit_the_rate(tmp_pa
     capture = captured(tmp_path, rate="4 Mbit/s", queue=20, loss=0)
     assert len(capture.table("retransmissions")) > 10
     assert loss_limits(capture.tables) == []
+
+
+def test_retransmissions_of_packets_that_were_too_big_do_not_count_as_losses_of_the_path(
+    tmp_path: Path,
+) -> None:
+    found = captured(tmp_path)
+    again = found.table("retransmissions")
+    columns = {
+        name: again[name].tolist() if again[name].dtype.kind == "U" else again[name]
+        for name in again
+    }
+    for cause, limited in (("rack", 1), ("too-big", 0)):
+        made: Any = Made({**columns, "cause": [cause] * len(again)})
+        tables = {**found.tables, "retransmissions": Table(made)}
+        assert len(loss_limits(tables)) == limited
 
 
 @pytest.mark.parametrize(("ratio", "is_full"), [(1.1, False), (1.5, True)])

@@ -37,6 +37,25 @@ def frequent(rows: Table, least: int) -> set[tuple[int, str]]:
     return {(number // 2, "reverse" if number % 2 else "forward") for number in often}
 
 
+def lost_data(retransmissions: Table, *, or_syns: bool = False) -> Table:
+    """Return the retransmissions of data that the path seems to have lost.
+
+    Spurious retransmissions are left out, and also those of packets that were too big for the path:
+    these losses are no sign of congestion, and the sender does not make cwnd smaller (RFC 1191
+    §6.4).
+
+    Parameters
+    ----------
+    retransmissions
+        Rows of the table `retransmissions` of an explained capture.
+    or_syns
+        True to return the retransmissions of SYNs, too.
+    """
+    others = ("too-big",) if or_syns else ("too-big", "syn")
+    wrong = retransmissions.equals("verdict", "spurious") | retransmissions.equals("cause", *others)
+    return retransmissions.select(~wrong)
+
+
 def opposite(of: Keys) -> Keys:
     """Return the number of the other direction of each connection, shape (n,)."""
     return of ^ 1

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from netspurt.analysis.constant_rate import constant_rates
-from netspurt.analysis.directions import frequent
+from netspurt.analysis.directions import frequent, lost_data
 from netspurt.analysis.marked import marked_links
 from netspurt.analysis.overflow import overflows
 from netspurt.analysis.seen import receiver_of, round_trip, vantages_of, window_max
@@ -249,7 +249,8 @@ def _segments(row: Mapping[str, Any], connections: Table) -> tuple[int, int]:
 def _cuts(retransmissions: Table, row: Mapping[str, Any], rtt_s: float) -> int:
     """Return the number of cuts of cwnd. Losses within one round trip count once."""
     own = retransmissions.where(connection=row["connection"], direction=row["direction"])
-    times = np.sort(own.select(own["verdict"] != "spurious").seconds("t_ns"))
+    # A lost SYN makes cwnd smaller, too.
+    times = np.sort(lost_data(own, or_syns=True).seconds("t_ns"))
     cuts, last = 0, -np.inf
     for at in times.tolist():
         if at - last >= rtt_s:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.analysis.directions import frequent
+from netspurt.analysis.directions import frequent, lost_data
 from netspurt.analysis.seen import mostly_on_its_way, vantages_of
 from netspurt.table import Table
 from netspurt.wording import counted, duration, rate
@@ -125,7 +125,7 @@ def _overflow(row: Mapping[str, Any], again: Table, lasted_s: float) -> Overflow
 
 def _before_losses(again: Table, rtt_s: float) -> NDArray[np.float64]:
     """Return the smoothed round trips at losses [s], one for the losses of each round trip."""
-    lost = again.select((again["verdict"] != "spurious") & (again["cause"] != "syn"))
+    lost = lost_data(again)
     before, last = list[float](), -np.inf
     for at, srtt in zip(
         lost.seconds("t_ns").tolist(), lost.seconds("srtt_ns").tolist(), strict=True

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netspurt.analysis.directions import lost_data
 from netspurt.table import Table
 
 #: The minimum number of losses that are at least a round trip apart.
@@ -48,7 +49,7 @@ def has_varied_delay(row: Mapping[str, Any], connections: Table, retransmissions
     if _shares_losses(row, connections):
         return False
     own = retransmissions.where(connection=row["connection"], direction=row["direction"])
-    own = own.select((own["verdict"] != "spurious") & (own["cause"] != "syn"))
+    own = lost_data(own)
     rtt_s, least_s = row["rtt_ns_mean"] / 1e9, row["rtt_ns_min"] / 1e9
     times_s, octets, srtt_s = _losses(own, rtt_s)
     excess_s, mean_s = srtt_s - least_s, rtt_s - least_s
