@@ -24,12 +24,13 @@ fuzz_target!(|octets: &[u8]| {
         let _ = rows.rows(layout, true, None);
     }
     let found = explainer.finish();
-    let tables = found.tables();
-    let spent = tables.iter().find(|table| table.name == "spent").expect("a table of times");
-    assert_eq!(spent.rows(), found.connections.len());
     if let Some(transcript) = &found.transcript {
         transcript.tables(&found.connections, found.start);
     }
+    let connections = found.connections.len();
+    let tables = found.connections.into_tables();
+    let spent = tables.iter().find(|table| table.name == "spent").expect("a table of times");
+    assert_eq!(spent.rows(), connections);
 });
 
 /// Makes a capture. Each group of twelve octets becomes a packet.
