@@ -1,9 +1,10 @@
-"""Measures how much time and memory a sweep needs in addition to its cases.
+"""Measures the time and the memory of sweeps: costs beside the cases, threads, Ray, and peaks.
 
 `python bench/sweep.py` takes minutes.
 
-The two variants of a ratio alternate in one run. A *case* is the simulation of a transfer of a few
-thousand segments. It takes about a millisecond, and longer with a larger `--segments`.
+A *case* is the simulation of a transfer of a few thousand segments. It takes about a millisecond,
+and longer with a larger `--segments`. A printed ratio compares two ways to run the same sweep, such
+as one thread and two threads. Each round runs the sweep both ways, one after the other.
 """
 
 from __future__ import annotations

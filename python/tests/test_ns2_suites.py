@@ -1,7 +1,7 @@
 """Compares the profile `ns-2` with ns-2.35 in the cases of ns-2's own test suites.
 
-Debian's ns-2 made the stored events with `authorities/ns2/suites/driver.tcl`, which has the same
-settings as the suites.
+Debian's ns-2 made the stored events with `authorities/ns2/suites/driver.tcl`. The settings in
+`cases.toml` are those of the suites.
 """
 
 from __future__ import annotations
@@ -50,7 +50,11 @@ def test_every_event_equals_that_of_ns2(case: suites.Case) -> None:
 def test_a_tie_agrees_with_ns2_up_to_a_drop_at_the_instant_of_a_departure(
     case: suites.Case,
 ) -> None:
-    """A packet takes 1,040 us on a link of 8 Mbit/s, and 10,400 us on a link of 800 kbit/s."""
+    """A packet takes 1,040 us on a link of 8 Mbit/s, and 10,400 us on a link of 800 kbit/s.
+
+    So from 1,040 us after the last burst began, a packet can leave the full queue every 10,400 us.
+    The drop is at one of these instants.
+    """
     difference = first_difference(ours(case), answers()[case.title])
     assert difference is not None
     _, _, theirs = difference

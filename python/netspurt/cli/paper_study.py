@@ -17,7 +17,10 @@ from netspurt.papers.swept import Sweeps
 
 
 def write_curves(key: str, out: Path | None, form: Form) -> None:
-    """Compute the contacts of a paper, write the files that links follow, and print a table."""
+    """Compute the delays of a paper's satellite contacts, write them to files, and print a table.
+
+    A link of a scenario can follow such a file.
+    """
     paper = read_paper(key)
     folder = out or Path("curves") / key
     made = write(paper, folder)
@@ -41,7 +44,9 @@ def write_curves(key: str, out: Path | None, form: Form) -> None:
         rows.append((name, contact.satellite, *_cells(made[name])))
     for line in columns(rows, right=(2, 3, 4, 5, 6)):
         typer.echo(line)
-    typer.echo(f"one way, Earth's radius {EARTH_KM} km; wrote {len(made)} files to {folder}/")
+    typer.echo(
+        f"delays are one-way; Earth's radius {EARTH_KM} km; wrote {len(made)} files to {folder}/"
+    )
 
 
 def _row(name: str, satellite: str, curve: Curve) -> dict[str, Any]:
@@ -78,7 +83,7 @@ def run_study(key: str, out: Path | None, threads: int) -> None:
         typer.echo(told, err=True)
         raise
     spent, cpu = time.monotonic() - began, time.process_time() - cpu
-    told = f"{study.count(folder):,} {what}, {carried / 1e6:,.0f} million packets"
-    typer.echo(f"{told} carried by links, in {folder}/")
+    told = f"{study.count(folder):,} {what}, {carried / 1e6:,.0f} million packet-hops"
+    typer.echo(f"{told}, in {folder}/")
     typer.echo(f"{spent:.0f} s, {cpu:.0f} s of processor time")
     typer.echo(f"verdicts: netspurt papers check {key} --study {folder}")

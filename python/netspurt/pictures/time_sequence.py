@@ -24,7 +24,8 @@ from netspurt.pictures.marks import (
 from netspurt.pictures.view import DIRECTIONS, Tables, View, acknowledgments, pick
 from netspurt.table import Table, optional
 
-#: Bars have dots if there are at least this many segments, because thin bars are hard to see.
+#: Bars of data have dots if at least this many segments are shown, because thin bars are hard to
+#: see. Bars of retransmissions always have dots.
 _DOTS_FROM = 400
 
 #: The causes of retransmissions by kind, each with its colour.
@@ -41,13 +42,13 @@ CAUSES: dict[str, tuple[Ink, tuple[str, ...]]] = {
 def time_sequence(run: Tables, view: View) -> Picture:
     """Show the packets at one node: sends, retransmissions, ACKs and SACK blocks; and all drops.
 
-    Each segment is a bar from its first to its last octet. If there are many segments, each bar has
-    a dot, which is visible at every zoom. The cumulative ACK is a line that climbs below the
-    segments. Each duplicate ACK is a tick of one packet's height below that line. A SACK block is a
-    bar at the instant of its ACK. A thin line is the end of the receive window, if this end is not
-    far above the data. A cross marks a segment that was dropped or lost. Retransmissions are drawn
-    above other segments, and each kind of cause has its own colour. A ring marks a spurious
-    retransmission.
+    Each segment is a bar from its first to its last octet. The bar of a retransmission has a dot,
+    which is visible at every zoom. If there are many segments, all these bars have dots. The
+    cumulative ACK is a line that climbs below the segments. Each duplicate ACK is a tick of one
+    packet's height below that line. A SACK block is a bar at the instant of its ACK. A thin line is
+    the end of the receive window, if this end is not far above the data. A cross marks a segment
+    that was dropped or lost. Retransmissions are drawn above other segments, and each kind of cause
+    has its own colour. A ring marks a spurious retransmission.
     """
     segments = _of_flows(run)
     flow = pick(segments, "flow", view.flow, "flow")
@@ -151,7 +152,10 @@ def _segments(
 
 
 def _without_packets(mark: Mark) -> Mark:
-    """Return a mark without numbers of packets, which follow from the sequence numbers."""
+    """Return a mark without the numbers of packets.
+
+    They are not needed, because they can be computed from the sequence numbers.
+    """
     return replace(mark, packet=None) if isinstance(mark, (Bars, Points)) else mark
 
 

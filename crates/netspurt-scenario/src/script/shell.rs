@@ -28,8 +28,9 @@ pub(super) fn commands(text: &str) -> Vec<ShellCommand> {
     reader.found
 }
 
-/// The commands that run on Linux. Only conditions that name an operating system are evaluated. For
-/// any other condition, the commands of all branches are returned.
+/// The commands that run on Linux. Only conditions that name an operating system are evaluated: a
+/// condition that names Linux counts as true, and one that names another system as false. For any
+/// other condition, the commands of all branches are returned.
 pub(super) fn on_linux(commands: Vec<ShellCommand>) -> Vec<ShellCommand> {
     let mut branches: Vec<ShellBranch> = Vec::new();
     let mut found = Vec::new();
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_split_at_lines_and_marks_and_lose_comments_and_redirections() {
+    fn commands_end_at_line_ends_and_separators_and_have_no_comments_or_redirections() {
         let text =
             "# why\nsysctl -q a=1 \\\n b=2 > /dev/null 2>&1; tc x # y\nip a && ls || rm 'x y'";
         let expected = [

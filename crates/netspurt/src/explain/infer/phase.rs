@@ -36,7 +36,8 @@ pub struct Traits {
     /// The number of timeouts without a probe, although a sender with tail loss probes would have
     /// sent one first.
     pub timeouts_without_probe: u32,
-    /// The number of fast retransmits after which the sender sent everything again in order.
+    /// The number of fast retransmits after which the sender sent everything again in order. It is
+    /// set to zero if the sender sends new octets after a fast retransmit.
     pub in_order: u32,
     /// The number of new segments that a first or second duplicate ACK triggered (RFC 3042), and
     /// the number of third duplicate ACKs.
@@ -51,7 +52,7 @@ pub struct Traits {
 
 impl Traits {
     /// Whether a probe or a timeout retransmits this sender's only outstanding segment. `None` if
-    /// no other retransmission shows it.
+    /// the sender's retransmissions do not show whether it sends probes.
     pub fn lone(&self) -> Option<Cause> {
         match (self.probes, self.timeouts_without_probe) {
             (0, 0) => None,
@@ -88,9 +89,10 @@ pub(super) fn least(one: Option<Duration>, other: Option<Duration>) -> Option<Du
 /// (RFC 8985 §7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenProbe {
-    /// The octet after the highest octet sent when the probe was sent (`TLP.end_seq`).
+    /// The octet after the highest octet that had been sent when the probe left (`TLP.end_seq`).
     end: u64,
-    /// Whether the probe was a retransmission (`TLP.is_retrans`).
+    /// Whether an acknowledgment of exactly `end` leaves the outcome open (`TLP.is_retrans`). After
+    /// a D-SACK block it does not.
     again: bool,
 }
 
@@ -107,7 +109,7 @@ pub struct Machine {
     /// The number of the first retransmission in the phase, or since its last timeout.
     pub first: usize,
     /// In a loss phase: whether the sender repaired nothing when the phase began. Then the arrival
-    /// of octets that were sent once shows that the timeout was spurious (RFC 5682 §3; Linux has
+    /// of octets that were sent only once shows that the timeout was spurious (RFC 5682 §3; Linux has
     /// the same condition).
     pub from_open: bool,
     /// In a loss phase: whether acknowledgments show that originals were still arriving.
@@ -115,10 +117,11 @@ pub struct Machine {
     /// In a loss phase: whether new octets were sent. F-RTO sends new octets first (RFC 5682 §2.1
     /// step 2b).
     pub went_on: bool,
-    /// In a loss phase: whether an acknowledgment shows that the timeout was spurious. This works
-    /// without SACK blocks and timestamps, which a capture may hide. The acknowledgment comes
-    /// before anything else is sent again. It covers octets above `again_to`, or it covers further
-    /// octets after the sender has sent new octets (RFC 5682 §2.1 step 3b).
+    /// In a loss phase: whether an acknowledgment shows that the timeout was spurious. SACK blocks
+    /// and timestamps, which a capture may hide, are not needed for this. The acknowledgment covers
+    /// further octets, and comes before old octets are sent again after the timeout's own segment.
+    /// Also, it covers octets above `again_to`, or the sender has sent new octets before it (RFC
+    /// 5682 §2.1 step 3b).
     accepted: bool,
     /// In a loss phase: the octet after the segment that the timeout sent. [`u64::MAX`] if this
     /// segment was not the head. Also [`u64::MAX`] if duplicate ACKs came before the timeout,
@@ -135,10 +138,10 @@ pub struct Machine {
     by_habit: bool,
     /// The number of retransmissions in the phase whose octets SACK blocks had reported.
     repeated: u32,
-    /// In a loss phase: whether it began with a fast retransmit, after which the sender sent
-    /// everything again.
+    /// In a loss phase: whether it was a recovery at first that no timeout can have begun. Then the
+    /// sender sent again what SACK blocks had reported, so it sends everything again.
     pub without_timeout: bool,
-    /// In a recovery: whether it began soon after a possible timeout.
+    /// In a recovery: whether a timeout may have begun it.
     pub maybe_after_timeout: bool,
     /// The number of the last retransmission before which the sender skipped octets that SACK
     /// blocks had reported.
@@ -168,8 +171,8 @@ impl Machine {
         }
     }
 
-    /// Notes that a D-SACK block reported octets. If a probe repeated them, the probe was spurious
-    /// (RFC 8985 §7.4.2).
+    /// Notes that a D-SACK block reported octets. They may be those of a probe, which was spurious
+    /// then (RFC 8985 §7.4.2).
     pub fn reported_twice(&mut self) {
         if let Some(probe) = &mut self.probed {
             probe.again = false;
@@ -195,7 +198,7 @@ impl Machine {
         }
     }
 
-    /// Counts a retransmission of the only outstanding segment. Its cause became clear later.
+    /// Counts a retransmission of the only outstanding segment. Its cause is known.
     pub fn lone_is_known(&mut self, cause: Cause) {
         match cause {
             Cause::Rto => self.traits.timeouts_without_probe += 1,
@@ -219,9 +222,10 @@ impl Machine {
         self.repeated += u32::from(reported);
         let inferred = match scene.label {
             LabelHint::Changed => Inferred { cause: Cause::Rto, rule: CauseRule::FlowLabel },
-            // The path may have lost one report before it reached the sender. A sender that skipped
-            // reported octets uses the reports. Such a sender may still repeat one reported
-            // segment.
+            // One repeated segment shows nothing in two cases: the path may have lost its report
+            // before the report reached the sender, or the sender has skipped reported octets, so
+            // it uses the reports. A second repeated segment shows that the sender does not use
+            // them.
             _ if reported && (self.repeated > 1 || !scene.place.afar && self.skipped_at == 0) => {
                 self.again_reported()
             }
@@ -324,9 +328,9 @@ impl Machine {
         }
     }
 
-    /// Whether a sender without SACK continues its go-back-N after a timeout, although it sends a
-    /// fast retransmit. This is so if nothing shows that the timeout was spurious, or that the
-    /// sender stopped its go-back-N.
+    /// Whether a sender without SACK continues its go-back-N after a fast retransmit. It does so
+    /// unless something shows that the timeout was spurious, that the sender stopped its go-back-N,
+    /// or that no timeout began this phase.
     fn goes_back_on(&self, scene: &SenderScene) -> bool {
         let stopped = self.went_on || self.undone || self.without_timeout || self.by_habit;
         self.phase == LossPhase::Loss && scene.sack == Some(false) && !stopped
@@ -387,7 +391,8 @@ impl Machine {
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::Guess };
         }
         if scene.dup_acks == 0 && !scene.hole && scene.since_una >= scene.shortest_rto() {
-            // Nothing reported a loss. Some timers run on although nothing is outstanding.
+            // Nothing reported a loss, so a timer sent this segment, although the wait seems too
+            // short. Some senders let their timer run on while nothing is outstanding.
             return Inferred { cause: Cause::Rto, rule: CauseRule::Guess };
         }
         if untold && scene.is_head() {
@@ -536,8 +541,8 @@ impl Machine {
         let first = scene.sack == Some(false) && !scene.place.afar;
         let another = if again { !scene.overtaken } else { first };
         if another && scene.is_head() && scene.is_reported_now() {
-            // In go-back-N a sender does not repeat the head. It repeats other octets before three
-            // duplicate ACKs come. Some senders begin a fast retransmit soon after a timeout.
+            // Go-back-N does not explain this segment: it sends the head only once, and before
+            // three duplicate ACKs come. Some senders begin a fast retransmit soon after a timeout.
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
         if self.without_timeout

@@ -97,10 +97,10 @@ fn waits_that_double_show_timeouts_if_the_peer_never_answers() {
 
 /// RFC 5682 §2.1: after a timeout the sender sends two new segments. A duplicate ACK shows that the
 /// originals were lost, so the sender goes back. An ACK of new octets shows that the timeout was
-/// spurious. If a duplicate ACK follows, it may have reported another loss in SACK blocks. The
-/// capture does not show these blocks, because options were not captured.
+/// spurious. A duplicate ACK after such an ACK of new octets may have reported another loss in SACK
+/// blocks. The capture does not show these blocks, because options were not captured.
 #[test]
-fn without_options_one_duplicate_ack_begins_a_repair_only_after_a_spurious_timeout() {
+fn without_options_one_duplicate_ack_triggers_a_fast_retransmit_only_after_a_spurious_timeout() {
     for (accepted, cause) in [(false, Cause::GoBackN), (true, Cause::Fast)] {
         let mut talk = Talk::midway();
         talk.data(0.0, 0).ack(100.0, 1000).flight(101.0, 1000, 6).data(501.0, 1000);
@@ -117,7 +117,7 @@ fn without_options_one_duplicate_ack_begins_a_repair_only_after_a_spurious_timeo
 /// RFC 5681 §4.2: the receiver answers a segment with a duplicate ACK if the octets of the segment
 /// had already arrived.
 #[test]
-fn a_duplicate_ack_that_no_later_octets_can_have_caused_answers_a_spurious_retransmission() {
+fn a_duplicate_ack_too_early_to_answer_new_octets_answers_a_spurious_retransmission() {
     let mut talk = first_of_ten_lost(false);
     talk.data(204.2, 1000).ack(304.2, 10_000).flight(304.3, 10_000, 2).ack(304.35, 10_000);
     talk.ack(404.5, 12_000);
@@ -267,8 +267,8 @@ fn the_octet_of_a_window_probe_that_was_discarded_is_no_retransmission() {
 
 /// No sender sends data with the sequence number of its FIN, but a damaged or forged capture may
 /// have such segments. Here such a segment has 1000 octets. The first octet has the sequence number
-/// of the FIN, so this octet counts as repeated. If a window probe has sent this octet before, the
-/// octet counts as new.
+/// of the FIN, so this octet counts as repeated. But if a window probe with this octet came between,
+/// the octet counts as new, because a receiver with a closed window discards the octet of a probe.
 #[test]
 fn a_fin_to_a_closed_window_is_no_window_probe_with_data() {
     for (probes, unique_bytes) in [(0, 999), (1, 1000)] {
@@ -320,7 +320,7 @@ fn the_syn_acks_of_two_ends_that_open_at_the_same_time_are_no_retransmissions() 
 
 /// If the ACKs were not captured, a repair that ACKs triggered looks like a timeout.
 #[test]
-fn a_retransmission_at_the_end_of_one_captured_direction_has_an_unknown_cause() {
+fn if_only_one_direction_was_captured_a_retransmission_at_the_end_has_an_unknown_cause() {
     let mut talk = Talk::midway();
     talk.flight(0.0, 0, 5).data(150.0, 2000);
     assert_eq!(talk.causes(), [None]);
