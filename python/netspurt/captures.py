@@ -94,7 +94,8 @@ class Explained:
         self.notes: Sequence[str] = core.notes
         self.packets, self.tcp, self.no_ip, self.fragments, self.other = core.passed
         self.start_ns = core.start_ns
-        # Most memory is in use here. So the explanation is freed before numpy is imported.
+        # The process uses the most memory here. So the connections are freed while the tables are
+        # made, and numpy is imported afterwards.
         self._core = {table.name: table for table in core.take_tables()}
         del core
         from netspurt.table import Table

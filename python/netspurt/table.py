@@ -79,7 +79,8 @@ def pandas_column(library: ModuleType, column: NDArray[Any]) -> Any:
 class _Column:
     """A column. With `texts`, values are indices into `texts`. `valid` says which values exist.
 
-    The values have the type `dtype`. They may be stored with a narrower type, to take less memory.
+    `dtype` is the type of the values. To take less memory, `stored` may have a narrower unsigned
+    type, or the unsigned type of the same size.
     """
 
     stored: NDArray[Any]
@@ -97,7 +98,7 @@ class _Column:
 
     @property
     def comparable(self) -> NDArray[Any]:
-        """The values, with the type with which they are stored or with `dtype`."""
+        """The values for comparisons. Narrow numbers are never negative, so they stay narrow."""
         wide = self.stored.dtype.itemsize == np.dtype(self.dtype).itemsize
         return self.values if wide else self.stored
 
@@ -163,10 +164,10 @@ class Table(Mapping[str, NDArray[Any]]):
                 raise KeyError(f"table {self.name} has no column {name!r}; it has {known}")
             if name not in self._whole:
                 stored, texts, valid, dtype = self._core.column(name)
-                # The columns of sources and destinations have the same texts.
-                texts = next(
-                    (one.texts for one in self._whole.values() if one.texts == texts), texts
-                )
+                # The columns `source` and `destination` have equal lists of texts. Only one of the
+                # lists is kept.
+                lists = [one.texts for one in list(self._whole.values()) if one.texts]
+                texts = next((one for one in lists if one == texts), texts)
                 self._whole[name] = _Column(stored, texts, valid, dtype)
             self._columns[name] = self._whole[name].taken(self._rows)
         return self._columns[name]
@@ -271,10 +272,15 @@ class Table(Mapping[str, NDArray[Any]]):
     def exists(self, name: str) -> NDArray[np.bool_]:
         """Return, for each row, whether the value of a column exists, shape (rows,)."""
         valid = self._column(name).valid
-        return np.ones(self.rows, dtype=np.bool_) if valid is None else valid
+        return np.ones(self.rows, dtype=np.bool_) if valid is None else valid.copy()
 
     def filled(self, name: str, value: float) -> NDArray[Any]:
         """Return a column of numbers, with `value` in place of those that do not exist.
+
+        Raises
+        ------
+        ValueError
+            If the column has texts.
 
         Examples
         --------
@@ -283,7 +289,10 @@ class Table(Mapping[str, NDArray[Any]]):
         >>> flows.filled("end_ns", -1).tolist()
         [-1]
         """
-        return np.where(self.exists(name), self._column(name).values, value)
+        column = self._column(name)
+        if column.texts is not None:
+            raise ValueError(f"the column {name} of the table {self.name} has texts")
+        return np.where(self.exists(name), column.values, value)
 
     def where(self, **equal: str | int | bool | None) -> Table:
         """Return the rows whose columns equal the given values. `None` means any value.
@@ -312,7 +321,7 @@ class Table(Mapping[str, NDArray[Any]]):
             equal = np.zeros(self.rows, dtype=np.bool_)
             for value in values:
                 equal |= column.comparable == value
-            return equal
+            return equal & self.exists(name)
         # `texts` may have a text twice, such as a link's name for its two directions.
         places = [place for place, text in enumerate(column.texts) if text in values]
         return np.isin(column.values, places)

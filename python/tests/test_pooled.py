@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from netspurt.analysis.bootstrap import Resamples
-from netspurt.analysis.directions import keys, opposite, rows_of
-from netspurt.analysis.seen import vantages, vantages_of
+from netspurt.analysis.directions import frequent, keys, opposite, rows_of
+from netspurt.analysis.seen import vantages, vantages_of, within_one_host
 from netspurt.captures import explain
 from netspurt.cli.explained import document, lines
 from netspurt.cli.output import json_parts
@@ -154,3 +154,83 @@ def _row(number: int, way: str) -> dict[str, Any]:
         "initial_seq": 10 * number + (way == "ab"),
         **least,
     }
+
+
+class _Narrow:
+    """Imitates a table of the Rust core whose columns are stored in few octets."""
+
+    name = "narrow"
+    _columns: ClassVar = {
+        "count": (np.array([255, 0, 5], np.uint8), None, None, "u8"),
+        "signed": (np.array([2**64 - 1, 3, 2**63], np.uint64), None, None, "i8"),
+        "large": (np.array([2**63, 1, 0], np.uint64), None, None, "u8"),
+        "optional": (np.array([7, 0, 0], np.uint8), None, np.array([True, False, True]), "i8"),
+    }
+    columns = tuple(_columns)
+
+    def __len__(self) -> int:
+        return 3
+
+    def column(self, name: str) -> Any:
+        return self._columns[name]
+
+
+def test_narrow_columns_have_the_values_and_the_types_of_wide_ones() -> None:
+    core: Any = _Narrow()
+    table = Table(core)
+    assert table.records() == [
+        {"count": 255, "signed": -1, "large": 2**63, "optional": 7},
+        {"count": 0, "signed": 3, "large": 1, "optional": None},
+        {"count": 5, "signed": -(2**63), "large": 0, "optional": 0},
+    ]
+    assert [dict(row) for row in table.each()] == table.records()
+    assert [table[name].dtype.str[1:] for name in table] == ["u8", "i8", "u8", "i8"]
+    assert (table["count"] + table["count"]).tolist() == [510, 0, 10]
+    assert table.equals("signed", -1).tolist() == [True, False, False]
+    assert table.equals("count", 255, 5, 300, -1).tolist() == [True, False, True]
+    assert table.equals("optional", 0).tolist() == [False, False, True]
+    assert table.where(optional=0)["count"].tolist() == [5]
+    assert table.exists("optional").tolist() == [True, False, True]
+    assert table.exists("count").tolist() == [True] * 3
+    assert table.filled("optional", -1).tolist() == [7, -1, 0]
+    assert table.seconds("signed")[0] == -1e-9
+    some = table.take(np.array([2, 0]))
+    assert some.records() == [table.records()[2], table.records()[0]]
+    table.exists("optional")[1] = True
+    assert table.exists("optional").tolist() == [True, False, True]
+    with pytest.raises(ValueError, match="the column t of the table made has texts"):
+        rows("made", [{"t": "x"}], {"t": ""}).filled("t", 0)
+
+
+def test_columns_with_equal_texts_share_the_list() -> None:
+    table = rows("made", [{"a": "x", "b": "y"}, {"a": "y", "b": "x"}], {"a": "", "b": ""})
+    (codes, texts), (others, same) = table.coded("a"), table.coded("b")
+    assert texts is same
+    assert ([texts[n] for n in codes], [texts[n] for n in others]) == (["x", "y"], ["y", "x"])
+
+
+def test_frequent_directions_have_at_least_so_many_rows() -> None:
+    table = _directions((1, "reverse"), (2, "forward"), (1, "reverse"), (1, "forward"))
+    assert frequent(table, 2) == {(1, "reverse")}
+    assert frequent(table, 1) == {(1, "reverse"), (1, "forward"), (2, "forward")}
+    assert frequent(table, 3) == set()
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "within"),
+    [
+        ("10.0.0.1", "10.0.0.1", True),
+        ("127.0.0.1", "127.0.0.5", True),
+        ("10.0.0.1", "10.0.0.2", False),
+        ("127.0.0.1", "10.0.0.2", False),
+    ],
+)
+def test_both_ends_are_on_one_host_if_the_addresses_are_equal_or_loopback(
+    source: str, destination: str, within: bool
+) -> None:
+    ends = {"source": source, "destination": destination}
+    one = rows("made", [ends], dict.fromkeys(ends, ""))
+    assert within_one_host(one).tolist() == [within]
+    other = {"source": destination, "destination": source}
+    both = rows("made", [ends, other], dict.fromkeys(ends, ""))
+    assert within_one_host(both).tolist() == [within] * 2

@@ -262,7 +262,7 @@ def remedies(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
     ----------
     tables
         The tables of an explained capture, or their rows of some connections: `waits`, `floors`,
-        `habits`.
+        `habits`, and `spent`, which has a row for each connection.
     whole
         The tables of the whole capture, if `tables` has only some connections.
 
@@ -284,7 +284,11 @@ def remedies(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
 
 
 def _tried(floors: Table) -> list[int]:
-    """Return the floors of the table `floors` [ns]. Each direction has a row for each floor."""
+    """Return the floors of the table `floors` [ns].
+
+    Each direction has a row for each floor, and these rows follow each other. So the first rows
+    have all floors.
+    """
     first = floors.take(np.arange(min(len(floors), _FLOORS_MAX)))
     tried: list[int] = np.unique(first["floor_ns"]).tolist()
     return tried
@@ -529,8 +533,7 @@ def _judged(changes: Sequence[_Change], of: Silences, tables: Mapping[str, Table
     shares = _resampled(saved, [len(waited) > 1] * len(saved))
     floors, connections = tables["floors"], tables["spent"]["connection"]
     added_here = floors.select(floors["spurious"] > 0)
-    none = np.zeros(len(connections))
-    spurious = [_spurious(added_here, connections, one.floor_ns, none) for one in changes]
+    spurious = [_spurious(added_here, connections, one.floor_ns) for one in changes]
     added = _resampled(spurious, [bool(np.count_nonzero(own) > 1) for own in spurious])
     return [
         Remedy(
@@ -546,17 +549,12 @@ def _judged(changes: Sequence[_Change], of: Silences, tables: Mapping[str, Table
     ]
 
 
-def _spurious(
-    floors: Table, connections: NDArray[np.uint64], floor_ns: int | None, none: Floats
-) -> Floats:
+def _spurious(floors: Table, connections: NDArray[np.uint64], floor_ns: int | None) -> Floats:
     """Return the spurious timeouts that a lower floor adds to each connection, shape (n,).
 
     `floors` has the rows with spurious timeouts, and `connections` the numbers of all connections.
-    If no timeout is added, the result is `none`, which has a zero for each connection.
     """
     own = floors.where(floor_ns=floor_ns) if floor_ns else floors.take(np.arange(0))
-    if not len(own):
-        return none
     places = rows_of(own["connection"].astype(np.int64), connections.astype(np.int64))
     return np.bincount(places, own["spurious"], minlength=len(connections)).astype(float)
 

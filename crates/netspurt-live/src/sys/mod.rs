@@ -49,8 +49,8 @@ pub fn unshare(what: Unshared) -> io::Result<()> {
     checked(unsafe { libc::unshare(flags) })
 }
 
-/// Returns free memory of this process to the operating system. The allocator keeps such memory if
-/// memory in use lies behind it. Allocators other than glibc's decide this themselves.
+/// Returns free memory of this process to the operating system. By itself, glibc keeps freed memory
+/// if memory at a higher address is still in use. With another C library this does nothing.
 pub fn return_free_memory() {
     #[cfg(target_env = "gnu")]
     // SAFETY: no memory is passed, and memory in use is not changed.

@@ -73,8 +73,11 @@ impl CapturedConnection {
 
     /// The time that the connection spent on each thing that it waited for. Repairs that go on
     /// count as if they ended now.
-    fn spent_until_now(&self) -> TimeSpent {
+    ///
+    /// The connection has no box for this time afterwards. The box goes to `shared`.
+    fn take_spent(&mut self, shared: &mut SharedState) -> TimeSpent {
         let mut spent = self.spent.0.as_deref().copied().unwrap_or_default();
+        self.spent.0.take().into_iter().for_each(|own| shared.keep_spent(own));
         for direction in self.directions.iter().flatten() {
             spent.sent_in_repair(direction.limits.sent_in_repair(&direction.octets));
         }
@@ -88,8 +91,7 @@ impl CapturedConnection {
         if self.resting.is_none()
             && self.directions.iter().flatten().all(|direction| direction.is_done())
         {
-            let spent = self.spent_until_now();
-            self.spent.0.take().into_iter().for_each(|place| shared.keep_spent(place));
+            let spent = self.take_spent(shared);
             self.afar = false;
             let mut directions = self.directions.each_mut().map(Option::take);
             let each = directions.each_mut().map(Option::as_deref_mut);
@@ -116,8 +118,7 @@ impl CapturedConnection {
         if let Some(resting) = self.resting {
             return resting;
         }
-        let spent = self.spent_until_now();
-        self.spent.0.take().into_iter().for_each(|place| shared.keep_spent(place));
+        let spent = self.take_spent(shared);
         let mut end = |mut direction: Box<CapturedDirection>| {
             let ended = EndedDirection::of(&mut direction);
             shared.keep(direction);

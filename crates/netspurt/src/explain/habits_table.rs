@@ -1,18 +1,13 @@
 //! The table `habits`: the observed behaviour of sender, receiver and path in each direction.
 
 use crate::record::Table;
-use crate::units::Duration;
 
 use super::columns::{CONNECTION, DIRECTION};
 use super::row_columns::{NamedCells, RowColumns};
-use super::rows::{ExplainedRows, confidence};
+use super::rows::{ExplainedRows, confidence, span_ns};
 use super::{ColumnCell, ConnectionRow, EndedConnection, Habits, Vantage};
 
 use ColumnCell::{Count, Flag, Number, Tag, Whole};
-
-fn ns(span: Duration) -> i64 {
-    span.as_nanos().cast_signed()
-}
 
 /// The cell of a count of habits.
 macro_rules! count {
@@ -24,7 +19,7 @@ macro_rules! count {
 /// The cell of a span of habits, which may not exist.
 macro_rules! span {
     (|$habits:ident| $of:expr) => {
-        Whole(|row| row.habits().and_then(|$habits| $of).map(ns))
+        Whole(|row| row.habits().and_then(|$habits| $of).map(span_ns))
     };
 }
 

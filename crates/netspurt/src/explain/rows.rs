@@ -2,6 +2,7 @@
 
 use crate::ids::Side;
 use crate::record::{Column, Data, NarrowColumn, Table};
+use crate::units::Duration;
 
 use super::EndedConnection;
 use super::columns::DIRECTIONS;
@@ -13,6 +14,11 @@ pub trait ExplainedRows {
 
     /// Returns the table.
     fn table(self: Box<Self>) -> Table;
+}
+
+/// A span as a number of nanoseconds in a table.
+pub fn span_ns(span: Duration) -> i64 {
+    span.as_nanos().cast_signed()
 }
 
 /// The columns `connection` and `direction`. Each of `rows` begins with the number of a connection

@@ -20,7 +20,7 @@ pub struct SharedState {
     directions: Vec<Box<CapturedDirection>>,
     /// Empty lists of pending segments.
     pending: Vec<PendingSegments>,
-    /// Places for the time spent that are not in use.
+    /// Boxes for [`TimeSpent`] that are not in use.
     spent: Vec<Box<TimeSpent>>,
     /// The pending segments that are not a [`PlainSegment`](crate::wire::PlainSegment).
     pub others: OtherSegments,
@@ -56,17 +56,17 @@ impl SharedState {
         direction
     }
 
-    /// Returns a place for the time that a connection spends.
+    /// Returns a box with no time spent.
     pub fn begin_spent(&mut self) -> Box<TimeSpent> {
-        let mut place = self.spent.pop().unwrap_or_default();
-        *place = TimeSpent::default();
-        place
+        let mut spent = self.spent.pop().unwrap_or_default();
+        *spent = TimeSpent::default();
+        spent
     }
 
-    /// Keeps a place for the time spent that is no longer needed.
-    pub fn keep_spent(&mut self, place: Box<TimeSpent>) {
+    /// Keeps the memory of a box that is no longer needed.
+    pub fn keep_spent(&mut self, spent: Box<TimeSpent>) {
         if self.spent.len() < Self::MOST {
-            self.spent.push(place);
+            self.spent.push(spent);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::ids::Side;
-use crate::packed::{PackedValue, packed_value};
+use crate::packed::{packed_value, packed_variants};
 use crate::units::{Duration, Time};
 
 /// What a connection waits for at an instant.
@@ -129,24 +129,23 @@ packed_value!(TimeSpent {
     pause_ended_by,
 });
 
-impl PackedValue for WaitingFor {
-    fn put(&self, into: &mut Vec<u8>) {
-        (*self as u8).put(into);
-    }
+packed_variants!(WaitingFor {
+    Handshake,
+    Application,
+    Delivery,
+    CongestionWindow,
+    ReceiveWindow,
+    Repair,
+    Timeout,
+});
 
-    fn get(from: &mut &[u8]) -> Self {
-        Self::ALL[usize::get(from)]
-    }
-}
-
-/// The [`TimeSpent`] of a connection. It has a place of its own in memory. A connection that rests,
-/// or that has not taken a packet yet, does not need this place. Then any use as a [`TimeSpent`]
-/// panics.
+/// A box with the [`TimeSpent`] of a connection. There is no box before the first packet and while
+/// the connection rests. Reading or changing the time panics then.
 #[derive(Clone, Debug, Default)]
 pub struct CurrentTimeSpent(pub Option<Box<TimeSpent>>);
 
 impl CurrentTimeSpent {
-    const MESSAGE: &'static str = "the connection has taken a packet and does not rest";
+    const MESSAGE: &'static str = "no packet was taken yet, or the connection rests";
 }
 
 impl Deref for CurrentTimeSpent {

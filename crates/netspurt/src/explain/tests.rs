@@ -421,6 +421,28 @@ mod statistics {
         assert_eq!((before.far, before.vantage), (after.far, after.vantage));
     }
 
+    /// A closed connection is packed after a second. Then it waits for an application, until a late
+    /// ACK comes.
+    #[test]
+    fn a_resting_connection_that_wakes_keeps_the_time_that_it_spent() {
+        let spent = |late: &[(usize, u64, Segment)]| {
+            let mut explainer = Explainer::default();
+            let files = [file_of(&closed()), others(), file_of(late)];
+            files.iter().for_each(|file| take_all(&mut explainer, file));
+            let spent = explainer.finish().connections.at(0).spent;
+            WaitingFor::ALL.map(|what| spent.of(what))
+        };
+        let before = spent(&[]);
+        let after = spent(&[(0, 5000, Segment { ack: 2, ..data(102, 0) })]);
+        let [handshake, application, ..] = before;
+        assert!(!handshake.is_zero());
+        assert!(before.iter().filter(|span| !span.is_zero()).count() > 1, "{before:?}");
+        assert!(after[1] > application + Duration::from_secs(4), "{after:?}");
+        for (what, name) in WaitingFor::NAMES.into_iter().enumerate().filter(|(n, _)| *n != 1) {
+            assert_eq!(before[what], after[what], "{name}");
+        }
+    }
+
     #[test]
     fn rows_have_as_many_cells_as_the_heading() {
         for layout in ["netspurt", "tcptrace", "tcptrace-W"] {

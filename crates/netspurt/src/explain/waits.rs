@@ -8,14 +8,10 @@ use crate::rto::MeanDeviation;
 use crate::units::{Duration, Time};
 
 use super::columns::DIRECTIONS;
-use super::rows::{ExplainedRows, direction_columns};
+use super::rows::{ExplainedRows, direction_columns, span_ns};
 use super::{
     ConnectionRow, EndedBy, EndedConnection, EndedDirection, FLOORS, TimerWait, WaitingFor,
 };
-
-fn span(span: Duration) -> i64 {
-    span.as_nanos().cast_signed()
-}
 
 /// The rows of the table `spent`: a row for each connection, with the time that the connection
 /// waited for each kind of [`WaitingFor`].
@@ -75,7 +71,7 @@ impl ExplainedRows for WaitRows {
         let rows = self.0;
         let instant = |at: Time| at.as_nanos().cast_signed();
         let estimate = |of: fn(MeanDeviation) -> Duration| {
-            Data::OptionalI64(rows.iter().map(|row| row.2.estimate.map(of).map(span)).collect())
+            Data::OptionalI64(rows.iter().map(|row| row.2.estimate.map(of).map(span_ns)).collect())
         };
         let [connection, direction] = direction_columns(rows.iter().map(|row| (row.0, row.1)));
         let timers = rows.iter().map(|row| row.2.timer as u8).collect();
@@ -90,7 +86,7 @@ impl ExplainedRows for WaitRows {
                 Column::new("timer", Data::Tag { codes: timers, texts: &EndedBy::NAMES }),
                 Column::new(
                     "waited_ns",
-                    Data::I64(rows.iter().map(|row| span(row.2.waited)).collect()),
+                    Data::I64(rows.iter().map(|row| span_ns(row.2.waited)).collect()),
                 ),
                 Column::new("backoffs", number(|wait| wait.backoffs)),
                 Column::new("srtt_ns", estimate(MeanDeviation::mean)),

@@ -400,8 +400,8 @@ impl<T> Iterator for OrderedFlows<T> {
     type Item = Retired<T>;
 
     fn next(&mut self) -> Option<Retired<T>> {
-        // The caller may need memory for the connections that were returned. So their memory is
-        // freed each time that half of them are left.
+        // The caller may need memory while it takes the connections. So unused memory of the list
+        // is freed each time that the list is less than half full.
         if self.last_first.len() < self.last_first.capacity() / 2 {
             self.last_first.shrink_to_fit();
         }

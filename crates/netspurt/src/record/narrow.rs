@@ -98,7 +98,7 @@ impl StoredNumbers {
 }
 
 impl NarrowNumbers {
-    /// Makes a list without numbers. The first `count` numbers below 256 need no further memory.
+    /// Makes a list without numbers. It has room for `count` numbers below 256.
     pub fn with_capacity(count: usize) -> Self {
         Self(StoredNumbers::One(Vec::with_capacity(count)))
     }

@@ -51,7 +51,8 @@ pub enum Data {
     U16(Vec<u16>),
     /// Numbers used as ids.
     U64(Vec<u64>),
-    /// Whole numbers in few octets. A file stores them in eight octets.
+    /// Values in little memory. A file stores them as the column that [`NarrowColumn::wide`]
+    /// returns.
     Narrow(NarrowColumn),
     /// Booleans.
     Bool(Vec<bool>),
@@ -71,8 +72,8 @@ pub enum Data {
     },
 }
 
-/// A column of values in little memory. Files and arrays have it as the column that
-/// [`wide`](Self::wide) returns.
+/// A column of values in little memory. A file stores it as the column that [`wide`](Self::wide)
+/// returns.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NarrowColumn {
     /// Numbers used as counts, sizes and ids.
@@ -102,7 +103,7 @@ impl NarrowColumn {
         self.len() == 0
     }
 
-    /// The same values in eight octets each.
+    /// The same values as a column of the usual type.
     pub fn wide(&self) -> Data {
         match self {
             Self::U64(all) => Data::U64(all.wide()),
@@ -120,24 +121,22 @@ impl NarrowColumn {
         match self {
             Self::U64(all) | Self::U32(all) | Self::I64(all) => all.take(rows),
             Self::OptionalI64(existing, exist) => {
-                let all: OptionalValues<i64> = take(exist).spread(&existing.signed()).collect();
-                let kept = rows.iter().filter_map(|row| {
-                    let value = all.at(*row);
-                    exist.push(value.is_some());
-                    value
-                });
-                *existing = kept.map(i64::cast_unsigned).collect();
+                let kept = picked(&existing.wide(), exist, rows);
+                *existing = kept.into_iter().collect();
             }
             Self::OptionalF64(existing, exist) => {
-                let all: OptionalValues<f64> = take(exist).spread(&take(existing)).collect();
-                existing.extend(rows.iter().filter_map(|row| {
-                    let value = all.at(*row);
-                    exist.push(value.is_some());
-                    value
-                }));
+                *existing = picked(existing, exist, rows);
             }
         }
     }
+}
+
+/// Returns those of `rows` that exist, and makes `exist` tell of these rows. `existing` are the
+/// values of all rows that exist.
+fn picked<T: Copy + Default>(existing: &[T], exist: &mut Existence, rows: &[usize]) -> Vec<T> {
+    let all: OptionalValues<T> = take(exist).spread(existing).collect();
+    let values = rows.iter().map(|row| all.at(*row));
+    values.inspect(|value| exist.push(value.is_some())).flatten().collect()
 }
 
 impl Data {
