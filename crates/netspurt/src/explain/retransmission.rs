@@ -48,7 +48,7 @@ pub enum VerdictEvidence {
     /// One acknowledgment covered more than two segments, or more than one if the receiver
     /// acknowledges each segment. It also covered more octets than this receiver ever acknowledged
     /// at once while nothing was missing. So another segment filled a hole (RFC 5681 §4.2), and an
-    /// earlier copy of these octets had arrived behind the hole.
+    /// earlier copy of the retransmitted octets had arrived behind the hole.
     Jump,
     /// SACK blocks had reported the octets before they were sent again.
     Reported,

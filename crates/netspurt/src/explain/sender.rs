@@ -146,8 +146,8 @@ impl Sender {
         self.sent_at = at;
     }
 
-    /// Takes a report that a packet was too big for the path. The packet's first octet has the number
-    /// `seq`. Returns whether this octet is outstanding.
+    /// Takes a report that a packet was too big for the path. The packet's first octet has the
+    /// number `seq`. Returns whether this octet is outstanding.
     #[cold]
     pub fn too_big(&mut self, at: Time, seq: u32, octets: &CapturedOctets) -> bool {
         let (una, highest) = (octets.una(), octets.sequence().highest());
@@ -249,8 +249,9 @@ impl Sender {
             Age::Unknown if original => trouble.overtaken(late_by),
             Age::Unknown if missing && soon => trouble.overtaken(late_by),
             Age::Copy => trouble.copies += 1,
-            // If the octets were missing, or if their retransmission came first, this is a late
-            // original. Otherwise this is a copy.
+            // This is a late original in three cases: the octets were missing, their retransmission
+            // came first, or (next arm) the last transmission of these octets was sent later.
+            // Otherwise this is a copy.
             Age::Older if missing || trouble.filled_by_other(at, (left, right), None) => {
                 trouble.overtaken(late_by);
             }

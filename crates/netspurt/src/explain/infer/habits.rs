@@ -18,8 +18,8 @@ pub struct AckHabits {
     /// How often the acknowledgment of a lone segment was timed. A segment is lone if no other
     /// segment was outstanding when the acknowledgment arrived.
     pub lone: u32,
-    /// By how much the longest of these timed round trips exceeds the shortest round trip. The
-    /// receiver's delayed-ACK timer is at least this long.
+    /// By how much the longest of these timed round trips exceeds the shortest round trip. Unless
+    /// the path caused this difference, the receiver's delayed-ACK timer is at least this long.
     pub longest_delay: Duration,
     /// The maximum number of octets that one acknowledgment covered while nothing was missing or
     /// sent again.
@@ -160,7 +160,8 @@ pub struct Habits {
 }
 
 impl Habits {
-    /// These habits together with `later`, which the same direction showed after it was packed.
+    /// These habits together with `later`, which the same direction showed after its connection was
+    /// packed to save memory.
     ///
     /// In most cases the later part has few packets. So the result has the vantage with the higher
     /// probability, and the clock that was measured over more ticks.

@@ -44,8 +44,8 @@ impl Vantage {
 }
 
 impl PathTimes {
-    /// If one part is at most the other part divided by this, the capture was taken at the host
-    /// where the shorter part ends. The shorter part is the time of that host's stack and
+    /// If one part is at most the other part divided by this number, the capture was taken at the
+    /// host where the shorter part ends. The shorter part is the time of that host's stack and
     /// scheduler.
     const OWN_SHARE: u64 = 16;
     /// If one part is shorter than this and at most a quarter of the other, the capture was taken
@@ -117,7 +117,7 @@ impl PathTimes {
         self.near_known().unwrap_or(Duration::ZERO)
     }
 
-    /// The shortest possible time from the capture to the sender and back now. It exceeds
+    /// A lower bound of the current time from the capture to the sender and back. It exceeds
     /// [`near`](Self::near) if data waits in a queue before the capture.
     #[inline]
     pub fn near_now(&self) -> Duration {
@@ -149,7 +149,7 @@ impl PathTimes {
         known.map_or(Duration::ZERO, |both| both.0)
     }
 
-    /// How much longer than its minimum the time from the capture to the sender and back is now.
+    /// By how much the current time from the capture to the sender and back exceeds its minimum.
     /// `None` unless a queue between the sender and the capture causes most of the round trip.
     pub fn queue_before(&self) -> Option<Duration> {
         let least = self.least()?;

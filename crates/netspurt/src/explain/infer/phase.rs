@@ -34,7 +34,7 @@ pub struct Traits {
     /// The number of retransmissions that can only be tail loss probes.
     pub probes: u32,
     /// The number of timeouts without a probe, although a sender with tail loss probes would have
-    /// sent one first.
+    /// sent a probe first.
     pub timeouts_without_probe: u32,
     /// The number of fast retransmits after which the sender sent everything again in order. It is
     /// set to zero if the sender sends new octets after a fast retransmit.
@@ -80,19 +80,19 @@ impl Traits {
     }
 }
 
-/// The shorter of two times, of which each may be unknown.
+/// The shorter of two times. Each of them may be unknown.
 pub(super) fn least(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
     one.into_iter().chain(other).min()
 }
 
-/// A tail loss probe whose outcome is open: the sender does not know yet whether it repaired a loss
-/// (RFC 8985 §7.1).
+/// A tail loss probe whose outcome is open: the sender does not know yet whether the probe repaired
+/// a loss (RFC 8985 §7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenProbe {
     /// The octet after the highest octet that had been sent when the probe left (`TLP.end_seq`).
     end: u64,
     /// Whether an acknowledgment of exactly `end` leaves the outcome open (`TLP.is_retrans`). After
-    /// a D-SACK block it does not.
+    /// a D-SACK block, such an acknowledgment decides the outcome.
     again: bool,
 }
 
@@ -101,16 +101,16 @@ pub struct OpenProbe {
 pub struct Machine {
     /// The phase.
     pub phase: LossPhase,
-    /// The octet after the highest octet that was sent when the phase began, or at its last
-    /// timeout.
+    /// The octet after the highest octet that had been sent when the phase began, or at the last
+    /// timeout of the phase.
     pub point: u64,
     /// When the phase began, or when its last timeout was captured.
     pub since: Time,
     /// The number of the first retransmission in the phase, or since its last timeout.
     pub first: usize,
     /// In a loss phase: whether the sender repaired nothing when the phase began. Then the arrival
-    /// of octets that were sent only once shows that the timeout was spurious (RFC 5682 §3; Linux has
-    /// the same condition).
+    /// of octets that were sent only once shows that the timeout was spurious (RFC 5682 §3; Linux
+    /// has the same condition).
     pub from_open: bool,
     /// In a loss phase: whether acknowledgments show that originals were still arriving.
     pub undone: bool,
@@ -118,10 +118,10 @@ pub struct Machine {
     /// step 2b).
     pub went_on: bool,
     /// In a loss phase: whether an acknowledgment shows that the timeout was spurious. SACK blocks
-    /// and timestamps, which a capture may hide, are not needed for this. The acknowledgment covers
-    /// further octets, and comes before old octets are sent again after the timeout's own segment.
-    /// Also, it covers octets above `again_to`, or the sender has sent new octets before it (RFC
-    /// 5682 §2.1 step 3b).
+    /// and time stamps, which a capture may hide, are not needed for this. The acknowledgment must
+    /// cover further octets. Before it, the sender must not have sent old octets again, except the
+    /// timeout's own segment. Also, the acknowledgment must cover octets above `again_to`, or the
+    /// sender must have sent new octets before it (RFC 5682 §2.1 step 3b).
     accepted: bool,
     /// In a loss phase: the octet after the segment that the timeout sent. [`u64::MAX`] if this
     /// segment was not the head. Also [`u64::MAX`] if duplicate ACKs came before the timeout,
@@ -136,10 +136,12 @@ pub struct Machine {
     /// In a loss phase: whether it began with a fast retransmit, and the sender sent everything
     /// again in order after earlier fast retransmits.
     by_habit: bool,
-    /// The number of retransmissions in the phase whose octets SACK blocks had reported.
+    /// The number of retransmissions of the phase that carried octets reported by SACK blocks.
+    /// Retransmissions that follow the previous one in a burst do not count.
     repeated: u32,
-    /// In a loss phase: whether it was a recovery at first that no timeout can have begun. Then the
-    /// sender sent again what SACK blocks had reported, so it sends everything again.
+    /// In a loss phase: whether the phase was a recovery at first, and no timeout can have begun
+    /// this recovery. The sender then sent octets again that SACK blocks had reported, so it sends
+    /// everything again.
     pub without_timeout: bool,
     /// In a recovery: whether a timeout may have begun it.
     pub maybe_after_timeout: bool,
@@ -171,8 +173,8 @@ impl Machine {
         }
     }
 
-    /// Notes that a D-SACK block reported octets. They may be those of a probe, which was spurious
-    /// then (RFC 8985 §7.4.2).
+    /// Notes that a D-SACK block reported octets. They may be the octets of a probe. Such a probe
+    /// was spurious (RFC 8985 §7.4.2).
     pub fn reported_twice(&mut self) {
         if let Some(probe) = &mut self.probed {
             probe.again = false;
@@ -222,10 +224,10 @@ impl Machine {
         self.repeated += u32::from(reported);
         let inferred = match scene.label {
             LabelHint::Changed => Inferred { cause: Cause::Rto, rule: CauseRule::FlowLabel },
-            // One repeated segment shows nothing in two cases: the path may have lost its report
-            // before the report reached the sender, or the sender has skipped reported octets, so
-            // it uses the reports. A second repeated segment shows that the sender does not use
-            // them.
+            // One retransmission of reported octets shows nothing in two cases: the path may have
+            // lost the report before it reached the sender, or the sender has skipped reported
+            // octets, so it uses the reports. A second retransmission of reported octets shows that
+            // the sender does not use the reports.
             _ if reported && (self.repeated > 1 || !scene.place.afar && self.skipped_at == 0) => {
                 self.again_reported()
             }
@@ -403,9 +405,10 @@ impl Machine {
         Inferred { cause: Self::repair_cause(scene, scene.is_clocked()), rule: CauseRule::Guess }
     }
 
-    /// The maximum time from a timeout to a repair that it may have begun, in round trips. The
-    /// first segment takes one round trip. The segments that test whether the timeout was spurious
-    /// take another round trip (RFC 5682 §2.1). This value is twice their sum, as a margin.
+    /// The maximum time from a timeout to a repair that the timeout may have begun, in round trips.
+    /// The first segment takes one round trip. The segments that test whether the timeout was
+    /// spurious take another round trip (RFC 5682 §2.1). This value is twice their sum, as a
+    /// margin.
     const AFTER_LONE: u64 = 4;
 
     /// Most timers add at least 200 ms to srtt (Linux: `TCP_RTO_MIN`). This value is 10 ms less, as
@@ -426,9 +429,9 @@ impl Machine {
         scene.sack == Some(false) && scene.dup_acks > 5 && scene.waited >= usual
     }
 
-    /// Whether the retransmission timer has expired. The wait must be as long as the shortest
-    /// possible RTO. It must also be at least three quarters of another time: the sender's shortest
-    /// known timeout, or three round trips if these are shorter.
+    /// Whether the retransmission timer has expired and sent the head. The wait must be at least
+    /// the shortest possible RTO. It must also be at least three quarters of another time: the
+    /// sender's shortest known timeout, or three round trips if these are shorter.
     fn timer_expired(&self, scene: &SenderScene) -> bool {
         let seen = self.traits.shortest_timeout.unwrap_or(Duration::ZERO);
         scene.is_head() && scene.may_be_expired() && scene.waited >= seen.min(scene.rtt * 3) * 3 / 4
@@ -541,8 +544,9 @@ impl Machine {
         let first = scene.sack == Some(false) && !scene.place.afar;
         let another = if again { !scene.overtaken } else { first };
         if another && scene.is_head() && scene.is_reported_now() {
-            // Go-back-N does not explain this segment: it sends the head only once, and before
-            // three duplicate ACKs come. Some senders begin a fast retransmit soon after a timeout.
+            // Go-back-N does not explain this segment: go-back-N sends the head only once, and
+            // before three duplicate ACKs come. Some senders begin a fast retransmit soon after a
+            // timeout.
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
         if self.without_timeout
@@ -555,9 +559,9 @@ impl Machine {
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
         if again && overtaken && scene.hole && scene.sack == Some(true) {
-            // A SACK block reports octets that were sent after the retransmission, so the
-            // retransmission was lost. RACK finds this (RFC 8985 §6.2), and Linux begins a recovery
-            // then (`tcp_fastretrans_alert`).
+            // A SACK block reports octets that were sent after the last retransmission of this
+            // segment, so that retransmission was lost. RACK finds this (RFC 8985 §6.2), and Linux
+            // begins a recovery then (`tcp_fastretrans_alert`).
             return Inferred { cause: Cause::Rack, rule: CauseRule::LostAgain };
         }
         self.went_back = true;

@@ -131,7 +131,7 @@ impl InferenceReport {
                 Some(Cause::GoBackN) => 0.98,
                 _ => 0.86,
             },
-            // This receiver reports no duplicates, so a needed retransmission is less certain.
+            // This receiver reports no duplicates, so the verdict *needed* is less certain.
             (_, _) if self.hides_duplicates => match one.cause.get() {
                 Some(Cause::Fast | Cause::SackRecovery | Cause::Rack) => 0.87,
                 _ => 0.5,

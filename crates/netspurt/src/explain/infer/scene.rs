@@ -25,8 +25,8 @@ pub struct ScenePlace {
     /// small segments when the retransmission timer fires. A tail loss probe repeats only the last
     /// segment.
     pub joins: bool,
-    /// Whether the retransmission is the last outstanding segment without its last octets, at most
-    /// 40. The payload of a segment is shorter if the TCP header has more options.
+    /// Whether the retransmission is the last outstanding segment, but lacks up to 40 octets at the
+    /// end of that segment. The payload of a segment is shorter if the TCP header has more options.
     pub shortens_tail: bool,
     /// Whether this retransmission follows the previous one without a gap, and no acknowledgment
     /// with news came between the two.

@@ -25,11 +25,11 @@ impl TooBigReports {
         *self = Self { at: Some(at), until: highest, reacted };
     }
 
-    /// Whether the sender sent a retransmission because of a report. Its octets must have been sent
-    /// before the report, and not after it. The first such retransmission comes at once after the
-    /// report. The others may wait for acknowledgments, but the timer must not have fired since
-    /// then. `near` is the time from the capture to the sender and back. The last phase of loss
-    /// recovery began at `since`.
+    /// Whether the sender sent a retransmission because of a report. The octets of the
+    /// retransmission must have been sent before the report, and not after it. The first such
+    /// retransmission comes at once after the report. The others may wait for acknowledgments.
+    /// `near` is the time from the capture to the sender and back. The last phase of loss recovery
+    /// began, or its last timeout came, at `since`. `since` must not be later than the report.
     pub fn explains(&mut self, scene: &SenderScene, near: Duration, since: Time) -> bool {
         let Some(at) = self.at.filter(|at| *at <= scene.at) else { return false };
         let outstanding =

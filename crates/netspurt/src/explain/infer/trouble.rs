@@ -100,21 +100,22 @@ impl SenderTrouble {
         self.passed.count += 1;
     }
 
-    /// When the newest acknowledgment with news passed, of those that passed at or before `by`.
+    /// The time of the newest acknowledgment with news that passed at or before `by`. `None` if no
+    /// such acknowledgment is kept.
     pub fn passed_before(&self, by: Time) -> Option<Time> {
         self.passed.newest_first().map(|news| news.at).find(|at| *at <= by)
     }
 
-    /// A bound for how long the sender waited, after the last acknowledgment that had reached it,
-    /// before it sent a packet. The packet passed at `at` and echoes the time stamp `ecr`. The echo
-    /// shows that the next acknowledgment had not reached the sender, so the bound is the time
-    /// between these two acknowledgments. `near` is the time from the capture to the sender and
-    /// back.
+    /// A bound for the time from the arrival of an acknowledgment at the sender to the sending of a
+    /// packet. The packet passed the capture at `at`. It echoes the time stamp `ecr`, which shows
+    /// the last acknowledgment that had reached the sender. The next acknowledgment had not reached
+    /// the sender yet, so the bound is the time between these two acknowledgments. `near` is the
+    /// time from the capture to the sender and back.
     ///
     /// Returns `None` if the sender had got all acknowledgments. Also returns `None` if the echoed
-    /// acknowledgment passed too long ago for this distance, because then later acknowledgments may
-    /// have been lost before a timeout. Also returns `None` if an acknowledgment has no time stamp,
-    /// or if all acknowledgments that are kept are newer than the echoed one.
+    /// acknowledgment passed longer ago than `near` explains, because then later acknowledgments
+    /// may have been lost before a timeout. Also returns `None` if an acknowledgment has no time
+    /// stamp, or if all acknowledgments that are kept are newer than the echoed one.
     pub fn lag_by_echo(&self, at: Time, ecr: u32, near: Duration) -> Option<Duration> {
         let mut next = None;
         for news in self.passed.newest_first() {
@@ -137,7 +138,8 @@ impl SenderTrouble {
     }
 
     /// Whether several retransmissions were spurious, and the receiver reported none of these
-    /// duplicates. One or two are not enough, because the path may have lost them.
+    /// duplicates. One or two are not enough, because the path may have lost the duplicates or the
+    /// reports.
     pub fn hides_duplicates(&self) -> bool {
         const SEVERAL: usize = 3;
         let spurious = self.found.iter().filter(|one| one.verdict == Verdict::Spurious);
@@ -159,9 +161,9 @@ impl SenderTrouble {
 
     /// Gives the cause go-back-N to the last retransmissions. The next retransmission, which begins
     /// at `left`, shows that the sender went back. The change covers the last retransmissions of
-    /// the current repair that are in order and end at or below `left`. Retransmissions before the
-    /// sender last skipped octets are not changed. The first of the covered retransmissions keeps
-    /// its cause, unless it follows a timeout.
+    /// the current repair that are in order and end at or below `left`. If the sender skipped
+    /// reported octets, the change covers nothing before the last skip. The first of the covered
+    /// retransmissions keeps its cause, unless it follows a timeout.
     pub fn went_back(&mut self, left: u64) {
         let (mut begin, mut above) = (self.found.len(), left);
         let from = self.machine.first.max(self.machine.skipped_at);
@@ -211,8 +213,8 @@ impl SenderTrouble {
     /// Whether a packet may be the late original of an earlier retransmission. The retransmission
     /// covers all octets of the packet, its original was not seen, and the retransmission came less
     /// than a round trip ago. A sender waits at least a round trip before it sends these octets
-    /// once more. If other marks already show that the packet is older, `round` is `None`, and the
-    /// time does not matter. Each retransmission has one original.
+    /// once more. If identifications or time stamps already show that the packet is older, `round`
+    /// is `None`, and the time does not matter. Each retransmission has one original.
     pub fn filled_by_other(
         &mut self,
         at: Time,
@@ -293,9 +295,10 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes the segment after the octets that duplicate acknowledgments acknowledged. It is
-    /// acknowledged now. If it was sent only once, it was not lost, so these acknowledgments
-    /// answered segments that were sent before it. Their octets had arrived before.
+    /// Takes `segment`, which is acknowledged now and follows the octets that duplicate
+    /// acknowledgments acknowledged. If `segment` was sent only once, it was not lost. So these
+    /// duplicate acknowledgments answered segments that were sent before `segment` and whose octets
+    /// had already arrived.
     pub fn explain_duplicates(&mut self, segment: &Acknowledged) {
         let many = std::mem::take(&mut self.unclear_duplicates);
         let after_timeout = |one: &ExplainedRetransmission| {
@@ -396,13 +399,14 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a retransmission that begins at the octet `left` and was captured at `at`. The
-    /// retransmission before it may begin at the same octet, and its cause may come from times
-    /// alone. If no acknowledgment with news came between the two, the wait between them shows the
-    /// cause of the first: after a timeout the second wait is twice as long (RFC 6298 §5.5), after
-    /// a tail loss probe it is not. `heard` is the time of the last acknowledgment with news. The
-    /// last acknowledgment of new octets restarted the timer (RFC 6298 §5.3). A packet that the
-    /// sender sent when the timer restarted would have passed the capture at `una_at`.
+    /// Takes a retransmission that begins at the octet `left` and was captured at `at`. May decide
+    /// the cause of the retransmission before it, if both begin at the same octet and only times
+    /// showed this cause. If no acknowledgment with news came between the two, the wait between
+    /// them shows the cause of the first: after a timeout this wait is twice as long as the wait
+    /// before the first (RFC 6298 §5.5), after a tail loss probe it is not. `heard` is the time of
+    /// the last acknowledgment with news. The last acknowledgment of new octets restarted the timer
+    /// (RFC 6298 §5.3). A packet that the sender sent when the timer restarted would have passed
+    /// the capture at `una_at`.
     pub fn waited_again(&mut self, at: Time, left: u64, heard: Time, una_at: Time) {
         let Some(last) = self.found.last_mut() else { return };
         let ExplainedRetransmission { at: before, left: same, gap, .. } = *last;

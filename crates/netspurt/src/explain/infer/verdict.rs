@@ -182,9 +182,9 @@ impl VerdictWatch {
         if too_soon {
             return decision(Verdict::Spurious, VerdictEvidence::Timing);
         }
-        // The octets of `one` can have arrived before only if another segment filled the gap below
-        // them. So, unless the connection has no SACK, the octet that the receiver waited for must
-        // not have been sent again in `one` or later.
+        // If the octets of `one` had arrived before, another segment filled the gap below them. So
+        // the octet that the receiver waited for must not have been sent again in `one` or later.
+        // Without SACK this condition does not apply.
         let behind = ack.sack == Some(false) || head_sent.is_none_or(|sent| sent < one.at);
         if behind && Self::jumped(one, ack) {
             return decision(Verdict::Spurious, VerdictEvidence::Jump);
@@ -265,9 +265,9 @@ impl VerdictWatch {
     }
 
     /// Takes `many` duplicate acknowledgments. Each answered a segment that was sent before `sent`
-    /// and whose octets had already arrived. These segments are the acknowledged retransmissions
-    /// from number `first` on that were sent before `sent` and have no report yet, if there are not
-    /// more of them than duplicate acknowledgments. A single duplicate acknowledgment proves
+    /// and whose octets had already arrived. The candidates are the acknowledged retransmissions
+    /// from number `first` on that were sent before `sent` and have no report yet. If there are at
+    /// most `many` candidates, all of them were spurious. A single duplicate acknowledgment proves
     /// nothing: the path may have made a copy of a segment. Adds the verdicts to `decided`.
     pub fn duplicates_answered(
         &mut self,

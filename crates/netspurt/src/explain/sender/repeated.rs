@@ -43,7 +43,7 @@ impl Sender {
     }
 
     /// Takes an acknowledgment that acknowledges nothing new. Counts it if nothing is outstanding.
-    /// `last` is the window of the acknowledgment before it.
+    /// `last` is the window of the previous acknowledgment.
     pub(super) fn answered_when_idle(
         &mut self,
         at: Time,
@@ -64,10 +64,10 @@ impl Sender {
         }
     }
 
-    /// Takes an acknowledgment that repeats the acknowledgment before it. If the outstanding
-    /// segments were sent too late to cause it, it was caused by a segment whose octets had already
-    /// arrived (RFC 5681 §4.2). A receiver that sends D-SACK blocks adds a block to such an
-    /// acknowledgment (RFC 2883 §4). So if the receiver is known to send D-SACK blocks, an
+    /// Takes an acknowledgment that repeats the previous acknowledgment. If the outstanding
+    /// segments were sent too late to cause this acknowledgment, a segment whose octets had already
+    /// arrived caused it (RFC 5681 §4.2). A receiver that sends D-SACK blocks adds a block to such
+    /// an acknowledgment (RFC 2883 §4). So if the receiver is known to send D-SACK blocks, an
     /// acknowledgment without such a block does not count.
     pub(super) fn answered_copy(
         &mut self,
