@@ -26,9 +26,9 @@ impl CapturedConnection {
             && self.directions.iter().flatten().any(|direction| direction.reached(at).is_some())
     }
 
-    /// Takes the acknowledgments that reached the senders of the acknowledged data before a packet
-    /// of `side` was captured at `at`. Counts the time until the last of these acknowledgments
-    /// reached its sender.
+    /// Prepares for a packet of `side` that was captured at `at`. Takes the acknowledgments that
+    /// have reached the two senders of data by then. Counts the time until the last of these
+    /// acknowledgments reached a sender.
     ///
     /// Even if all captured data is acknowledged, newer data may be between the sender and the
     /// capture, and the packet may carry this data. `until_reached` says whether data counts as on
@@ -62,8 +62,8 @@ impl CapturedConnection {
         self.held_back(side, soon)
     }
 
-    /// The next event that an acknowledgment causes at a sender of data by `at`: the sender, the
-    /// event, and the time.
+    /// The next event that an acknowledgment has caused at one of the two senders by `at`: the
+    /// sender, the event, and the time at which the effect of the event passes the capture.
     fn next_reached(&self, at: Time) -> Option<(Side, ReachedBy, Time)> {
         let one = |side: Side| {
             let (by, reached) = self.directions[side.index()].as_deref()?.reached(at)?;

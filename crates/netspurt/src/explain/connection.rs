@@ -111,8 +111,8 @@ impl CapturedConnection {
             directions.map(|direction| direction.map(|direction| Box::new(direction.wake())));
     }
 
-    /// Ends the connection and returns its directions and the time spent, packed. Its memory goes to
-    /// `shared`.
+    /// Ends the connection and returns its directions and the time spent, packed. The memory of the
+    /// connection goes to `shared`.
     pub fn finish(mut self, shared: &mut SharedState) -> PackedDirections {
         shared.keep_pending(take(&mut self.pending));
         if let Some(resting) = self.resting {
@@ -173,7 +173,7 @@ impl CapturedConnection {
 
     /// Takes a report, captured at `at`, that a packet was too big for the path. `side` sent this
     /// packet, and `seq` is its sequence number. Returns whether the octet with this number is
-    /// outstanding; other reports may be forged and have no effect (RFC 5927 §7.2).
+    /// outstanding. If it is not, the report may be forged and has no effect (RFC 5927 §7.2).
     #[cold]
     pub fn take_too_big(
         &mut self,
@@ -195,8 +195,8 @@ impl CapturedConnection {
         }
     }
 
-    /// Takes the pending segments. If the capture is out of order, a segment waits as long as a
-    /// segment that passed earlier may still come.
+    /// Takes the pending segments. If the capture is out of order, a segment is held until no later
+    /// segment can be moved before it.
     fn make_room(&mut self, shared: &mut SharedState) {
         if self.pending.is_empty() {
             return;
@@ -235,8 +235,8 @@ impl CapturedConnection {
         self.pending = pending;
     }
 
-    /// Puts the pending segments into order. Takes each segment before which no other segment can
-    /// come.
+    /// Puts the pending segments into order. Takes each segment as soon as no later segment can be
+    /// moved before it.
     #[cold]
     fn reorder_pending(&mut self, shared: &mut SharedState) {
         let mut pending = take(&mut self.pending);
@@ -261,8 +261,8 @@ impl CapturedConnection {
         self.pending = pending;
     }
 
-    /// Adds `segment` to the held segments. Takes each segment before which no other segment can
-    /// come.
+    /// Adds `segment` to the held segments. Takes the held segments that are old enough, so that no
+    /// later segment can be moved before them.
     fn hold(&mut self, segment: HeldSegment, shared: &mut SharedState) {
         let mut reordering = self.reordering.take().unwrap_or_default();
         let directions = self.directions.each_ref().map(Option::as_deref);
@@ -271,8 +271,8 @@ impl CapturedConnection {
         self.take_held(false, shared);
     }
 
-    /// Takes each held segment before which no other segment can come, or all if the connection is
-    /// `over`.
+    /// Takes the held segments that are old enough, so that no later segment can be moved before
+    /// them. If the connection is `over`, takes all held segments.
     fn take_held(&mut self, over: bool, shared: &mut SharedState) {
         while let Some(one) = self.reordering.as_mut().and_then(|held| held.next(over)) {
             let answer = match &one.segment {

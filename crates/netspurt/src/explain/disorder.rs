@@ -22,8 +22,8 @@ pub struct Disorder {
     found: bool,
     /// The number of packets that were moved to an earlier place in the capture.
     pub packets: u64,
-    /// The maximum time from the capture of the packet at this earlier place to the capture of the
-    /// moved packet.
+    /// A packet is moved before a packet that was captured earlier. This is the maximum time from
+    /// the capture of that earlier packet to the capture of the moved packet.
     pub late_max: Duration,
 }
 
@@ -43,8 +43,8 @@ impl Disorder {
         self.found
     }
 
-    /// Counts a packet that is moved to an earlier place in the capture. `late` is the time from
-    /// the capture of the packet at this earlier place to the capture of the moved packet.
+    /// Counts a packet that is moved before a packet that was captured earlier. `late` is the time
+    /// from the capture of that earlier packet to the capture of the moved packet.
     pub fn count(&mut self, late: Duration) {
         self.packets += 1;
         self.late_max = self.late_max.max(late);

@@ -282,8 +282,8 @@ impl Explainer {
     }
 
     /// Returns a connection that has ended, and forgets it. If the capture is `over`, all
-    /// connections have ended. Connections that were still open then come last, in the order of
-    /// their first packets.
+    /// connections have ended. The connections that ended only because the capture is over come
+    /// last, in the order of their first packets.
     pub fn next_ended(&mut self, over: bool) -> Option<EndedConnection> {
         self.next_packed(over).map(PackedConnection::unpack)
     }

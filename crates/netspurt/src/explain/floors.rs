@@ -221,7 +221,8 @@ impl OtherFloors {
 
 /// Whether a sender with RACK would have known of the loss before it sent `again` (RFC 8985 §6.2).
 /// It would if SACK blocks had reported octets that were sent after the previous transmission of
-/// the same octets. The reports do not count if the receiver discarded octets that it had reported.
+/// the octets of `again`. The reports do not count if the receiver discarded octets that it had
+/// reported.
 /// A receiver has discarded octets if its SACK blocks have reported the first octet that is not
 /// acknowledged (RFC 2018 §8).
 fn is_known_lost<T: Copy>(again: &ExplainedRetransmission, octets: &OneWay<T>) -> bool {

@@ -22,8 +22,8 @@
 //!   acknowledgment to the echo of its time stamp shows the change (`PathTimes::near_now`). If a
 //!   packet echoes an older time stamp than the time stamp of an acknowledgment, the sender sent
 //!   the packet before the acknowledgment reached the sender.
-//! * If the first window has ample room, this rule is not needed. So most directions keep no
-//!   acknowledgments.
+//! * If the first window has ample room and no repair began, it does not matter when an
+//!   acknowledgment reaches the sender. So most directions keep no list of acknowledgments.
 //! * If the near round trip is not known, the capture counts as a capture at the sender.
 //! * If all captured data is acknowledged, only later data shows whether the sender had more to
 //!   send. See `CapturedConnection::was_on_its_way`.
@@ -42,7 +42,7 @@ use super::{CapturedSegment, WaitingFor};
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     /// The octet after the highest octet sent when the current repair began. The repair lasts until
-    /// all octets before this one are acknowledged. `None` if no repair goes on.
+    /// all octets before this octet are acknowledged. `None` if no repair goes on.
     repair_end: Option<u64>,
     /// The octet after the last octet that the receive window allows, as far as the sender knows.
     window_end: Option<u64>,
@@ -72,7 +72,7 @@ pub struct Limits {
     pub progress: Option<Time>,
     /// When new octets were last acknowledged.
     acked: Time,
-    /// When new octets were acknowledged before `acked`.
+    /// When new octets were acknowledged for the last time before `acked`.
     acked_before: Time,
 }
 
@@ -211,9 +211,10 @@ impl Limits {
     /// A receiver may delay the acknowledgment of up to two segments (RFC 5681 §4.2). If at
     /// most two are outstanding, their acknowledgment is due a round trip after they were sent. If
     /// a queue delayed them, it also delayed the acknowledged segments before them. Then their
-    /// acknowledgment comes after the last acknowledgment, by at most the time between the last two
-    /// acknowledgments. If more segments are outstanding, the later ones may wait in a queue for
-    /// longer. Then the round trip counts from the last segment or acknowledgment of new data.
+    /// acknowledgment comes after the last acknowledgment. The time between these two is at most
+    /// the time between the last two acknowledgments. If more segments are outstanding, the later
+    /// ones may wait in a queue for longer. Then the round trip counts from the last segment or
+    /// acknowledgment of new data.
     pub fn arrived(&self, octets: &OneWay<CapturedSegment>, far: Duration) -> Option<Time> {
         let outstanding = octets.sequence().highest().saturating_sub(octets.una());
         if outstanding > 2 * u64::from(self.full_bytes) {
@@ -346,9 +347,9 @@ impl Limits {
     /// Whether a sender with nothing outstanding must wait until the receive window grows (RFC 9293
     /// §3.8.6.1). The sender must wait if the window has no room at all. It must also wait if the
     /// window has room neither for a full segment nor for half of the largest window (§3.8.6.2.1).
-    /// If the last segment was short, the application may have no more data, so only a closed
-    /// window counts. The newest captured window counts here, even before it reaches the
-    /// sender, because the receiver has all data.
+    /// If the last segment was short, the application may have no more data. Then the sender must
+    /// wait only if the window has no room at all. The newest captured window counts here, even
+    /// before it reaches the sender, because the receiver has all data.
     #[inline]
     fn is_closed(&self, highest: u64) -> bool {
         let newest = self.passed.as_deref().map_or(self.window_end, PassedAcks::window_end);

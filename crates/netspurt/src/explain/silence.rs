@@ -3,7 +3,7 @@
 //! A silence is a time in which no packet of the connection was captured. During the silence the
 //! connection seems to wait for the same thing as before. The packet after the silence shows more:
 //!
-//! * The packet may be a reply, or a delayed ACK, that comes later than a round trip after the data
+//! * The packet may be a reply or a delayed ACK. It may come more than a round trip after the data
 //!   that it acknowledges. If it acknowledges all data, the silence has two parts. The shortest
 //!   round trip after the data counts as a wait for the path. During the rest of the silence the
 //!   end that answers had nothing to send. A receiver may delay an ACK for up to 0.5 s, to send it
@@ -23,19 +23,22 @@ use super::{CapturedConnection, WaitingFor};
 impl CapturedConnection {
     /// Shorter silences are ignored, because hosts and links delay packets by about this time.
     pub(super) const SILENCE_MIN: Duration = Duration::from_millis(1);
-    /// Round trips vary. A packet is late if it comes after the shortest round trip plus a part of
-    /// it: the shortest round trip divided by this number. Then something besides the path also
+    /// Round trips vary. A packet is late if its round trip exceeds the expected round trip by more
+    /// than the expected round trip divided by this number. Then something besides the path also
     /// delayed the packet.
     const LATE_PART: u64 = 4;
     /// A sender that paces at least three segments in a round trip does not pause for longer than
     /// the round trip divided by this number.
     const PAUSE_PART: u64 = 3;
 
-    /// What the connection waited for before data of `side` came, if the connection seemed to wait
-    /// for an application, but did not. Beside the receiver all captured data may be acknowledged
-    /// while more data is on its way: then the connection seems to wait for an application. It did
-    /// not if the data comes soon after the last acknowledgment for `side` reached this sender.
-    /// Otherwise `None`.
+    /// What the connection waited for before data of `side` came, if it only seemed to wait for an
+    /// application. Otherwise `None`.
+    ///
+    /// In a capture away from the sender, all captured data may be acknowledged while more data is
+    /// on its way from the sender to the capture. Then the connection seems to wait for an
+    /// application. If the next data comes soon after the last acknowledgment, the next data was
+    /// already on its way. Soon means within about one round trip between the capture and the
+    /// sender.
     ///
     /// If the data comes later, the application paused after the acknowledgment had reached the
     /// sender. Until the acknowledgment reached the sender, data was on its way. This method counts

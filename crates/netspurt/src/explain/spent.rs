@@ -97,11 +97,12 @@ pub struct TimeSpent {
     delayed: Duration,
     /// What the connection seemed to wait for until this ACK.
     delayed_place: WaitingFor,
-    /// How long the sender seemed to have no more data before the last packet: all data was on its
-    /// way to the receiver.
+    /// The length of the wait that the last packet ended, if the sender seemed to have no more data
+    /// in this wait: all data was on its way to the receiver. Otherwise zero.
     all_sent: Duration,
     /// After ACKs without data: the end whose data they acknowledged, the time of the last ACK, and
-    /// how long this end seemed to have no more data before the ACKs came. `None` after data.
+    /// how long this end seemed to have no more data before the ACKs came.
+    /// [`data_sent`](Self::data_sent) sets this field to `None`.
     acked: Option<(Side, Time, Duration)>,
     /// New octets that were sent during repairs.
     repair_bytes: u64,

@@ -86,10 +86,10 @@ fn a_retransmission_that_overtook_its_original_is_spurious() {
     assert_eq!(found[0].srtt.as_nanos() / 1_000_000, 100);
 }
 
-/// In this capture the IP identifications ascend, so they show the order of sending. By them, four
-/// packets were sent after the late packet. But eight segments have later octets. If the late
-/// packet were the first transmission of its octets, all eight would have been sent after it. It is
-/// no copy of the first transmission either, because a copy would have the same identification.
+/// In this capture the IP identifications ascend, so they show the order of sending: four packets
+/// were sent after the late packet. But eight segments have later octets. If the late packet were
+/// the first transmission of its octets, all eight would have been sent after it. It is no copy of
+/// the first transmission either, because a copy would have the same identification.
 #[test]
 fn an_overtaken_retransmission_of_acknowledged_octets_is_no_copy() {
     let mut talk = at_receiver();

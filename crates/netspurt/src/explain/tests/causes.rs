@@ -246,7 +246,7 @@ fn a_retransmission_after_a_silence_has_the_cause_rto_and_the_next_ones_have_go_
 
 /// RFC 8985 §7.3: the last segment is sent again after two round trips.
 #[test]
-fn the_last_of_several_segments_after_a_silence_is_a_probe_only_with_sack() {
+fn the_last_segment_of_a_flight_sent_again_after_a_silence_is_a_probe_only_with_sack() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 4).data(303.0, 3000);
     assert_eq!(talk.causes(), [Some(Cause::Tlp)]);
@@ -267,7 +267,7 @@ fn waits(talk: &Talk) -> Vec<(String, i64)> {
 }
 
 #[test]
-fn the_silence_before_a_probe_a_timeout_and_a_syn_is_a_wait() {
+fn the_table_waits_has_the_silences_that_a_probe_or_a_timeout_or_a_syn_ended() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 4).data(303.0, 3000);
     assert_eq!(waits(&talk), [("probe".to_string(), 202)]);
@@ -418,7 +418,8 @@ fn a_changed_flow_label_shows_a_timeout_at_the_receiver() {
     assert!(found.cause_confidence > 0.9);
 }
 
-/// If a sender with SACK sends the head a second time after a silence, its timer fired.
+/// If a sender with SACK retransmits the first outstanding segment (the head) a second time after a
+/// silence, its timer fired.
 #[test]
 fn a_second_retransmission_of_the_head_after_a_silence_is_a_timeout() {
     let mut talk = first_of_ten_lost(true);
@@ -520,7 +521,7 @@ fn one_segment_of_an_offloaded_packet_is_retransmitted_by_sack_recovery() {
 /// Three of sixteen segments of one packet are lost. The retransmission of the first of the three
 /// is also lost. The other two retransmissions arrive and show RACK this loss.
 #[test]
-fn a_lost_retransmission_of_an_offloaded_packets_segment_is_repaired_by_rack() {
+fn rack_repairs_a_lost_retransmission_of_one_segment_of_an_offloaded_packet() {
     let mut talk = Talk::opened(true, false);
     talk.octets(101.0, 0, 16_000);
     talk.sack(201.1, 1000, &[(2000, 3000)]);

@@ -109,7 +109,7 @@ fn a_sender_that_sends_nothing_while_most_of_its_flight_is_acknowledged_had_no_m
 }
 
 #[test]
-fn the_end_that_sends_the_next_data_let_the_other_end_wait() {
+fn a_pause_counts_for_the_end_that_sends_the_next_data() {
     let mut packets = opened(65_000);
     packets.extend([(0, 30, data(1, 1000)), (1, 60, ack(1001, 65_000))]);
     let reply = Segment { ack: 1001, ..data(1, 500) };
@@ -211,8 +211,8 @@ fn a_wait_for_a_delayed_ack_is_no_pause_of_an_application() {
 }
 
 /// The capture is beside the sender. The round trip is 50 ms. Four segments of 500 octets with PSH
-/// are outstanding. Ten times, the receiver acknowledges two segments. It does so with one ACK for
-/// each number in `acks`, which says how many octets of the two segments this ACK covers. The
+/// are outstanding. Ten times, the receiver acknowledges two segments. For each number in `acks` it
+/// sends one ACK. The number says how many octets of the two segments are acknowledged by then. The
 /// sender sends the next two segments `after` ms later.
 fn short_writes(after: u64, acks: &[u32]) -> [u64; 2] {
     let mut packets = opened_for_segments();
@@ -281,7 +281,7 @@ fn writes(every: u64) -> [u64; 2] {
 }
 
 #[test]
-fn a_sender_that_sends_while_no_acknowledgment_comes_had_no_more_data_before() {
+fn a_sender_that_sends_without_a_new_acknowledgment_had_no_more_data_before() {
     assert_eq!(writes(24), [19 * 6 + 24, 24 + 18 * 18], "an ACK comes between two writes");
 }
 
@@ -454,7 +454,7 @@ fn repaired(during: u32) -> u64 {
 }
 
 #[test]
-fn a_repair_is_a_wait_only_as_far_as_it_reduces_the_new_data_that_is_sent() {
+fn a_repair_counts_as_a_shorter_wait_if_new_data_is_sent_during_it() {
     assert_eq!(repaired(0), 30);
     assert_eq!(repaired(2), 15);
     assert_eq!(repaired(4), 0);
@@ -498,7 +498,7 @@ fn lost_before_the_capture(near: f64, queued: u32, at: u32) -> Vec<Option<Cause>
 }
 
 #[test]
-fn a_silence_no_longer_than_a_queue_before_the_capture_is_no_timeout() {
+fn a_silence_that_a_queue_before_the_capture_explains_is_no_timeout() {
     let between_the_ends = |queued| lost_before_the_capture(1.0, queued, 200);
     assert_eq!(between_the_ends(30), [Some(Cause::SackRecovery)]);
     assert_eq!(between_the_ends(1), [Some(Cause::Rto)], "no queue");

@@ -24,8 +24,8 @@ fn only_a_sender_that_goes_back_retransmits_octets_that_sack_blocks_reported() {
     assert_ne!(found[3].evidence, VerdictEvidence::Reported, "no SACK block had reported it");
 }
 
-/// Linux does not split a piece of its send buffer while the buffer is full. So it sends reported
-/// octets again with the hole before them.
+/// Linux does not split a piece of its send buffer while the buffer is full. So it retransmits
+/// reported octets together with the hole before them.
 #[test]
 fn a_reported_segment_that_leaves_together_with_a_hole_is_no_sign_of_going_back() {
     let mut talk = first_of_ten_lost(true);
@@ -34,9 +34,10 @@ fn a_reported_segment_that_leaves_together_with_a_hole_is_no_sign_of_going_back(
     assert_eq!(talk.found()[1].verdict, Verdict::Spurious);
 }
 
-/// FreeBSD stores 128 holes at most, and sends again the reported octets that it has no room for.
+/// FreeBSD stores at most 128 holes. It has no room for the reports of further octets, so it sends
+/// these octets again.
 #[test]
-fn reported_octets_that_are_sent_again_show_nothing_if_there_are_more_holes_than_a_sender_stores() {
+fn retransmitted_reported_octets_show_nothing_if_a_sender_cannot_store_all_holes() {
     let causes = |holes: u32| {
         let mut talk = Talk::opened(true, false);
         talk.flight(101.0, 0, 2 * holes);
@@ -89,7 +90,8 @@ fn octets_that_the_receiver_discarded_do_not_count_as_reported() {
 }
 
 /// RFC 5681 §4.2: the receiver acknowledges at once when a hole is filled. With SACK, each
-/// retransmission may have filled a hole, and the acknowledgment of the first one may be lost.
+/// retransmission may have filled a hole, and the acknowledgment of the first one may be lost. An
+/// ACK jumps if it covers more octets than the receiver acknowledges at once.
 #[test]
 fn a_late_ack_that_jumps_shows_a_spurious_retransmission_only_without_sack() {
     for (sack, told) in [(true, Verdict::Needed), (false, Verdict::Spurious)] {
@@ -258,8 +260,8 @@ fn a_timer_that_began_before_a_segment_was_sent_may_send_this_segment_again() {
     }
 }
 
-/// RFC 8985 §6.2: RACK marks a segment lost if a segment has arrived that was sent later by more
-/// than the reordering window. This window is at most a round trip.
+/// RFC 8985 §6.2: RACK marks a segment lost if another segment has arrived that was sent later. The
+/// difference must exceed the reordering window. This window is at most a round trip.
 #[test]
 fn the_head_was_sent_by_the_timer_if_octets_sent_one_and_a_half_round_trips_later_had_arrived() {
     for (last, cause) in [(380.0, Cause::Rto), (340.0, Cause::Rack)] {
@@ -314,7 +316,7 @@ fn lone_again(waits: &[f64]) -> Option<Cause> {
 
 /// RFC 8985 §7.2: a probe waits for two round trips.
 #[test]
-fn a_lone_segment_sent_again_sooner_than_any_probe_was_sent_by_the_retransmission_timer() {
+fn a_lone_segment_that_is_sent_again_too_soon_for_a_probe_has_the_cause_rto() {
     let cause = |ms| lone_again(&[ms]);
     assert_eq!([160.0, 250.0].map(cause), [Some(Cause::Rto), Some(Cause::Tlp)]);
 }
@@ -330,7 +332,7 @@ fn a_timer_may_double_its_wait_except_for_a_fixed_part() {
 /// Stacks that write the window scale before other options of a SYN, such as ns-3's, send no
 /// probes.
 #[test]
-fn a_timer_sent_the_lone_segment_of_a_stack_whose_syn_shows_that_it_sends_no_probes() {
+fn a_lone_segment_is_a_timeout_if_the_syn_shows_a_stack_without_probes() {
     let mut talk = Talk::opened(true, true);
     talk.data(101.0, 0).ack(201.0, 1000).data(301.0, 1000).data(631.0, 1000).data(981.0, 1000);
     let first = |capture: &[u8]| {

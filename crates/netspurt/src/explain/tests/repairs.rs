@@ -9,8 +9,8 @@ use crate::segment::Cause;
 fn a_retransmission_that_is_lost_after_a_timeout_is_repaired_by_rack() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10);
-    // The timeout sends the first segment again. Its ACK triggers the next two, and the first of
-    // these is lost.
+    // The timeout sends the first segment again. The ACK of this segment triggers the
+    // retransmissions of the next two segments. The first of these two retransmissions is lost.
     talk.data(501.0, 0).ack(601.0, 1000);
     talk.data(601.1, 1000).data(601.2, 2000);
     talk.sack(701.2, 1000, &[(2000, 3000)]).data(701.3, 1000);
