@@ -165,7 +165,7 @@ mod statistics {
     use super::*;
     use crate::explain::{EndedConnection, RowLayout, Statistics};
     use crate::ids::Side;
-    use crate::segment::SynOptions;
+    use crate::segment::{SynOptions, Timestamps};
     use crate::units::Duration;
 
     const SYN_ACK: Flags = Flags(0x12);
@@ -419,6 +419,25 @@ mod statistics {
         assert!(before.acks.acks > 0 && before.far.is_some());
         assert_eq!((before.acks, before.near), (after.acks, after.near));
         assert_eq!((before.far, before.vantage), (after.far, after.vantage));
+    }
+
+    /// If packets are cut after 68 octets, the time stamp of a SYN is cut off, but the time stamps of
+    /// data are not. The clock counts from the first captured time stamp.
+    #[test]
+    fn the_clock_of_time_stamps_is_measured_if_the_first_packet_has_no_time_stamp() {
+        let at = |n: u32| 100 + 10 * u64::from(n);
+        let stamped = |seq: u32, ms: u64| {
+            let mut segment = data(seq, 10);
+            segment.set_timestamps(Timestamps { val: 5000 + ms as u32, ecr: 1 });
+            segment
+        };
+        let mut segments = shake([None, None]).to_vec();
+        segments.extend((0..60).map(|n| (0, at(n), stamped(1 + 10 * n, at(n)))));
+        segments.push((0, 2000, stamped(1, 2000)));
+        let connection = explained(&segments).connections.at(0);
+        let habits = connection.direction(Side::From).unwrap().habits.clone().unwrap();
+        let clock = habits.stamps.unwrap();
+        assert_eq!((clock.step, clock.ticks), (Duration::from_millis(1), 1900));
     }
 
     /// A closed connection is packed after a second. Then it waits for an application, until a late

@@ -54,9 +54,10 @@ pub struct SendingOrder {
     stamp: Option<(u32, Time)>,
     /// Whether a retransmission carried the newest time stamp.
     stamp_again: bool,
-    /// The first time stamp, and when it was captured. The time stamp is 0 if the first segment had
-    /// none.
+    /// The first time stamp, and when it was captured.
     first: Option<(u32, Time)>,
+    /// Whether a packet was seen.
+    seen: bool,
 }
 
 impl SendingOrder {
@@ -79,7 +80,7 @@ impl SendingOrder {
     pub fn take(&mut self, at: Time, packet: &impl CapturedTcp, fresh: bool) {
         let step = packet.ip_id().wrapping_sub(self.id);
         let ahead = step < 1 << 15;
-        if fresh && self.first_seen() {
+        if fresh && self.seen {
             let ascends = (1..=Self::STEP).contains(&step);
             let count = if ascends { &mut self.ascended } else { &mut self.jumped };
             *count = count.saturating_add(1);
@@ -94,19 +95,13 @@ impl SendingOrder {
                 self.stamp = Some((stamps.val, at));
                 self.stamp_again = !fresh;
             }
-        } else if self.first.is_none() {
-            // This value only says that a segment was seen.
-            self.first = Some((0, at));
         }
+        self.seen = true;
     }
 
     /// Whether the time stamp `val` is newer than all earlier time stamps of this direction.
     pub fn is_newer(&self, val: u32) -> bool {
         self.stamp.is_none_or(|(newest, _)| is_before(newest, val))
-    }
-
-    fn first_seen(&self) -> bool {
-        self.first.is_some()
     }
 
     /// Whether identifications ascend.
