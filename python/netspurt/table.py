@@ -286,7 +286,7 @@ class Table(Mapping[str, NDArray[Any]]):
         --------
         >>> import netspurt as ns
         >>> flows = ns.new_scenario().replace({"stop": "20 s"}).run().flows
-        >>> flows.filled("end_ns", -1).tolist()
+        >>> flows.filled("finished_ns", -1).tolist()
         [-1]
         """
         column = self._column(name)

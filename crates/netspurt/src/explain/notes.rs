@@ -142,8 +142,8 @@ impl CaptureNotes {
             let limit = if mtu == 0 { String::new() } else { format!(", {mtu} octets") };
             lines.push(format!(
                 "routers dropped packets that exceeded the limit of the path{limit}, and reported \
-                 this by ICMP ({}); retransmissions at once after such a report have the cause \
-                 `packet too big`",
+                 this by ICMP ({}); a retransmission that comes immediately after such a report has \
+                 the cause `packet too big`",
                 counted(count)
             ));
         }
