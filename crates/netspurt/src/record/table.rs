@@ -131,8 +131,8 @@ impl NarrowColumn {
     }
 }
 
-/// Returns those of `rows` that exist, and makes `exist` tell of these rows. `existing` are the
-/// values of all rows that exist.
+/// Returns the values that exist among `rows`. `exist` and `existing` belong to a column. Afterwards
+/// `exist` belongs to the column that consists of `rows`.
 fn picked<T: Copy + Default>(existing: &[T], exist: &mut Existence, rows: &[usize]) -> Vec<T> {
     let all: OptionalValues<T> = take(exist).spread(existing).collect();
     let values = rows.iter().map(|row| all.at(*row));
