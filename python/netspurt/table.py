@@ -91,16 +91,19 @@ class _Column:
     @property
     def values(self) -> NDArray[Any]:
         """The values."""
-        if self.stored.dtype.itemsize == np.dtype(self.dtype).itemsize:
-            # Stored numbers of eight octets have the bits of the values.
-            return self.stored.view(self.dtype)
-        return self.stored.astype(self.dtype)
+        if self._is_narrow:
+            return self.stored.astype(self.dtype)
+        # Stored numbers of the same size have the bits of the values.
+        return self.stored.view(self.dtype)
 
     @property
     def comparable(self) -> NDArray[Any]:
         """The values for comparisons. Narrow numbers are never negative, so they stay narrow."""
-        wide = self.stored.dtype.itemsize == np.dtype(self.dtype).itemsize
-        return self.values if wide else self.stored
+        return self.stored if self._is_narrow else self.values
+
+    @property
+    def _is_narrow(self) -> bool:
+        return self.stored.dtype.itemsize < np.dtype(self.dtype).itemsize
 
     def taken(self, rows: NDArray[np.intp] | None) -> _Column:
         """Return the column with the rows of these numbers; `None` means all rows."""

@@ -75,7 +75,7 @@ def test_a_coded_column_has_each_text_once() -> None:
     class Twice(Made):
         def column(self, name: str) -> tuple[Any, list[str] | None, Any, str]:
             assert name == "t"
-            return np.array([0, 1, 2]), ["x", "y", "x"], None, "u4"
+            return np.array([0, 1, 2], np.uint32), ["x", "y", "x"], None, "u4"
 
     core: Any = Twice({"t": ["x", "y", "x"]})
     places, texts = Table(core).coded("t")

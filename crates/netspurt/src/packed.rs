@@ -369,21 +369,26 @@ macro_rules! packed_value {
     };
 }
 
-/// Packs an enum without fields as the index of its variant in a list of all variants.
+/// Packs an enum without fields as the index of its variant in a list of all variants. The list may
+/// be an array that the type has anyway.
 macro_rules! packed_variants {
     ($name:ty { $($variant:ident),+ $(,)? }) => {
+        // If a variant is not in the list, this does not compile.
+        const _: fn(&$name) = |variant| match variant {
+            $(<$name>::$variant)|+ => {}
+        };
+        packed_variants!($name: [$(<$name>::$variant),+]);
+    };
+    ($name:ty: $all:expr) => {
         impl $crate::packed::PackedValue for $name {
             fn put(&self, into: &mut Vec<u8>) {
-                match self {
-                    $(Self::$variant)|+ => {}
-                }
-                let place = [$(Self::$variant),+].iter().position(|variant| variant == self);
+                let place = $all.iter().position(|variant| variant == self);
                 $crate::packed::PackedValue::put(&place.unwrap_or_default(), into);
             }
 
             fn get(from: &mut &[u8]) -> Self {
                 let place: usize = $crate::packed::PackedValue::get(from);
-                [$(Self::$variant),+][place]
+                $all[place]
             }
         }
     };

@@ -63,8 +63,6 @@ _IN_OUTAGES_S = 0.04
 _LATE_AFTER_OUTAGE = 1 / np.log(2) - 1
 #: A timer follows another rule than RFC 6298 if it is this many times as long as RFC 6298's timer.
 _FAR_FACTOR = 2.0
-#: The table `floors` has at most this many floors.
-_FLOORS_MAX = 64
 
 
 @dataclass(frozen=True)
@@ -284,12 +282,10 @@ def remedies(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
 
 
 def _tried(floors: Table) -> list[int]:
-    """Return the floors of the table `floors` [ns].
-
-    Each direction has a row for each floor, and these rows follow each other. So the first rows
-    have all floors.
-    """
-    first = floors.take(np.arange(min(len(floors), _FLOORS_MAX)))
+    """Return the floors of the table `floors` [ns]. Each direction has a row for each floor."""
+    if len(floors) == 0:
+        return []
+    first = floors.where(connection=floors.value("connection", 0))
     tried: list[int] = np.unique(first["floor_ns"]).tolist()
     return tried
 

@@ -1,10 +1,11 @@
-//! System calls without a safe wrapper: the only `unsafe` code of this crate.
+//! System calls, and one call of the C library, without a safe wrapper: the only `unsafe` code of
+//! this crate.
 //!
 //! Each function here is safe to call. The types of its arguments guarantee that the arguments are
 //! valid; only [`fork`] also requires a process with one thread. The memory that the kernel uses
 //! exists until the call ends. The result is read only up to the length that the kernel wrote.
 
-#![expect(unsafe_code, reason = "system calls without a safe wrapper")]
+#![expect(unsafe_code, reason = "system calls and a call of the C library without a safe wrapper")]
 
 mod batch;
 mod outbox;

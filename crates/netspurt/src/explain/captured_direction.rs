@@ -26,6 +26,10 @@ pub struct CapturedDirection {
     pub earlier: Vec<ExplainedRetransmission>,
 }
 
+/// What was found out about a direction: its retransmissions, what timers with other floors would
+/// have done, and the observed behaviour.
+pub type Findings = (Vec<ExplainedRetransmission>, OtherFloors, Option<Box<Habits>>);
+
 impl CapturedDirection {
     /// Returns a new direction with the sequence space `sequence`.
     pub fn new(sequence: Sequence) -> Self {
@@ -52,9 +56,7 @@ impl CapturedDirection {
 
     /// Takes the findings out of the direction: its retransmissions, what timers with other floors
     /// would have done, and the observed habits.
-    pub fn take_findings(
-        &mut self,
-    ) -> (Vec<ExplainedRetransmission>, OtherFloors, Option<Box<Habits>>) {
+    pub fn take_findings(&mut self) -> Findings {
         let habits = self.sender.habits();
         let mut retransmissions = take(&mut self.earlier);
         retransmissions.extend(take(&mut self.sender).finish());

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use crate::observe::Sequence;
 use crate::packed::{Packed, PackedValue};
 
+use super::captured_direction::Findings;
 use super::{
     CapturedDirection, EndedDirection, ExplainedRetransmission, Habits, OtherFloors, PackingChunks,
     Sender, Statistics, TimeSpent,
@@ -23,11 +24,7 @@ pub struct UnpackedParts {
 }
 
 impl UnpackedParts {
-    fn new(
-        retransmissions: Vec<ExplainedRetransmission>,
-        floors: OtherFloors,
-        habits: Option<Box<Habits>>,
-    ) -> Self {
+    fn new((retransmissions, floors, habits): Findings) -> Self {
         Self {
             retransmissions: retransmissions.into_boxed_slice(),
             floors: (!floors.is_silent()).then(|| Box::new(floors)),
@@ -64,25 +61,19 @@ impl PackedDirections {
         mut directions: [Option<&mut CapturedDirection>; 2],
         packing: &mut PackingChunks,
     ) -> Self {
-        let packed = packing.keep(|into| {
-            spent.put(into);
-            for direction in &directions {
-                direction.is_some().put(into);
-                if let Some(CapturedDirection { octets, statistics, .. }) = direction.as_deref() {
-                    let highest = octets.sequence().highest().max(octets.una());
-                    octets.sequence().sent_to(highest).put(into);
-                    highest.put(into);
-                    statistics.pack(into);
-                }
-            }
-        });
-        let parts = directions.each_mut().map(|direction| {
-            direction.as_deref_mut().map_or_else(UnpackedParts::default, |direction| {
-                let (retransmissions, floors, habits) = direction.take_findings();
-                UnpackedParts::new(retransmissions, floors, habits)
-            })
-        });
-        Self::of(packed, parts)
+        let packed = Self::pack(
+            spent,
+            directions.each_ref().map(|direction| {
+                let CapturedDirection { octets, statistics, .. } = direction.as_deref()?;
+                let highest = octets.sequence().highest().max(octets.una());
+                Some((octets.sequence().sent_to(highest), highest, statistics))
+            }),
+            packing,
+        );
+        let findings = directions
+            .each_mut()
+            .map(|direction| direction.as_deref_mut().map(CapturedDirection::take_findings));
+        Self::of(packed, findings)
     }
 
     /// Packs the directions of a connection that has ended. The packed octets are in memory of
@@ -92,27 +83,44 @@ impl PackedDirections {
         directions: [Option<EndedDirection>; 2],
         packing: &mut PackingChunks,
     ) -> Self {
-        let packed = packing.keep(|into| {
+        let packed = Self::pack(
+            spent,
+            directions.each_ref().map(|direction| {
+                let EndedDirection { sequence, una, statistics, .. } = direction.as_ref()?;
+                Some((*sequence, *una, statistics))
+            }),
+            packing,
+        );
+        let findings = directions.map(|direction| {
+            direction.map(|EndedDirection { retransmissions, floors, habits, .. }| {
+                (retransmissions, floors, habits)
+            })
+        });
+        Self::of(packed, findings)
+    }
+
+    /// Packs the time spent and, for each direction that exists, its sequence space, its first
+    /// octet not acknowledged, and its statistics.
+    fn pack(
+        spent: &TimeSpent,
+        directions: [Option<(Sequence, u64, &Statistics)>; 2],
+        packing: &mut PackingChunks,
+    ) -> Bytes {
+        packing.keep(|into| {
             spent.put(into);
-            for direction in &directions {
+            for direction in directions {
                 direction.is_some().put(into);
-                if let Some(EndedDirection { sequence, una, statistics, .. }) = direction {
+                if let Some((sequence, una, statistics)) = direction {
                     sequence.put(into);
                     una.put(into);
                     statistics.pack(into);
                 }
             }
-        });
-        let parts = directions.map(|direction| {
-            direction.map_or_else(UnpackedParts::default, |direction| {
-                let EndedDirection { retransmissions, floors, habits, .. } = direction;
-                UnpackedParts::new(retransmissions, floors, habits)
-            })
-        });
-        Self::of(packed, parts)
+        })
     }
 
-    fn of(packed: Bytes, parts: [UnpackedParts; 2]) -> Self {
+    fn of(packed: Bytes, findings: [Option<Findings>; 2]) -> Self {
+        let parts = findings.map(|of| of.map_or_else(UnpackedParts::default, UnpackedParts::new));
         let known = parts.iter().any(|one| !one.is_empty());
         Self { packed, unpacked: known.then(|| Box::new(parts)) }
     }

@@ -130,15 +130,7 @@ packed_value!(TimeSpent {
     pause_ended_by,
 });
 
-packed_variants!(WaitingFor {
-    Handshake,
-    Application,
-    Delivery,
-    CongestionWindow,
-    ReceiveWindow,
-    Repair,
-    Timeout,
-});
+packed_variants!(WaitingFor: WaitingFor::ALL);
 
 /// A box with the [`TimeSpent`] of a connection. There is no box before the first packet and while
 /// the connection rests. Reading or changing the time panics then.

@@ -402,14 +402,19 @@ mod statistics {
         assert_eq!(text(131), text(5000));
     }
 
-    /// A closed connection is packed after a second. Then a FIN comes again.
+    /// The closed connection, which was packed after a second and then got the packets `late`.
+    fn rested(late: &[(usize, u64, Segment)]) -> EndedConnection {
+        let mut explainer = Explainer::default();
+        let files = [file_of(&closed()), others(), file_of(late)];
+        files.iter().for_each(|file| take_all(&mut explainer, file));
+        explainer.finish().connections.at(0)
+    }
+
+    /// After the connection was packed, a FIN comes again.
     #[test]
     fn a_resting_connection_that_wakes_keeps_its_habits() {
         let habits = |late: &[(usize, u64, Segment)]| {
-            let mut explainer = Explainer::default();
-            let files = [file_of(&closed()), others(), file_of(late)];
-            files.iter().for_each(|file| take_all(&mut explainer, file));
-            let connection = explainer.finish().connections.at(0);
+            let connection = rested(late);
             let direction = connection.direction(Side::From).unwrap();
             (direction.habits.clone().unwrap(), direction.retransmissions.len())
         };
@@ -440,15 +445,11 @@ mod statistics {
         assert_eq!((clock.step, clock.ticks), (Duration::from_millis(1), 1900));
     }
 
-    /// A closed connection is packed after a second. Then it waits for an application, until a late
-    /// ACK comes.
+    /// After the connection was packed, it waits for an application until a late ACK comes.
     #[test]
     fn a_resting_connection_that_wakes_keeps_the_time_that_it_spent() {
         let spent = |late: &[(usize, u64, Segment)]| {
-            let mut explainer = Explainer::default();
-            let files = [file_of(&closed()), others(), file_of(late)];
-            files.iter().for_each(|file| take_all(&mut explainer, file));
-            let spent = explainer.finish().connections.at(0).spent;
+            let spent = rested(late).spent;
             WaitingFor::ALL.map(|what| spent.of(what))
         };
         let before = spent(&[]);

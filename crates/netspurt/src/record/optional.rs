@@ -17,11 +17,6 @@ pub struct OptionalValues<T> {
 }
 
 impl<T: Copy + Default> OptionalValues<T> {
-    /// Makes a column without rows. The first `rows` rows need no further memory.
-    pub fn with_capacity(rows: usize) -> Self {
-        Self { filled: Vec::with_capacity(rows), exist: Vec::with_capacity(rows) }
-    }
-
     /// The number of rows.
     pub fn len(&self) -> usize {
         self.filled.len()
