@@ -195,11 +195,13 @@ def costs_of(command: list[str]) -> tuple[float, float, float]:
 
 def run(folder: Path, rounds: int) -> None:
     """Run the programs alternately in `rounds` rounds, and print medians."""
-    netspurt = [sys.executable, "-m", "netspurt", "explain", "--csv"]
+    netspurt = [sys.executable, "-m", "netspurt", "explain"]
     many, small = str(folder / "many.pcap"), str(folder / "small")
     commands = {
-        "many: netspurt explain --csv": [*netspurt, many],
-        "small: netspurt explain --csv": [*netspurt, small],
+        "many: netspurt explain --csv": [*netspurt, "--csv", many],
+        "many: netspurt explain": [*netspurt, many],
+        "many: netspurt explain --json": [*netspurt, "--json", many],
+        "small: netspurt explain --csv": [*netspurt, "--csv", small],
     }
     if shutil.which("tcptrace"):
         commands["many: tcptrace -lrn --csv"] = ["tcptrace", "-lrn", "--csv", many]

@@ -212,6 +212,16 @@ class Explained:
         self._core[name].write(fspath(path))
 
 
+def forget_columns(tables: Mapping[str, Table]) -> None:
+    """Free the columns that were read from tables. They are copied again when they are read again.
+
+    The free memory of the process returns to the operating system, with all other free memory.
+    """
+    for table in tables.values():
+        table.forget_columns()
+    _core.return_free_memory()
+
+
 def end_of(row: Mapping[str, Any], which: str) -> str:
     """Return the address and port of one end of a connection, from its row in `connections`.
 

@@ -349,6 +349,14 @@ class Table(Mapping[str, NDArray[Any]]):
         once = np.array([places[text] for text in column.texts], dtype=np.intp)
         return once[column.values], list(places)
 
+    def forget_columns(self) -> None:
+        """Free the columns that were read. A column is copied from the core when it is read again.
+
+        Selections keep the columns that they have read.
+        """
+        self._columns.clear()
+        self._whole.clear()
+
     def select(self, keep: NDArray[np.bool_]) -> Table:
         """Return the rows whose value in `keep` is true. `keep` has a value for each row."""
         return self.take(np.flatnonzero(keep))
@@ -356,6 +364,15 @@ class Table(Mapping[str, NDArray[Any]]):
     def take(self, rows: NDArray[np.intp]) -> Table:
         """Return the rows with these numbers, counted from 0, in that order."""
         return Table(self._core, rows if self._rows is None else self._rows[rows], self._whole)
+
+    def copied(self, rows: NDArray[np.intp]) -> Table:
+        """Return the rows with these numbers as a table of its own.
+
+        In contrast to `take`, the new table needs no copies of this table's whole columns. So a few
+        rows with all their columns take less memory.
+        """
+        chosen = rows if self._rows is None else self._rows[rows]
+        return Table(self._core.with_rows(chosen.tolist()))
 
     def to_arrow(self) -> pa.Table:
         """Return the table as an Arrow table; needs `pip install 'netspurt[arrow]'`."""

@@ -30,6 +30,13 @@ class Made:
         data = np.ma.getdata(values)
         return data, None, valid, data.dtype.str
 
+    def with_rows(self, chosen: list[int]) -> Made:
+        columns = {
+            name: [values[row] for row in chosen] if isinstance(values, list) else values[chosen]
+            for name, values in self._columns.items()
+        }
+        return Made(columns, self.name)
+
 
 def rows(name: str, every: list[dict[str, Any]], defaults: Mapping[str, Any]) -> Table:
     """Return a table with a row for each dictionary. A missing key has its default value.

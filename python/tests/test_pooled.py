@@ -12,7 +12,7 @@ import pytest
 from netspurt.analysis.bootstrap import Resamples
 from netspurt.analysis.directions import frequent, keys, opposite, rows_of
 from netspurt.analysis.seen import vantages, vantages_of, within_one_host
-from netspurt.captures import explain
+from netspurt.captures import explain, forget_columns
 from netspurt.cli.explained import document, lines
 from netspurt.cli.output import json_parts
 from netspurt.shared import shared_connections
@@ -200,6 +200,50 @@ def test_narrow_columns_have_the_values_and_the_types_of_wide_ones() -> None:
     assert table.exists("optional").tolist() == [True, False, True]
     with pytest.raises(ValueError, match="the column t of the table made has texts"):
         rows("made", [{"t": "x"}], {"t": ""}).filled("t", 0)
+
+
+def test_forgotten_columns_are_read_again() -> None:
+    read = []
+
+    class Watched(Made):
+        def column(self, name: str) -> tuple[Any, list[str] | None, Any, str]:
+            read.append(name)
+            return super().column(name)
+
+    core: Any = Watched({"a": np.arange(3)})
+    table = Table(core)
+    some = table.take(np.array([2, 0]))
+    assert table["a"].tolist() == [0, 1, 2]
+    assert some["a"].tolist() == [2, 0]
+    assert read == ["a"]
+    forget_columns({"made": table})
+    assert some["a"].tolist() == [2, 0]
+    assert read == ["a"]
+    assert table["a"].tolist() == [0, 1, 2]
+    assert read == ["a", "a"]
+
+
+def test_copied_rows_have_the_values_of_the_same_rows_of_the_table() -> None:
+    table = explain(CAPTURES / "tails-16-default-s1" / "sender.pcapng").table("connections")
+    assert table.copied(np.array([1, 0, 1])).records() == [table.records()[n] for n in (1, 0, 1)]
+    assert table.take(np.array([1])).copied(np.array([0])).records() == table.records()[1:2]
+    assert table.copied(np.arange(0)).records() == []
+    with pytest.raises(IndexError, match=f"there is no row {len(table)}"):
+        table.copied(np.array([len(table)]))
+
+
+def test_a_long_table_is_told_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("netspurt.cli.explained._TOGETHER", 2)
+    monkeypatch.setattr("netspurt.cli.explained._BLOCK", 3)
+    found = explain(*(CAPTURES / f"tails-{n}" / "sender.pcapng" for n in _SEVERAL))
+    table = found.table("connections")
+    assert len(table) > 3
+    assert list(document(found, None)["connections"]) == table.records()
+    (last,) = set(table["connection"][-2:].tolist())
+    assert list(document(found, last)["connections"]) == table.records()[-2:]
+
+
+_SEVERAL = ("16-default-s1", "02-acks-at-once-s1")
 
 
 def test_columns_with_equal_texts_share_the_list() -> None:

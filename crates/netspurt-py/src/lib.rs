@@ -24,7 +24,7 @@ use netspurt::results;
 use netspurt::rto::EstimatorConfig;
 use netspurt::units::{BitRate, ByteCount, Duration, PacketCount, SegmentCount};
 use netspurt_live::capability::{self, Capability};
-use netspurt_live::{probe, worker};
+use netspurt_live::{probe, sys, worker};
 use netspurt_scenario::scenario::{RESERVED_COLUMNS, STARTING_POINT, schema};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -83,6 +83,19 @@ fn probe_work(py: Python<'_>) -> PyResult<()> {
     py.detach(probe::work).map_err(PyRuntimeError::new_err)
 }
 
+/// Returns free memory of this process to the operating system.
+#[pyfunction]
+fn return_free_memory(py: Python<'_>) {
+    py.detach(sys::return_free_memory);
+}
+
+/// From now on, the memory of large arrays returns to the operating system when they are freed.
+/// This setting belongs to the whole process, so commands make it, and not the library.
+#[pyfunction]
+fn keep_large_allocations_apart() {
+    sys::keep_large_allocations_apart();
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -133,5 +146,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(live_work, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
     module.add_function(wrap_pyfunction!(probe_work, module)?)?;
+    module.add_function(wrap_pyfunction!(return_free_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(keep_large_allocations_apart, module)?)?;
     module.add_function(wrap_pyfunction!(capabilities, module)?)
 }

@@ -253,7 +253,11 @@ def silences(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
     )
 
 
-def remedies(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = None) -> list[Remedy]:
+def remedies(
+    tables: Mapping[str, Table],
+    whole: Mapping[str, Table] | None = None,
+    of: Silences | None = None,
+) -> list[Remedy]:
     """Return the time that each change would have saved, the largest first.
 
     Parameters
@@ -263,6 +267,8 @@ def remedies(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
         `habits`, and `spent`, which has a row for each connection.
     whole
         The tables of the whole capture, if `tables` has only some connections.
+    of
+        What `silences` returns for the tables, if it was called before.
 
     Returns
     -------
@@ -274,7 +280,7 @@ def remedies(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
     ----------
     RFC 6298 §2 (timer), §5.5 (backoff), RFC 8985 §6.2 and §7.2 (RACK and its probe).
     """
-    of = silences(tables, whole)
+    of = silences(tables, whole) if of is None else of
     changes = [_probe(of, tables["waits"].where(timer="probe")), _rack(of), _as_computed(of)]
     changes += [_floor(of, ns) for ns in _tried(tables["floors"])]
     found = _judged(changes, of, tables)
@@ -285,9 +291,14 @@ def _tried(floors: Table) -> list[int]:
     """Return the floors of the table `floors` [ns]. Each direction has a row for each floor."""
     if len(floors) == 0:
         return []
-    first = floors.where(connection=floors.value("connection", 0))
+    # The first rows are enough. Whole columns of this long table would take much memory.
+    first = floors.copied(np.arange(min(len(floors), _FLOORS_MAX)))
     tried: list[int] = np.unique(first["floor_ns"]).tolist()
     return tried
+
+
+#: The table `floors` has at most this number of floors.
+_FLOORS_MAX = 1000
 
 
 def _worthwhile(found: Sequence[Remedy]) -> Iterator[Remedy]:
@@ -528,7 +539,7 @@ def _judged(changes: Sequence[_Change], of: Silences, tables: Mapping[str, Table
     # and scipy both take much memory.
     shares = _resampled(saved, [len(waited) > 1] * len(saved))
     floors, connections = tables["floors"], tables["spent"]["connection"]
-    added_here = floors.select(floors["spurious"] > 0)
+    added_here = floors.copied(np.flatnonzero(~floors.equals("spurious", 0)))
     spurious = [_spurious(added_here, connections, one.floor_ns) for one in changes]
     added = _resampled(spurious, [bool(np.count_nonzero(own) > 1) for own in spurious])
     return [
@@ -548,9 +559,12 @@ def _judged(changes: Sequence[_Change], of: Silences, tables: Mapping[str, Table
 def _spurious(floors: Table, connections: NDArray[np.uint64], floor_ns: int | None) -> Floats:
     """Return the spurious timeouts that a lower floor adds to each connection, shape (n,).
 
-    `floors` has the rows with spurious timeouts, and `connections` the numbers of all connections.
+    If it adds none, or if the change is no floor, the shape is (0,). `floors` has the rows with
+    spurious timeouts, and `connections` the numbers of all connections.
     """
-    own = floors.where(floor_ns=floor_ns) if floor_ns else floors.take(np.arange(0))
+    own = floors.take(np.arange(0)) if floor_ns is None else floors.where(floor_ns=floor_ns)
+    if not len(own):
+        return np.zeros(0)
     places = rows_of(own["connection"].astype(np.int64), connections.astype(np.int64))
     return np.bincount(places, own["spurious"], minlength=len(connections)).astype(float)
 

@@ -32,7 +32,9 @@ BRIEFLY = {
 
 def whole_s(spent: Table) -> NDArray[np.float64]:
     """Return the whole time of each connection [s], shape (n,), for rows of the table `spent`."""
-    whole: NDArray[np.float64] = np.sum([spent.seconds(f"{name}_ns") for name in WORDS], axis=0)
+    whole = np.zeros(len(spent))
+    for name in WORDS:
+        whole += spent.seconds(f"{name}_ns")
     return whole
 
 

@@ -222,8 +222,12 @@ def _print_captures(
     captures: list[list[str]], parquet: Path | None, connection: int | None, *, as_json: bool
 ) -> int:
     """Print captures for people or as JSON, or write tables; return the exit status."""
+    from netspurt import _core
     from netspurt import captures as explaining
 
+    if not as_json:
+        # For JSON this would save little memory, and would take a tenth more time.
+        _core.keep_large_allocations_apart()
     if len(captures) > 1 and not as_json:
         pooled = explaining.explain_pooled(captures)
         from netspurt.cli import explained

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netspurt.analysis.directions import keys, opposite, rows_of
 from netspurt.captures import end_of
@@ -54,12 +55,21 @@ def document(found: Explained, connection: int | None) -> dict[str, Any]:
 
 def _rows(table: Table) -> Iterator[dict[str, Any]]:
     """Yield the rows of a table as dictionaries. Only some of them are in memory together."""
-    for first in range(0, len(table), _TOGETHER):
-        yield from table.take(np.arange(first, min(first + _TOGETHER, len(table)))).records()
+    for part in _parts(table, _BLOCK, table.copied) if len(table) > _BLOCK else [table]:
+        for together in _parts(part, _TOGETHER, part.take):
+            yield from together.records()
 
 
-#: The number of rows that are in memory together.
+def _parts(table: Table, most: int, take: Callable[[NDArray[np.intp]], Table]) -> Iterator[Table]:
+    """Yield the rows of a table in parts of at most `most` rows."""
+    for first in range(0, len(table), most):
+        yield take(np.arange(first, min(first + most, len(table))))
+
+
+#: The number of rows that are in memory together as Python values.
 _TOGETHER = 1000
+#: The number of rows whose columns are in memory together as arrays.
+_BLOCK = 16_384
 
 
 def write_tables(found: Explained, path: Path) -> None:

@@ -17,6 +17,7 @@ from netspurt.analysis.seen import (
     within_one_host,
 )
 from netspurt.analysis.spent import BRIEFLY, largest_parts, parts, whole_s
+from netspurt.captures import forget_columns
 from netspurt.causes import SEEN, SEEN_IN_ACKS, WORDS
 from netspurt.cli.output import columns, named
 from netspurt.cli.remedy_lines import remedy_lines
@@ -46,7 +47,10 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     yield from reordering_lines(found)
     yield ""
     yield time_line(found)
+    # The limits and the remedies need the most memory, and they read other columns.
+    forget_columns(found.tables)
     yield from limit_lines(found)
+    forget_columns(found.tables)
     yield from remedy_lines(found.tables)
     yield from _longest(found)
     yield from _worst(found)

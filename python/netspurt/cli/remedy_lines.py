@@ -9,6 +9,7 @@ import numpy as np
 
 from netspurt.analysis.seen import busiest_rows, vantages_of
 from netspurt.analysis.spent import whole_s
+from netspurt.captures import forget_columns
 from netspurt.causes import SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS
 from netspurt.wording import counted, duration, rounded
 
@@ -35,7 +36,9 @@ def remedy_lines(
 
     yield from _far_above(far_above(tables))
     of = silences(tables, whole)
-    found, failed = remedies(tables, whole), outages(of)
+    # The draws for intervals need much memory, so the columns that were read so far are freed.
+    forget_columns(tables)
+    found, failed = remedies(tables, whole, of), outages(of)
     least_s = _LITTLE * _transferring_s(tables["spent"])
     helpful = [one for one in found if one.saved_s.value >= least_s]
     shown = helpful[:_REMEDIES]

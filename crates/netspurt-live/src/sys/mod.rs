@@ -1,11 +1,11 @@
-//! System calls, and one call of the C library, without a safe wrapper: the only `unsafe` code of
+//! System calls, and two calls of the C library, without a safe wrapper: the only `unsafe` code of
 //! this crate.
 //!
 //! Each function here is safe to call. The types of its arguments guarantee that the arguments are
 //! valid; only [`fork`] also requires a process with one thread. The memory that the kernel uses
 //! exists until the call ends. The result is read only up to the length that the kernel wrote.
 
-#![expect(unsafe_code, reason = "system calls and a call of the C library without a safe wrapper")]
+#![expect(unsafe_code, reason = "system calls and calls of the C library without a safe wrapper")]
 
 mod batch;
 mod outbox;
@@ -57,6 +57,18 @@ pub fn return_free_memory() {
     // SAFETY: no memory is passed, and memory in use is not changed.
     unsafe {
         libc::malloc_trim(0);
+    }
+}
+
+/// From now on, allocations of at least 128 KiB have pages of their own, which return to the
+/// operating system when the allocation is freed. glibc begins in this way, but raises the limit
+/// to the size of each such allocation that is freed, up to 32 MiB (mallopt(3),
+/// `M_MMAP_THRESHOLD`). With another C library this does nothing.
+pub fn keep_large_allocations_apart() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: no memory is passed, and memory in use is not changed.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10);
     }
 }
 

@@ -53,6 +53,15 @@ impl StoredNumbers {
         }
     }
 
+    fn at(&self, row: usize) -> u64 {
+        match self {
+            Self::One(all) => all[row].into(),
+            Self::Two(all) => all[row].into(),
+            Self::Four(all) => all[row].into(),
+            Self::Eight(all) => all[row],
+        }
+    }
+
     fn wide(&self) -> Vec<u64> {
         fn widened<T: Copy + Into<u64>>(all: &[T]) -> Vec<u64> {
             all.iter().map(|number| (*number).into()).collect()
@@ -136,10 +145,9 @@ impl NarrowNumbers {
         self.wide().into_iter().map(u64::cast_signed).collect()
     }
 
-    /// Replaces the numbers by those of `rows`, in this order.
-    pub(super) fn take(&mut self, rows: &[usize]) {
-        let all = self.wide();
-        *self = rows.iter().map(|row| all[*row]).collect();
+    /// Returns the numbers of `rows`, in this order.
+    pub(super) fn of_rows(&self, rows: &[usize]) -> Self {
+        rows.iter().map(|row| self.0.at(*row)).collect()
     }
 }
 

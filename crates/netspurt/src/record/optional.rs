@@ -57,7 +57,7 @@ impl<T: Copy + Default> OptionalValues<T> {
     }
 
     /// The values of the rows with these numbers, in this order.
-    pub(super) fn rows(&self, rows: &[usize]) -> Self {
+    pub(super) fn of_rows(&self, rows: &[usize]) -> Self {
         rows.iter().map(|row| self.at(*row)).collect()
     }
 

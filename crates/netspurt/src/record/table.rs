@@ -1,7 +1,6 @@
 //! Tables: named columns of equal length.
 
 use std::borrow::Cow;
-use std::mem::take;
 use std::sync::Arc;
 
 use super::{Existence, NarrowNumbers, OptionalValues};
@@ -116,27 +115,35 @@ impl NarrowColumn {
         }
     }
 
-    /// Replaces the values by the values of `rows`, in this order.
-    fn take(&mut self, rows: &[usize]) {
+    /// Returns the column of the values of `rows`, in this order.
+    fn of_rows(&self, rows: &[usize]) -> Self {
         match self {
-            Self::U64(all) | Self::U32(all) | Self::I64(all) => all.take(rows),
+            Self::U64(all) => Self::U64(all.of_rows(rows)),
+            Self::U32(all) => Self::U32(all.of_rows(rows)),
+            Self::I64(all) => Self::I64(all.of_rows(rows)),
             Self::OptionalI64(existing, exist) => {
-                let kept = picked(&existing.wide(), exist, rows);
-                *existing = kept.into_iter().collect();
+                let (kept, exist) = picked(&existing.wide(), exist, rows);
+                Self::OptionalI64(kept.into_iter().collect(), exist)
             }
             Self::OptionalF64(existing, exist) => {
-                *existing = picked(existing, exist, rows);
+                let (kept, exist) = picked(existing, exist, rows);
+                Self::OptionalF64(kept, exist)
             }
         }
     }
 }
 
-/// Returns the values that exist among `rows`. `exist` and `existing` belong to a column. Afterwards
-/// `exist` belongs to the column that consists of `rows`.
-fn picked<T: Copy + Default>(existing: &[T], exist: &mut Existence, rows: &[usize]) -> Vec<T> {
-    let all: OptionalValues<T> = take(exist).spread(existing).collect();
+/// Returns the values that exist among `rows`, and which of `rows` have one. `existing` and `exist`
+/// belong to a column.
+fn picked<T: Copy + Default>(
+    existing: &[T],
+    exist: &Existence,
+    rows: &[usize],
+) -> (Vec<T>, Existence) {
+    let all: OptionalValues<T> = exist.spread(existing).collect();
+    let mut exist = Existence::default();
     let values = rows.iter().map(|row| all.at(*row));
-    values.inspect(|value| exist.push(value.is_some())).flatten().collect()
+    (values.inspect(|value| exist.push(value.is_some())).flatten().collect(), exist)
 }
 
 impl Data {
@@ -162,23 +169,25 @@ impl Data {
         self.len() == 0
     }
 
-    /// Replaces the values by the values of `rows`, in this order.
-    fn take(&mut self, rows: &[usize]) {
-        fn pick<T: Copy>(values: &mut Vec<T>, rows: &[usize]) {
-            *values = rows.iter().map(|row| values[*row]).collect();
+    /// Returns the values of `rows`, in this order.
+    fn of_rows(&self, rows: &[usize]) -> Self {
+        fn pick<T: Copy>(values: &[T], rows: &[usize]) -> Vec<T> {
+            rows.iter().map(|row| values[*row]).collect()
         }
         match self {
-            Data::I64(values) => pick(values, rows),
-            Data::OptionalI64(values) => *values = values.rows(rows),
-            Data::MissingI64(count) => *count = rows.len(),
-            Data::OptionalF64(values) => *values = values.rows(rows),
-            Data::U32(values) => pick(values, rows),
-            Data::U16(values) => pick(values, rows),
-            Data::U64(values) => pick(values, rows),
-            Data::Narrow(values) => values.take(rows),
-            Data::Bool(values) => pick(values, rows),
-            Data::Text { codes, .. } => pick(codes, rows),
-            Data::Tag { codes, .. } => pick(codes, rows),
+            Data::I64(values) => Data::I64(pick(values, rows)),
+            Data::OptionalI64(values) => Data::OptionalI64(values.of_rows(rows)),
+            Data::MissingI64(_) => Data::MissingI64(rows.len()),
+            Data::OptionalF64(values) => Data::OptionalF64(values.of_rows(rows)),
+            Data::U32(values) => Data::U32(pick(values, rows)),
+            Data::U16(values) => Data::U16(pick(values, rows)),
+            Data::U64(values) => Data::U64(pick(values, rows)),
+            Data::Narrow(values) => Data::Narrow(values.of_rows(rows)),
+            Data::Bool(values) => Data::Bool(pick(values, rows)),
+            Data::Text { codes, texts } => {
+                Data::Text { codes: pick(codes, rows), texts: Arc::clone(texts) }
+            }
+            Data::Tag { codes, texts } => Data::Tag { codes: pick(codes, rows), texts },
         }
     }
 }
@@ -226,9 +235,8 @@ impl Table {
     /// When the table has no row with one of these numbers.
     #[must_use]
     pub fn with_rows(&self, rows: &[usize]) -> Self {
-        let mut table = self.clone();
-        table.columns.iter_mut().for_each(|column| column.data.take(rows));
-        table
+        let taken = |of: &Column| Column { name: of.name.clone(), data: of.data.of_rows(rows) };
+        Self { name: self.name.clone(), columns: self.columns.iter().map(taken).collect() }
     }
 
     /// Returns the table with its rows ordered by `t_ns`. Rows of one instant keep their order.
@@ -240,7 +248,7 @@ impl Table {
         }
         let mut rows: Vec<usize> = (0..times.len()).collect();
         rows.sort_by_key(|row| times[*row]);
-        self.columns.iter_mut().for_each(|column| column.data.take(&rows));
+        self.columns.iter_mut().for_each(|column| column.data = column.data.of_rows(&rows));
         self
     }
 }
