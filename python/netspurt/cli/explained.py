@@ -17,6 +17,7 @@ from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
 from netspurt.cli.pooled import (
     ALIKE,
+    hole_lines,
     limit_lines,
     lost_before,
     pooled_lines,
@@ -133,6 +134,7 @@ def lines(
             raise ValueError(f"{found.path}: {problem}; {there('', len(numbers))}")
         yield from _connection(found, connection, room)
         yield from lost_before(found, connection)
+        yield from hole_lines(found, connection)
         yield ""
         yield time_line(found, connection)
         yield from limit_lines(found, connection)

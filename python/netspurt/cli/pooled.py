@@ -45,6 +45,7 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     yield from _causes(found, room)
     yield from lost_before(found)
     yield from reordering_lines(found)
+    yield from hole_lines(found)
     yield ""
     yield time_line(found)
     # The limits and the remedies need the most memory, and they read other columns.
@@ -320,6 +321,21 @@ def reordering_lines(found: Explained, connection: int | None = None) -> Iterato
     for one in chosen[:_LIMITED]:
         yield one.sentence(_named(found, one.connection))
     yield from _others(len(chosen) - _LIMITED)
+
+
+def hole_lines(found: Explained, connection: int | None = None) -> Iterator[str]:
+    """Yield lines on paths that seem to drop large packets without a report."""
+    from netspurt.analysis.black_hole import black_holes
+
+    holes = [
+        hole
+        for hole in black_holes(found.tables)
+        if connection is None or connection in {one // 2 for one in hole.directions}
+    ]
+    for hole in holes[:_LIMITED]:
+        yield hole.sentence()
+    if len(holes) > _LIMITED:
+        yield f"The same holds for {counted(len(holes) - _LIMITED, 'other pair')} of hosts."
 
 
 def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str]:

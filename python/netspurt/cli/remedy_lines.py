@@ -32,8 +32,13 @@ def remedy_lines(
     `connections`, `waits`, `floors`, `habits` and `spent`. If `tables` has only one connection,
     `whole` has the tables of the whole capture.
     """
+    from netspurt.analysis.black_hole import black_holes, without_holes
     from netspurt.analysis.remedies import far_above, judged, outages, remedies, silences
 
+    waits = without_holes(tables["waits"], black_holes(whole or tables))
+    if len(waits) == 0 < len(tables["waits"]):
+        return
+    tables = {**tables, "waits": waits}
     yield from _far_above(far_above(tables))
     of = silences(tables, whole)
     # The draws for intervals need much memory, so the columns that were read so far are freed.
@@ -267,7 +272,7 @@ def _why_none(tables: Mapping[str, Table], of: Table, found: Silences) -> str:
     if not found.answered.any():
         return (
             "After these timeouts no retransmission was answered, so no remedy would have saved "
-            "time: the connection had no path or no peer."
+            "time: another timer does not help if the path or the peer has failed."
         )
     return (
         "No remedy would have saved time: these timers fired about as early as a shorter minimum, "
