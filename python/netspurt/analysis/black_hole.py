@@ -58,6 +58,10 @@ class BlackHole:
     is_shown: bool
     until_ns: int
 
+    def concerns(self, connection: int) -> bool:
+        """Return whether a connection sent such segments."""
+        return connection in {one // 2 for one in self.directions}
+
     def sentence(self) -> str:
         """Return sentences on the lost packets, their likely cause, and what helps."""
         least = f"at least {counted(self.lost_bytes_min, 'octet')} of data"

@@ -24,6 +24,7 @@ from netspurt.cli.remedy_lines import remedy_lines
 from netspurt.wording import counted, duration, number, rate
 
 if TYPE_CHECKING:
+    from netspurt.analysis.black_hole import BlackHole
     from netspurt.analysis.loss_rate import LossLimit
     from netspurt.captures import Explained
     from netspurt.table import Table
@@ -41,18 +42,21 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
 
     Tables have at most `room` characters in a line, if their words allow it.
     """
+    from netspurt.analysis.black_hole import black_holes
+
     yield from _vantages(found)
     yield from _causes(found, room)
     yield from lost_before(found)
     yield from reordering_lines(found)
-    yield from hole_lines(found)
+    holes = black_holes(found.tables)
+    yield from hole_lines(holes)
     yield ""
     yield time_line(found)
     # The limits and the remedies need the most memory, and they read other columns.
     forget_columns(found.tables)
     yield from limit_lines(found)
     forget_columns(found.tables)
-    yield from remedy_lines(found.tables)
+    yield from remedy_lines(found.tables, holes=holes)
     yield from _longest(found)
     yield from _worst(found)
 
@@ -323,15 +327,8 @@ def reordering_lines(found: Explained, connection: int | None = None) -> Iterato
     yield from _others(len(chosen) - _LIMITED)
 
 
-def hole_lines(found: Explained, connection: int | None = None) -> Iterator[str]:
+def hole_lines(holes: Sequence[BlackHole]) -> Iterator[str]:
     """Yield lines on paths that seem to drop large packets without a report."""
-    from netspurt.analysis.black_hole import black_holes
-
-    holes = [
-        hole
-        for hole in black_holes(found.tables)
-        if connection is None or connection in {one // 2 for one in hole.directions}
-    ]
     for hole in holes[:_LIMITED]:
         yield hole.sentence()
     if len(holes) > _LIMITED:
