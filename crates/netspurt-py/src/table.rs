@@ -153,8 +153,8 @@ fn narrow<'py>(py: Python<'py>, column: &NarrowColumn) -> PyResult<PyColumn<'py>
     })
 }
 
-/// Makes an array of numbers in as many octets as they are stored. `exist` shows which rows have
-/// them; the other rows get zeros.
+/// Makes an array of numbers. Each number has as many octets as in the column. `exist` shows which
+/// rows have a number; the other rows get zeros.
 fn numbers<'py>(
     py: Python<'py>,
     all: &NarrowNumbers,

@@ -125,8 +125,8 @@ fn each_change_that_a_script_names_makes_the_script_fail() {
 
 /// A subject that sends exactly what its script expects. It ignores assertions.
 struct ScriptedSubject {
-    /// The packets to send. Before each packet stand two values: how many calls, inbound packets
-    /// and ICMP errors come before it in all, and the instant of the packet.
+    /// The packets to send. The first value of an entry is the number of all calls, inbound packets
+    /// and ICMP errors before the packet. The second value is the instant of the packet.
     lines: VecDeque<(usize, Time, ScriptPacket)>,
     /// The results of calls. A call that blocks also has the instant at which it returns.
     results: VecDeque<(CallOutcome, Option<Time>)>,

@@ -317,8 +317,8 @@ impl AxisRange {
     }
 
     /// Returns the value of the range at the fraction `share`, which is from 0 to less than 1. In a
-    /// range of whole numbers with even spacing, each number has an equal part of the fractions, so
-    /// all numbers are drawn with the same probability.
+    /// range of whole numbers with even spacing, each number stands for an equal part of these
+    /// fractions. So all numbers are drawn with the same probability.
     pub(super) fn drawn(&self, share: f64) -> Value {
         let value = if self.log {
             self.from * libm::pow(self.to / self.from, share)

@@ -31,8 +31,8 @@ impl Combination {
     }
 
     /// Does the same as [`new`](Self::new), but does not hash the text of the links again. `known`
-    /// must be made from a scenario with the same links, and with the same values of all keys that
-    /// are in no table.
+    /// must be made from a scenario with the same links, and with the same values of all keys
+    /// outside of tables.
     pub(super) fn with_known_links(mut spec: Spec, known: &KnownLinks) -> Self {
         remove_what_changes_no_result(&mut spec);
         let text = text_without_links(&mut spec);
@@ -63,8 +63,8 @@ impl Combination {
 #[derive(Clone, Debug)]
 pub(super) struct KnownLinks {
     hash: Sha256,
-    /// The number of octets of the head: the text before the links, with the keys that are in no
-    /// table.
+    /// The number of octets of the head: the text before the links, with the keys outside of
+    /// tables.
     head: usize,
 }
 

@@ -261,11 +261,11 @@ impl Document {
         Some(Followed { shown, text: self.files.get(name)?, path: rest.to_vec() })
     }
 
-    /// Returns the setting that caused `problem`. This is the setting at the problem's path or at a
-    /// path above it. If the text lacks this path, a setting below the path counts equally. If
-    /// there is no such setting, any setting below the problem's path is the cause. If no setting
-    /// is at, above or below the path, but only one value was set, this value is the cause, because
-    /// the file was consistent before.
+    /// Returns the setting that caused `problem`. A setting at the problem's path or at a path
+    /// above it comes first. If the text lacks the problem's path, a setting below this path counts
+    /// in the same way. Without such a setting, any setting below the problem's path is the cause.
+    /// Without any of these settings, the only setting is the cause, because the file was
+    /// consistent before. Of several other settings, none is the cause.
     fn culprit(&self, file: Option<&Table>, problem: &Problem) -> Option<&(String, String)> {
         let paths: Vec<Vec<String>> = std::iter::once(&problem.path)
             .chain(&problem.also)

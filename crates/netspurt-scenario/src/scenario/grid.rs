@@ -75,8 +75,8 @@ impl Grid {
     }
 
     /// The problem to report if an end uses the kernel's TCP in some case; `None` if no such case
-    /// is found. The problem names the first place that asks for the kernel's TCP. Ends that an
-    /// axis varies are checked only in the axis.
+    /// is found. The problem names the first place that asks for the kernel's TCP. If every point
+    /// of an axis sets an end, only these points are checked for this end.
     pub(super) fn kernel(&self, spec: &Spec) -> Option<Problem> {
         let axes = self.by_axis();
         let points = || axes.iter().flat_map(|(_, points)| *points);

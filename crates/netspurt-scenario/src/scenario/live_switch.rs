@@ -22,7 +22,7 @@ use super::switches::{SwitchError, read_switches};
 pub struct LiveSwitch {
     /// The switch and its value, as they are written.
     written: String,
-    /// The same switch and value in the form of a scenario. There is no other setting.
+    /// The switch and its value as settings of a scenario. There is no setting of another switch.
     spec: TcpSpec,
 }
 

@@ -1,5 +1,6 @@
-//! Adds the fingerprint of a file's code to each text of a scenario that names an algorithm in the
-//! file. The scenario, its own fingerprint and its results then say which code was run.
+//! A text in a scenario may name an algorithm in a file. To each of these texts, this module adds
+//! the fingerprint of the file's code. The scenario, its own fingerprint and its results then say
+//! which code was run.
 
 use toml_edit::{DocumentMut, Item, Value};
 

@@ -15,8 +15,8 @@ use super::link_spec::{
 use super::quantity::{BothWays, WordOr};
 use super::slots_spec::{JitterTable, OutagesTable, SlotsTable};
 
-/// How often a time in the table `slots`, such as the period, may fit into a run. This limits the
-/// length of the drawn timelines.
+/// The maximum for the length of a run divided by a time in the table `slots`, such as the period.
+/// It limits the length of the drawn timelines.
 const POINTS_MAX: u64 = 2_000_000;
 
 /// The link with the timelines and handovers that are drawn for its slots up to `stop`. A link
@@ -92,7 +92,7 @@ fn drawn(table: &SlotsTable, place: &LinkPlace<'_>, stop: Duration) -> Vec<Drawn
     for (start, end) in starts.iter().zip(ends) {
         let (start, end) = (nanos(*start), nanos(end));
         // Each effect has its own random stream, so one effect does not change the draws of
-        // another. A spike and a gap are also drawn for the first slot, but this slot has neither.
+        // another. A spike and a gap are also drawn for the first slot, but they are not used.
         let spike = table.spike.map_or([0.0; 2], |spike| {
             let (height, lasts) =
                 (within(spike.height, &mut spikes), within(spike.lasts, &mut spikes));

@@ -122,7 +122,7 @@ impl Sweep {
 
     /// The error to report if the sweep is not run live; `None` if no case is known to use the
     /// kernel's TCP. The error names the place that asks for the kernel's TCP at an end of some
-    /// case. If an axis sets an end, only the values of the axis are checked for this end.
+    /// case. If every point of an axis sets an end, only these points are checked for this end.
     pub fn kernel(&self) -> Option<&ScenarioError> {
         self.kernel.as_deref()
     }

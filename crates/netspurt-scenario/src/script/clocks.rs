@@ -160,7 +160,8 @@ impl HostClocks {
         };
         let (peer_window, send_buffer) =
             (with(Limit::PeerWindow, self.peer_window), with(Limit::SendBuffer, self.send_buffer));
-        // In all three times the sender had data, so the busy time is their sum.
+        // During all three of these times the sender had data. So the busy time is the sum of the
+        // three.
         info.set(InfoField::BusyTime, with(Limit::Busy, self.busy) + peer_window + send_buffer);
         info.set(InfoField::RwndLimited, peer_window);
         info.set(InfoField::SndbufLimited, send_buffer);
@@ -177,8 +178,8 @@ fn micros(span: Duration) -> i64 {
     i64::try_from(span.as_nanos() / 1000).unwrap_or(i64::MAX)
 }
 
-/// Returns what limits a sender. `progress` has the state that its send buffer needs, and
-/// `is_awaited` says whether a writer waits for the buffer.
+/// Returns what limits a sender. `progress` is the state of the connection that matters to the send
+/// buffer. `is_awaited` says whether a writer waits for room in this buffer.
 fn limit(info: &ConnectionInfo, (progress, is_awaited): (&SendProgress, bool)) -> Limit {
     let has_cwnd = progress.flight_segs < progress.cwnd_segs;
     let opening = matches!(info.state, TcpState::Closed | TcpState::Listen | TcpState::SynSent);

@@ -189,7 +189,7 @@ impl<'a> Excerpt<'a> {
         self.at..self.at + self.text.len()
     }
 
-    /// The mistake for this text at a place where `what` belongs.
+    /// The mistake that this text stands in a place where the script must have `what`.
     pub(super) fn wrong(&self, what: &str, fix: &str) -> Mistake {
         Mistake::new(self.span(), format!("expected {what}, found `{}`", self.text)).fix(fix)
     }

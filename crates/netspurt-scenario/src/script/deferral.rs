@@ -65,8 +65,8 @@ impl Deferral {
     }
 
     /// Called when a SYN-ACK is due at `now`. Returns whether it is sent. The answer to a SYN is
-    /// always sent (`tcp_check_req`). After an ACK was ignored, a timeout sends the SYN-ACK only if
-    /// it is at least the timeout number `timeouts_max` (`syn_ack_recalc`).
+    /// always sent (`tcp_check_req`). After an ACK was ignored, only the timeout with the number
+    /// `timeouts_max` and the later timeouts send the SYN-ACK (`syn_ack_recalc`).
     pub(super) fn sends_syn_ack(&mut self, now: Time) -> bool {
         if now == self.asked_at {
             return true;

@@ -28,8 +28,9 @@ impl ErrorQueue {
         self.waiting.is_empty()
     }
 
-    /// Adds a notice. If the last notice and this notice report completed calls, and the calls of
-    /// this notice follow directly, the two are merged (`skb_zerocopy_notify_extend`).
+    /// Adds a notice. Merges the notice with the last notice if both report completed calls, and if
+    /// the first call of this notice directly follows the last call of the last notice
+    /// (`skb_zerocopy_notify_extend`).
     pub(super) fn add(&mut self, notice: WaitingNotice) {
         if let NoticeKind::Completed { first, last, .. } = notice.kind
             && let Some(tail) = self.waiting.back_mut()

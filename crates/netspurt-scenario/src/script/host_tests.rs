@@ -167,8 +167,9 @@ fn the_error_for_an_unsupported_call_or_option_says_what_is_not_supported() {
 
 #[test]
 fn recovery_begins_despite_a_sack_block_that_begins_below_the_acknowledgment() {
-    // A fuzz target found this case. Apart from a D-SACK block, which comes first (RFC 2883), no
-    // real receiver reports octets by SACK in the ACK that acknowledges them.
+    // A fuzz target found this case. In an ACK, a real receiver reports by SACK only octets that
+    // this ACK does not acknowledge. The only exception is a D-SACK block, which is the first block
+    // (RFC 2883).
     let text = "--title=t
 --profile=linux-6
 --set=rto.reneging_hurries=false

@@ -62,12 +62,12 @@ impl Numbers {
         }
     }
 
-    /// The host's sequence number on the wire that the script calls 0.
+    /// The number on the wire for the host's sequence number 0 in the script.
     fn local(&self) -> u32 {
         self.local_isn.unwrap_or(0)
     }
 
-    /// The host's number on the wire that the script calls `number`.
+    /// The number on the wire for the host's sequence number `number` in the script.
     pub(super) fn own_on_wire(&self, number: u32) -> u32 {
         number.wrapping_add(self.local())
     }

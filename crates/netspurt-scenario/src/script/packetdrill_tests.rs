@@ -258,8 +258,8 @@ fn a_write_blocks_until_a_third_of_the_send_buffer_is_free() {
 ",
     );
     // The first chunk may have 32 000 unsent bytes: half of the peer's window, in whole segments.
-    // When the chunk has 32 000 bytes, 10 000 of them are sent. So the chunk takes 10 000 more
-    // bytes.
+    // When the chunk has 32 000 bytes, 10 000 of them are already sent. So only 22 000 are unsent,
+    // and the chunk takes 10 000 more bytes.
     passes(&format!(
         "{begin}+0...0.2 write(4, ..., 70000) = 70000
 +.1 < . 1:1(0) ack 10001 win 65535

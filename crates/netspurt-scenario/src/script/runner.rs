@@ -23,8 +23,8 @@ use super::unreachable::Unreachable;
 const STAMP_TICK: Duration = Duration::from_millis(1);
 /// How long a run waits for a packet that may come at any time.
 const LOOKAHEAD: Duration = Duration::from_secs(3600);
-/// A number of steps without progress, or of packets, at one instant. Above this number the
-/// implementation counts as stuck.
+/// The maximum number of steps in a row without progress, and of packets, at one instant. Above
+/// this number the implementation counts as stuck.
 const STEPS_MAX: u32 = 10_000;
 
 /// Plays `script` against `subject` and returns what happened.
@@ -121,7 +121,7 @@ impl<'a> Runner<'a> {
         self.script.options.dialect == ScriptDialect::Packetdrill
     }
 
-    /// How much the instant of an event may differ from this span.
+    /// How far the instant of an event may be outside of this span.
     fn tolerance(&self, span: EventSpan) -> Duration {
         self.script.options.tolerance.at(span.first.saturating_since(self.previous))
     }

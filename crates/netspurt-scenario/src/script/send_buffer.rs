@@ -8,8 +8,8 @@
 
 use std::collections::VecDeque;
 
-/// The bytes of bookkeeping of each chunk, and of each packet that was sent from a chunk. Both are
-/// socket buffers.
+/// The bytes of bookkeeping of each chunk, and of each packet that was sent from a chunk. Chunks
+/// and packets are socket buffers of Linux.
 const CHUNK_BYTES: u64 = 832;
 /// The maximum payload of a chunk: 64 KiB less the room for headers (`sk_gso_max_size`).
 const GOAL_MAX: u64 = 65_536 - 1 - 320;

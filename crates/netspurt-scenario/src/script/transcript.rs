@@ -58,8 +58,8 @@ pub enum FailureKind {
     NotSupported,
     /// An assertion is false or cannot be evaluated.
     Assertion,
-    /// A packet of the script echoes a timestamp, but in the script no packet of the connection
-    /// before this packet has a timestamp.
+    /// A packet of the remote end echoes a timestamp, but the script has no earlier packet of the
+    /// connection with a timestamp.
     Echo,
     /// The run has already passed the instant in the script.
     Behind,

@@ -22,7 +22,8 @@ pub(super) struct OpenCalls {
     /// The numbers of the first and the last call.
     pub(super) first: u32,
     pub(super) last: u32,
-    /// Whether the device copied octets of the calls. A device of scripts copies all that it sends.
+    /// Whether the device copied octets of the calls. In a script, the device copies all octets
+    /// that it sends.
     pub(super) copied: bool,
     /// The number of octets that these calls asked to send.
     bytes: u64,
@@ -89,7 +90,7 @@ impl ZeroCopyCalls {
 
     /// Whether the last chunk accepts no more octets, because it has its maximum number of
     /// fragments. If its last fragment has copied octets, more copied octets may still join this
-    /// fragment. `zero_copy` says that the next octets are not copied.
+    /// fragment. `zero_copy` is true if the next octets are not copied.
     pub(super) fn is_chunk_full(&self, zero_copy: bool) -> bool {
         self.fragments >= FRAGMENTS_MAX && (zero_copy || !self.ends_copied)
     }

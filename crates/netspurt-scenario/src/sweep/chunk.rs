@@ -238,7 +238,8 @@ fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<S
     let deadline = budget.time.map(|time| clock() + time);
     let stop = run.stop();
     // The loop may serve one wake-up more than the budget allows. Only that wake-up shows that the
-    // run needs too many. So a run that needs exactly the allowed number is not cut.
+    // run needs too many wake-ups. So a run that needs exactly the allowed number of wake-ups is
+    // not cut.
     while !run.advance_within(stop, (events_max.saturating_add(1) - run.served()).min(LOOK)) {
         if run.served() > events_max {
             return Some(format!("more than {events_max} events"));

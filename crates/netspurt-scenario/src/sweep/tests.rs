@@ -273,7 +273,7 @@ fn a_flow_of_requests_counts_once_although_both_directions_carry_data() {
     assert!(value("request_ns_mean") <= value("request_ns_max"));
 }
 
-/// All combinations of initial window and rate draw the same delays, in the same order of runs.
+/// The runs of each combination of initial window and rate draw the same delays, in the same order.
 #[test]
 fn the_table_of_a_sweep_has_the_drawn_values_and_the_results_of_its_scenarios() {
     let text = LOSSY.replace(

@@ -189,8 +189,8 @@ impl Crate {
         arrows
     }
 
-    /// The imports that are part of a circle: both files import each other, directly or through
-    /// others.
+    /// The imports that are part of a circle: the importing file and the imported file import each
+    /// other, directly or through other files.
     fn circles(&self) -> Vec<String> {
         let arrows = self.arrows();
         let reach: BTreeMap<&Module, BTreeSet<&Module>> =

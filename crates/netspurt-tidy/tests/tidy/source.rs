@@ -91,7 +91,7 @@ pub fn module(parts: &[&str]) -> Vec<String> {
 pub struct Written {
     /// Segments joined by `::`.
     pub path: String,
-    /// The module that contains it, from the crate's root.
+    /// The module that contains the path, from the crate's root.
     pub module: Vec<String>,
     /// The import that the path is part of, if there is one.
     pub import: Option<Import>,
@@ -99,7 +99,7 @@ pub struct Written {
 
 /// How a `use` imports its path.
 pub struct Import {
-    /// The name that it brings into scope; `*` for all names.
+    /// The name that the import brings into scope; `*` for all names.
     pub name: String,
     /// Whether other modules may import the name from here.
     pub public: bool,

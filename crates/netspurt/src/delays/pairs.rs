@@ -60,8 +60,8 @@ pub fn pair(first: impl Read, second: impl Read) -> Result<Vec<Pair>, RecordingE
     Ok(pairs)
 }
 
-/// Calls `take` for each segment of a capture that occupies sequence numbers: with its time, its
-/// key and a pair without times.
+/// Calls `take` for each captured segment that occupies sequence numbers. The arguments are the
+/// time of the segment, its key, and a pair without times.
 fn each(
     source: impl Read,
     mut take: impl FnMut(i64, SegmentKey, Pair),
@@ -78,7 +78,8 @@ fn each(
     Ok(())
 }
 
-/// Returns a packet's key and a pair without times; `None` if it occupies no sequence numbers.
+/// Returns a packet's key and a pair without times; `None` if the packet occupies no sequence
+/// numbers.
 fn segment(packet: &TcpView) -> Option<(SegmentKey, Pair)> {
     let (opens, closes) = (packet.flags.has(Flags::SYN), packet.flags.has(Flags::FIN));
     let (seq, len) = (packet.seq, packet.payload_bytes);

@@ -11,7 +11,7 @@ use super::reading::{Hints, Reading, RecordingError};
 use super::text::{MICROSECOND, MILLISECOND, float_span};
 use super::{Delays, Measure, Probe, SendTimeSource};
 
-/// Delays are rounded by less than this, in nanoseconds.
+/// The rounding of a delay changes the delay by less than this number of nanoseconds.
 const ROUNDED_NS: i64 = 1000;
 
 /// A trace of a qlog file: its properties, and the delays of its events so far.
@@ -145,8 +145,8 @@ impl Trace {
         };
         let mut order: Vec<(i64, Duration)> =
             samples.iter().map(|one| (sent(one), one.1)).collect();
-        // Stacks round delays to microseconds. So packets that were sent together may seem to have
-        // been sent in the wrong order.
+        // QUIC stacks write delays in rounded microseconds. So packets that were sent together may
+        // seem to have been sent in the wrong order.
         for n in 1..order.len() {
             let before = order[n - 1].0;
             if (before - ROUNDED_NS..before).contains(&order[n].0) {

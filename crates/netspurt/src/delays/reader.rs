@@ -141,8 +141,8 @@ const JSON_BYTES_MAX: u64 = 1 << 28;
 /// When the text has more lines.
 fn bounded(bytes: &[u8]) -> Result<(), RecordingError> {
     let ends = bytes.iter().filter(|octet| matches!(octet, b'\n' | b'\r'));
-    // A line that ends with CR LF has two of these octets. So if there are more of these octets
-    // than the limit, the lines themselves are counted.
+    // A line that ends with CR LF counts twice in `ends`. So if `ends` has more octets than the
+    // limit, the lines themselves are counted.
     if ends.count() <= LINES_MAX || text::lines(&text::decode(bytes)).count() <= LINES_MAX {
         return Ok(());
     }

@@ -268,8 +268,8 @@ pub fn congestion_called(word: &str, config: &RfcConfig) -> Option<CongestionCon
 }
 
 /// Adapts the algorithm `named` to replace `before`. If `before` is CUBIC without a limit on the
-/// growth by one ACK, and `named` is Reno or Westwood, the result has no such limit and no early
-/// exit from slow start.
+/// growth by one ACK, and `named` is Reno or Westwood, the result also has no such limit, and it
+/// does not end slow start early.
 fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> CongestionConfig {
     if let Some(reno) = reno_mut(&mut named).filter(|_| grows_freely(before)) {
         reno.abc_limit_segs = Some(NO_ABC_LIMIT);

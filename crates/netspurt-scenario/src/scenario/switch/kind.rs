@@ -448,7 +448,7 @@ impl<'de> Visitor<'de> for KindVisitor<'_> {
     }
 }
 
-/// Reads a key as its index among the known keys. Any other key is an error.
+/// Reads a key, and returns its index among the known keys. Any other key is an error.
 pub(super) struct KnownKey<'a>(pub(super) &'a [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for KnownKey<'_> {

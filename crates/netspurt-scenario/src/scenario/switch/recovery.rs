@@ -332,7 +332,8 @@ fn write_sfr(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal>
     Ok(())
 }
 
-/// ns-2's senders, each with the value of the switch `recovery` that selects it in a scenario.
+/// ns-2's senders. Beside each sender is the value of the switch `recovery` that selects this
+/// sender in a scenario.
 const VARIANTS: [(NsVariant, Recovery); 5] = [
     (NsVariant::Tahoe, Recovery::Tahoe),
     (NsVariant::Reno, Recovery::Reno),

@@ -16,7 +16,7 @@ pub enum SwitchValue {
     Table(Vec<(&'static str, SwitchValue)>),
 }
 
-/// The message of the panic about a value that has another kind than its switch. This never
+/// The message of the panic if the kind of a value is not the kind of its switch. The panic never
 /// happens, because the reader of scenarios checks the kind.
 const ANOTHER_KIND: &str = "a value is of its switch's kind";
 

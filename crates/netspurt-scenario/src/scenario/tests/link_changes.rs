@@ -205,7 +205,7 @@ fn a_followed_file_that_ends_before_the_run_is_listed() {
     let copies = "duplicate = { probability = { timeline = [[\"0 s\", 0.1], [\"6 s\", 0.2]] } }\n";
     assert_eq!(ends("10 s", &format!("{pass}{copies}")), at(6));
     assert_eq!(ends("3 s", pass), []);
-    // A value that never changes has no end.
+    // If no value of a link changes, the link is not listed.
     assert_eq!(ends("10 s", "delay = { timeline = [[\"0 s\", \"9 ms\"]] }"), []);
 }
 

@@ -221,9 +221,9 @@ impl CongestionControl for WholeCubic {
         }
     }
 
-    /// The round trips of a repair's ACKs count, too (`cubictcp_acked`): `measure` ignores round
-    /// trips only within a stage, congestion has ended the stage, and the next stage begins after
-    /// the repair.
+    /// The round trips of a repair's ACKs count, too (`cubictcp_acked`). During a repair there is
+    /// no stage: congestion has ended the last stage, and the next stage begins after the repair.
+    /// Without a stage, `measure` ignores no round trip.
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
         self.measure(jiffies(now), rtt);
     }
