@@ -1,4 +1,4 @@
-//! Events: the reports of stages. All instruments get the same events.
+//! Events: what hosts and links report during a run. Simulations and live runs use the same events.
 
 use crate::ids::EndId;
 use crate::units::{Duration, Time};

@@ -63,8 +63,7 @@ const OTHER: &str = "the octets are those that were packed";
 /// Numbers below this take one octet.
 const ONE_OCTET: u8 = 192;
 /// A first octet of at least [`ONE_OCTET`] and below this limit begins a number of two octets. A
-/// first octet at or above the limit shows how many octets follow: one more than its difference
-/// from the limit.
+/// first octet *b* that is not below this limit says that *b* - limit + 1 octets follow.
 const TWO_OCTETS: u8 = 248;
 /// Numbers below this take at most two octets.
 const PAIRS: u64 = ((TWO_OCTETS - ONE_OCTET) as u64) << 8;

@@ -62,7 +62,8 @@ pub struct RttSample {
     pub ack_delay: Duration,
     /// The number of rounds so far. When a round begins, the sender notes the number of the next
     /// octet that it will send. The next round begins with the first ACK of all octets before this
-    /// octet. In Linux (`rtt_seq`), it begins with the first ACK that also covers this octet.
+    /// octet. With Linux's rule (`rtt_seq`), the next round begins with the first ACK that also
+    /// covers this octet.
     pub round: u64,
     /// Whether the sample comes from the handshake, and not from data.
     pub handshake: bool,

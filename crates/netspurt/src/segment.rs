@@ -84,7 +84,8 @@ impl Ecn {
 }
 
 /// The part of a datagram that one IPv4 packet carries: the part's offset in the payload, and
-/// whether more fragments follow. Both are stored as in 16 bits of the header (RFC 791 §3.1).
+/// whether more fragments follow. A `Part` has 16 bits, with the layout of the IP header (RFC 791
+/// §3.1).
 ///
 /// ```
 /// use netspurt::segment::Part;

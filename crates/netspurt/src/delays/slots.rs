@@ -63,8 +63,8 @@ const CHUNK: usize = 1 << 14;
 /// Slots by the numbers of their probes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
-    /// The slots whose numbers were the highest so far when they were added, in the order of the
-    /// numbers.
+    /// Most slots, in ascending order of their numbers. A new slot is added here only if its number
+    /// is higher than all numbers here.
     chunks: Vec<Vec<(u64, ProbeSlot)>>,
     /// The slots that are not in `chunks`.
     strays: BTreeMap<u64, ProbeSlot>,

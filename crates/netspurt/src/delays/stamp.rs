@@ -67,7 +67,8 @@ pub(super) fn of_line(line: &str) -> (Option<Stamp>, &str) {
                 (stamp, rest.strip_prefix(']')?)
             }
             None => leading(line).or_else(|| year_last(line)).or_else(|| {
-                // A smaller number at the beginning of a line is the size of a reply.
+                // A number below 1,000,000,000 at the beginning of a line is not a time, but the
+                // size of a reply.
                 integer(line).filter(|(number, _)| *number >= 1_000_000_000)?;
                 Stamp::epoch(line)
             })?,

@@ -41,7 +41,7 @@ pub(super) fn unpack(bytes: &[u8], octets_max: u64) -> Result<Option<Vec<u8>>, R
 }
 
 /// Returns the error for a text or for contents that are longer than the limit. `content` is the
-/// beginning of the message up to the verb.
+/// beginning of the message, as in `the text has`.
 pub(super) fn too_long(content: &str, octets_max: u64, fix: &str) -> RecordingError {
     RecordingError::new(
         format!("{content} more than {octets_max} octets, and netspurt reads no more than that"),

@@ -70,8 +70,8 @@ impl YearLast {
         }
     }
 
-    /// Returns the midnight at which the day begins, in nanoseconds since 1970. `order` decides
-    /// between two possible days; without `order`, the result is `None` in that case.
+    /// Returns the midnight at which the day begins, in nanoseconds since 1970. If two days are
+    /// possible, `order` decides between them; the result is then `None` without `order`.
     pub fn midnight(self, order: Option<DateOrder>) -> Option<i64> {
         let order = match self.evidence() {
             Some(DateOrderEvidence::Only(order)) => order,
@@ -88,8 +88,9 @@ impl YearLast {
 }
 
 /// Returns the evidence about the order of day and month in a cell that begins with a date. In a
-/// date with dots, the day comes first if both orders are possible. `None` if the cell has no such
-/// date, or if a date without dots is the same day in both orders.
+/// date with dots, the day comes first if both orders are possible. `None` if the cell begins with
+/// no date that ends with the year. Also `None` if a date without dots is the same day in both
+/// orders.
 pub(super) fn evidence(cell: &str) -> Option<DateOrderEvidence> {
     YearLast::read(cell)?.0.evidence()
 }

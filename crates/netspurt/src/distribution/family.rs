@@ -150,7 +150,7 @@ pub(super) enum DistributionFamily {
     Empirical(Arc<[f64]>),
 }
 
-/// The value that places a lognormal distribution: its median or its mean.
+/// The value by which a lognormal distribution is described, besides sigma: the median or the mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Middle {
     Median(f64),

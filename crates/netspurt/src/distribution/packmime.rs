@@ -144,7 +144,8 @@ pub(super) fn run_lengths(rate: f64) -> [Weibull; 2] {
     [run(0.775, [0.718, 0.357]), run(3.11, [1.293, 0.316])]
 }
 
-/// The inverse of a server's delay, in 1/s: its distribution, and its least value.
+/// The distribution and the least value of a server's speed in 1/s. The speed is the inverse of the
+/// delay.
 const SPEED: Weibull = Weibull { scale: 305.0, power: 1.0 / 0.63 };
 const SPEED_MIN: f64 = 10.0;
 

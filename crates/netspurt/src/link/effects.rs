@@ -26,7 +26,8 @@ pub struct Pick {
     /// highest number is first in this list.
     nth: Vec<u64>,
     /// Selects packets by their number in the flow. If a number is in the list *n* times, the first
-    /// *n* transmissions with this number are selected, in whatever flow they are.
+    /// *n* packets with this number are selected. Retransmissions count, and the packets may belong
+    /// to different flows.
     packets: Vec<u64>,
     /// For each flow, the octets of payload in its largest packet so far. Only the last packet of a
     /// flow, or of a message, has less payload.
@@ -98,7 +99,8 @@ impl Pick {
     }
 
     /// Selects packets by their number in the flow, from 1. If a number is in the list *n* times,
-    /// the first *n* transmissions with this number are selected, in whatever flow they are.
+    /// the first *n* packets with this number are selected. Retransmissions count, and the packets
+    /// may belong to different flows.
     #[must_use]
     pub fn packets(mut self, numbers: Vec<u64>) -> Self {
         self.packets = numbers;

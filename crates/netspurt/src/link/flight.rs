@@ -53,9 +53,9 @@ impl Flight {
         self.frames.push(arrival);
     }
 
-    /// Returns when a frame arrives that would arrive at `at` if it were alone on the link. Frames
-    /// arrive in order: the frame does not arrive before the frame in front of it, and no later
-    /// frame will arrive before the frame.
+    /// Returns when a new last frame arrives. If the new frame were alone on the link, it would
+    /// arrive at `at`. Frames keep their order: a frame does not arrive before the frame in front
+    /// of it.
     pub(super) fn behind_last(&mut self, at: Time) -> Time {
         self.last = self.last.max(at);
         self.last

@@ -161,8 +161,9 @@ impl<T: Default> Flows<T> {
     /// The age of one connection is checked after each group of this many packets.
     const CHECK_EVERY: u8 = 4;
     /// The number of connections that are checked when a connection begins. Two checks are too few
-    /// if each connection has only one packet: the youngest connection moves to the place of a
-    /// retired one, so the next check finds only this young connection.
+    /// if each connection has only one packet. When the first check retires a connection, the
+    /// youngest connection moves to the free place. The second check then finds only this young
+    /// connection.
     const CHECKS_AT_BIRTH: u8 = 4;
 
     /// Makes an empty list of connections.

@@ -200,7 +200,7 @@ impl<T: Copy> OneWay<T> {
             self.retransmissions += 1;
             self.repeat((left, right), at, kept);
         }
-        // If all octets of the segment are already acknowledged, the observer saw it late.
+        // If all octets of the segment are already acknowledged, the observer saw the segment late.
         if right > highest && right > self.una {
             // If the segment has new octets after old ones, `again` is true, because an
             // acknowledgment of the new octets is ambiguous.

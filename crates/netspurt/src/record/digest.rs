@@ -48,8 +48,8 @@ fn numbers<T: Copy>(hash: &mut Sha256, kind: u8, all: &[T], word: impl Fn(T) -> 
         words[1..].iter_mut().zip(block).for_each(|(held, value)| *held = word(*value));
         let words = &mut words[..=block.len()];
         let steps = words.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]).cast_signed());
-        // Two values: the bitwise OR of all differences, and the OR of their bits that differ from
-        // the sign bit.
+        // Two values: the bitwise OR of all differences, and the bitwise OR of the bits in which a
+        // difference differs from its own sign bit.
         let bits = steps
             .clone()
             .fold((0, 0), |(any, bits), step| (any | step, bits | (step ^ (step >> 63))));
@@ -76,7 +76,7 @@ fn fill<const N: usize>(octets: &mut [u8], steps: impl Iterator<Item = i64>) {
 }
 
 /// Returns the width that holds each of some signed numbers: 1, 2, 4 or 8 octets. `bits` is the
-/// bitwise OR of their bits that differ from their sign bits.
+/// bitwise OR of the bits in which a number differs from its own sign bit.
 fn width(bits: i64) -> u8 {
     match 64 - bits.leading_zeros() {
         0..=7 => 1,

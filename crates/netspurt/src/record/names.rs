@@ -99,8 +99,8 @@ impl Names {
         }
     }
 
-    /// The number of flows that have a name of their own. Populations count, and their connections
-    /// do not.
+    /// The number of flows that have a name of their own. This number includes the populations, but
+    /// not their connections.
     fn named(&self) -> u32 {
         u32::try_from(self.flows.len()).expect("flows are numbered in 32 bits")
     }

@@ -133,8 +133,8 @@ impl NarrowColumn {
     }
 }
 
-/// Returns the values that exist among `rows`, and which of `rows` have one. `existing` and `exist`
-/// belong to a column.
+/// Picks `rows` from a column. `exist` shows which rows of the column have a value, and `existing`
+/// has these values. Returns the values of `rows` that exist, and which of `rows` have one.
 fn picked<T: Copy + Default>(
     existing: &[T],
     exist: &Existence,

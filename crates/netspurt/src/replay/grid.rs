@@ -89,7 +89,7 @@ pub struct Front(Vec<GridPoint>);
 
 impl Front {
     /// Adds a setting, unless an existing setting is at least as good in both measures. If the new
-    /// setting is added, an existing setting is removed unless it is better in one measure.
+    /// setting is added, all existing settings are removed that are better in neither measure.
     pub fn offer(&mut self, new: GridPoint) {
         // From setting to setting, the number of spurious retransmissions increases. The timers
         // therefore decrease.

@@ -64,10 +64,11 @@ impl Keys for Bsd44Config {
 /// §18.3).
 ///
 /// Each timeout takes the next factor of the table 1 2 4 ... 64, and then 64 again. The count of
-/// timeouts stops at 12. From the fourth timeout on, the mean is added to the deviation and set to
-/// zero. This does not change the timer, but the next sample counts as the first. A sample ends the
-/// backoff only if it is unambiguous (Karn and Partridge 1987). A timeout that proves spurious also
-/// ends the backoff. 4.4BSD does not detect spurious timeouts, but later BSDs do.
+/// timeouts stops at 12. From the fourth timeout on, a quarter of the mean is added to the
+/// deviation, and the mean is set to zero. This does not change the timer, but the next sample
+/// counts as the first. A sample ends the backoff only if it is unambiguous (Karn and Partridge
+/// 1987). A timeout that proves spurious also ends the backoff. 4.4BSD does not detect spurious
+/// timeouts, but later BSDs do.
 ///
 /// ```
 /// use netspurt::rto::{Bsd44, Bsd44Config, RtoEstimator, TimeoutKind};
@@ -255,8 +256,8 @@ mod tests {
         assert_eq!((ticks[13], timer.shift), (128, 12));
     }
 
-    /// After more than a quarter of the twelve timeouts, the mean is added to the deviation and set
-    /// to zero. The timer does not change.
+    /// After more than a quarter of the twelve timeouts, a quarter of the mean is added to the
+    /// deviation, and the mean is set to zero. The timer does not change.
     #[test]
     fn after_four_timeouts_the_next_sample_counts_as_the_first() {
         let mut timer = after(&[2]);

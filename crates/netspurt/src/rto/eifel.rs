@@ -99,8 +99,8 @@ impl Eifel {
         Self { config, estimate: None, flight: 3, last: Duration::ZERO, backoff }
     }
 
-    /// The number of samples in a flight, at least 3. If each segment is timed, this is the number
-    /// of segments, rounded up to an even number.
+    /// The number of samples in a flight, at least 3. If each segment is timed, the result is the
+    /// number of segments, rounded up to an even number.
     fn flight(sample: &RttSample) -> u64 {
         let per_segment = sample.source == SampleSource::EachSegment;
         let samples = samples_in_flight(sample) * if per_segment { 2 } else { 1 };

@@ -133,8 +133,9 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         None
     }
 
-    /// Returns the same state as [`packed`](Self::packed), so that a packed state can be read back
-    /// into it. The caller calls this on a new estimator with the same constants.
+    /// Returns the state that [`packed`](Self::packed) returns, but mutable. The caller makes a new
+    /// estimator with the same constants, and unpacks the packed state into the state that this
+    /// method returns.
     fn packed_mut(&mut self) -> Option<&mut dyn Packed> {
         None
     }

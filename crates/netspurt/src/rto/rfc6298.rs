@@ -97,8 +97,8 @@ impl Rfc6298Config {
 /// The response to a spurious timeout is that of RFC 4015. If the ACK that proves the timeout
 /// spurious brings a sample, that sample counts as usual and ends the backoff. Otherwise the timer
 /// stays backed off until a sample (§3.5). The first sample R of data that was sent after the
-/// timeout makes SRTT = max(SRTT_prev, R) and RTTVAR = max(RTTVAR_prev, R/2). SRTT_prev is the SRTT
-/// before the timeout plus 2 G (§3.2 step 11).
+/// timeout makes SRTT = max(SRTT_prev, R) and RTTVAR = max(RTTVAR_prev, R/2). SRTT_prev is the sum
+/// of 2 G and the SRTT before the timeout (§3.2 step 11).
 ///
 /// ```
 /// use netspurt::rto::{Rfc6298, Rfc6298Config, RtoEstimator};
@@ -392,11 +392,11 @@ mod tests {
         Time::ZERO + ms(n)
     }
 
-    /// RFC 4015 §3.2: the mean becomes the greater of the mean before the timeout, plus 2 G, and
-    /// the new sample. The variation becomes the greater of the variation before the timeout and
-    /// half of the new sample. By hand, with 100 and 50 ms before the timeout: R = 400 gives 400,
-    /// 200 and a timer of 1200, and R = 60 gives 102, 50 and a timer of 302. §3.5: if the ACK that
-    /// proves the timeout spurious gives no sample, the timer stays doubled.
+    /// RFC 4015 §3.2: the mean becomes the greater of two values: the new sample, and the sum of 2
+    /// G and the mean before the timeout. The variation becomes the greater of the variation before
+    /// the timeout and half of the new sample. By hand, with 100 and 50 ms before the timeout: R =
+    /// 400 gives 400, 200 and a timer of 1200, and R = 60 gives 102, 50 and a timer of 302. §3.5:
+    /// if the ACK that proves the timeout spurious gives no sample, the timer stays doubled.
     #[test]
     fn after_a_spurious_timeout_the_first_sample_of_new_data_sets_the_estimate() {
         for (rtt, answer) in [(400, (ms(400), ms(200), ms(1200))), (60, (ms(102), ms(50), ms(302)))]
@@ -427,7 +427,8 @@ mod tests {
         assert_eq!(fields(&timer), (ms(400), ms(150), ms(1000)), "the response happens only once");
     }
 
-    /// A timeout cancels a response that is still due, because this timeout may not be spurious.
+    /// If a new timeout comes before the response to a spurious timeout, it cancels this response,
+    /// because the new timeout may not be spurious.
     #[test]
     fn a_second_timeout_cancels_the_response_to_the_first() {
         let mut timer = after(without_floor(), &[100]);

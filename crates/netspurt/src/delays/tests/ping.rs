@@ -39,8 +39,8 @@ fn probes_missing_at_both_ends_are_lost_as_the_statistics_say() {
     let delays = one(&format!("{HEADER}{lines}{end}"));
     assert_eq!(counts(&delays)[..3], [8, 3, 5]);
     assert_eq!((delays.probes[0].number, delays.probes[7].number), (1, 8));
-    // In a log without its beginning, the first line is the first probe, unless the statistics
-    // count more probes.
+    // If a log lacks its beginning, the first line counts as the first probe. If there are
+    // statistics and they count more probes, the missing probes count as lost.
     assert_eq!(counts(&one(&lines))[..3], [4, 3, 1]);
     assert_eq!(counts(&one(&format!("{lines}{end}")))[..3], [8, 3, 5]);
     let none = format!("{HEADER}{}", end.replace("3 received", "0 received"));
@@ -282,8 +282,8 @@ fn the_interval_comes_from_plausible_statistics_if_nothing_else_gives_it() {
     assert_eq!(step, 200_000_000);
     assert!(note.contains("every 200 ms, by the statistics line; `--interval TIME`"), "{note}");
     assert_eq!(run(10_030, "").0, 1_000_000_000);
-    // The time in the statistics is too short if one probe was in flight at a time. It is long
-    // enough if three were in flight.
+    // A time of 101 ms is too short for these delays if one probe was in flight at a time. This
+    // time is long enough if three probes were in flight.
     assert_eq!(run(101, "").0, 1_000_000_000);
     assert_eq!(run(101, ", pipe 3").0, 8_100_000);
     let text = format!(

@@ -58,8 +58,8 @@ fn runs_in_eight_languages_give_the_same_counts() {
             "请求超时。",
             "数据包: 已发送 = 4，已接收 = 2，丢失 = 2 (50% 丢失)，",
         ),
-        // This language is not supported. The unknown lines count as lost probes, because the
-        // statistics count as many probes as there are replies and unknown lines.
+        // This language is not supported. There are two replies and two unknown lines, and the
+        // statistics count four probes. The unknown lines therefore count as lost probes.
         run(
             "Odpingovat a [10.0.0.1] 32 bajtov:",
             "Odgovor 10.0.0.1: bajtov=32 trajanje=12ms TTL=51",

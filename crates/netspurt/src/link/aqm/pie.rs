@@ -222,7 +222,7 @@ mod tests {
         // instant.
         assert_eq!(busy().judge(at(149), 9000), AqmVerdict::Pass);
         assert_eq!(busy().judge(at(150), 9000), AqmVerdict::Drop);
-        // A calm queue restores the allowance.
+        // If the delay is short and the probability is zero, an update restores the allowance.
         let mut calm = Pie { burst_allowance: ms(20), ..pie() };
         calm.update();
         assert_eq!(calm.burst_allowance, ms(150));

@@ -6,8 +6,8 @@ use crate::units::{Duration, Time};
 use super::config::{RedConfig, RedUnit};
 use super::decision_sink::AqmVerdict;
 
-/// The state of RED. The averaged queue includes the frame in transmission, so it is empty when the
-/// line is idle.
+/// The state of RED. The averaged queue includes the frame in transmission, so this queue is empty
+/// when the line is idle.
 #[derive(Debug)]
 pub(in crate::link) struct Red {
     config: RedConfig,
