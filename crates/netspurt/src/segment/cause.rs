@@ -19,7 +19,8 @@ pub enum Cause {
     Tlp,
     /// Super Fast Retransmit (Tarr and Ghita 2005, §5).
     Sfr,
-    /// Retransmission in order, after a timeout or Tahoe's fast retransmit set snd_nxt back.
+    /// Retransmission in order, after snd_nxt was set back by a timeout or by Tahoe's fast
+    /// retransmit.
     GoBackN,
     /// The retransmitted segment is a SYN or SYN-ACK.
     Syn,

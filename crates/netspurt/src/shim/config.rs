@@ -74,7 +74,7 @@ impl ShimConfig {
             EstimatorConfig::parse(&timer).map(ShimTimer::Estimator)
         };
         let timer = timer.map_err(|error| {
-            // A list of the known names has only estimators, so `sfr` is added.
+            // If the error lists the known names, the list has only estimators, so `sfr` is added.
             let lists = error.key.is_empty() && !error.fix.ends_with('?');
             let more = if lists { ", or `sfr`" } else { "" };
             wrong(error.message, format!("{}{more}", error.fix))

@@ -92,8 +92,9 @@ impl ConnectionKind {
         }
     }
 
-    /// Returns when the event happens for which the connection is woken at `due`. A hold (the wait
-    /// of a delayed ACK) ends slightly before `due`. All other events happen at `due`.
+    /// The connection is woken at `due` for an event. Returns when this event happens. The end of a
+    /// hold (the wait of a delayed ACK) happens slightly before `due`. All other events happen at
+    /// `due`.
     #[inline]
     fn time_of(&self, due: Time) -> Time {
         match self {
@@ -218,8 +219,8 @@ impl Connection {
         self.step_rfc(now, events, control::probe_peer);
     }
 
-    /// Changes switches of an open connection. A change of a switch that is read only when a
-    /// connection is made has no effect.
+    /// Changes switches of an open connection. Some switches are read only when a connection is
+    /// made. A change of such a switch has no effect.
     pub fn adjust(&mut self, now: Time, change: impl FnOnce(&mut RfcConfig)) {
         if let ConnectionKind::Rfc(end) = &mut self.kind {
             control::adjust(end.awake(), change);

@@ -198,13 +198,14 @@ impl NsReceiver {
 
     /// The blocks to report. If the newest segment lies above the ACK, the first block is the range
     /// of received octets that contains this segment. The other blocks are the first blocks of
-    /// earlier ACKs, newest first (RFC 2018 §4). Earlier blocks within that range are left out. If
-    /// there is no such range, earlier blocks below the ACK are left out. As in ns-2's sink, an
-    /// earlier block is repeated unchanged, so it may lie below the ACK when there is such a range.
-    /// The history is cleared when nothing lies above the ACK.
+    /// earlier ACKs, newest first (RFC 2018 §4). If the newest segment lies above the ACK, earlier
+    /// blocks within the range of this segment are left out. Otherwise earlier blocks below the
+    /// ACK are left out. As in ns-2's sink, an earlier block is repeated unchanged. It may
+    /// therefore lie below the ACK if the newest segment lies above the ACK. The history is cleared
+    /// when nothing lies above the ACK.
     ///
-    /// The caller calls this exactly once for each acknowledgment, because the call updates the
-    /// history.
+    /// The caller calls this function exactly once for each acknowledgment, because the call
+    /// updates the history.
     #[inline(always)]
     pub(super) fn sack_blocks(&mut self, newest: Range) -> Option<SackBlocks> {
         let history = self.history.as_mut()?;

@@ -212,7 +212,7 @@ impl Observed for PlainSegment {
 
     #[inline]
     fn flags(&self) -> Flags {
-        // The compiler then knows which bits are set, and omits the tests of these bits.
+        // The constants show the compiler which bits are set, so it omits the tests of these bits.
         Flags(self.flags.0 & Self::FLAGS.0).with(Flags::ACK)
     }
 

@@ -94,8 +94,8 @@ impl NsSender {
         }
     }
 
-    /// Carries out the part of a timeout that only sack1 has, before the common part. Returns
-    /// whether the timeout ends a repair.
+    /// Carries out sack1's own part of a timeout. The part that all senders share comes after this
+    /// part. Returns whether the timeout ends a repair.
     pub(super) fn sack_before_timeout(&mut self) -> bool {
         self.dupacks = 0;
         let repairing = core::mem::take(&mut self.sack.in_recovery);

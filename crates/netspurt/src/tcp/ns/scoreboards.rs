@@ -28,8 +28,8 @@ impl SackScoreboard {
         self.retransmitted = 0;
     }
 
-    /// Reads the blocks of an ACK. Returns whether they report anything new. If the ACK has `moved`
-    /// `una`, all reports above `una` count as new.
+    /// Reads the blocks of an ACK. Returns whether they report anything new. `moved` says whether
+    /// the ACK moved `una`. If it did, all reports above `una` count as new.
     pub(super) fn update(&mut self, moved: bool, una: u64, ack: &Ack<'_>) -> bool {
         let total = self.arrived.total();
         self.arrived.remove_below(una);

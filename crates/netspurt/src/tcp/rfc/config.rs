@@ -46,8 +46,8 @@ pub enum DelayedAck {
     /// Linux's rule: the first acknowledgments are sent immediately. Later acknowledgments wait for
     /// a time that follows the gaps between arrivals, from `min` up to `max`. An acknowledgment
     /// does not wait if a short segment, or a full segment with PSH, has arrived and the
-    /// application has read all data. If the application answers quickly, a short segment must
-    /// also arrive after this segment.
+    /// application has read all data. If the application answers quickly, one such segment is not
+    /// enough: another short segment must arrive after it.
     Adaptive {
         /// The shortest wait, which is also the first.
         min: Duration,

@@ -204,8 +204,8 @@ impl RfcSender {
     }
 
     /// Arms the timer of window probes if nothing is outstanding and unsent data is held back.
-    /// Either the peer's window holds the data back (RFC 9293 §3.8.6.1), or the next segment would
-    /// be short.
+    /// There are three reasons: the peer's window has no room (RFC 9293 §3.8.6.1), the next segment
+    /// would be short, or the host's own queue refuses segments.
     pub(super) fn arm_persist(&mut self, now: Time) {
         let held = self.recovery.loss.scoreboard.is_empty() && self.window.unsent() > 0;
         let peer = self.window.peer();

@@ -115,8 +115,8 @@ impl News {
 pub(super) struct Reports {
     /// Arrivals, in ascending order.
     pub(super) arrived: [Option<(u64, u64)>; SackBlocks::MAX],
-    /// A duplicate, which the first block reports if it lies below the ACK or within the second
-    /// block (RFC 2883 §4).
+    /// A duplicate. The first block is the report of a duplicate if this block lies below the ACK
+    /// or within the second block (RFC 2883 §4).
     pub(super) duplicate: Option<(u64, u64)>,
 }
 

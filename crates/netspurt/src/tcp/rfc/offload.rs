@@ -19,8 +19,8 @@ const PACKETS_PER_SECOND: u64 = 1024;
 /// The pacing rate in percent of cwnd per round trip: the first value while cwnd is below half of
 /// ssthresh, otherwise the second (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const RATE_PERCENT: (u64, u64) = (200, 120);
-/// On short paths a packet may be longer. The maximum extra length is `PACKET_BYTES_MAX`. It is
-/// halved once for each `HALVING_NS` nanoseconds of the minimum round trip (`tcp_tso_rtt_log`).
+/// On short paths a packet may be longer. The extra length is `PACKET_BYTES_MAX`, halved once for
+/// each `HALVING_NS` nanoseconds of the minimum round trip (`tcp_tso_rtt_log`).
 const HALVING_NS: u64 = 512_000;
 /// After this number of halvings, the extra length is zero.
 const HALVINGS_MAX: u64 = 32;
@@ -30,8 +30,9 @@ const HALVINGS_MAX: u64 = 32;
 /// On a real host the age of such a segment is always slightly above 1 ms, so here a segment of
 /// exactly this age does not count as recent.
 const RECENT_TIME_MAX: Duration = Duration::from_millis(1);
-/// Segments are sent immediately if they fill a large part of the window: at least the smaller of
-/// cwnd and the peer's window, divided by this number (`tcp_tso_win_divisor`).
+/// Segments are sent immediately if they fill a large part of the window. The window is the smaller
+/// of cwnd and the peer's window. A large part is at least the window divided by this number
+/// (`tcp_tso_win_divisor`).
 const WINDOW_PART: u64 = 3;
 
 /// Returns the octet up to which new data may be sent now, if the last segments that cwnd and the

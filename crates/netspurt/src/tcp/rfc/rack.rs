@@ -162,8 +162,9 @@ impl Rack {
         self.rtt + self.window(with)
     }
 
-    /// Marks late segments as lost. Returns the time until all segments sent before the newest
-    /// arrival are late (§6.2 step 5).
+    /// Marks late segments as lost (§6.2 step 5). The other segments that were sent before the
+    /// newest arrived segment are not late yet. Returns how long it takes until all of them are
+    /// late.
     pub(super) fn detect(
         &self,
         scoreboard: &mut Scoreboard,
@@ -186,7 +187,7 @@ impl Rack {
             place += 1;
             let younger = self.is_younger(&sent);
             if younger && sent.times == 1 {
-                // Every original above this segment is also younger.
+                // Every original above this segment was also sent after the newest arrived segment.
                 break;
             }
             let waits = sent.lost.is_some() && !sent.retransmitted;

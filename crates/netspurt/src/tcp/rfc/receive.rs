@@ -235,8 +235,8 @@ impl RfcReceiver {
             return left == self.nxt || left >= self.nxt && left < edge;
         }
         if right > edge && self.memory.as_ref().is_some_and(|memory| !memory.is_read()) {
-            // `tcp_sequence`: a segment that ends beyond the window is accepted only if the queue
-            // is empty. It is then accepted completely.
+            // `tcp_sequence`: a segment that ends beyond the window is accepted only if no data
+            // waits for the application. The segment is then accepted completely.
             return false;
         }
         left < edge && right > self.nxt && edge > self.nxt
@@ -456,8 +456,8 @@ impl RfcReceiver {
         };
         let place = self.blocks.iter().position(|block| touches(block, range));
         if self.compression.must_precede_change(place.unwrap_or(self.blocks.len())) {
-            // The acknowledgment that waits reports nothing of the current segment, except that a
-            // block became longer.
+            // The acknowledgment that waits reports the blocks from before the current segment.
+            // Only a block that this segment made longer has its new length.
             self.early.extend(self.duplicate.iter().chain(&self.blocks));
             let before = usize::from(self.duplicate.is_some());
             place.inspect(|place| self.early[before + place] = range);

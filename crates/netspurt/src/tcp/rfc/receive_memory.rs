@@ -251,7 +251,7 @@ impl ReceiveMemory {
     }
 
     /// Keeps data that ends at `end`, for the application. If the data fits into the memory of the
-    /// segment before it, it needs no memory of its own (`tcp_try_coalesce`).
+    /// segment before, the data needs no memory of its own (`tcp_try_coalesce`).
     pub(super) fn keep(&mut self, end: u64, load: &Load) {
         let &Load { len, packets, memory, .. } = load;
         if let Some(last) = self.unread.back_mut()
@@ -427,8 +427,8 @@ impl ReceiveMemory {
         (window, scarce)
     }
 
-    /// Returns the window of a full buffer: a full segment if only data beyond a hole fills the
-    /// buffer, otherwise zero.
+    /// Returns the window of a full buffer. This window is a full segment if no unread data fills
+    /// the buffer, but only data beyond a hole or the last arrival. Otherwise it is zero.
     ///
     /// departs: Linux - where only data beyond a hole fills the buffer, a full segment may still
     /// come, lest the hole stay; Linux drops some of that data (`tcp_prune_ofo_queue`).

@@ -21,8 +21,8 @@ pub(in crate::tcp) enum RfcEnd {
 #[derive(Debug)]
 pub(in crate::tcp) struct RestingTcb {
     config: Arc<RfcConfig>,
-    /// The state beyond the configuration, [without zeros](without_zeros), because most counts are
-    /// zero.
+    /// The state except the configuration. It is stored [without zeros](without_zeros), because
+    /// most counts are zero.
     octets: Box<[u8]>,
 }
 

@@ -52,10 +52,10 @@ pub(in crate::tcp) struct RfcSender {
     pub(super) last_sent: Time,
     /// When our SYN was sent first.
     pub(super) opened_at: Time,
-    /// The octet up to which new data may be sent in the present burst. `None` if there is no
-    /// limit. The data after it waits until it fills a packet for offload, or because only one
-    /// packet is to be sent. A *packet for offload* has several segments, which the host gives to
-    /// the network card at once.
+    /// The octet up to which new data may be sent in the present burst; `None` if there is no
+    /// limit. Data after this octet waits for one of two reasons: it must fill a packet for
+    /// offload, or only one packet is to be sent. A *packet for offload* has several segments,
+    /// which the host gives to the network card at once.
     pub(super) packet_edge: Option<u64>,
     /// The packet for offload that is being sent, with new data.
     pub(super) new_packet: GsoPacket,

@@ -13,7 +13,7 @@ pub(super) struct Usage {
     most_out: u64,
     /// The octet up to which `limited` and `most_out` are valid.
     until: u64,
-    /// The maximum of the outstanding octets since cwnd was last fully used or set by a rule.
+    /// The maximum of the outstanding octets since the measurement last began.
     used: u64,
     /// The instant from which the time without full use of cwnd is counted.
     used_at: Time,
@@ -44,7 +44,8 @@ pub(super) struct Sending {
 }
 
 impl Usage {
-    /// Begins to measure again, because a rule has set cwnd or the sender has used cwnd fully.
+    /// Begins to measure again, because a rule has set cwnd, or because the sender used enough of
+    /// cwnd for cwnd to grow.
     pub(super) fn begin(&mut self, now: Time) {
         (self.used, self.used_at) = (0, now);
     }
