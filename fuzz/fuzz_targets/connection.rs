@@ -117,9 +117,9 @@ impl Transfer {
         let [what, which, span, ..] = action;
         let place = usize::from(which) % self.flying.len().max(1);
         match what % 8 {
-            // 0 and 1 deliver the oldest segment, 2 delivers any segment, 3 loses a segment, 4
-            // delivers a copy, 5 marks a segment, 6 forges a segment, and 7 waits. Without
-            // `forges`, 6 waits, too.
+            // The actions 0 and 1 deliver the oldest segment, 2 delivers any segment, 3 loses a
+            // segment, 4 delivers a copy, 5 marks a segment, 6 forges a segment, and 7 waits.
+            // Without `forges`, the action 6 waits, too.
             0 | 1 => self.deliver_some(VecDeque::pop_front),
             2 => self.deliver_some(|flying| flying.remove(place)),
             3 => drop(self.flying.remove(place)),

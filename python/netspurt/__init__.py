@@ -74,8 +74,9 @@ __all__ = [
     "run_sweep",
 ]
 
-#: These names are imported when they are first used. An import of numpy takes long. Neither the
-#: completion of a command in a shell nor the reaction to Ctrl-C must wait for this import.
+#: These names are imported when they are first used. Most of their modules import numpy, which
+#: takes long. Otherwise the completion of a command in a shell would wait for this import, and so
+#: would the reaction to Ctrl-C.
 _LATER = {
     "Advice": "advice",
     "AlgorithmError": "algorithms",

@@ -83,7 +83,7 @@ def _linux(advice: Advice) -> Iterator[str]:
 
 
 def _for_receivers(floor_s: float, floor: str) -> Iterator[str]:
-    """Yield sentences that say how long receivers may delay ACKs with an `rto_min`."""
+    """Yield sentences that say for which delays of ACKs an `rto_min` is long enough."""
     if 1e3 * floor_s > LINUX_ACK_DELAY_MS:
         yield (
             f"Set {floor} only if no receiver delays ACKs by {floor} or more; Linux delays them by "

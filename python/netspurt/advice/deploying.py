@@ -50,7 +50,7 @@ def shortcomings(text: str) -> list[str]:
     try:
         timer = estimator(text)
     except EstimatorError:
-        return []  # The text names an object from Python, which cannot be made from the text.
+        return []  # The estimator is a Python object, and its name is not a text that makes one.
     lacks = []
     for at in range(3):
         timer.on_sample(_core.Sample(0.1, at=float(at)))

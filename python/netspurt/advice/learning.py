@@ -78,7 +78,10 @@ class Lessons:
         return self.replays[part.place].delays.rtt_s[part.first : part.end]
 
     def prudent(self, text: str, places: Sequence[int]) -> float:
-        """Return the largest cost per probe [s] that the spurious counts on some parts allow."""
+        """Return the largest cost per probe [s] on some parts.
+
+        The numbers of spurious retransmissions on these parts allow no larger cost.
+        """
         return prudent(*self._sums_and_terms(text, places))
 
     def cost(self, text: str, places: Sequence[int]) -> float:
@@ -133,9 +136,9 @@ def floors(
 ) -> list[str]:
     """Return minimum RTOs to try, computed from the delays of some parts.
 
-    The largest is above the longest delay, and the smallest is half of the shortest delay. Other
-    parts are ignored, because the result must not depend on them. `word` is a function that returns
-    a time [s] as the value of a key.
+    The largest is above the longest delay, unless `RTO_MAX` is shorter. The smallest is half of the
+    shortest delay. Other parts are ignored, because the result must not depend on them. `word` is a
+    function that returns a time [s] as the value of a key.
     """
     rtt = np.concatenate([lessons.delays(place) for place in places])
     known = rtt[np.isfinite(rtt) & (rtt > 0)]

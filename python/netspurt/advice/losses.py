@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def without_choice(advice: Advice) -> str:
-    """Return why no timer is chosen if timers back off in a large loss event; otherwise no text."""
+    """Return the reason if no timer is chosen because timers back off in a large loss event.
+
+    In all other cases the text is empty.
+    """
     losses = advice.losses
     if (
         losses is None

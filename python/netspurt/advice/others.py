@@ -127,7 +127,10 @@ def _costing_more(advice: Advice) -> Iterator[str]:
 
 
 def _rule(advice: Advice) -> Iterator[str]:
-    """Yield the figures by which one of several equal timers is chosen, if there are several."""
+    """Yield the costs by which the pick is chosen among timers that cannot be told apart.
+
+    If the pick is the only such timer, yield nothing.
+    """
     equals = [
         name for name in advice.alike if name in advice.asked or advice.pick not in advice.asked
     ]

@@ -273,7 +273,11 @@ class Weighing:
         return Cost(self.names[place], total, waiting, spurious, *counts)
 
     def _least(self, algorithms: Sequence[Algorithm], resamples: Sequence[Resamples]) -> float:
-        """Return the lower end of the interval of an algorithm's waits for losses per probe [s]."""
+        """Return the lower bound for the interval of an algorithm's cost per probe [s].
+
+        The bound is the lower end of the interval of the waits for losses. It is not below the cost
+        at which each loss waits for the shortest timer of its recording.
+        """
         waiting = joint_interval(
             resamples, lambda sums: parts([ReplaySums.of(own, 0) for own in sums], self.terms)[0]
         )

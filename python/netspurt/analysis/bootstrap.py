@@ -210,7 +210,7 @@ class Resamples:
         return found
 
     def _set(self, columns: ArrayLike, length: int | None, *, memory: bool | None = None) -> None:
-        """Set all but the resampled sums."""
+        """Set all attributes except `resampled`."""
         data = np.atleast_2d(np.asarray(columns, dtype=float))
         n = data.shape[-1]
         if n < 2:
@@ -411,7 +411,7 @@ def paired_difference(
 
 
 def _draw(every: Sequence[Resamples], seed: int) -> None:
-    """Set the resampled sums of recordings with equal numbers of rows and equal blocks."""
+    """Set `resampled` of recordings that have equally many rows and equally long blocks."""
     if every:
         sums = _resample([one._rows for one in every], every[0]._rows_of_block, seed)
         for one, own in zip(every, sums, strict=True):
