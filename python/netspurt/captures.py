@@ -358,7 +358,7 @@ class ConnectionRows:
     ----------
     core
         The reader of the capture, with its counts, notes and fault. They are complete when all rows
-        have been read. Connections whose rows were returned are no longer in it.
+        have been read. Connections whose rows were returned are no longer in the reader.
     """
 
     def __init__(self, paths: list[str], layout: str, file: str | None = None) -> None:

@@ -102,7 +102,7 @@ def _remember(made: EstimatorLike, text: str) -> None:
     try:
         reference = weakref.ref(made, lambda _: _made_from.pop(key, None))
     except TypeError:
-        return  # A class with `__slots__` may not allow references. Its objects have no text.
+        return  # A class with `__slots__` may forbid weak references. Its objects have no text.
     _made_from[key] = (reference, text)
 
 

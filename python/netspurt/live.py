@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 #: The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
 BUDGET = 0.005
 
-#: The driver passes the packets through the emulated path. For this time [s] before each instant at
-#: which it must act, it polls the clock and does not sleep. Only a driver with real-time priority
+#: The driver passes the packets through the emulated path. It polls the clock, and does not sleep,
+#: for this time [s] before each instant at which it must act. Only a driver with real-time priority
 #: polls.
 SPIN = 0.00006
 

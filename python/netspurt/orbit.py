@@ -41,8 +41,9 @@ WITHIN = 0.001
 #: The highest degree of a polynomial that is tried.
 _DEGREE_MAX = 20
 
-#: Facts about a whole span are computed from points. These are the time between two points [ns],
-#: and the approximate maximum number of points. In a long span the time is longer.
+#: Facts about a whole span are computed from points. The first constant is the time between two
+#: points [ns], and the second is the approximate maximum number of points. In a long span, the time
+#: between two points is longer.
 _FINE_STEP_NS = 500_000_000
 _FINE_POINTS_MAX = 100_000
 
@@ -110,7 +111,7 @@ def read_station(
 def _station_and_notes(
     text: str, elevation: float, near: Instant | None
 ) -> tuple[_core.OrbitStation, list[str]]:
-    """Return the station of a text, and a note if it is one of several sets of a satellite."""
+    """Return the station of a text, and a note if the satellite has several element sets."""
     station = _core.orbit_station(text, elevation)
     if station is not None:
         return station, []

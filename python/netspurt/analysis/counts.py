@@ -42,9 +42,9 @@ def most_unseen(measure: str, top: Floats, bottom: Floats, repeats: int) -> floa
     """Return the upper end of the interval of a count of events, if no case has an event.
 
     For a count, the interval is from Garwood (1936); for a ratio, from Clopper and Pearson (1934).
-    The cases of a repeat may have had the same draws, so a repeat counts as one trial. The result
-    is NaN if a case has an event, if the measure does not count events, if there are fewer than two
-    repeats, or if all denominators are 0.
+    The cases of a repeat may have had the same random draws, so a repeat counts as one trial. The
+    result is NaN if a case has an event, if the measure does not count events, if there are fewer
+    than two repeats, or if all denominators are 0.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Directions of connections as numbers, which show the rows of two tables with one direction."""
+"""Numbers for the directions of connections, to find rows of one direction in two tables."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def frequent(rows: Table, least: int) -> set[tuple[int, str]]:
 def lost_data(retransmissions: Table, *, or_syns: bool = False) -> Table:
     """Return the retransmissions of data that the path seems to have lost.
 
-    Spurious retransmissions are left out, and also those of packets that were too big for the path:
-    these losses are no sign of congestion, and the sender does not make cwnd smaller (RFC 1191
-    §6.4).
+    Spurious retransmissions are left out. Retransmissions of packets that were too big for the path
+    are also left out: such a loss is no sign of congestion, and the sender does not make cwnd
+    smaller (RFC 1191 §6.4).
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def lost_data(retransmissions: Table, *, or_syns: bool = False) -> Table:
 
 
 def opposite(of: Keys) -> Keys:
-    """Return the number of the other direction of each connection, shape (n,)."""
+    """Return, for each number, the number of the opposite direction, shape (n,)."""
     return of ^ 1
 
 

@@ -22,7 +22,7 @@ def measures(cases: Columns) -> list[str]:
 def label_text(label: object) -> str:
     """Return a label as text.
 
-    A column whose labels are not all numbers has its labels in this form.
+    If some labels of a column are not numbers, the column has all its labels in this form.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Finds which packets were in a queue together, from the queue's length and its arrivals."""
+"""Finds which packets were in a queue together, from the queue's length and the ACKs' arrivals."""
 
 from __future__ import annotations
 

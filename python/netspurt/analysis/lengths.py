@@ -191,7 +191,8 @@ class RateTable:
     Attributes
     ----------
     octets
-        The lengths at the ends of the lines. With two lines, the end of the first occurs twice.
+        The lengths at the ends of the lines. With two lines, the end of the first line occurs
+        twice.
     delay_s
         The delays at these lengths, in seconds.
     rates_bps

@@ -56,7 +56,8 @@ class LossLimit:
         The mean round trip, in seconds. In a capture beside the receiver, the round trip of the
         handshake.
     rtt_seen
-        Whether the capture shows the round trips of data. If so, there was no full, long queue.
+        True if the capture shows the round trips of data. Then the direction had no full, long
+        queue.
     formula_bps, had_bps
         The rate by the formula, and the rate of the connection while it had data to send, in bits
         per second.

@@ -112,7 +112,7 @@ class LossShare:
         }
 
 
-#: Parts of the notes by which the readers of some formats say that losses are not known.
+#: If the losses of a file are not known, its notes contain one of these texts.
 _WITHOUT_LOSSES = ("losses are not recorded", "losses between them cannot be seen")
 
 

@@ -34,8 +34,8 @@ _HIDDEN = "data on its way (only a capture beside the sender shows what it waite
 def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[str, str]:
     """Return words for each part of the time of connections.
 
-    In one of the parts, data was on its way. The words for this part name a reason if the
-    connections with this reason spent more than half of the part's time.
+    One part is the time in which data was on its way. The words for this part name a reason if more
+    than half of this time is from connections with this reason.
 
     Parameters
     ----------

@@ -372,5 +372,6 @@ def _handshake_s(row: Mapping[str, Any], trip: RoundTrip) -> float:
     to_receiver = row["handshake_rtt_ns"]
     if to_receiver is None or not trip.of_data:
         return math.nan
-    # Between the capture and the sender, data and the handshake took the same time.
+    # `min_s` contains the round trip between the capture and the sender, as the handshake shows it.
+    # So only the part between the capture and the receiver is replaced.
     return trip.min_s + float(to_receiver - row["rtt_ns_min"]) / 1e9

@@ -17,8 +17,9 @@ trip takes. Then it answers an earlier copy, which the path had delayed, and no 
 silence.
 
 A floor is what Linux calls rto_min: the minimum time that the timer adds to srtt. A change that a
-sender already has is not a remedy. A wait minus srtt is the time above srtt. The floor of a host is
-at most its shortest time above srtt. So no floor near this time or above it is tried for this host.
+sender already has is not a remedy. The time above srtt is the wait minus srtt. The floor of a host
+is at most its shortest time above srtt. So no floor near this time or above it is tried for this
+host.
 
 A capture beside a receiver shows only the receiver's part of a round trip, so no change is tried
 there. If a timer was far above the value that RFC 6298 computes from the round trips, its floor did
@@ -357,7 +358,7 @@ def _first_copy(timer: Floats, after: Floats, *, strictly: bool) -> Floats:
 def _is_late(waits: Table, habits: Table) -> NDArray[np.bool_]:
     """Return, for each wait, whether the answer came too soon to answer its retransmission."""
     shortest = habits.filled("far_ns", 0)
-    # The last value is that of directions without habits.
+    # The appended 0 is the value of directions without habits.
     least = np.append(shortest, 0)[rows_of(keys(waits), keys(habits))]
     after = np.where(waits.exists("answered_ns"), waits.filled("answered_ns", 0) - waits["t_ns"], 0)
     late: NDArray[np.bool_] = after < _OF_SHORTEST * least
@@ -408,7 +409,7 @@ def _above_srtt(first: Table, whole: Mapping[str, Table]) -> Floats:
 def _hosts(waits: Table, tables: Mapping[str, Table]) -> NDArray[np.intp]:
     """Return a number for the host that waited at each wait, shape (n,).
 
-    Without the table `connections`, the host of each direction counts as another host.
+    Without the table `connections`, each direction counts as a host of its own.
     """
     if "connections" not in tables:
         return keys(waits)

@@ -67,9 +67,9 @@ def left_out(cases: Columns, measures: Sequence[str]) -> list[str]:
 def unfinished(cases: Columns, scenario: str) -> list[str]:
     r"""Return a sentence on the cases in which a flow did not finish.
 
-    A sweep does not store whether the connection of such a flow failed. So nothing is said if the
-    scenario itself may be the reason: a flow may send without end, or no case has time for all
-    requests.
+    A sweep does not store whether the connection of such a flow failed. So there is no sentence if
+    the scenario itself may be the reason, because a flow may send without end or because no case
+    has time for all requests.
 
     Parameters
     ----------

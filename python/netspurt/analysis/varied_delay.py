@@ -28,7 +28,8 @@ _LONGER_MAX = 1.3
 #: Another connection between the same hosts may share a full queue if it has at least this many
 #: retransmissions.
 _SHARING_MIN = 5
-#: At most this share of the losses may have at least `_FULL` times the largest excess.
+#: If the excess is at least `_FULL` times the largest excess at more than this share of the losses,
+#: a full queue may have dropped the data.
 _SHARE_MAX, _FULL = 0.5, 0.75
 
 

@@ -116,7 +116,7 @@ def _common_flow(runs: list[Run | Explained]) -> str:
 
 
 def sender_of(run: Run, flow: str, direction: str | None = None) -> str:
-    """Return the node that sends in a direction of a flow, by default forward."""
+    """Return the node that sends in a direction of a flow; the default direction is forward."""
     rows = run.flows.where(flow=flow, direction="forward")
     if len(rows) == 0:
         names = list(dict.fromkeys(run.flows["flow"].tolist()))

@@ -486,9 +486,9 @@ def _retransmission_lines(
 ) -> list[str]:
     """Return lines on retransmissions.
 
-    The first lines are on those that the nodes send; the others on those that nodes receive or
-    forward. With `judged`, the tables of both runs say which ones are spurious. In captures this is
-    not always known.
+    The first lines are on the retransmissions that the nodes send. The other lines are on
+    retransmissions that the nodes receive or forward. With `judged`, the tables of both runs say
+    which retransmissions are spurious. In captures this is not always known.
     """
     both = comparison.retransmissions
     told = list(zip(names, directions, both, strict=True))

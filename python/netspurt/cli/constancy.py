@@ -369,7 +369,7 @@ def _draw(
         )
         for one in next(iter(data["change_free"].values()))["periods"]
     ]
-    # The picture of each further recording gets a number.
+    # The file of each picture after the first gets a number.
     file = out.with_name(f"{out.stem}-{len(drawn) + 1}{out.suffix}") if drawn else out
     beneath = "" if data["unit"] == "s" else "probe"
     save(draw_periods(t, values, periods, title=title, what=what, beneath=beneath), [file])

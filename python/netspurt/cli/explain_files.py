@@ -118,7 +118,7 @@ def _files(paths: Sequence[Path]) -> Iterator[str]:
 
 
 def _of_a_run(folder: Path) -> str:
-    """Return how a run can keep captures, if the folder belongs to a run; otherwise, no text."""
+    """Return how a run can keep captures. The text is empty if the folder is not a run's."""
     if not (folder / "run.json").exists():
         return ""
     tables = """--set 'record.tables=["segments", "drops"]'"""

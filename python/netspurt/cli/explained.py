@@ -56,7 +56,7 @@ def document(found: Explained, connection: int | None) -> dict[str, Any]:
 
 
 def _rows(table: Table) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table as dictionaries. Only some of them are in memory together."""
+    """Yield the rows of a table as dictionaries. Only some rows are in memory at a time."""
     for part in _parts(table, _BLOCK, table.copied) if len(table) > _BLOCK else [table]:
         for together in _parts(part, _TOGETHER, part.take):
             yield from together.records()
@@ -68,9 +68,9 @@ def _parts(table: Table, most: int, take: Callable[[NDArray[np.intp]], Table]) -
         yield take(np.arange(first, min(first + most, len(table))))
 
 
-#: The number of rows that are in memory together as Python values.
+#: The number of rows that are in memory as Python values at a time.
 _TOGETHER = 1000
-#: The number of rows whose columns are in memory together as arrays.
+#: The number of rows whose columns are in memory as arrays at a time.
 _BLOCK = 16_384
 
 

@@ -99,7 +99,7 @@ def length_text(line: dict[str, Any], measure: str) -> str:
 
 
 def each_way(measure: str) -> str:
-    """Return the words after a rate: a round trip gives the rate of each way."""
+    """Return the words after a rate: ` each way`, or nothing if the delays are one-way."""
     return "" if measure == "one-way" else " each way"
 
 

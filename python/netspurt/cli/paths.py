@@ -431,7 +431,7 @@ def _draw(recording: Delays, fit: Fit, out: Path, drawn: list[Path]) -> Path:
     from netspurt.plots.lengths import draw_lengths
 
     what = "one-way delay" if recording.measure == "one-way" else "round trip"
-    # The picture of each further recording gets a number.
+    # The file of each picture after the first gets a number.
     file = out.with_name(f"{out.stem}-{len(drawn) + 1}{out.suffix}") if drawn else out
     save(draw_lengths(recording, fit.lines, what=what), [file])
     return file

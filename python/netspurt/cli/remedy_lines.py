@@ -238,7 +238,7 @@ def _no_waits(*, at_senders: bool) -> str:
     )
 
 
-#: What is said of lone segments if only the length of the silence shows their cause.
+#: The text on tail loss probes if only the length of the silence suggests probes.
 _UNSURE = (
     "It is not certain that these were probes: a sender without probes sends the same packets "
     "after a timeout. If the sender's stack has no probes, or if they are switched off (Linux: "

@@ -237,7 +237,7 @@ def _before(of: Replay) -> Iterator[str]:
 
 
 def _waits(of: Replay, advice: Advice) -> Iterator[str]:
-    """Yield percentiles: how long lost probes waited, and how much spurious timers were short."""
+    """Yield percentiles of the waits for lost probes, and of how early spurious timeouts came."""
     shown = [one for one in of.algorithms if _shown(one, advice)]
     waited = shown[0].lost > shown[0].lost_before
     short = any(one.spurious for one in shown)

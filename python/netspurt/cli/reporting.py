@@ -172,9 +172,9 @@ def _recordings(
 
     If there are several, a section for all of them together comes first.
 
-    The timers are `estimators`. If `estimators` is empty, they are the timers of a replay's folder,
-    or the usual timers for another path. The options of a replay's folder apply again. `beside` is
-    true if the folder has captures. Such a folder may have no recording.
+    The timers are `estimators`. If `estimators` is empty, a replay's folder gets the timers of its
+    replay, and any other path gets the usual timers. The options of a replay's folder apply in
+    every case. `beside` is true if the folder has captures. Such a folder may have no recording.
 
     Raises
     ------

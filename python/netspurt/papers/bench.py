@@ -1,4 +1,4 @@
-"""The bench, which gives measures the runs that they need.
+"""The bench: it makes the runs that measures need.
 
 Each run is made when a measure first needs it.
 """

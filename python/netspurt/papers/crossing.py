@@ -89,7 +89,7 @@ def meets_at(bench: Bench, *, grid: str, least: str, most: str) -> Measured:
     follows that m = f (1 - share of ACKs that find data). The result is the median over windows
     with f from `least` to `most` on all paths. The receiver sends an ACK after two segments. The
     line may need a large part of the round trip for two segments. Then ACKs return later by the
-    time that the line needs for them.
+    time that the line needs for two segments.
     """
     rows: list[tuple[str, ...]] = [("path", "mss", "fill", "ACKs that find data", "meeting after")]
     by_path: dict[tuple[str, int], list[float]] = {}

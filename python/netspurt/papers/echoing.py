@@ -122,8 +122,8 @@ def bound_of_packets(bench: Bench, *, grid: str, limit: str) -> Measured:
 
     *Bounded* means that on each path a short transfer without losses has fewer packets per second
     with the limit than without it. *Except long and clean* means two things about transfers with
-    the limit: without losses, a long transfer has more packets per second than a short one, and
-    with losses it does not.
+    the limit. Without losses, a long transfer has more packets per second than a short transfer.
+    With losses, a long transfer does not have more packets per second than a short transfer.
     """
     rows: list[tuple[str, ...]] = [("limit", "path", "transfer", "loss", "packets/s")]
     rates: dict[tuple[str, str], dict[tuple[bool, bool, bool], float]] = {}

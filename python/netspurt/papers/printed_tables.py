@@ -157,7 +157,9 @@ def length_ratios(bench: Bench, *, table: str) -> Measured:
 def flat_paths(bench: Bench, *, table: str, rows: str, aside: str, others: str) -> Measured:
     """Return the range of length ratios of some paths.
 
-    The value is `None` if the ratio of another path that is not in `aside` is at most `others`.
+    The paths are those of `rows`. The length ratio of a path is the delay of the longest probes
+    divided by the delay of the shortest probes. The value is `None` if any other path has a ratio
+    of at most `others`. Paths in `aside` are left out.
     """
     paths = path_rows(bench.paper, table)
     flat = [paths[name].ratio for name in names_in(rows)]
@@ -204,7 +206,7 @@ def longest_delays(bench: Bench, *, table: str, rows: str, reference: str) -> Me
 
 @registered
 def fitting_probes(bench: Bench, *, table: str) -> Measured:
-    """Return the number of probes for which the most rows satisfy the account's equations."""
+    """Return the number of probes per run for which the most rows satisfy all equations."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     agreeing = {n: sum(not contradictions(row, n) for row in rows) for n in range(256, 1025)}
     best = max(agreeing, key=lambda n: agreeing[n])
@@ -477,7 +479,7 @@ def _random_runs(
 
 @registered
 def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measured:
-    """Return which rule for random lengths fits the runs' means better: its bounds and its minimum.
+    """Return the bounds and the minimum of the rule for random lengths that fits the means better.
 
     Two rules are compared: lengths uniform from 0 that are raised to at least 40, and lengths
     uniform from 40.

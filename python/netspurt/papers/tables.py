@@ -114,7 +114,7 @@ class AccountRow:
         return self.account.name if self.source == USUAL else f"{self.source}:{self.account.name}"
 
     def mean_answered_ms(self, probes: int) -> float:
-        """Return the mean delay of the answered probes [ms], of `probes` that were sent.
+        """Return the mean delay of the answered probes [ms], if `probes` probes were sent.
 
         The printed mean is truncated to a whole millisecond, so half a millisecond is added.
         """

@@ -33,8 +33,7 @@ class Moving(Protocol):
 def dead_times(timeline: Timeline) -> list[Span]:
     """Return the times in which a link is dead, each with its direction, or `""` for both.
 
-    An instant at which a link changes to another path without an outage is a time whose start
-    equals its end.
+    A change to another path without an outage is also returned, with a start that equals its end.
     """
     outages = [
         (outage.at_ns / 1e9, (outage.at_ns + outage.dead_ns) / 1e9, direction)

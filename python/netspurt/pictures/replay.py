@@ -253,8 +253,9 @@ def _over_time(
     """Return the line of a timer, and triangles where the timer is above the end of the axis.
 
     `scales` has the axis of the curves, and the same axis with the rows of crosses above them. No
-    curve enters these rows. `shown` has the index of the first probe whose timer counts. Its second
-    number shifts the triangles, as a share of the distance from one triangle to the next.
+    curve enters these rows. `shown` has two numbers. The first is the index of the first probe
+    whose timer counts. The second is the shift of the triangles, as a share of the distance from
+    one triangle to the next.
     """
     (start, beside), scale = shown, scales[0]
     top, end = (axis.high if axis.high is not None else np.inf for axis in scales)

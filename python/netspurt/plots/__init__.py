@@ -72,8 +72,8 @@ class RunPlots:
     """The plots of a run as figures; each method also writes its figure if a file is named.
 
     The file ends in .png, .svg or .pdf. `view` selects the part of the run. `ax` has existing axes
-    to draw into; `path` does not have this parameter. `size` is the width and height of a new
-    figure in inches.
+    to draw into; the method `path` does not have this parameter. `size` is the width and height of
+    a new figure in inches.
     """
 
     run: Tables
