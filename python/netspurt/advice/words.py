@@ -258,7 +258,7 @@ def _among(advice: Advice) -> str:
 
 def _computed(advice: Advice) -> str:
     is_asked = advice.pick in advice.asked and not advice.tuned
-    return "" if is_asked else ", with constants computed there"
+    return "" if is_asked else ", with constants computed from that part of the data"
 
 
 def _times(count: int) -> str:
@@ -268,8 +268,10 @@ def _times(count: int) -> str:
 def _halves(advice: Advice) -> str:
     # The part of a lesson is the half on which the choice is judged.
     second, first = sorted(advice.lessons, key=lambda lesson: -lesson.part)
-    how = f"Check: a timer{_among(advice)} was chosen on one half{_computed(advice)} and tried on "
-    how += "the other. "
+    computed = f"{words}," if (words := _computed(advice)) else ""
+    how = (
+        f"Check: a timer{_among(advice)} was chosen on one half{computed} and tried on the other. "
+    )
     if first.choice == second.choice:
         costs = (
             f"{ms(THOUSAND * second.cost)} on the second half and {ms(THOUSAND * first.cost)} on "

@@ -49,7 +49,8 @@ def find_period(
         The instants of the events, in seconds, in any order, shape (n,). Fewer than five events
         give no result.
     chance
-        The share of series of random arrivals that may be called regular by mistake.
+        The share of series of random arrivals that may be called regular by mistake. The strongest
+        frequency is tested. The returned frequency may be a lower one that is slightly weaker.
     longest_s
         The longest period; by default a third of the time from the first event to the last.
 

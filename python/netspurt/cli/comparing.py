@@ -75,9 +75,9 @@ def compare(
 ) -> None:
     """Say which of two runs or captures was faster, and show their first difference.
 
-    Runs are aligned segment by segment, and populations connection by connection. If two captures
-    hold the same connection, they are not compared: the lines say what the path did between the two
-    capture points.
+    Runs are aligned segment by segment, and populations connection by connection. Two captures
+    that hold the same connection are not compared: the output says what the path did between the
+    two capture points.
 
     CSV has a row for each event, with its times in both runs, or a row for each population. JSON
     also has these rows.

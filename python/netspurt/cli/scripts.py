@@ -48,7 +48,7 @@ def script(
 
     Exits with 0 if all pass, with 1 if one fails, and with 2 if one is refused: it cannot be read,
     or needs something that our connection does not have. With --prove, also exits with 1 if a
-    script passes with one of its changes.
+    script still passes with one of its `fails_with` changes.
     """
     form = Form(as_json, as_csv)
     if prove and (set_ or profile):

@@ -283,9 +283,9 @@ pub enum NoneWord {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LossTable {
-    /// Packets by their number in the flow, from 1. For each number, the first transmission with
-    /// this number is lost, whatever flow it belongs to. If the list has a number twice, the second
-    /// transmission with this number is also lost.
+    /// Packets by their number in the flow, from 1. For each number in the list, the first packet
+    /// with this number is lost, of any flow. If a number is in the list twice, the second packet
+    /// with this number is also lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packets: Vec<Ordinal>,
     /// Packets by their number in the order of arrival at this direction of the link, from 1.

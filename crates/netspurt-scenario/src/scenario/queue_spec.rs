@@ -146,7 +146,7 @@ pub struct PieTable {
     #[schemars(schema_with = "above_zero")]
     pub t_update: Duration,
     /// At an update the probability rises by this value for each second of delay beyond the target.
-    /// Before it is added, the rise is divided as RFC 8033 §4.2 says.
+    /// The rise is first divided as RFC 8033 §4.2 says, and then added.
     #[schemars(range(min = 0))]
     pub alpha: f64,
     /// At an update the probability also rises by this value for each second by which the delay

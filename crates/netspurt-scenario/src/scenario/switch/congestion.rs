@@ -50,7 +50,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "hystart_train_allowance",
         "HyStart ends slow start if a train of ACKs lasts longer than half of the sum of the \
-         minimum round trip and this time. Linux adds 1 ms, for segmentation offload",
+         minimum round trip and this time, or than the whole sum if the sender paces. Linux adds 1 \
+         ms, for segmentation offload",
         SwitchKind::TIME,
     )
     .rfc_rule(Rule {
@@ -166,11 +167,11 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.growth_by_delivery)),
     Switch::flag(
         "cwnd.validation",
-        "cwnd grows only if the sender used it: all of it or, in slow start, more than half. After \
-         an RTO without such use and without an ACK of new data, cwnd loses half of its unused \
-         part if the application has no more data (RFC 2861). Without the switch an ACK increases \
-         cwnd only if the data that it acknowledges was sent while cwnd was full, and cwnd loses \
-         nothing",
+        "cwnd grows only if the sender used it: all of it or, in slow start, more than half. If \
+         for one RTO the sender neither used cwnd in this way nor got an ACK of new data, and the \
+         application has no more data, cwnd loses half of its unused part (RFC 2861). Without the \
+         switch an ACK increases cwnd only if the data that it acknowledges was sent while cwnd \
+         was full, and cwnd loses nothing",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
     Switch::flag(

@@ -115,9 +115,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.time_wait_is_mute)),
     Switch::flag(
         "receive.full_needs_reader",
-        "More than a full segment is acknowledged at once only in two cases: the application reads \
-         data as it arrives, or the window is not smaller than in the last ACK \
-         (`__tcp_ack_snd_check`). Without the switch it is always acknowledged at once",
+        "The ACK of more than a full segment leaves immediately only in two cases: the application \
+         reads data as it arrives, or the window is not smaller than in the last ACK \
+         (`__tcp_ack_snd_check`). Without the switch it always leaves immediately",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.full_needs_reader)),
     Switch::flag(
@@ -189,8 +189,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_may_lag)),
     Switch::flag(
         "receive.takes_last_again",
-        "All octets of a segment may have arrived before. If such a segment ends at the number of \
-         this end's last ACK or after it, its acknowledgment and its timestamp count \
+        "All octets of a segment may have arrived before. If such a segment ends at or after the \
+         acknowledgment number that this end sent last, its acknowledgment and its timestamp count \
          (`tcp_sequence`). Without the switch they do not count (RFC 9293 §3.10.7.4)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.takes_last_again)),
@@ -199,7 +199,7 @@ pub const SWITCHES: &[Switch] = &[
         "For this time arriving data segments are collected. Consecutive segments become one \
          segment of at most 64 KiB, which gets one ACK. PSH, FIN, a shorter segment or any other \
          packet ends the collection early. `\"0 s\"` collects nothing. This is generic receive \
-         offload; the time is the one between two interrupts of a network card",
+         offload; this time stands for the time between two interrupts of a network card",
         SwitchKind::TIME,
     )
     .rfc(|c| Field::Time(&mut c.receive_rules.gro)),

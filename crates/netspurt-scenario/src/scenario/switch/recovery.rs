@@ -229,9 +229,9 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "spurious.doubts_copies",
         "The sender stays in the state Disorder while a retransmission is outstanding. It also \
-         stays there while the oldest segment is one that was retransmitted before, even if that \
-         retransmission does not count as outstanding (`tcp_try_keep_open`). In this state it \
-         sends no tail loss probe",
+         stays there while the oldest segment has been retransmitted, even if its retransmission \
+         does not count as outstanding (`tcp_try_keep_open`). In this state it sends no tail loss \
+         probe",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.doubts_copies)),
     Switch::flag(
