@@ -183,7 +183,7 @@ class Scenario:
     def _with(self, values: Mapping[str, str], unset: Sequence[str] = ()) -> Scenario:
         """Return the scenario after the keys of `unset` were removed and the new values were set.
 
-        If a value names a file, the file is searched in the working directory.
+        If a value names a file, the file is read from the working directory.
         """
         pairs = [(_unbroken(path), _unbroken(value)) for path, value in values.items()]
         code = _code(files_named("\n".join(values.values())), Path())
@@ -355,7 +355,7 @@ def _files(text: str, folder: str | os.PathLike[str] | None) -> list[tuple[str, 
 def _code(names: Iterable[str], folder: Path) -> list[tuple[str, str]]:
     """Return the names and texts of the files with algorithms.
 
-    A run folder has these files under their bare names, so a file is also searched under its bare
+    A run folder has these files under their bare names. So a file is also looked for under its bare
     name.
     """
     found = []

@@ -206,9 +206,10 @@ def _chosen(group: Sequence[_Seen]) -> SharedConnection:
     """Choose the capture that is nearest to the end that retransmitted most.
 
     If both ends retransmitted equally often, the end that sent the most data decides. Only a
-    capture near this end shows all its retransmissions: far from this end, an original that was
-    lost is missing. A capture nearer to the sender shows a longer round trip. If several captures
-    are equally near, choose the capture with the most packets.
+    capture near this end shows all retransmissions of this end. A capture far from this end lacks
+    originals that were lost before they reached the capture. A capture nearer to the sender shows
+    a longer round trip. If several captures are equally near, choose the capture with the most
+    packets.
     """
     sent: dict[_End, tuple[int, int]] = {}
     for one in group:

@@ -248,8 +248,8 @@ class Table(Mapping[str, NDArray[Any]]):
     def each(self) -> Iterator[TableRow]:
         """Yield each row as a mapping from the names of columns to Python values.
 
-        A column is read when a value of it is asked for. So for few columns of many, this takes
-        less time and memory than `records`.
+        A column is read when a value of it is asked for. If few of many columns are needed, `each`
+        takes less time and memory than `records`.
 
         Examples
         --------

@@ -301,7 +301,7 @@ class Replay:
         return _replay(self.delays, estimator, order=self.order, clock=self.clock, told=self.told)
 
     def recommendation(self, price: Price | None = None) -> list[str]:
-        """Return paragraphs on the cheapest algorithm, its certainty, and its deployment.
+        """Return paragraphs on the cheapest algorithm, on how sure this is, and on its deployment.
 
         Parameters
         ----------
@@ -477,10 +477,11 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
 ) -> tuple[list[str], int]:
     """Return the estimators on the front of a grid, and the number of estimators in the grid.
 
-    An estimator is not on the front if another one has at most as many spurious retransmissions and
-    at most the same mean timer. In a grid of RFC 889's filter, all estimators run side by side in
-    binary64 if there is one recording, the clock is exact, and no timeouts are reported. Otherwise
-    they run one after the other. Memory does not grow with the grid.
+    An estimator is not on the front if another one is at least as good in spurious retransmissions
+    and in the mean timer. Of equal estimators the first remains. In a grid of RFC 889's filter, all
+    estimators run side by side in binary64 if there is one recording, the clock is exact, and no
+    timeouts are reported. Otherwise they run one after the other. Memory does not grow with the
+    grid.
 
     Parameters
     ----------

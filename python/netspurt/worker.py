@@ -62,7 +62,7 @@ class EchoProbesTask:
 
 @dataclass(frozen=True)
 class HopsTask:
-    """Probes with a hop limit of 1, then 2, up to `most`: `count` of each, `octets` long.
+    """Probes of `octets` octets: `count` with a hop limit of 1, then `count` with 2, up to `most`.
 
     The other fields are as in `EchoProbesTask`.
     """

@@ -123,7 +123,7 @@ def test_the_interval_of_a_cost_does_not_begin_below_what_the_losses_cost() -> N
 
 
 def test_other_timers_do_not_change_the_intervals_of_a_timer() -> None:
-    """The delays have no memory. So a fixed timer needs short blocks, other timers longer ones."""
+    """The delays have no memory, so the resamples of a fixed timer alone have short blocks."""
     rng = np.random.default_rng(1)
     path = path_of(np.where(rng.random(3000) < 0.01, 0.15, rng.normal(0.05, 0.005, 3000)))
     alone = ns.replay(path, FIXED[:1])
@@ -416,7 +416,7 @@ def test_the_advice_begins_with_what_to_set_on_a_linux_server_and_in_quic() -> N
 
 
 def test_the_first_sentences_on_quic_are_on_the_recommended_timer_of_quic() -> None:
-    """`quic` costs less here, but with a long granularity the interval of the cost ends lower."""
+    """Here `quic` costs less, but the interval of `quic:granularity=170ms` ends lower."""
     advice = advice_on(spiky(), ["linux:rto_min=3s", "quic", "quic:granularity=170ms"])
     assert advice.pick == "quic:granularity=170ms"
     assert advice.cost("quic").total.value < advice.cost(advice.pick).total.value

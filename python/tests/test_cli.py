@@ -388,7 +388,7 @@ def test_every_shipped_scenario_without_a_sweep_runs(netspurt: Command) -> None:
     files = sorted((ROOT / "scenarios").glob("*.toml"))
     # Other tests run the scenarios that have a sweep.
     for path in (file for file in files if "[sweep" not in file.read_text()):
-        # A scenario that starts a flow every 60 s starts too few flows in 5 s: it runs to its end.
+        # If flows start every 60 s, a stop of 5 s is an error: most flows would start after it.
         minutes = re.search(r'^every += "60 s"', path.read_text(), re.MULTILINE)
         shorter = () if minutes else ("--set", "stop=5 s")
         result = netspurt("run", path, *shorter)

@@ -132,7 +132,7 @@ def test_smoothed_round_trips_are_not_replayed(netspurt: Command, tmp_path: Path
         assert "a filter's output and not samples" in result.stderr
     refused(netspurt("replay", "alone"), "no recording can be replayed")
     assert netspurt("replay", ".", "-e", "linux").returncode == 0
-    # A file that is named itself is not left out, even if a folder has it, too.
+    # A file that the command names is never left out, even if a folder contains it, too.
     for folder in (".", "both"):
         result = netspurt("replay", folder, "alone/ss.txt", "-e", "linux")
         assert (result.returncode, "error: alone/ss.txt" in result.stderr) == (2, True)

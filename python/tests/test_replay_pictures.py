@@ -202,7 +202,7 @@ def test_timers_far_above_all_delays_are_marked_at_the_top_of_the_axis_of_the_de
     assert most < top < 0.5
     assert "rfc6298 (above the picture: 1 s)" in shown(axes)
     (triangles,) = (line for line in axes.lines if line.get_marker() == "^" and len(points(line)))
-    border = top / 1.06  # The row of the crosses of `mills` is above it.
+    border = top / 1.06  # The crosses of `mills` are in a row above this border.
     assert [y for _, y in points(triangles)] == pytest.approx([0.98 * border] * 12)
     beside = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "fixed:rto=2s", "mills"])
     both = [line for line in axes_of(beside, "timeline").lines if line.get_marker() == "^"]

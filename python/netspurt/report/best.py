@@ -76,7 +76,7 @@ class ComparedAxis:
         return summarise(self.cases, self.measure, by, self.folder.labels, exact=self.exact)
 
     def compared(self, baseline: str, by: Sequence[str]) -> list[GroupComparison]:
-        """Compare the other labels with `baseline`, in each group of other axes."""
+        """Compare the other labels with `baseline`, in each combination of the axes `by`."""
         return compare(
             self.cases,
             self.measure,

@@ -22,7 +22,7 @@ from netspurt.report.words import instant, span
 from netspurt.table import Table
 from netspurt.wording import NOT_TCP, counted, number, plain, rate
 
-#: The kinds of pictures that a page has of a capture.
+#: The kinds of pictures of a capture.
 _KINDS = ("time-sequence", "rto", "outstanding", "throughput")
 
 #: The headings of a capture's pictures. No capture shows the sender's own timer.
@@ -122,7 +122,7 @@ def _not_seen(found: Explained) -> Iterator[str]:
 
 
 def _later(found: Explained) -> Iterator[str]:
-    """Yield a sentence on the time that losses cost after their repair."""
+    """Yield a sentence that says what the time of timers and repair contains and leaves out."""
     if len(found.table("retransmissions")):
         yield (
             "Timers and repair: the silence before timers, and the time by which repairs delayed "

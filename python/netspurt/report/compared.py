@@ -98,7 +98,10 @@ def _directions(both: Sequence[Rows], names: Sequence[str], what: str) -> list[R
 
 
 def _place(row: Sequence[str], table: Rows) -> int:
-    """Return the place of a row's names in a table, or the table's length if they are missing."""
+    """Return the index of the first row of a table that has the names of `row`.
+
+    If no row has these names, return the number of rows. The names are the first two cells.
+    """
     names = [tuple(own[:2]) for own in table.rows]
     return names.index(tuple(row[:2])) if tuple(row[:2]) in names else len(names)
 

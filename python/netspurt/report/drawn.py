@@ -20,7 +20,7 @@ from netspurt.report.thinning import thinned
 BUDGET = 1_000_000
 
 #: Marks with at most this number of points are drawn whole, because thinning could change what they
-#: say: the line of a distribution without some of its bins shows another distribution.
+#: show. For example, a distribution without some of its bins looks like another distribution.
 _FEW = 500
 
 #: Marks of this rank and above show losses and repairs. All of them are kept.

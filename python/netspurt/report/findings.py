@@ -33,7 +33,7 @@ def finding(found: Explained, lines: Sequence[str]) -> str:
     found
         The capture, or several captures that were explained together.
     lines
-        The lines that `netspurt explain` prints on it or them.
+        The lines that `netspurt explain` prints on `found`.
     """
     return plain(" ".join(_sentences(found, lines)))
 
@@ -68,8 +68,8 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
 def _held_back(found: Explained) -> Iterator[str]:
     """Yield what held the data back: the largest part of the time, and losses that kept cwnd small.
 
-    If the connections whose rate losses limited took half of the time of all connections or more,
-    only losses are named.
+    Losses limited the rate of some connections. If these connections took at least half of the
+    time of all connections, only losses are named.
     """
     limits, spent = loss_limits(found.tables), with_both_directions(found.tables)
     shares, whole = parts(spent)

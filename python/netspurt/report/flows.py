@@ -149,9 +149,9 @@ def flows_of(
 
 
 def _full_names(every: Sequence[FlowDirection]) -> dict[str, str]:
-    """Return the name that sentences use for each direction, by the name of the direction.
+    """Return the names of directions in sentences. The keys are the names in the pictures.
 
-    If a flow has data in both directions, this name always has the direction.
+    If a flow has data in both directions, the names in sentences say `forward` or `reverse`.
     """
     names = {direction.name for direction in every}
     return {
@@ -193,7 +193,7 @@ def _shown(run: Tables, kind: str, view: View, missing: dict[str, ValueError]) -
 def _left_out(
     first: Sequence[FlowDirection], flows: Sequence[Flow], room: Room, order: str
 ) -> Iterator[str]:
-    """Yield sentences on the directions that are not drawn, by the limit that leaves them out.
+    """Yield how many directions are drawn, and which directions each limit leaves out.
 
     `first` has all directions in the order in which they are chosen; `order` names this order.
     """
@@ -218,7 +218,7 @@ def _left_out(
         )
 
 
-#: Why the table of a kind of pictures is empty.
+#: For a kind of pictures: the reason if its table is empty.
 _EMPTY = {"rto": "no acknowledgment gave a round trip"}
 
 

@@ -100,9 +100,9 @@ def captures_sections(pooled: Explained, folder: Path, how: Opener, room: int) -
 
 
 def _undrawn(found: Explained, name: str, how: Opener, *, elsewhere: bool) -> Part:
-    """Return the part of a capture without pictures.
+    """Return the part for a capture of which the page has no pictures.
 
-    `elsewhere` is true if all its connections count in other captures.
+    `elsewhere` is true if all connections of the capture are counted in other captures.
     """
     part = undrawn_part(found, name, how.lines(found))
     if found.tcp == 0:

@@ -121,7 +121,10 @@ def _printed_lines(lines: Sequence[str]) -> str:
 
 
 def _with_names(lines: Sequence[str]) -> Iterator[str]:
-    """Yield adjacent lines of tables as HTML. Cells of a common first column become elements."""
+    """Yield adjacent lines of tables as HTML.
+
+    If the first cells of all lines form one column, each first cell becomes an element.
+    """
     names = [line.partition("  ")[0] for line in lines]
     width = max(map(len, names))
     # The lines may belong to several tables, whose first columns have different widths.

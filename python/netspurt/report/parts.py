@@ -50,7 +50,7 @@ class Side:
     flows
         Its flows.
     absent
-        The words in place of a picture, if only the other one of two runs has this picture.
+        The words that replace a picture which only the compared run has.
     """
 
     name: str

@@ -71,7 +71,8 @@ def connections(run: Run) -> Rows | None:
 def _received(opened_by_to: bool) -> tuple[str, str]:
     """Return the names of two columns of received octets.
 
-    The first column has the octets that reached the end that was asked. The second column has the
-    octets that reached the initiator, the end that opened the connection and asked.
+    The initiator is the end that opened the connection and sent the request. The first column has
+    the octets that the other end received. The second column has the octets that the initiator
+    received.
     """
     return ("from_bytes", "to_bytes") if opened_by_to else ("to_bytes", "from_bytes")

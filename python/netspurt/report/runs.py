@@ -36,7 +36,7 @@ from netspurt.run import Run
 from netspurt.table import optional
 from netspurt.wording import counted, few, number, plain, rate
 
-#: The kinds of pictures that a page has of a run.
+#: The kinds of pictures of a run.
 _KINDS = ("time-sequence", "rto", "cwnd", "queue", "throughput")
 
 

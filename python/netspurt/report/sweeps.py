@@ -153,17 +153,18 @@ def sweep_section(folder: SweepFolder, name: str, remarks: Sequence[str] = ()) -
 #: The maximum number of measures for which the page names the best value of an axis.
 _MOST_ANSWERED = 4
 
-#: The maximum share of the times that a measure may leave out if its sentences are to come first.
+#: The maximum share of its times that a measure may leave out. If a measure leaves out more, its
+#: sentences do not come first.
 _LEFT_OUT_MAX = 0.01
 
 
 def _answers(sweep: _Sweep) -> tuple[list[str], int]:
     """Return for each measure which value of each axis is best, and the number of comparisons.
 
-    The measures come in the order of their importance, but measures with two properties come
-    first: some value is worse than the best value, and the measure leaves out few of the times,
-    because few had not ended. The number counts only the comparisons within combinations of the
-    other axes.
+    Measures with two properties come first: some value is worse than the best value, and the
+    measure leaves out few times. A measure leaves out the times that had not ended when their run
+    ended. Otherwise the measures come in the order of their importance. The number counts only
+    the comparisons within combinations of the other axes.
     """
     told: list[tuple[bool, str]] = []
     within = 0

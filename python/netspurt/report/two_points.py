@@ -150,7 +150,7 @@ def _delays(out: NDArray[np.int64], names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class _Crossings:
-    """The packets of a connection that both captures hold, and the round trips past both points.
+    """The packets of a connection that both captures hold, and its shortest round trip.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ class _Crossings:
         sender: _Row,
         order: Sequence[int],
     ) -> _Crossings:
-        """Return the packets of a connection; `order` has the place of the near capture first."""
+        """Return the packets of a connection. The first index in `order` is the near capture's."""
         captures, numbers = [captures[n] for n in order], [numbers[n] for n in order]
         source, other = end_of(sender, "source"), end_of(sender, "destination")
         rows = captures[0].table("connections").where(connection=numbers[0]).records()

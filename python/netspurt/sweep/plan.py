@@ -103,8 +103,8 @@ class Sweep:
         Parameters
         ----------
         cases
-            For each case, its labels by name, and a scenario made by `Scenario.replace`. All cases
-            have the same names.
+            For each case, its labels by name, and a scenario made by `Scenario.replace`. The
+            labels of all cases have the same names.
         seeds, paired
             The number of runs of each scenario. If `paired` is true and several scenarios have the
             same `seed`, their n-th runs also have the same seed.
@@ -116,7 +116,7 @@ class Sweep:
         Raises
         ------
         ValueError
-            If there are no cases, if `seeds` is below 1, if the names of the cases differ, or if a
+            If there are no cases, if `seeds` is below 1, if the names of labels differ, or if a
             name is a column that every sweep has.
 
         Examples

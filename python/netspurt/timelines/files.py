@@ -82,8 +82,8 @@ def paired(forward: Timeline, reverse: Timeline) -> Timeline:
     Raises
     ------
     ValueError
-        If one of them already has both directions, if only one of them has a delay or a rate, or
-        if their values change between two points in different ways.
+        If one of the files already has both directions, if only one file has a delay or a rate, or
+        if the values of the files change between two points in different ways.
     """
     timelines = forward, reverse
     for timeline in timelines:

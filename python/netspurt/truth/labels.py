@@ -85,7 +85,7 @@ class NodeRows:
     def check(self, packets: Sequence[Packet]) -> None:
         """Check that a capture contains exactly these packets.
 
-        The size of each packet, or its payload, must be that of its row. The size alone may differ:
+        Each packet must have the size or the payload of its row. The size alone may differ:
         ns-2 counts an ACK with SACK blocks as fewer octets than a real packet has.
 
         Raises
