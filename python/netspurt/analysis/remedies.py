@@ -292,14 +292,10 @@ def _tried(floors: Table) -> list[int]:
     """Return the floors of the table `floors` [ns]. Each direction has a row for each floor."""
     if len(floors) == 0:
         return []
-    # The first rows are enough. Whole columns of this long table would take much memory.
-    first = floors.copied(np.arange(min(len(floors), _FLOORS_MAX)))
+    # 1000 rows have all floors. Whole columns of this long table would take much memory.
+    first = floors.copied(np.arange(min(len(floors), 1000)))
     tried: list[int] = np.unique(first["floor_ns"]).tolist()
     return tried
-
-
-#: The table `floors` has at most this number of floors.
-_FLOORS_MAX = 1000
 
 
 def _worthwhile(found: Sequence[Remedy]) -> Iterator[Remedy]:
