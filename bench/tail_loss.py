@@ -132,7 +132,7 @@ def simulate(row: str, fetches: int) -> np.ndarray:
     names, at = np.asarray(segments["flow"])[sent], np.asarray(segments["t_ns"])[sent]
     first, place = np.unique(names, return_index=True)
     began = dict(zip(first, at[place], strict=True))
-    # The last octet arrives 10 ms before its ACK.
+    # The last octet reaches the client 10 ms before its ACK reaches the server.
     ends = zip(np.asarray(flows["flow"]), np.asarray(flows.seconds("finished_ns")), strict=True)
     times = [end * 1e3 - began[flow] / 1e6 - 10 for flow, end in ends if flow in began]
     return np.array([time for time in times if np.isfinite(time)])

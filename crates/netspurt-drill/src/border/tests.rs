@@ -410,8 +410,8 @@ fn only_the_file_of_a_scripts_assertions_is_run_and_other_commands_are_read() {
     assert_eq!(run(c"sysctl -q net.ipv4.tcp_syn_retries=3"), 0);
     assert_eq!(run(c"true; true /tmp/code_of_nobody"), 1 << 8);
     // A command is run only if it is one program with the file of a script's assertions as its last
-    // word. The command before was wrong, so the script is refused. A command that may be run is
-    // still run.
+    // word. The line above has two commands, so the script is refused. After that, a command that
+    // follows the rule is still run.
     assert_eq!(run(c"true /tmp/code_of_nobody"), 0);
     assert_eq!(run(c"test -e /tmp/code_of_nobody"), 1 << 8);
     assert!(player.receive().is_none());
@@ -451,7 +451,7 @@ fn a_call_fails_while_another_call_blocks() {
         }
         let call = Call::Close { fd: listener - FIRST };
         assert_eq!(answer(|machine| super::guard::value(machine, &call)), -1);
-        // The blocked call on the other thread then fails, too.
+        // That call refused the script, so the blocked call on the other thread fails, too.
         player.sleep_ms(1);
         assert_eq!(other.join().unwrap(), -1);
     });

@@ -45,7 +45,7 @@ pub(super) unsafe extern "C" fn poll(
         let found = ready(outcome.out);
         for entry in entries {
             let bits = found.iter().find(|(fd, _)| *fd == own_fd(entry.fd));
-            // The bits of `poll` are in the lower half.
+            // `poll` uses only the lower 16 of the 32 bits.
             entry.revents = bits.map_or(0, |(_, bits)| (bits.0 & 0xffff) as u16).cast_signed();
         }
         Ok(outcome.value)

@@ -241,9 +241,9 @@ impl Outcome {
 
     /// Completes the sums that were computed from a flow's packets. The notes of the applications
     /// say when they wrote and finished, and how much they read. If the simulator runs the end
-    /// `source`, `from` has the results of this end, and replaces the sums of sending. If the
-    /// simulator runs its peer, `to` has the results of the peer, and replaces the sums of
-    /// receiving.
+    /// `source`, `from` has the results of this end, which replace the sums of sending. If the
+    /// simulator runs the peer of `source`, `to` has the results of the peer, which replace the
+    /// sums of receiving.
     fn joined(&self, source: EndId, seen: FlowSum, [from, to]: [Option<FlowResult>; 2]) -> FlowSum {
         let notes = |end| self.notes_of(end);
         let mut sum = seen;

@@ -140,7 +140,7 @@ impl PacketPort {
             let kind: [u8; 2] = if six { [0x86, 0xdd] } else { [8, 0] };
             let ethernet = &mut prefix[VIRTIO_BYTES..];
             ethernet[..6].copy_from_slice(&sys::HOST_STATION);
-            // The source address differs from the host's address only in the last octet.
+            // The link address of the source differs from the host's only in the last octet.
             ethernet[6..12].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
             ethernet[12..14].copy_from_slice(&kind);
         }
