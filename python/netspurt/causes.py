@@ -34,6 +34,10 @@ WORDS = {
 #: first line that has one of the two texts.
 SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS = "would have saved", "several timeouts followed each other"
 
+#: A part of the lines on possible black holes of the path MTU. The finding of a report contains the
+#: first of these lines.
+HOLE_WORDS = "may drop large packets"
+
 #: Causes that look alike in a capture, because the same ACKs lead to the same retransmissions. Only
 #: the sender's configuration decides between these causes, and a capture does not show it. So the
 #: three causes share one confidence.

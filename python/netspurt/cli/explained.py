@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.analysis.black_hole import black_holes
 from netspurt.analysis.directions import keys, opposite, rows_of
 from netspurt.captures import end_of
 from netspurt.causes import SEEN_IN_ACKS, believed, since_sent_ns
@@ -135,15 +134,14 @@ def lines(
             raise ValueError(f"{found.path}: {problem}; {there('', len(numbers))}")
         yield from _connection(found, connection, room)
         yield from lost_before(found, connection)
-        holes = [one for one in black_holes(found.tables) if one.concerns(connection)]
-        yield from hole_lines(holes)
+        yield from hole_lines(found, connection)
         yield ""
         yield time_line(found, connection)
         yield from limit_lines(found, connection)
         yield from reordering_lines(found, connection)
         names = ("connections", "waits", "floors", "habits", "spent", "retransmissions")
         own = {name: _chosen(found.table(name), connection) for name in names}
-        yield from remedy_lines(own, found.tables, holes)
+        yield from remedy_lines(own, found.tables)
         yield from _retransmissions(found, connection, room)
         return
     if len(numbers) > few:

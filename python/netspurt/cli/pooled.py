@@ -24,7 +24,6 @@ from netspurt.cli.remedy_lines import remedy_lines
 from netspurt.wording import counted, duration, number, rate
 
 if TYPE_CHECKING:
-    from netspurt.analysis.black_hole import BlackHole
     from netspurt.analysis.loss_rate import LossLimit
     from netspurt.captures import Explained
     from netspurt.table import Table
@@ -42,21 +41,18 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
 
     Tables have at most `room` characters in a line, if their words allow it.
     """
-    from netspurt.analysis.black_hole import black_holes
-
     yield from _vantages(found)
     yield from _causes(found, room)
     yield from lost_before(found)
     yield from reordering_lines(found)
-    holes = black_holes(found.tables)
-    yield from hole_lines(holes)
+    yield from hole_lines(found)
     yield ""
     yield time_line(found)
     # The limits and the remedies need the most memory, and they read other columns.
     forget_columns(found.tables)
     yield from limit_lines(found)
     forget_columns(found.tables)
-    yield from remedy_lines(found.tables, holes=holes)
+    yield from remedy_lines(found.tables)
     yield from _longest(found)
     yield from _worst(found)
 
@@ -327,12 +323,11 @@ def reordering_lines(found: Explained, connection: int | None = None) -> Iterato
     yield from _others(len(chosen) - _LIMITED)
 
 
-def hole_lines(holes: Sequence[BlackHole]) -> Iterator[str]:
-    """Yield lines on paths that seem to drop large packets without a report."""
-    for hole in holes[:_LIMITED]:
-        yield hole.sentence()
-    if len(holes) > _LIMITED:
-        yield f"The same holds for {counted(len(holes) - _LIMITED, 'other pair')} of hosts."
+def hole_lines(found: Explained, connection: int | None = None) -> Iterator[str]:
+    """Yield lines on the connections whose path may drop large packets without a report."""
+    from netspurt.analysis.black_hole import black_holes
+
+    yield from _limit_lines(found, black_holes(found.tables), connection)
 
 
 def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str]:

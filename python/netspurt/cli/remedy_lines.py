@@ -14,7 +14,6 @@ from netspurt.causes import SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS
 from netspurt.wording import counted, duration, rounded
 
 if TYPE_CHECKING:
-    from netspurt.analysis.black_hole import BlackHole
     from netspurt.analysis.bootstrap import Interval
     from netspurt.analysis.remedies import FarAbove, Outages, Remedy, Silences
     from netspurt.table import Table
@@ -24,24 +23,17 @@ _REMEDIES = 3
 
 
 def remedy_lines(
-    tables: Mapping[str, Table],
-    whole: Mapping[str, Table] | None = None,
-    holes: Sequence[BlackHole] = (),
+    tables: Mapping[str, Table], whole: Mapping[str, Table] | None = None
 ) -> Iterator[str]:
     """Yield the changes of the sender that would have saved the most time, with their costs.
 
     If no change would have saved time, lines say why. Changes that would have saved little of the
     time of the transfers are left out, and a line says so if no change is left. `tables` has
     `connections`, `waits`, `floors`, `habits` and `spent`. If `tables` has only one connection,
-    `whole` has the tables of the whole capture. Waits in the black holes `holes` do not count.
+    `whole` has the tables of the whole capture.
     """
-    from netspurt.analysis.black_hole import without_holes
     from netspurt.analysis.remedies import far_above, judged, outages, remedies, silences
 
-    waits = without_holes(tables["waits"], holes)
-    if len(waits) == 0 < len(tables["waits"]):
-        return
-    tables = {**tables, "waits": waits}
     yield from _far_above(far_above(tables))
     of = silences(tables, whole)
     # The draws for intervals need much memory, so the columns that were read so far are freed.

@@ -16,7 +16,7 @@ from netspurt.analysis.receive_window import WindowLimit, window_limits
 from netspurt.analysis.seen import octets_by_vantage, with_both_directions
 from netspurt.analysis.spent import parts
 from netspurt.captures import Explained
-from netspurt.causes import SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS, tallied
+from netspurt.causes import HOLE_WORDS, SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS, tallied
 from netspurt.report.words import span
 from netspurt.table import Table
 from netspurt.wording import counted, number, plain
@@ -62,6 +62,7 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
         yield f"{passed} passed in silence before retransmission timers fired."
         if repair:
             yield f"Repair delayed new data by {span(repair)}."
+    yield from [line for line in lines if HOLE_WORDS in line][:1]
     yield from [line for line in lines if SAVED_WORDS in line or SEVERAL_TIMEOUTS_WORDS in line][:1]
 
 

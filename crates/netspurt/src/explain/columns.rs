@@ -140,10 +140,6 @@ pub const COLUMNS: &[(&str, ColumnCell)] = &[
     ("segment_bytes_max", Whole(|row| above_zero(row.statistics().data.bytes_max.into()))),
     ("segment_bytes_min", Whole(|row| above_zero(row.statistics().data.bytes_min.into()))),
     ("segment_bytes_mean", Number(|row| row.statistics().data.bytes_mean())),
-    (
-        "acked_segment_bytes_max",
-        Whole(|row| above_zero(row.statistics().data.acked_bytes_max.into())),
-    ),
     ("retransmissions", Count(|row| row.statistics().data.retransmissions)),
     ("retransmitted_bytes", Count(|row| row.statistics().data.retransmitted_bytes)),
     ("retransmissions_of_one_max", Count(|row| row.repairs().of_one_max)),

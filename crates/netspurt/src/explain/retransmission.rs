@@ -115,6 +115,8 @@ pub struct ExplainedRetransmission {
     /// The sender's smoothed round trip when the retransmission was captured; zero if it is not
     /// known.
     pub srtt: Duration,
+    /// The sequence numbers of the largest segment that was acknowledged before the retransmission.
+    pub acked_bytes_max: u32,
     /// Whether a timeout may have begun the repair of this segment. A capture at the receiver may
     /// not show this timeout.
     pub maybe_after_timeout: bool,

@@ -75,6 +75,10 @@ impl ExplainedRows for RetransmissionRows {
                     "srtt_ns",
                     Data::OptionalI64(rows.iter().map(|row| srtt(&row.3)).collect()),
                 ),
+                Column::new(
+                    "acked_bytes_max",
+                    Data::U32(rows.iter().map(|row| row.3.acked_bytes_max).collect()),
+                ),
             ],
         )
     }

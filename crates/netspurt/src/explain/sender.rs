@@ -46,6 +46,9 @@ pub struct Sender {
     opens: bool,
     /// The payload of the largest segment.
     smss_bytes: u32,
+    /// The number of sequence numbers of the largest segment that was acknowledged. If an
+    /// acknowledgment ends within a segment, each part of the segment counts as a segment.
+    acked_bytes_max: u64,
     /// Duplicate ACKs in a row.
     dup_acks: u32,
     /// Acknowledgments in a row that acknowledged nothing new while nothing was outstanding.
@@ -371,6 +374,7 @@ impl Sender {
             rule,
             original_missing: old.missing,
             srtt: self.path.estimate().map_or(Duration::ZERO, |both| both.0),
+            acked_bytes_max: u32::try_from(self.acked_bytes_max).unwrap_or(u32::MAX),
             unordered: old.unordered,
             bare_fin: is_bare_fin(packet),
             maybe_after_timeout: trouble.machine.may_follow_timeout(cause, rule),
@@ -487,6 +491,7 @@ impl Sender {
     pub fn covered(&mut self, at: Time, segment: &Acknowledged, covered: CoveredBy) {
         let in_order = covered == CoveredBy::InOrder;
         self.acks.covered += u64::from(in_order);
+        self.acked_bytes_max = self.acked_bytes_max.max(segment.right - segment.left);
         if let Some(trouble) = &mut self.trouble
             && !(segment.sacked && in_order)
         {

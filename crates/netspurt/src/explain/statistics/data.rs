@@ -19,9 +19,6 @@ pub struct DataCounts {
     pub bytes_max: u32,
     /// The payload of the smallest segment with payload, in octets.
     pub bytes_min: u32,
-    /// The payload of the largest segment that was acknowledged, in octets. If an acknowledgment
-    /// ends within a segment, each part of the segment counts as a segment.
-    pub acked_bytes_max: u32,
     /// Segments with sequence numbers that were seen before in this direction. SYN and FIN have one
     /// sequence number each.
     pub retransmissions: u64,
@@ -51,7 +48,6 @@ packed_value!(DataCounts {
     unique_bytes,
     bytes_max,
     bytes_min,
-    acked_bytes_max,
     retransmissions,
     retransmitted_bytes,
     out_of_order,

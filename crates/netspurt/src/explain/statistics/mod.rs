@@ -235,9 +235,6 @@ impl Statistics {
     #[inline]
     pub fn covered(&mut self, at: Time, ack: u64, segment: &Acknowledged, covered: CoveredBy) {
         self.delivered.covered(segment, covered);
-        if segment.right - segment.left > self.data.acked_bytes_max.into() {
-            self.larger_acked(segment);
-        }
         if covered == CoveredBy::ByBlock {
             return;
         }
@@ -256,26 +253,13 @@ impl Statistics {
             || segment.retransmissions == 1 && segment.first_sent == sent;
         if once {
             let syn = self.syn == Some(segment.left);
-            self.round_trips.sample(rtt, self.payload_bytes(segment), syn);
+            let fin = self.fin.is_some_and(|fin| fin + 1 == segment.right);
+            let payload_bytes =
+                (segment.right - segment.left).saturating_sub(u64::from(syn) + u64::from(fin));
+            self.round_trips.sample(rtt, payload_bytes, syn);
         } else {
             self.repairs.get_or_insert_default().ambiguous.add(rtt);
         }
-    }
-
-    /// Notes that a segment was acknowledged that has more sequence numbers than the largest
-    /// acknowledged payload before.
-    #[inline(never)]
-    fn larger_acked(&mut self, segment: &Acknowledged) {
-        let payload_bytes = u32::try_from(self.payload_bytes(segment)).unwrap_or(u32::MAX);
-        self.data.acked_bytes_max = self.data.acked_bytes_max.max(payload_bytes);
-    }
-
-    /// The sequence numbers of `segment` without those of a SYN and a FIN.
-    #[inline]
-    fn payload_bytes(&self, segment: &Acknowledged) -> u64 {
-        let syn = self.syn == Some(segment.left);
-        let fin = self.fin.is_some_and(|fin| fin + 1 == segment.right);
-        (segment.right - segment.left).saturating_sub(u64::from(syn) + u64::from(fin))
     }
 
     /// Takes an acknowledgment, which the caller has added to `octets`. It acknowledges all octets
