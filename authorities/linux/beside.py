@@ -33,8 +33,8 @@ HERE = Path(__file__).resolve().parent
 #: The maximum lateness of a delivery [s], and the maximum number of runs of a group.
 BUDGET_S = 0.003
 TRIES = 6
-#: The model's timer is compared within this time [s] of the instants that correspond to the
-#: readings of `TCP_INFO`.
+#: A reading of `TCP_INFO` is compared with the model's timer at the corresponding instant, and up
+#: to this time [s] before and after that instant.
 POLLED_S = 0.003
 JIFFY_MS = 4.0
 
@@ -46,8 +46,8 @@ class Row:
     `kernel` and `model` are the numbers of retransmissions by cause, and `equal` says whether they
     are the same. `seen` is the number of segments of the kernel's run. `same` is the number of
     segments before the first difference. The first difference comes at `parted_s`, which is `None`
-    if there is no difference. `rtos` values of the timer were compared, and `rto_off_ms` is the
-    largest difference between them.
+    if there is no difference. `rtos` is the number of values of the kernel's timer that were
+    compared, and `rto_off_ms` is their largest difference from the model's values.
     """
 
     group: str
@@ -84,10 +84,11 @@ def rto_difference(
     """Return the largest difference of the two timers [ms], and how many values were compared.
 
     Values are compared until the runs differ. The kernel's `TCP_INFO` was read every 10 ms. The
-    corresponding instant of the model has the same distance from the last segment that both runs
-    have. The candidates are the model's values within `POLLED_S` of that instant and the two values
-    before these. The table has the timers of both ends, so one of the two may be the receiver's.
-    The candidate that differs least from the kernel's value counts.
+    last segment before a reading is in both runs. The corresponding instant of the model is as long
+    after this segment as the reading. The candidates are the model's values within `POLLED_S` of
+    that instant, and the last two values before them. Two such values are needed: the table has the
+    timers of both ends, so one value may be the receiver's. The candidate that differs least from
+    the kernel's value counts.
     """
     model_events, kernel_events = (np.array([event.t_s for event in run[:same]]) for run in seen)
     end = min(run[same].t_s if same < len(run) else np.inf for run in seen)

@@ -66,7 +66,7 @@ class Conversation:
 
     @property
     def name(self) -> str:
-        """The path and the reply, as in `6M-20ms-50k`, and the first loss."""
+        """The path, the size of a reply, and the first lost packet's number: `6M-20ms-50k-2`."""
         return f"{self.rate_mbit}M-{self.delay_ms}ms-{self.reply_kb}k-{self.lost[0]}"
 
 

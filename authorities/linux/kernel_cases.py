@@ -173,9 +173,9 @@ async def inflating(flow: Flow, out: Answers) -> None:
 async def interactive(flow: Flow, out: Answers) -> None:
     """Send requests to a server that answers the first two and no later ones.
 
-    The first request's ACK leaves before the answer. The second answer carries its ACK. The ACK of
-    the first unanswered request waits until the delayed-ACK timer fires. The ACK of the next
-    unanswered request leaves at once.
+    The first request's ACK leaves before the answer. The second answer carries the ACK of the
+    second request. The ACK of the first unanswered request waits until the delayed-ACK timer fires.
+    The ACK of the next unanswered request leaves at once.
     """
     await flow.accept()
     answers = [True, True, False, False]

@@ -5,8 +5,8 @@ ticks). Packets count from 1. The events are:
 
 - `send` and `retransmission` of a packet, `ack` and `dupack` with the highest packet acknowledged:
   as seen beside the sender;
-- `timeout`: the sender sent something and no ACK arrived at that instant. After the start, only a
-  timeout makes this sender do that;
+- `timeout`: the sender sent something at an instant at which no ACK arrived. After the start, a
+  timeout is the only possible cause;
 - `drop` of a data packet, at the link that lost or dropped it.
 """
 

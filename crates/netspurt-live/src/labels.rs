@@ -142,8 +142,9 @@ impl Labels {
         }
     }
 
-    /// Returns the segment with the acknowledgment numbers that its receiver, a real host, expects:
-    /// the receiver's own initial sequence number is added to them.
+    /// Returns the segment with the acknowledgment numbers that it has on the wire. The receiver of
+    /// the segment is a real host. On the wire, the numbers count from the receiver's own initial
+    /// sequence number.
     pub fn on_the_wire(&self, mut segment: Segment) -> Segment {
         if let Some(isn) = self.ends.get(segment.dest.index()).and_then(|end| end.isn) {
             shift_acks(&mut segment, isn);

@@ -104,7 +104,7 @@ spy = ["a"]
     Scenario::parse("here", &text).unwrap().network()
 }
 
-/// A table of devices as the kernel writes it. Its device has dropped no packet.
+/// A table of devices as the kernel writes it. The only device in the table has dropped no packet.
 const NONE_MISSED: &str = "  eth0: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
 
 /// Sends the packets `waiting` from the first host, and runs the driver until `seen` ends the run.

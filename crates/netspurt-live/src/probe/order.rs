@@ -95,7 +95,7 @@ pub struct EchoProbesTask {
     /// The rule for the times at which probes leave.
     pub pace: Pace,
     /// The seed of the random lengths and times, and of the cookie, a number by which the probes of
-    /// this run are recognized.
+    /// this run are recognised.
     pub seed: u64,
     /// The number of echo probes over loopback before the series. They measure the delays of this
     /// machine.
@@ -122,7 +122,7 @@ pub struct HopsTask {
     pub octets: u16,
     /// The give-up time for an answer.
     pub timeout_ns: u64,
-    /// The seed of the cookie, a number by which the probes of this run are recognized.
+    /// The seed of the cookie, a number by which the probes of this run are recognised.
     pub seed: u64,
     /// The number of echo probes over loopback before the survey. They measure the delays of this
     /// machine.

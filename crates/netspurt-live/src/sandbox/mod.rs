@@ -38,9 +38,9 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Moves this process into new namespaces. A process of root gets a network namespace. A
-    /// process of another user also gets a user namespace, and so does a process of root that may
-    /// not create a network namespace alone. The process must have only one thread.
+    /// Moves this process into new namespaces. A process of root gets only a network namespace if
+    /// the kernel allows this. Every other process gets a user namespace and a network namespace.
+    /// The process must have only one thread.
     ///
     /// # Errors
     /// When the kernel refuses.

@@ -46,8 +46,7 @@ pub struct Sender {
     opens: bool,
     /// The payload of the largest segment.
     smss_bytes: u32,
-    /// The number of sequence numbers of the largest segment that was acknowledged. If an
-    /// acknowledgment ends within a segment, each part of the segment counts as a segment.
+    /// The size of the largest segment that was acknowledged. Parts of a segment count as segments.
     acked_bytes_max: u64,
     /// Duplicate ACKs in a row.
     dup_acks: u32,
@@ -61,8 +60,7 @@ pub struct Sender {
     fin_val: Option<u32>,
     /// When new octets were acknowledged last.
     una_at: Time,
-    /// When an acknowledgment last had news: it acknowledged new octets, was a duplicate, or had
-    /// SACK blocks.
+    /// When an acknowledgment last had new octets or SACK blocks, or was a duplicate.
     answered_at: Time,
     /// When the sender last sent a segment that occupies sequence numbers.
     sent_at: Time,

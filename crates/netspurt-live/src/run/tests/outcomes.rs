@@ -63,8 +63,7 @@ fn arrivals() -> Vec<PacketArrival> {
     first.chain(again).chain([last]).collect()
 }
 
-/// The outcome of a run with the packets of [`arrivals`]. The time `late` passes from
-/// the instant at which a packet is due until its delivery.
+/// The outcome of a run with the packets of [`arrivals`]. Each delivery has the lateness `late`.
 fn outcome(late: Duration) -> (Outcome, Watcher) {
     let network = scenario().network();
     let (names, wanted, ends) = (network.names.clone(), network.wanted, network.ends.len());
