@@ -146,7 +146,7 @@ class Run:
         return "\n".join([self.title or self.source, *self._lines()])
 
     def lasted(self) -> str:
-        """Return in words how long the run took, and whether in simulated time."""
+        """Return in words how long the run took, and whether it was simulated or live."""
         stop_s = self.stop_ns / 1e9
         # A live run ends at any nanosecond of the wall clock, so its duration is rounded.
         return f"{stop_s:g} s simulated" if self.live is None else f"{rounded(stop_s)} s live"

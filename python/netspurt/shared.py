@@ -70,15 +70,15 @@ def shared_connections(
 ) -> list[SharedConnection]:
     """Return the connections that several captures hold.
 
-    Two captures certainly hold the same connection if its addresses, ports and initial sequence
-    numbers are equal. If a file has several connections between these ends, the times must also
-    overlap. For two captures of one run, equal addresses and ports and overlapping times are
-    enough.
+    Two captures certainly hold the same connection if the addresses, ports and initial sequence
+    numbers are equal in both captures. If a file has several connections between these ends, the
+    times must also overlap. For two captures of one run, equal addresses and ports and overlapping
+    times are enough.
 
-    Every simulated run uses the same addresses, numbers and times. So they do not prove that two
-    simulated captures hold the same connection. Captures of different runs have no connection in
-    common. For a simulated capture outside of its run's folder, it is not known whether another
-    capture holds the same connection.
+    Every simulated run uses the same addresses, numbers and times. So these values do not prove
+    that two simulated captures hold the same connection. Captures of different runs have no
+    connection in common. For a simulated capture outside of its run's folder, it is not known
+    whether another capture holds the same connection.
 
     Parameters
     ----------

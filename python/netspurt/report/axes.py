@@ -14,7 +14,7 @@ from netspurt.report.parts import MOST_ROWS, Rows
 from netspurt.scenario import as_toml
 from netspurt.sweep import SweepFolder
 
-#: A key of a table in quotes, although TOML does not require the quotes.
+#: Matches a key that stands in quotes, although TOML does not require quotes for this key.
 _QUOTED_KEY = re.compile(r'"([A-Za-z_][\w-]*)" =')
 
 #: The text for a value that changes nothing.
@@ -41,7 +41,7 @@ def explained_axes(folder: SweepFolder) -> Iterator[Rows]:
             )
 
 
-#: The keys of a link that describe a path, and that nobody chooses.
+#: The keys of a link that are conditions of the path. The page calls no value of them the best.
 _CONDITIONS = {"delay", "rate", "loss", "duplicate", "reorder", "long", "order"}
 _CONDITIONS |= {"handovers", "slots", "follows"}
 

@@ -304,8 +304,8 @@ def _by_timer(again: Table) -> NDArray[np.bool_]:
 def _table(found: Explained, again: Table, drawn: Drawn, told: tuple[str, str]) -> Rows:
     """Return a table of retransmissions in the order of time.
 
-    `told` has the caption of the table, and the text for a table without rows. Rows of
-    directions that are drawn link to places in the pictures.
+    `told` has the caption of the table, and the text for a table without rows. If the page has
+    pictures of a row's direction, the row links to a place in these pictures.
     """
     rows, times = [], []
     places: list[Place | None] = []

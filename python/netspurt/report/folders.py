@@ -35,7 +35,7 @@ MOST_TOLD = 60
 
 @dataclass(frozen=True)
 class _Sums:
-    """A row of the table of captures: the file, sums over its connections, causes.
+    """A row of the table of captures: a file, sums over its connections, causes of retransmissions.
 
     `again` is the number of retransmissions. `spent_s` is the time of all connections, `mostly` is
     the largest part of this time, and `lost_s` is the time spent on waiting for timers and repair.

@@ -172,8 +172,9 @@ def _seen(run: Tables, direction: FlowDirection) -> Table | None:
 def _missed(run: Tables, direction: FlowDirection) -> Iterator[_Missed]:
     """Yield the losses of a direction that its sender did not repair before a timeout.
 
-    A loss did not have to be repaired if another copy of the segment arrived. In this case either
-    no later copy was sent, and an ACK covers the segment, or the later copy was spurious.
+    If another copy of the lost segment arrived, the loss needed no repair, and is left out. There
+    are two such cases: an ACK covers the segment although no later copy was sent, or the later copy
+    was spurious.
     """
     seen = _seen(run, direction)
     sent = None if seen is None else seen.select(seen["len_bytes"] > 0)

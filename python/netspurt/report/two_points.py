@@ -163,7 +163,8 @@ class _Crossings:
     complete
         True if most packets of both directions are in `out` and `back`.
     shown_ns
-        The shortest round trip of data that the near capture shows [ns], if it shows one.
+        The shortest round trip that the near capture shows [ns], of data or of the handshake.
+        `None` if the near capture shows no round trip.
     """
 
     out: NDArray[np.int64]

@@ -143,8 +143,8 @@ class Live:
         Returns
         -------
         str, tuple
-            The reason why the last run is not valid, or an empty text; then its tables and its
-            end [ns].
+            The reason why the last run is not valid, or an empty text. A tuple with the tables and
+            the end [ns] of the last run.
 
         Raises
         ------
