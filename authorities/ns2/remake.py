@@ -37,7 +37,10 @@ def rfc2416() -> None:
 
 
 def answer(case: dict[str, object]) -> table.Answer:
-    """Return the case, ns-2's events in it, and the kind of its tie; "" if none (`ties.kind`)."""
+    """Return the case, the kind of its tie ("" without a tie), and ns-2's events.
+
+    A case has a tie if a tiny change of it changes the order of events (`ties.kind`).
+    """
     rows = drive.run(case)
     return table.Answer(case, ties.kind(case, rows), rows)
 

@@ -107,7 +107,7 @@ def _objects(lines: Any, place: str) -> Iterator[Mapping[str, Any]]:
 def _figures(row: Mapping[str, Any], place: str) -> Row:
     unknown = [str(name) for name in row if name not in ("site", *COLUMNS)]
     if unknown or not row.get("site"):
-        why = f"no column {unknown[0]!r}" if unknown else "no site"
+        why = f"unknown column {unknown[0]!r}" if unknown else "no site"
         raise SourceError(place, f"{why}: a row has site and any of {', '.join(COLUMNS)}")
     figures: Row = {}
     for name, value in row.items():

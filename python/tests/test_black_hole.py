@@ -54,7 +54,7 @@ def test_the_largest_acknowledged_segment_is_that_before_the_retransmission() ->
     again = explain(ROOT / "data" / "black-hole.pcap").table("retransmissions")
     largest = again["acked_bytes_max"].tolist()
     assert largest[:6] == [1] * 6, "only the SYN was acknowledged"
-    assert largest[6] == 1024, "the ACK covers two segments of 512 octets, one original's parts"
+    assert largest[6] == 1024, "the first two segments of 512 octets are acknowledged together"
     assert largest == sorted(largest)
 
 

@@ -23,7 +23,7 @@ TALK = 'app = {{ reply = "20 kB", requests = 20, think = "{think}", serve = "{se
     ids=["server", "client"],
 )
 @pytest.mark.parametrize("beside", ["a", "b"])
-def test_the_end_whose_application_let_the_other_wait_is_named(
+def test_explain_names_the_end_whose_application_made_the_other_end_wait(
     tmp_path: Path, netspurt: Command, think: str, serve: str, end: str, beside: str
 ) -> None:
     more = TALK.format(think=think, serve=serve)
@@ -35,7 +35,9 @@ def test_the_end_whose_application_let_the_other_wait_is_named(
     # request. A capture beside the other end adds a round trip to each wait.
     assert 7.59 <= one.waited_s < 20 * 0.5
     words = " ".join(netspurt("explain", file).stdout.split())
-    assert f"Of this time, {one.waited_s:.3g} s ended when {end} sent data" in words
+    assert (
+        f"For {one.waited_s:.3g} s of this time the connection waited for data from {end}" in words
+    )
     # In a capture beside the other end, lost or late data looks like such a wait.
     own = end.startswith({"a": "10.0.0.1", "b": "10.0.0.2"}[beside])
     told = (

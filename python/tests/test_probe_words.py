@@ -92,7 +92,7 @@ def test_a_line_of_a_data_file_is_printed_in_words(line: Line, told: str) -> Non
     assert _shown_line(line) == [told]
 
 
-def test_hops_the_end_and_a_header_without_a_file_print_no_lines() -> None:
+def test_no_line_is_printed_for_a_hop_for_the_end_and_for_a_header_without_a_file() -> None:
     end = read_line('{"end": "complete", "echo_probes": 3}')
     assert _shown_line(end) == _shown_line(HopLine(1, 1, 60, 0)) == []
     assert _shown_line(header(file=None)) == []
@@ -132,7 +132,7 @@ def test_the_heading_has_host_name_port_gateway_and_why_the_noise_floor_is_not_k
     assert len(list(_heading(replace(about, noise=None)))) == 2
 
 
-def test_stamps_that_the_kernel_did_not_give_are_left_out_of_the_noise_floor() -> None:
+def test_without_stamps_of_the_kernel_the_noise_floor_has_only_those_of_the_program() -> None:
     noise: Any = header().noise
     without = header(noise=replace(noise, kernel=replace(noise.kernel, count=0)))
     (told,) = (text for text in _heading(without) if text.startswith("noise"))
@@ -211,7 +211,7 @@ def test_a_timer_without_probes_has_no_efficiency() -> None:
     watch = after(estimators=("rfc6298",))
     assert math.isnan(watch.shadows[0].efficiency)
     rows = [line for line in screen_lines(Plan("h"), watch, [], 80, 24) if "rfc6298" in line]
-    # RFC 6298 §2.1: the timer is 1 s before the first measurement.
+    # RFC 6298 §2.1: until the first measurement, the RTO is 1 s.
     assert rows[0].split() == ["rfc6298", "1", "s", "0", "-"]
 
 
@@ -225,7 +225,7 @@ def hop(number: int, *rtts_ms: float | None, at: str | None = "10.0.0.1") -> lis
     ]
 
 
-def test_the_delay_that_a_hop_adds_counts_from_the_last_earlier_hop_that_answered() -> None:
+def test_the_added_delay_of_a_hop_is_the_difference_from_the_last_hop_that_answered() -> None:
     lines = [
         *hop(3, 9.0, 7.0, 30.0, at="10.0.0.3"),
         *hop(1, 2.0, None, at="10.0.0.1"),
@@ -267,7 +267,7 @@ def test_the_table_of_hops_names_the_hop_that_adds_most() -> None:
     assert rows[4] == "hop 3 adds the largest part of the delay, 84 %"
 
 
-def test_a_survey_without_answers_has_no_largest_hop() -> None:
+def test_without_answers_no_hop_is_named_as_the_one_that_adds_most() -> None:
     silent = Hop(1, (), 5, 0, math.nan, math.nan, math.nan)
     assert len(list(_hop_table([silent]))) == 3
     assert _hop_data(silent) == {
@@ -288,7 +288,7 @@ def test_a_survey_exits_with_1_if_no_hop_answered(
     lines: list[Line] = [header(), *hop(1, 2.0 if answered else None)]
 
     def survey(plan: Plan, *, echo_probes: int, on_line: Callable[[Line, Watch], None]) -> Watch:
-        # By default, a survey gives up after 2 s and sends 5 probes to each hop.
+        # By default, `--hops` sends 5 probes to each hop, and gives up each probe after 2 s.
         assert (plan.timeout, echo_probes) == (2.0, 5)
         watch = after(*lines)
         for line in lines:
@@ -314,15 +314,15 @@ def about(name: str, spurious: int = 0, lost: int = 0, waited_s: float = 0.0) ->
     return {"estimator": name, "spurious": spurious, "lost": lost, "waited_s": waited_s}
 
 
-def test_the_sentences_on_timers_name_spurious_counts_and_the_extreme_mean_waits() -> None:
-    algorithms = [about("a", 0, 2, 4.0), about("b", 3, 4, 2.0), about("c", 1000, 4, 2.4)]
+def test_sentences_on_timers_have_the_spurious_counts_and_the_least_and_largest_mean_wait() -> None:
+    algorithms = [about("one", 0, 2, 4.0), about("two", 3, 4, 2.0), about("six", 1000, 4, 2.4)]
     early, wait = _meaning(after(header()), algorithms)
     assert early == (
-        "Timers that would have retransmitted although the reply came, and how often: b 3, "
-        "c 1,000; a: never."
+        "Timers that would have retransmitted although the reply came, and how often: two 3, "
+        "six 1,000; one: never."
     )
     assert wait == (
-        "On average b would have waited the shortest time for a lost probe, 500 ms, and a the "
+        "On average two would have waited the shortest time for a lost probe, 500 ms, and one the "
         "longest time, 2 s."
     )
 
@@ -364,11 +364,13 @@ def test_an_echo_server_is_recommended_only_if_no_udp_probe_was_answered(
         (0.0, "0"),
     ],
 )
-def test_sums_of_seconds_have_tenths_or_three_digits(seconds: float, text: str) -> None:
+def test_seconds_have_tenths_and_below_a_second_three_significant_digits(
+    seconds: float, text: str
+) -> None:
     assert _tenths(seconds) == text
 
 
-def test_the_share_of_a_row_of_rfc_889_scales_times_but_not_counts_and_ratios() -> None:
+def test_the_factor_to_one_way_delays_scales_times_but_not_counts_and_ratios() -> None:
     algorithm = {
         **{"estimator": "mills", "total_s": 30.0, "lost": 4, "waited_s": 9.0, "spurious": 6},
         **{"spurious_s": 3.0, "mean_s": 0.5, "cov": 0.25, "efficiency_printed": ".71"},

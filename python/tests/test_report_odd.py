@@ -265,5 +265,5 @@ def test_the_leftovers_of_a_killed_run_are_not_read_as_a_recording(
     plain.run().save(tmp_path / "whole").rename(tmp_path / ".whole.partial-5bce98f7-1-2")
     (tmp_path / ".whole.partial-5bce98f7-1-2" / "run.json").unlink()
     result = netspurt("report", ".whole.partial-5bce98f7-1-2", "--out", "page.html")
-    refused(result, "is not complete: the process that wrote it is at work or was killed")
+    refused(result, "is not complete: the command that makes it still runs, or was killed")
     assert not Path("page.html").exists()

@@ -169,7 +169,7 @@ def conversation(**changes: dict[int, float]) -> Packets:
         ({"t_s": {4: 0.39, 5: 0.391, 6: 0.391, 7: 0.4}}, "think", 0.35),
     ],
 )
-def test_a_silence_is_attributed_to_the_event_that_ended_it(
+def test_the_cause_of_the_longest_silence_is_found(
     changes: dict[str, dict[int, float]], waited_for: str, length: float
 ) -> None:
     idle = longest_idle(conversation(**changes), forward=False)
@@ -177,7 +177,7 @@ def test_a_silence_is_attributed_to_the_event_that_ended_it(
     assert (idle.waited_for, round(idle.length_s, 6)) == (waited_for, length)
 
 
-def test_a_silence_is_measured_at_either_end_and_needs_two_packets() -> None:
+def test_a_silence_of_either_end_is_found_and_needs_two_packets_of_this_end() -> None:
     packets = conversation()
     assert reaction_s(packets, forward=False) == pytest.approx(0.04)
     assert reaction_s(packets, forward=True) == 0.0
@@ -200,7 +200,7 @@ def test_packets_must_be_in_order_with_columns_of_equal_length() -> None:
 def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
     pages: ns.Run, pages_folder: Path
 ) -> None:
-    """Few timeouts are missed: those for lost SYN-ACKs, which the client does not see."""
+    """Few timeouts are missed: those of the server after a lost SYN-ACK."""
     connections = of_run(pages)
     labelled = label_timeouts(connections, threshold_s=0.5)
     assert labelled.right.count == 240
@@ -263,7 +263,7 @@ def test_connections_with_retransmissions_are_separated_from_those_without(pages
     assert split_by_retransmissions(unknown).clean.count == 0
 
 
-def test_an_outlier_site_can_be_left_out_of_the_handshakes_shares() -> None:
+def test_an_outlier_site_can_be_left_out_of_the_ratios_to_the_handshake() -> None:
     """One site of ten has a mean ratio of 5.5 and a maximum of 15, as in sfr2005 §4.3."""
     names = [f"site{n}" for n in range(10) for _ in range(10)]
     mean, longest = np.full(100, 1.05), np.full(100, 2.0)
@@ -351,8 +351,8 @@ def test_a_capture_beside_the_clients_gives_the_figures_of_the_run(pages_folder:
     np.testing.assert_allclose(same.throughput_bps, clean.throughput_bps, rtol=1e-3)
     np.testing.assert_allclose(same.idle_s, clean.idle_s, atol=1e-8)
     assert same.idle_for.tolist() == clean.idle_for.tolist()
-    # The capture does not have data of the far end that was lost before the capture. So some
-    # retransmissions look like new data.
+    # Data that was lost on its way from the far end to the client is not in the capture. So its
+    # retransmission looks like new data.
     assert 0 < connections.retransmissions.sum() <= run.retransmissions.sum()
 
 
@@ -380,7 +380,11 @@ def test_a_table_of_figures_is_read_as_csv_and_as_json_lines(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "text", "why"),
     [
-        ("a.csv", "site,delay\na,1\n", r"a\.csv:2: no column 'delay': a row has site and any of"),
+        (
+            "a.csv",
+            "site,delay\na,1\n",
+            r"a\.csv:2: unknown column 'delay': a row has site and any of",
+        ),
         ("a.csv", "site,ping_s\na,fast\n", r"a\.csv:2: ping_s = 'fast' is not a number"),
         ("a.csv", "ping_s\n0.1\n", r"a\.csv:2: no site"),
         ("a.csv", "site\n", "no connections"),
@@ -406,9 +410,7 @@ def test_unknown_folders_and_damaged_polls_are_errors(tmp_path: Path) -> None:
 # The command and its pictures.
 
 
-def test_the_command_answers_each_question_with_a_table(
-    netspurt: Command, pages_folder: Path
-) -> None:
+def test_the_command_prints_a_table_on_each_topic(netspurt: Command, pages_folder: Path) -> None:
     result = netspurt("sites", pages_folder, columns=100)
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()

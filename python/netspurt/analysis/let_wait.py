@@ -46,17 +46,19 @@ class LetWait:
 
     def sentence(self, who: str) -> str:
         """Return sentences on what the connection `who` waited for, and where to look."""
-        ended = f"Of this time, {duration(self.waited_s)} ended when {self.end} sent data"
+        waited = f"For {duration(self.waited_s)} of this time the connection waited for data from "
+        waited += self.end
         if self.is_seen:
             return (
-                f"For {self.share:.0%} of the time of {who} neither end had data to send. {ended}, "
-                "so its application made the other end wait. Look at this application first."
+                f"For {self.share:.0%} of the time of {who} neither end had data to send. "
+                f"{waited}, so the application of this end made the other end wait. Look at this "
+                "application first."
             )
         return (
             f"For {self.share:.0%} of the time of {who} neither end had data to send, as far as "
-            f"the capture shows. {ended}. So its application made the other end wait, or its data "
-            "was lost or late before the capture. Only a capture beside this end shows which of "
-            "the two it was."
+            f"the capture shows. {waited}. So the application of this end made the other end wait, "
+            "or its data was lost or late before the capture. Only a capture beside this end shows "
+            "which of the two it was."
         )
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: The name of a page without `--out`.
 _PAGE = "report.html"
 
-_NO_RECORDING = "--estimator names a timer for recordings of delays, and no path has one"
+_NO_RECORDING = "--estimator applies to recordings of delays, and no path has a recording"
 
 
 def report(
@@ -36,9 +36,9 @@ def report(
         typer.Argument(
             metavar="PATH",
             help="Run folders, captures, folders of captures, sweeps, recordings of delays, or "
-            "folders of replays. Two runs or two captures are compared. If a recording needs "
-            "--format, --column, --interval or --order, replay it first with `netspurt replay "
-            "--out FOLDER`, and give that folder.",
+            "folders of replays. Two paths that are runs or captures are compared. If a recording "
+            "needs --format, --column, --interval or --order, replay it first with `netspurt "
+            "replay --out FOLDER`, and give that folder.",
             show_default=False,
         ),
     ],
@@ -46,8 +46,8 @@ def report(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The page. By default report.html in the folder, FILE-report.html beside a file, "
-            "or, for several paths, report.html here.",
+            help="The page. By default report.html in the folder, NAME-report.html beside a file "
+            "NAME, or, for several paths, report.html in the working directory.",
         ),
     ] = None,
     estimators: option.Estimators = None,
@@ -73,7 +73,7 @@ def _default_page(paths: Sequence[Path]) -> Path:
 
 
 def _sections(paths: Sequence[Path], estimators: Sequence[str]) -> Iterator[Section]:
-    """Yield the sections for the paths, in their order. Two runs or captures are compared."""
+    """Yield the sections for the paths, in their order. Two of runs and captures are compared."""
     from netspurt.report import compared_section
     from netspurt.report.drawn import BUDGET
     from netspurt.stored import is_partial
@@ -83,8 +83,8 @@ def _sections(paths: Sequence[Path], estimators: Sequence[str]) -> Iterator[Sect
             raise ValueError(f"{path} does not exist")
         if is_partial(path):
             raise ValueError(
-                f"{path} is not complete: the process that wrote it is at work or was killed; "
-                "run it again"
+                f"{path} is not complete: the command that makes it still runs, or was killed; "
+                "wait for its end, or run it again"
             )
     if estimators and not any(map(_has_recordings, paths)):
         raise ValueError(_NO_RECORDING)
@@ -123,7 +123,7 @@ def _alone(path: Path, name: str, room: int) -> Iterator[Section]:
 
 
 def _on_seeds(folder: SweepFolder) -> Iterator[str]:
-    """Yield what the number of seeds of a sweep means for its figures."""
+    """Yield a sentence if the seeds of a sweep had no effect, or are too few for intervals."""
     from netspurt.analysis.cases import summarise
     from netspurt.cli.sweep_words import of_seeds, suggested
 
@@ -220,8 +220,8 @@ def _replays(
             told = name if len(reading) == 1 and file == path else _short(one.name, file, path)
             advice = advise([found], used.price, tune=used.tune)
             text = [*_departures(file, kept), *(unstyled(line) for line in lines(advice))]
-            # The replay of the advice also has timers with computed constants. The section shows
-            # only the timers that the table in `lines` has.
+            # `advise` also replays timers whose constants it computed from the recording. The
+            # section shows only the timers in the table of `netspurt replay`.
             shown = advice.replays[0].only(mentioned(advice))
             yield replay_section(shown, told, text, str(file), advice.pick)
 
@@ -240,13 +240,13 @@ def _with_hint(error: Exception, file: Path) -> Exception:
     if not isinstance(error, _core.DelaysError) or "--" not in error.fix:
         return error
     return ValueError(
-        f"{error}; `netspurt replay` takes it: `netspurt replay {file} ... --out DIR`, then "
-        "`netspurt report DIR`"
+        f"{error}; only `netspurt replay` has this option: `netspurt replay {file} ... --out DIR`, "
+        "then `netspurt report DIR`"
     )
 
 
 def _short(name: str, file: Path, path: Path) -> str:
-    """Return the name of a recording without the folders of its file."""
+    """Return the short name of a recording: its file relative to `path`, and its own name."""
     own = name.removeprefix(str(file)).removeprefix(": ")
     of = str(file.relative_to(path)) if path.is_dir() else file.name
     return own if own and file.name == REPLAYED else ": ".join(filter(None, (of, own)))

@@ -1,4 +1,5 @@
-//! The interface of a world to the code that starts flows, watches them, and takes them back.
+//! The interface between a world (a running network) and the code that starts flows, sees their
+//! frames, and takes back the ends of flows that are over.
 
 use crate::ids::FlowId;
 use crate::units::Time;
