@@ -46,9 +46,9 @@ def line(
     """Return a host's delays at 40 and 256 octets [ms], and a rate [bit/s], as a row of a table.
 
     The delays of a host lie on one or two straight lines of delay against length. `rate` is the
-    rate of the line that ends at 256 octets. If there are two lines, `short` describes the line of
-    the short probes: its delay at 125 octets, its rate, and the delay of the other line at 125
-    octets.
+    rate of the line that ends at 256 octets. If there are two lines, `short` has three numbers: the
+    delay at 125 octets on the line of the short probes, the rate of this line, and the delay at 125
+    octets on the line of the long probes.
     """
     at_125, short_rate, at_125_long = short or ("", "", "")
     return {

@@ -108,7 +108,7 @@ def test_the_interval_of_a_cost_does_not_begin_below_what_the_losses_cost() -> N
     """A few early timeouts in a row make up most of the cost, so its interval is wide.
 
     Half a loss is added to the losses. Each loss waits at least for the shortest timer; `least` is
-    the cost of these waits. With a fixed timer all waits are equal, so the interval begins there.
+    the cost of these waits. With a fixed timer all waits are equal: the interval begins at `least`.
     """
     rtt = np.random.default_rng(3).normal(0.02, 0.002, 2000)
     rtt[700:705] = 0.5

@@ -97,7 +97,8 @@ def test_every_printed_row_is_consistent_and_a_wrong_value_is_named() -> None:
     assert len(rows) == 52
     assert [contradictions(row) for row in rows if contradictions(row)] == []
     facc = next(row for row in rows if row.name == "FACC")
-    # 137 s is the good time alone, and 433 ms is the mean over the answered probes only.
+    # Both values are wrong: 137 s is only the good time, and 433 ms is the mean over the answered
+    # probes, not over all probes.
     assert contradictions(replace(facc, total_s=137))["total"].startswith("FACC: total 137 s")
     assert contradictions(replace(facc, mean_ms=433))["mean"].startswith("FACC: mean 433 ms")
     isid = next(row for row in rows if row.name == "ISID")

@@ -30,7 +30,7 @@ def swept(
     """Return the axis `timer` of a sweep over `timer` and `queue`, paired by seeds.
 
     Each key is a timer and a queue. Its values are the figures of successive seeds; NaN is the
-    figure of a case that was cut.
+    figure of a case that was stopped before its end.
     """
     rows = [(*key, n, value) for key, runs in values.items() for n, value in enumerate(runs)]
     timers, queues, repeats, figures = (list(column) for column in zip(*rows, strict=True))

@@ -120,8 +120,8 @@ def sweep_while(place: Path, act: Callable[[], bool]) -> Path:
     """Run the sweep on Ray, call `act` while it runs, and return the sweep's folder.
 
     The first call comes when the sweep has written cases. `act` is called again until it returns
-    True. If the machine is busy, the sweep may end before that, and then it runs again. The test
-    is skipped if `TRIES` sweeps end too early.
+    True. On a busy machine the sweep may end before `act` returns True. Then another sweep is run.
+    The test is skipped if `TRIES` sweeps end too early.
     """
     for attempt in range(TRIES):
         out = place / f"s{attempt}"

@@ -163,7 +163,7 @@ def test_directions_with_a_thousand_points_have_panels_of_their_own() -> None:
     def way(count: int, by: int) -> Way:
         return Way(delay=[(n * MS, (n % 7 + by) * MS) for n in range(count)], loss=by / 10)
 
-    # The beginning and the end of the time each add a point.
+    # The plot adds a point at the beginning and a point at the end, so 998 points become 1000.
     for count, panels in ((997, 1), (998, 2)):
         figure = draw_timeline(Timeline("x", way(count, 1), way(count, 2)))
         assert len(figure.axes) == panels

@@ -20,7 +20,8 @@ FOLDER = Path(os.environ.get("NETSPURT_DELAYS", ROOT.parent / "shared" / "delays
 def rows() -> dict[str, tuple[int, ...] | None]:
     """Return each file's counts of recordings, probes, replies, losses and duplicates.
 
-    The counts are those of the table. A file has `None` if the table lacks one of its counts.
+    The counts come from the table in the folder's `README.md`. If the table lacks a count of a
+    file, the result for this file is `None`.
     """
     table = FOLDER / "README.md"
     if not table.is_file():

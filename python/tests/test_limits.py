@@ -174,9 +174,9 @@ tcp.receive_buffer = "14480 B"
 def test_the_receive_window_has_about_the_same_share_beside_the_receiver_and_beside_the_sender(
     tmp_path: Path, loss: float
 ) -> None:
-    """If a capture beside the sender shows that data fills the window, more time counts.
+    """A capture beside the sender shows which data fills the window.
 
-    The round trip before this data then also counts for the receive window.
+    The round trip before such data also counts for the receive window.
     """
     folder = captured(tmp_path, more=SMALL, loss=loss)
     sender, receiver = (

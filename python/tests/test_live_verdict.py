@@ -147,7 +147,8 @@ DIFFERS = "linux-default differs from this machine's settings: "
             end("a", "from", sysctls={"net.ipv4.tcp_rmem": "4096 9 9"}),
             f"a.from: {DIFFERS}net.ipv4.tcp_rmem=4096 9 9 (here 4096 131072 6291456)",
         ),
-        # This machine does not have the sysctl, or the run did not set it.
+        # In the first case this machine does not have the sysctl. In the second case the run did
+        # not set it.
         (end("a", "from", sysctls={"net.ipv4.tcp_frto": "2"}), None),
         (end("a", "from", sysctls={"net.ipv4.tcp_rmem": None}), None),
         # Only the profile `linux-default` is compared with the machine's settings.

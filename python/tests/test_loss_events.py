@@ -226,7 +226,8 @@ def test_the_numerator_decides_whether_a_measure_counts_events(measure: str, cou
 
 def test_unseen_events_have_the_upper_ends_of_garwood_and_of_clopper_and_pearson() -> None:
     none, sent = np.zeros(40), np.full(40, 25.0)
-    # (1 - p)^n = 0.025 for the n packets of 40 repeats; Garwood's end for no event is -ln 0.025.
+    # Without events, Clopper and Pearson's upper limit p solves (1 - p)^n = 0.025, where n is the
+    # number of packets of 40 repeats. Garwood's upper limit for no event is -ln 0.025.
     assert most_unseen("lost/sent", none, sent, 40) == pytest.approx(1 - 0.025 ** (1 / 1000))
     assert most_unseen("lost", none, np.ones(40), 40) == pytest.approx(-math.log(0.025) / 40)
     # Two cases with the same draws are one trial.

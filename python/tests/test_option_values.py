@@ -119,7 +119,7 @@ def test_a_setting_is_split_at_its_first_equals_sign() -> None:
     ("path", "removed", "contradict"),
     [
         ("links.a.delay", "links.a.delay", True),
-        # The removed key is within the value that is set.
+        # The value that is set is a table, and the removed key belongs to this table.
         ("links.a", "links.a.delay", True),
         ('links."a"', "links.a", True),
         # A table may be emptied before one of its keys is set.

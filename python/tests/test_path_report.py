@@ -61,7 +61,7 @@ def test_the_rate_of_a_line_is_twice_the_rate_that_its_round_trips_give() -> Non
     assert rate_text(line, "one-way", each_way("one-way")) == "28 kbit/s (25 kbit/s to 32 kbit/s)"
     flat = {"rate_bps": 28e3, "rate_bps_between": [25e3, None]}
     assert rate_text(flat, "round-trip", each_way("round-trip")) == "50 kbit/s or more each way"
-    # A slope of zero gives no rate, but the interval of the rate may have a lower end.
+    # A slope of zero gives no rate. The interval of the rate can still have a lower end.
     level = {"rate_bps": None, "rate_bps_between": [25e3, None]}
     assert rate_text(level, "one-way") == "25 kbit/s or more"
     assert rate_text({"rate_bps": None, "rate_bps_between": [None, None]}, "one-way") == (
@@ -146,5 +146,5 @@ def test_the_data_have_only_the_bins_with_answers() -> None:
     assert [one["count"] for one in bins] == [2, 1]
     for one, delay in zip(bins, (0.001, 1.0), strict=True):
         assert one["from_s"] <= delay * (1 + 1e-9) < one["to_s"]
-        # A factor of ten has 200 bins.
+        # There are 200 bins from a delay to ten times this delay.
         assert one["to_s"] / one["from_s"] == pytest.approx(10 ** (1 / 200))

@@ -40,7 +40,7 @@ S = 1_000_000_000
         # The axis is logarithmic if the longest time exceeds 20 times the median, else linear.
         ([[1.0, 1.0, 20.0]], (0.0, 21.0), False, None),
         ([[1.0, 1.0, 20.1]], (0.8, 26.13), True, None),
-        # The smallest median counts, and not the smallest value.
+        # The longest time is compared with the smallest median, and not with the smallest value.
         ([[0.1, 1.0, 1.0], [20.0]], (0.0, 21.0), False, None),
         ([[0.4, 0.4, 1.0], [20.0]], (0.32, 26.0), True, None),
         # Zeros, missing and infinite values do not count, but zeros get a place.

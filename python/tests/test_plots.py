@@ -84,7 +84,7 @@ def test_the_plot_methods_of_a_run_draw_its_pictures(start_run: ns.Run, tmp_path
 
 
 def figure_functions() -> list[Any]:
-    """Return all public functions and methods of plots that draw a figure with one axes."""
+    """Return all public functions and methods of plots that draw a figure with one `Axes`."""
     found = []
     for file in sorted(Path(plots.__file__).parent.glob("*.py")):
         module = importlib.import_module(f"netspurt.plots.{file.stem}".removesuffix(".__init__"))

@@ -218,8 +218,8 @@ def test_the_explanation_of_a_gain_has_verdicts_by_row_and_variant(netspurt: Com
         assert words in output, words
 
 
-#: For these rows no path of links has the printed line ends within 5 %. The value is the largest
-#: error [%].
+#: For these rows, no path of links gives the delays at the ends of the printed lines within 5 %.
+#: The value is the largest error of a delay [%].
 FAR = {"BERK": 9.1}
 
 

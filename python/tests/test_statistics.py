@@ -329,7 +329,7 @@ def test_a_perfect_rhythm_has_strength_one_and_events_between_its_beats_halve_th
     assert perfect is not None
     assert (perfect.period_s, perfect.strength) == pytest.approx((1.0, 1.0), rel=1e-3)
     assert perfect.chance < 1e-5
-    # Of 61 events, 41 fall on the beat and 20 halfway between two beats.
+    # Of 61 events, 41 are at whole seconds and 20 halfway between two whole seconds.
     beat = np.arange(41.0)
     mixed = find_period(np.concatenate([beat, beat[:40:2] + 0.5]), longest_s=1.5)
     assert mixed is not None

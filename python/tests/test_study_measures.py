@@ -84,7 +84,8 @@ def test_clocks_are_compared_by_their_mean_throughputs() -> None:
     assert value("clock_ratio", contacts, contact="A", size="10") == pytest.approx(0.8)
     assert value("clock_difference", contacts, sizes="10") == pytest.approx(0.2)
     assert value("lost_by_fine_clock", contacts, size="10") == pytest.approx(0.2)
-    # With the coarse clock, contact B has the lowest mean: 1.0 of the line's 1.5 Mbit/s.
+    # With the coarse clock, B has the lowest mean of the contacts without handoffs: 1.0 Mbit/s. The
+    # link has 1.5 Mbit/s.
     assert value("utilisation", contacts, size="10") == pytest.approx(1e6 / RATE)
 
 

@@ -166,8 +166,9 @@ def test_spared_retransmissions_are_those_of_the_other_setting_minus_those_of_th
 
     rows = {"rows": "A,C_*", "setting": "1,1,1", "against": "1,1,3"}
     result = found(tmp_path, outcome, "spurious_spared", **rows)
-    # G differs by 2, and the names have two characters on average: a difference of 4. In `TWO` the
-    # difference is 6, because the numbers of retransmissions contain G once more.
+    # The number of retransmissions contains G times the length of the row's name. The settings
+    # differ by 2 in G, and the names have two characters on average: a difference of 4. In `TWO`
+    # the number contains G once more, so the difference is 6.
     assert result.value == pytest.approx([4, 6])
     assert result.table[1][1:] == ("3.50", "7.50")
 

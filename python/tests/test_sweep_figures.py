@@ -87,7 +87,7 @@ def test_equal_differences_give_a_verdict_with_three_runs_but_not_with_two() -> 
 
 def test_the_counterpart_of_a_cut_case_is_left_out() -> None:
     # Each algorithm has four runs on a hard path and four on an easy one. Three of the new
-    # algorithm's four hard runs were cut, so they have no measure.
+    # algorithm's four hard runs were stopped early, so they have no measure.
     cases = {
         "case": np.arange(16),
         "repeat": np.tile(np.arange(4) + 1, 4),

@@ -159,7 +159,7 @@ def test_cases_with_a_failed_connection_are_counted(netspurt: Command, tmp_path:
     ("old", "new"),
     [
         ("values = [15, 2]", "values = [15, 14]"),
-        # The runs have no time for all requests.
+        # The runs stop before all requests are sent.
         ('send = "300 segments"', 'send = "9 B"\napp = { reply = "20 kB", requests = 9999 }'),
         # A flow without end does not finish, although nothing failed.
         ('send = "300 segments"', 'send = "unlimited"'),

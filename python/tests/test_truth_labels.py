@@ -259,7 +259,7 @@ def test_a_block_that_is_cut_or_has_a_wrong_length_is_refused_with_its_offset(
 def test_a_case_whose_capture_differs_from_its_tables_is_left_out_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The first of two captures is right.
+    # The first of the two captures is right; the second one lacks its first packet.
     first = iter([0])
     monkeypatch.setattr(
         "netspurt.truth.making.read_packets", lambda file: read_packets(file)[next(first, 1) :]

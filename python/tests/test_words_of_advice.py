@@ -164,7 +164,7 @@ def _sums(learnt: int, lost: int, spurious: int, timers: float, waited: float) -
 
 def test_the_cost_is_the_mean_wait_at_the_share_of_losses_plus_the_price_of_early_timers() -> None:
     sums, terms = _sums(100, 2, 3, 30.0, 0.9), Terms(0.5, 0.02, 100)
-    # Half a loss is added; it waits for the mean timer of 0.3 s: 0.9 + 0.15 s for 2.5 losses.
+    # Half a loss is added, with half of the mean timer of 0.3 s: 2.5 losses wait for 0.9 + 0.15 s.
     waiting, spurious = parts([sums], [terms])
     assert waiting[0] == pytest.approx(0.02 * 1.05 / 2.5)
     assert spurious[0] == pytest.approx(0.98 * 0.5 * 3 / 98)
@@ -185,7 +185,7 @@ def test_a_prudent_cost_has_the_upper_limit_of_the_count_but_not_more_than_the_a
     for count in (0, 1, 7):
         upper = poisson_interval(count)[1]
         assert prudent([_sums(100, 0, count, 30.0, 0.0)], [terms]) == pytest.approx(upper / 100)
-    # Of two answers, at most two are late; Garwood's limit for one is 5.6.
+    # At most both answers can be late, although Garwood's upper limit for one late answer is 5.6.
     assert prudent([_sums(2, 0, 1, 1.0, 0.0)], [Terms(1.0, 0.0, 2)]) == pytest.approx(1.0)
     low, _ = squared_distances([_sums(100, 0, 0, 30.0, 0.0)], [terms])
     assert low == 0.0

@@ -39,7 +39,8 @@ def mahimahi(way: Way, length_ns: int | None = None) -> list[int]:
     ------
     ValueError
         If the direction has neither a rate nor opportunities, or has opportunities and outages.
-        Also if a rate has no length, if nothing is delivered, or if the trace would be too long.
+        Also if a rate comes without `length_ns`, if less than 1500 octets are delivered, or if the
+        trace would be too long.
     """
     if way.opportunities:
         if way.outages:

@@ -26,7 +26,7 @@ SHELF = Path(__file__).parent.parent / "shelf" / "truth"
 #: The flow, or the group of flows, that each path has.
 FLOW = "transfer"
 
-#: The key of a TCP that is not a key of a flow.
+#: The only key of a TCP in `stacks.toml` that is not a key of a flow.
 _OFFLOAD = "offload"
 
 

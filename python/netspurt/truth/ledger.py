@@ -23,7 +23,7 @@ class Sum:
         The two counts.
     agrees
         True if the counts are equal. A listening end may repeat some SYN-ACKs without a timeout. So
-        for its timeouts `agrees` is true if the counts can be equal.
+        its counter of timeouts may be lower, by at most the number of its repeated SYN-ACKs.
     """
 
     end: str
