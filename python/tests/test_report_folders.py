@@ -150,7 +150,7 @@ def test_recordings_beside_captures_have_sections_and_timers_need_a_recording(
     refused(
         netspurt("report", captures, "-e", "quic", "--out", "x.html"),
         "--estimator",
-        "no path has one",
+        "no path has a recording",
     )
     shutil.copytree(captures, "both")
     shutil.copy(ROOT / "data" / "ping.txt", "both")

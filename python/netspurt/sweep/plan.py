@@ -109,7 +109,7 @@ class Sweep:
             The number of runs of each scenario. If `paired` is true and several scenarios have the
             same `seed`, their n-th runs also have the same seed.
         events, time
-            A case is cut after this many wake-ups or seconds of wall-clock time.
+            A case is stopped after this many wake-ups or seconds of wall-clock time.
         title
             One line that says what the sweep shows.
 

@@ -61,7 +61,7 @@ impl Section {
     /// The section whose header begins with `head`.
     ///
     /// # Errors
-    /// When the byte order cannot be recognized.
+    /// When the byte order cannot be recognised.
     pub(super) fn begin(head: &[u8; AROUND]) -> Result<Self, CaptureTrouble> {
         const ORDER: u32 = 0x1a2b_3c4d;
         let order = [ByteOrder::Big, ByteOrder::Little].into_iter();
