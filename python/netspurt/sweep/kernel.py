@@ -41,7 +41,8 @@ class Live:
     LiveError
         If the machine does not allow namespaces.
     ValueError
-        If no end in any case runs the kernel's TCP, or the sweep has a budget of wake-ups.
+        If no end in any case runs the kernel's TCP, or if the sweep limits the events of the
+        simulator (`events`).
     """
 
     def __init__(self, sweep: Sweep, budget: float = BUDGET) -> None:
@@ -56,7 +57,7 @@ class Live:
 
     @property
     def room(self) -> int:
-        """The number of chunks that the engine should have: one."""
+        """The number of submitted chunks with which the engine is not idle: one."""
         return 1
 
     def prepare(self, chunk: int) -> None:
@@ -71,15 +72,15 @@ class Live:
 
     @staticmethod
     def check(sweep: Sweep, chunk: int = 1) -> None:
-        """Check that a sweep has a live case and a suitable budget, and that a chunk is one case.
+        """Check that a sweep has a live case and no limit `events`, and that a chunk is one case.
 
         With one case in a chunk, an interrupt loses at most one case.
 
         Raises
         ------
         ValueError
-            If no case is live, if the sweep has a budget of wake-ups, or if a chunk has several
-            cases.
+            If no case is live, if the sweep limits the events of the simulator (`events`), or if a
+            chunk has several cases.
         """
         if not sweep.is_live:
             raise ValueError(
@@ -92,7 +93,7 @@ class Live:
                 "remove it, and limit the cases by `time`"
             )
         if chunk != 1:
-            raise ValueError("a live sweep has one case per file: leave the chunk size out")
+            raise ValueError("a live sweep has one case in each chunk: leave the chunk size out")
 
     def submit(self, chunk: Chunk) -> None:
         """Schedule a chunk after all others."""

@@ -1,4 +1,5 @@
-//! Calls that wait for sockets, and the clock.
+//! The calls by which a script waits (`poll`, `epoll` and `usleep`), and the call that reads the
+//! clock (`gettimeofday`).
 
 use std::ffi::{c_int, c_void};
 use std::slice;
@@ -112,7 +113,7 @@ pub(super) unsafe extern "C" fn gettimeofday(
     answer_int(|machine| {
         let micros = machine.read_us();
         let time = timeval { tv_sec: micros / 1_000_000, tv_usec: micros % 1_000_000 };
-        // SAFETY: packetdrill's place is for a `timeval`.
+        // SAFETY: packetdrill's pointer `place` leads to memory for a `timeval`.
         unsafe { memory::put(place, time) }?;
         Ok(0)
     })

@@ -52,11 +52,10 @@ pub(super) fn add_connections(
     apps.add_connections(listener, server, all.collect()).map_err(refused)
 }
 
-/// Returns the end that opens the connection `number`. Connections are numbered in the order in
-/// which they start.
+/// Returns the end under which the applications note the connection `number`. Here connections are
+/// numbered in the order in which they start.
 fn end(names: &Names, population: FlowId, number: u32) -> EndId {
-    let flow =
-        names.connection(population, number).expect("the ids of a live run's connections fit");
+    let flow = names.connection(population, number).expect("the numbers of ends fit in 32 bits");
     flow.end(Side::From)
 }
 
@@ -95,6 +94,7 @@ impl<'a> EndedPopulation<'a> {
             let opener = notes.get(&end(self.names, self.population, number))?;
             let start = opener.wrote?;
             let port = u16::try_from(u32::from(FIRST_PORT) + number).ok()?;
+            // In the results, connections are numbered in the order in which they were seen.
             let flow = self.names.connection(self.population, *seen.get(&port)?)?;
             let ends = Side::BOTH.map(|side| sum(flow.end(side)));
             let one = connection_sum(flow, task, (start, opener.finished), ends);

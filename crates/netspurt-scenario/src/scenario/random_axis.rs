@@ -7,13 +7,17 @@ use super::error::Problem;
 use super::number::BoundedInteger;
 use super::sweep_spec::AxisSpec;
 
-/// An axis with `draw = true`. Each run draws a value, so the values form no combinations.
+/// An axis with `draw = true`. The axis adds no cases to the sweep: each run draws one of its
+/// values.
 #[derive(Clone, Debug)]
 pub struct RandomAxis {
-    /// The points of a list or of named sets, or the two ends of a range.
+    /// The axis, with a point for each value of a list or each named set. For a range, the points
+    /// are only its two ends.
     axis: Axis,
+    /// The range from which values are drawn; `None` for a list and for named sets.
     range: Option<AxisRange>,
-    /// The name of the random stream. It consists of the paths that the axis sets.
+    /// The name of the random stream: `sweep/`, and then the dotted paths of the keys whose values
+    /// the axis sets.
     stream: String,
 }
 
@@ -27,7 +31,7 @@ impl RandomAxis {
             );
             return Err(problem
                 .of_the_key()
-                .fix("leave `count` out; `seeds` is the number of draws"));
+                .fix("leave `count` out; `seeds` is the number of draws for each combination"));
         }
         let range = match (&spec.from, &spec.to) {
             (Some(from), Some(to)) => {
@@ -50,7 +54,7 @@ impl RandomAxis {
         &self.axis.name
     }
 
-    /// The points of a list or of named sets, or the two ends of a range.
+    /// A point for each value of a list or each named set; for a range, its two ends.
     pub fn points(&self) -> &[Point] {
         &self.axis.points
     }
@@ -78,7 +82,7 @@ impl RandomAxis {
         }
     }
 
-    /// A text with everything on which the draws depend.
+    /// A text with the name of the axis and everything on which the draws depend, except the seed.
     pub(super) fn identity(&self) -> String {
         let range = self.range.as_ref().map(AxisRange::identity);
         let points = self.axis.points.iter().map(|point| {

@@ -52,7 +52,8 @@ impl Scenario {
     /// Never: the file without its sweep is a scenario.
     #[must_use]
     pub fn alone(&self) -> Self {
-        Self::of(self.document.clone().without_sweep()).expect("a sweep varies a whole scenario")
+        Self::of(self.document.clone().without_sweep())
+            .expect("the file without its sweep is a scenario")
     }
 
     /// The name of the scenario in errors.
@@ -75,8 +76,9 @@ impl Scenario {
         Time::ZERO + self.spec.stop
     }
 
-    /// The text of the scenario with the settings applied. A copy of the scenario can be read from
-    /// this text elsewhere.
+    /// The text of the scenario, with the values that override it and the values of the files that
+    /// its links and populations follow. A copy of the scenario can be read from this text
+    /// elsewhere.
     ///
     /// # Panics
     /// Never: the text was read before.
@@ -85,8 +87,8 @@ impl Scenario {
     }
 
     /// The sources from which the scenario was read: its text, the settings that override values in
-    /// it, and the files that it may follow or that contain its algorithms. A copy of the scenario
-    /// can be read from these sources elsewhere.
+    /// the text, and the files. Links and populations may follow a file, and a file may contain the
+    /// code of an algorithm. A copy of the scenario can be read from these sources elsewhere.
     pub fn source(&self) -> (&str, &[(String, String)], &BTreeMap<String, String>) {
         self.document.source()
     }
@@ -126,7 +128,7 @@ impl Scenario {
         Some(name)
     }
 
-    /// The foreign algorithms in the scenario, each once.
+    /// The algorithms in the scenario that the core does not contain, each once.
     pub fn algorithms(&self) -> Vec<Origin> {
         origins(&self.spec)
     }

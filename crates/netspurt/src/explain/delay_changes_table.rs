@@ -1,4 +1,5 @@
-//! The table of directions whose round trip changed.
+//! The table of changes of round trips. The round trip of a direction is the time from its data to
+//! the ACKs of this data.
 
 use crate::ids::Side;
 use crate::record::{Column, Data, Table};

@@ -4,7 +4,8 @@ use crate::wire::CapturedTcp;
 
 /// The octet of the last window probe with new data (RFC 9293 §3.8.6.1). A receiver with a closed
 /// window discards this octet. When the window opens, the sender sends it again as the first octet
-/// of a longer segment. Nothing was lost then, so the segment is no retransmission.
+/// of a longer segment. The octet was discarded and not lost, so this segment does not count as a
+/// retransmission.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProbedOctet(Option<u64>);
 

@@ -29,7 +29,9 @@ pub enum TableError {
     #[error("the Parquet file is damaged: its octets contradict each other")]
     Damaged,
     /// The file has more values than a table may have.
-    #[error("the Parquet file has {0} rows; its table may have {VALUES_MAX} values at most")]
+    #[error(
+        "the Parquet file has {0} rows, and its columns together more than {VALUES_MAX} values"
+    )]
     TooLong(i64),
     /// The column has a kind that our tables do not use.
     #[error("column `{0}` is of a kind that netspurt does not write")]

@@ -11,9 +11,9 @@ use super::receive_memory::Opening;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
-/// A small window of the peer does not reduce the MSS below this value. Every host accepts an IP
-/// packet of 68 octets (RFC 791 §3.2), and Linux subtracts only the TCP header
-/// (`tcp_bound_to_half_wnd`).
+/// A small window of the peer limits the payload of a full segment, but not below this value. It is
+/// Linux's value (`tcp_bound_to_half_wnd`): 68 octets, which every router forwards in one piece
+/// (RFC 791 §3.2), without the TCP header, but with the IP header.
 const MSS_MIN: u16 = 48;
 
 impl Tcb {
@@ -26,8 +26,8 @@ impl Tcb {
         self.answer(cx);
     }
 
-    /// Processes a segment of any kind. This is a function of its own, so that the code for
-    /// predicted segments stays together.
+    /// Processes a segment of any kind. This function is not inlined, so that the machine code for
+    /// predicted segments (`predict.rs`) stays short.
     #[inline(never)]
     pub(super) fn take(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if self.life.deadline() <= cx.now {
@@ -41,9 +41,9 @@ impl Tcb {
         }
     }
 
-    /// Sends all segments that may be sent now, except after a segment that must only be
-    /// acknowledged ([`AckNeed::Alone`]). If an immediate acknowledgment is still due after this,
-    /// sends a pure ACK.
+    /// Sends all segments that may be sent now. If the arrived segment gets nothing but an ACK
+    /// ([`AckNeed::Alone`]), no other segment is sent. If an immediate acknowledgment is still due
+    /// after this, sends a pure ACK.
     #[inline]
     pub(super) fn answer(&mut self, cx: &mut Context<'_>) {
         if self.rx.need != AckNeed::Alone {
@@ -226,8 +226,8 @@ impl Tcb {
     }
 
     /// Handles a segment outside the receive window, or an old duplicate. The segment is answered
-    /// (RFC 9293 §3.10.7.4). If the receive window is closed, the acknowledgment that the segment
-    /// carries still counts.
+    /// (RFC 9293 §3.10.7.4). If the receive window is closed and the segment begins with the next
+    /// expected octet, its acknowledgment still counts.
     fn on_unacceptable(&mut self, segment: &Segment, left: u64, right: u64, cx: &mut Context<'_>) {
         if right > left && right <= self.rx.nxt {
             self.take_old(segment, (left, right), cx.now);
@@ -295,7 +295,7 @@ impl Tcb {
     }
 
     /// Handles the peer's SYN: its sequence number, and the options that it offers. `takes_marks`
-    /// says whether its flags ask for ECN.
+    /// says whether its flags ask for ECN (SYN) or agree to ECN (SYN-ACK).
     fn take_syn(&mut self, segment: &Segment, takes_marks: bool, now: Time) {
         let smss = self.header.on_syn(segment, &self.config, now);
         self.header.agreed.ecn = self.config.ecn && takes_marks;
@@ -339,9 +339,9 @@ impl Tcb {
         }
     }
 
-    /// Answers a segment with a reset, unless the segment is itself a reset. The segment belongs to
-    /// no connection, or it carries an acknowledgment that is not acceptable before the connection
-    /// is open (RFC 9293 §3.10.7.1).
+    /// Answers a segment with a reset, unless the segment is itself a reset. This function is for a
+    /// segment that belongs to no connection (RFC 9293 §3.10.7.1), and for a wrong acknowledgment
+    /// before the connection is open (RFC 9293 §3.5.2).
     fn refuse(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if segment.flags.has(Flags::RST) {
             return;
