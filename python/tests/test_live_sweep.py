@@ -144,7 +144,9 @@ def test_a_live_sweep_needs_the_live_flag_and_a_kernels_end(
     )
     refused(netspurt("sweep", "both.toml", *out, "--budget", "1", *model), "add --live")
     refused(netspurt("sweep", "both.toml", *out, "--live", "--threads", "2"), "one case at a time")
-    refused(netspurt("sweep", "both.toml", *out, "--live", "--chunk", "2"), "one case in each chunk")
+    refused(
+        netspurt("sweep", "both.toml", *out, "--live", "--chunk", "2"), "one case in each chunk"
+    )
     with pytest.raises(ns.ScenarioError, match="virtual time"):
         run_sweep(Sweep.of(ns.Scenario.parse(BOTH)), tmp_path / "y")
 
