@@ -90,7 +90,7 @@ def vantages_of(rows: Table, tables: Mapping[str, Table]) -> NDArray[np.str_]:
     return names
 
 
-def _vantages(connections: Table, habits: Table) -> NDArray[np.intp]:
+def _vantages(connections: Table, habits: Table) -> NDArray[np.int8]:
     """Return where the direction of each row of `connections` was captured, shape (n,).
 
     The values are places in `_VANTAGES`.
@@ -151,7 +151,7 @@ def octets_by_vantage(tables: Mapping[str, Table]) -> Counter[str]:
     )
 
 
-def _by_handshakes(connections: Table) -> NDArray[np.intp]:
+def _by_handshakes(connections: Table) -> NDArray[np.int8]:
     """Decide where each direction was captured, by the two halves of the handshake's round trip.
 
     The result has shape (n,), and its values are places in `_VANTAGES`.
@@ -164,8 +164,11 @@ def _by_handshakes(connections: Table) -> NDArray[np.intp]:
     short, long = np.minimum(near, far), np.maximum(near, far)
     on_one_machine = (short < _ONE_MACHINE_NS) & (short <= _ONE_MACHINE_SHARE * long)
     is_beside = (long >= _SHORTER * short) | on_one_machine
-    nearer = np.where(near < far, _SENDER, _RECEIVER)
-    return np.where(told, np.where(is_beside, nearer, _MIDDLE), _UNKNOWN)
+    where = np.full(len(told), _UNKNOWN, np.int8)
+    where[told & ~is_beside] = _MIDDLE
+    where[told & is_beside & (near < far)] = _SENDER
+    where[told & is_beside & (near > far)] = _RECEIVER
+    return where
 
 
 def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> RoundTrip | None:

@@ -70,7 +70,7 @@ def _parts(table: Table, most: int, take: Callable[[NDArray[np.intp]], Table]) -
 #: The number of rows that are in memory as Python values at a time.
 _TOGETHER = 1000
 #: The number of rows whose columns are in memory as arrays at a time.
-_BLOCK = 16_384
+_BLOCK = 4096
 
 
 def write_tables(found: Explained, path: Path) -> None:

@@ -43,16 +43,19 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     """
     yield from _vantages(found)
     yield from _causes(found, room)
+    # The later parts need the most memory, and each of them reads other columns.
+    forget_columns(found.tables)
     yield from lost_before(found)
     yield from reordering_lines(found)
     yield from hole_lines(found)
     yield ""
+    forget_columns(found.tables)
     yield time_line(found)
-    # The limits and the remedies need the most memory, and they read other columns.
     forget_columns(found.tables)
     yield from limit_lines(found)
     forget_columns(found.tables)
     yield from remedy_lines(found.tables)
+    forget_columns(found.tables)
     yield from _longest(found)
     yield from _worst(found)
 
