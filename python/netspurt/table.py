@@ -370,6 +370,11 @@ class Table(Mapping[str, NDArray[Any]]):
 
         In contrast to `take`, the new table needs no copies of this table's whole columns. So a few
         rows with all their columns take less memory.
+
+        Raises
+        ------
+        IndexError
+            If there is no row with one of the numbers.
         """
         chosen = rows if self._rows is None else self._rows[rows]
         return Table(self._core.with_rows(chosen.tolist()))

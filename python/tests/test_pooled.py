@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,17 +59,22 @@ def test_rows_that_are_read_one_value_at_a_time_have_the_values_of_records() -> 
     assert [len(row) for row in table.each()] == [2, 2]
 
 
+class Watched(Made):
+    """Notes which columns are read."""
+
+    def __init__(self, columns: Mapping[str, Any]) -> None:
+        super().__init__(columns)
+        self.read: list[str] = []
+
+    def column(self, name: str) -> tuple[Any, list[str] | None, Any, str]:
+        self.read.append(name)
+        return super().column(name)
+
+
 def test_rows_read_only_the_columns_that_are_asked_for() -> None:
-    read = []
-
-    class Watched(Made):
-        def column(self, name: str) -> tuple[Any, list[str] | None, Any, str]:
-            read.append(name)
-            return super().column(name)
-
     core: Any = Watched({name: np.arange(3) for name in "abc"})
     assert [row["b"] for row in Table(core).each()] == [0, 1, 2]
-    assert read == ["b"]
+    assert core.read == ["b"]
 
 
 def test_a_coded_column_has_each_text_once() -> None:
@@ -203,24 +209,17 @@ def test_narrow_columns_have_the_values_and_the_types_of_wide_ones() -> None:
 
 
 def test_forgotten_columns_are_read_again() -> None:
-    read = []
-
-    class Watched(Made):
-        def column(self, name: str) -> tuple[Any, list[str] | None, Any, str]:
-            read.append(name)
-            return super().column(name)
-
     core: Any = Watched({"a": np.arange(3)})
     table = Table(core)
     some = table.take(np.array([2, 0]))
     assert table["a"].tolist() == [0, 1, 2]
     assert some["a"].tolist() == [2, 0]
-    assert read == ["a"]
+    assert core.read == ["a"]
     forget_columns({"made": table})
     assert some["a"].tolist() == [2, 0]
-    assert read == ["a"]
+    assert core.read == ["a"]
     assert table["a"].tolist() == [0, 1, 2]
-    assert read == ["a", "a"]
+    assert core.read == ["a", "a"]
 
 
 def test_copied_rows_have_the_values_of_the_same_rows_of_the_table() -> None:

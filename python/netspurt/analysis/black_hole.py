@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from netspurt.analysis.directions import keys
+from netspurt.analysis.constant_rate import SEGMENT_MAX
+from netspurt.analysis.directions import keys, opposite, rows_of
 from netspurt.causes import HOLE_WORDS, SEEN_IN_ACKS
 from netspurt.table import Table
 from netspurt.wording import counted, number
@@ -17,9 +18,6 @@ from netspurt.wording import counted, number
 _FEWEST = 3
 #: The payload of a large segment. Few links have so small an MTU that they drop smaller segments.
 _LARGE = 1000
-#: The largest segment of Ethernet and IPv4. If the capture does not show the peer's MSS, larger
-#: segments may be packets that the network card divides.
-_SEGMENT_MAX = 1460
 #: The headers of TCP, and of its timestamps, have this many octets more than that of a ping.
 _ABOVE_PING, _STAMPS = 12, 12
 
@@ -96,21 +94,15 @@ def black_holes(tables: Mapping[str, Table]) -> list[BlackHole]:
     waits = waits.select(waits.exists("answered_ns"))
     answered = set(zip(keys(waits).tolist(), waits["t_ns"].tolist(), strict=True))
     connections = tables["connections"]
-    row_of = {key: row for row, key in enumerate(keys(connections).tolist())}
+    own, of = keys(connections), np.array([key for key, _ in groups])
+    places = zip(rows_of(of, own).tolist(), rows_of(opposite(of), own).tolist(), strict=True)
     found: dict[int, BlackHole] = {}
-    for key, rows in groups:
-        # The largest hole of a connection is enough.
-        here, back = (row_of.get(one) for one in (key, key ^ 1))
-        if here is None or back is None or connections.value("packets", back) == 0:
-            continue
+    for (key, rows), (here, back) in zip(groups, places, strict=True):
         is_answered = any((key, row["t_ns"]) in answered for row in rows)
-        # Without SACK, the segments that caused duplicate ACKs may have been as large.
-        is_known = connections.value("sack_permitted", back) or not any(
-            row["cause"] in SEEN_IN_ACKS for row in rows
-        )
-        mss = connections.value("mss_bytes", back)
-        lost = _lost(rows, mss, is_answered=is_answered) if is_known else None
-        if not lost or len(lost) <= (found[key].lost if key in found else 0):
+        (other,) = connections.take(np.array([back])).records(_OF_OTHER)
+        lost = _lost(rows, other, is_answered=is_answered)
+        # Of the octets of a direction, those with the most losses count.
+        if len(lost) <= (found[key].lost if key in found else 0):
             continue
         stamps = _STAMPS if connections.value("timestamps", here) else 0
         found[key] = BlackHole(
@@ -123,6 +115,10 @@ def black_holes(tables: Mapping[str, Table]) -> list[BlackHole]:
             ping_bytes=min(lost) + _ABOVE_PING + stamps,
         )
     return sorted(found.values(), key=lambda one: -one.lost)
+
+
+#: What the opposite direction of a connection decides.
+_OF_OTHER = ("packets", "sack_permitted", "mss_bytes")
 
 
 def _of_same_octets(again: Table) -> Iterator[tuple[int, list[dict[str, Any]]]]:
@@ -144,24 +140,27 @@ def _of_same_octets(again: Table) -> Iterator[tuple[int, list[dict[str, Any]]]]:
 
 
 def _lost(
-    rows: Sequence[Mapping[str, Any]], mss: int | None, *, is_answered: bool
-) -> list[int] | None:
+    rows: Sequence[Mapping[str, Any]], back: Mapping[str, Any], *, is_answered: bool
+) -> list[int]:
     """Return the sizes of the retransmissions that a black hole may have dropped.
 
-    The result is `None` if the retransmissions do not look like those to a black hole. `rows` are
-    retransmissions of the same octets, and `mss` is the peer's MSS, if it is known.
+    There are none if the retransmissions do not look like those to a black hole. `rows` are
+    retransmissions of the same octets, and `back` describes the opposite direction.
     """
-    if any(row["verdict"] == "spurious" for row in rows):
-        return None
-    sizes = [int(row["len_bytes"]) for row in rows]
-    if mss is None and max(sizes) > _SEGMENT_MAX:
-        return None
+    # Without SACK, the segments that caused duplicate ACKs may have been as large.
+    by_acks = any(row["cause"] in SEEN_IN_ACKS for row in rows)
+    spurious = any(row["verdict"] == "spurious" for row in rows)
+    if spurious or back["packets"] == 0 or (by_acks and not back["sack_permitted"]):
+        return []
+    mss, sizes = back["mss_bytes"], [int(row["len_bytes"]) for row in rows]
+    if mss is None and max(sizes) > SEGMENT_MAX:
+        return []
     # Larger packets are divided by the network card, and a FIN counts as an octet.
     sizes = [size if mss is None else min(size, mss) for size in sizes]
     lost = [size for size in sizes if size > sizes[-1]] if is_answered else sizes
-    least = _LARGE if not is_answered else 0
-    if len(lost) < _FEWEST or max(lost) < _LARGE or min(lost) < least:
-        return None
+    # If nothing was answered, small losses show that the path or the host failed.
+    if len(lost) < _FEWEST or (max if is_answered else min)(lost) < _LARGE:
+        return []
     # An equally large segment that arrived before shows that the path carries it. A FIN or a SYN
     # counts as an octet.
-    return lost if min(lost) > rows[0]["acked_bytes_max"] + 1 else None
+    return lost if min(lost) > rows[0]["acked_bytes_max"] + 1 else []

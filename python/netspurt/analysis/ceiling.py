@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from netspurt.analysis.constant_rate import SEGMENT_MAX
 from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import loss_limits
 from netspurt.analysis.paced import paced
@@ -20,9 +21,6 @@ _SHARE_MIN = 0.5
 #: In every round trip of the connection, at most the octets of the ceiling plus this many segments
 #: may be outstanding.
 _SEGMENTS_ABOVE_MAX = 4
-#: The largest payload of a packet on most links [octets]. A captured segment may hold several
-#: packets.
-_SEGMENT_MAX = 1460
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ def ceilings(tables: Mapping[str, Table]) -> list[Ceiling]:
     for one in table.each():
         key = one["connection"], one["direction"]
         row, lasted_s = rows[key], one["span_ns"] / 1e9
-        segment = min(row["segment_bytes_max"], _SEGMENT_MAX)
+        segment = min(row["segment_bytes_max"], SEGMENT_MAX)
         is_most = (
             row["outstanding_bytes_max"] <= one["outstanding_bytes"] + _SEGMENTS_ABOVE_MAX * segment
         )

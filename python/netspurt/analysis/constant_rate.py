@@ -28,7 +28,7 @@ _UNEVEN_MIN, _UNEVEN_RATIO = 0.1, 2.0
 _SEGMENTS_MIN = 5
 #: The largest payload of a packet on most links [octets]. A captured segment may hold several
 #: packets.
-_SEGMENT_MAX = 1460
+SEGMENT_MAX = 1460
 #: The minimum time with a constant rate, in round trips.
 _TRIPS_MIN = 8
 #: If the capture point is not known, a round trip shorter than this [s] may be the round trip
@@ -132,7 +132,7 @@ def _constant_rate(
     """Return the constant rate of a row of `steady`, with its `row` of `connections`."""
     rtt_s, least_s = (steady["rtt_ns_mean"] or 0) / 1e9, (row["rtt_ns_min"] or 0) / 1e9
     lasted_s = steady["span_ns"] / 1e9
-    segment = min(row["segment_bytes_max"] or _SEGMENT_MAX, _SEGMENT_MAX)
+    segment = min(row["segment_bytes_max"] or SEGMENT_MAX, SEGMENT_MAX)
     key, rate_bps = (int(steady["connection"]), steady["direction"]), steady["rate_bps"]
     outstanding = rate_bps * rtt_s / 8
     seen = vantage != "receiver" and least_s > (_RTT_S_MIN if vantage == "unknown" else 0)
