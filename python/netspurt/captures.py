@@ -75,7 +75,7 @@ class Explained:
         numbers in the files. If the captures certainly hold the same connection, the tables have
         only its rows from the capture in `SharedConnection.best`. Otherwise they have all rows.
     paths
-        The files that `explain` has read; `-` is the standard input. It is empty if several
+        The files that `explain` has read; `-` is the standard input. The list is empty if several
         captures are pooled.
     """
 
@@ -150,7 +150,7 @@ class Explained:
 
     @property
     def stop_ns(self) -> int:
-        """The time of the last row of `segments` since the first packet of TCP [ns]; 0 if none."""
+        """The time from the first TCP packet to the last row of `segments` [ns]; 0 without rows."""
         times = self.table("segments")["t_ns"]
         return int(times[-1]) if len(times) else 0
 
@@ -215,7 +215,7 @@ class Explained:
 def forget_columns(tables: Mapping[str, Table]) -> None:
     """Free the columns that were read from tables. They are copied again when they are read again.
 
-    The free memory of the process returns to the operating system, with all other free memory.
+    All free memory of the process then returns to the operating system.
     """
     for table in tables.values():
         table.forget_columns()

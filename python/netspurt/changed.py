@@ -68,7 +68,7 @@ def _changed(scenario: Scenario, ran: str) -> list[Difference]:
     defaults are left out.
     """
     if any(flow.get("app") == "programs" for flow in tomllib.loads(ran).get("flows", {}).values()):
-        return []  # `live exec` makes this flow.
+        return []  # `live exec` made this flow, so the file does not have it.
     every = differences(scenario.resolved(), ran)
     choosing = [one for one in every if one.key.endswith(_CHOOSING)]
     if not choosing:

@@ -67,7 +67,7 @@ def test_a_path_without_fragmentation_has_one_line_and_one_rate() -> None:
 
 def test_probes_that_give_no_line_are_refused_with_the_reason() -> None:
     same = np.full(50, 40)
-    with pytest.raises(ValueError, match="all lengths: 1 of them in 50 probes"):
+    with pytest.raises(ValueError, match=r"all lengths: .* \(probes: 50, different lengths: 1\)"):
         fit_lengths(same, np.ones(50), break_at=None)
     with pytest.raises(ValueError, match="lengths from 126 B"):
         fit_lengths(np.arange(40, 100), np.ones(60))

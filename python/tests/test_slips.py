@@ -335,7 +335,7 @@ def test_the_error_for_the_words_of_another_command_names_the_right_words(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("r", "r is the folder of a run: `netspurt report r` writes its page"),
+        ("r", "r is the folder of a run: `netspurt report r` writes a page about it"),
         ("run r", "this command takes a scenario; r is the folder of a run"),
         ("r/source.pcapng", "is a capture: `netspurt explain r/source.pcapng`"),
         ("run r/source.pcapng", "is a capture: `netspurt explain r/source.pcapng`"),

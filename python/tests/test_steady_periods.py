@@ -92,7 +92,7 @@ def test_the_ratio_of_a_band_must_be_above_one(ratio: float) -> None:
 
 @pytest.mark.parametrize("value", [0.0, -1.0])
 def test_a_band_and_a_relative_error_need_values_above_zero(value: float) -> None:
-    with pytest.raises(ValueError, match="a band needs values above zero, because it is a ratio"):
+    with pytest.raises(ValueError, match="a band is a ratio of two values, so all values must be"):
         band_periods([0, 1], [1.0, value], ratio=2)
     with pytest.raises(ValueError, match="a relative error needs values above zero"):
         predictions([1.0, value])

@@ -21,14 +21,14 @@ from netspurt.analysis.changes import Change
 Floats = NDArray[np.float64]
 
 #: The longest change-free periods of delay and throughput in the measurements of Zhang et al. from
-#: 1999 to 2001, in seconds, as a paper of 2005 quotes them. netspurt compares new measurements with
-#: these lengths.
+#: 1999 to 2001, in seconds, as the paper with the key `sfr2005` quotes them. netspurt compares new
+#: measurements with these lengths.
 IN_2001 = {"delay": 30 * 60.0, "throughput": 20 * 60.0}
 
-#: The lengths of the moving averages in values, and the gains of the exponential averages.
+#: How many values each moving average covers, and the gains of the exponential averages.
 AVERAGED = (1, 2, 4, 8, 16, 32)
 GAINS = (0.5, 0.25, 0.125, 0.0625)
-#: The number of values that are averaged at once.
+#: An exponential average is computed in blocks of this many values.
 _BLOCK = 128
 
 
@@ -40,9 +40,10 @@ class SteadyPeriod:
     ----------
     start_s, end_s
         The instant of the first value of the period, and the instant of the first value after the
-        period, in seconds of the series. The last period ends at the last instant of the series.
+        period, in seconds as in the series. The last period ends at the last instant of the series.
     first, count
-        The index of the first value of the period, and the number of its values without NaN.
+        The index of the first value of the period, and the number of its values, without those that
+        are NaN.
     median, mean, sd
         The median, the mean and the standard deviation (of the population) of its values.
     """
@@ -156,7 +157,7 @@ def band_periods(t_s: ArrayLike, values: ArrayLike, *, ratio: float) -> list[Ste
         raise ValueError(f"ratio = {ratio}: write a ratio above one")
     t, series = _series(t_s, values)
     if np.any(series <= 0):
-        raise ValueError("a band needs values above zero, because it is a ratio")
+        raise ValueError("a band is a ratio of two values, so all values must be above zero")
     if len(t) == 0:
         return []
     ends, low, high = [0], np.inf, -np.inf
@@ -281,8 +282,8 @@ def predictions(values: ArrayLike) -> list[Prediction]:
 def _ewma(known: Floats, gain: float) -> Floats:
     """Return the average after each value except the last, because nothing follows the last value.
 
-    A block of values is averaged by one product with the weights. `average` is the average at the
-    end of the previous block.
+    One product of matrices gives the averages after all values of a block. `average` is the average
+    at the end of the previous block.
     """
     ages = np.subtract.outer(np.arange(_BLOCK), np.arange(_BLOCK))
     weights = np.where(ages >= 0, gain * (1 - gain) ** np.maximum(ages, 0), 0.0)

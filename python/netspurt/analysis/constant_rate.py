@@ -26,8 +26,8 @@ _UNEVEN_MIN, _UNEVEN_RATIO = 0.1, 2.0
 #: The minimum of outstanding data, in segments: with fewer segments, delayed ACKs make round trips
 #: longer, and so does the time that the link takes for a segment.
 _SEGMENTS_MIN = 5
-#: The largest payload of a packet on most links [octets]. A captured segment may hold several
-#: packets.
+#: The largest payload of a packet on most links [octets]. With segmentation offload, a captured
+#: segment may be several packets on the link.
 SEGMENT_MAX = 1460
 #: The minimum time with a constant rate, in round trips.
 _TRIPS_MIN = 8
@@ -129,7 +129,7 @@ def constant_rates(tables: Mapping[str, Table]) -> list[ConstantRate]:
 def _constant_rate(
     steady: Mapping[str, Any], row: Mapping[str, Any], vantage: str, changes: Table
 ) -> ConstantRate:
-    """Return the constant rate of a row of `steady`, with its `row` of `connections`."""
+    """Return the constant rate of a direction from its rows of `steady` and of `connections`."""
     rtt_s, least_s = (steady["rtt_ns_mean"] or 0) / 1e9, (row["rtt_ns_min"] or 0) / 1e9
     lasted_s = steady["span_ns"] / 1e9
     segment = min(row["segment_bytes_max"] or SEGMENT_MAX, SEGMENT_MAX)

@@ -39,19 +39,19 @@ def counts_events(measure: str) -> bool:
 
 
 def most_unseen(measure: str, top: Floats, bottom: Floats, repeats: int) -> float:
-    """Return the upper end of the interval of a count of events, if no case has an event.
+    """Return an upper bound of the events per case, or of a ratio, if no case has an event.
 
-    For a count, the interval is from Garwood (1936); for a ratio, from Clopper and Pearson (1934).
-    The cases of a repeat may have had the same random draws, so a repeat counts as one trial. The
-    result is NaN if a case has an event, if the measure does not count events, if there are fewer
-    than two repeats, or if all denominators are 0.
+    The bound is the upper end of the 95 % interval: for a count, that of Garwood (1936); for a
+    ratio, that of Clopper and Pearson (1934). The cases of a repeat may have had the same random
+    draws, so a repeat counts as one trial. The result is NaN if a case has an event, if the measure
+    does not count events, if there are fewer than two repeats, or if all denominators are 0.
 
     Parameters
     ----------
     measure
         The measure.
     top, bottom
-        The numerator and denominator of each case.
+        The numerator and denominator of each case. The denominator of a count is 1.
     repeats
         The number of repeats to which these cases belong.
 

@@ -18,9 +18,9 @@ _HAPPENED = {
 
 
 def failed_flows(flows: Table) -> list[str]:
-    """Return a sentence for each kind of failure of a flow, such as *web failed: ... timed out*.
+    """Return a sentence for each kind of failure, such as *web failed: the connection was reset*.
 
-    `flows` is the table of a run.
+    `flows` is the table `flows` of a run.
     """
     if "failure" not in flows:
         return []

@@ -54,7 +54,8 @@ class FullLink:
         that arrived in a round trip, each as a share of its mean. `None` if other facts show that
         the link was full.
     losses
-        How often data was lost. `None` if other facts show that the link was full.
+        How often data was lost; losses within one round trip count once. `None` if other facts show
+        that the link was full.
     """
 
     connection: int

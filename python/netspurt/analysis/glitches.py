@@ -47,8 +47,8 @@ def find_glitches(
         The number of probes over which the typical delay is computed. An even number counts as the
         next odd number, and the minimum is 3.
     join
-        Long delays belong to one glitch if at most this many other probes or losses are between
-        them.
+        Long delays belong to one glitch if at most this many other probes are between them. Lost
+        probes count, too.
 
     Raises
     ------

@@ -22,7 +22,7 @@ IN_WORDS: dict[str, str] = {
     "think": "the end worked on what the other end had sent",
     "window": "the receive window was full",
     "round-trip": "packets were on their way, for a round trip",
-    "application": "there was nothing to send, as far as this point could see",
+    "application": "there was nothing to send, as far as the packets show",
 }
 
 assert tuple(IN_WORDS) == get_args(Waited)
@@ -38,7 +38,7 @@ _REACTION_FACTOR = 1.5
 
 @dataclass(frozen=True)
 class Packets:
-    """The packets of a TCP connection in the order in which one point saw them, shape (n,) each.
+    """The packets of a TCP connection in the order in which they passed one point, shape (n,) each.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ def _silences(packets: Packets, *, forward: bool) -> NDArray[np.intp]:
 
 
 def reaction_s(packets: Packets, *, forward: bool) -> float:
-    """Return the time in which one end answered the other in the handshake, seen from this point.
+    """Return the time in which one end answered the other in the handshake, as the packets show it.
 
     If the capture is beside the end that answered, the time is nearly zero. If the capture is
     beside the other end, the time is a round trip. The result is zero if the handshake is missing.
@@ -234,8 +234,8 @@ def _waited(packets: Packets, before: int, after: int, reactions: tuple[float, f
     of_other_end = of_other_end[packets.forward[of_other_end] != packets.forward[after]]
     with_data = of_other_end[packets.length[of_other_end] > 0]
     if len(with_data):
-        # The last data counts: between its first and its last data, the other end may have
-        # retransmitted lost data.
+        # The other end's last data counts, and not its first, because the other end may have
+        # retransmitted lost data between the two.
         last = float(packets.t_s[with_data[-1]])
         return _longest_part(last - float(start), float(end) - last, reactions)
     if packets.length[after] == 0:

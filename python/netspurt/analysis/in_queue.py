@@ -54,7 +54,7 @@ class InQueue:
         return in_queue
 
     def longest(self) -> int:
-        """Return the maximum length [packets]."""
+        """Return the maximum length of the queue [packets]."""
         if not len(self.entered):
             return 0
         left_before = np.searchsorted(self.left, self.entered, side="right")

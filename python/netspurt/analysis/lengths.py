@@ -1,4 +1,4 @@
-"""Fits delay against length: one straight line, or two with a break for fragmented packets."""
+"""Fits delay against length: one straight line, or one line for short and one for long packets."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Line:
         The standard deviation of the delays about the line, in seconds.
     slope_error_s
         The standard error of the slope, in seconds per octet. It allows for a scatter that changes
-        with length (White 1980, with MacKinnon and White's n / (n - 2)). It is valid for correlated
-        delays if lengths were drawn at random.
+        with length (White 1980, with MacKinnon and White's factor n / (n - 2)). It is valid for
+        correlated delays if lengths were drawn at random.
     """
 
     shortest: int
@@ -138,7 +138,8 @@ def fit_lengths(
 def _line(x: NDArray[np.float64], y: NDArray[np.float64], lengths_words: str) -> Line:
     if len(x) < _POINTS_MIN or np.ptp(x) == 0:
         raise ValueError(
-            f"{lengths_words}: {len(np.unique(x))} of them in {len(x)} probes, too few for a line"
+            f"{lengths_words}: too few for a line (probes: {len(x)}, different lengths: "
+            f"{len(np.unique(x))}): give at least {_POINTS_MIN} probes of at least 2 lengths"
         )
     slope, intercept = np.polyfit(x, y, 1)
     residuals = y - (intercept + slope * x)

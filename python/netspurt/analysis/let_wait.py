@@ -14,8 +14,8 @@ from netspurt.wording import duration
 
 #: The minimum share of a connection's time in which neither end had data to send.
 _SHARE_MIN = 0.5
-#: In some of a connection's time, neither end has data to send. An end made the other end wait if
-#: its data ended at least this share of that time.
+#: A pause is a time in which neither end has data to send. It ends when one of the ends sends data.
+#: An end made the other end wait if its data ended at least this share of the time of all pauses.
 _PART_MIN = 0.5
 
 

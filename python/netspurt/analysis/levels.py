@@ -18,15 +18,15 @@ Floats = NDArray[np.float64]
 
 #: The maximum number of levels that are tried.
 MOST = 20
-#: The minimum standard deviation of a level's logarithms: half a percent.
+#: The minimum standard deviation of the logarithms of a level's values: half a percent.
 SPREAD_MIN = 0.005
 #: The first division into groups uses at most this number of quantiles of the values.
 _POINTS = 300
 #: The maximum number of rounds of EM, and the minimum gain of log-likelihood per value in a round.
 _ROUNDS_MAX = 300
 _GAIN_MIN = 1e-6
-#: The search tries 1, 2, 3, ... levels. It ends when the smallest BIC did not become smaller for
-#: this many numbers of levels in a row.
+#: The search tries 1, 2, 3, ... levels. It ends after this many tries in a row that did not give a
+#: smaller BIC than all tries before them.
 _FAILURES_MAX = 8
 
 
@@ -155,7 +155,7 @@ def _smallest_bic(logs: Floats, most: int) -> tuple[list[float], _Mixture]:
 
 @dataclass(frozen=True)
 class _Mixture:
-    """Normal distributions with weights, shape (k,) each, and the log-likelihood of the data.
+    """Normal distributions (parts) with weights, shape (k,) each, and the data's log-likelihood.
 
     `same_sd` is true if all distributions have the same standard deviation.
     """
@@ -167,7 +167,7 @@ class _Mixture:
     likelihood: float = -np.inf
 
     def log_parts(self, x: Floats) -> Floats:
-        """Return the logarithm of each part's density times its weight, shape (n, k)."""
+        """Return, for each value and part, the logarithm of weight times density, shape (n, k)."""
         z = (x[:, np.newaxis] - self.mean) / self.sd
         return np.asarray(np.log(self.weight / self.sd) - 0.5 * (z * z + np.log(2 * np.pi)))
 

@@ -44,7 +44,7 @@ class Trace:
     size
         The length of the datagram [octets].
     flags
-        The flags of the TCP header, as their sum.
+        The flags of the TCP header, as one number: the sum of the values of the flags.
     """
 
     t_ns: Integers

@@ -30,7 +30,7 @@ _WINDOW = "receive_window"
 #: have more than this share of the connection's data. Timeouts must take less than this share of
 #: the parts in `_SENDING`.
 _SHARE_MIN = 0.5
-#: The maximum factor between the rate and the formula's rate.
+#: The rate is about the formula's rate if the two differ by at most this factor.
 _RATE_FACTOR_MAX = 2.0
 #: If the rate is more than this many times the formula's rate, losses surely do not limit it.
 _MUCH_MORE = 4.0

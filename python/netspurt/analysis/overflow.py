@@ -124,7 +124,7 @@ def _overflow(row: Mapping[str, Any], again: Table, lasted_s: float) -> Overflow
 
 
 def _before_losses(again: Table, rtt_s: float) -> NDArray[np.float64]:
-    """Return the smoothed round trips at losses [s], one for the losses of each round trip."""
+    """Return the smoothed round trips at losses [s]. Losses within one round trip count once."""
     lost = lost_data(again)
     before, last = list[float](), -np.inf
     for at, srtt in zip(

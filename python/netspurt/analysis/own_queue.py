@@ -19,7 +19,8 @@ from netspurt.table import Table
 #: The minimum growth of the outstanding data, in segments per round trip, if cwnd grows. The growth
 #: is half a segment if ACKs are delayed and the sender counts ACKs and not octets.
 _GROWTH_MIN = 0.4
-#: The minimum share of the changes of the round trip that come from the sender's own queue.
+#: The sender filled a queue if at least this share of the changes of the round trip comes from the
+#: sender's own data in the queue.
 _SHARE_MIN = 0.5
 #: If the rate during slow changes is lower than the rate of the whole time by at most this share,
 #: no data counts as missing. If it is lower by more, only the excess counts.

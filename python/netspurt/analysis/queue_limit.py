@@ -74,8 +74,8 @@ def queue_limit(
     packet_s
         The time that the slowest line needs for a packet [s]. By default it is the most common
         interval between two successive ACKs, divided by the number of packets that the second ACK
-        covers. It must be given if ACKs also wait in a queue, because that wait changes their
-        intervals.
+        covers. It must be given if ACKs also wait in a queue, because this wait changes the
+        intervals between ACKs.
 
     Raises
     ------
@@ -109,9 +109,10 @@ def queue_limit(
 
 @dataclass(frozen=True)
 class _NewAcks:
-    """The ACKs of new data: times [s], numbers, covered segments, and round trips [s] or NaN.
+    """The ACKs of new data: instants [s], acknowledgment numbers, and round trips [s] or NaN.
 
-    `clean` is true for each ACK that covers no retransmission.
+    `segments` says how many full segments each ACK covers. `clean` is true for each ACK that covers
+    no retransmission.
     """
 
     t: Floats
@@ -145,7 +146,7 @@ def _segment_time(new: _NewAcks, usable: NDArray[np.bool_]) -> float:
     intervals = np.diff(new.t) / new.segments[1:]
     suitable = usable[1:] & new.clean[1:] & new.clean[:-1] & (intervals > 0)
     if not suitable.any():
-        raise ValueError("the ACKs do not show the rate of the line: set the time of a packet")
+        raise ValueError("the ACKs do not show the rate of the line: set packet_s")
     return half_sample_mode(intervals[suitable])
 
 

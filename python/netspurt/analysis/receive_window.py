@@ -38,7 +38,8 @@ _LONGER = ("longer", "slowly longer")
 #: Bounds of `WindowLimit.open_share`. From the first bound on, the size of the receive buffer
 #: limits the window. Below the second bound, an application that reads slowly limits the window.
 _OPEN_MIN, _SLOW_MAX = 0.95, 0.75
-#: Two directions have similar amounts of data if one has at least this share of the other's.
+#: Two directions have similar amounts of data if the smaller amount is at least this share of the
+#: larger amount.
 _SIMILAR_MIN = 0.25
 #: Acknowledgments may wait for the application of the receiver if two conditions hold. The shortest
 #: round trip of data is at least the first number times the round trip of the handshake. The

@@ -1,7 +1,7 @@
 """Changes that would have saved time on captured connections: lower floors, probes, RACK.
 
-A change is judged by the silences in the capture. A silence begins with the last progress of a
-connection. It contains one timeout or several consecutive timeouts, and ends with the last
+A change is judged by the silences in the capture. A silence begins when data was last sent or
+acknowledged. It contains one timeout or several consecutive timeouts, and ends with the last
 retransmission of these timeouts. An earlier timeout would also have changed all later events, but
 the capture cannot show how. So the results are estimates: the time that one change alone would have
 saved, summed over all silences. Intervals are computed for the saved share of the waiting time, by
@@ -52,7 +52,7 @@ _OF_SHORTEST = 7 / 8
 #: The largest minimum RTO in use [s] (RFC 6298 §2.4).
 _FLOOR_MAX_S = 1.0
 #: A floor is tried if it is below this part of the shortest time above srtt that the host waited.
-#: Timers are late by up to an eighth in Linux, and its srtt differs from that of RFC 6298.
+#: Linux's timers are up to an eighth late, and Linux's srtt differs from that of RFC 6298.
 _BELOW_OWN = 0.8
 #: A lower floor is shown beside a higher floor only if it saves at least this many times as much.
 _WORTHWHILE = 1.1
@@ -139,11 +139,11 @@ class Silences:
     connection
         The number of the connection.
     began_s
-        When the last progress was, in seconds since the beginning of the capture.
+        When the last progress was (data was sent or acknowledged), in seconds since 1970.
     waited_s
         The time from the last progress to the last retransmission, in seconds.
     unanswered_s
-        The time from the last progress to the second to last retransmission, in seconds. If the
+        The time from the last progress to the last but one retransmission, in seconds. If the
         silence was answered, no answer came to that retransmission. The time is 0 if there was only
         one retransmission.
     timeouts
@@ -292,7 +292,7 @@ def _tried(floors: Table) -> list[int]:
     """Return the floors of the table `floors` [ns]. Each direction has a row for each floor."""
     if len(floors) == 0:
         return []
-    # 1000 rows have all floors. Whole columns of this long table would take much memory.
+    # The first 1000 rows have all floors. Whole columns of this long table would take much memory.
     first = floors.copied(np.arange(min(len(floors), 1000)))
     tried: list[int] = np.unique(first["floor_ns"]).tolist()
     return tried

@@ -13,7 +13,8 @@ from netspurt.causes import SEEN_IN_ACKS
 from netspurt.table import Table
 from netspurt.wording import counted, duration, number
 
-#: Fewer late packets than this, or a smaller share of the packets with data, are not reported.
+#: The minimum number of late packets, and their minimum share of the packets with data. Less
+#: reordering is not reported.
 _FEWEST, _SHARE_MIN = 3, 0.001
 
 
@@ -106,6 +107,6 @@ def reorderings(tables: Mapping[str, Table]) -> list[Reordering]:
 
 
 def _counts(of: Keys, rows: Keys) -> NDArray[np.intp]:
-    """Return how often each number of `of` is in `rows`, shape (n,). The numbers of `of` differ."""
+    """Return how often each number of `of` is in `rows`, shape (n,). `of` has no number twice."""
     found = rows_of(rows, of)
     return np.bincount(found[found >= 0], minlength=len(of))

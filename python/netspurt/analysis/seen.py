@@ -14,8 +14,8 @@ from netspurt.analysis.directions import keys, opposite, rows_of
 from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 
-#: If the handshake's round trip to one host is this many times shorter than the round trip to the
-#: other host, the capture was taken beside the nearer host.
+#: If the handshake's round trip to the farther host is at least this many times the round trip to
+#: the nearer host, the capture was taken beside the nearer host.
 _SHORTER = 8
 #: A second rule: the capture was taken beside the nearer host if the round trip to this host is
 #: shorter than `_ONE_MACHINE_NS` [ns], and at most `_ONE_MACHINE_SHARE` times the round trip to the

@@ -1,8 +1,8 @@
 """Questions about many connections to some sites: distributions, idle times, the handshake.
 
-The questions are those of a study of nine web sites in 2005. All functions take `Connections`. A
-value that a source does not have is NaN. Functions leave out the connections without a value that
-they need.
+The questions are those of a study of nine web sites in 2005, the paper with the key `sfr2005`. All
+functions take `Connections`. A value that a source does not have is NaN. Functions leave out the
+connections without a value that they need.
 """
 
 from __future__ import annotations
@@ -417,7 +417,7 @@ class Split:
     ----------
     clean, repaired
         The connections without and with retransmissions. The range of packets of `clean` shows the
-        size of the page. The connections in `repaired` have more packets because of repairs.
+        size of the page. The connections in `repaired` also have the packets that were sent again.
     chance
         The probability that the throughputs differ by at least this much if both groups have the
         same distribution (Mann and Whitney 1947). It is NaN if one of the groups is empty.

@@ -47,7 +47,7 @@ def unended(cases: Columns, measure: str) -> tuple[int, int, str]:
 
 
 def left_out(cases: Columns, measures: Sequence[str]) -> list[str]:
-    """Return a sentence for each measure whose mean leaves out what had not ended.
+    """Return a sentence for each measure whose mean leaves out items that had not ended.
 
     Examples
     --------

@@ -62,7 +62,10 @@ def has_varied_delay(row: Mapping[str, Any], connections: Table, retransmissions
 
 
 def _shares_losses(row: Mapping[str, Any], connections: Table) -> bool:
-    """Return whether another connection lost data in the same direction at the same time."""
+    """Return whether another connection at the same time may fill the same queue.
+
+    It has the same hosts and the same direction, and at least `_SHARING_MIN` retransmissions.
+    """
     others = connections.select(
         (connections["connection"] != row["connection"])
         & (connections["source"] == row["source"])

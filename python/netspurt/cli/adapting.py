@@ -60,7 +60,10 @@ def _changes(of: Replay) -> dict[str, list[Followed]]:
 
     octets = of.delays.wire_bytes
     if not octets.all():
-        raise ValueError(f"{of.delays.name}: the lengths of probes are not known")
+        raise ValueError(
+            f"{of.delays.name}: the lengths of probes are not known: record with `netspurt probe "
+            "--length bursts:8`"
+        )
     found = {
         one.estimator: adaptations(octets, of.delays.rtt_s, one.waits) for one in of.algorithms
     }

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Cheapest:
-    """The cheapest of the settings that were taken so far.
+    """The cheapest of the settings that `take` was called with so far.
 
     Attributes
     ----------
@@ -32,7 +32,10 @@ class Cheapest:
         self._timers: set[tuple[float, ...]] = set()
 
     def take(self, algorithms: list[Algorithm], cost: float) -> None:
-        """Take a setting, with its results on each recording."""
+        """Compare a setting with the cheapest so far.
+
+        `algorithms` has the results of the setting on each recording.
+        """
         self._taken += 1
         if cost < self.cost:
             self.cost, self.names, self._first, self._timers = cost, [], algorithms, set()

@@ -43,7 +43,7 @@ class ComparedDirection:
         seen = events(run.segments, self.flow, self.node)
         if not is_explained(run) or self.direction in (None, "forward"):
             return seen
-        # A capture has the initiator's view of both directions.
+        # In a capture, `out` and `in` are the initiator's view in both directions.
         other = {"out": "in", "in": "out"}
         return [replace(one, key=(other[one.key[0]], *one.key[1:])) for one in seen]
 

@@ -403,7 +403,11 @@ def _name_of(run: Run | Explained) -> str:
 
 
 def _names(runs: list[Run | Explained]) -> list[str]:
-    """Return different names for two runs: file names, else paths, else with (first), (second)."""
+    """Return two different names for the runs.
+
+    They are the names of the files. If these are equal, they are the paths. If the paths are equal,
+    too, `(first)` and `(second)` follow.
+    """
     names = [_name_of(run) for run in runs]
     if names[0] == names[1]:
         names = [str(run.folder or run.title) for run in runs]

@@ -44,7 +44,9 @@ def crossing_lines(found: list[Crossing], more: str) -> Iterator[str]:
 
 
 def _sentence(one: Crossing) -> str:
-    """Return what happened at a crossing. A packet that was lost has no round trip.
+    """Return what happened at a crossing.
+
+    A packet that was lost has no round trip, so its sentence says that there was no ACK.
 
     Examples
     --------

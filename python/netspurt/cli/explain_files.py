@@ -156,7 +156,7 @@ def _print_rows(captures: list[list[str]], layout: str) -> int:
 
 
 def _print_tcptrace(paths: list[str], layout: str) -> int:
-    """Print rows in the layout of tcptrace, after its preface with the sums."""
+    """Print tcptrace's preface with the sums, and then rows in the layout of tcptrace."""
     from netspurt._core import __version__
     from netspurt.captures import ConnectionRows, heading
 

@@ -164,7 +164,7 @@ def _lines(net: SmallNet, sizes: list[int], under: list[UnderLoss]) -> Iterator[
     if net.full_size(2) <= net.largest:
         yield (
             "segments of two packets deliver more data per packet than those of one if less than "
-            f"{100 * loss_that_pays(net):.2g} % are lost"
+            f"{100 * loss_that_pays(net):.2g} % of packets are lost"
         )
     if under:
         yield ""

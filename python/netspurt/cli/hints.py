@@ -16,7 +16,7 @@ def command_for(path: Path) -> str:
     if (path / "sweep.json").is_file():
         return f"{name} is the folder of a sweep: `netspurt sweep show {name}` prints its results"
     if (path / "run.json").is_file():
-        told = f"`netspurt report {name}` writes its page"
+        told = f"`netspurt report {name}` writes a page about it"
         return f"{name} is the folder of a run: {told}; its scenario is {named(str(path))}/{_TOML}"
     if not path.is_file():
         return ""

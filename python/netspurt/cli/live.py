@@ -1,4 +1,4 @@
-"""`netspurt live run`: a scenario with the kernel's TCP at its ends."""
+"""`netspurt live`: scenarios in real time, with the kernel's TCP or with programs at their ends."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ Budget = Annotated[
 Wires = Annotated[Wire, typer.Option(help="The devices of the hosts; tun needs /dev/net/tun.")]
 Offload = Annotated[
     bool,
-    typer.Option("--offload", help="Let TCP pass many segments at once, as to a network card."),
+    typer.Option(
+        "--offload", help="Let TCP send many segments as one large packet, as to a network card."
+    ),
 ]
 
 
@@ -124,8 +126,8 @@ Side = Annotated[
     str | None,
     typer.Option(
         metavar="NODE",
-        help="The node of the command. By default the flow's first node, or the end of the path "
-        "that comes first in the file.",
+        help="The node on which COMMAND runs. By default the flow's first node, or the end of the "
+        "path that comes first in the file.",
     ),
 ]
 Peer = Annotated[
@@ -139,7 +141,8 @@ Shim = Annotated[
     str | None,
     typer.Option(
         metavar="TIMER",
-        help="A retransmission timer at both hosts' edges, as linux:rto_min=50ms or sfr:factor=3.",
+        help="A retransmission timer between each host's TCP and the path: linux:rto_min=50ms or "
+        "sfr:factor=3.",
     ),
 ]
 
@@ -162,9 +165,10 @@ def exec_(
     wire: Wires = Wire.VETH,
     offload: Offload = False,
 ) -> None:
-    """Run programs across the path. Exit with the command's status; 125 to 127 if it did not run.
+    """Run programs over a scenario's links. Exit with the status of COMMAND.
 
-    The scenario need not have a flow. The report on the run goes to standard error.
+    The status is 125 to 127 if COMMAND did not run. The scenario need not have a flow. The report
+    on the run goes to standard error.
     """
     from netspurt.live import LiveError, NotRunError, run_programs
     from netspurt.shipped import resolve

@@ -80,7 +80,8 @@ AtLeast = Annotated[
         "--at-least",
         parser=span_of,
         metavar="TIME",
-        help="Choose the least and the most variable pass of the passes of at least this length.",
+        help="Choose the least and the most variable pass only among passes of at least this "
+        "length.",
     ),
 ]
 ChosenPass = Annotated[
@@ -106,7 +107,8 @@ ErrorRate = Annotated[
     typer.Option(
         "--bit-error-rate",
         metavar="RATE",
-        help="Also write the key `loss`. RATE is the bit error rate where the path is shortest.",
+        help="Also write the bit error rates of the link, as the key `loss`. RATE is the bit error "
+        "rate where the path is shortest.",
         show_default=False,
     ),
 ]
@@ -215,7 +217,10 @@ def delays(
     """Show the delay in one pass, and write it as a link's timeline."""
     form = Form(as_json, as_csv)
     if errors is not None and (out is None or out.suffix != ".toml") and plot is None:
-        raise typer.BadParameter("add --out FILE.toml", param_hint="--bit-error-rate")
+        raise typer.BadParameter(
+            "only a timeline has it: add --out FILE.toml or --plot FILE",
+            param_hint="--bit-error-rate",
+        )
     if plot is not None:
         check_ending(plot)
     if out is not None and out.suffix not in (".csv", ".toml"):
@@ -418,7 +423,7 @@ def _path(stations: list[str], elevation: float, margin: float, start: str | Non
 
 
 def _start(path: OrbitPath, satellite_at: int, start: str | None) -> int:
-    """Return the start of the span [ns since 1970].
+    """Return the start of the time that is searched for passes [ns since 1970].
 
     Raises
     ------
@@ -447,18 +452,23 @@ def _chosen(found: list[Pass], word: str | None, at_least: float) -> tuple[int, 
     from netspurt.orbit import extreme_passes
 
     if not found:
-        raise ValueError("the path has no line of sight in this span: take a longer span")
+        raise ValueError("the path has no line of sight in this span: set more --hours")
     if word in ("least", "most"):
         extremes = extreme_passes(found, at_least=at_least)
         if extremes is None:
-            raise ValueError(f"no whole pass lasts {number(at_least)} s: name one by its number")
+            raise ValueError(
+                f"no whole pass lasts {number(at_least)} s: set a shorter --at-least, or name a "
+                "pass by its number"
+            )
         orbit_pass = extremes[word == "most"]
         return found.index(orbit_pass) + 1, orbit_pass
     if word is None and len(found) == 1:
         return 1, found[0]
     if word is None or not word.isdecimal() or not 1 <= int(word) <= len(found):
         named = "" if word is None else f"--pass {word}: "
-        raise ValueError(f"{named}there are passes 1 to {len(found)}; name one, or least, or most")
+        raise ValueError(
+            f"{named}there are passes 1 to {len(found)}: set --pass to a number, least or most"
+        )
     return int(word), found[int(word) - 1]
 
 

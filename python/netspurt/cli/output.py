@@ -211,7 +211,7 @@ def harmless_output() -> Iterator[None]:
 
 
 def raw(stream: TextIO) -> TextIO:
-    """Return the stream to which a harmless stream writes; lines drawn in place need it."""
+    """Return the stream to which a harmless stream writes, for texts that must not be changed."""
     return stream.raw if isinstance(stream, HarmlessStream) else stream
 
 
