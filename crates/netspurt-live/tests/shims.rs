@@ -1,5 +1,6 @@
-//! Tests of the shim: a retransmission timer at the host's edge that retransmits for the kernel's
-//! TCP. The kernel's own timer is set so long that it never fires.
+//! Tests of the shim: a retransmission timer between the kernel's TCP and the path. It retransmits
+//! segments that the kernel's TCP has sent. The kernel's own timer is set so long that it never
+//! fires.
 
 mod worker;
 
@@ -166,7 +167,7 @@ fn the_shim_retransmits_at_the_models_deadline_and_copies_are_less_than_1_ms_lat
             .flat_map(|flow| offsets(&segments, flow))
             .collect();
         assert!(off.len() >= 12, "{off:?}");
-        assert!(off.iter().all(|off| off.abs() < 1.0), "in the path's time: {off:?} us");
+        assert!(off.iter().all(|off| off.abs() < 1.0), "off by the path's clock: {off:?} us");
         // By the wall clock, a copy reaches the other host late if the machine is late.
         let shims = folder.table("shims");
         assert_eq!(shims.rows(), off.len());
@@ -183,7 +184,7 @@ fn the_shim_retransmits_at_the_models_deadline_and_copies_are_less_than_1_ms_lat
 }
 
 #[test]
-fn super_fast_retransmit_is_labelled_and_stops_at_its_cutout() {
+fn super_fast_retransmit_is_named_as_the_cause_and_stops_at_its_cutout() {
     real_time(|| {
         let folder = Folder::new();
         let text = scenario("sfr:factor=3,cutout=80kB");

@@ -1,5 +1,5 @@
-//! Tests of runs on veth and on TUN devices, with and without segmentation offload. Links decide
-//! about single segments, even if devices take many segments in one packet.
+//! Tests of runs on veth and on TUN devices, with and without segmentation offload. A link loses,
+//! drops or delivers each segment alone, even if a device takes many segments in one packet.
 
 mod worker;
 
@@ -61,7 +61,7 @@ fn a_lossy_run(wiring: (&str, bool), user: Option<u32>) {
 }
 
 #[test]
-fn links_decide_about_segments_on_veth_devices_with_offload() {
+fn links_treat_each_segment_alone_on_veth_devices_with_offload() {
     a_lossy_run(("veth", true), None);
 }
 
@@ -71,7 +71,7 @@ fn a_run_works_on_tun_devices() {
 }
 
 #[test]
-fn links_decide_about_segments_on_tun_devices_with_offload() {
+fn links_treat_each_segment_alone_on_tun_devices_with_offload() {
     a_lossy_run(("tun", true), None);
 }
 
@@ -85,7 +85,7 @@ fn an_ordinary_user_can_use_offload_and_can_use_tun_if_its_device_node_opens() {
 }
 
 #[test]
-fn a_capture_of_a_run_with_offload_has_whole_checksums() {
+fn a_capture_of_a_run_with_offload_has_complete_checksums() {
     real_time(|| {
         let folder = Folder::new();
         let text = format!("{LOSSY}[record]\nsnap = \"65535 B\"\n");

@@ -43,7 +43,8 @@ pub fn collected<T: Cell>(
 pub fn cells<T: Element>(array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
     let buffer = PyBuffer::<T>::get(array)?;
     if buffer.dimensions() != 1 {
-        let message = format!("the array has {} dimensions, not one", buffer.dimensions());
+        let message =
+            format!("the array has {} dimensions: pass one dimension", buffer.dimensions());
         return Err(PyTypeError::new_err(message));
     }
     buffer.to_vec(array.py())

@@ -14,7 +14,8 @@ use pyo3::prelude::*;
 use crate::hooks::{Instance, hook, needed, unlike};
 use crate::sample::{instant, span};
 
-/// The maximum window in Python, in octets. It is far more than TCP can have outstanding.
+/// The maximum of cwnd and ssthresh in Python, in octets. It is far more than TCP can have
+/// outstanding.
 const CWND_MAX: u64 = Window::NO_THRESHOLD;
 
 /// Reads a number of octets, which must be at least one. A fraction is cut off.
@@ -79,8 +80,8 @@ impl PyWindow {
 pub struct PyRate {
     /// The octets that were delivered in the interval.
     delivered_bytes: u64,
-    /// The interval of the sample in seconds: the longer of the time of sending and the time of
-    /// acknowledging.
+    /// The interval of the sample in seconds: the time that sending took, or the time that
+    /// acknowledging took, whichever is longer.
     interval: f64,
     /// The octets that the connection had delivered when the newest acknowledged segment was sent.
     prior_delivered_bytes: u64,
@@ -277,7 +278,7 @@ impl PyCongestion {
         Ok(Self { config, algorithm: config.build() })
     }
 
-    /// Processes an ACK that may open the window.
+    /// Processes an ACK that may enlarge cwnd.
     fn on_ack(&mut self, ack: &PyAck, window: &mut PyWindow) {
         self.algorithm.on_ack(&ack.0, &mut window.0);
     }
@@ -287,7 +288,7 @@ impl PyCongestion {
         self.algorithm.on_open(rtt.and_then(span), &window.0);
     }
 
-    /// Processes the round trip, in seconds, of an ACK that may not open the window.
+    /// Processes the round trip, in seconds, of an ACK that must not enlarge cwnd.
     fn on_round_trip(&mut self, now: f64, rtt: f64) -> PyResult<()> {
         self.algorithm.on_round_trip(instant(now)?, span(rtt).unwrap_or_default());
         Ok(())
@@ -439,7 +440,8 @@ impl CongestionAdapter {
     }
 
     /// Calls a method with the window, asks for the pacing rate, and returns the method's answer.
-    /// An exception ends the run. A window that was reduced to less than a segment also ends it.
+    /// The run ends with an error if the method raises an exception, or reduces cwnd to less than a
+    /// segment.
     fn call<T>(
         &mut self,
         name: &'static str,
@@ -452,7 +454,8 @@ impl CongestionAdapter {
             let changed = self.shown.borrow(py).0;
             if changed.cwnd < self.smss && changed.cwnd < window.cwnd {
                 let what = format!("the window at {} octets, less than a segment", changed.cwnd);
-                return Err((name, PyValueError::new_err(format!("{name} left {what}"))));
+                let message = format!("{name} left {what}: leave at least one segment");
+                return Err((name, PyValueError::new_err(message)));
             }
             *window = changed;
             Ok((answer, self.query_pacing_rate(py).map_err(|error| ("pacing_rate", error))?))
@@ -581,7 +584,7 @@ impl CongestionControl for CongestionAdapter {
     }
 }
 
-/// The state of the algorithm is in Python, so its connection is never packed.
+/// The state of the algorithm is in Python, so the octets of an idle connection are never packed.
 impl Packed for CongestionAdapter {
     fn pack(&self, _into: &mut Vec<u8>) {
         unreachable!("an algorithm in Python is never packed");

@@ -160,9 +160,9 @@ impl PyDelays {
         self.column(py, |probe| probe.late)
     }
 
-    /// The forward delay of each probe in nanoseconds, from the clocks of both ends; the lowest
-    /// 64-bit integer if it is unknown. `None` if the file has neither forward delays nor
-    /// directions of losses.
+    /// The forward delay of each probe in nanoseconds, measured with the clocks of both ends; the
+    /// lowest 64-bit integer if the delay is unknown. `None` if the file has neither forward delays
+    /// nor directions of losses.
     fn forward_ns<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.half_delays(
             py,
@@ -170,8 +170,8 @@ impl PyDelays {
         )
     }
 
-    /// The direction that lost each probe: 1 for forward, 2 for reverse, 0 for neither or unknown.
-    /// `None` if the file has neither forward delays nor directions of losses.
+    /// The direction in which each probe was lost: 1 for forward, 2 for reverse, 0 for neither or
+    /// unknown. `None` if the file has neither forward delays nor directions of losses.
     fn lost_direction<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.half_delays(py, |half_delays| match half_delays {
             HalfDelays::RequestLost => 1_u8,

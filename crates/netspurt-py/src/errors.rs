@@ -127,12 +127,14 @@ create_exception!(
     netspurt,
     ReplayError,
     PyValueError,
-    "A recording that cannot be replayed: no probes, smoothed values, or no send times."
+    "A recording that cannot be replayed: it has no probes or no send times, or its values are \
+     smoothed."
 );
 
 /// The exception for a file that cannot be written or read, or has unexpected contents.
 pub fn file_error(path: &str, error: impl Error) -> PyErr {
-    // Control characters in the name are escaped: they could change the terminal or begin a line.
+    // Control characters in the name are escaped: they could control the terminal or begin a new
+    // line.
     let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
     let path: String = path.chars().map(escaped).collect();
     PyOSError::new_err(format!("{path}: {error}"))

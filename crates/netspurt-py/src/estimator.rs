@@ -34,7 +34,7 @@ impl Estimator {
         self.config.name()
     }
 
-    /// All constants, each as its key and its text.
+    /// All constants, each as its key and its value as text.
     #[getter]
     fn settings(&self) -> Vec<(&'static str, String)> {
         self.config.settings()
@@ -154,7 +154,12 @@ pub fn drive<'py>(
                 now += timer.rto();
                 timer.on_timeout(now, TimeoutKind::Rto);
             } else {
-                let wrong = || PyValueError::new_err(format!("round trip {i} is {seconds}"));
+                let wrong = || {
+                    PyValueError::new_err(format!(
+                        "round trip {i} is {seconds}: write seconds from 0 to 9e9, or NaN for a \
+                         timeout"
+                    ))
+                };
                 let rtt = span(*seconds).ok_or_else(wrong)?;
                 let sent = now;
                 now += rtt;

@@ -50,8 +50,9 @@ impl PyExplanation {
         tables.into_iter().map(PyTable::of).collect()
     }
 
-    /// Joins the explanations of several captures. The connections are numbered one after the
-    /// other. Packets are not kept. If several captures have a fault, the first fault is kept.
+    /// Joins the explanations of several captures. The numbers of the connections of a capture
+    /// follow those of the capture before it. Packets are not kept. If several captures have a
+    /// fault, the first fault is kept.
     #[staticmethod]
     fn pooled(captures: Vec<PyRef<'_, Self>>) -> Self {
         let all = captures.iter().map(|capture| &capture.explanation);
@@ -172,7 +173,8 @@ impl PyExplaining {
     }
 
     /// The next rows of connections that have ended, about 64 KiB; empty if no more connections
-    /// have ended. After the end of the capture, all connections have ended.
+    /// have ended. After the end of the capture, all connections count as ended. If `file` is
+    /// given, each row of netspurt's own layout names it.
     #[pyo3(signature = (layout, file=None))]
     fn rows(&mut self, py: Python<'_>, layout: &str, file: Option<&str>) -> PyResult<Vec<u8>> {
         let layout: RowLayout = layout.parse().map_err(PyValueError::new_err)?;

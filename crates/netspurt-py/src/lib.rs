@@ -50,7 +50,11 @@ fn schema_json() -> String {
 #[pyfunction]
 fn quantity(text: &str) -> PyResult<(&'static str, u64)> {
     let rate = || text.parse::<BitRate>().map(|rate| rate.bits_per_second().map(|n| ("bit/s", n)));
-    let none = || PyValueError::new_err(format!("{text:?} is not a quantity with a unit"));
+    let none = || {
+        PyValueError::new_err(format!(
+            "{text:?} is not a quantity with a unit: write it as in `50 ms`"
+        ))
+    };
     (text.parse::<Duration>().map(|span| Some(("ns", span.as_nanos()))))
         .or_else(|_| rate())
         .or_else(|_| text.parse::<ByteCount>().map(|count| Some(("B", count.0))))
@@ -68,8 +72,8 @@ fn capabilities() -> Vec<(&'static str, bool, String, &'static str)> {
     capability::all().into_iter().map(row).collect()
 }
 
-/// Carries out a live run that an order (a JSON text) describes. The calling process must do nothing
-/// else. The order is in `file`, or on the standard input; see `netspurt.live`.
+/// Carries out a live run that an order (a JSON text) describes. The calling process must do
+/// nothing else. The order is in `file`, or on the standard input; see `netspurt.live`.
 #[pyfunction]
 #[pyo3(signature = (file=None))]
 fn live_work(py: Python<'_>, file: Option<PathBuf>) -> PyResult<()> {
@@ -90,7 +94,8 @@ fn return_free_memory(py: Python<'_>) {
 }
 
 /// From now on, the memory of large arrays returns to the operating system when they are freed.
-/// This setting belongs to the whole process, so commands make it, and not the library.
+/// This setting affects the whole process, so the commands call this function, and the library does
+/// not.
 #[pyfunction]
 fn keep_large_allocations_apart() {
     sys::keep_large_allocations_apart();

@@ -113,7 +113,8 @@ pub struct PyOrbitPath(OrbitPath);
 
 #[pymethods]
 impl PyOrbitPath {
-    /// Makes a path over `stations`. `margin_km` is the height of the atmosphere.
+    /// Makes a path over `stations`. `margin_km` is the height of the atmosphere, which blocks legs
+    /// between stations in space.
     #[new]
     fn new(py: Python<'_>, stations: Vec<PyRef<'_, PyStation>>, margin_km: f64) -> PyResult<Self> {
         let stations = stations.iter().map(|station| station.0.clone()).collect();
@@ -125,7 +126,7 @@ impl PyOrbitPath {
         self.0.names()
     }
 
-    /// Warnings about results between two instants [ns since 1970].
+    /// Warnings about results for the time between two instants [ns since 1970].
     fn notes(&self, from_ns: i64, to_ns: i64) -> Vec<String> {
         self.0.notes(Utc::from_nanos(from_ns), Utc::from_nanos(to_ns))
     }
@@ -149,7 +150,8 @@ impl PyOrbitPath {
         Ok(parts.collect())
     }
 
-    /// Instants [ns since 1970], lengths [km] and delays [ns], as arrays.
+    /// The lengths and delays of the path every `step_ns` from `from_ns` to `to_ns`, as arrays:
+    /// instants [ns since 1970], lengths [km] and delays [ns].
     fn delays<'py>(
         &self,
         py: Python<'py>,

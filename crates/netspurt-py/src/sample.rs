@@ -23,7 +23,7 @@ pub fn kind_name(kind: TimeoutKind) -> &'static str {
 const SECONDS_MAX: f64 = 9e9;
 
 /// Converts seconds to a span; `None` if they are below zero or above [`SECONDS_MAX`].
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the bounds")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
 pub fn span(seconds: f64) -> Option<Duration> {
     (0.0..=SECONDS_MAX)
         .contains(&seconds)

@@ -34,8 +34,8 @@ impl PyScenario {
 
 #[pymethods]
 impl PyScenario {
-    /// Reads the text of a scenario. Errors call it `name`. `files` has the files that its links
-    /// follow and the files with its algorithms, as names and texts.
+    /// Reads the text of a scenario. Errors call the scenario `name`. `files` has the names and
+    /// texts of the files that links and populations follow, and of the files with algorithms.
     #[new]
     fn new(py: Python<'_>, name: &str, text: &str, files: NamedTexts) -> PyResult<Self> {
         core::Scenario::parse_with(name, text, files).map(Self).map_err(|e| scenario_error(py, &e))
@@ -96,14 +96,15 @@ impl PyScenario {
         self.0.seed()
     }
 
-    /// The text of the scenario with the settings applied.
+    /// The text of the scenario, with the values that override it and the values of the files that
+    /// its links and populations follow.
     #[getter]
     fn text(&self) -> String {
         self.0.text()
     }
 
-    /// The text as it was read, the values that were set afterwards, and the files of the scenario.
-    /// These files are the files that links may follow, and the files with foreign algorithms.
+    /// The text as it was read, the values that were set afterwards, and the files: those that
+    /// links and populations may follow, and those with foreign algorithms.
     fn source(&self) -> (String, NamedTexts, NamedTexts) {
         let (text, values, files) = self.0.source();
         let files = files.iter().map(|(name, text)| (name.clone(), text.clone()));
@@ -131,8 +132,8 @@ impl PyScenario {
         self.0.link_changes(name).map_err(|e| scenario_error(py, &e))
     }
 
-    /// The links that follow a file whose last change comes before the end of the run: the link,
-    /// the file, and the instant of the last change in nanoseconds.
+    /// The links that follow a file and whose last change comes before the end of the run. Each is
+    /// a tuple: the link, the file, and the instant of the link's last change in nanoseconds.
     fn followed_ends(&self) -> Vec<(String, String, u64)> {
         let ends = self.0.followed_ends().into_iter();
         ends.map(|end| (end.link, end.file, end.at.as_nanos())).collect()

@@ -70,7 +70,7 @@ impl PySweep {
         scenario.core().sweep().map(|sweep| Self(Arc::new(sweep)))
     }
 
-    /// A sweep over scenarios that have labels.
+    /// A sweep over a list of scenarios. Each scenario has one label for each of the `names`.
     #[staticmethod]
     #[pyo3(signature = (names, cases, *, seeds, paired, events, time_ns))]
     fn listed(
@@ -127,7 +127,10 @@ impl PySweep {
     /// Returns a case as a scenario of its own.
     fn scenario(&self, py: Python<'_>, case: u64) -> PyResult<PyScenario> {
         if case >= self.0.cases() {
-            return Err(PyIndexError::new_err(format!("no case {case} of {}", self.0.cases())));
+            return Err(PyIndexError::new_err(format!(
+                "there is no case {case}: the sweep has {} cases, counted from 0",
+                self.0.cases()
+            )));
         }
         self.0.scenario(case).map(PyScenario::of).map_err(|e| scenario_error(py, &e))
     }
@@ -149,8 +152,8 @@ impl PySweep {
         self.0.kernel().is_some()
     }
 
-    /// The budget of a case: wake-ups of the simulator, and nanoseconds of wall-clock time. `None`
-    /// stands for no limit.
+    /// The limits of a case: the number of events (wake-ups) of the simulator, and nanoseconds of
+    /// wall-clock time. `None` stands for no limit.
     #[getter]
     fn budget(&self) -> (Option<u64>, Option<u64>) {
         let Budget { events, time } = self.0.budget();
@@ -159,8 +162,8 @@ impl PySweep {
 
     /// Makes the chunk of a case that ran live. If the run was valid, `counts` has the tables of
     /// the run and the time of its end in nanoseconds. If the run was not valid, `late` says why.
-    /// If there was no run, `error` says why. If all three are missing, the case was cut at the
-    /// budget of time.
+    /// If there was no run, `error` says why. If all three are missing, the case was stopped
+    /// because it exceeded its limit of time.
     #[pyo3(signature = (case, busy_ns, *, counts, late, error))]
     fn live_chunk<'py>(
         &self,
@@ -194,7 +197,7 @@ impl PySweep {
     }
 }
 
-/// The wall clock.
+/// A stopwatch that reads the wall clock.
 fn wall() -> Stopwatch {
     let clock = WallClock::start();
     Arc::new(move || clock.now().saturating_since(Time::ZERO))
@@ -230,7 +233,7 @@ impl SweepEngine {
         self.lock().threads()
     }
 
-    /// The number of chunks that were submitted and not taken yet.
+    /// The number of submitted chunks that `next` has not returned yet.
     #[getter]
     fn underway(&self) -> usize {
         self.lock().underway()

@@ -71,7 +71,10 @@ impl PyTable {
     /// Returns a table of the rows with these numbers, in this order.
     fn with_rows(&self, rows: Vec<usize>) -> PyResult<Self> {
         match rows.iter().find(|row| **row >= self.table().rows()) {
-            Some(row) => Err(PyIndexError::new_err(format!("there is no row {row}"))),
+            Some(row) => Err(PyIndexError::new_err(format!(
+                "there is no row {row}: the table has {} rows, counted from 0",
+                self.table().rows()
+            ))),
             None => Ok(Self::of(self.table().with_rows(&rows))),
         }
     }

@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file = words.next().ok_or("usage: simulate FILE [PATH=VALUE ...]")?;
     let mut scenario = Scenario::parse(&file, &std::fs::read_to_string(&file)?)?;
     for word in words {
-        let (path, value) = word.split_once('=').ok_or("a setting is PATH=VALUE")?;
+        let (path, value) = word.split_once('=').ok_or("write each setting as PATH=VALUE")?;
         scenario = scenario.with(&[(path, value)])?;
     }
     let mut run = scenario.simulate();

@@ -46,7 +46,7 @@ fn labelled(
 /// The only segment of a packet that the host on `side` sent, with its labels.
 fn one(all: &mut (ProgramsWatch, Labels), side: Side, port: u16, segment: Segment) -> Segment {
     let [only] = labelled(all, side, &octets(side, port, segment), Shape::WHOLE)[..] else {
-        panic!("one segment")
+        panic!("the packet has one segment")
     };
     only
 }
@@ -74,7 +74,7 @@ fn each_connection_has_its_own_flow_and_its_own_sequence_numbers() {
 }
 
 #[test]
-fn packets_outside_of_connections_are_carried_by_the_first_flow() {
+fn packets_that_belong_to_no_connection_get_the_first_flow_of_programs() {
     let mut all = watched(1);
     one(&mut all, Side::From, 4000, with(7, 0, Flags::SYN));
     let mut datagram = octets(Side::From, 4000, Segment { len: 30, ..Segment::default() });
@@ -112,7 +112,7 @@ fn a_packet_that_is_not_a_complete_ipv4_packet_counts_as_strange_and_is_not_forw
 }
 
 #[test]
-fn a_large_packet_of_a_program_gives_all_its_segments() {
+fn a_large_packet_of_a_program_is_split_into_all_its_segments() {
     let mut all = watched(1);
     one(&mut all, Side::From, 4000, with(7, 0, Flags::SYN));
     let large = octets(Side::From, 4000, Segment { len: 2500, ..with(8, 0, Flags::ACK) });
@@ -153,7 +153,8 @@ fn a_delivery_makes_a_connection_recently_active() {
     assert!(all.0.polls.is_empty(), "no kernel can be asked about a connection");
 }
 
-/// A [`ProgramsEnding`], and the side of its pipe to which init writes.
+/// A [`ProgramsEnding`], and the end of its pipe to which init writes. In a run, init is the first
+/// process of the host on which the command runs.
 fn ending() -> (ProgramsEnding, File) {
     let (reader, writer) = pipe().unwrap();
     (ProgramsEnding::new(OwnedFd::from(reader)), File::from(OwnedFd::from(writer)))

@@ -1,5 +1,5 @@
-//! Tests, over loopback, that sockets of the kernel's TCP have the options for which a scenario
-//! asks.
+//! Tests, over loopback, that sockets of the kernel's TCP have the options that the switches of a
+//! scenario require.
 
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,7 +19,7 @@ fn local(tcp: &KernelTcp, listens: bool) -> (OwnedFd, SocketAddr) {
 }
 
 #[test]
-fn a_socket_has_the_options_that_its_switches_ask_for() {
+fn a_socket_has_the_options_that_its_switches_require() {
     for (nagle, window_scaling) in [(true, true), (true, false), (false, true), (false, false)] {
         let tcp = KernelTcp { nagle, window_scaling, ..TCP() };
         let (socket, address) = local(&tcp, false);

@@ -69,8 +69,8 @@ pub fn order(scenario: &str, folder: &Path) -> Value {
 }
 
 /// Starts the run that `order` describes. If `user` is given, the process belongs to the user with
-/// this number. The file with the order is in the run's folder. So the argument of the process
-/// distinguishes this run from others.
+/// this number. The order is in a file in the run's folder, and the path of this file is the only
+/// argument of the process. So the processes of two runs have different arguments.
 pub fn start_by(order: &Value, folder: &Path, user: Option<u32>) -> Child {
     let file = folder.join("order");
     fs::write(&file, order.to_string()).unwrap();
@@ -87,7 +87,8 @@ pub fn start(scenario: &str, folder: &Path, user: Option<u32>) -> Child {
     start_by(&order(scenario, folder), folder, user)
 }
 
-/// Starts a run of `scenario`. `wiring` names the kind of wire, and says whether devices offload.
+/// Starts a run of `scenario`. `wiring` has the kind of the devices (`veth` or `tun`), and whether
+/// they use segmentation offload.
 pub fn start_on(wiring: (&str, bool), scenario: &str, folder: &Path, user: Option<u32>) -> Child {
     let mut order = order(scenario, folder);
     (order["wire"], order["offload"]) = (wiring.0.into(), wiring.1.into());
@@ -107,15 +108,15 @@ pub fn start_programs(
     start_by(&order, folder, user)
 }
 
-/// How late a sleeping thread may wake up on a machine that counts as in time.
+/// How late a sleeping thread may wake up on a machine that counts as punctual.
 const ALLOWED: Duration = Duration::from_millis(1);
 /// How many times a test of real time is tried.
 const TRIES: usize = 5;
 
-/// Runs a test that is valid only while the machine is in time. During the test, a thread sleeps
-/// for short spans. If the test fails and the thread woke up late, the test is tried again. If this
-/// happens each time, the test is skipped with the reason. If the machine was in time, the failure
-/// counts.
+/// Runs a test that is valid only while the machine wakes up sleeping threads punctually. During
+/// the test, a thread sleeps for short spans. If the test fails and the thread woke up late, the
+/// test is tried again. If this happens each time, the test is skipped with the reason. If the test
+/// fails and the thread always woke up punctually, the failure counts.
 pub fn real_time(test: impl Fn()) {
     let mut worst = Duration::ZERO;
     for _ in 0..TRIES {
@@ -137,7 +138,7 @@ pub fn real_time(test: impl Fn()) {
 
 /// Sleeps again and again until `over` is set. Returns the longest time by which a sleep was too
 /// long.
-#[allow(clippy::disallowed_methods, reason = "the test asks how late the machine is")]
+#[allow(clippy::disallowed_methods, reason = "the function measures how late the machine is")]
 fn oversleep(over: &AtomicBool) -> Duration {
     let (span, mut worst) = (Duration::from_millis(2), Duration::ZERO);
     while !over.load(Ordering::Relaxed) {

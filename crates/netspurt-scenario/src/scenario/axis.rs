@@ -347,7 +347,7 @@ impl AxisRange {
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "whole numbers that people write")]
+    #[expect(clippy::cast_possible_truncation, reason = "people write numbers that fit")]
     fn written(&self, value: f64) -> Value {
         match &self.unit {
             Some(unit) => Value::String(format!("{value} {unit}")),
@@ -362,7 +362,7 @@ fn six_digits(value: f64) -> f64 {
 }
 
 /// The number in a value; for a text, also its unit.
-#[expect(clippy::cast_precision_loss, reason = "ends of ranges are written by people")]
+#[expect(clippy::cast_precision_loss, reason = "people write numbers below 2^53")]
 fn number(value: &Value) -> Option<(f64, Option<String>)> {
     match value {
         Value::Integer(number) => Some((*number as f64, None)),

@@ -1,5 +1,5 @@
-//! Holds the text of a scenario and the values that are set over it. Finds the place in the text
-//! that caused a mistake.
+//! Holds the text of a scenario and the values that override values in the text. Finds the place in
+//! the text that caused a mistake.
 
 use core::ops::Range;
 
@@ -17,7 +17,7 @@ use super::spec::Spec;
 use super::tree::{TreeNode, dotted, find, is_entry, keys, path_to};
 use super::unknown_name::unknown_name;
 
-/// The text of a scenario, and the values set over it.
+/// The text of a scenario, and the values that override values in the text.
 #[derive(Clone, Debug)]
 pub(super) struct Document {
     name: String,
@@ -55,7 +55,7 @@ impl Document {
         &self.files
     }
 
-    /// The text, the values set over it, and the files.
+    /// The text, the values that override values in it, and the files.
     pub(super) fn source(&self) -> (&str, &[(String, String)], &Files) {
         (&self.text, &self.overrides, &self.files)
     }
@@ -64,7 +64,8 @@ impl Document {
         &self.name
     }
 
-    /// Sets `path` to `value` over the text. A value that is not TOML is taken as text.
+    /// Overrides the value at `path` with `value`; the text stays unchanged. A value that is not
+    /// TOML is taken as text.
     pub(super) fn with(mut self, path: &str, value: &str) -> Self {
         self.overrides.retain(|(set, _)| set != path);
         self.overrides.push((path.to_owned(), value.to_owned()));
@@ -126,7 +127,8 @@ impl Document {
         })
     }
 
-    /// The text with the settings applied.
+    /// The text with the values that override it, with the values of the files that links and
+    /// populations follow, and with the fingerprints of the algorithms in files.
     pub(super) fn full_text(&self) -> Result<String, ScenarioError> {
         let follows = self.text.contains(followed::KEY);
         let set = self.overrides.iter().map(|(_, value)| value.as_str());
@@ -261,11 +263,15 @@ impl Document {
         Some(Followed { shown, text: self.files.get(name)?, path: rest.to_vec() })
     }
 
-    /// Returns the setting that caused `problem`. A setting at the problem's path or at a path
-    /// above it comes first. If the text lacks the problem's path, a setting below this path counts
-    /// in the same way. Without such a setting, any setting below the problem's path is the cause.
-    /// Without any of these settings, the only setting is the cause, because the file was
-    /// consistent before. Of several other settings, none is the cause.
+    /// Returns the setting that caused `problem`. The first of these rules that finds a setting
+    /// decides:
+    ///
+    /// 1. a setting at a path of the problem or at a path above it; if the file lacks the path of
+    ///    the problem, also a setting below this path;
+    /// 2. a setting below a path of the problem;
+    /// 3. the only setting, because the file was consistent without it.
+    ///
+    /// If no rule finds a setting, the cause is not known, and the result is `None`.
     fn culprit(&self, file: Option<&Table>, problem: &Problem) -> Option<&(String, String)> {
         let paths: Vec<Vec<String>> = std::iter::once(&problem.path)
             .chain(&problem.also)

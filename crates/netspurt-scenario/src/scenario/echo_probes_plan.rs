@@ -1,4 +1,4 @@
-//! Makes the plans of probers from the echo probes of a scenario.
+//! Plans the series of echo probes of a scenario.
 
 use netspurt::app::EchoProbePlan;
 use netspurt::rng::Stream;

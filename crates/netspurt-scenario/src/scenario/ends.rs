@@ -26,7 +26,7 @@ impl Scenario {
     /// # Panics
     /// Never: the links were already expanded when the scenario was read.
     pub fn followed_ends(&self) -> Vec<FollowedEnd> {
-        let expanded = expand_links(&self.spec).expect("links that were already expanded");
+        let expanded = expand_links(&self.spec).expect("they were already expanded");
         let ended = expanded.iter().filter_map(|link| {
             let at = last_change(link.spec).filter(|at| *at < self.spec.stop)?;
             let file = self.document.file_of(&link.path)?;

@@ -26,9 +26,10 @@ pub struct ScenarioError {
     /// `--unset`, or if the mistake is in a timeline.
     pub value: String,
     /// The place in `file`. A mistake in a timeline always has one. `None` if a value given with
-    /// `--set` is wrong, if keys were removed with `--unset`, or if the mistake has no place.
+    /// `--set` is wrong, if keys were removed with `--unset`, or if the mistake concerns no single
+    /// place in the file.
     pub place: Option<Place>,
-    /// Whether the mistake is in a value that was given beside the file, for example with `--set`.
+    /// Whether the mistake is in a value that overrides the file, for example with `--set`.
     pub set: bool,
     /// The paths of the keys that were removed from the scenario's text before it was read, for
     /// example with `--unset`. Empty if the mistake is in a value that was set, or in a timeline.

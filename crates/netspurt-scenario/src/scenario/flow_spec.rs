@@ -49,7 +49,7 @@ pub struct FlowSpec {
     /// When the flow starts.
     #[serde(default)]
     pub start: Duration,
-    /// The bound of a random time that is added to the start of each flow of the group.
+    /// The upper bound of a random time that is added to the start of each flow of the group.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub spread: Duration,
     /// How long the application waits, after the connection is established, before it writes.

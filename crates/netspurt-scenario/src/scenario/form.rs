@@ -76,7 +76,7 @@ pub(super) fn read_table<T: DeserializeOwned>(table: Table) -> Result<T, ReadErr
 /// # Panics
 /// When the data is not a table or holds something that TOML cannot express.
 pub(super) fn table<T: Serialize>(data: &T) -> Table {
-    Table::try_from(data).expect("plain data")
+    Table::try_from(data).expect("plain data can be expressed in TOML")
 }
 
 /// Returns data as a TOML document.
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn an_enum_is_read_only_from_a_word_alone() {
+    fn only_a_word_without_a_value_names_a_variant_of_an_enum() {
         let with = |word: &str| slip(&TEXT.replace("\"dark-blue\"", word)).0;
         assert_eq!(with("3"), "wanted string or table");
         assert_eq!(with("{}"), "wanted exactly 1 element, found 0 elements");

@@ -30,8 +30,8 @@ pub(super) struct Grid {
 
 impl Grid {
     /// The grid of a consistent file; `None` if the file has no `[sweep]`. Checks the first values
-    /// of each axis: each value alone must be valid at its path. Each case later checks whether its
-    /// values fit together.
+    /// of each axis: each value alone must be valid at its path. Whether the values of a case fit
+    /// together is checked later, when the case runs.
     pub(super) fn of(document: &Document, spec: &Spec) -> Result<Option<Self>, ScenarioError> {
         let Some(sweep) = &spec.sweep else { return Ok(None) };
         let blamed = |problem: Problem| document.blame(&problem);

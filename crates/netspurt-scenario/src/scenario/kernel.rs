@@ -17,9 +17,9 @@ use super::switch::{self, SwitchValue, TcpSpec};
 pub(super) enum KernelRole {
     /// The kernel's TCP is at both ends.
     BothEnds,
-    /// A model sends, and the kernel receives.
+    /// The simulator's TCP (the model) sends, and the kernel's TCP receives.
     Receiver,
-    /// The kernel sends, and a model receives.
+    /// The kernel's TCP sends, and the simulator's TCP (the model) receives.
     Sender,
     /// The kernel's TCP is at one end. Both ends send: requests in one direction, replies in the
     /// other.

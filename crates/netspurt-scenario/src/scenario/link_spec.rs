@@ -49,7 +49,7 @@ pub struct LinkSpec {
     /// The packets that get an additional delay; needs `order = "overtaking"`.
     #[serde(default)]
     pub reorder: BothWays<WordOr<NoneWord, ReorderTable>>,
-    /// An additional delay for packets above a length.
+    /// An additional delay for packets that are longer than a given length.
     #[serde(default)]
     pub long: BothWays<WordOr<NoneWord, LongTable>>,
     /// The handovers: instants at which another path takes over, in the order of time.
@@ -284,8 +284,8 @@ pub enum NoneWord {
 #[serde(deny_unknown_fields)]
 pub struct LossTable {
     /// Packets by their number in the flow, from 1. For each number in the list, the first packet
-    /// with this number is lost, of any flow. If a number is in the list twice, the second packet
-    /// with this number is also lost.
+    /// of any flow that has this number is lost. If a number is in the list twice, the second
+    /// packet with this number is also lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packets: Vec<Ordinal>,
     /// Packets by their number in the order of arrival at this direction of the link, from 1.
@@ -364,7 +364,7 @@ pub struct DuplicateTable {
     pub after: Duration,
 }
 
-/// An additional delay for packets above a length.
+/// An additional delay for packets that are longer than a given length.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LongTable {

@@ -22,7 +22,7 @@ use super::switches::{SwitchError, read_switches};
 pub struct LiveSwitch {
     /// The switch and its value, as they are written.
     written: String,
-    /// The switch and its value as settings of a scenario. There is no setting of another switch.
+    /// The switch and its value as settings of a scenario. No other switch is set.
     spec: TcpSpec,
 }
 

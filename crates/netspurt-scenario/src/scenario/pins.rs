@@ -46,7 +46,7 @@ fn pin_value(value: &mut Value, path: &[String], files: &Files) -> Result<(), Pr
             let Some((text, file)) = pinned(text.value(), files) else {
                 return missing(text.value(), path, files);
             };
-            let (name, _) = file.rsplit_once('@').expect("a pinned name");
+            let (name, _) = file.rsplit_once('@').expect("a pinned name has an `@`");
             learn(&file, &files[name]);
             let decor = value.decor().clone();
             *value = Value::from(text);

@@ -56,7 +56,7 @@ fn check_real(spec: &Spec, all: &[Arc<PlannedPopulation>]) -> Result<(), Problem
             .fix("keep one of them, or use `model`"));
     }
     if let Some((name, _)) = spec.flows.iter().find(|(_, flow)| flow.is_of_programs()) {
-        let problem = at("programs and the population each need two hosts");
+        let problem = at("a live run has one pair of hosts: for programs or for a population");
         return Err(problem.also(["flows", name, "app"]).fix("keep one of them"));
     }
     if real.ipv6 {

@@ -31,8 +31,8 @@ pub struct PopulationSpec {
     /// The switches whose values differ from the profile's values.
     #[serde(default)]
     pub tcp: TcpSpec,
-    /// A timer at the hosts' edges that retransmits segments of the kernel's TCP. It is written
-    /// like the `shim` of a flow.
+    /// A retransmission timer between the kernel's TCP and the path. It is written like the `shim`
+    /// of a flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shim: Option<BothWays<String>>,
     /// The process by which connections arrive: `"poisson:rate=50/s"`, `"every:20 ms"`,

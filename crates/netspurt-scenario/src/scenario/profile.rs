@@ -23,7 +23,7 @@ pub enum Profile {
     Reno2005,
     /// The RFCs that are in force in 2026.
     Rfc2026,
-    /// A simple Reno sender from which scripts can start.
+    /// A simple Reno sender; many scripts use this profile and set only a few switches.
     Plain,
     /// Linux 6.
     Linux6,

@@ -124,7 +124,7 @@ fn red(table: &RedTable, algorithm: &AqmTable<'_>, way: usize) -> Result<RedConf
     };
     if min_th >= max_th {
         let message =
-            format!("`max_th`, {}, is not above `min_th`, {}", table.max_th, table.min_th);
+            format!("`max_th` = {} is not above `min_th` = {}", table.max_th, table.min_th);
         return Err(algorithm
             .problem("max_th", message)
             .fix("write a `max_th` above `min_th`: RED drops or marks between the two"));

@@ -153,10 +153,10 @@ pub struct PieTable {
     /// grew since the last update. This rise is divided in the same way.
     #[schemars(range(min = 0))]
     pub beta: f64,
-    /// The length of a burst in which no packet is dropped or marked.
+    /// The time, at the beginning of a burst, in which no packet is dropped or marked.
     pub max_burst: Duration,
-    /// The size of a typical packet. While at most the octets of two packets of this size wait, no
-    /// packet is dropped or marked.
+    /// The size of a typical packet. If at most twice this many octets wait, no packet is dropped
+    /// or marked.
     pub packet: ByteCount,
     /// The limit of the queue.
     pub limit: QueueSpec,

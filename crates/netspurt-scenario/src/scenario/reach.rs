@@ -96,10 +96,12 @@ impl Reach<'_> {
         let called = |node: u32| &self.nodes[node as usize];
         let message = format!("no route from `{}` to `{}`", called(a), called(b));
         Problem::at(place, message).fix(match error {
-            _ if !self.graph.joins(a, b) => "no chain of links joins them".to_owned(),
-            RouteError::DeadEnd { .. } => format!("the routes end at `{}`", called(at)),
+            _ if !self.graph.joins(a, b) => "no chain of links joins them: add a link".to_owned(),
+            RouteError::DeadEnd { .. } => {
+                format!("the routes end at `{}`: correct `routes`", called(at))
+            }
             RouteError::Circle { .. } => {
-                format!("the routes form a circle through `{}`", called(at))
+                format!("the routes form a circle through `{}`: correct `routes`", called(at))
             }
         })
     }

@@ -92,7 +92,7 @@ mod tests {
             let text = without(path).expect(path);
             assert_eq!(text.lines().collect::<Vec<_>>(), expected, "{path}");
         }
-        let inline = without("b.c.d").expect("it is there");
+        let inline = without("b.c.d").expect("the key exists");
         assert_eq!(inline, TEXT.replace("c = { d = 1, e = 2 }", "c = { e = 2 }"));
     }
 

@@ -32,7 +32,7 @@ pub(super) fn with_drawn_slots<'a>(
     let mut link = LinkSpec { slots: None, ..spec.clone() };
     let [forward, reverse] = spec.delay.each();
     let timeline = |way: usize, fixed: &WordOr<Duration, TimelineSpec>| {
-        let WordOr::Word(fixed) = fixed else { unreachable!("checked") };
+        let WordOr::Word(fixed) = fixed else { unreachable!("`check` refuses other delays") };
         WordOr::Table(match &table.jitter {
             Some(jitter) if !jitter.difference.is_zero() => {
                 let process = Jitter::new(jitter, place.stream(way, "slots-jitter"));
@@ -196,7 +196,7 @@ fn normal(stream: &mut Stream) -> f64 {
 
 /// The link's rate in each slot.
 fn shared(rate: &WordOr<BitRate, RateTable>, slots: &[DrawnSlot]) -> WordOr<BitRate, RateTable> {
-    let WordOr::Word(rate) = rate else { unreachable!("checked") };
+    let WordOr::Word(rate) = rate else { unreachable!("`check` refuses other rates") };
     let full_rate = rate.bits_per_second().unwrap_or(u64::MAX);
     let points = slots.iter().map(|slot| {
         let bits = whole_bits(full_rate, slot.share);

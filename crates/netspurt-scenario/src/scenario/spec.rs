@@ -43,7 +43,7 @@ pub struct Spec {
     /// A short form for pairs of hosts on the two sides of one link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dumbbell: Option<DumbbellSpec>,
-    /// Routes that are not the shortest. All other routes cross the fewest links.
+    /// The routes that the scenario sets. All other routes cross the fewest links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<RouteSpec>,
     /// The flows, by name.

@@ -20,10 +20,10 @@ use super::whole::Scenario;
 /// The beginning of the texts from which seeds are derived.
 const DERIVATION: &[u8] = b"netspurt case 1\0";
 
-/// The budget of a case. A case that exceeds it is cut.
+/// The budget of a case. A case that exceeds its budget is stopped; its status is `cut`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// The maximum number of wake-ups that the simulator serves.
+    /// The maximum number of events (wake-ups) that the simulator processes.
     pub events: Option<u64>,
     /// The maximum wall-clock time.
     pub time: Option<Duration>,
@@ -103,7 +103,11 @@ impl Sweep {
         budget: Budget,
     ) -> Result<Self, String> {
         if let Some((labels, _)) = cases.iter().find(|(labels, _)| labels.len() != names.len()) {
-            return Err(format!("{} labels for {} names", labels.len(), names.len()));
+            return Err(format!(
+                "a scenario has {} labels, but there are {} names: give one label for each name",
+                labels.len(),
+                names.len()
+            ));
         }
         let mut met: IndexMap<String, u64> = IndexMap::new();
         let listed = |(labels, scenario): (Vec<Label>, Scenario)| {

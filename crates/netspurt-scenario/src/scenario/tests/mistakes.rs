@@ -196,7 +196,7 @@ fn a_route_that_takes_no_time_is_refused() {
 fn a_network_in_two_parts_has_no_route() {
     let error = error_of("between = [\"b\", \"c\"]", "between = [\"d\", \"c\"]");
     assert_eq!(error.message, "no route from `a` to `c`");
-    assert_eq!(error.fix, "no chain of links joins them");
+    assert_eq!(error.fix, "no chain of links joins them: add a link");
 }
 
 #[test]
