@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-/// A flow, by its number among the flows of its run, from 0.
+/// The number of a flow among the flows of its run. The first flow has the number 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
@@ -171,7 +171,7 @@ impl TransmissionId {
     /// for its copies.
     pub const COPIES: u64 = 256;
 
-    /// The transmission numbered `count` by `sender`; `count` is below 2⁴⁰.
+    /// The id of the transmission to which `sender` gives the number `count`, below 2⁴⁰.
     pub const fn new(sender: EndId, count: u64) -> Self {
         Self((sender.0 as u64) << Self::COUNT_BITS | count)
     }
@@ -197,8 +197,8 @@ impl TransmissionId {
         self.count() / Self::COPIES
     }
 
-    /// The id of the packet's copy `n`, from 1 to below [`COPIES`](Self::COPIES). `self` is the id
-    /// of the packet.
+    /// The id of copy `n` of a packet; `n` is at least 1 and less than [`COPIES`](Self::COPIES).
+    /// `self` is the id of the packet.
     #[must_use]
     pub const fn copy(self, n: u64) -> Self {
         Self(self.0 + n)

@@ -28,7 +28,7 @@ impl RttMethod {
     const NAMES: [&str; 2] = ["sequence", "timestamp"];
 }
 
-/// A round trip from the capture to the receiver of the data of `side` and back.
+/// The round trip of data that `side` sent: from the capture to the receiver and back.
 struct RoundTripRow {
     at: Time,
     connection: u64,
@@ -38,7 +38,7 @@ struct RoundTripRow {
     rtt: Duration,
 }
 
-/// The time stamps of one direction that were not echoed yet.
+/// The time stamps that one side has sent and that the other side has not echoed yet.
 #[derive(Debug, Default)]
 struct AwaitedStamps {
     /// Time stamp values, each with the time of the first segment that carried it.
@@ -54,7 +54,7 @@ impl AwaitedStamps {
     /// echoes could fill the memory.
     const MOST: usize = 1 << 12;
 
-    /// Notes that a segment that occupies sequence numbers was sent with the time stamp `val`. If
+    /// Notes the time stamp `val` of a segment that was sent and that occupies sequence numbers. If
     /// several segments carry the same value, the first one is timed.
     fn sent(&mut self, at: Time, val: u32) {
         if self.newest.is_none_or(|newest| is_before(newest, val)) {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn round_trips_are_measured_where_time_stamps_and_acknowledgments_wrap() {
+    fn round_trips_are_measured_when_time_stamps_and_acknowledgment_numbers_wrap_to_zero() {
         let mut stamps = AwaitedStamps::default();
         stamps.sent(at(0), u32::MAX);
         stamps.sent(at(1), 0);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_never_echoed_take_a_bounded_memory() {
+    fn the_memory_for_time_stamps_that_are_never_echoed_is_bounded() {
         let mut stamps = AwaitedStamps::default();
         (0..100_000).for_each(|val| stamps.sent(at(0), val));
         assert_eq!(stamps.values.len(), AwaitedStamps::MOST);

@@ -1,4 +1,4 @@
-//! Columns that are read from the rows of connections.
+//! The columns of a table that has a row for each direction of a connection.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::record::{Column, Data, Existence, NarrowColumn, NarrowNumbers};
 
 use super::{ColumnCell, ConnectionRow};
 
-/// The names of columns, and how their values are read from a row.
+/// The name of each column, and how the column's value is read from a row.
 pub type NamedCells = &'static [(&'static str, ColumnCell)];
 
 /// The values of a column.
@@ -38,8 +38,8 @@ impl Cells {
         }
     }
 
-    /// Adds the value of a row. `cell` must be the one for which the column was made. `addresses`
-    /// are the addresses of the table.
+    /// Adds the value of a row. `cell` must be the cell that was given to `with_capacity`.
+    /// `addresses` are the addresses of the table.
     fn take(
         &mut self,
         cell: &ColumnCell,
@@ -85,7 +85,7 @@ impl Cells {
     }
 }
 
-/// Columns that take their values from rows.
+/// Columns that are filled row by row.
 pub struct RowColumns {
     cells: NamedCells,
     columns: Vec<Cells>,

@@ -1,4 +1,4 @@
-//! What the tables of an explanation have in common.
+//! The code that several tables of an explanation (`netspurt explain`) share.
 
 use crate::ids::Side;
 use crate::record::{Column, Data, NarrowColumn, Table};
@@ -16,13 +16,13 @@ pub trait ExplainedRows {
     fn table(self: Box<Self>) -> Table;
 }
 
-/// A span as a number of nanoseconds in a table.
+/// Returns the nanoseconds of `span` as the signed number that tables store.
 pub fn span_ns(span: Duration) -> i64 {
     span.as_nanos().cast_signed()
 }
 
-/// The columns `connection` and `direction`. Each of `rows` begins with the number of a connection
-/// and the side that sends.
+/// The columns `connection` and `direction`. Each of `rows` has the number of a connection and the
+/// side that sends.
 pub fn direction_columns(rows: impl Iterator<Item = (u64, Side)> + Clone) -> [Column; 2] {
     let connections = rows.clone().map(|(connection, _)| connection).collect();
     let codes = rows.map(|(_, side)| side as u8).collect();
@@ -32,7 +32,7 @@ pub fn direction_columns(rows: impl Iterator<Item = (u64, Side)> + Clone) -> [Co
     ]
 }
 
-/// Rounds a confidence for a table to four decimals. Further decimals would mean nothing.
+/// Rounds a confidence for a table to four decimals. The confidences are not known more precisely.
 pub fn confidence(share: f32) -> f64 {
     (f64::from(share) * 1e4).round() / 1e4
 }

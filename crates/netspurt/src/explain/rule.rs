@@ -1,4 +1,4 @@
-//! The rules that infer causes.
+//! The rules that infer the causes of retransmissions.
 
 /// The rule that gave a cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,8 +31,8 @@ pub enum CauseRule {
     AfterTimeout,
     /// The last segment was retransmitted although no hole is reported. It is not the head.
     Tail,
-    /// The only outstanding segment was sent again after a silence. The sender's behaviour
-    /// elsewhere shows whether it was a probe or a timeout.
+    /// The only outstanding segment was sent again after a silence. The sender's behaviour in the
+    /// rest of the connection shows whether a probe or a timeout was the cause.
     LoneByHabit,
     /// Like [`LoneByHabit`](Self::LoneByHabit), but only the length of the silence shows the cause.
     LoneByTime,

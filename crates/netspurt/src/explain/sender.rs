@@ -28,12 +28,12 @@ use super::rule::CauseRule;
 /// state of the sender's loss recovery.
 #[derive(Clone, Debug, Default)]
 pub struct Sender {
-    /// The round trips from the capture to the two ends.
+    /// The round trips from the capture to the sender (near) and to the receiver (far).
     pub(super) path: PathTimes,
     order: SendingOrder,
     sack: SackUse,
     acks: AckHabits,
-    /// Flow labels. A timeout may change them.
+    /// The flow labels of the sender's packets. In some stacks a timeout changes the label.
     labels: FlowLabels,
     /// The largest number of octets that were outstanding at one time.
     widest_bytes: u64,
@@ -60,7 +60,7 @@ pub struct Sender {
     fin_val: Option<u32>,
     /// When new octets were acknowledged last.
     una_at: Time,
-    /// When an acknowledgment last had new octets or SACK blocks, or was a duplicate.
+    /// When an acknowledgment last covered new octets, had SACK blocks, or was a duplicate.
     answered_at: Time,
     /// When the sender last sent a segment that occupies sequence numbers.
     sent_at: Time,
@@ -79,8 +79,8 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// No sender retransmits a SYN sooner than this (RFC 6298 §2.1 asks for a second). A SYN-ACK
-    /// may be sent again sooner, because a host answers each SYN with a SYN-ACK.
+    /// No sender waits for less than this before it retransmits a SYN (RFC 6298 §2.1 asks for a
+    /// second). A SYN-ACK may be sent again sooner: a host answers each SYN with a SYN-ACK.
     pub(super) const SYN_WAIT: Duration = Duration::from_millis(100);
 
     /// Takes a segment that occupies sequence numbers from `left` on. The caller adds it to
@@ -139,7 +139,7 @@ impl Sender {
             self.fresh_at = at;
             lately.take(at, left, || path.least().unwrap_or_default() * 3 / 5);
         }
-        // A timeout sends the first missing octets, so no gap can be before them.
+        // After a timeout a sender sends the first missing octets, so no gap precedes the segment.
         let head = packet.len() == self.smss_bytes && left <= octets.sequence().highest();
         waking.sending(at, at.saturating_since(self.sent_at), head, || path.estimate());
         let flight = left + u64::from(packet.len());
@@ -315,7 +315,7 @@ impl Sender {
         if copy { Age::Copy } else { age }
     }
 
-    /// The distance between two octets in full segments.
+    /// The distance from octet `left` to octet `right`, in full segments, rounded up.
     fn segs_between(&self, left: u64, right: u64) -> u64 {
         right.saturating_sub(left).div_ceil(u64::from(self.smss_bytes).max(1))
     }
@@ -333,7 +333,7 @@ impl Sender {
     /// Records a retransmission and infers its cause.
     fn note_retransmission(&mut self, at: Time, packet: &impl CapturedTcp, old: Repeat) {
         let (heard_at, una_heard) = (self.answered_at, self.una_at + self.path.near());
-        // A SYN may be sent again after its SYN-ACK. Then `scene` does not know the last sending.
+        // A SYN may be sent again after its SYN-ACK. Then `scene.last_sent` is not known.
         let syn_at = packet.flags().has(Flags::SYN).then_some(self.sent_at);
         self.trouble.get_or_insert_default().waited_again(at, old.left, heard_at, una_heard);
         let mut scene = self.scene(at, &old);

@@ -8,8 +8,8 @@ use super::other_segments::OtherSegments;
 use super::pending::PendingSegments;
 use super::{CapturedDirection, Disorder, PackingChunks, TimeSpent, Vantage};
 
-/// The state that all connections of a capture share: facts about the capture, pending segments
-/// that are not plain, and memory for reuse.
+/// The state that all connections of a capture share: facts about the capture, the pending
+/// segments that are no [`PlainSegment`](crate::wire::PlainSegment), and memory for reuse.
 ///
 /// If a closed connection is packed (`PackedDirections`), or if a connection ends, later
 /// connections reuse its memory. This costs less than freeing the memory and allocating it again.
@@ -22,7 +22,7 @@ pub struct SharedState {
     pending: Vec<PendingSegments>,
     /// Boxes for [`TimeSpent`] that are not in use.
     spent: Vec<Box<TimeSpent>>,
-    /// The pending segments that are not a [`PlainSegment`](crate::wire::PlainSegment).
+    /// The pending segments that are not plain, of all connections.
     pub others: OtherSegments,
     /// Memory for packed connections.
     pub packing: PackingChunks,
@@ -43,7 +43,7 @@ impl SharedState {
     const MOST_PENDING: usize = 1 << 12;
 
     /// Returns a new direction with the sequence space `sequence`. `vantage` is where the capture
-    /// was taken, as the link's headers show.
+    /// was taken, as the headers of the captured link show.
     pub fn begin(&mut self, sequence: Sequence, vantage: Vantage) -> Box<CapturedDirection> {
         let mut direction = match self.directions.pop() {
             Some(mut direction) => {

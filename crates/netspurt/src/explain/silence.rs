@@ -23,9 +23,8 @@ use super::{CapturedConnection, WaitingFor};
 impl CapturedConnection {
     /// Shorter silences are ignored, because hosts and links delay packets by about this time.
     pub(super) const SILENCE_MIN: Duration = Duration::from_millis(1);
-    /// Round trips vary. A packet is late if its round trip exceeds the expected round trip by more
-    /// than the expected round trip divided by this number. Then something besides the path also
-    /// delayed the packet.
+    /// Round trips vary by at most the expected round trip divided by this number. A packet that
+    /// comes still later is late: something besides the path has also delayed it.
     const LATE_PART: u64 = 4;
     /// A sender that paces at least three segments in a round trip does not pause for longer than
     /// the round trip divided by this number.
@@ -77,7 +76,8 @@ impl CapturedConnection {
     }
 
     /// What the connection waited for in the silence before a packet of `side`. `None` if the
-    /// packet shows nothing new. This method counts the part of the silence that the path needed.
+    /// packet shows nothing new. If only the first part of the silence was a wait for the path,
+    /// this method has already counted this part.
     #[inline]
     pub(super) fn told_of_silence(
         &mut self,
@@ -132,8 +132,9 @@ impl CapturedConnection {
         None
     }
 
-    /// What the connection waited for in a `silence` before `side` sends new data. `Delivery` if
-    /// the sender had no more data, although the congestion window seemed to hold it back.
+    /// What the connection waited for in a `silence` before a packet of `side` with data.
+    /// `Delivery` if the data is new and the sender had no more data before, although the
+    /// congestion window seemed to hold the sender back. Otherwise `None`.
     fn had_no_more(
         &self,
         side: Side,

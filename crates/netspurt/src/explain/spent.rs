@@ -69,7 +69,7 @@ impl WaitingFor {
 /// The time that a connection spent on each thing that it waited for.
 ///
 /// The span between two packets counts for what the connection waited for after the first packet.
-/// Instants are those at which the capture saw the packets. A span that a timer ended counts as
+/// The times of packets are those of the capture. A span that a timer ended counts as
 /// [`WaitingFor::Timeout`]. A sender cannot send more than the receive window in a round trip. So
 /// if a capture beside the sender shows that data fills the window, the round trip before this data
 /// counts as [`WaitingFor::ReceiveWindow`]. At the end of the connection, the method
@@ -108,7 +108,7 @@ pub struct TimeSpent {
     repair_bytes: u64,
     /// How long the connection has waited for the congestion window without a break.
     on_its_way: Duration,
-    /// How long neither end had data to send, up to now.
+    /// How long neither end has had data to send since new data was last sent.
     paused: Duration,
     /// For each side, the sum of the pauses that this side ended. In a pause, neither end had data
     /// to send. The side that sends data first ends the pause.
@@ -132,13 +132,13 @@ packed_value!(TimeSpent {
 
 packed_variants!(WaitingFor: WaitingFor::ALL);
 
-/// A box with the [`TimeSpent`] of a connection. There is no box before the first packet and while
-/// the connection rests. Reading or changing the time panics then.
+/// A box with the [`TimeSpent`] of a connection. There is no box before the first packet, and while
+/// the connection rests (it is packed to save memory). Reading or changing the time panics then.
 #[derive(Clone, Debug, Default)]
 pub struct CurrentTimeSpent(pub Option<Box<TimeSpent>>);
 
 impl CurrentTimeSpent {
-    const MESSAGE: &'static str = "no packet was taken yet, or the connection rests";
+    const MESSAGE: &'static str = "no packet was taken yet, or the connection is packed";
 }
 
 impl Deref for CurrentTimeSpent {
@@ -272,8 +272,9 @@ impl TimeSpent {
         self.repair_bytes += bytes;
     }
 
-    /// Returns a copy of the times in which a repair counts only as far as it delayed new data.
-    /// `bytes` is the number of all new octets that the connection sent.
+    /// Returns a copy of the times. In the copy, the time of repairs is reduced to the time by
+    /// which they delayed new data. `bytes` is the number of all new octets that the connection
+    /// sent.
     ///
     /// A sender may send new data during a repair. Without the repair this new data would have
     /// needed time as well. This time is computed from the rate of the other new octets: their
@@ -327,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repair_counts_as_far_as_it_delayed_new_data() {
+    fn a_repair_counts_only_for_the_time_by_which_it_delayed_new_data() {
         assert_eq!(repaired(0), [400, 100], "nothing new was sent");
         assert_eq!(repaired(500), [450, 50], "half the rate");
         assert_eq!(repaired(1000), [500, 0], "the same rate");

@@ -68,7 +68,8 @@ fn take_all(explainer: &mut Explainer, capture: &[u8]) {
     }
 }
 
-/// Explains all packets of a capture, and lets no segment wait for others of its connection.
+/// Explains all packets of a capture. Each segment is explained at once, and does not wait for
+/// further segments of its connection.
 fn read_one_by_one(capture: &[u8]) -> Explanation {
     let (mut explainer, mut reader) = (Explainer::default(), CaptureReader::new(capture).unwrap());
     while let Some(packet) = reader.next_packet().unwrap() {
@@ -289,7 +290,11 @@ mod statistics {
         let mut segments = vec![first, (1, 0, ack(1)), (1, 1, ack(1)), (0, 2, data(1, 100))];
         segments.extend(repeated);
         let found = forward(&segments).duplicate_acks;
-        assert_eq!((found.count, found.triples), (4, 1), "none while nothing was outstanding");
+        assert_eq!(
+            (found.count, found.triples),
+            (4, 1),
+            "an ACK while nothing is outstanding is no duplicate"
+        );
         segments[5].2.window = 9;
         assert_eq!(forward(&segments).duplicate_acks.triples, 0);
     }
@@ -371,8 +376,8 @@ mod statistics {
         segments
     }
 
-    /// Eight packets of another connection, after three seconds. After them the explainer has
-    /// checked each closed connection.
+    /// Eight packets of another connection, after three seconds. When they are taken, the explainer
+    /// also packs the closed connection.
     fn others() -> Vec<u8> {
         let packet = |n: u32| (0, 3000 + u64::from(n), data(1 + 100 * n, 100));
         file_between(["10.0.0.9:1", "10.0.0.2:80"], &[0, 1, 2, 3, 4, 5, 6, 7].map(packet))
@@ -380,7 +385,7 @@ mod statistics {
 
     /// A closed connection is packed into octets after a second, and unpacked for a late packet.
     #[test]
-    fn statistics_of_a_resting_connection_are_unpacked_unchanged() {
+    fn statistics_of_a_packed_connection_are_unpacked_unchanged() {
         let first = file_of(&closed());
         let late = Segment { ack: 2, ..data(102, 0) };
         // Returns the statistics as text, apart from times. The late packets come at the
@@ -402,7 +407,7 @@ mod statistics {
         assert_eq!(text(131), text(5000));
     }
 
-    /// The closed connection, which was packed after a second and then got the packets `late`.
+    /// The closed connection. It was packed after a second, and then got the packets `late`.
     fn rested(late: &[(usize, u64, Segment)]) -> EndedConnection {
         let mut explainer = Explainer::default();
         let files = [file_of(&closed()), others(), file_of(late)];
@@ -412,7 +417,7 @@ mod statistics {
 
     /// After the connection was packed, a FIN comes again.
     #[test]
-    fn a_resting_connection_that_wakes_keeps_its_habits() {
+    fn a_packed_connection_that_gets_a_late_packet_keeps_its_habits() {
         let habits = |late: &[(usize, u64, Segment)]| {
             let connection = rested(late);
             let direction = connection.direction(Side::From).unwrap();
@@ -426,8 +431,8 @@ mod statistics {
         assert_eq!((before.far, before.vantage), (after.far, after.vantage));
     }
 
-    /// If packets are cut after 68 octets, the time stamp of a SYN is cut off, but the time stamps of
-    /// data are not. The clock counts from the first captured time stamp.
+    /// If packets are cut after 68 octets, the time stamp of a SYN is cut off, but the time stamps
+    /// of data are not. The clock counts from the first captured time stamp.
     #[test]
     fn the_clock_of_time_stamps_is_measured_if_the_first_packet_has_no_time_stamp() {
         let at = |n: u32| 100 + 10 * u64::from(n);
@@ -447,7 +452,7 @@ mod statistics {
 
     /// After the connection was packed, it waits for an application until a late ACK comes.
     #[test]
-    fn a_resting_connection_that_wakes_keeps_the_time_that_it_spent() {
+    fn a_packed_connection_that_gets_a_late_packet_keeps_the_times_that_it_waited() {
         let spent = |late: &[(usize, u64, Segment)]| {
             let spent = rested(late).spent;
             WaitingFor::ALL.map(|what| spent.of(what))
@@ -464,7 +469,7 @@ mod statistics {
     }
 
     #[test]
-    fn rows_have_as_many_cells_as_the_heading() {
+    fn each_csv_row_has_as_many_cells_as_the_heading() {
         for layout in ["netspurt", "tcptrace", "tcptrace-W"] {
             let layout: RowLayout = layout.parse().unwrap();
             let heading = String::from_utf8(layout.heading(false).unwrap()).unwrap();
@@ -483,7 +488,7 @@ mod statistics {
     }
 
     #[test]
-    fn a_spread_of_one_value_has_no_deviation() {
+    fn one_value_has_a_mean_but_no_standard_deviation() {
         let mut spread = crate::explain::Spread::default();
         spread.add(Duration::from_millis(5));
         assert_eq!((spread.deviation_ns(), spread.mean_ns()), (None, Some(5e6)));

@@ -60,12 +60,12 @@ struct Extent {
     below: u32,
 }
 
-/// What is known about a connection of the transcript after the connection has ended.
+/// The facts about an ended connection that are needed to convert its packets.
 struct Known {
     flow: FlowId,
     /// For each side, the sequence number on the wire that counts as 0.
     bases: [u32; 2],
-    /// For each side, its retransmissions by the time and the sequence number on the wire.
+    /// For each side, its retransmissions by their time and their sequence number on the wire.
     again: [HashMap<(Time, u32), ExplainedRetransmission>; 2],
 }
 
@@ -118,7 +118,7 @@ impl Transcript {
             }
         }
         let mut recorder = Recorder::new(names(connections, &extents));
-        let timed_by = EstimatorConfig::named(TIMER).expect("a timer's name");
+        let timed_by = EstimatorConfig::named(TIMER).expect("TIMER names an estimator");
         let mut timers: HashMap<EndId, Box<dyn RtoEstimator>> = HashMap::new();
         let mut spurious = Vec::new();
         let since = |at: Time| Time::ZERO + at.saturating_since(start);
@@ -245,8 +245,8 @@ fn sum(direction: &EndedDirection, extent: &Extent, since: &impl Fn(Time) -> Tim
     let mut sum = FlowSum {
         start: extent.start.map(since),
         sent: extent.sent,
-        // The explained retransmissions are counted, because beside the receiver a retransmission
-        // may bring octets that were not seen before.
+        // This counts the retransmissions that were explained, and not the segments with repeated
+        // octets: beside the receiver a retransmission may have octets that were not seen before.
         retransmissions: direction.retransmissions.len() as u64,
         // An acknowledged FIN is not data.
         acked_bytes: direction.statistics.stream_bytes().unwrap_or(u64::MAX).min(acked_bytes),
@@ -320,8 +320,8 @@ fn relative(view: &TcpView, dest: EndId, [own, other]: [u32; 2]) -> Segment {
     segment
 }
 
-/// Returns the segments of a packet with `payload_bytes` octets of payload. `first` is the first of
-/// them; its payload is already cut to [`MOST_PAYLOAD`].
+/// Divides a packet with `payload_bytes` octets of payload, and returns its segments. `first` is
+/// the first segment; its payload is already cut to [`MOST_PAYLOAD`].
 fn pieces(first: Segment, payload_bytes: u32) -> impl Iterator<Item = Segment> {
     let mut left = payload_bytes;
     let mut next = Some(first);

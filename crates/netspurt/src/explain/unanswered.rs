@@ -1,8 +1,8 @@
 //! Retransmissions of connections of which only one direction was captured.
 //!
-//! Acknowledgments trigger some repairs. If they were not captured, such a repair looks like a
-//! timeout. Only a timer that backs off can be recognised without them: it sends the same octets
-//! again and again, and the waits double (RFC 6298 §5.5).
+//! Acknowledgments trigger some repairs. If the acknowledgments were not captured, such a repair
+//! looks like a timeout. Without acknowledgments only a timer that backs off can be recognised: it
+//! sends the same octets again and again, and the waits double (RFC 6298 §5.5).
 
 use crate::segment::Cause;
 use crate::units::Duration;

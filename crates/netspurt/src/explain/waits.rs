@@ -43,9 +43,9 @@ impl ExplainedRows for SpentRows {
 }
 
 impl EndedDirection {
-    /// The waits that timers ended. The timer of a wait follows from the cause of the
-    /// retransmission that ended the wait, because later packets may have changed this cause. If
-    /// the cause is not a timer, the wait keeps its timer.
+    /// The waits that timers ended. Later packets may have changed the cause of the retransmission
+    /// that ended a wait. So the timer of the wait is derived from the final cause. If no timer
+    /// belongs to this cause, the wait keeps the timer that was noted at first.
     pub fn settled_waits(&self) -> impl Iterator<Item = TimerWait> {
         self.floors.waits().iter().map(|wait| {
             let place = self.retransmissions.binary_search_by_key(&wait.at, |again| again.at);
@@ -102,8 +102,8 @@ impl ExplainedRows for WaitRows {
     }
 }
 
-/// The rows of the table `floors`: a row for each direction and each floor of a timer. The row tells
-/// how often such a timer would have fired although the answer was on its way.
+/// The rows of the table `floors`: a row for each direction and each floor of a timer. The row
+/// tells how often a timer with this floor would have fired although the answer was on its way.
 #[derive(Default)]
 pub struct FloorRows {
     connections: NarrowNumbers,

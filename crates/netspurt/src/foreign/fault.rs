@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 pub struct ForeignFault {
     /// The failure and its place, in one line.
     pub message: String,
-    /// Details for code that knows the algorithm's language.
+    /// Details for code that knows the algorithm's language, for example a Python exception.
     pub cause: Box<dyn Any + Send>,
 }
 

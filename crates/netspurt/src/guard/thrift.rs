@@ -9,7 +9,7 @@ const DEPTH_MAX: u32 = 32;
 /// The greatest id of a field. Ids have 16 bits, and decoders ignore higher bits.
 const ID_MAX: u64 = i16::MAX as u64;
 
-/// The type of a field by its definition. A file may give another type.
+/// The type of a field according to its definition. A file may give the field another type.
 pub(super) enum Holds {
     Truth,
     Octet,

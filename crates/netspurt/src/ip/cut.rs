@@ -3,8 +3,8 @@
 use crate::segment::{IPV4_HEADER_BYTES, Part};
 use crate::stage::Frame;
 
-/// The octets of payload in a fragment other than the last, on a link with an MTU of `mtu_bytes`.
-/// The number is a multiple of eight.
+/// The number of octets of payload in each fragment except the last, on a link with an MTU of
+/// `mtu_bytes`. The number is a multiple of eight.
 pub const fn fragment_payload(mtu_bytes: u32) -> u32 {
     mtu_bytes.saturating_sub(IPV4_HEADER_BYTES as u32) / Part::UNIT_BYTES * Part::UNIT_BYTES
 }
@@ -17,7 +17,7 @@ pub const fn fragment_payload(mtu_bytes: u32) -> u32 {
 /// result is then zero.
 ///
 /// # Panics
-/// When the MTU has no room for a header and one unit.
+/// When the MTU has no room for a header and eight octets.
 pub const fn full_fragments(payload: u32, mtu_bytes: u32) -> u32 {
     let fits = mtu_bytes.saturating_sub(IPV4_HEADER_BYTES as u32);
     payload.saturating_sub(fits).div_ceil(fragment_payload(mtu_bytes))
@@ -36,12 +36,12 @@ pub const fn full_fragments(payload: u32, mtu_bytes: u32) -> u32 {
 /// ```
 ///
 /// # Panics
-/// When `frame` does not fit, and the MTU has no room for a header and one unit.
+/// When `frame` does not fit, and the MTU has no room for a header and eight octets.
 pub fn fragments<F: Frame>(frame: F, mtu_bytes: u32) -> impl Iterator<Item = F> {
     let fits = frame.size_bytes() <= mtu_bytes;
     let payload = frame.size_bytes().saturating_sub(u32::from(IPV4_HEADER_BYTES));
     let room = fragment_payload(mtu_bytes);
-    assert!(fits || room > 0, "no room for a fragment in {mtu_bytes} octets");
+    assert!(fits || room > 0, "an MTU of {mtu_bytes} octets has no room for a fragment");
     let full = if fits { 0 } else { full_fragments(payload, mtu_bytes) };
     (0..=full).map(move |place| {
         let start = place * room;

@@ -62,7 +62,7 @@ fn drops(events: &mut Events<Segment>) -> Vec<(Time, u64, u16)> {
 }
 
 #[test]
-fn the_last_missing_fragment_completes_a_datagram_in_any_order() {
+fn a_datagram_is_complete_when_all_its_fragments_have_arrived_in_any_order() {
     let whole = datagram(1, 1500);
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [1, 0, 2]] {
         let (mut host, mut events) = host();
@@ -84,7 +84,7 @@ fn a_whole_datagram_is_passed_on_immediately() {
 }
 
 #[test]
-fn datagrams_in_flight_at_the_same_time_are_distinguished_by_their_ids() {
+fn fragments_of_two_datagrams_that_arrive_alternately_are_distinguished_by_their_ids() {
     let (mut host, mut events) = host();
     let (one, two) = (datagram(1, 1000), datagram(2, 900));
     for part in parts(one, 576).into_iter().zip(parts(two, 576)).flat_map(|(a, b)| [a, b]) {

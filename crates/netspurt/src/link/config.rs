@@ -37,8 +37,8 @@ pub struct LinkConfig {
 
 impl LinkConfig {
     /// The octets of the largest frame that enters the queue when a datagram of `size` octets
-    /// arrives. This frame is the datagram itself or its largest fragment. If the link drops larger
-    /// datagrams, the result is at most the link's limit.
+    /// arrives. This frame is the datagram itself or its largest fragment. If the link drops
+    /// datagrams above its MTU, the result is at most the MTU.
     pub fn largest_part(&self, size: u32) -> u32 {
         self.mtu.map_or(size, |mtu| mtu.largest_part(size))
     }

@@ -44,7 +44,7 @@ impl Sender {
         self.trouble.as_ref().map_or(0, |trouble| trouble.copies)
     }
 
-    /// Counts a segment that the capture holds twice.
+    /// Counts a copy: a segment that is in the capture a second time.
     pub fn copied(&mut self) {
         self.trouble.get_or_insert_default().copies += 1;
     }

@@ -1,4 +1,4 @@
-//! Segments whose octets were sent before, and acknowledgments that repeat the one before them.
+//! Segments whose octets were sent before, and acknowledgments that repeat the previous one.
 
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
@@ -25,7 +25,7 @@ impl Sender {
         both || before.is_probe(packet, octets) || self.probed.begins(octets, una, known)
     }
 
-    /// An application that waits for data reads it within this time.
+    /// The maximum time in which an application that waits for data reads the data.
     const READING: Duration = Duration::from_millis(1);
 
     /// Takes a duplicate acknowledgment.

@@ -129,7 +129,7 @@ impl FlightCeiling {
 mod tests {
     use super::*;
 
-    /// The series of a direction whose round trips have the outstanding octets `most`.
+    /// The series of a direction. `most` gives the outstanding octets of each round trip.
     fn series(most: impl IntoIterator<Item = u64>) -> Option<CeilingSeries> {
         let (mut ceiling, mut sent) = (FlightCeiling::default(), 0);
         for (trip, bytes) in (0..).zip(most) {

@@ -193,9 +193,10 @@ impl Course {
         self.latest /= 2;
     }
 
-    /// The part after the first quarter. `None` if the rate was not steady in this part: the octets
-    /// of some span differ from the mean by more than a tenth. `None` also if the part has fewer
-    /// than six spans or no round trip. The last span does not count, because it has not ended.
+    /// The part of the course after its first quarter. `None` if the rate was not steady in this
+    /// part: the octets of some span differ from the mean by more than a tenth. `None` also if the
+    /// part has fewer than six spans or no round trip. The last span does not count, because it has
+    /// not ended.
     pub fn steady(&self) -> Option<SteadyCourse> {
         let skipped = self.latest.div_ceil(4);
         let spans = &self.spans[skipped..self.latest];
@@ -293,7 +294,7 @@ mod tests {
     use super::*;
     use crate::packed::Packed as _;
 
-    /// A course of a second. `of` gives the octets and the round trip at each millisecond.
+    /// A course that lasts a second. `of` gives the octets and the round trip at each millisecond.
     fn course(of: impl Fn(u64) -> (u64, u64)) -> Course {
         let mut course = Course::from(Time::from_nanos(7), Duration::from_millis(20));
         for ms in 0..1000 {
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_without_octets_count() {
+    fn intervals_without_octets_count_in_the_variation() {
         let mut course = Course::from(Time::ZERO, Duration::from_millis(4));
         for ms in (0..16_000).filter(|ms| ms % 16 < 4) {
             let at = Time::ZERO + Duration::from_millis(ms);
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_rate_is_steady_and_its_beginning_does_not_count() {
+    fn a_rate_that_is_constant_after_a_slow_beginning_is_steady() {
         let steady = course(|ms| (if ms < 200 { 50 } else { 1000 }, 30)).steady().unwrap();
         assert!((steady.rate_bps() - 8e6).abs() < 1e5, "{steady:?}");
         assert!(steady.from >= Time::from_nanos(200_000_000), "{steady:?}");
@@ -357,7 +358,7 @@ mod tests {
     #[test]
     fn a_packed_course_is_unpacked_unchanged() {
         let (mut course, mut octets) = (course(|ms| (ms, 30)), Vec::new());
-        // Much later data is sent, and no acknowledgment follows.
+        // Long after the last acknowledgment more data is sent, which is not acknowledged.
         course.sent(Time::from_nanos(7) + Duration::from_millis(1900), 500);
         course.sent(Time::from_nanos(7) + Duration::from_millis(1950), 500);
         course.pack(&mut octets);

@@ -16,7 +16,7 @@ pub struct FlightSize {
     pub min: u64,
     /// The sum of all values.
     pub sum: u64,
-    /// The sum of outstanding octets times nanoseconds, up to `since`.
+    /// The integral of the outstanding octets over the time up to `since`, in octets times ns.
     area: u128,
     /// When `now` changed last.
     since: Time,

@@ -140,8 +140,8 @@ impl Statistics {
         if self.probed.begins((left, right), octets.una(), known) {
             new_octets = NewOctets::default();
             // The octet of the window probe counts now, as the first octet of this segment. So the
-            // count of the probe is taken back. There may be no such count: the probe's octet does
-            // not count as new if a FIN had its sequence number before.
+            // count of the probe is taken back. The probe may not have been counted: its octet is
+            // not new if a FIN had the same sequence number before.
             self.data.unique_bytes = self.data.unique_bytes.saturating_sub(1);
         }
         self.probed.take(left, packet, self.duplicate_acks.closed);
@@ -334,7 +334,7 @@ fn outstanding(octets: &OneWay<CapturedSegment>) -> u64 {
     octets.sequence().highest().saturating_sub(octets.una())
 }
 
-/// The packed form of statistics while a connection rests.
+/// The packed form of the statistics, for a connection that rests: it is packed to save memory.
 mod rest {
     use super::{Course, Repairs, Statistics, packed};
     use crate::packed::PackedValue;

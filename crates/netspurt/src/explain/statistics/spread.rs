@@ -1,4 +1,4 @@
-//! Sums of a measured quantity.
+//! The mean, the deviation and the extremes of measured spans of time.
 
 use crate::packed::packed_value;
 use crate::units::Duration;

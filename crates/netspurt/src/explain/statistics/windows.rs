@@ -8,8 +8,8 @@ use crate::wire::CapturedTcp;
 /// The windows that one side advertises, in octets.
 ///
 /// Windows are scaled if both SYNs were captured and both offer scaling (RFC 7323 §2.2). Then the
-/// windows in the SYNs do not count, because SYNs have unscaled windows. Only `zeros` keeps the
-/// zero windows that came before the first scaled window. Packets with RST do not count.
+/// windows in the SYNs do not count, because SYNs have unscaled windows. Zero windows that came
+/// before the first scaled window count only in `zeros`. Packets with RST do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
     /// The number of advertised windows.
@@ -29,8 +29,8 @@ pub struct Windows {
     /// The latest window, and when it was first advertised.
     now: u32,
     since: Time,
-    /// The sum of the window times nanoseconds, up to `since`; and the same sum for the largest
-    /// window so far.
+    /// The integral of the window over the time up to `since`, in octets times ns; and the same
+    /// integral of the largest window so far.
     area: u128,
     area_max: u128,
 }

@@ -65,7 +65,7 @@ fn one_comes_late(behind: f64, original: Option<f64>) -> EndedDirection {
 }
 
 #[test]
-fn a_retransmission_that_others_overtook_is_no_late_original() {
+fn a_retransmission_that_other_packets_overtook_is_no_late_original() {
     let direction = one_comes_late(3.0, None);
     assert_eq!(direction.habits.unwrap().late.packets, 0);
     let found = direction.retransmissions;
@@ -128,10 +128,11 @@ fn at_the_receiver_the_time_stamp_that_a_repair_echoes_shows_what_triggered_it()
     }
 }
 
-/// 4.4BSD may retransmit with other boundaries of segments. 500 octets have arrived. The
-/// retransmission has only these octets, or also the 500 octets after them, which have not arrived.
+/// In 4.4BSD a retransmission may begin or end at other octets than the original. Here 500 octets
+/// have arrived. The retransmission has only these octets, or also the 500 octets after them, which
+/// have not arrived.
 #[test]
-fn at_the_receiver_a_segment_with_new_octets_was_needed() {
+fn at_the_receiver_a_retransmission_that_also_carries_new_octets_was_needed() {
     for (len, verdict) in [(500, Verdict::Spurious), (1000, Verdict::Needed)] {
         let mut talk = at_receiver();
         talk.flight(1000.0, 0, 3).ack(1000.01, 3000).octets(1100.0, 3000, 500).ack(1100.01, 3500);

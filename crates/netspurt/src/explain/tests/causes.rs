@@ -42,8 +42,8 @@ impl Talk {
         Self { packets: Vec::new(), isn: 0, stamps: false, id: 100, labels: None }
     }
 
-    /// Adds a handshake. The round trip has two parts: `far` from the capture to the receiver and
-    /// back, and `near` from the capture to the sender and back.
+    /// Adds a handshake. The round trip has two parts, in milliseconds: `far` from the capture to
+    /// the receiver and back, and `near` from the capture to the sender and back.
     pub(super) fn handshake(&mut self, sack: bool, far: f64, near: f64) {
         let options = SynOptions { sack, ..SynOptions::default() };
         let mut syn = Segment { seq: self.isn, flags: Flags::SYN, ..Segment::default() };
@@ -139,7 +139,7 @@ impl Talk {
         self.packets.sort_by(|one, other| one.1.total_cmp(&other.1));
     }
 
-    /// Sends all packets over IPv6, without flow labels.
+    /// Makes all packets IPv6 packets without a flow label.
     pub(super) fn over_ipv6(&mut self) {
         self.labels = Some(vec![0; self.packets.len()]);
     }
@@ -318,7 +318,7 @@ fn a_wait_of_more_than_nine_quarters_of_the_first_wait_follows_a_probe() {
 /// RFC 8985 §7.4.2: the acknowledgment of a probe does not show which copy arrived. So the sender
 /// sends no other probe until later octets are acknowledged.
 #[test]
-fn a_sender_sends_no_second_probe_while_the_outcome_of_the_first_is_open() {
+fn a_sender_sends_no_second_probe_before_the_outcome_of_the_first_is_known() {
     let mut talk = Talk::opened(true, false);
     talk.data(101.0, 0).data(401.0, 0).ack(501.0, 1000);
     talk.data(502.0, 1000).data(802.0, 1000).ack(902.0, 2000);
@@ -504,8 +504,8 @@ fn a_fast_retransmit_is_found_where_sequence_numbers_wrap() {
     assert_eq!(talk.found()[0].right - talk.found()[0].left, 1000);
 }
 
-/// With offload, one packet of the capture holds several segments. The repair sends only one of
-/// them.
+/// With segmentation offload, one captured packet holds several segments. The repair sends only one
+/// of them.
 #[test]
 fn one_segment_of_an_offloaded_packet_is_retransmitted_by_sack_recovery() {
     let mut talk = Talk::opened(true, false);

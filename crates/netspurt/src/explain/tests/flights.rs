@@ -15,13 +15,13 @@ enum Step {
     /// without.
     Flight(u32, u16, bool),
     /// Sends old octets again in segments of 1000 octets. The first number says how many segments
-    /// back they begin, and the second says how many segments are sent.
+    /// before the next new octet the first of them begins. The second says how many are sent.
     Again(u32, u32),
     /// Leaves out this number of segments of 1000 octets, as if the capture had lost them.
     Skip(u32),
     /// Acknowledges the octets of the peer, except the last ones. The first number says how many
-    /// thousand octets are left out. If the second number is not zero, a SACK block reports this
-    /// number of thousand octets.
+    /// thousand octets are not acknowledged. If the second number is not zero, a SACK block reports
+    /// this number of thousand octets, after a hole of 1000 octets.
     Ack(u32, u32),
     /// Changes the window to this value.
     Window(u16),
@@ -44,7 +44,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The state of one end that sends.
+/// The state of one end of the connection.
 #[derive(Clone, Copy, Debug)]
 struct End {
     next: u32,
@@ -55,7 +55,7 @@ struct End {
 
 /// The packets of a connection: when each is sent, by which side, and with which identification.
 /// Sequence numbers begin with `begin`. Two packets are at least `pace` nanoseconds apart.
-/// `stamped` says whether they have time stamps.
+/// `stamped` says whether the packets have time stamps.
 fn packets(
     steps: &[(bool, Step)],
     (begin, pace): (u32, u64),
@@ -136,9 +136,9 @@ fn capture(packets: &[(u64, Side, u16, Segment)], six: bool) -> Vec<u8> {
 }
 
 proptest! {
-    /// With a transcript, the explanation must be the same, too.
+    /// The explanation must also be the same with a transcript.
     #[test]
-    fn flights_taken_together_give_the_same_explanation_as_one_by_one(
+    fn segments_taken_in_flights_give_the_same_explanation_as_segments_taken_one_by_one(
         steps in prop::collection::vec((any::<bool>(), step()), 0..60),
         begin: u32, stamped: bool, six: bool, pace in prop::sample::select(vec![9_000, 109_000_u64]),
     ) {
@@ -147,8 +147,8 @@ proptest! {
         let one_by_one = read_one_by_one(&capture);
         let together = read_all(&capture, Explainer::default());
         let transcribed = read_all(&capture, Explainer::default().with_transcript(None));
-        // From the first place where disorder is noticed, packets are sorted. Disorder is noticed
-        // only among segments that are explained together. So cases with disorder are left out.
+        // If the explainer notices that packets are out of order, it sorts the later packets. It
+        // notices this only among segments that are explained together. So such cases are left out.
         let ordered = |found: &Explanation| found.notes.disorder == Disorder::default();
         if !ordered(&together) || !ordered(&one_by_one) {
             return Ok(());

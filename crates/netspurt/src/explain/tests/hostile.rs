@@ -59,7 +59,7 @@ fn capture(packets: &[[u8; 12]], pace_ns: u64) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn segments_of_any_numbers_are_explained(
+    fn segments_with_arbitrary_numbers_are_explained_without_a_panic(
         packets in prop::collection::vec(any::<[u8; 12]>(), 0..120)
     ) {
         let transcribing = Explainer::default().with_transcript(None);
@@ -77,11 +77,11 @@ proptest! {
 
     /// The packets are too far apart to be out of order, unless the clock steps back.
     #[test]
-    fn segments_taken_together_give_the_same_explanation_as_one_by_one(
+    fn arbitrary_segments_taken_together_give_the_same_explanation_as_one_by_one(
         mut packets in prop::collection::vec(any::<[u8; 12]>(), 0..400), close: bool
     ) {
-        // If `close`, the packets follow each other soon. Segments that are far apart are not taken
-        // together.
+        // If `close` is true, there is little time between the packets. Segments that are far apart
+        // are not taken together.
         packets.iter_mut().filter(|_| close).for_each(|one| one[0] %= 31);
         // Nearly all packets have no flags but ACK and PSH.
         packets.iter_mut().filter(|one| one[11] > 3).for_each(|one| one[2] = 0x10 | one[2] & 8);

@@ -1,4 +1,4 @@
-//! What connections wait for: the receive window, the congestion window, the path, repair.
+//! What connections wait for: the receive window, the congestion window, the path, or a repair.
 
 use std::cmp::Reverse;
 
@@ -53,7 +53,7 @@ fn stalled(first_window: u16, last: u16, small: u16) -> [u64; 2] {
 }
 
 #[test]
-fn a_window_without_room_for_a_segment_holds_a_sender_that_has_nothing_outstanding() {
+fn a_window_without_room_for_a_segment_holds_back_a_sender_that_has_nothing_outstanding() {
     assert_eq!(stalled(3000, 1000, 0), [200 + 30, 0], "closed");
     assert_eq!(stalled(3000, 1000, 500), [200 + 30, 0], "open for half a segment");
     assert_eq!(stalled(3000, 1000, 1000), [30, 200], "open for a segment");
@@ -61,12 +61,12 @@ fn a_window_without_room_for_a_segment_holds_a_sender_that_has_nothing_outstandi
 
 /// RFC 9293 §3.8.6.2.1.
 #[test]
-fn a_window_of_half_the_largest_window_does_not_hold_the_sender() {
+fn a_window_of_half_the_largest_window_does_not_hold_back_the_sender() {
     assert_eq!(stalled(1900, 10, 950)[1], 200);
 }
 
 #[test]
-fn a_short_last_segment_ends_the_data_unless_the_window_cut_it() {
+fn a_short_last_segment_shows_that_the_data_ended_unless_the_window_cut_the_segment() {
     assert_eq!(stalled(30_000, 400, 500), [0, 200], "the application had no more");
     assert_eq!(stalled(2400, 400, 500), [200 + 30, 0], "the window had no more room");
 }
@@ -85,14 +85,15 @@ fn paced(window: u16, after: u64) -> [u64; 2] {
 }
 
 #[test]
-fn a_window_that_is_full_in_each_round_trip_also_holds_a_sender_that_paces_itself() {
+fn a_window_that_is_full_in_each_round_trip_also_holds_back_a_sender_that_paces_itself() {
     assert_eq!(paced(3000, 0), [220, 0], "full all the time");
     assert_eq!(paced(3000, 6), [226, 0], "full for a part of each round trip");
     assert_eq!(paced(5000, 6), [0, 226], "never full");
 }
 
 /// The capture is beside the sender, which sends a flight of four segments. Acknowledgments of the
-/// first three come at 60, 70 and 80 ms; the last comes at 160 ms. `meanwhile` has further packets.
+/// first three come at 60, 70 and 80 ms; the last comes at 160 ms. `meanwhile` has the packets that
+/// are captured between the third and the last acknowledgment.
 fn ends_in_full_segments(meanwhile: &[Packet]) -> [u64; 2] {
     let mut packets = opened(65_000);
     packets.extend([0, 1, 2, 3].map(|n| (0, 30, data(1 + 1000 * n, 1000))));
@@ -141,10 +142,14 @@ fn replies_of_equal_size(mss: u16, own: u16) -> [u64; 2] {
 }
 
 #[test]
-fn replies_of_equal_size_are_short_segments_if_the_syns_of_both_ends_allow_larger_ones() {
+fn replies_of_equal_size_count_as_short_segments_if_both_syns_allow_larger_segments() {
     assert_eq!(replies_of_equal_size(1460, 1460), [150, 0]);
-    assert_eq!(replies_of_equal_size(700, 1460), [0, 150], "the other end takes no larger ones");
-    assert_eq!(replies_of_equal_size(1460, 700), [0, 150], "its own link takes no larger ones");
+    assert_eq!(
+        replies_of_equal_size(700, 1460),
+        [0, 150],
+        "the other end takes no larger segments"
+    );
+    assert_eq!(replies_of_equal_size(1460, 700), [0, 150], "its own link takes no larger segments");
 }
 
 /// The capture is beside the client. The round trip is 50 ms. There are three requests of 100
@@ -245,7 +250,7 @@ fn short_segments_that_leave_when_an_ack_comes_had_waited_for_this_ack() {
 /// each is short. The client delays the ACK of this segment by 40 ms. It thinks for 60 ms after
 /// each reply. The round trip is 50 ms.
 #[test]
-fn a_delayed_ack_of_the_end_of_a_reply_belongs_to_the_think_time() {
+fn the_delay_of_the_last_ack_of_a_reply_counts_as_think_time() {
     let mut packets = opened_for_segments();
     for packet in &mut packets {
         // This capture is beside the server, so the packets of the handshake have other times.
@@ -297,16 +302,20 @@ fn advertised(windows: &[(u64, u16)]) -> (Windows, PacketTimes) {
 }
 
 #[test]
-fn a_window_closes_once_however_often_its_zero_is_repeated() {
+fn a_window_closes_only_once_if_the_zero_window_is_repeated() {
     let (windows, _) = advertised(&[(100, 0), (150, 0), (200, 1000), (300, 500), (400, 0)]);
     assert_eq!((windows.closings, windows.zeros), (2, 3));
 }
 
 #[test]
-fn the_open_part_of_a_window_is_its_mean_divided_by_the_mean_of_the_largest_so_far() {
+fn the_open_share_of_a_window_is_its_mean_over_the_mean_of_the_largest_window_so_far() {
     let (windows, times) = advertised(&[(100, 2000), (200, 500), (400, 500)]);
     let (mean, open) = windows.over_time(times.first.unwrap(), times.last).unwrap();
-    assert_eq!((mean, open), (1000.0, 400.0 / 700.0), "the largest: 1000, then 2000 for 300 ms");
+    assert_eq!(
+        (mean, open),
+        (1000.0, 400.0 / 700.0),
+        "the largest so far is 1000, and then 2000 for 300 ms"
+    );
     assert_eq!(windows.over_time(times.last, times.last), None);
 }
 
@@ -326,13 +335,13 @@ fn flights_at_receiver(every: u64, window: u16) -> [u64; 2] {
 }
 
 #[test]
-fn beside_the_receiver_a_window_that_is_filled_in_each_round_trip_holds_the_sender() {
+fn beside_the_receiver_a_window_that_is_filled_in_each_round_trip_holds_back_the_sender() {
     assert_eq!(flights_at_receiver(20, 3000), [180, 20], "not full before the first flight");
     assert_eq!(flights_at_receiver(20, 3900), [180, 20], "no room for a fourth segment");
 }
 
 #[test]
-fn beside_the_receiver_a_window_with_room_does_not_hold_the_sender() {
+fn beside_the_receiver_a_window_with_room_does_not_hold_back_the_sender() {
     assert_eq!(flights_at_receiver(20, 4000), [0, 200]);
 }
 
@@ -341,7 +350,7 @@ fn beside_the_receiver_a_window_with_room_does_not_hold_the_sender() {
 /// segment, which is a third of 20 ms. So if data comes 4 ms later, the window held the sender
 /// back. If data comes 8 ms later, the application paused.
 #[test]
-fn beside_the_receiver_a_window_holds_the_sender_until_the_sender_knows_the_next_window() {
+fn beside_the_receiver_a_window_holds_back_the_sender_until_the_sender_knows_the_next_window() {
     assert_eq!(flights_at_receiver(24, 3000), [9 * 24, 24]);
     assert_eq!(flights_at_receiver(28, 3000), [9 * 20, 20]);
 }

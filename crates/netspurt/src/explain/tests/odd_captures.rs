@@ -42,8 +42,8 @@ fn repaired() -> Talk {
 }
 
 /// RFC 6864 §4.1: the IPv4 identification shows which packets are copies; IPv6 has no
-/// identification. The copies were captured at another interface, at two other interfaces, or at
-/// another point of the path. A note says that there are copies.
+/// identification. In the three cases the copies were captured at another interface, at two other
+/// interfaces, and at another point of the path. A note says that there are copies.
 #[test]
 fn a_capture_with_copies_of_each_packet_shows_the_same_causes_as_a_capture_without_copies() {
     let cases: [&[f64]; 3] = [&[0.02], &[0.02, 0.05], &[0.3]];
@@ -165,7 +165,7 @@ fn without_acknowledgments_only_waits_that_double_show_a_timeout() {
     let (unknown, timeout) = ((None, Verdict::Unknown), (Some(Cause::Rto), Verdict::Unknown));
     assert_eq!(causes(&talk), [unknown, timeout, timeout, timeout, timeout]);
     assert!(talk.direction().floors.waits().is_empty());
-    // If acknowledgments are captured, more is known.
+    // If an acknowledgment is captured, more is known of the first retransmission, too.
     talk.ack(7100.0, 13_000);
     assert_ne!(causes(&talk)[0], unknown);
 }
@@ -198,10 +198,10 @@ fn a_syn_ack_that_answers_a_repeated_syn_at_once_is_no_copy() {
 }
 
 /// The server's application needs 40 ms for each reply, and the path needs 1 ms. The capture was
-/// taken at the server, but by its times it seems to be from the client. If the capture is cooked,
-/// its headers show which packets the server sent.
+/// taken at the server, but by its times it seems to be from the client. In a Linux cooked capture
+/// (`tcpdump -i any`), the link headers show which packets the server sent.
 #[test]
-fn a_cooked_capture_at_a_slow_server_was_taken_at_the_server() {
+fn the_link_headers_of_a_cooked_capture_at_a_slow_server_show_that_it_is_from_the_server() {
     let (request, reply) = (100_u64, 1000_u64);
     let mut segments = Vec::new();
     for turn in 0..5_u64 {
@@ -267,8 +267,8 @@ fn the_octet_of_a_window_probe_that_was_discarded_is_no_retransmission() {
 
 /// No sender sends data with the sequence number of its FIN, but a damaged or forged capture may
 /// have such segments. Here such a segment has 1000 octets. The first octet has the sequence number
-/// of the FIN, so this octet counts as repeated. But if a window probe with this octet came between,
-/// the octet counts as new, because a receiver with a closed window discards the octet of a probe.
+/// of the FIN, so this octet counts as repeated. But if a window probe with this octet came between
+/// them, the octet counts as new: a receiver with a closed window discards the octet of a probe.
 #[test]
 fn a_fin_to_a_closed_window_is_no_window_probe_with_data() {
     for (probes, unique_bytes) in [(0, 999), (1, 1000)] {

@@ -1,4 +1,5 @@
-//! Causes and verdicts for senders and receivers that do not behave as Linux does.
+//! Causes and verdicts for senders and receivers that do not behave as Linux does. The head is the
+//! first outstanding segment of a sender; to go back is go-back-N.
 
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment, Timestamps};
@@ -27,7 +28,7 @@ fn only_a_sender_that_goes_back_retransmits_octets_that_sack_blocks_reported() {
 /// Linux does not split a piece of its send buffer while the buffer is full. So it retransmits
 /// reported octets together with the hole before them.
 #[test]
-fn a_reported_segment_that_leaves_together_with_a_hole_is_no_sign_of_going_back() {
+fn a_reported_segment_that_is_sent_together_with_a_hole_is_no_sign_of_going_back() {
     let mut talk = first_of_ten_lost(true);
     talk.data(204.12, 1000).data(204.14, 2000);
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery); 3]);
@@ -54,7 +55,7 @@ fn retransmitted_reported_octets_show_nothing_if_a_sender_cannot_store_all_holes
 }
 
 #[test]
-fn a_sender_that_skipped_reported_segments_goes_back_only_if_it_repeats_two_of_them() {
+fn a_sender_that_skipped_reported_segments_counts_as_going_back_only_if_it_repeats_two_of_them() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10).sack(202.0, 0, &[(1000, 2000)]).sack(203.0, 0, &[(1000, 3000)]);
     talk.sack(204.0, 0, &[(7000, 10_000), (1000, 6000)]).data(204.1, 0).data(204.3, 6000);
@@ -66,7 +67,7 @@ fn a_sender_that_skipped_reported_segments_goes_back_only_if_it_repeats_two_of_t
 }
 
 #[test]
-fn holes_sent_again_before_reported_octets_get_the_cause_of_the_reported_octets() {
+fn holes_that_are_sent_again_before_reported_octets_have_the_same_cause_as_these_octets() {
     // SACK blocks report the fourth segment, and not the three segments before it.
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10);
@@ -137,7 +138,7 @@ fn the_head_after_a_long_silence_was_sent_by_the_timer_although_the_estimate_is_
 }
 
 #[test]
-fn segments_that_begin_and_end_at_other_octets_are_no_copies() {
+fn segments_that_begin_or_end_at_other_octets_than_the_originals_are_no_copies() {
     let mut talk = Talk::opened(false, false);
     talk.octets(101.0, 0, 500).flight(101.0, 500, 4);
     talk.ack(201.0, 0).ack(201.1, 0).ack(201.2, 0);
@@ -184,7 +185,7 @@ fn a_missing_d_sack_is_no_evidence_if_the_receiver_never_reported_a_duplicate() 
 /// gVisor acknowledges a FIN before it stores the FIN's time stamp. So it echoes the time stamp of
 /// the octets before the FIN.
 #[test]
-fn an_echo_tells_of_a_fin_only_if_no_octets_before_it_have_the_same_stamp() {
+fn an_echoed_time_stamp_shows_that_a_fin_arrived_only_if_no_octets_before_it_had_this_stamp() {
     for (val, told) in [(1101, Verdict::Needed), (1105, Verdict::Spurious)] {
         let mut talk = Talk::opened(false, true);
         talk.data(101.0, 0).ack(201.0, 1000);
@@ -204,7 +205,7 @@ fn an_echo_tells_of_a_fin_only_if_no_octets_before_it_have_the_same_stamp() {
 
 /// RFC 6582 §3.2 step 3: duplicate ACKs inflate the cwnd of a sender that does not go back.
 #[test]
-fn a_sender_that_sends_new_octets_in_its_repair_does_not_go_back_any_more() {
+fn a_sender_that_sends_new_octets_in_a_repair_no_longer_counts_as_going_back() {
     let mut talk = first_of_ten_lost(false);
     talk.ack(304.2, 1000).data(304.3, 1000).data(304.3, 2000).ack(404.4, 10_000);
     assert_eq!(talk.direction().habits.unwrap().traits.in_order, 1);
@@ -355,7 +356,7 @@ fn a_lone_segment_is_a_timeout_if_the_syn_shows_a_stack_without_probes() {
 /// RFC 6298 §5.3: an acknowledgment of new octets restarts the timer. Here the first timeout came
 /// late, and the second one waited for less than three round trips.
 #[test]
-fn a_head_that_nothing_triggered_while_a_sender_goes_back_was_sent_by_a_timeout() {
+fn while_a_sender_goes_back_a_head_that_no_ack_triggered_was_sent_by_a_timeout() {
     let cause = |ms: f64| {
         let mut talk = Talk::opened(false, false);
         talk.flight(101.0, 0, 6).data(701.0, 0).ack(801.0, 1000).data(801.1, 1000);

@@ -1,4 +1,4 @@
-//! Captures whose packets are out of order, as a network card with several queues makes them.
+//! Captures whose packets are out of order, for example because a network card has several queues.
 
 use crate::ids::Side;
 use crate::segment::Cause;
@@ -92,8 +92,8 @@ fn a_syn_captured_after_its_syn_ack_is_no_retransmission() {
 }
 
 /// Fifty flights on a path with a round trip of 100 ms, captured beside the receiver or the sender.
-/// The last segment of each flight arrives first, because the path holds the other nine back. These
-/// nine arrive `apart` milliseconds after each other.
+/// The last of the ten segments of each flight arrives first, because the path holds back the other
+/// nine. These nine arrive `apart` milliseconds after each other.
 fn reordered_by_the_path(apart: f64, beside_receiver: bool) -> Talk {
     let mut talk = if beside_receiver { at_receiver() } else { Talk::opened(true, true) };
     for flight in 0..50_u32 {

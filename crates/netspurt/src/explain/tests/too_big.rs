@@ -7,7 +7,7 @@ use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment};
 use crate::wire::{CapturedPacket, LinkType, Packet, encode};
 
-/// A conversation between two hosts, and the reports of a router on its path.
+/// A connection between two hosts, and the reports of a router on its path.
 struct RoutedTalk {
     explainer: Explainer,
     ends: [SocketAddr; 2],
@@ -85,7 +85,7 @@ impl RoutedTalk {
         }
     }
 
-    /// The report passes.
+    /// The router's report on the packet with the octets from `first` on passes the capture.
     fn too_big(mut self, ms: f64, first: u32, mtu: u16) -> Self {
         self.take(ms, &self.report(first, mtu));
         self
@@ -105,8 +105,8 @@ impl RoutedTalk {
     }
 }
 
-/// RFC 1191 §6.4: TCP sends again at once, in packets of the new size. The second half waits for an
-/// acknowledgment.
+/// RFC 1191 §6.4: TCP sends again at once, in packets of the new size. The octets of the second
+/// dropped packet wait for an acknowledgment.
 #[test]
 fn retransmissions_at_once_after_a_report_have_the_cause_too_big() {
     for v6 in [false, true] {
@@ -130,7 +130,8 @@ fn a_sender_that_ignores_a_report_sends_again_after_a_timeout() {
     assert!(lines[0].contains("exceeded the limit of the path, and reported"), "{lines:?}");
 }
 
-/// If the smaller packet is lost, too, the timer sends its octets again, and then the other ones.
+/// If the smaller packet is lost, too, the timer sends its octets again. After that the sender goes
+/// back and sends the other octets.
 #[test]
 fn a_timeout_ends_the_reaction_to_a_report() {
     let talk = RoutedTalk::reported(false, 576).data(111.2, 0, 500).data(511.2, 0, 500);

@@ -25,7 +25,7 @@ fn a_duplicate_that_the_receiver_reports_was_spurious() {
 
 /// RFC 3522 §3.2.
 #[test]
-fn an_echo_tells_which_copy_arrived() {
+fn an_echoed_time_stamp_tells_which_transmission_was_acknowledged() {
     for (ecr, told) in [(1101, Verdict::Spurious), (1401, Verdict::Needed)] {
         let mut talk = Talk::opened(false, true);
         talk.flight(101.0, 0, 4).data(401.0, 0);
@@ -42,8 +42,8 @@ fn an_ack_sooner_than_any_round_trip_answers_the_original() {
     let mut talk = Talk::opened(false, false);
     talk.flight(101.0, 0, 4).data(401.0, 0).ack(430.0, 1000);
     assert_eq!(verdict(&talk), (Verdict::Spurious, VerdictEvidence::Timing));
-    // Later a round trip takes 25 ms. So the acknowledgment was not too soon: only the handshake
-    // had taken longer, for example in a queue.
+    // Later a round trip takes 25 ms. So the acknowledgment after 29 ms was not too soon for the
+    // retransmission. The round trip of the handshake was longer, for example because of a queue.
     talk.ack(431.0, 4000).data(500.0, 4000).ack(525.0, 5000);
     assert_eq!(verdict(&talk), (Verdict::Needed, VerdictEvidence::None));
 }

@@ -110,7 +110,7 @@ impl State {
         self.last_count = self.count;
     }
 
-    /// Removes the head and judges its delay (RFC 8289 §5.6, `dodequeue`).
+    /// Removes the frame at the head and judges its delay (RFC 8289 §5.6, `dodequeue`).
     fn head(&mut self, algorithm: &Algorithm, now: Time, queue: &mut Fifo) -> Option<Head> {
         let Some((since, parcel)) = queue.take() else {
             self.first_above = None;
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gap_before_a_drop_is_the_interval_over_the_root_of_the_count() {
+    fn the_gap_before_a_drop_is_the_interval_divided_by_the_square_root_of_the_count() {
         let gaps: Vec<u64> =
             (1..=4).map(|count| algorithm().next_drop(Time::ZERO, count).as_nanos()).collect();
         // 100 ms over sqrt 1, sqrt 2 = 1.41421356…, sqrt 3 = 1.73205080…, and 2.

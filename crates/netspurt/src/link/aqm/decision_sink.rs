@@ -7,8 +7,8 @@ use crate::link::transit::{Parcel, Transit};
 use crate::stage::Frame;
 use crate::units::Time;
 
-/// The line of a link, and the transit that holds its frames. An algorithm's decisions are applied
-/// to both.
+/// The line of a link, and the transit that holds the link's frames. An algorithm's decisions are
+/// applied to both.
 pub(in crate::link) struct DecisionSink<'a, F> {
     pub(in crate::link) line: &'a mut Line,
     pub(in crate::link) transit: &'a mut Transit<F>,

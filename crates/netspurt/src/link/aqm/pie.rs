@@ -36,7 +36,8 @@ const AUTO_TUNING: [(f64, f64); 6] = [
 /// The factor by which an update reduces the probability while the queue is idle (RFC 8033 §4.2).
 const DECAY: f64 = 0.98;
 
-/// Below this probability, if the delay was short, no frame is marked or dropped (RFC 8033 §4.1).
+/// Below this probability, no frame is marked or dropped if the delay at the last update was less
+/// than half the target (RFC 8033 §4.1).
 const SAFE_PROB: f64 = 0.2;
 
 impl Pie {
@@ -59,7 +60,7 @@ impl Pie {
         self.config.ecn
     }
 
-    /// Called when a frame left for the line after `sojourn` in the queue; `empty` says whether the
+    /// Called when a frame has left the queue after the time `sojourn`; `empty` says whether the
     /// queue is now empty. If a departure and an update are due at the same instant, the departure
     /// comes first.
     pub(super) fn departed(&mut self, now: Time, sojourn: Duration, empty: bool) {
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn each_row_of_the_tuning_divides_the_step() {
+    fn each_row_of_the_tuning_table_divides_the_step_by_its_second_number() {
         let rows = [
             (0.000_000_9, 2048.0),
             (0.000_009, 512.0),
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_of_a_hundred_and_fifty_milliseconds_passes() {
+    fn a_burst_of_a_hundred_and_fifty_milliseconds_passes_without_drops() {
         let busy = || Pie { drop_prob: 1.0, delay: ms(60), delay_old: ms(60), ..pie() };
         // Ten updates use up the allowance; the update at 150 ms precedes the arrival at that
         // instant.

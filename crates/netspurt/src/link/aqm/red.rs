@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_count_spreads_the_choices_evenly() {
+    fn the_gaps_between_chosen_frames_are_uniformly_distributed() {
         // At pb = 0.1 the probabilities are 1/10, 1/9, 1/8 and so on. The tenth frame is chosen for
         // certain.
         let spread: Vec<f64> = (0..10).map(|count| uniform_gap_probability(0.1, count)).collect();

@@ -200,7 +200,7 @@ fn fq(change: impl FnOnce(&mut FqCoDelConfig)) -> Queue {
 }
 
 #[test]
-fn a_sparse_flow_does_not_wait_for_a_greedy_one() {
+fn a_sparse_flow_does_not_wait_for_a_greedy_flow() {
     let greedy = (0..8000).map(|i| (at_us(250 * i), frame(i, 0, 1000)));
     let sparse = (0..100).map(|i| (at_us(20_000 * i + 20_130), frame(10_000 + i, 3, 100)));
     let mut frames: Vec<_> = greedy.chain(sparse).collect();
@@ -336,8 +336,7 @@ fn red_and_pie_mark_ecn_capable_frames_and_drop_the_others() {
     }
 }
 
-/// The algorithm with this number. Its constants are so sensitive that it acts on a queue of a few
-/// frames.
+/// The algorithm with this number. With its constants it already acts on a queue of a few frames.
 fn eager(algorithm: usize, seed: u64) -> Queue {
     match algorithm {
         0 => Queue::Red(red(seed)),
