@@ -71,7 +71,7 @@ pub struct CwndState {
 /// One event. `F` is the type of the frames that links carry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event<F> {
-    /// When the event happened, in the logical time of its stage.
+    /// When the event happened, in the logical time of the host or link that reports it.
     pub at: Time,
     /// The kind of the event, with its data.
     pub what: What<F>,
@@ -156,8 +156,8 @@ pub struct Wanted {
     pub rto: bool,
 }
 
-/// The buffer for the reports of stages. It keeps the order of the reports, and the driver empties
-/// it from time to time.
+/// The buffer for the events that hosts and links report. It keeps the order of the reports. The
+/// driver of the hosts and links empties the buffer from time to time.
 ///
 /// ```
 /// use netspurt::event::{Events, Wanted, What};
@@ -174,7 +174,7 @@ pub struct Events<F> {
     buffer: Vec<Event<F>>,
 }
 
-/// When the buffer holds this many events, the driver of the stages should drain it.
+/// When the buffer holds this many events, the driver of the hosts and links should drain it.
 const DRAIN_AT: usize = 4096;
 
 impl<F> Events<F> {

@@ -88,7 +88,7 @@ pub(super) fn decimal(text: &str, unit: u64) -> Option<(i64, &str)> {
             weight /= 10;
             below += u128::from(digit - b'0') * weight;
         }
-        // A point without a following digit belongs to the text.
+        // A point without a following digit belongs to the text after the number.
         if end > 0 {
             value += below / 1_000_000_000;
             rest = &fraction[end..];
@@ -123,7 +123,7 @@ pub(super) fn float_span(value: f64, unit: u64) -> Option<Duration> {
     (0.0..9e18).contains(&ns).then(|| Duration::from_nanos(ns as u64))
 }
 
-/// Returns a span of nanoseconds as the text that notes use.
+/// Writes a number of nanoseconds with a suitable unit, as notes show times.
 pub(super) fn in_ms(ns: u64) -> String {
     Duration::from_nanos(ns).to_string()
 }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_ends_with_lf_with_cr_lf_and_with_cr_alone() {
+    fn a_line_may_end_with_lf_with_cr_lf_or_with_cr_alone() {
         let read: Vec<_> = lines("a\nb\r\nc\rd\r\n\ne").collect();
         assert_eq!(read, [(1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, ""), (6, "e")]);
     }

@@ -11,16 +11,16 @@ pub(super) const CONTENT_BYTES_MAX: u64 = 1 << 31;
 
 /// Contents of at most this length are read at any compression ratio: 64 MiB.
 const ANY_RATIO: u64 = 1 << 26;
-/// Longer contents may be at most this many times as long as the compressed file. Compression
-/// reduces recordings to about a tenth. A file that is reduced far more was made to fill the
-/// memory.
+/// Contents longer than [`ANY_RATIO`] may be at most this many times as long as the compressed
+/// file. Compression reduces recordings to about a tenth. A file that is reduced far more was made
+/// to fill the memory.
 const RATIO_MAX: u64 = 100;
 
 /// Decompresses a file; `None` if the file is not compressed.
 ///
 /// # Errors
-/// When the file is damaged, contains more than `octets_max` octets, or contains far more than its
-/// own size makes likely.
+/// When the file is damaged, or when its contents are longer than `octets_max` or suspiciously long
+/// (see [`RATIO_MAX`]).
 pub(super) fn unpack(bytes: &[u8], octets_max: u64) -> Result<Option<Vec<u8>>, RecordingError> {
     let Some(packing) = Packing::of(bytes) else { return Ok(None) };
     let octets_max = octets_max.min(ANY_RATIO.max(RATIO_MAX * bytes.len() as u64));

@@ -28,6 +28,7 @@ enum WindowsLine {
     Failure,
     /// How many probes were sent, and how many were answered.
     Statistics(u64, u64),
+    /// A line of ping that has no effect on the recording, for example an empty line.
     Ordinary,
     /// A line that ends with a colon, such as the title above the shortest and longest time.
     Title,
@@ -305,8 +306,8 @@ impl WindowsRun {
             let read = self.probes.len() as u64;
             if (sent, counted) != (read, received) {
                 delays.notes.push(format!(
-                    "the statistics say {sent} sent and {counted} received, errors included; the \
-                     lines say {read} and {received}"
+                    "the statistics count {sent} probes sent and {counted} received, errors \
+                     included; the lines show {read} probes and {received} replies"
                 ));
             }
             if sent > read && sent - read <= super::tally::MISSING_MAX {
@@ -367,7 +368,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         if probe && runs.last().is_some_and(|run| run.statistics.is_some()) {
             runs.push(WindowsRun::default());
         }
-        let run = runs.last_mut().expect("there is one");
+        let run = runs.last_mut().expect("`runs` is never empty");
         if let Some((at, text)) = run.title.take_if(|_| !line.trim().is_empty())
             && !matches!(meaning, WindowsLine::Statistics(..))
         {
@@ -378,7 +379,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                 if !run.is_empty() {
                     runs.push(WindowsRun::default());
                 }
-                runs.last_mut().expect("there is one").header = Some((payload, v6));
+                runs.last_mut().expect("`runs` is never empty").header = Some((payload, v6));
             }
             WindowsLine::Reply { rtt, below, payload, v6 } => {
                 run.below += u64::from(below);

@@ -4,7 +4,7 @@
 use super::instant::{DAY, days};
 use super::text::integer;
 
-/// Whether the day or the month comes first in dates of numbers.
+/// Whether the day or the month comes first in a date that consists of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DateOrder {
     DayFirst,
@@ -71,7 +71,7 @@ impl YearLast {
     }
 
     /// Returns the midnight at which the day begins, in nanoseconds since 1970. If two days are
-    /// possible, `order` decides between them; the result is then `None` without `order`.
+    /// possible, `order` decides between them; without `order` the result is then `None`.
     pub fn midnight(self, order: Option<DateOrder>) -> Option<i64> {
         let order = match self.evidence() {
             Some(DateOrderEvidence::Only(order)) => order,
@@ -88,9 +88,9 @@ impl YearLast {
 }
 
 /// Returns the evidence about the order of day and month in a cell that begins with a date. In a
-/// date with dots, the day comes first if both orders are possible. `None` if the cell begins with
-/// no date that ends with the year. Also `None` if a date without dots is the same day in both
-/// orders.
+/// date with dots, the day comes first if both orders are possible. `None` if the cell does not
+/// begin with a date that ends with the year. Also `None` if a date without dots is the same day in
+/// both orders.
 pub(super) fn evidence(cell: &str) -> Option<DateOrderEvidence> {
     YearLast::read(cell)?.0.evidence()
 }

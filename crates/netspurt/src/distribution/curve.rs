@@ -22,8 +22,7 @@ impl QuantileCurve {
         piece.value + piece.slope * (x - from)
     }
 
-    /// Returns the piece at `x`, and the position of the knot at which the curve has the value
-    /// `value` of this piece.
+    /// Returns the piece at `x`, and the position of the knot for which the piece has its `value`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least zero")]
     fn piece_at(&self, x: f64) -> (Piece, f64) {
         if x < self.first {
@@ -39,7 +38,8 @@ impl QuantileCurve {
         Piece { value, slope: (next - value) / self.step }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a hundred knots")]
+    /// Returns the position of the knot `number`.
+    #[expect(clippy::cast_precision_loss, reason = "at most a hundred knots")]
     fn place(&self, number: usize) -> f64 {
         self.first + self.step * number as f64
     }
@@ -64,7 +64,7 @@ impl QuantileCurve {
     /// # Panics
     /// When the slope before the first knot is -1 or less, because there is then no mean.
     pub(super) fn mean_of_powers(&self) -> f64 {
-        assert!(self.slope_before > -1.0, "no mean");
+        assert!(self.slope_before > -1.0, "a slope of -1 or less gives no mean");
         let tail = libm::exp2(self.knots[0] + self.first) / (self.slope_before + 1.0);
         let pieces = self.pieces(self.first, 0.0).map(|[from, to]| {
             let (piece, place) = self.piece_at((from + to) / 2.0);
@@ -79,8 +79,9 @@ impl QuantileCurve {
     }
 }
 
-/// A straight piece.
+/// A straight piece of a curve.
 struct Piece {
+    /// The value of the curve at one knot of the piece.
     value: f64,
     slope: f64,
 }

@@ -18,7 +18,8 @@ pub enum DistributionUnit {
 }
 
 impl DistributionUnit {
-    /// The greatest value that can be drawn. A double holds every whole number up to it exactly.
+    /// The greatest value that can be drawn. A double holds every whole number up to this value
+    /// exactly.
     pub(super) const MOST: f64 = 9e15;
 
     /// The least value that can be drawn.
@@ -137,11 +138,11 @@ pub(super) enum DistributionFamily {
     PackmimeArrivals {
         rate: f64,
     },
-    /// PackMime's sizes of requests, at a rate of new connections.
+    /// PackMime's sizes of requests, if new connections arrive at this rate.
     PackmimeRequests {
         rate: f64,
     },
-    /// PackMime's sizes of replies, at a rate of new connections.
+    /// PackMime's sizes of replies, if new connections arrive at this rate.
     PackmimeReplies {
         rate: f64,
     },

@@ -118,7 +118,8 @@ impl SamplerState {
                 Self::Lognormal { log_median, sigma: *sigma }
             }
             DistributionFamily::Pareto { start, shape, most } => {
-                let least = pareto::least(*start, *shape, *most).expect("refused by the parser");
+                let least = pareto::least(*start, *shape, *most)
+                    .expect("the parser accepts a mean only if the distribution has one");
                 let kept = most.map_or(1.0, |most| 1.0 - libm::pow(least / most, *shape));
                 Self::Pareto { least, power: -1.0 / shape, kept }
             }

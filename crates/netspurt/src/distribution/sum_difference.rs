@@ -66,7 +66,9 @@ impl SumDifference {
 /// recursion is Durbin's and Levinson's.)
 #[expect(clippy::cast_precision_loss, reason = "some thousand values")]
 fn extend(weights: &mut [f64], d: f64) -> f64 {
-    let Some((last, others)) = weights.split_last_mut() else { unreachable!("room for one") };
+    let Some((last, others)) = weights.split_last_mut() else {
+        unreachable!("no place for the new weight")
+    };
     let partial = d / ((others.len() + 1) as f64 - d);
     let (front, rest) = others.split_at_mut(others.len() / 2);
     let (middle, back) = rest.split_at_mut(rest.len() - front.len());

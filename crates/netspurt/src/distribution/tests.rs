@@ -77,7 +77,7 @@ fn a_uniform_distribution_draws_all_values_including_both_ends_equally_often() {
 }
 
 #[test]
-fn exponential_sizes_and_poisson_gaps_have_their_quantiles_and_means() {
+fn exponential_sizes_and_poisson_gaps_have_the_quantiles_and_the_mean_of_their_distribution() {
     assert_quantiles("exponential:mean=8 kB", Octets, |p| -8000.0 * (1.0 - p).ln());
     assert_mean("exponential:mean=8 kB", Octets, 8000.0, 8000.0);
     assert_quantiles("poisson:rate=50/s", Gap, |p| -2e7 * (1.0 - p).ln());
@@ -85,7 +85,7 @@ fn exponential_sizes_and_poisson_gaps_have_their_quantiles_and_means() {
 }
 
 #[test]
-fn lognormal_distributions_have_their_quantiles_and_means() {
+fn lognormal_draws_have_the_quantiles_and_the_mean_of_their_distribution() {
     // Quantiles of the standard normal distribution.
     let points = [
         (0.001, -3.090_232_306),
@@ -109,7 +109,7 @@ fn lognormal_distributions_have_their_quantiles_and_means() {
 }
 
 #[test]
-fn pareto_distributions_have_their_quantiles_and_means() {
+fn pareto_draws_have_the_quantiles_and_the_mean_of_their_distribution() {
     assert_quantiles("pareto:shape=1.2,least=1 kB", Octets, |p| 1e3 * (1.0 - p).powf(-1.0 / 1.2));
     assert_mean("pareto:shape=5,least=1 kB", Octets, 1250.0, 1250.0 / 15_f64.sqrt());
     assert_eq!(parse("pareto:shape=1.2,least=1 kB", Octets).mean(), Some(1e3 * 1.2 / (1.2 - 1.0)));
@@ -151,7 +151,7 @@ fn the_mean_of_a_truncated_pareto_distribution_is_the_mean_of_its_draws() {
 }
 
 #[test]
-fn weibull_distributions_have_their_quantiles_and_means() {
+fn weibull_draws_have_the_quantiles_and_the_mean_of_their_distribution() {
     // The mean is Γ(1 + 1/0.5) = 2 times the scale. The variance is Γ(5) - 4 = 20 times the square
     // of the scale.
     let text = "weibull:shape=0.5,mean=20 ms";
@@ -164,7 +164,7 @@ fn weibull_distributions_have_their_quantiles_and_means() {
 }
 
 #[test]
-fn geometric_counts_begin_at_one_and_have_their_probabilities() {
+fn geometric_counts_begin_at_one_and_have_geometric_probabilities() {
     let values = draws("geometric:mean=5", Count);
     for n in 1..12_u32 {
         let p = 0.2 * 0.8_f64.powi(i32::try_from(n).unwrap() - 1);

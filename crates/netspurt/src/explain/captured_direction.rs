@@ -55,7 +55,7 @@ impl CapturedDirection {
     }
 
     /// Takes the findings out of the direction: its retransmissions, what timers with other floors
-    /// would have done, and the observed habits.
+    /// would have done, and the observed behaviour.
     pub fn take_findings(&mut self) -> Findings {
         let habits = self.sender.habits();
         let mut retransmissions = take(&mut self.earlier);

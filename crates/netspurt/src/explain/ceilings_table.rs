@@ -1,4 +1,5 @@
-//! The table of directions whose outstanding octets came back to a ceiling.
+//! The table of directions whose outstanding octets came back to the same maximum (the ceiling) in
+//! many round trips.
 
 use crate::ids::Side;
 use crate::record::{Column, Data, Table};

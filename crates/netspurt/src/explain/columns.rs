@@ -1,4 +1,4 @@
-//! The columns of the table of connections: the only place that knows their names and order.
+//! The columns of the table of connections. Only this file has their names and their order.
 
 use std::net::IpAddr;
 

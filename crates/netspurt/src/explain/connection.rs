@@ -20,8 +20,8 @@ use super::{
     Sender, SharedState, TimeSpent, WaitingFor,
 };
 
-/// A connection, as the capture shows it. The capture may lack its beginning or one of its
-/// directions.
+/// A connection, as the capture shows it. The capture may lack the beginning or one direction of
+/// the connection.
 ///
 /// A closed connection rests if it is complete and had no packets for a while: it is stored in a
 /// packed form, and unpacked if a late packet comes. Most packets need only the pending segments,
@@ -40,7 +40,7 @@ pub struct CapturedConnection {
     first: Option<Side>,
     /// For each side, the shift of the windows that the side advertises, from its last SYN.
     shifts: [Option<u8>; 2],
-    /// Whether the options of a SYN were cut off, so the SYN may have offered scaling.
+    /// Whether the capture cut off options of a SYN, so the SYN may have offered window scaling.
     scale_cut: bool,
     /// The MSS that the SYN of each side offers, in octets; 0 is unknown.
     offered: [u16; 2],
@@ -74,7 +74,8 @@ impl CapturedConnection {
     /// The time that the connection spent on each thing that it waited for. Repairs that go on
     /// count as if they ended now.
     ///
-    /// The connection has no box for this time afterwards. The box goes to `shared`.
+    /// Afterwards the connection has no memory for this time: its box goes to `shared`, for another
+    /// connection.
     fn take_spent(&mut self, shared: &mut SharedState) -> TimeSpent {
         let mut spent = self.spent.0.as_deref().copied().unwrap_or_default();
         self.spent.0.take().into_iter().for_each(|own| shared.keep_spent(own));
@@ -368,7 +369,7 @@ impl CapturedConnection {
         }
     }
 
-    /// Notes what data of `side` shows about the time before the data.
+    /// Notes that `side` sent data at `at`, and what this shows about the time before it.
     fn note_data(&mut self, side: Side, at: Time) {
         let Self { directions, spent, .. } = self;
         let spent = &mut **spent;

@@ -58,7 +58,8 @@ impl Default for RowRoom {
 /// last digit of a number first.
 ///
 /// Each method takes the text and returns it with more octets before it. `start` is then a value
-/// that the compiler can keep in a register. In memory, each step would wait for the step before.
+/// that the compiler can keep in a register. If `start` were in memory, each step would wait for
+/// the step before.
 struct RowText<'a> {
     room: &'a mut [u8; RowRoom::OCTETS],
     /// The place of the first octet.
@@ -149,8 +150,8 @@ impl<'a> RowText<'a> {
     #[inline]
     fn whole(self, mut value: u64) -> Self {
         let mut this = self;
-        // Each division waits for the division before it. To need few divisions, each of them finds
-        // four digits.
+        // Each division waits for the division before it. Each one finds four digits, so that few
+        // divisions are needed.
         while value >= 10_000 {
             let four = (value % 10_000) as usize;
             this = this.pair(four % 100).pair(four / 100);

@@ -159,7 +159,8 @@ impl DisorderWatch {
 
     /// Begins without packets. `known` tells what is known of each side.
     pub fn new(known: [Option<KnownSide>; 2]) -> Self {
-        // Segments with octets below the highest one are retransmissions, and show no gap.
+        // A later segment with octets below `next` is a retransmission. It does not count as out of
+        // order, because it fills no gap and does not begin below `first`.
         let sides = known.map(|known| LatestNumbers {
             end: known.map(|known| known.next),
             begin: known.map(|known| (known.first, 0, Time::ZERO)),

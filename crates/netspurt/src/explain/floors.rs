@@ -114,8 +114,8 @@ struct Expired {
 
 impl OtherFloors {
     /// Takes the sample of a round trip that ended. If a timer would have fired during the round
-    /// trip, one timeout is counted. Round trips of other data that was outstanding then do not
-    /// count a further timeout.
+    /// trip, one timeout is counted. No further timeout is counted for the round trips of other
+    /// data that was outstanding at this time.
     ///
     /// An ACK of new data restarts the timer (RFC 6298 §5.3). So a timer fires only if it is
     /// shorter than the time since the previous ACK of new data. It is not enough that the timer is
@@ -222,9 +222,8 @@ impl OtherFloors {
 /// Whether a sender with RACK would have known of the loss before it sent `again` (RFC 8985 §6.2).
 /// It would if SACK blocks had reported octets that were sent after the previous transmission of
 /// the octets of `again`. The reports do not count if the receiver discarded octets that it had
-/// reported.
-/// A receiver has discarded octets if its SACK blocks have reported the first octet that is not
-/// acknowledged (RFC 2018 §8).
+/// reported. A receiver has discarded octets if its SACK blocks have reported the first octet that
+/// is not acknowledged (RFC 2018 §8).
 fn is_known_lost<T: Copy>(again: &ExplainedRetransmission, octets: &OneWay<T>) -> bool {
     let outstanding = octets.outstanding();
     let discarded = outstanding.front().is_some_and(|one| one.sacked);

@@ -9,14 +9,14 @@ use super::{ColumnCell, ConnectionRow, EndedConnection, Habits, Vantage};
 
 use ColumnCell::{Count, Flag, Number, Tag, Whole};
 
-/// The cell of a count of habits.
+/// A cell with a count from the habits of a direction; 0 if the direction has no habits.
 macro_rules! count {
     (|$habits:ident| $of:expr) => {
         Count(|row| row.habits().map_or(0, |$habits| $of))
     };
 }
 
-/// The cell of a span of habits, which may not exist.
+/// A cell with a time from the habits of a direction. The cell is empty if there is no such time.
 macro_rules! span {
     (|$habits:ident| $of:expr) => {
         Whole(|row| row.habits().and_then(|$habits| $of).map(span_ns))

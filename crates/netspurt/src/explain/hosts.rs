@@ -1,4 +1,5 @@
-//! Infers causes and timer grids from all connections of one host together.
+//! Infers the causes of retransmissions, and the grids on which timeouts fall, from all connections
+//! of one host together.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

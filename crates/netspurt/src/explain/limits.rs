@@ -208,13 +208,12 @@ impl Limits {
     /// The latest time at which the acknowledgment of all outstanding data passes the capture if
     /// the receiver does not delay it. `far` is the shortest round trip to the receiver.
     ///
-    /// A receiver may delay the acknowledgment of up to two segments (RFC 5681 §4.2). If at
-    /// most two are outstanding, their acknowledgment is due a round trip after they were sent. If
-    /// a queue delayed them, it also delayed the acknowledged segments before them. Then their
-    /// acknowledgment comes after the last acknowledgment. The time between these two is at most
-    /// the time between the last two acknowledgments. If more segments are outstanding, the later
-    /// ones may wait in a queue for longer. Then the round trip counts from the last segment or
-    /// acknowledgment of new data.
+    /// A receiver may delay the acknowledgment of up to two segments (RFC 5681 §4.2). If at most
+    /// two segments are outstanding, their acknowledgment is due a round trip after they were sent.
+    /// If a queue delayed them, the queue also delayed the acknowledged segments before them. Then
+    /// the time from the last acknowledgment to theirs is at most the time between the last two
+    /// acknowledgments. If more segments are outstanding, the later ones may wait in a queue for
+    /// longer. Then the round trip counts from the last segment or acknowledgment of new data.
     pub fn arrived(&self, octets: &OneWay<CapturedSegment>, far: Duration) -> Option<Time> {
         let outstanding = octets.sequence().highest().saturating_sub(octets.una());
         if outstanding > 2 * u64::from(self.full_bytes) {

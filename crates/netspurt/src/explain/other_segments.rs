@@ -2,10 +2,10 @@
 
 use crate::wire::TcpView;
 
-/// The pending segments that are not plain, of all connections.
+/// The pending segments of all connections, without the plain segments.
 ///
 /// If each connection had a list of its own, the program would allocate, grow and free a list for
-/// nearly every connection. Here a new segment takes the place of the segment that was taken last.
+/// nearly every connection. Here a new segment gets the place of the segment that was removed last.
 /// This place is still in the processor's cache.
 #[derive(Debug, Default)]
 pub struct OtherSegments {
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_segment_takes_the_place_of_the_one_that_was_taken_last() {
+    fn a_new_segment_gets_the_place_of_the_segment_that_was_removed_last() {
         let mut others = OtherSegments::default();
         let places = [1, 2, 3].map(|seq| others.add(&segment(seq)));
         assert_eq!(places.map(|place| others.at(place).seq), [1, 2, 3]);

@@ -40,10 +40,10 @@ impl UnpackedParts {
 /// The two directions of a connection and the time that it spent, packed into little memory.
 #[derive(Clone, Debug)]
 pub struct PackedDirections {
-    /// First the time that the connection spent on each thing that it waited for. In this time a
-    /// repair counts in full, even if it did not delay new data. Then, for each direction, an octet
-    /// that says whether the direction exists. If it exists, its sequence space, its first octet
-    /// not acknowledged, and its statistics follow.
+    /// The first part is the time that the connection spent on each thing that it waited for. In
+    /// this time a repair counts in full, even if it did not delay new data. Then, for each
+    /// direction, comes an octet that says whether the direction exists. If it exists, its sequence
+    /// space, its first octet not acknowledged, and its statistics follow.
     packed: Bytes,
     /// The parts that are not packed. `None` if neither direction has such parts.
     unpacked: Option<Box<[UnpackedParts; 2]>>,

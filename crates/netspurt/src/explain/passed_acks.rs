@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_echo_doubles_the_near_round_trip_at_most() {
+    fn an_old_echo_at_most_doubles_the_near_round_trip() {
         let mut acks = PassedAcks::none(1, None);
         acks.add(ack(1000, 3001, Some(7)), ms(64));
         acks.echoed(at(1400), 6);

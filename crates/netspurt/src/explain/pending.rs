@@ -34,7 +34,7 @@ pub enum PendingKind {
     Other(u32),
 }
 
-/// The segments of a list, in order.
+/// An iterator over pending segments, in order.
 #[derive(Clone, Debug)]
 pub struct PendingIter<'a> {
     /// When the previous segment was captured.
@@ -68,9 +68,9 @@ pub struct PendingSegments {
 }
 
 /// The layout of the first word of a segment. The highest bit says whether the segment continues
-/// another segment. The next two bits say whether it is plain, and whether [`Side::To`] sent it; a
-/// segment that continues another one leaves them zero. Then come the nanoseconds since the
-/// previous segment in 29 bits. The low half depends on the kind of the segment. If the segment
+/// another segment. The next two bits say whether it is plain, and whether [`Side::To`] sent it;
+/// these two bits are zero if the segment continues another one. Then come the nanoseconds since
+/// the previous segment in 29 bits. The low half depends on the kind of the segment. If the segment
 /// continues another one, the low half says how the two differ. For any other plain segment, the
 /// low half is the sequence number. If the segment is not plain, the low half is its place in
 /// [`OtherSegments`].

@@ -1,4 +1,4 @@
-//! Puts the packets of a connection into the order in which they passed.
+//! Puts the packets of a connection into the order in which they passed the place of the capture.
 
 use std::collections::VecDeque;
 

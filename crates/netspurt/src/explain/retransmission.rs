@@ -115,7 +115,7 @@ pub struct ExplainedRetransmission {
     /// The sender's smoothed round trip when the retransmission was captured; zero if it is not
     /// known.
     pub srtt: Duration,
-    /// The sequence numbers of the largest segment that was acknowledged before the retransmission.
+    /// The largest segment that was acknowledged before the retransmission, in sequence numbers.
     pub acked_bytes_max: u32,
     /// Whether a timeout may have begun the repair of this segment. A capture at the receiver may
     /// not show this timeout.

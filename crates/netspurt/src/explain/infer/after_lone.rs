@@ -55,7 +55,8 @@ impl AfterLone {
     /// round trip before. The reason is that one acknowledgment adds at most two segments (RFC 3465
     /// §2.2).
     const WIDE: u64 = 4;
-    /// A sender sends the segments that an acknowledgment allows within this time.
+    /// Within this time after an acknowledgment, a sender sends the segments that the
+    /// acknowledgment allows.
     const AT_ONCE: Duration = Duration::from_millis(2);
 
     /// Begins with retransmission `number`, which ends at `right`. `only` says that no other

@@ -50,6 +50,6 @@ mod tests {
         assert!(lately.holds(at(125), 3001, span));
         assert!(lately.holds(at(130), 2001, span));
         assert!(!lately.holds(at(133), 2001, span), "21 ms ago");
-        assert!(!lately.holds(at(125), 1001, span), "it may have been long ago");
+        assert!(!lately.holds(at(125), 1001, span), "no mark shows when it was first seen");
     }
 }

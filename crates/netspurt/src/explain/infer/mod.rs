@@ -1,4 +1,4 @@
-//! Infers causes and verdicts from packets.
+//! Infers the causes of retransmissions, and the verdicts on them, from packets.
 
 mod after_lone;
 mod flow_label;

@@ -19,7 +19,8 @@ pub struct PathTimes {
     near_now: Duration,
     /// A time stamp of the receiver that the sender has not echoed yet, and when it was captured.
     echo: Option<(u32, Time)>,
-    /// Where the capture was taken, as the headers of its link show. `Unknown` if they do not.
+    /// Where the capture was taken, as the headers of its link show. `Unknown` if they do not
+    /// show it.
     shown: Vantage,
 }
 
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shorter_part_of_the_round_trip_ends_at_the_host_where_the_capture_was_taken() {
+    fn a_much_shorter_part_of_the_round_trip_shows_at_which_host_the_capture_was_taken() {
         for (short, long) in [(2500, 40_000), (900, 3600), (20, 80), (9, 12), (3, 7)] {
             assert_eq!(vantage(short, long), Vantage::Sender, "{short} {long}");
             assert_eq!(vantage(long, short), Vantage::Receiver, "{short} {long}");

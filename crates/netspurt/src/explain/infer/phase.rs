@@ -133,8 +133,8 @@ pub struct Machine {
     una: u64,
     /// In a loss phase: whether a flow label showed the timeout.
     pub by_label: bool,
-    /// In a loss phase: whether it began with a fast retransmit, and the sender sent everything
-    /// again in order after earlier fast retransmits.
+    /// In a loss phase: whether the phase began with a fast retransmit, and the sender sent
+    /// everything again in order after earlier fast retransmits.
     by_habit: bool,
     /// The number of retransmissions of the phase that carried octets reported by SACK blocks.
     /// Retransmissions that follow the previous one in a burst do not count.
@@ -191,8 +191,8 @@ impl Machine {
     pub fn went_on(&mut self) {
         self.went_on = true;
         if self.by_habit && self.phase == LossPhase::Loss {
-            // Duplicate ACKs inflate the cwnd of this sender (RFC 5681 §3.2 step 4), so it does not
-            // go back.
+            // This sender sends new octets because duplicate ACKs inflate its cwnd (RFC 5681 §3.2
+            // step 4). So it does not send everything again (go-back-N).
             (self.phase, self.by_habit, self.traits.in_order) = (LossPhase::Recovery, false, 0);
         }
         if self.undone {
@@ -200,7 +200,7 @@ impl Machine {
         }
     }
 
-    /// Counts a retransmission of the only outstanding segment. Its cause is known.
+    /// Counts a retransmission of the only outstanding segment, whose cause is known.
     pub fn lone_is_known(&mut self, cause: Cause) {
         match cause {
             Cause::Rto => self.traits.timeouts_without_probe += 1,

@@ -84,7 +84,7 @@ pub struct SenderScene {
     pub rtt_min: Duration,
     /// Whether a SACK block reports octets above this segment.
     pub hole: bool,
-    /// Duplicate ACKs in a row.
+    /// The number of duplicate ACKs in a row.
     pub dup_acks: u32,
     /// Whether octets have arrived that were sent after `last_sent` (RFC 8985 §6.2).
     pub overtaken: bool,
@@ -118,7 +118,7 @@ impl SenderScene {
         self.is_at_once(self.lag)
     }
 
-    /// Whether a retransmission that comes `after` its trigger comes at once.
+    /// Whether a retransmission counts as immediate if `after` is the time since its trigger.
     pub fn is_at_once(&self, after: Duration) -> bool {
         after <= Self::SLACK.max(self.rtt / 8)
     }
@@ -136,7 +136,7 @@ impl SenderScene {
     }
 
     /// The shortest RTO that a sender with these round trips may have. It exceeds srtt by two
-    /// rttvar, and by [`FLOOR`](Self::FLOOR) at least. RFC 6298 §2.3 has four rttvar.
+    /// rttvar or by [`FLOOR`](Self::FLOOR), whichever is longer. RFC 6298 §2.3 has four rttvar.
     pub fn shortest_rto(&self) -> Duration {
         self.rtt + (self.rttvar * 2).max(Self::FLOOR)
     }

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn two_instants_are_too_few() {
+    fn two_instants_are_too_few_to_show_a_grid() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         assert_eq!(TimerGrid::of(&[at(500), at(1000)]), None);
         assert_eq!(TimerGrid::of(&[]), None);

@@ -160,8 +160,8 @@ impl SenderTrouble {
     }
 
     /// Gives the cause go-back-N to the last retransmissions. The next retransmission, which begins
-    /// at `left`, shows that the sender went back. The change covers the last retransmissions of
-    /// the current repair that are in order and end at or below `left`. If the sender skipped
+    /// at `left`, shows that the sender uses go-back-N. The change covers the last retransmissions
+    /// of the current repair that are in order and end at or below `left`. If the sender skipped
     /// reported octets, the change covers nothing before the last skip. The first of the covered
     /// retransmissions keeps its cause, unless it follows a timeout.
     pub fn went_back(&mut self, left: u64) {
