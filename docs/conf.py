@@ -13,7 +13,8 @@ version = release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "from_code"]
 root_doc = "docs/index"
-# `papers` is a symbolic link into the package. Links on pages use the real paths of files.
+# `papers` is a symbolic link into the package. Links on pages use the real paths of files, so the
+# last pattern has the real path of `papers`.
 include_patterns = [
     "*.md",
     "authorities/**.md",
@@ -24,7 +25,7 @@ include_patterns = [
 ]
 exclude_patterns = ["docs/_build"]
 highlight_language = "none"
-# Options of commands keep their hyphens.
+# Smart quotes would replace the two hyphens of options such as `--out` by a dash.
 smartquotes = False
 nitpicky = True
 # A type that no page documents is shown as plain text. Links of pages are checked nevertheless.

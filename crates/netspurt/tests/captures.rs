@@ -1,6 +1,6 @@
-//! Tests with captures of other people, and with captures of the kernel's TCP. The observer must
-//! count the same numbers as tshark, or as the kernel's own counters. The captures are in
-//! `../shared/traces`, beside the repository.
+//! Compares the counts of the module `observe` with those of other programs: with tshark's counts
+//! for captures that others published, and with the kernel's own counters for captures of its TCP.
+//! The captures are in `../shared/traces`, beside the repository.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ fn row(line: &str) -> Option<(String, [u64; 5])> {
 /// tcptrace and the kernel count these segments as retransmissions, too
 /// (`../shared/reference/captures.md` §4).
 #[test]
-fn packets_connections_and_retransmissions_have_the_counts_of_tshark() {
+fn the_counts_of_packets_connections_and_retransmissions_equal_those_of_tshark() {
     let Some(folder) = shared() else { return };
     let table = fs::read_to_string(folder.join("README.md")).unwrap();
     let mut tried = 0;

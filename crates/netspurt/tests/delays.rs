@@ -13,8 +13,9 @@ fn shared() -> Option<PathBuf> {
     folder.join("README.md").is_file().then_some(folder)
 }
 
-/// Returns the rows of the table: for each file its name, and the counts of runs, probes, received,
-/// lost and duplicates.
+/// Returns the rows of the table: for each file its name, and the numbers of its recordings (`runs`
+/// in the table), probes, received probes, lost probes and duplicates. Instead of these numbers, a
+/// row that does not have all of them has `None`.
 fn rows(table: &str) -> Vec<(String, Option<[u64; 5]>)> {
     let (_, table) = table.split_once("## Files").expect("the table");
     let rows = table.lines().filter(|line| line.starts_with("| ")).skip(1);
@@ -38,7 +39,7 @@ fn counts(reading: &Reading) -> [u64; 5] {
 }
 
 #[test]
-fn recordings_of_other_people_have_the_counts_of_their_table() {
+fn recordings_of_other_people_have_the_counts_in_the_readme_of_their_folder() {
     let Some(folder) = shared() else {
         eprintln!("SKIPPED: no ../shared/delays beside the repository");
         return;

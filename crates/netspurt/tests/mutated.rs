@@ -210,9 +210,10 @@ fn no_changed_capture_makes_a_reader_panic() {
     assert!(packets > 3 * FILES as u64 && segments > packets / 4, "{packets} {segments}");
 }
 
-/// Files that a fuzz target found. They have lists of booleans. The lengths of these lists are so
-/// large that a decoder skipped up to 2^63 elements. A check that trusts the types in the file does
-/// not notice the list in the second file, because the decoder expects other types.
+/// Files that a fuzz target found. In each file the decoder meets a list of booleans that is so
+/// long that the decoder skipped up to 2^63 elements. In the second file, a field has another type
+/// than the format defines for it. The decoder reads this field by the definition, and so meets the
+/// list. A check that reads the field by the type in the file does not notice the list.
 const ENDLESS: [&str; 2] = [
     "\
     000c0cfffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff43df4\

@@ -27,7 +27,7 @@ fn table(name: &str) -> Vec<HashMap<String, String>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../authorities/packmime");
     let text = fs::read_to_string(folder.join(name)).expect("a table of the repository");
     let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
-    let head: Vec<String> = lines.next().expect("a head").collect();
+    let head: Vec<String> = lines.next().expect("a line with the names of the columns").collect();
     lines.map(|line| head.iter().cloned().zip(line).collect()).collect()
 }
 
@@ -40,7 +40,7 @@ fn authority(table: &[HashMap<String, String>], cells: &[(&str, &str)], column: 
     values
 }
 
-#[expect(clippy::cast_precision_loss, reason = "some runs")]
+#[expect(clippy::cast_precision_loss, reason = "the number of runs is small")]
 fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -59,7 +59,8 @@ fn assert_alike(what: &str, ours: &[f64], theirs: &[f64], grain: f64) {
 
 /// Samplers for runs at `rate` connections per second, each with a stream of its own.
 fn samplers(text: &str, unit: DistributionUnit, rate: u32) -> impl Iterator<Item = Sampler> {
-    let distribution = Distribution::parse(&format!("{text}:rate={rate}/s"), unit).expect("right");
+    let distribution =
+        Distribution::parse(&format!("{text}:rate={rate}/s"), unit).expect("it is valid");
     let name = text.to_owned();
     (0..DRAWS.div_ceil(rate * STOP)).map(move |run| {
         Sampler::new(&distribution, Stream::named(u64::from(run), &format!("{name}/{rate}")))
@@ -116,7 +117,7 @@ fn arrivals(mut sampler: Sampler) -> Vec<f64> {
 
 /// Counts the arrivals in successive windows of `tenths` tenths of a second. Returns the variance
 /// of the counts divided by their mean.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of the run")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 <= time < STOP")]
 fn dispersion(times: &[f64], tenths: u32) -> f64 {
     let mut counts = vec![0_u32; (STOP * 10 / tenths) as usize];
     let last = counts.len() - 1;

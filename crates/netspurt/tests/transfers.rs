@@ -98,7 +98,7 @@ impl Network {
 }
 
 impl Transfer {
-    /// Makes a transfer over a network with all effects.
+    /// Makes a transfer over a network that may have every effect of [`Network`].
     fn new(seed: u64) -> Self {
         Self::with(seed, |_, _| ())
     }
@@ -298,7 +298,8 @@ impl Transfer {
 /// Plays `count` transfers that `make` makes, and calls `check` with each. The first seed is the
 /// environment variable `NETSPURT_SEED`, or 0.
 fn play(count: u64, make: fn(u64) -> Transfer, check: fn(&Transfer)) {
-    let first = std::env::var("NETSPURT_SEED").map_or(0, |n| n.parse().expect("a number"));
+    let first =
+        std::env::var("NETSPURT_SEED").map_or(0, |n| n.parse().expect("NETSPURT_SEED is a number"));
     for seed in first..first + count {
         let mut transfer = make(seed);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -316,7 +317,8 @@ fn play(count: u64, make: fn(u64) -> Transfer, check: fn(&Transfer)) {
 }
 
 fn how_many(usual: u64) -> u64 {
-    std::env::var("NETSPURT_TRANSFERS").map_or(usual, |n| n.parse().expect("a number"))
+    std::env::var("NETSPURT_TRANSFERS")
+        .map_or(usual, |n| n.parse().expect("NETSPURT_TRANSFERS is a number"))
 }
 
 #[test]

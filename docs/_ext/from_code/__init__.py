@@ -23,7 +23,7 @@ from from_code.references import no_types, resolve, without_links
 from from_code.scenario_keys import scenario_keys
 from from_code.statuses import statuses
 
-#: The functions that make the parts, by the names in the pages.
+#: The functions that make the Markdown, by the NAME in the line `<!-- from the code: NAME -->`.
 PARTS: dict[str, Callable[[], str]] = {
     "columns": columns,
     "commands": commands,
@@ -39,12 +39,12 @@ _MARK = re.compile(r"^<!-- from the code: (.+) -->$", re.MULTILINE)
 
 
 def filled(page: str) -> str:
-    """Return a page with its marks replaced.
+    """Return a page with Markdown in place of its marks: the lines `<!-- from the code: NAME -->`.
 
     Raises
     ------
     KeyError
-        If a mark names an unknown part.
+        If the NAME in a mark is unknown.
     """
     return _MARK.sub(lambda mark: PARTS[mark[1]](), page)
 

@@ -1,4 +1,8 @@
-"""Tables and their columns: names and types are from the code, meanings from data and guides."""
+"""Tables and their columns. Names and types come from the code.
+
+Meanings come from `docs/columns.toml` (*the data file*), or from the page that explains the table
+(*the guide*).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from from_code.markdown import code, heading, table
 
 ROOT = Path(__file__).parents[3]
 
-#: The tables with too many columns for `docs/columns.toml`, and the guide that explains them.
+#: The tables with too many columns for `docs/columns.toml`, each with the guide that explains it.
 ON_PAGES = {"connections_of_captures": "connections.md", "cases": "sweeps.md"}
 
 _ROWS = {
@@ -34,7 +38,7 @@ def columns() -> str:
 
 
 def shown(name: str) -> str:
-    """Return the name that the code uses for a table."""
+    """Return a table's name in the code: the name in the data file without `_of_...`."""
     return name.partition("_of_")[0]
 
 
@@ -76,7 +80,10 @@ def meaning(name: str, column: str) -> str:
     for pattern, words in [*own.items(), *shared.items()]:
         if fnmatch(column, pattern):
             return str(words)
-    raise KeyError(f"what does the column `{column}` of the table `{name}` mean?")
+    place = ON_PAGES.get(name, "columns.toml")
+    raise KeyError(
+        f"the column `{column}` of the table `{name}` has no meaning in docs/{place}: add one"
+    )
 
 
 def unexplained() -> list[str]:
@@ -114,7 +121,10 @@ def _on_page(page: str) -> dict[str, str]:
 
 
 def _patterns(names: list[str]) -> Iterator[str]:
-    """Yield whole names: `_p90` after `request_ns_p50` stands for `request_ns_p90`."""
+    """Yield whole names or patterns of names.
+
+    `_p90` after `request_ns_p50` stands for `request_ns_p90`, and `CAUSE` for any letters.
+    """
     first = ""
     for name in names:
         if name.startswith("_"):
@@ -133,7 +143,7 @@ def _type(kind: str) -> str:
 
 
 def _of_runs() -> dict[str, dict[str, str]]:
-    """Return the tables of some runs; together these runs fill all tables."""
+    """Return the tables of runs with their columns. Four short runs together fill all tables."""
     import netspurt as ns
 
     bare = ns.new_scenario().replace({"stop": "1 s", "record.shadows": ["rfc6298"]})
@@ -149,7 +159,7 @@ def _of_runs() -> dict[str, dict[str, str]]:
 
 
 def _of_captures() -> dict[str, dict[str, str]]:
-    """Return the tables of an explained capture, without those of its packets.
+    """Return the tables of an explained capture with their columns, but not those of its packets.
 
     The tables of packets have the same columns as those of a run.
     """

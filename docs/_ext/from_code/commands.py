@@ -1,4 +1,4 @@
-"""The commands, from the application that the command line runs."""
+"""The commands with their options, read from the application that the command line runs."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from from_code.markdown import cell, code, table
 
 
 def measures() -> str:
-    """Return a row for each measure, with its arguments and what it returns."""
+    """Return a table with a row for each measure: its name, its arguments and what it returns."""
     import netspurt.papers  # noqa: F401 - the import registers the measures
     from netspurt.papers.registry import MEASURES
 

@@ -23,7 +23,7 @@ profile = "{profile}"
 
 
 def mechanisms() -> str:
-    """Return the profiles, and a row for each switch with its value in each profile."""
+    """Return two tables: the profiles, and the switches with their values in each profile."""
     whole = schema()
     schemas = whole["$defs"]["Profile"]["oneOf"]
     described = [(code(profile["const"]), profile["description"]) for profile in schemas]
@@ -44,7 +44,7 @@ def profiles(whole: Schema) -> list[str]:
 
 
 def switches(part: Schema, above: str = "") -> Iterator[tuple[str, Schema]]:
-    """Yield each switch with its path, also the switches of inner tables."""
+    """Yield the path and the schema of each switch, also for the switches of inner tables."""
     for key, value in part["properties"].items():
         if value.get("type") == "object" and "properties" in value:
             yield from switches(value, f"{above}{key}.")

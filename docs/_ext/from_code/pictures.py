@@ -23,7 +23,7 @@ _WRITTEN = "picture.png"
 
 
 def commands(page: str) -> list[list[list[str]]]:
-    """Return the words of the commands of each picture of a page."""
+    """Return, for each picture of a page, its commands; each command is a list of words."""
     return [
         [shlex.split(command) for command in mark[1].split(" && ")] for mark in _MARK.finditer(page)
     ]

@@ -92,7 +92,7 @@ def _row(key: str, one: Schema, part: Schema, whole: Schema) -> tuple[str, str, 
 
 
 def toml(value: Any) -> str:
-    """Return a value as a scenario writes it."""
+    """Return a value in the notation of scenario files (TOML)."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {toml(one)}" for key, one in value.items()) + " }"
     return json.dumps(value, ensure_ascii=False)

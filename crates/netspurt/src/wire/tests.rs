@@ -101,7 +101,9 @@ proptest! {
     }
 
     #[test]
-    fn bytes_of_any_kind_are_read_or_refused(mut bytes in vec(any::<u8>(), 0..200), six: bool) {
+    fn any_octets_are_decoded_or_refused_without_a_panic(
+        mut bytes in vec(any::<u8>(), 0..200), six: bool
+    ) {
         for checks in [Checks::Whole, Checks::Captured] {
             let _ = decode(&bytes, checks);
         }
@@ -125,7 +127,9 @@ proptest! {
     }
 
     #[test]
-    fn one_wrong_bit_is_found(segment in segments(), bit: prop::sample::Index) {
+    fn a_packet_with_one_wrong_bit_is_refused_if_its_checksums_are_checked(
+        segment in segments(), bit: prop::sample::Index
+    ) {
         let mut bytes = bytes_of(&packet(IPV4, segment));
         let bit = bit.index(bytes.len() * 8);
         bytes[bit / 8] ^= 1 << (bit % 8);
@@ -191,7 +195,7 @@ fn options_have_the_layout_of_linux() {
 }
 
 #[test]
-fn header_sizes_match_the_layouts() {
+fn header_sizes_include_the_options_and_their_padding() {
     let mut full = stamped(Flags::ACK);
     let sizes: Vec<u16> = (0..=3)
         .map(|count| {
@@ -274,7 +278,7 @@ fn four_sack_blocks_are_read() {
 }
 
 #[test]
-fn wrong_checksums_are_reported_and_are_allowed_in_captures() {
+fn wrong_checksums_are_errors_except_in_captures() {
     let good = bytes_of(&packet(IPV4, stamped(Flags::ACK)));
     for (at, what) in [(10, Fault::IpChecksum), (36, Fault::TcpChecksum)] {
         let mut bad = good.clone();
@@ -323,7 +327,7 @@ fn each_fault_is_reported_with_its_octet() {
     // The length field is zero, as in a jumbogram.
     assert_eq!(with(&six, 5, 0), (4, Fault::Length));
     assert_eq!(with(&six, 5, 19), (4, Fault::Length));
-    // If the payload has 65535 octets, the packet is longer than 65535 octets.
+    // The length field is 65535. With the IPv6 header the packet would be longer than 65535 octets.
     let long = [&six[..5], &[0xff], &six[6..]].concat();
     assert_eq!(with(&long, 4, 0xff), (4, Fault::Length));
     let error = decode(&[], Checks::Whole).unwrap_err();
@@ -436,7 +440,7 @@ fn the_length_of_a_jumbogram_is_read_from_its_option() {
 }
 
 #[test]
-fn the_captured_part_of_a_header_that_is_cut_is_read() {
+fn a_tcp_header_that_is_cut_after_its_flags_is_read_as_far_as_it_was_captured() {
     for ends in [IPV4, IPV6] {
         let segment = Segment { seq: 9, ack: 8, len: 50, window: 77, ..stamped(Flags::ACK) };
         let bytes = bytes_of(&packet(ends, segment));

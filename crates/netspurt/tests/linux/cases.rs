@@ -151,8 +151,8 @@ fn duplicate(phase: Duration) -> Answers {
     answers([("reported", reported.into()), ("acks_at_once", quick_count(&acks) as u64)])
 }
 
-/// Returns the times between the transmissions of the next segment: the original and `count`
-/// retransmissions.
+/// Waits for the next segment and its first `count` retransmissions. Returns the times between
+/// these transmissions.
 fn gaps(flow: &mut Flow, count: usize) -> Answers {
     let mut last = flow.get();
     let gap = |n: usize| {
@@ -165,7 +165,8 @@ fn gaps(flow: &mut Flow, count: usize) -> Answers {
 }
 
 fn black(mut flow: Flow) -> Answers {
-    // In the measurement on the kernel, the remote end also needed some time to answer.
+    // The remote end answers after 100 µs, because in the measurement on the kernel it needed some
+    // time, too.
     flow.connect(us(100));
     let rto = micros(flow.info().rto.rto);
     flow.pass(ms(10));

@@ -26,7 +26,8 @@ const READING: Duration = Duration::from_micros(700);
 /// Cases that were measured on the kernel and are not played to our connection; VALIDATION.md
 /// compares them.
 const NOT_PLAYED: [&str; 1] = ["out_of_order"];
-/// A measured item is not compared with our connection if its name begins with one of these words.
+/// Our connection may lack a value for a measured item if the name of the item begins with one of
+/// these words. All other measured items must have a value of our connection.
 const NOT_TOLD: [&str; 7] =
     ["window", "rttvar", "advmss", "pmtu", "rtt", "snd_ssthresh", "reordering"];
 
@@ -108,12 +109,12 @@ fn the_linux_profile_agrees_with_the_kernel() {
     assert!(wrong.is_empty(), "kernel median (range), ours:\n{}", wrong.join("\n"));
 }
 
-/// The nominal length of each timer is known, and so is the phase of the jiffies at which it was
-/// armed. At least 98 % of the timers fire at the instant that our model of the timer wheel
-/// predicts, or one jiffy later. A timer is later if the processor that runs it reads the count of
-/// jiffies before another processor has raised the count.
+/// The table has the nominal length of each timer, and the phase of the jiffies at which the timer
+/// was armed. At least 98 % of the timers fire at the instant that our model of the timer wheel
+/// predicts, or one jiffy later. A timer fires one jiffy later if the processor that runs it reads
+/// the count of jiffies before another processor has raised the count.
 #[test]
-fn the_kernels_timers_fire_when_the_wheel_predicts_or_one_jiffy_later() {
+fn the_kernels_timers_fire_when_our_model_of_the_wheel_predicts_or_one_jiffy_later() {
     let rows = table("timers.csv");
     let (mut prompt, mut jiffy_late) = (0, 0);
     for row in &rows {

@@ -130,7 +130,8 @@ impl Flow {
     pub fn get(&mut self) -> Packet {
         self.run();
         while self.packets.is_empty() {
-            self.now = self.conn.next_wakeup().expect("something is due").max(self.now);
+            self.now =
+                self.conn.next_wakeup().expect("our connection has a running timer").max(self.now);
             self.run();
         }
         self.packets.pop_front().unwrap()
