@@ -17,7 +17,7 @@ use crate::offload::{Shape, header_bytes};
 #[derive(Clone, Copy, Debug, Default)]
 struct LabelledEnd {
     isn: Option<u32>,
-    /// The number of ids given so far.
+    /// The number of ids that packets of this end have got so far.
     count: u64,
     /// The octets that this end has sent, counted from its initial sequence number.
     sequence: Sequence,
@@ -26,10 +26,10 @@ struct LabelledEnd {
 }
 
 /// Gives the segments of real hosts their ids, their causes, and sequence numbers that count from
-/// the initial ones.
+/// the initial sequence number.
 #[derive(Debug, Default)]
 pub struct Labels {
-    /// The ends of flows that have sent something, by index.
+    /// The states of the ends. The index of an end is the place of its state in this list.
     ends: Vec<LabelledEnd>,
     /// The number of packets that could not be read.
     pub strange: u64,
@@ -62,9 +62,9 @@ impl Labels {
         self
     }
 
-    /// Returns a segment for a packet that the end `from` sent, and that is not read as a TCP
-    /// segment. A packet that is not a complete packet of IPv4 is counted as strange and gives
-    /// `None`.
+    /// Returns a segment that stands for a packet which was not read as a TCP segment, for example
+    /// an ICMP packet. The end `from` sent the packet. A packet that is not a complete packet of
+    /// IPv4 is counted as strange and gives `None`.
     pub fn other(&mut self, from: EndId, bytes: &[u8]) -> Option<Segment> {
         let four = |head: &IpHead<'_>| matches!(head, IpHead::V4(_));
         let whole = |head: &IpHead<'_>| head.total_bytes() == bytes.len();
@@ -96,7 +96,7 @@ impl Labels {
     }
 
     /// Reads a packet that may hold several segments; `shape` says how it is to be cut. Appends the
-    /// segments to `out` with consecutive ids. In all other respects it works like
+    /// segments to `out` with consecutive ids. In all other respects this function works like
     /// [`read`](Self::read).
     pub fn read_all(
         &mut self,

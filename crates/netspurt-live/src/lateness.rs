@@ -1,11 +1,11 @@
-//! The lateness of deliveries: how long after its due time each packet was delivered. The lateness
-//! is the wall-clock time of the delivery minus its logical time.
+//! The lateness of deliveries: how long after its due time each packet was delivered. The simulated
+//! path computes the due time. The time of the delivery is read from the wall clock.
 
 use netspurt::units::Duration;
 use serde::Serialize;
 
-/// How late deliveries were. Each quantile belongs to a share of the deliveries. It is the smallest
-/// lateness that this share does not exceed.
+/// How late deliveries were. The quantile for a share of the deliveries is the smallest lateness
+/// that at least this share of them does not exceed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lateness {
     /// The number of deliveries.

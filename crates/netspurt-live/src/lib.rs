@@ -1,7 +1,8 @@
 //! Runs netspurt in real time and with real packets.
 //!
-//! This crate has no models. It drives the core's stages by the wall clock, and passes real packets
-//! to them and back. It also finds out what a machine allows.
+//! This crate has no models of links, queues or TCP. It drives those of the core (the crate
+//! `netspurt`) by the wall clock, passes real packets into the simulated network, and takes them
+//! out again. It also finds out whether a machine allows what live runs need.
 
 #![expect(clippy::disallowed_methods, reason = "this crate reads the wall clock")]
 

@@ -14,7 +14,8 @@ use netspurt::wire::{IpHead, TCP, TcpHead, set_ecn, sum};
 /// offset of the checksum from that place.
 pub const VIRTIO_BYTES: usize = 10;
 
-/// The maximum number of octets before an IP header.
+/// The maximum number of octets that a device needs before the IP header of a packet: a
+/// `virtio_net_hdr` and an Ethernet header.
 pub const PREFIX_BYTES_MAX: usize = 24;
 
 /// The maximum length of the IP and TCP headers of a packet that netspurt can cut and join: an IPv6
@@ -55,8 +56,8 @@ impl Shape {
     }
 
     /// Makes the `virtio_net_hdr` of a packet of this shape with the IP and TCP headers `headers`.
-    /// The link's header before `headers` has `ahead` octets. The offsets in the `virtio_net_hdr`
-    /// count these octets, too.
+    /// The link-layer header before `headers` has `ahead` octets. The offsets in the
+    /// `virtio_net_hdr` count these octets, too.
     pub fn virtio(self, headers: &[u8], ahead: usize) -> [u8; VIRTIO_BYTES] {
         let mut out = [0; VIRTIO_BYTES];
         let Some(Summed { at, field, .. }) = summed(headers) else { return out };
@@ -281,7 +282,7 @@ mod tests {
         assert_eq!(
             (&behind[2..4], &behind[6..8]),
             (&54_u16.to_ne_bytes()[..], &34_u16.to_ne_bytes()[..]),
-            "packet sockets count the link's header"
+            "with packet sockets, the offsets count the Ethernet header"
         );
         let udp = [0, 5, 0, 0, 0xa8, 5, 0, 0, 0, 0];
         assert!(Shape::read(&udp).foreign);

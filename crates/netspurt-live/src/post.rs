@@ -1,7 +1,7 @@
 //! Prepares packets for delivery to a host. One call sends many packets.
 //!
-//! A packet for offload has several segments. If some of them leave directly after each other, they
-//! are joined under one header again.
+//! A packet of a host with segmentation offload may have several segments. If some of them leave
+//! the path directly after each other, they are joined under one header again.
 
 use std::ops::Range;
 

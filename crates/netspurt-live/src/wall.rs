@@ -37,10 +37,11 @@ impl WallClock {
     }
 }
 
-/// Runs a simulation in real time: waits for each wake-up, and then serves it.
+/// Runs a simulation in real time: waits until the wall clock reaches the simulation's next
+/// wake-up, and then lets the simulation process everything that is due.
 ///
-/// The stages see only logical time. So the results equal the results of the same run in virtual
-/// time, even if the machine is late.
+/// Every event of the simulation has the time at which it was due, even if the machine is late. So
+/// the results equal the results of the same run in virtual time.
 pub fn run(simulation: &mut Simulation) {
     let clock = WallClock::start();
     while simulation.now() < simulation.stop() {
@@ -56,7 +57,7 @@ mod tests {
     use netspurt_scenario::scenario::{STARTING_POINT, Scenario};
 
     #[test]
-    fn a_run_on_the_wall_clock_ends_as_in_virtual_time() {
+    fn a_run_by_the_wall_clock_has_the_same_digest_as_in_virtual_time() {
         let fast = [
             ("stop", "400 ms"),
             ("links.modem.rate", "960 kbit/s"),

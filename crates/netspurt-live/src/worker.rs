@@ -41,7 +41,7 @@ pub struct RunOrder {
     pub folder: PathBuf,
     /// Where the scenario came from.
     pub source: String,
-    /// The resolved scenario, as TOML.
+    /// The scenario as TOML, with every default written out.
     pub scenario: String,
     /// The files with algorithms that the scenario refers to. The keys are the names of the files.
     pub code: BTreeMap<String, String>,
@@ -58,8 +58,8 @@ pub struct RunOrder {
     pub programs: Option<Programs>,
 }
 
-/// Carries out the order in `file`, or the order on the standard input if there is no file. After
-/// that, the run folder is complete, with its manifest.
+/// Carries out the order in `file`, or the order on the standard input if there is no file. When
+/// this function has returned without an error, the run folder is complete, with its manifest.
 ///
 /// During the run, a [`RunScene`] is printed to the standard output up to four times a second. Runs
 /// of programs print no scenes, because the programs use the standard output themselves.
@@ -146,7 +146,7 @@ fn print_scenes() -> impl FnMut(Time, &dyn Fn() -> RunScene) -> bool {
             return true;
         }
         next = now + EVERY;
-        let mut line = serde_json::to_string(&scene()).expect("a scene has a form in JSON");
+        let mut line = serde_json::to_string(&scene()).expect("a scene can be written as JSON");
         line.push('\n');
         let out = io::stdout();
         match room(&out) {

@@ -29,7 +29,7 @@ fn numbers(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name) {
         Some(Data::I64(values)) => values.clone(),
         Some(Data::OptionalI64(values)) => values.iter().map(|value| value.unwrap_or(-1)).collect(),
-        _ => panic!("{name}"),
+        _ => panic!("no whole numbers called {name}"),
     }
 }
 
@@ -67,7 +67,7 @@ fn fetches_a_page(user: Option<u32>) {
     // 72 kB at 5 Mbit/s take 115 ms, and two round trips take 40 ms.
     assert!(complete[0] - asked[0] > 155_000_000, "{connections:?}");
     let flows = folder.table("flows");
-    assert_eq!(flows.rows(), 2, "one flow per direction");
+    assert_eq!(flows.rows(), 2, "one row for each direction");
     assert!(numbers(&flows, "sent")[1] >= 50, "the server sends the page");
     let lost = numbers(&folder.table("links"), "lost").iter().sum::<i64>();
     let retransmitted: i64 = numbers(&folder.table("retransmissions"), "sent").iter().sum();

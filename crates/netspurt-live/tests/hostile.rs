@@ -78,7 +78,7 @@ fn ten_thousand_hostile_packets_are_carried_or_counted() {
     path.settle(&mut watch);
     assert_eq!(carried + labels.strange, 10_000);
     assert!(carried > 3000 && labels.strange > 3000, "{carried} carried");
-    assert!(left >= 1000, "{left} left again");
+    assert!(left >= 1000, "{left} left the path");
     let tables = recorder.finish(&[]);
     assert!(tables[0].rows() as u64 >= carried);
 }

@@ -87,11 +87,11 @@ fn a_killed_run_leaves_no_namespace_no_process_and_no_report() {
         had_namespaces += u32::from(theirs.len() >= 3);
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(gone(&folder, &theirs), "after 10 s something of the run is still there");
+        assert!(gone(&folder, &theirs), "after 10 s the run still has a process or a namespace");
         assert!(!folder.0.join("live.json").exists(), "a killed run must have no report");
     }
     if had_namespaces == 0 {
-        eprintln!("SKIPPED: no run got as far as namespaces");
+        eprintln!("SKIPPED: no run had made its namespaces when it was killed");
     }
 }
 
@@ -119,7 +119,7 @@ fn a_run_ends_when_the_process_that_started_it_ends() {
         let theirs = runs.iter().flat_map(|run| namespaces(run)).collect();
         shell.kill().unwrap();
         shell.wait().unwrap();
-        assert!(gone(&folder, &theirs), "after 10 s something of the run is still there");
+        assert!(gone(&folder, &theirs), "after 10 s the run still has a process or a namespace");
     }
 }
 
@@ -175,9 +175,9 @@ fn a_run_of_programs_leaves_nothing_if_any_of_its_processes_is_killed() {
             child.kill().unwrap();
         }
         child.wait().unwrap();
-        assert!(gone(&folder, &theirs), "after 10 s something of the run is still there");
+        assert!(gone(&folder, &theirs), "after 10 s the run still has a process or a namespace");
     }
     if victims.is_empty() {
-        eprintln!("SKIPPED: no run got as far as programs");
+        eprintln!("SKIPPED: no run had a process in its namespaces when it was to be killed");
     }
 }

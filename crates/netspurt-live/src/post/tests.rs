@@ -117,14 +117,14 @@ fn written(segment: &Segment) -> Vec<u8> {
 fn payloads(bench: &Bench) -> Vec<(usize, Ecn)> {
     let arrived = bench.arrived();
     let read = |(_, packet): &(Shape, Vec<u8>)| {
-        let decoded = decode(packet, Checks::Whole).expect("whole checksums");
+        let decoded = decode(packet, Checks::Whole).expect("a packet with correct checksums");
         (decoded.payload.len(), decoded.segment.ecn)
     };
     arrived.iter().map(read).collect()
 }
 
 #[test]
-fn whole_packets_leave_unchanged() {
+fn packets_of_one_segment_leave_as_they_were_received() {
     for offload in [false, true] {
         let mut bench = Bench::new(offload);
         let segments = [bench.take(10), bench.take(900)].concat();

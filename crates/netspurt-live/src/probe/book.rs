@@ -87,7 +87,7 @@ pub(super) trait Keep {
     fn row(&mut self, row: &EchoProbeRow<'_>) -> io::Result<bool>;
 
     /// Records an answer to the finished echo probe `number`. `late` is true for the first answer
-    /// to a lost echo probe, and false for a duplicate.
+    /// to an echo probe that was finished without an answer, and false for a duplicate.
     fn stray(&mut self, number: u64, late: bool, answer: &EchoReply) -> io::Result<()>;
 
     /// Records that the machine's clock was set before the echo probe `number` left.

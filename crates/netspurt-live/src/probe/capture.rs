@@ -21,8 +21,8 @@ const ROOM: i32 = 8 << 20;
 /// The octets of the longest packet.
 const PACKET: usize = 1 << 16;
 
-/// Captures the packets between this host and `peer` into a new file, until `halt` can be read.
-/// Returns the number of packets. Calls `ready` when the capture has begun.
+/// Captures the packets between this host and `peer` into a new file, until the descriptor `halt`
+/// becomes readable. Returns the number of packets. Calls `ready` when the capture has begun.
 ///
 /// # Errors
 /// When packet sockets are not allowed, when the file exists or cannot be written, or when packets
@@ -39,10 +39,10 @@ pub fn capture(
     let file = BufWriter::new(File::create_new(path).map_err(failed())?);
     let made_by = concat!("netspurt ", env!("CARGO_PKG_VERSION"));
     let mut file = PcapngWriter::new(file, &device, made_by).map_err(failed())?;
-    ready().map_err(tried("the standard output"))?;
+    ready().map_err(tried("writing to the standard output"))?;
     let (mut batch, mut count, mut last) = (Batch::new(PACKET), 0, false);
     loop {
-        while batch.receive(socket.as_fd()).map_err(tried("a packet socket"))?
+        while batch.receive(socket.as_fd()).map_err(tried("receiving from a packet socket"))?
             || batch.received().next().is_some()
         {
             for got in batch.received().filter(|got| is_of(peer, got.bytes)) {
@@ -89,7 +89,7 @@ fn open(device: &str) -> Result<OwnedFd, ProbeError> {
         forced.or_else(|_| set(libc::SOL_SOCKET, libc::SO_RCVBUF, ROOM))?;
         sys::bind_packets(socket.as_fd(), netdevice::name_to_index(&socket, device)?)
     };
-    set_up().map_err(tried(format!("packets of {device}")))?;
+    set_up().map_err(tried(format!("setting up the capture of {device}")))?;
     Ok(socket)
 }
 
@@ -111,7 +111,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn tcp_packets_to_another_port_of_the_peer_do_not_count() {
+    fn tcp_packets_to_another_port_of_the_peer_are_not_captured() {
         let peer = "10.0.0.2:80".parse().unwrap();
         let mut packet = vec![0; 40];
         (packet[0], packet[9]) = (0x45, 6);
@@ -122,7 +122,7 @@ mod tests {
         packet[23] = 81;
         assert!(!is_of(peer, &packet));
         packet[9] = 1;
-        assert!(is_of(peer, &packet), "echoes to the peer");
+        assert!(is_of(peer, &packet), "an ICMP packet has no port");
     }
 
     proptest! {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_port_all_packets_of_the_peer_count() {
+    fn without_a_port_all_packets_of_the_peer_are_captured() {
         let packet = |from: [u8; 4], to: [u8; 4], protocol: u8| {
             let mut packet = vec![0; 40];
             (packet[0], packet[9]) = (0x45, protocol);

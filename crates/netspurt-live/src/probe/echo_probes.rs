@@ -94,7 +94,7 @@ impl EndReason {
 }
 
 /// Carries out `plan`, and writes every finished echo probe to `book`. The series ends early when
-/// `halt` can be read, or when `book` ends it.
+/// the descriptor `halt` becomes readable, or when `book` says that the probing does not go on.
 ///
 /// # Errors
 /// When the socket or the data file fails.
@@ -273,7 +273,7 @@ impl Probing<'_> {
             kernel_sent_ns: flying.kernel_sent_ns,
             outcome: &outcome,
         };
-        self.book.row(&row).map_err(tried("the data file"))
+        self.book.row(&row).map_err(tried("writing the data file"))
     }
 
     /// Finishes an echo probe that the kernel did not send. Returns whether to go on.
@@ -299,13 +299,13 @@ impl Probing<'_> {
                 hops_left,
                 step_ns: received_at.step_since(sent_at),
             };
-            self.book.stray(number, late, &answer).map_err(tried("the data file"))?;
+            self.book.stray(number, late, &answer).map_err(tried("writing the data file"))?;
         }
         Ok(())
     }
 
     fn next(&mut self) -> Result<Option<SeenReply>, ProbeError> {
-        self.socket.take().map_err(tried("the probes' socket"))
+        self.socket.take().map_err(tried("receiving from the probes' socket"))
     }
 
     /// Reads the clocks. If the machine's clock was set since the last reading, this function
@@ -315,7 +315,7 @@ impl Probing<'_> {
         let step = now.step_since(self.last);
         if step != 0 {
             self.ledger.tally.steps += 1;
-            self.book.step(number, step).map_err(tried("the data file"))?;
+            self.book.step(number, step).map_err(tried("writing the data file"))?;
         }
         self.last = now;
         Ok(now)

@@ -40,7 +40,7 @@ struct HopReply {
 }
 
 /// Surveys hop after hop, and writes a line for each echo probe to `book`. The survey ends early
-/// when `halt` can be read.
+/// when the descriptor `halt` becomes readable.
 ///
 /// # Errors
 /// When the socket or the data file fails.
@@ -53,7 +53,7 @@ pub(super) fn survey(
 ) -> Result<EndReason, ProbeError> {
     let mut number = 0;
     for hop in 1..=plan.most {
-        socket.set_hops(Some(hop)).map_err(tried("a hop limit"))?;
+        socket.set_hops(Some(hop)).map_err(tried("setting the hop limit of probes"))?;
         let mut ends = false;
         for _ in 0..plan.echo_probes {
             number += 1;
@@ -61,7 +61,7 @@ pub(super) fn survey(
                 return Ok(EndReason::Interrupted);
             };
             ends |= row.answer.as_ref().is_some_and(|answer| answer.last);
-            book.say(&row).map_err(tried("the data file"))?;
+            book.say(&row).map_err(tried("writing the data file"))?;
         }
         if ends {
             break;
@@ -83,12 +83,12 @@ fn echo_probe(
     let octets = plan.octets.max(socket.least_octets());
     socket.prepare(key, number, octets);
     let sent_at = read();
-    socket.send().map_err(tried("a probe"))?;
+    socket.send().map_err(tried("sending a probe"))?;
     let deadline = sent_at.raw_ns.saturating_add(plan.timeout.as_nanos());
     let mut kernel_sent_ns = None;
     let found = loop {
         let mut found = None;
-        while let Some(seen) = socket.take().map_err(tried("the probes' socket"))? {
+        while let Some(seen) = socket.take().map_err(tried("receiving from the probes' socket"))? {
             if let SeenReply::Sent { unix_ns } = seen {
                 kernel_sent_ns = Some(unix_ns);
             } else if found.is_none() {
@@ -132,7 +132,8 @@ impl HopReply {
 }
 
 /// Interprets `seen` as an answer to the probe with the key `own`; `None` if it is not an answer to
-/// this probe.
+/// this probe. An ICMP error that quotes no key counts as an answer, because only one probe is in
+/// flight.
 fn answer(seen: SeenReply, own: u64, target: IpAddr) -> Option<HopReply> {
     let received_at = read();
     match seen {
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn kernel_stamps_give_a_hops_round_trip_if_both_exist_in_order_and_the_clock_was_not_set() {
+    fn kernel_stamps_time_a_hop_if_both_exist_are_in_order_and_the_clock_was_not_set() {
         let at = |ms: u64| ClockReading {
             raw_ns: ms * 1_000_000,
             unix_ns: 10_000_000_000 + ms * 1_000_000,

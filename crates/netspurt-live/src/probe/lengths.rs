@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rfc889_rule_gives_41_of_257_probes_the_shortest_length_and_a_mean_of_131() {
+    fn by_the_rfc889_rule_41_of_257_probes_are_the_shortest_and_the_mean_length_is_131() {
         let all = draws(ProbeLengths::Rfc889, 40, 100_000);
         let shortest = all.iter().filter(|octets| **octets == 40).count();
         // Here 41 of 257 values become 40, so the mean is (41 * 40 + sum of 41..=256) / 257.
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn uniform_lengths_reach_both_ends() {
+    fn uniform_lengths_reach_both_ends_of_their_range() {
         let all = draws(ProbeLengths::Uniform { low: 40, high: 43 }, 40, 1000);
         for octets in 40..=43 {
             assert!(all.contains(&octets));

@@ -38,7 +38,7 @@ pub(super) struct ProbeHeader {
     pub file: Option<String>,
 }
 
-/// The settings in the order that the probing process was given.
+/// The settings of the task that the probing process was given.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Asked {
     pub task: &'static str,

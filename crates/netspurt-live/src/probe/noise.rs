@@ -85,8 +85,9 @@ pub fn measure(kind: ProbeKind, six: bool, count: u64) -> Result<Noise, ProbeErr
                 target.set_port(port);
             }
             ProbeKind::Udp => {
-                let echo = UdpSocket::bind(target).map_err(tried("an echo host on loopback"))?;
-                target = echo.local_addr().map_err(tried("an echo host on loopback"))?;
+                let echo =
+                    UdpSocket::bind(target).map_err(tried("starting an echo host on loopback"))?;
+                target = echo.local_addr().map_err(tried("starting an echo host on loopback"))?;
                 scope.spawn(|| echo_until(echo, &done));
             }
         }

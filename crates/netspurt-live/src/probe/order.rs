@@ -112,7 +112,7 @@ pub struct EchoProbesTask {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HopsTask {
-    /// The target, to which the surveyed path leads.
+    /// The target, at which the surveyed path ends.
     pub target: ProbeTarget,
     /// The maximum number of hops.
     pub most: u8,
@@ -290,7 +290,7 @@ impl CaptureTask {
         let (peer, halt) = (SocketAddr::new(self.address, self.port), io::stdin());
         let ready = || say(&ReadyLine { ready: true });
         let packets = capture(peer, &self.out, halt.as_fd(), ready)?;
-        say(&CapturedLine { packets }).map_err(tried("the standard output"))
+        say(&CapturedLine { packets }).map_err(tried("writing to the standard output"))
     }
 }
 
@@ -300,7 +300,7 @@ fn seconds(nanos: u64) -> f64 {
 }
 
 fn end(book: &mut Book, line: EndLine) -> Result<(), ProbeError> {
-    book.say(&line).map(|_| ()).map_err(tried("the data file"))
+    book.say(&line).map(|_| ()).map_err(tried("writing the data file"))
 }
 
 /// Opens the socket and the data file. The file's header has everything that is known before the
@@ -373,7 +373,7 @@ fn path(socket: &mut ProbeSocket, target: IpAddr) -> Result<PathReport, ProbeErr
 /// Sends a probe with a hop limit of one, so that the link-layer address of the first hop is known
 /// before the first echo probe. Returns the outcome within a second.
 fn warm(socket: &mut ProbeSocket) -> Result<Warmed, ProbeError> {
-    let failed = || tried("a first probe");
+    let failed = || tried("setting the hop limit of the first probe");
     socket.set_hops(Some(1)).map_err(failed())?;
     let left_ns = raw_ns();
     socket.prepare(socket.key(0, left_ns), 0, socket.least_octets());
@@ -390,7 +390,7 @@ fn first_answer(socket: &mut ProbeSocket, left_ns: u64) -> Result<Warmed, ProbeE
     const ANSWER_WAIT: Duration = Duration::from_secs(1);
     loop {
         let after_ns = raw_ns() - left_ns;
-        match socket.take().map_err(tried("a first probe"))? {
+        match socket.take().map_err(tried("receiving from the probes' socket"))? {
             Some(SeenReply::Sent { .. }) => {}
             Some(SeenReply::Reply { .. }) => {
                 return Ok(Warmed::Answered { answer: "reply".to_owned(), after_ns });

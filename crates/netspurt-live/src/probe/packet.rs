@@ -158,8 +158,8 @@ impl Marks {
         let mine = from == self.port && ports.contains(&to);
         let answers = flags.has(Flags::ACK) && (flags.has(Flags::SYN) || flags.has(Flags::RST));
         let ack = head.ack();
-        // An RST also acknowledges the octets of payload that the SYN carried. Two keys differ by
-        // more than the number of these octets.
+        // An RST also acknowledges the octets of payload that the SYN carried. Their number changes
+        // only the lower sixteen bits, which are zero in every key of a SYN.
         (mine && answers).then(|| u64::from(ack.wrapping_sub(1) & !0xffff))
     }
 }
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn icmp_echo_carries_its_number_and_syn_carries_its_key() {
+    fn an_icmp_echo_carries_its_number_and_a_syn_carries_its_key() {
         for (number, counted) in [(0, [0, 0]), (0x1_0203, [2, 3]), (u64::MAX, [255, 255])] {
             let mut out = Vec::new();
             marks(ProbeKind::Icmp, false).build(1, number, 0, 60, &mut out);
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn quoted_syn_is_identified_by_port_and_sequence_number() {
+    fn a_quoted_syn_is_identified_by_its_port_and_its_sequence_number() {
         let mine = marks(ProbeKind::Tcp, false);
         let quoted = built(ProbeKind::Tcp, false, 40);
         for (octets, ports, expected) in [

@@ -152,7 +152,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn attributes_read_from_any_octets_lie_within_them(octets: Vec<u8>) {
+        fn attributes_lie_within_the_octets_from_which_they_are_read(octets: Vec<u8>) {
             let carried: usize = attributes(&octets).iter().map(|(_, value)| 4 + value.len()).sum();
             prop_assert!(carried <= octets.len());
         }

@@ -69,7 +69,7 @@ const PORTS: usize = 16;
 
 impl ProbeSocket {
     /// Opens a socket for probes of `kind`. For ICMP it tries a raw socket, and then a datagram
-    /// socket.
+    /// socket. ICMP and UDP probes carry `cookie`, a number that marks the probes of this socket.
     ///
     /// # Errors
     /// When the machine does not allow the socket, or has no route to the target.
@@ -82,7 +82,7 @@ impl ProbeSocket {
         let to = SocketAddr::new(target.ip(), port);
         let way = format!("{}: no route", target.ip());
         connect(&fd, &to).map_err(|error| tried(way)(error.into()))?;
-        let own = own_address(&fd).map_err(tried("the socket's own address"))?;
+        let own = own_address(&fd).map_err(tried("reading the socket's own address"))?;
         // A datagram socket for ICMP uses an identifier that the kernel chooses.
         let ident = if raw { (cookie >> 8) as u16 } else { own.port() };
         let (source, target, port) = (own.ip(), target.ip(), target.port());
@@ -92,7 +92,7 @@ impl ProbeSocket {
         let header = raw && !six;
         let (room, packet) = (vec![0; 1 << 16], Vec::new());
         let socket = Self { fd, marks, header, raw, _held: held, ports, sent: 0, room, packet };
-        socket.set_up(six).map_err(tried("the probes' socket"))?;
+        socket.set_up(six).map_err(tried("setting the options of the probes' socket"))?;
         // If the kernel's timestamps never come, the program's timestamps are used.
         let _ = stamps_come();
         Ok(socket)
@@ -201,7 +201,7 @@ impl ProbeSocket {
         unreachable!("the second refusal is returned")
     }
 
-    /// Returns the next message for these probes, if one has arrived.
+    /// Returns the next message about the probes of this socket, if one has arrived.
     ///
     /// # Errors
     /// When the socket fails.
@@ -230,8 +230,9 @@ impl AsFd for ProbeSocket {
     }
 }
 
-/// Interprets a received message. `None` if it does not belong to these probes, if it is an error of
-/// this machine, or if it is a timestamp of sending that is not for the last probe or has no time.
+/// Interprets a received message. `None` if it does not concern a probe of this socket, or if it is
+/// an error of this machine. Also `None` if it should have the timestamp of a sending but has none,
+/// or has the timestamp of a probe other than the last.
 fn meant(
     marks: &Marks,
     ports: &[u16],
@@ -296,7 +297,7 @@ fn open(kind: ProbeKind, family: AddressFamily, six: bool) -> Result<(OwnedFd, b
         },
         ProbeKind::Udp => socket(SocketType::DGRAM, ipproto::UDP)
             .map(|fd| (fd, false))
-            .map_err(tried("a UDP socket")),
+            .map_err(tried("opening a UDP socket")),
         ProbeKind::Tcp => {
             socket(SocketType::RAW, ipproto::TCP).map(|fd| (fd, true)).map_err(|error| {
                 ProbeError::Forbidden {

@@ -6,11 +6,12 @@ use netspurt::record::FlowSum;
 use netspurt::segment::{Cause, Flags, Segment};
 use netspurt::units::Time;
 
-/// The sums of one flow, computed from the packets at its two ends.
+/// The sums of one direction of a flow, computed from the packets at the flow's two ends. The
+/// source is the end that sends the data of this direction, and the sink is the other end.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// The octets that the application sends in total. `None` until the number is known. The FIN of
-    /// the flow shows the number.
+    /// The octets that the application of the source sends in total. `None` until the number is
+    /// known. The FIN of the source shows the number.
     octets: Option<u64>,
     sum: FlowSum,
     sent: Sequence,
@@ -24,8 +25,8 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Creates the ledger of a flow that sends `octets` octets. `None` means that the number is not
-    /// known, or that the flow does not end.
+    /// Creates the ledger of a direction in which `octets` octets are sent. `None` means that the
+    /// number is not known, or that the flow does not end.
     pub fn new(octets: Option<u64>) -> Self {
         Self { octets, ..Self::default() }
     }
@@ -34,7 +35,7 @@ impl Ledger {
     pub fn sent(&mut self, segment: &Segment) {
         let left = self.sent.take(segment).left;
         if segment.flags.has(Flags::FIN) {
-            // The FIN shows how many octets the flow has.
+            // The FIN shows how many octets the source sends.
             self.octets.get_or_insert((left + u64::from(segment.len)).saturating_sub(1));
             self.finish_if_covered();
         }
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn one_recovery_is_one_fast_retransmit_however_many_segments_it_sends() {
+    fn one_recovery_counts_as_one_fast_retransmit_even_if_it_retransmits_several_segments() {
         let mut ledger = Ledger::new(None);
         (0..5).for_each(|n| ledger.sent(&data(1 + 100 * n, None)));
         ledger.sent(&data(1, Some(Cause::Fast)));

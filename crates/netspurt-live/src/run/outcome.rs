@@ -212,7 +212,7 @@ impl Outcome {
         self.notes.iter().find(|notes| notes.end == end)
     }
 
-    /// Passes the segments that entered the path, with their times, to the programs' connections.
+    /// Tells the observer of programs when each segment of their connections entered the path.
     fn record_entries(&self, watcher: &mut Watcher) {
         let Some(programs) = &mut watcher.programs else { return };
         for PacketArrival { at, segment, .. } in &self.log.arrivals {
@@ -326,8 +326,8 @@ fn shims(verdict: Retransmissions) -> u64 {
     u64::from(verdict.sent[Cause::Shim as usize]) + u64::from(verdict.sent[Cause::Sfr as usize])
 }
 
-/// Adds the number of segments that a host's shim retransmitted. The other sums come from the
-/// host's packets.
+/// Adds the segments that a host's shim retransmitted to the sums `seen`, which come from the
+/// packets that the host itself sent.
 fn with_shims(seen: FlowSum, verdict: Retransmissions) -> FlowSum {
     let more = shims(verdict);
     FlowSum { sent: seen.sent + more, retransmissions: seen.retransmissions + more, ..seen }

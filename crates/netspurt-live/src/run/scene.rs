@@ -19,8 +19,8 @@ const SENDERS: usize = 4;
 /// The maximum number of queues in a scene.
 const QUEUES: usize = 6;
 
-/// A function that a live run calls from time to time. Its arguments are the run's time, and a
-/// function that makes a scene. It returns whether the run continues.
+/// A live run calls a function of this type from time to time. The function gets the run's time and
+/// a maker of scenes, and returns whether the run continues.
 pub type Progress = Box<dyn FnMut(Time, &dyn Fn() -> RunScene) -> bool>;
 
 /// The state of a run at an instant.

@@ -111,7 +111,7 @@ fn the_report_has_the_programs_and_the_exit_status_of_the_command() {
 }
 
 #[test]
-fn an_end_is_reported_with_the_kernels_names_and_without_unset_options() {
+fn the_report_on_an_end_has_the_kernels_names_and_leaves_out_unset_options() {
     let socket = SocketReport {
         congestion: Some("reno"),
         nodelay: Some(0),
@@ -147,7 +147,7 @@ fn all_packets_were_carried_unless_this_machine_lost_or_damaged_some() {
     }
     let log = Log { strange: 1, damaged: 2, missed: 3, refused: 4, ..Log::default() };
     let counted = PacketCounts { strange: 1, damaged: 12, missed: 3, refused: 4 };
-    assert_eq!(PacketCounts::of(&log, 10), counted, "damage that applications read is counted too");
+    assert_eq!(PacketCounts::of(&log, 10), counted, "reads of damaged octets count too");
 }
 
 #[test]
@@ -188,12 +188,12 @@ fn column(table: &Table, name: &str) -> Vec<i64> {
         Some(Data::OptionalI64(values)) => values.iter().map(|value| value.unwrap_or(-1)).collect(),
         Some(Data::U32(values)) => values.iter().map(|value| i64::from(*value)).collect(),
         Some(Data::Bool(values)) => values.iter().map(|value| i64::from(*value)).collect(),
-        _ => panic!("{name}"),
+        _ => panic!("no whole numbers called {name}"),
     }
 }
 
 #[test]
-fn arrivals_and_deliveries_have_logical_and_real_instants() {
+fn arrivals_and_deliveries_have_their_instants_on_the_path_and_in_real_time() {
     let id = TransmissionId::of_packet(EndId::at(1), 4);
     let segment = Segment { id, dest: EndId::at(0), ..Segment::default() };
     let log = Log {

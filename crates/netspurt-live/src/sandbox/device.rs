@@ -24,12 +24,12 @@ const OFFLOADS: [(&str, u32); 6] = [
 pub(super) fn device(name: &str, offload: bool) -> Result<u32, SandboxError> {
     let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
     let socket = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None)
-        .map_err(|error| failed_at("a socket")(error.into()))?;
+        .map_err(|error| failed_at("opening a socket")(error.into()))?;
     let switched = if offload { &OFFLOADS[OFFLOADS.len() - 1..] } else { &OFFLOADS[..] };
     for (what, command) in switched {
         sys::set_device_value(socket.as_fd(), name, *command, 0)
             .map_err(failed_at(format!("switching off {what}")))?;
     }
     netdevice::name_to_index(&socket, name)
-        .map_err(|error| failed_at("a device's number")(error.into()))
+        .map_err(|error| failed_at("looking up a device's number")(error.into()))
 }

@@ -19,7 +19,7 @@ pub enum SandboxError {
     /// The kernel refuses a request.
     #[error("{what}: {error}")]
     Refused {
-        /// The request.
+        /// The step that the kernel refused.
         what: String,
         /// The error that the kernel reported.
         error: io::Error,

@@ -68,7 +68,7 @@ impl KernelHost {
     pub fn port_inside(&self, mtu: u16) -> Result<PacketPort, SandboxError> {
         self.within(|| {
             PacketPort::open(device(KernelHost::DEVICE, true)?, false, mtu)
-                .map_err(failed_at("a packet socket"))
+                .map_err(failed_at("opening a packet socket"))
         })?
     }
 
@@ -102,11 +102,12 @@ fn hosts_device(plan: &HostPlan) -> Result<u32, SandboxError> {
         return device(KernelHost::DEVICE, plan.wiring.offload);
     }
     let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
-    let into_error = |error: rustix::io::Errno| failed_at("a device's number")(error.into());
+    let into_error =
+        |error: rustix::io::Errno| failed_at("looking up a device's number")(error.into());
     let socket =
         rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None).map_err(into_error)?;
     sys::set_mtu(socket.as_fd(), KernelHost::DEVICE, plan.mtu)
-        .map_err(failed_at("a device's MTU"))?;
+        .map_err(failed_at("setting a device's MTU"))?;
     netdevice::name_to_index(&socket, KernelHost::DEVICE).map_err(into_error)
 }
 
@@ -116,18 +117,18 @@ pub(super) fn configure(plan: &HostPlan) -> Result<(), SandboxError> {
     let device = hosts_device(plan)?;
     prevent_ipv6_packets(plan.address.is_some_and(|address| address.is_ipv6()))?;
     for (name, value) in &plan.sysctls {
-        let into_error = failed_at(format!("net.ipv4.{name} = {value}"));
+        let into_error = failed_at(format!("setting net.ipv4.{name} = {value}"));
         fs::write(format!("/proc/sys/net/ipv4/{name}"), value).map_err(into_error)?;
     }
     let mut netlink =
-        Netlink::open().map_err(failed_at("a connection to a host's configuration"))?;
+        Netlink::open().map_err(failed_at("opening a connection to a host's configuration"))?;
     netlink.switch_on(LOOPBACK).map_err(failed_at("switching loopback on"))?;
     netlink.switch_on(device).map_err(failed_at("switching a host's device on"))?;
     if let Some(address) = plan.address {
-        netlink.add_address(device, address).map_err(failed_at("a host's address"))?;
+        netlink.add_address(device, address).map_err(failed_at("giving a host its address"))?;
     }
     if let Some(peer) = plan.peer {
-        netlink.add_route(device, peer, plan.hints).map_err(failed_at("a host's route"))?;
+        netlink.add_route(device, peer, plan.hints).map_err(failed_at("adding a host's route"))?;
     }
     Ok(())
 }
@@ -147,7 +148,9 @@ fn prevent_ipv6_packets(with_ipv6: bool) -> Result<(), SandboxError> {
         if let Err(error) = set
             && (with_ipv6 || error.kind() != io::ErrorKind::NotFound)
         {
-            return Err(failed_at(format!("net.ipv6.conf.{device}.{name} = {value}"))(error));
+            return Err(failed_at(format!("setting net.ipv6.conf.{device}.{name} = {value}"))(
+                error,
+            ));
         }
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! The namespaces of one run. Each host on the kernel's TCP has a namespace with one device. If
-//! this is a veth device, the run's own namespace has the other device of the pair.
+//! The namespaces of one run. Each host on the kernel's TCP has a namespace with one device. If the
+//! device is a veth device, the run's own namespace has the other device of the pair.
 //!
 //! All namespaces and devices belong to one process and have no name outside of it. So the kernel
 //! removes them when that process ends in any way. This module does not touch any existing network.
@@ -38,9 +38,9 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Moves this process into new namespaces. A process of root gets only a network namespace if
-    /// the kernel allows this. Every other process gets a user namespace and a network namespace.
-    /// The process must have only one thread.
+    /// Moves this process into new namespaces. If root owns the process and the kernel allows it,
+    /// the process gets only a network namespace. Otherwise the process gets a user namespace and a
+    /// network namespace. The process must have only one thread.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -53,14 +53,14 @@ impl Sandbox {
             sys::unshare(Unshared::UserAndNetwork).map_err(refused)?;
             let map = |file: &str, text: String| {
                 fs::write(format!("/proc/self/{file}"), text)
-                    .map_err(failed_at(format!("/proc/self/{file}")))
+                    .map_err(failed_at(format!("writing /proc/self/{file}")))
             };
             map("setgroups", "deny".into())?;
             map("uid_map", format!("0 {} 1", user.as_raw()))?;
             map("gid_map", format!("0 {} 1", group.as_raw()))?;
         }
-        let netlink =
-            Netlink::open().map_err(failed_at("a connection to the network's configuration"))?;
+        let netlink = Netlink::open()
+            .map_err(failed_at("opening a connection to the network's configuration"))?;
         Ok(Self { netlink, hosts: 0 })
     }
 
@@ -69,7 +69,8 @@ impl Sandbox {
     /// # Errors
     /// When the kernel refuses.
     pub fn add_host(&mut self, plan: &HostPlan) -> Result<KernelHost, SandboxError> {
-        let namespace = new_namespace().map_err(failed_at("a network namespace for a host"))?;
+        let namespace =
+            new_namespace().map_err(failed_at("making a network namespace for a host"))?;
         let port = match plan.wiring.wire {
             Wire::Veth => self.pair(plan, namespace.as_fd())?,
             Wire::Tun => {
@@ -93,18 +94,18 @@ impl Sandbox {
         self.hosts += 1;
         let (device_name, host_device_name) = (name.as_str(), KernelHost::DEVICE);
         let wire = netlink::VethPair { device_name, host_device_name, namespace, mtu: plan.mtu };
-        self.netlink.add_wire(&wire).map_err(failed_at("a pair of veth devices"))?;
+        self.netlink.add_wire(&wire).map_err(failed_at("making a pair of veth devices"))?;
         let device = device(device_name, plan.wiring.offload)?;
         self.netlink.switch_on(device).map_err(failed_at("switching a device on"))?;
         // The device must be on before the socket opens. Otherwise the first report of the socket
         // would be that the device is off.
         PacketPort::open(device, plan.wiring.offload, plan.mtu)
-            .map_err(failed_at("a packet socket"))
+            .map_err(failed_at("opening a packet socket"))
     }
 }
 
 /// An error message begins with this text if no TUN device can be made.
-const NO_TUN: &str = "TUN, /dev/net/tun (the default, veth devices, does not need this file)";
+const NO_TUN: &str = "making a TUN device (veth devices, the default, do not need /dev/net/tun)";
 
 fn denied() -> io::Error {
     io::ErrorKind::PermissionDenied.into()

@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(octets[4..6], 16_u16.to_ne_bytes());
         assert_eq!(octets[8..12], 99_u32.to_ne_bytes());
         let wanted = (libc::NLM_F_REQUEST | libc::NLM_F_ACK) as u16 | CREATE;
-        assert_eq!(octets[6..8], wanted.to_ne_bytes(), "an answer is asked for");
+        assert_eq!(octets[6..8], wanted.to_ne_bytes(), "the message asks for an answer");
         assert_eq!(octets[16..32], link(7, 1));
         let expected = [(3, vec![1, 2, 3]), (4, b"eth0\0".to_vec()), (5, Vec::new())];
         assert_eq!(attributes(&octets[32..]), expected);

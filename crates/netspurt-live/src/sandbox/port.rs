@@ -187,7 +187,9 @@ impl PacketPort {
         table: &str,
     ) -> (Self, std::os::unix::net::UnixDatagram) {
         let (near, far) = std::os::unix::net::UnixDatagram::pair().expect("a pair of sockets");
-        near.set_nonblocking(true).and(far.set_nonblocking(true)).expect("sockets do not wait");
+        near.set_nonblocking(true)
+            .and(far.set_nonblocking(true))
+            .expect("sockets that return immediately");
         let counts = rustix::fs::memfd_create("counts", rustix::fs::MemfdFlags::CLOEXEC);
         let counts = File::from(counts.expect("a file in memory"));
         counts.write_all_at(table.as_bytes(), 0).expect("room in memory");
@@ -205,7 +207,9 @@ fn dropped(counts: &File) -> io::Result<u32> {
     // The line has eight numbers on received packets, then octets, packets, errors and drops of
     // sent packets.
     let count = line.and_then(|line| line.split_whitespace().nth(11));
-    count.and_then(|count| count.parse().ok()).ok_or_else(|| io::Error::other("no counts of eth0"))
+    count
+        .and_then(|count| count.parse().ok())
+        .ok_or_else(|| io::Error::other("the kernel's table of devices has no counts of eth0"))
 }
 
 impl AsFd for PacketPort {

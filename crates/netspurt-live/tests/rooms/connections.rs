@@ -66,8 +66,9 @@ fn a_syn_with_another_number_on_the_same_ports_begins_another_connection() {
     assert_eq!(all.count(), 2);
 }
 
-/// TIME-WAIT lasts four minutes (RFC 9293 §3.4.2). A connection is retired after 2 h 4 min of
-/// silence (RFC 5382 §5).
+/// A closed connection is retired after TIME-WAIT, which lasts four minutes (RFC 9293 §3.4.2). A
+/// connection that is not closed is retired after 2 h 4 min of silence (RFC 5382 §5). Later
+/// packets with its ports begin another connection.
 #[test]
 fn a_connection_is_retired_after_its_close_and_after_long_silence() {
     for (closes, silence_s, number) in
@@ -86,7 +87,7 @@ fn a_connection_is_retired_after_its_close_and_after_long_silence() {
 }
 
 #[test]
-fn packets_of_connections_beyond_the_limit_belong_to_no_connection() {
+fn beyond_the_limit_of_connections_packets_with_new_ports_belong_to_no_connection() {
     let mut all = Connections::new(2);
     for (port, expected) in [(1, Some(0)), (2, Some(1)), (3, None), (1, Some(0)), (3, None)] {
         assert_eq!(of(&mut all, Side::From, 4000 + port, ms(1), with(7, Flags::SYN)), expected);

@@ -83,7 +83,7 @@ fn ids_count_the_packets_of_each_end() {
 }
 
 #[test]
-fn counting_begins_with_the_first_packet_if_no_syn_was_seen() {
+fn sequence_numbers_count_from_the_first_packet_if_no_syn_was_seen() {
     let mut labels = Labels::new();
     let reset = Segment { seq: 900, flags: Flags::RST, ..Segment::default() };
     assert_eq!(labels.read(HERE, &packet(reset), || None).unwrap().seq, 1);
@@ -229,7 +229,7 @@ fn the_kernel_is_asked_only_about_retransmissions() {
 }
 
 #[test]
-fn each_timeout_labels_one_retransmission_and_the_others_are_go_back_n() {
+fn the_first_retransmission_after_each_timeout_has_the_cause_rto_and_the_others_go_back_n() {
     let mut labels = opened(0, 0);
     let data =
         |seq: u32| packet(Segment { seq, len: 100, flags: Flags::ACK, ..Segment::default() });
@@ -301,7 +301,7 @@ fn a_large_packet_is_segmented_as_devices_segment_it() {
 }
 
 #[test]
-fn a_retransmission_in_a_large_packet_is_labelled_segment_by_segment() {
+fn each_segment_of_a_large_packet_gets_its_own_cause() {
     let mut labels = opened(0, 0);
     let mut out = Vec::new();
     let shape = Shape { segment_bytes: 1000, partial: true, foreign: false };
@@ -314,7 +314,7 @@ fn a_retransmission_in_a_large_packet_is_labelled_segment_by_segment() {
 }
 
 #[test]
-fn a_packet_with_segmentation_offload_of_another_protocol_is_strange() {
+fn a_packet_that_is_to_be_cut_by_the_rules_of_another_protocol_is_strange() {
     let mut labels = opened(0, 0);
     let mut out = Vec::new();
     let shape = Shape { segment_bytes: 0, partial: true, foreign: true };

@@ -38,7 +38,7 @@ fn a_lateness_equal_to_the_budget_is_within_it() {
 }
 
 #[test]
-fn quantiles_are_reported_in_nanoseconds_by_their_names() {
+fn the_report_has_one_key_in_nanoseconds_for_each_quantile() {
     let summary = serde_json::to_value(of(&[7, 2_000_000_000]).quantiles_ns()).unwrap();
     let expected = serde_json::json!({
         "p50_ns": 7, "p99_ns": 2_000_000_000, "p999_ns": 2_000_000_000, "max_ns": 2_000_000_000,

@@ -1,4 +1,5 @@
-//! Tests of a flow's sums, which are computed from the packets seen at the flow's two ends.
+//! Tests of the sums of one direction of a flow. The sums are computed from the packets that are
+//! seen at the flow's two ends.
 
 use netspurt::ids::EndId;
 use netspurt::segment::{Cause, Flags, Segment};
@@ -76,7 +77,7 @@ fn octets_are_delivered_once_and_in_order() {
 }
 
 #[test]
-fn a_flow_of_known_length_is_finished_once_and_never_acknowledged_beyond_it() {
+fn a_flow_of_known_length_finishes_once_and_its_acknowledged_octets_stop_at_its_length() {
     let mut ledger = Ledger::new(Some(2000));
     (0..2).for_each(|number| ledger.sent(&data(number)));
     for (at, up_to, acked, finished) in [
@@ -161,7 +162,7 @@ fn a_flow_without_octets_is_finished_at_its_first_acknowledgment() {
 
 proptest! {
     #[test]
-    fn sums_of_arrivals_agree_with_a_set_of_octets(
+    fn the_sums_of_a_receiver_agree_with_the_set_of_octets_that_arrived(
         pieces in prop::collection::vec((0_u32..300, 1_u16..60), 1..80)
     ) {
         let mut ledger = Ledger::new(None);

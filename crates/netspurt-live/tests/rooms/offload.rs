@@ -38,7 +38,7 @@ fn part(packet: &[u8], size: u16, first: usize, count: usize, marked: bool) -> V
 }
 
 #[test]
-fn the_kernels_header_gives_the_shape_of_a_packet() {
+fn the_virtio_header_gives_the_shape_of_a_packet() {
     let header = |flags: u8, kind: u8, size: u16| {
         let mut header = [0; VIRTIO_BYTES];
         (header[0], header[1]) = (flags, kind);
@@ -114,7 +114,7 @@ fn consecutive_segments_make_a_packet_with_their_octets() {
         let all = decode(&whole, Checks::Whole).unwrap();
         for (first, count) in [(0, 1), (1, 1), (4, 1), (0, 5), (1, 3), (2, 3), (3, 2)] {
             let own = part(&whole, 1000, first, count, false);
-            let read = decode(&own, Checks::Whole).expect("whole checksums");
+            let read = decode(&own, Checks::Whole).expect("a packet with correct checksums");
             let from = first * 1000;
             let until = (from + count * 1000).min(4200);
             assert_eq!(read.payload, &all.payload[from..until], "{first} {count}");

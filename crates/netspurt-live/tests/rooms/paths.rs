@@ -64,7 +64,7 @@ fn a_packet_takes_its_transmission_time_and_the_delay() {
 }
 
 #[test]
-fn the_time_of_a_path_is_that_of_its_last_entry_or_advance() {
+fn the_time_of_a_path_is_the_time_of_its_last_entry_or_advance() {
     let mut path = Path::new(network("", ""));
     assert_eq!((path.now(), path.next_wakeup()), (Time::ZERO, None));
     path.enter(ms(5), data(0), &mut silent);
@@ -200,7 +200,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn equal_arrivals_have_equal_drops_for_any_times_of_wake_ups(
+    fn equal_arrivals_have_equal_drops_whenever_the_path_advances(
         seed in 0_u64..1000, turn_us in 50_u64..20_000
     ) {
         const LINK: &str = r#"queue = "6 packets", loss = { probability = 0.05 }"#;

@@ -142,7 +142,7 @@ fn the_sums_of_a_transfer_come_from_its_packets_and_its_applications() {
 }
 
 #[test]
-fn a_run_is_valid_if_it_was_in_time_and_its_replay_agrees() {
+fn a_run_is_valid_if_no_delivery_was_too_late_and_its_replay_agrees() {
     let run = ended(BUDGET, |_| {});
     let Replayed { drops, drops_again, same } = run.report.replayed;
     assert_eq!((drops, drops_again, same), (4, 4, true));

@@ -258,7 +258,7 @@ fn simulated_packets_have_the_addresses_and_octets_of_their_flow() {
 }
 
 #[test]
-fn capture_has_the_packets_of_its_node_and_is_not_overwritten() {
+fn a_capture_has_the_packets_of_its_node_and_is_not_overwritten() {
     let place = Place::new();
     let network = network(CAPTURES);
     let make = || watcher(&network, &place.0, vec![None; 6], Box::new(|_, _| true));
