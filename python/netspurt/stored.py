@@ -57,10 +57,12 @@ def refuse_link(path: Path, what: str, error: type[ValueError]) -> None:
     what
         The content of the folder: `run` or `sweep`.
     error
-        The error to raise if it is a link.
+        The class of the error, which is raised if the path is a link.
     """
     if path.is_symlink():
-        raise error(f"{path} is a symbolic link, which no {what} makes: replace it by the file")
+        raise error(
+            f"{path} is a symbolic link, and a {what} folder has none: replace it by the file"
+        )
 
 
 def sync_folder(path: Path) -> None:
@@ -215,8 +217,8 @@ def is_partial(folder: Path) -> bool:
 def leftovers(folder: Path) -> list[Path]:
     """Return the partial folders that killed processes of this machine have left in a folder.
 
-    No process with the number in their name runs, and no process holds their lock. The lock is
-    also needed, because a running process may have another number in its own namespace.
+    No process with the number in their name runs, and no process holds their lock. The lock must
+    be checked, too, because a process of another PID namespace has another number there.
     """
     named = re.compile(rf"\..+\.partial-{_machine()}-(\d+)-[0-9a-f]{{8}}")
     found = [(path, named.fullmatch(path.name)) for path in folder.glob(".*.partial-*")]

@@ -63,7 +63,7 @@ class Row:
     name: str = "row"
 
     def surrogate(self, structure: Structure = "glitches", *, seed: int = 1) -> Delays:
-        """Return a recording that fits the row, with its delays in the order of a structure.
+        """Return a recording that fits the row; `structure` says how its delays follow each other.
 
         The mean and the spread agree with the row except for the rounding of nanoseconds. The
         number of losses agrees exactly. The same row, structure and seed give the same recording on

@@ -77,8 +77,8 @@ class Algorithm:
         Spurious retransmissions per answer, and the mean timer of the probes that left after a
         delay was known. Earlier timers do not depend on the path. Each figure has its interval.
     resamples
-        The algorithm's own sums, resampled. They give its intervals. `None` if the algorithm has no
-        intervals.
+        Resamples of the algorithm's own sums, from which its intervals are computed. `None` if the
+        algorithm has no intervals.
     """
 
     estimator: str
@@ -158,7 +158,7 @@ class Replay:
     delays
         The recording.
     order
-        `sequence` (RFC 889's, with one probe in flight) or `causal` (by the replies' arrival).
+        `sequence` (one probe in flight, as in RFC 889) or `causal` (samples as replies arrive).
     clock
         The host's clock: `exact`, `linux-hz250`, or the length of its ticks.
     told
@@ -458,7 +458,7 @@ def _replay(  # noqa: PLR0913 - each is a choice of its own
     clock: str,
     told: bool,
 ) -> _core.Replayed:
-    """Replay one estimator. Its name in the results is `name`, or else that of `name_of`."""
+    """Replay one estimator. Its name in the results is `name` or else `name_of(estimator)`."""
     name = name or name_of(estimator)
     if isinstance(estimator, type):
         estimator = estimator()

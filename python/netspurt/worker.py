@@ -148,5 +148,6 @@ def worker(task: Task) -> Iterator[subprocess.Popen[str]]:
                 process.stdout.close()
         if status not in {0, -13}:
             complaints.seek(0)
-            last = complaints.read().strip().splitlines()[-1:] or [f"it ended with {status}"]
-            raise ProbeError(f"probing failed: {last[0].removeprefix('RuntimeError: ')}")
+            last = complaints.read().strip().splitlines()[-1:]
+            why = last[0] if last else f"its process ended with status {status}"
+            raise ProbeError(f"probing failed: {why.removeprefix('RuntimeError: ')}")

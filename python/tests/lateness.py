@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-#: A failure proves nothing if the sleeper woke later than this [s].
+#: A failure proves nothing if the sleeper woke late by more than this [s].
 ALLOWED_S = 0.003
 #: The share of the processors' time that a hypervisor may give to other machines.
 ALLOWED_STOLEN = 0.005
@@ -101,7 +101,7 @@ def _processor_times() -> tuple[int, int]:
 
 
 class TimelessError(AssertionError):
-    """Reports a failure that does not depend on time, so a late machine does not excuse it."""
+    """A failure that does not depend on time, so a late machine cannot be its cause."""
 
 
 def real_time(test: Callable[..., None]) -> Callable[..., None]:

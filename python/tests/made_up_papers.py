@@ -30,7 +30,7 @@ def paper_with(folder: Path, **tables: Sequence[Mapping[str, object]]) -> Paper:
 
 
 def measured(paper: Paper, name: str, **arguments: str) -> Any:
-    """Return the value, the table and the bands of a measure."""
+    """Return the result of a measure: its value, its table, and the ranges of the value."""
     return measure(name)(Bench(paper), **arguments)
 
 

@@ -1,4 +1,4 @@
-"""Compares our web traffic with ns-2's: each quantile of our pooled runs with ns-2's spread.
+"""Compares our web traffic with ns-2's: quantiles of our pooled runs with those of ns-2's runs.
 
 `python python/tests/packmime_agreement.py` pools at least 500,000 connections at each rate, which
 takes a minute. `test_packmime.py` pools fewer connections.
@@ -20,7 +20,7 @@ NS2 = Path(__file__).parents[2] / "authorities" / "packmime"
 RATES = (18, 36, 54)
 
 #: The compared quantities: ns-2's name, our column, how many of our units make one of ns-2's units,
-#: and quantiles.
+#: and the quantiles that are compared.
 QUANTITIES = (
     ("request_bytes", "forward_bytes", 1, (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)),
     ("reply_bytes", "reverse_bytes", 1, (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)),

@@ -283,7 +283,7 @@ def test_the_advice_says_how_to_deploy_the_recommended_timer() -> None:
     )
 
 
-def test_the_condition_on_receivers_fits_the_samples_of_captures_of_tcp() -> None:
+def test_the_advice_on_captures_of_tcp_says_that_the_samples_contain_the_delays_of_acks() -> None:
     """The advice knows that these samples are no echoes: they contain the delays of ACKs."""
     folder = Path(__file__).parents[2] / "data" / "captures"
     paths = [p for file in sorted(folder.glob("*/sender.pcapng")) for p in ns.read_delays(file)]
@@ -415,7 +415,7 @@ def test_the_advice_begins_with_what_to_set_on_a_linux_server_and_in_quic() -> N
     assert second.startswith("Take quic: ")
 
 
-def test_the_first_sentences_on_quic_are_on_the_recommended_timer_of_quic() -> None:
+def test_the_first_paragraph_names_the_recommended_timer_of_quic_and_not_the_cheapest() -> None:
     """Here `quic` costs less, but the interval of `quic:granularity=170ms` ends lower."""
     advice = advice_on(spiky(), ["linux:rto_min=3s", "quic", "quic:granularity=170ms"])
     assert advice.pick == "quic:granularity=170ms"
@@ -472,7 +472,8 @@ def test_an_rto_min_without_a_measurable_gain_is_not_advised() -> None:
     assert "ip route" not in last, "there must be no command for a value that is not advised"
 
 
-#: Delays of 30 ms, each twentieth 150 ms: an rto_min of 50 ms is measurably worse than 200 ms.
+#: Delays of about 30 ms; each twentieth delay is 150 ms. So an rto_min of 50 ms is measurably worse
+#: than 200 ms.
 JUMPY = np.random.default_rng(4).normal(0.03, 0.001, 1000)
 JUMPY[50::20] = 0.15
 
@@ -782,7 +783,9 @@ def test_every_setting_of_a_grid_is_printed_and_the_best_one_named(
     assert [len(entry["recordings"]) for entry in data] == [2] * 8
 
 
-def test_settings_that_cost_the_same_are_not_ranked_and_the_minimum_behind_it_is_named() -> None:
+def test_settings_of_equal_cost_are_not_ranked_and_a_minimum_that_makes_them_equal_is_named() -> (
+    None
+):
     path = rare(400, 4, 8)
 
     def told(*texts: str) -> list[str]:
@@ -863,7 +866,7 @@ def test_the_sums_that_are_resampled_equal_the_sums_over_the_whole_recording() -
         assert cost([whole], terms) == pytest.approx(cost([summed], terms))
 
 
-def test_no_deployable_timer_costs_measurably_less_than_a_computed_pick() -> None:
+def test_no_deployable_timer_costs_measurably_less_than_a_recommended_computed_timer() -> None:
     rng, n = np.random.default_rng(3), np.arange(1200)
     rtt = 0.03 + 0.001 * ((n + 30) // 150 * 37 % 23) + rng.exponential(0.003, 1200)
     rtt[330:430] = np.nan

@@ -73,7 +73,9 @@ def test_validation_names_each_case_with_different_retransmissions() -> None:
 
 
 @pytest.mark.parametrize("group", CASES)
-def test_the_profile_makes_the_stored_retransmissions(group: str) -> None:
+def test_a_run_of_the_profile_has_the_stored_numbers_of_retransmissions_by_cause(
+    group: str,
+) -> None:
     seed = json.loads((AUTHORITY / "beside.json").read_text())["seed"]
     text = "\n".join(f"{k} = {as_toml(v)}" for k, v in scenario(group, "model", seed).items())
     segments = Scenario.parse(text, name=group).run().segments

@@ -112,13 +112,13 @@ def test_other_values_are_worse_equal_or_undecided(
     assert (found.words, found.decided) == (words, decided)
 
 
-def test_an_axis_with_one_known_value_has_no_best_value() -> None:
+def test_an_axis_with_figures_for_only_one_value_has_no_best_value() -> None:
     nan = float("nan")
     assert best_of(swept({("a", "9"): [1, 2], ("b", "9"): [nan, nan]})) is None
     assert best_of(swept({("a", "9"): [1, 2]})) is None
 
 
-def test_a_value_is_not_best_because_its_slow_cases_were_cut() -> None:
+def test_a_value_does_not_become_best_if_its_slow_cases_were_cut() -> None:
     """`a` lacks the two slow runs. In the three runs that both have, `b` is faster."""
     nan, ms = float("nan"), 1e6
     a, b = [11 * ms, 12 * ms, 13 * ms, nan, nan], [10 * ms, 11 * ms, 12 * ms, 60 * ms, 60 * ms]
@@ -167,7 +167,7 @@ def test_the_first_of_several_combinations_with_a_better_value_is_the_example() 
     )
 
 
-def test_equal_times_over_one_queue_are_no_exception() -> None:
+def test_a_queue_with_equal_times_is_not_named_as_an_exception() -> None:
     assert "But" not in over_queues({"3": 30, "6": 10, "9": 40}).words
 
 

@@ -23,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return captured_between(folder, NEAR, FAR, send="5 MB", more=SMALL)
 
 
-def test_a_capture_between_the_ends_gives_the_whole_round_trip_of_a_window(
+def test_a_capture_between_the_ends_gives_the_round_trip_of_the_whole_path(
     folder: Path,
 ) -> None:
     """From the node `m`, the round trip is 40 ms to the sender, and 10 ms to the receiver."""
@@ -33,7 +33,9 @@ def test_a_capture_between_the_ends_gives_the_whole_round_trip_of_a_window(
     assert beside.trip.mean_s == pytest.approx(0.05, rel=0.1)
 
 
-def test_windows_whose_scale_was_cut_off_are_no_limit(tmp_path: Path) -> None:
+def test_windows_whose_scale_option_was_not_captured_are_not_named_as_a_limit(
+    tmp_path: Path,
+) -> None:
     # A link limits the transfer, and the last options of the SYNs are cut off.
     near = 'rate = "10 Mbit/s", delay = "20 ms", queue = "100 packets"'
     large = 'tcp.receive_buffer = "2 MB"\ntcp.timestamps = false'

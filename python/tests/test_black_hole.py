@@ -50,7 +50,7 @@ def test_the_finding_of_a_report_names_a_possible_black_hole() -> None:
     assert hole.sentence("connection 0") in finding(found, [hole.sentence("connection 0")])
 
 
-def test_the_largest_acknowledged_segment_is_that_before_the_retransmission() -> None:
+def test_acked_bytes_max_is_the_largest_segment_acknowledged_before_the_retransmission() -> None:
     again = explain(ROOT / "data" / "black-hole.pcap").table("retransmissions")
     largest = again["acked_bytes_max"].tolist()
     assert largest[:6] == [1] * 6, "only the SYN was acknowledged"
@@ -63,7 +63,7 @@ def lost(at_s: float, size: int = 1448, **more: Any) -> dict[str, Any]:
 
 
 THREE = [lost(1), lost(2), lost(4)]
-#: Another direction or connection of the tables.
+#: The keys of a row about the reverse direction.
 BACK: dict[str, Any] = {"direction": "reverse", "source": "b", "destination": "a"}
 
 
@@ -123,7 +123,7 @@ def test_a_smaller_answered_retransmission_may_show_a_black_hole() -> None:
 
 
 @pytest.mark.parametrize("most", [1447, 1448, 65_000])
-def test_a_segment_as_large_that_arrived_before_excludes_a_black_hole(most: int) -> None:
+def test_an_equally_large_segment_that_arrived_before_excludes_a_black_hole(most: int) -> None:
     assert holes([{**one, "acked_bytes_max": most} for one in THREE]) == []
     assert len(holes([{**one, "acked_bytes_max": 1446} for one in THREE])) == 1
 
@@ -149,7 +149,9 @@ def test_without_sack_duplicate_acks_exclude_a_black_hole() -> None:
 
 
 @pytest.mark.parametrize("field", [{"cause": "syn"}, {"cause": "too-big"}, {"verdict": "spurious"}])
-def test_other_retransmissions_exclude_a_black_hole(field: dict[str, Any]) -> None:
+def test_a_syn_or_too_big_or_spurious_retransmission_is_no_sign_of_a_black_hole(
+    field: dict[str, Any],
+) -> None:
     assert holes([lost(1, **field), *THREE[1:]]) == []
 
 
@@ -157,7 +159,7 @@ def test_a_capture_of_one_direction_shows_no_black_hole() -> None:
     assert holes(THREE, packets=0) == []
 
 
-def test_the_most_losses_come_first() -> None:
+def test_the_connection_with_the_most_lost_retransmissions_comes_first() -> None:
     more = [{"connection": 1}, {**BACK, "connection": 1, "mss_bytes": 1460}]
     again = [*THREE, *(lost(at, connection=1) for at in (1, 2, 4, 8))]
     assert [one.connection for one in holes(again, connections=more)] == [1, 0]

@@ -71,7 +71,7 @@ def test_the_counts_of_tcptrace_equal_those_of_the_tables(
 
 
 @pytest.mark.parametrize("recovery", VARIANTS)
-def test_the_flows_of_a_capture_equal_those_of_the_run_or_are_empty(
+def test_the_figures_of_a_flow_from_a_capture_equal_those_of_the_run_or_are_missing(
     captures: dict[str, Path], recovery: str
 ) -> None:
     run = ns.open_run(captures[recovery])
@@ -202,7 +202,7 @@ def hardware_duplicates(folder: Path, node: str) -> int:
     return sum(int(number) for row in rows for number in re.findall(r"dups:\s+(\d+)", row))
 
 
-def test_only_copies_made_by_a_link_repeat_an_identification(
+def test_only_copies_made_by_a_link_repeat_an_ip_identification(
     start: ns.Scenario, tmp_path: Path
 ) -> None:
     odd = start.replace(

@@ -56,7 +56,7 @@ def simple(file: Path, packets: Sequence[bytes]) -> Path:
 
 
 def talk(count: int, first: float = 0.0) -> list[tuple[float, bytes]]:
-    """Return a SYN and this many segments of 100 octets, 10 ms apart."""
+    """Return a SYN and `count` segments of 100 octets, 10 ms apart."""
     packets = [(first, segment(SYN, 0))]
     for n in range(count):
         data = segment(ACK | PSH, 1 + 100 * n, payload=bytes(100))

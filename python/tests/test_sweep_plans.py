@@ -44,7 +44,9 @@ def test_a_sweep_with_fewer_than_one_run_of_each_scenario_has_no_cases(seeds: in
 
 
 def test_the_error_for_different_lists_of_names_shows_both_lists() -> None:
-    with pytest.raises(ValueError, match=r"has labels \['a', 'b'\], and another has \['b', 'a'\]$"):
+    with pytest.raises(
+        ValueError, match=r"has labels \['a', 'b'\], and another has \['b', 'a'\]: "
+    ):
         Sweep.listed([({"a": 1, "b": 2}, BASE), ({"b": 2, "a": 1}, BASE)])
 
 

@@ -1,7 +1,8 @@
 """Sweeps: a scenario's cases, run by an engine into a dataset that survives interruptions.
 
-`Sweep.of(scenario)` has the cases of a scenario's `[sweep]`. `Sweep.listed` has cases that Python
-made. `run_sweep` runs the cases that are missing in a folder, and `open_sweep` opens a folder.
+`Sweep.of(scenario)` has the cases of a scenario's `[sweep]`. `Sweep.listed` has cases that a
+Python program made. `run_sweep` runs the cases that are missing in a folder, and `open_sweep` opens
+a folder.
 """
 
 from netspurt.sweep.cases import Cases

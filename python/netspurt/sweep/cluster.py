@@ -54,7 +54,7 @@ def run_chunks(key: str, plan: list[Any], chunks: list[Chunk]) -> list[_core.Out
         try:
             _last_sweep[key] = ray.get(plan[0])
         except OSError as lost:
-            # A worker may end a moment later than its node.
+            # If a node dies, its workers may run for a moment longer, without a connection to Ray.
             raise NodeDiedError("the connection of a worker to its node was lost") from lost
     return [_last_sweep[key].run_chunk(chunk.first, chunk.count) for chunk in chunks]
 
@@ -131,7 +131,7 @@ class Ray:
 
     @property
     def room(self) -> int:
-        """The number of chunks that the engine should have: enough for two tasks per worker."""
+        """The number of submitted chunks with which no worker is idle: two tasks per worker."""
         return 2 * self.workers * self._chunks_per_task
 
     def prepare(self, chunk: int) -> None:

@@ -43,8 +43,8 @@ class Tally:
     Attributes
     ----------
     done, cut, late, errors
-        Four counts: cases that ran to their end, cases that were cut at their budget, live cases
-        that do not count because their runs were not valid, and cases with an error.
+        Four counts: cases that ran to their end, cases that were cut at a limit of the sweep, live
+        cases that do not count because their runs were not valid, and cases with an error.
     first_error
         The first case with an error: its number, and the error.
     """
@@ -326,7 +326,9 @@ def _manifest_of(sweep: Sweep, chunk: int) -> SweepManifest:
 
 
 def _damaged(store: Store, why: str) -> SweepError:
-    return SweepError(f"{store.where}/{MANIFEST} is damaged: {why}")
+    return SweepError(
+        f"{store.where}/{MANIFEST} is damaged: {why}; remove the folder, and sweep again"
+    )
 
 
 def _manifest(store: Store) -> SweepManifest:
@@ -347,7 +349,8 @@ def _manifest(store: Store) -> SweepManifest:
         values = parse(content)
         if not isinstance(values, dict) or values.get("format") != FORMAT:
             raise SweepError(
-                f"{store.where}/{MANIFEST} is damaged, or has the format of another version"
+                f"{store.where}/{MANIFEST} is damaged, or has the format of another version: use "
+                "that version, or remove the folder and sweep again"
             )
         manifest = read(SweepManifest, values)
     except TypedError as error:

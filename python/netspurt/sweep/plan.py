@@ -41,7 +41,7 @@ class Sweep:
     ) -> None:
         self._core = core
         self._remake = remake
-        #: The scenario as TOML; empty if Python made the cases.
+        #: The scenario as TOML; empty if `Sweep.listed` made the sweep.
         self.scenario_text = "" if scenario is None else scenario._core.text
         #: The name and the text of each file with an algorithm that the scenario uses.
         self.code = [] if scenario is None else scenario.code
@@ -94,7 +94,7 @@ class Sweep:
         time: float | None = None,
         title: str = "",
     ) -> Sweep:
-        """Return a sweep over scenarios that Python made.
+        """Return a sweep over scenarios that a Python program made.
 
         Such a sweep is for scenarios that no `[sweep]` table can describe. Scenarios with the same
         labels are repeats of each other, each with its own seed. So thousands of random paths may
@@ -109,7 +109,8 @@ class Sweep:
             The number of runs of each scenario. If `paired` is true and several scenarios have the
             same `seed`, their n-th runs also have the same seed.
         events, time
-            A case is stopped after this many wake-ups or seconds of wall-clock time.
+            A case is stopped after this many wake-ups (events of the simulation) or seconds of
+            wall-clock time.
         title
             One line that says what the sweep shows.
 
@@ -132,13 +133,18 @@ class Sweep:
         """
         rows = [(dict(labels), scenario) for labels, scenario in cases]
         if not rows or seeds < 1:
-            raise ValueError("the sweep has no cases")
+            raise ValueError(
+                "the sweep has no cases: give at least one scenario, and `seeds` of at least 1"
+            )
         names = list(rows[0][0])
         if reserved := [name for name in names if name in RESERVED]:
             raise ValueError(f"every sweep has a column {reserved[0]!r}: choose another name")
         for labels, _ in rows:
             if list(labels) != names:
-                raise ValueError(f"one case has labels {names}, and another has {list(labels)}")
+                raise ValueError(
+                    f"one case has labels {names}, and another has {list(labels)}: give all cases "
+                    "the same names in the same order"
+                )
         core = _core.Sweep.listed(
             names,
             [(list(labels.values()), scenario._core) for labels, scenario in rows],
@@ -191,7 +197,7 @@ class Sweep:
 
     @property
     def budget(self) -> tuple[int | None, int | None]:
-        """The wake-ups, and the nanoseconds of real time, after which a case is cut."""
+        """The limits of a case: wake-ups, and real time in nanoseconds; `None` for no limit."""
         return self._core.budget
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from netspurt.timelines.error import TimelineError
 
-#: The names of columns of instants, and the nanoseconds of their units.
+#: The names of columns of instants, and the length of their units in nanoseconds.
 INSTANTS = {"t_s": 1_000_000_000, "t_ms": 1_000_000, "t_us": 1000, "t_ns": 1}
 
 #: For each name of a column of values: the kind of value, and the factor to nanoseconds, to bits
@@ -106,7 +106,7 @@ class FileLine:
 
 
 def read_heading(line: FileLine) -> tuple[int, list[Column]]:
-    """Return the nanoseconds in the unit of the instants, and the columns of values.
+    """Return the length of the unit of the instants [ns], and the columns of values.
 
     Raises
     ------

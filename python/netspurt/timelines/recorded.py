@@ -103,7 +103,10 @@ def _check(recording: Delays) -> None:
             "`--interval 1s`"
         )
     if recording.measure == "smoothed":
-        raise ValueError(f"{recording.name} has smoothed delays, and no packet had such a delay")
+        raise ValueError(
+            f"{recording.name} has smoothed delays, and no packet had such a delay: use a "
+            "recording of single delays"
+        )
     if not recording.received:
         raise ValueError(f"{recording.name} has no delay: no probe of it came back")
     if recording.received > POINTS_MAX:

@@ -1,4 +1,4 @@
-"""The cases of a collection: each path of the shelf with each TCP.
+"""The cases of a collection: each path with each TCP.
 
 `shelf/truth/paths` has a scenario for each kind of path. The scenario's `[sweep]` varies the path.
 `shelf/truth/stacks.toml` has the TCPs: the kernel's, and simulated ones.
@@ -36,7 +36,7 @@ class TruthError(ValueError):
 
 @dataclass(frozen=True)
 class Case:
-    """One run: a case of a path, a TCP, and a seed.
+    """One run: a case of a path's sweep, a TCP, and a seed.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Case:
     live
         True if the TCP is the kernel's.
     offload
-        True if the hosts' devices take many segments at a time.
+        True if the hosts' devices take many segments at a time (segmentation offload).
     seed
         The seed in the case's name. The seed of the run is computed from this name.
     """
@@ -79,8 +79,9 @@ def cases(
 ) -> list[Case]:
     """Return the first cases of a collection. The paths alternate.
 
-    The cases and TCPs of a path have a fixed order that looks random, so that a few cases contain
-    many paths and TCPs. When all combinations are used, they are repeated with the next seed.
+    The combinations of a path's cases and TCPs have a fixed order that looks random, so that its
+    first combinations already contain many of its cases and TCPs. When all combinations are used,
+    they are repeated with the next seed.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from netspurt.truth.pcapng import CollectionError, read_packets
 from netspurt.truth.scoring import Score
 from netspurt.wording import unknown_name
 
-#: The file in a run folder with the addresses and names of the hosts of programs.
+#: The file in a run folder with the addresses and names of the hosts on which programs ran.
 HOSTS = "hosts"
 
 #: A function that takes the number of finished cases and the number of all cases.

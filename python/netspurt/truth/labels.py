@@ -85,8 +85,8 @@ class NodeRows:
     def check(self, packets: Sequence[Packet]) -> None:
         """Check that a capture contains exactly these packets.
 
-        Each packet must have the size or the payload of its row. The size alone may differ:
-        ns-2 counts an ACK with SACK blocks as fewer octets than a real packet has.
+        A packet must have the size of its row, or as many octets of payload. A check of only the
+        size would fail: ns-2 counts an ACK with SACK blocks as fewer octets than a real packet has.
 
         Raises
         ------
