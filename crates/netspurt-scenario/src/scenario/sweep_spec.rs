@@ -33,8 +33,9 @@ pub struct SweepSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "above_zero")]
     pub time: Option<Duration>,
-    /// The axes, by name. Every combination of their values, with each seed, is a case. Axes with
-    /// `draw` form no combinations. The last axis varies fastest.
+    /// The axes, by name. Every combination of their values, with each seed, is a case. An axis
+    /// with `draw` adds no combinations: each run draws one of its values. The last axis varies
+    /// fastest.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub over: IndexMap<String, AxisSpec>,
 }
@@ -51,8 +52,8 @@ fn yes() -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AxisSpec {
-    /// The path that is set, as in `links.modem.rate`, or several paths that all get the same
-    /// value.
+    /// The dotted path of the key that the axis varies, as in `links.modem.rate`, or several paths
+    /// whose keys all get the same value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Paths>,
     /// The values, one after the other.
@@ -70,7 +71,7 @@ pub struct AxisSpec {
     /// The number of values of a range, including both ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Steps>,
-    /// Whether the values of a range have even distances or even ratios.
+    /// Whether neighbouring values of a range have equal differences or equal ratios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spacing: Option<Spacing>,
     /// Whether each run draws a value from the list, the range or the sets. Otherwise each value
@@ -107,9 +108,9 @@ impl Paths {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {
-    /// Even distances.
+    /// Equal differences between neighbouring values.
     #[default]
     Even,
-    /// Even ratios.
+    /// Equal ratios of neighbouring values.
     Log,
 }

@@ -74,7 +74,9 @@ fn defaults(switch: &'static Switch) -> String {
     let mut values: Vec<(String, Vec<&str>)> = Vec::new();
     for (profile, word, _) in Profile::WORDS {
         let Some(value) = profile.spelled_out().get(switch.key).cloned() else { continue };
-        let text = Value::try_from(Written(&switch.kind, &value)).expect("plain data").to_string();
+        let text = Value::try_from(Written(&switch.kind, &value))
+            .expect("a value can be written")
+            .to_string();
         match values.iter_mut().find(|(known, _)| *known == text) {
             Some((_, profiles)) => profiles.push(word),
             None => values.push((text, vec![word])),

@@ -90,7 +90,8 @@ pub(super) fn read_switches(switches: &[(&str, &str)]) -> Result<TcpSpec, Switch
     let text = document.to_string();
     read(&text).map_err(|error| {
         let span: Range<usize> = error.span.unwrap_or(0..0);
-        let tree = toml_edit::Document::parse(text.as_str()).expect("just written");
+        let tree =
+            toml_edit::Document::parse(text.as_str()).expect("`document` has written this text");
         let path = path_to(TreeNode::Table(tree.as_table()), &span);
         let written = text.get(span).unwrap_or_default();
         let (message, fix) = reword(&error.message, written);

@@ -110,7 +110,7 @@ pub(super) fn path_to(node: TreeNode<'_>, span: &Range<usize>) -> Vec<String> {
     Vec::new()
 }
 
-/// Whether the children are those of a list.
+/// Whether these are the children of a list.
 fn are_entries(children: &[Child<'_>]) -> bool {
     children.iter().any(|child| is_entry(&child.step))
 }

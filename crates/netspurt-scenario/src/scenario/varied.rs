@@ -108,7 +108,7 @@ impl Varied {
         Some(Some(parts))
     }
 
-    /// The scenario with `parts` in place of its own tables of these names.
+    /// The scenario in which each table of `parts` replaces the file's table of the same name.
     fn with(&self, parts: IndexMap<PartName, Value>) -> Option<Spec> {
         let mut spec = self.spec.clone();
         for ((kind, name), part) in parts {

@@ -83,7 +83,7 @@ impl Scenario {
     /// # Panics
     /// Never: the text was read before.
     pub fn text(&self) -> String {
-        self.document.full_text().expect("it was read before")
+        self.document.full_text().expect("the text was read before")
     }
 
     /// The sources from which the scenario was read: its text, the settings that override values in
@@ -139,7 +139,7 @@ impl Scenario {
     }
 
     fn plan(&self) -> Plan {
-        let Ok(plan) = plan(&self.spec) else { unreachable!("planned when it was read") };
+        let Ok(plan) = plan(&self.spec) else { unreachable!("the reader has planned it") };
         plan
     }
 

@@ -1,5 +1,5 @@
-//! Expressions of `%{ }%` over the fields of `tcp_info`, and the assertions that contain such
-//! expressions.
+//! The expressions in a script's code blocks (`%{ }%`) over the fields of `tcp_info`, and the
+//! assertions that contain such expressions.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -19,9 +19,9 @@ pub enum Expression {
     Variable(String),
     /// The minimum or the maximum of several expressions.
     Extreme(Extreme, Vec<Expression>),
-    /// `not`.
+    /// `not` before an expression.
     Not(Box<Expression>),
-    /// `-`.
+    /// `-` before an expression.
     Negative(Box<Expression>),
     /// Two expressions and the operator between them.
     Pair(Box<Expression>, Operator, Box<Expression>),
@@ -221,7 +221,7 @@ impl Expression {
                     Extreme::Least => values.iter().min(),
                     Extreme::Largest => values.iter().max(),
                 };
-                Ok(*found.expect("the parser reads at least one"))
+                Ok(*found.expect("the parser reads at least one value"))
             }
             Expression::Not(inner) => Ok(i64::from(inner.value(scope)? == 0)),
             Expression::Negative(inner) => {

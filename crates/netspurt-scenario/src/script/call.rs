@@ -423,7 +423,7 @@ pub struct Expected {
     pub errno: Option<&'static str>,
     /// Whether any error is accepted, because the script names no error.
     pub any_errno: bool,
-    /// The value that the call must write; `None` if the script does not say.
+    /// The value that the call must write; `None` if the script does not give this value.
     pub out: Option<OptionValue>,
 }
 

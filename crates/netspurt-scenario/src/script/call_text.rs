@@ -71,7 +71,7 @@ pub(super) fn call(
     Ok((call, expected))
 }
 
-/// Gives the new socket the number that the script expects.
+/// Gives the new socket, epoll or file the number that the script expects as the call's result.
 fn name_socket(call: &mut Call, expected: &Expected) {
     let wanted = expected.value.and_then(|value| Fd::try_from(value).ok()).filter(|fd| *fd >= 0);
     if let Call::Socket { number, .. }
@@ -194,8 +194,10 @@ fn open(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
 fn send_file(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
     arguments.count(4..5, "sendfile(4, 5, [0], 1000)")?;
     let (file, offset) = (arguments.all[1], arguments.all[2]);
-    let file =
-        file.text.parse().map_err(|_| file.wrong("the number of a file", "write it as in `5`"))?;
+    let file = file
+        .text
+        .parse()
+        .map_err(|_| file.wrong("the number of a file", "write a number, as in `5`"))?;
     let content = offset.text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
     let number = content.and_then(|text| text.trim().parse().ok());
     if number.is_none() && offset.text != "NULL" {
@@ -208,7 +210,7 @@ fn send_file(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
 
 /// Returns the name of a call as the static text in `CALLS`.
 fn known_call(name: &str) -> &'static str {
-    CALLS.iter().find(|known| **known == name).copied().expect("looked up before")
+    CALLS.iter().find(|known| **known == name).copied().expect("`call` has checked the name")
 }
 
 fn fcntl(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
@@ -317,7 +319,7 @@ fn result(cursor: &mut Cursor<'_>, dialect: ScriptDialect) -> Result<Expected, M
     // Steps over a note for people, which says what the error means or which flags the value has.
     if cursor.take_mark("(")? {
         cursor.take_while(|c| c != ')' && c != '\n');
-        cursor.expect(")", "close the note")?;
+        cursor.expect(")", "end the note in parentheses with `)`")?;
     }
     Ok(Expected { value, errno, any_errno, out: None })
 }

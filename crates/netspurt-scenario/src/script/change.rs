@@ -66,7 +66,7 @@ impl fmt::Display for HostChange {
             HostChange::OrphanTime(time) => write!(f, "{time} in FIN-WAIT-2 without a socket"),
             HostChange::Live(switch) => write!(f, "{switch}"),
             HostChange::EcnIfAsked(true) => write!(f, "ECN only where the peer asks for it"),
-            HostChange::EcnIfAsked(false) => write!(f, "ECN as the switch says"),
+            HostChange::EcnIfAsked(false) => write!(f, "ECN as the switch `ecn` says"),
             HostChange::File { path, bytes: Some(bytes) } => {
                 write!(f, "a file `{path}` of {bytes} B")
             }

@@ -51,7 +51,7 @@ pub(super) struct HostClocks {
 }
 
 impl HostClocks {
-    /// Starts the times of a new connection.
+    /// Begins to record the times of a new connection.
     pub(super) fn begin(&mut self, now: Time) {
         let user_timeout = self.user_timeout;
         *self = Self { until: now, user_timeout, ..Self::default() };
@@ -108,8 +108,8 @@ impl HostClocks {
         }
     }
 
-    /// Called while the host's queue drops everything and probes are unanswered. The probes count
-    /// as retransmissions.
+    /// Called while the host's queue drops everything, and the probes of this full queue are
+    /// unanswered. These probes count as retransmissions.
     pub(super) fn repeated(&mut self, now: Time) {
         self.repeats_since.get_or_insert(now);
     }

@@ -46,7 +46,7 @@ struct CommandReader<'f, 'g> {
 impl CommandReader<'_, '_> {
     fn read(&mut self, command: &ShellCommand, span: Range<usize>) -> Result<Vec<Change>, Mistake> {
         let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
-        let (name, arguments) = words.split_first().expect("a command has a word");
+        let (name, arguments) = words.split_first().expect("a command has at least one word");
         let wrong = |(what, why): (String, String)| {
             Mistake::new(span.clone(), format!("`{what}` {why}")).fix(FIX)
         };
@@ -206,7 +206,7 @@ fn file(path: &str, bytes: Option<u64>) -> Change {
     Change::Host(HostChange::File { path: path.to_owned(), bytes })
 }
 
-/// Reads what `dd` makes: a file of zeros.
+/// Reads a `dd` command, which must make a file of zeros.
 fn zeros(operands: &[&str]) -> Result<Vec<Change>, (String, String)> {
     let operand = |name: &str| {
         let of = |word: &&str| word.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);

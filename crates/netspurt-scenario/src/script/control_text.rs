@@ -182,6 +182,9 @@ fn number(value: Excerpt<'_>) -> Result<i64, Mistake> {
     let known =
         named(&NAMED, value.text).or_else(|| event().and_then(|place| i64::try_from(place).ok()));
     known.or_else(|| value.text.parse().ok()).ok_or_else(|| {
-        value.wrong("a whole number", "write one, or a name as in `SO_EE_ORIGIN_ZEROCOPY`")
+        value.wrong(
+            "a whole number",
+            "write a whole number or a name, as in `SO_EE_ORIGIN_ZEROCOPY`",
+        )
     })
 }

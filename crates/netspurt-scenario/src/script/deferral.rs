@@ -82,7 +82,7 @@ mod tests {
 
     /// The results are those of Linux's `secs_to_retrans` and `retrans_to_secs`.
     #[test]
-    fn seconds_are_rounded_up_to_timeouts_of_the_syn_ack() {
+    fn the_seconds_of_the_option_are_rounded_up_to_a_whole_number_of_timeouts() {
         let rounded = |seconds| {
             let mut deferral = Deferral::default();
             deferral.set(seconds);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ack_is_ignored_until_the_timeouts_are_used_up() {
+    fn an_ack_without_data_is_ignored_until_the_syn_ack_has_timed_out_often_enough() {
         let ack = Segment { flags: Flags::ACK, ..Segment::default() };
         let data = Segment { len: 1, ..ack };
         let syn = Segment { flags: Flags::SYN, ..Segment::default() };

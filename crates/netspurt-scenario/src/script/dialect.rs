@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tolerance_is_4_ms_or_in_packetdrills_dialect_an_eighth_of_the_offset_if_more() {
+    fn the_tolerance_is_4_ms_but_in_packetdrills_dialect_at_least_an_eighth_of_the_offset() {
         let of = |ms| Tolerance::of(ScriptDialect::Packetdrill).at(Duration::from_millis(ms));
         assert_eq!(of(32), Duration::from_millis(4));
         assert_eq!(of(400), Duration::from_millis(50));

@@ -19,7 +19,8 @@ pub struct ScriptOptions {
     pub profile: Option<String>,
     /// The switches whose values differ from the profile's values.
     pub set: Vec<SwitchSetting>,
-    /// Changes that must make the script fail. Each change is played without the others.
+    /// Settings of switches, each of which must make the script fail. The script is played with one
+    /// of them at a time.
     pub fails_with: Vec<SwitchSetting>,
     /// The dialect whose rules the script follows.
     pub dialect: ScriptDialect,
@@ -73,7 +74,7 @@ pub enum ScriptAction {
     },
     /// `%{ }%`: assertions that must hold, and other statements.
     Check(Vec<Statement>),
-    /// The changes of a shell command between events.
+    /// The changes that a shell command between events makes.
     Change(Vec<HostChange>),
 }
 
@@ -88,7 +89,7 @@ pub struct ScriptEvent {
     pub line: usize,
 }
 
-/// A script: the events that a connection must follow.
+/// A script: what happens to a connection, and what the connection must do.
 ///
 /// ```
 /// use netspurt_scenario::script::Script;

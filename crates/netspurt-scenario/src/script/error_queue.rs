@@ -6,7 +6,7 @@ use netspurt::units::Time;
 
 use super::notice::NoticeKind;
 
-/// A notice that waits.
+/// A notice that waits to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WaitingNotice {
     pub(super) kind: NoticeKind,
@@ -28,9 +28,9 @@ impl ErrorQueue {
         self.waiting.is_empty()
     }
 
-    /// Adds a notice. Merges the notice with the last notice if both report completed calls, and if
-    /// the first call of this notice directly follows the last call of the last notice
-    /// (`skb_zerocopy_notify_extend`).
+    /// Adds a notice. If this notice and the newest waiting notice both report completed calls, and
+    /// the first call of this notice has the number after the last call of the waiting notice, the
+    /// two notices become one (`skb_zerocopy_notify_extend`).
     pub(super) fn add(&mut self, notice: WaitingNotice) {
         if let NoticeKind::Completed { first, last, .. } = notice.kind
             && let Some(tail) = self.waiting.back_mut()
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn completions_join_the_last_notice_if_they_follow_it() {
+    fn completed_calls_extend_the_last_notice_if_their_numbers_follow_its_numbers() {
         let mut queue = ErrorQueue::default();
         let stamp = NoticeKind::Stamped { event: StampEvent::Acknowledged, key: 0 };
         for kind in [completed(2, 3), completed(0, 0), completed(1, 1), stamp, completed(2, 2)] {

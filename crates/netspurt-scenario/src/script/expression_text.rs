@@ -238,7 +238,7 @@ impl<'a, 'v> Expressions<'a, 'v> {
         if word.is_empty() {
             let message = format!("expected a field or a number, found {}", self.cursor.shown());
             return Err(Mistake { span: start..start + 1, ..self.cursor.mistake(message) }
-                .fix("write one, as in `tcpi_snd_cwnd == 10`"));
+                .fix("write a field or a number, as in `tcpi_snd_cwnd == 10`"));
         }
         if let Some(which) = named(&Extreme::ALL, word) {
             return self.extreme(which);

@@ -1,4 +1,4 @@
-//! A host with sockets but no network. It makes our own connection the subject of a script.
+//! A host with sockets but no network. On this host a script tests our own connection.
 
 use std::collections::BTreeMap;
 

@@ -101,8 +101,8 @@ pub fn rfc(name: &str, base: &RfcConfig, spec: &TcpSpec) -> Result<RfcConfig, Pr
     set(name, &mut config, spec, |switch| {
         let message = format!("`{}` is a switch of ns-2's senders", switch.key);
         let fix = match switch.key {
-            "receive_window" => "with this profile, `receive_buffer` sets the receive window",
-            "bugfix" => "with this profile, NewReno's `recover` is always on",
+            "receive_window" => "with this profile, set the receive window by `receive_buffer`",
+            "bugfix" => "leave it out: with this profile, NewReno's `recover` is always on",
             _ => "leave it out, or give the flow the profile `ns-2`",
         };
         Some([message, fix.to_owned()])
@@ -137,7 +137,7 @@ pub fn kernel(
                 "the kernel's timer has only the switch `min`; set any other timer as a `shim`"
             }
             (_, "sfr") => {
-                "a shim provides it: write `shim = \"sfr\"`, or a pair of values for one end"
+                "a shim provides it: write `shim = \"sfr\"`, or for one end `[\"sfr\", \"off\"]`"
             }
             _ => "leave it out, or make one end a `model`",
         };
@@ -182,7 +182,7 @@ fn contradiction(name: &str, config: &RfcConfig) -> Option<Problem> {
         return Some(with_place(problem(name, "sack", message), name, "recovery").fix(fix));
     }
     if config.sampling == Sampling::Timestamps && !config.timestamps {
-        let message = "`rto.sampling` needs timestamps, which are off";
+        let message = "`rto.sampling = \"timestamps\"` needs timestamps, which are off";
         let fix = "write `timestamps = true`, or `sampling = \"each-ack\"`";
         return Some(
             with_place(problem(name, "rto.sampling", message), name, "timestamps").fix(fix),

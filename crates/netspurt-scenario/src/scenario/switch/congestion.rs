@@ -49,9 +49,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc_rule(Rule { read: read_exit, write: write_exit }),
     Switch::new(
         "hystart_train_allowance",
-        "HyStart ends slow start if a train of ACKs lasts longer than half of the sum of the \
-         minimum round trip and this time, or than the whole sum if the sender paces. Linux adds 1 \
-         ms, for segmentation offload",
+        "HyStart ends slow start if a train of ACKs lasts longer than a limit. The limit is half \
+         of the sum of the minimum round trip and this time. If the sender paces, the limit is the \
+         whole sum. In Linux this time is 1 ms, for segmentation offload",
         SwitchKind::TIME,
     )
     .rfc_rule(Rule {
@@ -68,7 +68,8 @@ pub const SWITCHES: &[Switch] = &[
             }
             _ => {
                 let message = "`hystart_train_allowance` is a constant of HyStart";
-                Err(Refusal::new(message, "write `slow_start_exit = \"hystart\"`, or leave it out"))
+                let fix = "write `slow_start_exit = \"hystart\"`, or leave this constant out";
+                Err(Refusal::new(message, fix))
             }
         },
     }),
@@ -245,7 +246,7 @@ fn choose(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal> {
         return Ok(());
     }
     let named = CongestionConfig::named(word).map(Ok).or_else(|| CongestionConfig::foreign(word));
-    let named = named.expect("reading checks words");
+    let named = named.expect("the reader has checked the word");
     let named = named.map_err(|slip| Refusal::new(slip.message, slip.fix))?;
     config.congestion = in_place_of(&config.congestion, named);
     Ok(())
@@ -334,7 +335,7 @@ fn not_of_bbr(key: &str) -> Refusal {
 fn not_of_foreign(text: &str, key: &str) -> Refusal {
     let text = unpinned(text);
     let message = format!("`{text}` increases cwnd by its own rules and has no `{key}`");
-    Refusal::new(message, format!("leave `{key}` out, or write it as a constant of the class"))
+    Refusal::new(message, format!("leave `{key}` out, or make it a constant of your class"))
 }
 
 fn read_limit(config: &RfcConfig) -> Option<SwitchValue> {

@@ -24,7 +24,8 @@ pub struct Switch {
     live: bool,
     /// Where the switch is stored in the configuration of ns-2's senders.
     ns: Option<Access<NsConfig>>,
-    /// Where the switch is stored in the configuration of byte-sequenced connections.
+    /// Where the switch is stored in the configuration of byte-sequenced connections, which give
+    /// each octet a sequence number (ns-2's senders number segments).
     rfc: Option<Access<RfcConfig>>,
     /// Where the switch is stored in the configuration of the kernel.
     kernel: Option<Access<KernelTcp>>,
@@ -42,7 +43,7 @@ pub struct Access<C: 'static> {
 enum Via<C: 'static> {
     /// One field of the configuration holds the value of the switch.
     Field(fn(&mut C) -> Field<'_>),
-    /// Reading and writing the switch needs a rule.
+    /// Two functions read and write the switch.
     Rule(Rule<C>),
 }
 
@@ -84,7 +85,7 @@ impl<T: Words> Worded for T {
     }
 
     fn set(&mut self, word: &str) {
-        *self = T::of_word(word).expect("reading checks words");
+        *self = T::of_word(word).expect("the reader has checked the word");
     }
 }
 

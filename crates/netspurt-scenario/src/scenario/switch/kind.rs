@@ -117,7 +117,7 @@ impl SwitchUnit {
         }
     }
 
-    /// The numbers from `min` to `max` in text form.
+    /// A text that says which numbers are allowed: those from `min` to `max`.
     pub fn show_range(self, min: u64, max: u64) -> String {
         let (from, step) = (self.show(min), self.fraction(1));
         match self {
@@ -324,7 +324,9 @@ impl KindVisitor<'_> {
     /// Reads a number that may have a fraction.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
     fn fraction<E: de::Error>(&self, unit: SwitchUnit, number: f64) -> Result<SwitchValue, E> {
-        let SwitchKind::Number { min, max, .. } = *self.0 else { unreachable!("a number's kind") };
+        let SwitchKind::Number { min, max, .. } = *self.0 else {
+            unreachable!("the switch takes a number")
+        };
         let steps = number * f64::from(unit.steps());
         let steps_rounded = steps.round();
         let fits = (unit.fraction(min)..=unit.fraction(max)).contains(&number);
@@ -344,7 +346,9 @@ impl KindVisitor<'_> {
 
     /// Reads a text with a number of `unit`.
     fn quantity<E: de::Error>(&self, unit: SwitchUnit, text: &str) -> Result<SwitchValue, E> {
-        let SwitchKind::Number { min, max, .. } = *self.0 else { unreachable!("a number's kind") };
+        let SwitchKind::Number { min, max, .. } = *self.0 else {
+            unreachable!("the switch takes a number")
+        };
         let Some(read) = unit.parse(text) else {
             return Err(E::invalid_type(Unexpected::Str(text), self));
         };
@@ -498,7 +502,7 @@ impl Serialize for Written<'_> {
                 }
                 map.end()
             }
-            (_, SwitchValue::Number(_)) => unreachable!("a value is of its switch's kind"),
+            (_, SwitchValue::Number(_)) => unreachable!("a value has the kind of its switch"),
         }
     }
 }

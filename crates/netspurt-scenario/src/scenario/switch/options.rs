@@ -290,7 +290,8 @@ const ACK_PARTS: &[SwitchPart] = &[
     },
     SwitchPart {
         key: AT_MOST,
-        doc: "The delay follows the gaps between arrivals up to this limit, as in Linux",
+        doc: "With this key the delay follows the gaps between arrivals, from `delayed` up to this \
+              limit, as in Linux",
         kind: SwitchKind::TIME,
         needed: false,
     },

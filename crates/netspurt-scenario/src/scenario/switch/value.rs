@@ -18,7 +18,7 @@ pub enum SwitchValue {
 
 /// The message of the panic if the kind of a value is not the kind of its switch. The panic never
 /// happens, because the reader of scenarios checks the kind.
-const ANOTHER_KIND: &str = "a value is of its switch's kind";
+const ANOTHER_KIND: &str = "a value has the kind of its switch";
 
 impl SwitchValue {
     /// The value of a boolean switch.

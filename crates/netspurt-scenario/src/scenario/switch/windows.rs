@@ -277,5 +277,5 @@ pub const SWITCHES: &[Switch] = &[
 ];
 
 fn octets(value: &SwitchValue) -> u16 {
-    u16::try_from(value.number()).expect("the kind has bounds")
+    u16::try_from(value.number()).expect("the maximum of the kind has 16 bits")
 }

@@ -146,7 +146,7 @@ fn labels_of_a_sweep_have_no_fingerprints() {
 }
 
 #[test]
-fn a_panic_that_is_not_a_fault_is_passed_on() {
+fn a_panic_that_is_not_a_fault_of_an_algorithm_is_passed_on() {
     let panicked = std::panic::catch_unwind(|| watched(|| std::panic::resume_unwind(Box::new(3))));
     assert_eq!(panicked.unwrap_err().downcast_ref::<i32>(), Some(&3));
 }

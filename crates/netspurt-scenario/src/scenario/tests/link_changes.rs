@@ -7,7 +7,8 @@ use crate::scenario::FollowedEnd;
 use super::mistakes::MistakeCase;
 use super::*;
 
-/// Mistakes in opportunities, in losses that change with time, and in handovers.
+/// Mistakes in lists of transmission opportunities, in losses that change with time, and in
+/// handovers.
 pub(super) const MISTAKES: &[MistakeCase] = &[
     ["\"9600 bit/s\"", "{ opportunities = [] }", "an instant above zero", "as in [\"1 ms\""],
     [

@@ -560,7 +560,7 @@ fn switches_that_contradict_each_other_are_refused() {
         ),
         (
             "{ timestamps = false, rto = { sampling = \"timestamps\" } }",
-            "`rto.sampling` needs timestamps",
+            "`rto.sampling = \"timestamps\"` needs timestamps",
             "{ timestamps = false }",
         ),
         (

@@ -127,7 +127,7 @@ fn the_number_of_requests_is_drawn_and_each_request_has_the_octets_of_send() {
 }
 
 #[test]
-fn a_population_uses_the_share_of_the_link_that_its_load_asks_for() {
+fn a_population_uses_the_share_of_the_link_that_its_load_sets() {
     for (share, reply) in [("0.25", "20 kB"), ("0.5", "exponential:mean=8 kB"), ("0.75", "8 kB")] {
         let results = results(&[
             ("stop", "400 s"),
@@ -233,7 +233,7 @@ fn requests_of_a_population_are_counted_and_timed() {
 }
 
 #[test]
-fn the_sizes_of_packmime_use_the_rate_of_the_arrivals_or_of_the_load() {
+fn the_sizes_of_packmime_depend_on_the_rate_of_the_arrivals_or_of_the_load() {
     let of = |arrivals: &str, load: &str, rate: &str| {
         let text = WEB
             .replace("\"poisson:rate=20/s\"", &format!("\"{arrivals}\"\n{load}"))

@@ -8,7 +8,7 @@ use netspurt::units::Duration;
 use super::mistakes::MistakeCase;
 use super::*;
 
-/// Mistakes in slots.
+/// Mistakes in the table `slots` of a link.
 pub(super) const MISTAKES: &[MistakeCase] = &[
     [
         "\"3 packets\"",
@@ -89,7 +89,7 @@ fn each_slot_has_its_own_delay_and_the_delay_drifts_during_the_slot() {
 }
 
 #[test]
-fn delays_20_ms_apart_differ_on_average_by_the_difference_of_the_jitter() {
+fn the_key_difference_of_the_jitter_is_the_mean_difference_of_delays_20_ms_apart() {
     let text = path("{ base = [\"60 ms\", \"60 ms\"], jitter = { difference = \"4 ms\" } }");
     let points = delays(&Scenario::parse("x", &text).unwrap());
     assert_eq!(points.len(), 120_000);

@@ -4,7 +4,7 @@ use super::*;
 
 fn sweep(text: &str) -> Result<Sweep, ScenarioError> {
     Scenario::parse("x.toml", &format!("{CHAIN}\n[sweep]\n{text}\n"))
-        .map(|scenario| scenario.sweep().expect("there is one"))
+        .map(|scenario| scenario.sweep().expect("the text has `[sweep]`"))
 }
 
 fn labels(text: &str) -> Vec<String> {

@@ -161,7 +161,7 @@ fn timer(values: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
 }
 
 #[test]
-fn the_resolved_scenario_has_the_bounds_of_an_estimator_as_switches_and_its_gain_in_its_text() {
+fn a_resolved_scenario_has_an_estimators_bounds_as_switches_and_its_gain_in_the_estimators_text() {
     let text = "rfc6298:alpha=1/16,min=20ms";
     let scenario = timer(&[("flows.x.tcp.rto.estimator", text)]).unwrap();
     let resolved = scenario.resolved();
