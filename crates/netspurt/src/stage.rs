@@ -1,5 +1,5 @@
-//! The trait of everything that handles frames. It has three methods. Methods that need the time
-//! get it as a parameter.
+//! The traits of frames, of the stages through which frames pass, and of the hosts at which frames
+//! end. Methods that need the time get it as a parameter.
 
 use core::ops::Range;
 
@@ -8,7 +8,8 @@ use crate::ids::{EndId, TransmissionId};
 use crate::segment::{Ecn, Packetization, Part, Segment};
 use crate::units::Time;
 
-/// The number of a port of a stage. A link has an entry and an exit; a path has two ends.
+/// The number of a port of a stage. All stages of this crate have a single port, which has the
+/// number 0.
 pub type Port = usize;
 
 /// The properties of frames that links use. Simulated segments and handles to real octets are both

@@ -31,8 +31,8 @@ pub struct FlowSlots {
 }
 
 impl FlowSlots {
-    /// Gives a slot to `flow`, which must not have a slot. If no slot is free, this is a new slot
-    /// after all others.
+    /// Gives a slot to `flow`, which must not have a slot. If no slot is free, the flow gets a new
+    /// slot after all others.
     pub fn claim(&mut self, flow: FlowId) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.count += 1;
@@ -67,8 +67,8 @@ impl FlowSlots {
         self.slots.get(flow.index()).copied().filter(|slot| *slot != NONE)
     }
 
-    /// The place of `end` in a list that has both ends of each slot. After the flow has left its
-    /// slot, the place is beyond every list.
+    /// The place of `end` in a list that has two places for each slot, one for each end of the
+    /// flow. After the flow has left its slot, the returned number is beyond the end of any list.
     #[inline]
     pub fn place(&self, end: EndId) -> usize {
         FlowId(self.slots[end.flow().index()]).end(end.side()).index()

@@ -94,7 +94,7 @@ fn ends(flow: FlowId, crossings: u32) -> FlowEnds<Echo> {
 }
 
 #[test]
-fn advance_returns_full_if_time_does_not_advance() {
+fn advance_to_returns_full_if_the_wake_ups_at_one_instant_never_end() {
     let flow = (FlowId(0), ends(FlowId(0), u32::MAX));
     let mut world = world(Duration::ZERO, vec![flow], ());
     assert_eq!(world.advance_to(at(1000)), Advance::Full);
@@ -102,8 +102,8 @@ fn advance_returns_full_if_time_does_not_advance() {
     assert_eq!(world.now(), Time::ZERO);
 }
 
-/// A population that records its calls. `waiting` has the flows that have not started, each with
-/// the instant of its start. The list begins with the flow that starts last.
+/// A population that records the calls of its methods. `waiting` has the flows that have not
+/// started, each with the instant of its start. The list begins with the flow that starts last.
 #[derive(Debug, Default)]
 struct RecordedPopulation {
     waiting: Vec<(Time, FlowId, FlowEnds<Echo>)>,
@@ -200,9 +200,10 @@ fn a_flow_starts_before_the_other_events_of_its_instant() {
     assert_eq!(world.population().departed, [(at(0), one), (at(10), two), (at(10), one)]);
 }
 
-/// Stopping the world does not change its events or its counts.
+/// A world that stops between events and then goes on has the same events and counts as a world
+/// that does not stop.
 #[test]
-fn flows_start_and_end_at_the_same_times_in_one_step_and_in_many() {
+fn flows_start_and_end_at_the_same_times_if_the_world_advances_in_one_step_or_in_many() {
     let population = || {
         let flows = (0..50_u32).map(|n| {
             let flow = FlowId(n);

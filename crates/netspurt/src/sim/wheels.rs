@@ -1,6 +1,6 @@
-//! Timing wheels with the appointments that are not due soon. `queue.rs` says what a block of time
-//! is. A slot of the first wheel is one block. A slot of each higher wheel is as wide as the whole
-//! wheel below.
+//! Timing wheels, which store the appointments (the wake-ups of stages) that are not due soon.
+//! `queue.rs` says what a block of time is. A slot of the first wheel is one block. A slot of each
+//! higher wheel is as wide as the whole wheel below.
 
 use crate::units::Time;
 
@@ -12,7 +12,8 @@ const SLOTS: usize = 1 << BITS;
 /// The number of wheels. Times have 64 bits, so these wheels are enough for all blocks.
 const WHEELS: usize = 6;
 
-/// Lists of nodes, grouped by the block in which the nodes are due, from a first block on.
+/// The appointments that are due in the block `first` or later. Each appointment is a node
+/// (`nodes.rs`) of the list of its slot.
 #[derive(Debug)]
 pub(super) struct Wheels {
     /// The first block whose appointments are stored here.

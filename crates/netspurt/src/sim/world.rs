@@ -48,7 +48,7 @@ pub enum Advance {
 const SLICE: u64 = 1 << 15;
 
 /// If both ends of a flow of the population wait for longer than this time, their state is packed.
-/// To pack and unpack both ends of a byte-sequenced connection takes about as long as 65
+/// To pack and unpack both ends of a connection of the RFCs' TCP takes about as long as 65
 /// packet-hops, so this is not done in short pauses.
 const LONG: Duration = Duration::from_secs(10);
 
@@ -75,8 +75,8 @@ pub struct World<F, E, P = ()> {
     /// For each node, whether it reports the frames that it sees.
     observed: Vec<bool>,
     transit: Transit<F>,
-    /// A frame may be processed ahead of time, before [`now`](Self::now) reaches the frame's
-    /// instant. The frame's instant must not be after this horizon.
+    /// A frame may be processed ahead of time: before [`now`](Self::now) reaches the instant of its
+    /// arrival. This is allowed only if the frame arrives at this horizon or before.
     horizon: Time,
     population: P,
 }

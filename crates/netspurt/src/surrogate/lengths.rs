@@ -61,7 +61,7 @@ impl Lengths {
 }
 
 /// Draws a number below `n`, uniformly to within 2^-32.
-#[expect(clippy::cast_possible_truncation, reason = "below n")]
+#[expect(clippy::cast_possible_truncation, reason = "the result is below n")]
 pub(super) fn below(stream: &mut Stream, n: u32) -> u32 {
     ((u128::from(stream.bits()) * u128::from(n)) >> 64) as u32
 }
@@ -112,6 +112,6 @@ impl DelayByLength {
         if ordered && timed {
             return Ok(());
         }
-        Err("a line's lengths must rise, and its delays be above zero".to_owned())
+        Err("a line's lengths must rise, and its delays must be above zero".to_owned())
     }
 }

@@ -7,7 +7,7 @@ use super::lengths::below;
 /// The distribution of losses over the probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Losses {
-    /// Every choice of the lost probes is equally likely.
+    /// The lost probes are drawn at random, and all choices are equally likely.
     Independent,
     /// Losses come in runs of this length. A run is shorter if it reaches the last probe, or if
     /// fewer losses are left. Runs may overlap or touch.

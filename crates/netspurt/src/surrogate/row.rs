@@ -75,7 +75,7 @@ impl Default for Row {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SurrogateError {
     /// Fewer than two probes are answered.
-    #[error("probes = {probes}, lost = {lost}: at least two must be answered")]
+    #[error("probes = {probes}, lost = {lost}: at least two probes must be answered")]
     TooFew {
         /// The number of probes.
         probes: u32,
@@ -96,7 +96,8 @@ pub enum SurrogateError {
     /// The mean is not above zero, or not below the give-up time.
     #[error("mean = {0}: it must be above zero and below 30 s, after which a probe is lost")]
     Mean(Duration),
-    /// The lengths do not ascend or are too great, or [`Row::line`] gives no delay for them.
+    /// The lengths do not ascend or are too great, or [`Row::line`] is wrong or gives no delay for
+    /// them.
     #[error("{0}")]
     Lengths(String),
 }
@@ -122,7 +123,7 @@ impl Row {
         let answered: Vec<usize> = (0..lengths.len()).filter(|&i| !lost[i]).collect();
         let base: Vec<f64> = answered.iter().map(|&i| self.line.at(lengths[i])).collect();
         let noise: Vec<f64> = answered.iter().map(|&i| noise[i]).collect();
-        #[expect(clippy::cast_precision_loss, reason = "below 30 s")]
+        #[expect(clippy::cast_precision_loss, reason = "the mean is below 30 s")]
         let mean_ns = self.mean.as_nanos() as f64;
         let fitted = fit::fit(&base, &noise, mean_ns, self.cov);
         let mut rtts = vec![None; lengths.len()];

@@ -9,14 +9,15 @@ use super::lengths::below;
 /// the probe. The model says how the noise of one probe depends on that of the probes before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {
-    /// Each delay is drawn independently from a log-normal distribution.
+    /// The noise of each probe is drawn independently from a log-normal distribution.
     Independent,
     /// The noise of all probes comes from one exponential distribution. A few glitches add runs of
     /// much longer delays, which die away.
     Glitches,
-    /// Delays stay at a level for about fifty probes. A slow cycle of load changes the levels.
+    /// The noise stays near one level for about fifty probes, and then jumps to another level. A
+    /// slow cycle of load raises and lowers all levels.
     Levels,
-    /// Delays are the waits in a queue. The load of the queue alternates between a low value and a
+    /// The noise is the wait in a queue. The load of the queue alternates between a low value and a
     /// value above its capacity.
     Queue,
 }
@@ -45,7 +46,7 @@ impl Structure {
 
     pub(super) const fn says(self) -> &'static str {
         match self {
-            Self::Independent => "delays that are drawn one by one",
+            Self::Independent => "delays that do not depend on each other",
             Self::Glitches => "runs of long delays that die away",
             Self::Levels => "levels of delay that hold for a while",
             Self::Queue => "the wait in a queue whose load alternates between two values",

@@ -73,7 +73,7 @@ fn successive_delays_are_correlated_in_all_structures_except_the_independent_one
 }
 
 #[test]
-fn three_glitches_give_one_to_three_runs_of_delays_longer_than_three_medians() {
+fn three_glitches_give_one_to_three_runs_of_delays_above_three_times_the_median() {
     let row = Row { cov: 0.7, glitches: 3, ..Row::default() };
     let delays = row.surrogate(Structure::Glitches, 5).unwrap();
     let mut sorted = values(&delays);
@@ -176,7 +176,7 @@ proptest! {
         mean in 1_u64..20_000, cov in 0.0_f64..2.5, probes in 16_u32..300, share in 0.0_f64..0.5,
         which in 0_usize..4, seed in any::<u64>(),
     ) {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 150")]
         let lost = (f64::from(probes) * share) as u32;
         let row = Row { probes, ..mixed(mean, cov, lost) };
         if let Ok(delays) = row.surrogate(Structure::ALL[which], seed) {

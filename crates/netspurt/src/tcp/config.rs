@@ -116,7 +116,8 @@ pub struct NsConfig {
     /// The ACK of packet 0 sets cwnd to the initial window, and a SYN leaves with a cwnd of one
     /// segment (`delay_growth_`).
     pub delay_growth: bool,
-    /// Each of the first two duplicate ACKs sends one new segment (RFC 3042; `singledup_`).
+    /// On each of the first two duplicate ACKs, the sender sends one new segment (RFC 3042;
+    /// `singledup_`).
     pub limited_transmit: bool,
     /// Losses of one window cause at most one fast retransmit (`bugFix_`; RFC 2582 §5).
     pub bugfix: bool,
@@ -159,9 +160,9 @@ pub struct NsNewReno {
     /// At the end of a recovery cwnd becomes ssthresh, or the data outstanding plus one segment if
     /// that is less (`exit_recovery_fix_`).
     pub exit_fix: bool,
-    /// With `bugfix`: a fast retransmit is allowed once everything sent before the last loss is
-    /// acknowledged. Without this switch, at least one more octet must be acknowledged
-    /// (`lessCareful_`; RFC 2582 §5).
+    /// With `bugfix`: a fast retransmit is allowed if everything is acknowledged that was sent
+    /// before the last loss was found. Without this switch, at least one more octet must be
+    /// acknowledged (`lessCareful_`; RFC 2582 §5).
     pub less_careful: bool,
     /// With `bugfix`: a fast retransmit is also allowed if cwnd is above one segment and the last
     /// new ACK acknowledged at most three segments (`bugFix_ack_`; RFC 3782 §6.1).

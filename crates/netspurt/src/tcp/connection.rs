@@ -292,8 +292,8 @@ impl Connection {
     }
 
     /// Sets whether the host's own queue drops everything that leaves. With
-    /// [`learns_drops`](super::SendRules::learns_drops) the sender learns of each drop immediately
-    /// and keeps the dropped data.
+    /// [`learns_drops`](super::SendRules::learns_drops), the sender sends no data while the queue
+    /// drops everything. Without this switch, the call has no effect.
     pub fn set_queue_full(&mut self, now: Time, full: bool, events: &mut Events<Segment>) {
         self.step_rfc(now, events, |tcb, _| control::set_queue_full(tcb, full));
     }

@@ -24,7 +24,7 @@ impl NsSender {
             let above = self.tx.segs(self.fack.forward - self.last).saturating_sub(1);
             self.dupacks = u32::try_from(above).unwrap_or(u32::MAX);
             if self.dupacks >= DUP_THRESH {
-                // The end of the next packet to send (`recover_ = t_seqno_`).
+                // `recover` becomes the end of the next packet to be sent (`recover_ = t_seqno_`).
                 self.recover = self.tx.nxt + self.tx.smss();
                 self.action = CwndAction::DupAck;
                 self.tx.count.fast_retransmits += 1;

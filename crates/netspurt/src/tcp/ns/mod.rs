@@ -198,9 +198,9 @@ impl NsSender {
         inflated.min(f64::from(self.config.receive_window_segs))
     }
 
-    /// The window in whole segments (`window()`), at most the receiver's window. It is the window
-    /// that F-RTO sets. If F-RTO sets none, it is the sum of the whole part of cwnd and the
-    /// inflation.
+    /// The window in whole segments (`window()`), limited to the receiver's window. If F-RTO sets a
+    /// window, this function returns that window. Otherwise it returns the sum of the whole part of
+    /// cwnd and the inflation.
     fn whole_window_segs(&self) -> u64 {
         let cwnd = match self.frto_window_segs() {
             Some(forced) => return forced.min(u64::from(self.config.receive_window_segs)),
@@ -289,14 +289,16 @@ impl NsSender {
         }
     }
 
-    /// Whether a third duplicate may start a repair. With `bugfix`, it may not if the lost data was
-    /// sent before the last loss was found. With `bugfix_ss`, a loss of packet 1 is an exception.
+    /// Whether a third duplicate may start a repair. With `bugfix`, no repair may start if the lost
+    /// data was sent before the last loss was found. With `bugfix_ss`, a loss of packet 1 is an
+    /// exception.
     fn may_repair(&self) -> bool {
         let after_first = self.config.bugfix_ss && self.tx.una == self.tx.second();
         !self.config.bugfix || self.tx.una > self.recover || after_first
     }
 
-    /// Carries out the first part of a fast retransmit, except in fack. The caller cuts the window.
+    /// Carries out the first part of a fast retransmit. The caller cuts the window. Fack does not
+    /// use this method.
     fn begin_repair(&mut self, cx: &Context<'_>) {
         self.recover = self.tx.max;
         self.action = CwndAction::DupAck;
@@ -344,7 +346,7 @@ impl NsSender {
         }
     }
 
-    /// Counts a duplicate ACK.
+    /// Counts a duplicate ACK. If the ACK ends F-RTO, the count becomes zero.
     fn count_duplicate(&mut self) {
         self.dupacks = if self.frto_fails() { 0 } else { self.dupacks + 1 };
     }
@@ -407,7 +409,7 @@ impl NsSender {
 /// The whole part of a number of segments.
 ///
 /// The number is first converted to a signed number, because this takes fewer instructions.
-#[expect(clippy::cast_possible_truncation, reason = "below 2^63 segments")]
+#[expect(clippy::cast_possible_truncation, reason = "windows are far below 2^63")]
 fn whole(segs: f64) -> u64 {
     (segs as i64).cast_unsigned()
 }

@@ -1,11 +1,11 @@
-//! Newreno: each partial ACK repairs one more loss (RFC 2582).
+//! Newreno: on each partial ACK, the sender repairs one more loss (RFC 2582).
 
 use crate::segment::Cause;
 
 use super::{Ack, Context, CwndAction, DUP_THRESH, NsSender};
 
-/// The maximum number of segments that one ACK sends during a repair (`MAXBURST` of newreno's send
-/// step).
+/// The maximum number of segments that the sender sends on one ACK during a repair (`MAXBURST` of
+/// newreno's send step).
 const RECOVERY_BURST: u64 = 2;
 
 impl NsSender {

@@ -105,7 +105,7 @@ impl NsSender {
         repairing
     }
 
-    /// Sends holes first, then new data. In recovery it sends while the pipe is below cwnd,
+    /// Sends holes first, then new data. In recovery the sender sends while the pipe is below cwnd,
     /// otherwise within the window.
     pub(super) fn sack_send(&mut self, cx: &mut Context<'_>) {
         let smss = self.tx.smss();

@@ -18,7 +18,7 @@ pub(super) struct SackScoreboard {
     pub(super) pipe_segs: i64,
     /// Whether a partial ACK came since the last new ACK outside of recovery.
     pub(super) first_partial: bool,
-    /// The first octet that the next partial ACK may send (`next_pkt_`).
+    /// The first octet that the sender may send on the next partial ACK (`next_pkt_`).
     pub(super) next_hole: u64,
 }
 

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_counts_for_the_limit_at_its_start() {
+    fn the_time_between_two_steps_counts_for_the_limit_that_applied_at_its_start() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let mut account = TimeAccount::default();
         account.advance(at(5), true, false);

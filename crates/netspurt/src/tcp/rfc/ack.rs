@@ -125,7 +125,8 @@ impl RfcSender {
         } else {
             self.react(&news, cx);
         }
-        // The repair may have ended with this ACK.
+        // The cut for the mark may have had no effect above, because a repair was in progress. This
+        // ACK may have ended the repair.
         if ack.marked && self.config.cwnd_rules.last_repair_ack_cuts {
             self.recover(cx.now, LossRecovery::on_mark_echo);
         }
@@ -342,7 +343,7 @@ impl RfcSender {
         }
     }
 
-    /// Judges a tail loss probe by an ACK.
+    /// Judges by an ACK whether the tail loss probe repaired a loss.
     fn judge_probe(&mut self, ack: &AckSegment<'_>, news: &News, now: Time) {
         if self.tail_probe.repaired_a_loss(ack, news) {
             let flight = self.window.flight() + news.acked;

@@ -31,7 +31,8 @@ pub(super) struct BufferTuning {
 packed_value!(BufferTuning { rtt, window_end, window_since, echo, space, read_to, since });
 
 impl BufferTuning {
-    /// Begins to count when the connection is open. `space` is the first maximum.
+    /// Begins to count when the connection is open. `space` is the first value of the maximum
+    /// number of octets read in a round trip.
     pub(super) fn begin(&mut self, space: u64, now: Time) {
         *self = Self { space, read_to: 1, since: now, ..Self::default() };
     }
@@ -46,7 +47,7 @@ impl BufferTuning {
         self.space
     }
 
-    /// Sets the maximum number of octets to `space`. Returns the old value.
+    /// Sets the maximum number of octets read in a round trip to `space`. Returns the old value.
     pub(super) fn take_space(&mut self, space: u64) -> u64 {
         core::mem::replace(&mut self.space, space)
     }

@@ -1,4 +1,4 @@
-//! The switches of a byte-sequenced connection.
+//! The switches of a connection of the RFCs' TCP.
 
 use crate::clock::Clock;
 use crate::congestion::{
@@ -99,7 +99,7 @@ pub enum SfrResponse {
     Reset,
 }
 
-/// All settings in which byte-sequenced connections differ.
+/// All settings in which connections of the RFCs' TCP differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RfcConfig {
     /// Initial sequence number.
@@ -170,7 +170,7 @@ pub struct RfcConfig {
     pub frto_at_once: bool,
     /// Timestamps show spurious retransmissions, and the cut is undone (RFC 3522, RFC 4015).
     pub eifel: bool,
-    /// The values that undoing a spurious cut restores.
+    /// The values that are restored when a spurious cut is undone.
     pub undo: Undo,
     /// The receiving side reports duplicates (RFC 2883).
     pub dsack: bool,
@@ -209,7 +209,8 @@ pub struct RfcConfig {
     /// Initial window in octets. It limits the initial window if segments are large, but not to
     /// less than two segments (RFC 3390 §1, RFC 6928 §2).
     pub initial_window_bytes: Option<u32>,
-    /// Segments are spaced evenly: in slow start at two cwnd per round trip, afterwards at 1.2.
+    /// Segments are spaced evenly: in slow start at a rate of two cwnd per round trip, afterwards
+    /// at a rate of 1.2 cwnd per round trip.
     pub pacing: bool,
     /// The sender holds short segments back while something is outstanding (RFC 896); see
     /// [`minshall`](Self::minshall).

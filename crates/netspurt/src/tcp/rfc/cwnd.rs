@@ -255,7 +255,7 @@ mod tests {
 
     /// RFC 5681 §4.1: cwnd falls to the initial window. RFC 2861 §3.1: cwnd is halved for each RTO.
     #[test]
-    fn after_an_idle_time_cwnd_falls_to_the_initial_window_at_once_or_by_halves() {
+    fn after_an_idle_time_cwnd_falls_to_the_initial_window_or_is_halved_for_each_rto() {
         let rto = Duration::from_millis(200);
         let after = |ms, rules: CwndRules| {
             let mut control = reno(80_000);

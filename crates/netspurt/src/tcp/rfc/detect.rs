@@ -62,7 +62,7 @@ impl LossDetector {
         } else {
             let gone = self.scoreboard.sacked() + self.scoreboard.lost();
             let all = window.flight() + self.scoreboard.retransmitted();
-            debug_assert!(all >= gone, "{gone} octets gone of {all}");
+            debug_assert!(all >= gone, "{gone} octets arrived or were lost, of only {all}");
             all - gone
         };
         // Each duplicate ACK counts as the arrival of a segment that is neither lost nor known to
@@ -70,8 +70,8 @@ impl LossDetector {
         in_network.saturating_sub(self.dup_bytes)
     }
 
-    /// Returns the outstanding octets that a cut counts. Octets sent by Limited Transmit do not
-    /// count.
+    /// Returns the outstanding octets from which a cut is computed. Octets sent by Limited Transmit
+    /// do not count.
     pub(super) fn flight_to_cut(&self, window: &SendWindow) -> u64 {
         window.flight().saturating_sub(self.limited)
     }
@@ -199,8 +199,9 @@ impl LossDetector {
         }
     }
 
-    /// Marks lost segments by IsLost of RFC 6675 §4: a segment is lost if enough runs or enough
-    /// octets above it were reported. Outside a repair, enough duplicate ACKs also mark the head.
+    /// Marks lost segments by IsLost of RFC 6675 §4: a segment is lost if enough separate ranges of
+    /// octets (`runs`), or enough octets in all, were reported above it. Outside a repair, the head
+    /// is also marked after enough duplicate ACKs.
     fn detect_by_blocks(&mut self, repairing: bool, scene: &LossContext<'_>) {
         let thresh = self.dup_thresh(scene);
         let enough = u64::from(thresh.saturating_sub(1)) * scene.window.smss;
@@ -379,7 +380,7 @@ mod tests {
     /// RFC 6675 §4, IsLost: a segment is lost if DupThresh discontiguous runs, or more than
     /// (DupThresh - 1) * SMSS octets, are reported above it.
     #[test]
-    fn three_runs_or_more_than_two_segments_above_indicate_a_loss() {
+    fn a_segment_is_lost_if_three_runs_or_more_than_two_segments_above_it_are_reported() {
         let mut runs = bench(Recovery::Sack);
         runs.sack(2000, 3000, at(100));
         runs.sack(4000, 5000, at(100));

@@ -25,7 +25,7 @@ pub(super) struct GsoPacket {
 packed!(GsoPacket { next, end, is_long });
 
 impl GsoPacket {
-    /// Returns the number of the packet's octets starting at `seq`; 0 if the packet does not
+    /// Returns the number of octets from `seq` to the end of the packet; 0 if the packet does not
     /// continue at `seq`.
     pub(super) fn rest_from(&self, seq: u64) -> u64 {
         if seq == self.next { self.end.saturating_sub(seq) } else { 0 }

@@ -66,7 +66,7 @@ impl Agreed {
 }
 
 /// A Linux host chooses a shift that suffices for at least this buffer (`rmem_max`), unless the
-/// application asked for a smaller buffer.
+/// application set the size of the buffer.
 const BUFFER_ALLOWED: u64 = 4 << 20;
 
 /// The shift with which the window field can advertise the whole buffer.

@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_of_two_segments_is_a_sample_of_the_older_or_of_each() {
+    fn an_ack_of_two_segments_gives_a_sample_of_the_older_segment_or_of_both() {
         let samples = |sampling| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -436,7 +436,7 @@ mod tests {
     /// RFC 6298 §3, as Linux understands it: the receiver may have sent the ACK only after the copy
     /// arrived.
     #[test]
-    fn in_linux_an_ack_of_a_retransmission_gives_no_sample() {
+    fn in_linux_an_ack_of_a_retransmission_gives_a_sample_only_by_its_echo() {
         let trips = |sampling, echo| {
             let mut bench = bench(sampling);
             bench.send(0);

@@ -1,4 +1,5 @@
-//! The byte-sequenced TCP of the RFCs. Its switches select any version from 1988 to the present.
+//! The TCP of the RFCs, which numbers octets and not packets. Its switches select any version from
+//! 1988 to the present.
 //!
 //! One [`Tcb`] is one end of a connection: its [`lifecycle`] through the [states](state) of RFC
 //! 9293, a sending and a receiving half, and the [header fields](header) of both. [`arrive`]
@@ -11,8 +12,8 @@
 //! and the [account](account) of the sender's time. Recovery has four parts: loss detection
 //! ([`detect`], with its [`scoreboard`] and [`rack`]); the phases of a [`repair`], with [`prr`];
 //! proofs of spurious retransmissions ([`undo`]); and the congestion window ([`cwnd`]). [`ack`],
-//! [`output`] and [`due`] combine the parts of the sending half. Octets are counted from the SYN,
-//! which is 0, in 64 bits.
+//! [`output`] and [`due`] combine the parts of the sending half. Octets have numbers of 64 bits,
+//! which begin at 0, the number of the SYN.
 
 mod account;
 mod ack;

@@ -29,8 +29,8 @@ pub(super) struct PrrAck {
     pub(super) smss: u64,
     /// Whether the acknowledgment number rose and the ACK showed no further loss (`SafeACK`).
     pub(super) safe: bool,
-    /// Whether the octets to send while pipe is above ssthresh are rounded up to whole segments, as
-    /// in Linux.
+    /// Whether the number of octets that may be sent while pipe is above ssthresh is rounded up to
+    /// whole segments, as in Linux.
     pub(super) whole: bool,
 }
 
@@ -129,7 +129,7 @@ mod tests {
     /// octets as were delivered. It sends one segment more if the ACK shows no further loss. In
     /// this branch cwnd exceeds ssthresh only for the first retransmission.
     #[test]
-    fn below_ssthresh_at_most_one_segment_more_than_delivered_is_sent() {
+    fn below_ssthresh_at_most_one_segment_more_is_sent_than_was_delivered() {
         for (safe, room) in [(false, SMSS), (true, 2 * SMSS)] {
             let mut prr = Prr::default();
             prr.begin(20 * SMSS);

@@ -20,8 +20,8 @@ pub(super) struct Delivery {
     /// The rate that [`DeliveredInfo`] reports: octets, and the time in which they were delivered.
     rate: Option<(u64, Duration)>,
     rate_is_app_limited: bool,
-    /// When the count of delivered octets exceeds this value, the last flight that the application
-    /// limited is delivered. Zero if the application limits no outstanding flight.
+    /// If the application ran out of data to send, segments sent since then count as limited by the
+    /// application until the count of delivered octets exceeds this value. Otherwise zero.
     app_limited_until: u64,
 }
 

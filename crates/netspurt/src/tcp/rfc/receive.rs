@@ -407,7 +407,8 @@ impl RfcReceiver {
         }
     }
 
-    /// Reports an old segment, with its FIN, as a duplicate if the rules report FINs.
+    /// Reports an old segment with a FIN as a duplicate, if the switch `reports_fins` is on. The
+    /// FIN counts as an octet.
     pub(super) fn report_old(&mut self, left: u64, right: u64, config: &RfcConfig) {
         if config.receive_rules.reports_fins {
             self.report_duplicate(left, right, config);
@@ -456,8 +457,8 @@ impl RfcReceiver {
         };
         let place = self.blocks.iter().position(|block| touches(block, range));
         if self.compression.must_precede_change(place.unwrap_or(self.blocks.len())) {
-            // The acknowledgment that waits reports the blocks from before the current segment.
-            // Only a block that this segment made longer has its new length.
+            // The acknowledgment that waits reports the blocks from before the current segment,
+            // with one exception: a block that this segment made longer has its new length.
             self.early.extend(self.duplicate.iter().chain(&self.blocks));
             let before = usize::from(self.duplicate.is_some());
             place.inspect(|place| self.early[before + place] = range);

@@ -192,7 +192,7 @@ impl ReceiveMemory {
         self.unread_memory + self.beyond
     }
 
-    /// Returns the free octets of the receive window.
+    /// Returns the receive window for which there is free memory, in octets.
     fn free(&self) -> u64 {
         self.window_of(self.size.saturating_sub(self.used() + self.last_arrival_memory))
     }
@@ -455,7 +455,7 @@ mod tests {
 
     /// The expected values were measured on Linux 6.18 on a TUN device.
     #[test]
-    fn a_packet_takes_a_power_of_two_or_whole_pages_and_its_descriptor() {
+    fn the_memory_of_a_packet_is_a_power_of_two_or_whole_pages_plus_its_descriptor() {
         assert_eq!((truesize(1000), truesize(1460), truesize(2000)), (2304, 2304, 4352));
         assert_eq!((truesize(100), truesize(500), truesize(4000)), (1280, 1280, 8448));
     }
