@@ -2,7 +2,8 @@
 
 An algorithm is any object with ``on_ack(ack, window)`` and ``on_congestion(now, kind, flight_bytes,
 smss, window)``. Times are seconds, and sizes are octets. A text names an algorithm by the rules of
-`netspurt.estimators`. Installed packages offer algorithms in the group ``netspurt.congestion``.
+`netspurt.estimators`. Installed packages offer algorithms as entry points of the group
+``netspurt.congestion``.
 """
 
 from __future__ import annotations
@@ -218,14 +219,14 @@ def _differs(first: list[State], second: list[State]) -> str | None:
         return None
     n, (_, cwnd, ssthresh), (_, other_cwnd, other_ssthresh) = found
     if cwnd != other_cwnd:
-        return f"a window of {cwnd} and of {other_cwnd} octets at step {n}"
-    return f"an ssthresh of {ssthresh} and of {other_ssthresh} octets at step {n}"
+        return f"at step {n}, cwnd is {cwnd} octets in one run and {other_cwnd} in another"
+    return f"at step {n}, ssthresh is {ssthresh} octets in one run and {other_ssthresh} in another"
 
 
 def _keeps_a_segment(make: Maker) -> str | None:
     for n, (event, cwnd, _) in enumerate(_walk(make(), 4), start=1):
         if event == "ack" and cwnd < _SMSS:
-            return f"{cwnd} octets after step {n}, an ACK, with segments of {_SMSS}"
+            return f"after the ACK in step {n}, cwnd is {cwnd} octets, and a segment has {_SMSS}"
     return None
 
 
@@ -271,7 +272,7 @@ def _survives_extremes(make: Maker) -> str | None:
         for kind in ("loss", "timeout", "timeout", "mark"):
             sender.congestion(kind)
     cwnd = sender.window.cwnd
-    return None if 1 <= cwnd < 2**62 else f"a window of {cwnd} octets"
+    return None if 1 <= cwnd < 2**62 else f"cwnd is {cwnd} octets"
 
 
 def _paces_or_not(make: Maker) -> str | None:

@@ -552,7 +552,7 @@ def read_delays(
     path
         The file.
     format
-        The format of the file. By default the content shows the format.
+        The format of the file. By default netspurt recognises it by the file's content.
     interval
         Seconds from one probe to the next, if the file does not have the times of sending.
     columns

@@ -241,7 +241,10 @@ def _never_falls_on_a_timeout(make: Maker) -> str | None:
 
 def _differs(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> str | None:
     (at,) = np.nonzero(first != second)
-    return f"{first[at[0]]} s and {second[at[0]]} s at step {at[0] + 1}" if at.size else None
+    if not at.size:
+        return None
+    step = at[0]
+    return f"at step {step + 1}, rto is {first[step]} s in one run and {second[step]} s in another"
 
 
 def _answers_the_same(make: Maker) -> str | None:
@@ -261,7 +264,7 @@ def _repeats_its_rto(make: Maker) -> str | None:
         _core.drive(timer, _walk(6)[:steps])
         first, second = timer.rto(), timer.rto()
         if first != second:
-            return f"{first} s, and {second} s when it was asked again, after {steps} steps"
+            return f"after {steps} steps, rto returned {first} s and then {second} s"
     return None
 
 

@@ -16,8 +16,8 @@ from netspurt import _core
 _END = r"([\d.]+?(?:/\d+)?)\s*([a-zµ]*)"
 _RANGE = re.compile(rf"^\s*{_END}\s*\.\.\s*{_END}\s*/\s*(\d+)\s*$")
 
-#: The number of decimals of a range's values, by their unit. So times are whole nanoseconds. Values
-#: in seconds and values without a unit have `_MOST_DECIMALS`.
+#: The number of decimals of a range's values, by their unit. With these numbers, times are whole
+#: nanoseconds. Values in seconds and values without a unit have `_MOST_DECIMALS`.
 _DECIMALS = {"ms": 6, "us": 3, "µs": 3, "ns": 0}
 _MOST_DECIMALS = 9
 #: The maximum number of digits of a ratio. If the ratio is a fraction, the numerator and the

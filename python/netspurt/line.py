@@ -102,15 +102,15 @@ def push(address: str, port: int, octets: int, *, timeout: float = 300.0) -> dic
         The number to send.
     timeout
         The maximum time of one wait for the host, in seconds. The wait for acknowledgments ends
-        this long after the start, or when all octets are written if that is later. At the end of
-        this wait, all octets count as acknowledged.
+        `timeout` seconds after the start, or when all octets are written if that is later. At the
+        end of this wait, all octets count as acknowledged.
 
     Returns
     -------
     dict
-        `sent` and `returned` are octets. `acked_s` is when all octets were acknowledged, and
-        `rate_bps` is the rate until then. `total_s` is when the host had closed the connection. An
-        echo host had returned all octets by that time.
+        `sent` and `returned` are octets. `acked_s` is the time from the start until all octets were
+        acknowledged, and `rate_bps` is the rate in this time. `total_s` is the time from the start
+        until the host had closed the connection. An echo host had returned all octets by then.
 
     Raises
     ------

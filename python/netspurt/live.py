@@ -44,10 +44,9 @@ Progress = Callable[[float, float], None]
 #: A function that takes the state of a run.
 Watch = Callable[[Scene], None]
 
-#: The Python program of a live run's process. With two arguments, which are the numbers of open
-#: files, it reads the run's order from the first file and writes an error to the second. Programs
-#: of the run do not inherit these files. Without arguments, it uses standard input and standard
-#: error.
+#: The Python program of a live run's process. With two arguments, which are file descriptors, it
+#: reads the run's order from the first and writes an error to the second. Programs of the run do
+#: not inherit these descriptors. Without arguments, it uses standard input and standard error.
 _PROCESS = """\
 import os, sys
 from netspurt._core import live_work
@@ -65,7 +64,7 @@ except RuntimeError as error:
 
 @dataclass(frozen=True)
 class ProgramsOrder:
-    """The programs at the two ends: a command with its arguments, and a line for the shell."""
+    """The programs at the two ends: a command with its arguments, and a shell command as server."""
 
     command: list[str]
     server: str | None
@@ -157,7 +156,8 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     wire
         The devices of the hosts: `"veth"` or `"tun"`.
     offload
-        True if devices take many segments at a time, as network cards do.
+        True if the devices have segmentation offload: they take many segments at a time, as network
+        cards do.
     progress
         A function that is called up to four times a second with the seconds that have passed and
         the total seconds.

@@ -107,7 +107,7 @@ class PacketCounts:
 class EndReport:
     """The settings of one end of a flow, under the kernel's names.
 
-    `side` is `from` or `to`. `counters` are the TCP counters of the end's kernel when the run was
+    `side` is `from` or `to`. `counters` are the kernel's TCP counters for this end when the run was
     over.
     """
 

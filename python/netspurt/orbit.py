@@ -7,8 +7,8 @@
 >>> len(passes), round(passes[3].swing * 1e3, 1)
 (15, 28.5)
 
-A simulation does not compute orbits; it reads the results: `PathDelays.timeline` is the `delay`
-of a scenario's link.
+A simulation does not compute orbits. It reads delays that were computed before:
+`PathDelays.timeline` returns the value for the key `delay` of a scenario's link.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from netspurt.stored import bounded_octets
 #: An instant of UTC: `1999-07-01T00:00:00Z`, `1999-07-01`, or nanoseconds since 1970.
 Instant = str | int
 
-#: By default, a pass shorter than this [s] is neither the least nor the most variable pass.
+#: By default, a pass shorter than this [s] is not chosen as the least or the most variable pass.
 SHORTEST_S = 300.0
 
 #: The default bound of the residual of a fit, as a share of the delay.
@@ -467,8 +467,9 @@ class OrbitPath:
             The length of the span.
         step
             The interval of the instants at which the path is computed [s]. A pass that is shorter
-            than a step is also found if the clearance of the worst leg has only one peak in the
-            step.
+            than a step is also found if the clearance of the path has only one peak in two steps.
+            The clearance says by how much the most obstructed leg is free; it is negative if this
+            leg is blocked.
 
         Raises
         ------

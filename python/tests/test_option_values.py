@@ -176,8 +176,11 @@ def chosen(**given: Any) -> _Show:
         ({"adaptation": True, "versus": "linux"}, "--adaptation and --versus print different"),
         ({"adaptation": True, "every": True}, "--adaptation and --all print different tables"),
         ({"adaptation": True, "pool": True}, "--adaptation and --pool print different tables"),
-        ({"pool": True, "versus": "linux"}, "--versus is a table for each recording"),
-        ({"pool": True, "rfc889": True}, "--rfc889 without --all is a table for each recording"),
+        ({"pool": True, "versus": "linux"}, "--versus prints a table for each recording"),
+        (
+            {"pool": True, "rfc889": True},
+            "--rfc889 without --all prints a table for each recording",
+        ),
         ({"every": True, "tune": True}, "--tune needs a recommendation, and --all prints none"),
         ({"every": True, "versus": "linux"}, "without intervals: leave out --versus"),
     ],

@@ -313,8 +313,8 @@ def pair(out_s: float, back_s: float, *, paired: int = 3) -> MatchedConnection:
         ([pair(0.02, 0.02)], None),
         # Only the sum of both directions does not depend on the clocks.
         ([pair(5.02, -4.98)], None),
-        ([pair(-5.02, 4.98)], "so the times are negative. Swap the captures"),
-        ([pair(-0.02, math.nan)], "are negative, unless the clocks differ. Swap"),
+        ([pair(-5.02, 4.98)], "passed c.pcap before a b.pcap. Swap the captures"),
+        ([pair(-0.02, math.nan)], "before a b.pcap, or because the clocks differ. Swap"),
         ([pair(-5.02, 4.98), pair(0.02, 0.02)], None),
         ([pair(math.nan, math.nan)], None),
         ([], None),

@@ -111,7 +111,8 @@ def test_a_file_ends_after_a_number_of_echo_probes_or_after_a_time() -> None:
     assert _rotation("1h") == (None, 3600.0)
     # A number with a point is a time, because a number of echo probes is whole.
     assert _rotation("0.5") == (None, 0.5)
-    with pytest.raises(ValueError, match=r"^--rotate 0: a file holds at least one echo probe$"):
+    why = "--rotate 0: a file holds at least one echo probe: write 1 or more"
+    with pytest.raises(ValueError, match=f"^{why}$"):
         _rotation("0")
     for text in ("often", "-1", "²"):
         with pytest.raises(typer.BadParameter, match="is not a time above zero"):

@@ -74,7 +74,7 @@ def lines(runs: list[Any], pairs: list[Pairs], names: list[str]) -> Iterator[str
         if one.unlike:
             unlike = f"{counted(one.unlike, 'connection')} of {names[0]}"
             verb = "is" if one.unlike == 1 else "are"
-            same = "has the same number, instant and sizes"
+            same = "has the same number and sizes and starts at the same instant"
             yield f"{unlike} {verb} not in {names[1]}: no connection there {same}"
         yield ""
         rows: list[tuple[str, ...]] = [("duration", *names)]

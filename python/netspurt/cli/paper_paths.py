@@ -1,4 +1,4 @@
-"""`netspurt papers path`: a simulated path for a printed row of delay against length."""
+"""`netspurt papers path`: a scenario whose path has the delays in one row of a paper's table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from netspurt.wording import unknown_name
 if TYPE_CHECKING:
     from netspurt.papers.tables import PathRow
 
-#: A path fits a row if each end of its lines differs from the printed delay by at most this share.
+#: A row prints the delays at the ends of one or two straight lines of delay against length. A path
+#: fits the row if each of its delays there differs from the printed delay by at most this share.
 _CLOSE = 0.05
 
 
@@ -36,7 +37,7 @@ def rows_of(key: str) -> dict[str, PathRow]:
 
 
 def write_path(key: str, row: str, out: Path | None) -> None:
-    """Write the scenario of a row's path, and print the largest error of its line ends.
+    """Write the scenario of a row's path, and print the largest error of the delays at line ends.
 
     Raises
     ------
@@ -57,9 +58,8 @@ def write_path(key: str, row: str, out: Path | None) -> None:
     off = f"{100 * path.error:.1f} %"
     close = f"{file}: the line ends agree with those of {row} within {off}"
     far = (
-        f"{file}: the closest path to {row}; its line ends differ by up to {off}. The row's step "
-        "of delay between one packet and several is larger than fragments can cause; VALIDATION.md "
-        "says why"
+        f"{file}: the closest path to {row}; its line ends differ by up to {off}. No simulated "
+        "net of this kind comes closer to the slopes of the row's two lines; VALIDATION.md says why"
     )
     for line in wrapped([[close if path.error <= _CLOSE else far]], [100]):
         typer.echo(line)

@@ -1,4 +1,4 @@
-"""`netspurt papers curves` and `netspurt papers study`: the delays and the runs of a paper."""
+"""`netspurt papers curves` computes delays over satellites; `papers study` runs a whole study."""
 
 from __future__ import annotations
 

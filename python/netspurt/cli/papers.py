@@ -71,7 +71,7 @@ def check(
     ] = None,
     study: Annotated[
         Path | None,
-        typer.Option(help="Take a study's results from the folder of `netspurt papers study`."),
+        typer.Option(help="Use the results in this folder, which `netspurt papers study` made."),
     ] = None,
     brief: Annotated[
         bool,
@@ -132,7 +132,7 @@ def path(
         Path | None, typer.Option(help="The scenario file; by default it is named after the row.")
     ] = None,
 ) -> None:
-    """Write a scenario with probes whose delays are as close as possible to a printed row."""
+    """Write a scenario whose probes have nearly the delays that a row of a paper's table prints."""
     from netspurt.cli.paper_paths import write_path
 
     write_path(key, row, out)
@@ -164,8 +164,8 @@ def study(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The folder of the results. A study that it already has is continued. By default "
-            "runs/papers/KEY/study."
+            help="The folder of the results. If it has a part of the study, only the rest is run. "
+            "By default runs/papers/KEY/study."
         ),
     ] = None,
     threads: Annotated[

@@ -150,7 +150,7 @@ def histogram_of(recording: Delays) -> Histogram:
 def bars(histogram: Histogram, most: int = 20, across: int | None = None) -> Iterator[str]:
     """Yield a histogram as lines. If there are many bins, neighbours are merged.
 
-    `most` is the maximum number of lines. `across` is the width for which they are made; by default
+    `most` is the maximum number of lines. `across` is the available width in characters; by default
     it is the terminal's width, but at most 100. The longest bar always has at least 10 characters.
     Empty bins that are neighbours share one line.
     """

@@ -277,7 +277,9 @@ def _break(text: Any) -> Any:
     if not isinstance(text, str) or text in ("find", "none"):
         return text
     if not text.isdigit() or not 1 <= int(text) <= 65_535:
-        raise typer.BadParameter(f"{text!r} is not a number of octets, find or none")
+        raise typer.BadParameter(
+            f"{text!r} is not a number of octets from 1 to 65535, `find` or `none`"
+        )
     return text
 
 
@@ -352,10 +354,10 @@ def _fit(recording: Delays, break_: str) -> tuple[Fit, int]:
 
 
 def _memo(fit: Fit, measure: str) -> dict[str, Any] | None:
-    """Return the one-way row of RFC 889's first table, if the lengths and the break fit it.
+    """Return a fit as a row of RFC 889's first table, with one-way delays.
 
-    The lengths must be within those of the table. If there is a second line, it must begin at the
-    same length as in the table.
+    The result is `None` if a length is outside the lengths of the table, or if there is a second
+    line that does not begin at the same length as in the table.
     """
     from netspurt.analysis import rate_table
 

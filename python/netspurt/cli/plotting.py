@@ -31,7 +31,7 @@ TRAFFIC = ("outstanding", "throughput", "density", "flows")
 _KINDS = ("time-sequence", "cwnd", "rto", "queue", "path", *TRAFFIC)
 #: The kinds that show links.
 _OF_LINKS = ("queue", "path")
-#: The kinds that captures do not show.
+#: The kinds that need a run, because a capture does not have their values.
 _OF_RUNS = ("cwnd", "queue", "path")
 _OF_CAPTURES = tuple(kind for kind in _KINDS if kind not in _OF_RUNS)
 _ALL = "all"
@@ -87,7 +87,10 @@ def plot(
     direction: Direction = None,
     node: Annotated[
         str | None,
-        typer.Option(help="The spied node; by default the sender's node, or else the first node."),
+        typer.Option(
+            help="The spied node whose packets are drawn. By default the sender's node, or the "
+            "first spied node if the sender's node was not spied."
+        ),
     ] = None,
     link: Annotated[
         str | None,
@@ -157,7 +160,7 @@ class _PlotRequest:
         return f"--set record.tables='{json.dumps(names)}'"
 
     def applied(self, kind: str) -> dict[str, str | None]:
-        """Return the given names that apply to a kind, if several kinds are drawn."""
+        """Return the values of `given` that apply to a kind when several kinds are drawn."""
         from netspurt.plots import OPTIONS
 
         applied = {name: self.given[name] for name in OPTIONS.get(kind, ("link",))}

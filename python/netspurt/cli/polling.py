@@ -35,7 +35,7 @@ def poll(
             "-n",
             parser=whole,
             metavar="N",
-            help="How often each site is fetched; by default, until it is interrupted.",
+            help="The number of fetches of each site. By default fetches go on until Ctrl-C.",
         ),
     ] = None,
     every: Annotated[
@@ -43,7 +43,7 @@ def poll(
         typer.Option(
             parser=span_of,
             metavar="TIME",
-            help="The time between two fetches; by default the interval of the catalogue.",
+            help="The time between two fetches of a site; by default the catalogue's `every`.",
         ),
     ] = None,
     captures: Annotated[
@@ -220,9 +220,9 @@ def _swapped(found: list[MatchedConnection], first: Path, second: Path) -> list[
     files = " ".join(named(shlex.quote(str(file))) for file in (second, first))
     alone = any(len(known) == 1 for known in both)
     return [
-        f"Segments of clients passed {named(str(second))} before {named(str(first))}, so the times "
-        f"are negative{', unless the clocks differ' * alone}. Swap the captures: netspurt match "
-        f"{files}"
+        f"The times are negative, because segments of clients passed {named(str(second))} before "
+        f"{named(str(first))}{', or because the clocks differ' * alone}. Swap the captures: "
+        f"netspurt match {files}"
     ]
 
 

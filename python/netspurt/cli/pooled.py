@@ -43,7 +43,7 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     """
     yield from _vantages(found)
     yield from _causes(found, room)
-    # The later parts need the most memory, and each of them reads other columns.
+    # This frees memory. The later parts need the most memory, and each of them reads other columns.
     forget_columns(found.tables)
     yield from lost_before(found)
     yield from reordering_lines(found)
@@ -90,7 +90,8 @@ _ON_HOST_NS = 500_000
 def _taken_at(found: Explained, data: Table, where: NDArray[np.str_]) -> str | None:
     """Return a sentence on where a capture was taken, if all its connections agree.
 
-    `data` has the rows of `connections` with data, and `where` the place of each of them.
+    `data` has the rows of `connections` whose directions carried data. `where` has the place of the
+    capture for each of these rows.
 
     The connections with data agree in four cases: all were captured beside the same host, all have
     both ends on one host, all were captured on the path between their ends, or the place is unknown
@@ -141,7 +142,7 @@ def _how_near(connections: Table, host: str) -> str:
 _WHERE = {
     "sender": "beside the sender",
     "receiver": "beside the receiver",
-    "middle": "between them",
+    "middle": "between sender and receiver",
     "unknown": "at an unknown place",
 }
 
@@ -188,8 +189,8 @@ def _unsure(found: Explained) -> Iterator[str]:
         parts += [f"{counted(guesses, what)}"] if guesses else []
     if parts:
         yield (
-            f"Less than {_SURE:.0%} sure: {' and '.join(parts)} of {number(len(again))}; "
-            "--connection shows how sure each is."
+            f"Less than {_SURE:.0%} sure: {' and '.join(parts)} of "
+            f"{counted(len(again), 'retransmission')}; --connection shows how sure each is."
         )
     yield from _unsure_beside(found)
 

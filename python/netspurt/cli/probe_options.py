@@ -43,7 +43,7 @@ Count = Annotated[
         "-n",
         parser=whole,
         metavar="N",
-        help="The number of echo probes; by default 512, with --hops 5, with --for no limit.",
+        help="The number of echo probes. By default 512; 5 with --hops; no limit with --for.",
     ),
 ]
 
@@ -75,8 +75,8 @@ Timeout = Annotated[
     typer.Option(
         parser=span_of,
         metavar="TIME",
-        help="An echo probe is lost after this time; by default 30 s as in RFC 889, with --hops "
-        "2 s.",
+        help="An echo probe is lost after this time; by default 30 s as in RFC 889, or 2 s "
+        "with --hops.",
     ),
 ]
 

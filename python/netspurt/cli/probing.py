@@ -62,7 +62,7 @@ def probe(
             "no host: give a host, or make an emulated line with --line '56 kbit/s, 20 ms'"
         )
     if four and six:
-        raise ValueError("-4 and -6 exclude each other")
+        raise ValueError("-4 and -6 exclude each other: leave out one of them")
     if verbose and (quiet or as_json or hops):
         other = "--quiet" if quiet else "--json" if as_json else "--hops"
         raise ValueError(
@@ -109,7 +109,7 @@ def _rotation(text: str | None) -> tuple[int | None, float | None]:
         return None, None
     if text.isdecimal():
         if int(text) == 0:
-            raise ValueError("--rotate 0: a file holds at least one echo probe")
+            raise ValueError("--rotate 0: a file holds at least one echo probe: write 1 or more")
         return int(text), None
     return None, span_of(text)
 

@@ -25,7 +25,7 @@ def qlog(
             "-o",
             metavar="FILE",
             help="The file to make. A .sqlog file has one connection at one node; a .qlog file "
-            "has all of them.",
+            "may have several connections and nodes.",
             show_default=False,
         ),
     ],
@@ -41,12 +41,15 @@ def qlog(
     node: Annotated[
         str | None,
         typer.Option(
-            help="The spied node. By default a .qlog file has all spied nodes, any other the first."
+            help="The spied node. By default a .qlog file has all spied nodes, and a .sqlog file "
+            "has the first."
         ),
     ] = None,
     qvis: Annotated[
         bool,
-        typer.Option("--qvis", help="Write qlog 0.3 in QUIC's words, which the viewer qvis reads."),
+        typer.Option(
+            "--qvis", help="Write qlog 0.3 for the viewer qvis, as if TCP's packets were QUIC's."
+        ),
     ] = False,
 ) -> None:
     """Write connections as qlog: packets, round trips, windows, losses.

@@ -88,9 +88,9 @@ def files_of(path: Path) -> list[Path]:
 def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings | Exception]]:
     """Yield each file with its recordings, or with the error of reading it.
 
-    A folder may contain other files. They are left out, and messages name the first of them. If no
-    file of the folder is a recording, an error follows for the folder. If `how` ignores captures,
-    there is no such error.
+    A folder may contain other files. They are left out, and messages name the first `_TOLD` of
+    them. If no file of the folder is a recording, an error follows for the folder. If `how` ignores
+    captures, there is no such error.
     """
     from netspurt.captures import is_capture
 

@@ -36,7 +36,8 @@ def remedy_lines(
 
     yield from _far_above(far_above(tables))
     of = silences(tables, whole)
-    # The draws for intervals need much memory, so the columns that were read so far are freed.
+    # The bootstrap of the intervals needs much memory, so the columns that were read so far are
+    # freed.
     forget_columns(tables)
     found, failed = remedies(tables, whole, of), outages(of)
     least_s = _LITTLE * _transferring_s(tables["spent"])

@@ -259,7 +259,7 @@ def _waits(of: Replay, advice: Advice) -> Iterator[str]:
 
 
 def rfc889_lines(of: Replay) -> Iterator[str]:
-    """Yield the rows of RFC 889's table. Times and efficiencies are truncated, as in the memo."""
+    """Yield the rows of RFC 889's table. Times and efficiencies are truncated, as in the RFC."""
     yield from about(of.delays)
     share = share_of(of.delays.measure)
     rows = [rfc889_row(algorithm, share) for algorithm in of.algorithms]
@@ -321,7 +321,9 @@ def versus(of: Replay, reference: str) -> list[Versus]:
     other = of[name_of(reference)]
     told = [of.versus(algorithm, other) for algorithm in of.algorithms if algorithm is not other]
     if not told:
-        raise ValueError(f"--versus {reference}: there is no other timer to compare with it")
+        raise ValueError(
+            f"--versus {reference}: there is no other timer to compare with it: add one with -e"
+        )
     return told
 
 

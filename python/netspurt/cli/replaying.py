@@ -144,7 +144,7 @@ def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> 
         )
     if show.pool and (show.versus or (show.rfc889 and not show.every)):
         other = "--versus" if show.versus else "--rfc889 without --all"
-        raise ValueError(f"{other} is a table for each recording: leave out --pool")
+        raise ValueError(f"{other} prints a table for each recording: leave out --pool")
     if show.every and show.tune:
         raise ValueError(
             "--tune needs a recommendation, and --all prints none: leave out one of these two "
@@ -323,7 +323,10 @@ def _settings(
 
     every, done = sum(map(size, named)), 0
     if every > MOST_SETTINGS:
-        raise ValueError(f"{every:,} settings: at most {MOST_SETTINGS:,}, so take fewer steps")
+        raise ValueError(
+            f"--all replays at most {MOST_SETTINGS:,} settings, and the grids have {every:,}: take "
+            "fewer steps"
+        )
     with progress("settings", "timers") as tell:
         for text in (one for grid in named for one in expand(grid)):
             ways = {"order": how.order, "clock": how.clock, "told": how.told}

@@ -1,4 +1,4 @@
-"""Words for durations of replies, some of which were not complete when the run ended."""
+"""Words for durations of replies. Some replies were not complete when the run ended."""
 
 from __future__ import annotations
 

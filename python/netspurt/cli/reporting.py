@@ -73,7 +73,10 @@ def _default_page(paths: Sequence[Path]) -> Path:
 
 
 def _sections(paths: Sequence[Path], estimators: Sequence[str]) -> Iterator[Section]:
-    """Yield the sections for the paths, in their order. Two of runs and captures are compared."""
+    """Yield the sections for the paths, in their order.
+
+    If there are only two paths, and both are runs or captures, one section compares them.
+    """
     from netspurt.report import compared_section
     from netspurt.report.drawn import BUDGET
     from netspurt.stored import is_partial

@@ -1,4 +1,4 @@
-"""`netspurt run`, `new` and `schema`: run scenarios."""
+"""`netspurt run`, `new` and `schema`: run a scenario, write a first one, print the schema."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ RUNS = Path("runs")
 
 Case = Annotated[
     int | None,
-    typer.Option(parser=count, metavar="N", help="The case of a scenario with a [sweep], from 0."),
+    typer.Option(
+        parser=count, metavar="N", help="The number of a case of the [sweep], counted from 0."
+    ),
 ]
 
 

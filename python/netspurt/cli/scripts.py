@@ -37,8 +37,8 @@ def script(
         bool,
         typer.Option(
             "--prove",
-            help="Also play each script with each of its fails_with changes; with each of them the "
-            "script must fail.",
+            help="Also play each script with each change that its lines --fails_with name. With "
+            "each of these changes the script must fail.",
         ),
     ] = False,
     as_csv: AsCsv = False,

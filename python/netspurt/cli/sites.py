@@ -66,7 +66,7 @@ def sites(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Compare sites: round trips, throughput, its levels, idle times, retransmissions, constancy.
+    """Compare sites: round trips, throughput (with levels), idle times, retransmissions, constancy.
 
     The command answers the questions that the paper on Super Fast Retransmit (2005) asks about nine
     web sites. A question is left out if the connections have no data for it.

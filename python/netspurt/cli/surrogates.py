@@ -1,4 +1,4 @@
-"""`netspurt delays surrogate`: artificial recordings with a printed row's mean and spread."""
+"""`netspurt delays surrogate`: invented recordings with the mean and spread of a table's row."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ Structured = Annotated[
     typer.Option(
         parser=one_of(_STRUCTURES),
         metavar="NAME",
-        help="How delays follow each other: independent, glitches (bursts that die away), "
-        "levels (that hold for a while) or queue (whose load comes and goes).",
+        help="How successive delays depend on each other: independent, glitches (runs of long "
+        "delays that die away), levels (each holds for a while) or queue (waits in a queue whose "
+        "load alternates).",
         autocompletion=lambda: [*_STRUCTURES],
     ),
 ]

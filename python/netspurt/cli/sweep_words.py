@@ -124,7 +124,8 @@ def undecided(rows: Sequence[GroupComparison], axis: str, seeds: int) -> Iterato
         )
 
 
-#: How many measured times a case needs to have each quantile.
+#: How many measured times a case needs at least for each quantile. The keys are the endings of the
+#: quantiles' names.
 _TIMES = {"_p50": 2, "_p90": 10, "_p99": 100, "_p999": 1000}
 
 

@@ -85,7 +85,7 @@ LinkName = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Write the behaviour of this link of a scenario, from its timelines or its slots.",
+        help="Write how this link of a scenario changes: its delay, its rate and its handovers.",
         show_default=False,
     ),
 ]
@@ -351,7 +351,7 @@ def _of_recording(recording: Delays, timeline_made: Timeline) -> Iterator[str]:
     """Yield the contents of a link that was made from a recording."""
     halves = ", half of each round trip in each direction" * (timeline_made.reverse is not None)
     if timeline_made.measured:
-        halves = ", each direction its own delay"
+        halves = ", and each direction has its own delays"
     steps = counted(len(timeline_made.forward.delay), "step")
     yield f"{counted(recording.received, 'delay')} in {steps}{halves}"
     yield _outages(timeline_made)

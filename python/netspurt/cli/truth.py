@@ -54,7 +54,7 @@ def make(
     """Run cases and keep their captures with the true cause of each retransmission.
 
     A case is left out if its live run is not valid, if its captures differ from its tables, or if
-    the sums of its labels differ from the kernel's counters. Exit with 1 if no case is kept.
+    its numbers of true causes differ from the kernel's counters. Exit with 1 if no case is kept.
     """
     from netspurt.truth import cases as chosen_cases
     from netspurt.truth import make_collection

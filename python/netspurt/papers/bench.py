@@ -142,7 +142,7 @@ class Bench:
         return self.keep(name, make)
 
     def swept(self, name: str) -> Swept:
-        """Return a sweep's cases: all if the whole study was run, or else the quick sweep's."""
+        """Return a sweep's cases, from the whole study if it was run, or else from a quick run."""
         sweeps, folder = Sweeps.of(self.paper), self.study
 
         def make() -> Swept:

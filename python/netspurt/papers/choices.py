@@ -27,12 +27,13 @@ _INSTANTS = 2000
 
 @dataclass(frozen=True)
 class Bands:
-    """The constant delays with spurious retransmissions, for one combination of choices.
+    """Which constant delays cause spurious retransmissions, for one combination of choices.
 
     Attributes
     ----------
     delay
-        Delays of the moving link [s], ascending, shape (n,).
+        The constant delays of the link `LINK` [s], ascending, shape (n,). In a contact the delay of
+        this link changes.
     affected
         True if a transfer over that delay has spurious retransmissions, shape (n,).
     """

@@ -207,7 +207,7 @@ def _known_packets(run: Run) -> list[tuple[str, ...]]:
 
 
 def _known_sends(run: Run) -> list[tuple[str, ...]]:
-    """Return `send-ack` from the simulator's kinds and packet numbers instead of from octets."""
+    """Return `send-ack` from the kinds and the numbers of packets in the simulator's records."""
     seen = run.segments.where(node="source")
     sent = seen.where(way="out")
     sent = sent.select(sent["len_bytes"] > 0)
