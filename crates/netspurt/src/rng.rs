@@ -8,7 +8,8 @@ use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest, Sha256};
 
-/// The prefix of every key. If keys are ever derived in another way, the prefix will be different.
+/// The beginning of the text whose hash is the first state of a stream. If states are ever derived
+/// in another way, this beginning will be different.
 const DERIVATION: &[u8] = b"netspurt stream 1\0";
 
 /// A reproducible source of random numbers (PCG-64 MCG, O'Neill 2014), keyed by seed and name.

@@ -24,7 +24,7 @@ impl Flags {
     pub const SYN: Flags = Flags(0x02);
     /// Reset the connection.
     pub const RST: Flags = Flags(0x04);
-    /// Push.
+    /// Push: the receiver delivers the data without waiting for more.
     pub const PSH: Flags = Flags(0x08);
     /// The acknowledgment field is significant.
     pub const ACK: Flags = Flags(0x10);
@@ -84,8 +84,8 @@ impl Ecn {
 }
 
 /// The part of a datagram that one IPv4 packet carries: the part's offset in the payload, and
-/// whether more fragments follow. A `Part` has 16 bits, with the layout of the IP header (RFC 791
-/// §3.1).
+/// whether more fragments follow. A `Part` has 16 bits, with the layout of the word in the IP
+/// header that has the flags and the fragment offset (RFC 791 §3.1).
 ///
 /// ```
 /// use netspurt::segment::Part;
@@ -111,11 +111,11 @@ impl Part {
     pub fn new(offset_bytes: u32, more_follow: bool) -> Part {
         let units = u16::try_from(offset_bytes / Self::UNIT_BYTES).unwrap_or(u16::MAX);
         let counted = offset_bytes.is_multiple_of(Self::UNIT_BYTES) && units <= Self::OFFSET;
-        assert!(counted, "a fragment begins at a multiple of eight octets");
+        assert!(counted, "a fragment begins at a multiple of eight octets, below 65536");
         Part(units | if more_follow { Self::MORE } else { 0 })
     }
 
-    /// The part that a word of the IP header describes. The flag "don't fragment" is ignored.
+    /// The part that this word of the IP header describes. The flag "don't fragment" is ignored.
     pub const fn from_bits(bits: u16) -> Part {
         Part(bits & (Self::MORE | Self::OFFSET))
     }
@@ -342,7 +342,10 @@ impl Packetization {
 }
 
 const _: () = assert!(size_of::<Segment>() <= 64, "a segment is at most one cache line");
-const _: () = assert!(size_of::<Option<Segment>>() > size_of::<Segment>(), "no spare bit patterns");
+const _: () = assert!(
+    size_of::<Option<Segment>>() > size_of::<Segment>(),
+    "no field of a segment has invalid values, so a copy is fast"
+);
 
 impl Segment {
     /// The flow to which this segment belongs.

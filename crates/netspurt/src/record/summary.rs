@@ -23,12 +23,13 @@ pub struct FlowSum {
     pub finished: Option<Time>,
     /// The number of segments with payload that were sent.
     pub sent: u64,
-    /// The number of retransmissions. Unlike `sent`, it includes those of a SYN or FIN alone, except
-    /// in ns-2's senders.
+    /// The number of retransmissions. Unlike `sent`, this number includes retransmissions of a SYN
+    /// or FIN without payload. In ns-2's senders it does not include them.
     pub retransmissions: u64,
     /// The number of timeouts.
     pub timeouts: u64,
-    /// The number of recoveries that began without a timeout: by ACKs, or by RACK's timer.
+    /// The number of recoveries that began because of ACKs or because RACK's timer fired.
+    /// Recoveries that began with a retransmission timeout do not count.
     pub fast_retransmits: u64,
     /// The octets of the sender that were acknowledged.
     pub acked_bytes: u64,
@@ -43,7 +44,8 @@ pub struct FlowSum {
     /// How often the receive window prevented the sending of data that cwnd allowed. Only ns-2's
     /// senders count these events.
     pub window_limited: Option<u64>,
-    /// The judge's verdict on the sender's retransmissions.
+    /// The number of the sender's retransmissions and of the spurious ones among them, for each
+    /// cause.
     pub verdict: Retransmissions,
     /// How long the sender waited for timeouts: for each timeout, the time since the sender last
     /// sent or received a segment. Timeouts of a FIN without data do not count.
@@ -68,8 +70,8 @@ fn failure_code(failure: Option<Failure>) -> u8 {
 }
 
 impl FlowSum {
-    /// Makes the results of a sender from the results of both ends, the sender first. The verdict
-    /// and the waiting time are left empty.
+    /// Makes the results of a sender from the results of both ends, the sender first. `verdict` and
+    /// `waited` stay zero.
     pub fn of([source, sink]: [FlowResult; 2]) -> Self {
         Self {
             start: source.start,

@@ -50,8 +50,8 @@ pub enum Data {
     U16(Vec<u16>),
     /// Numbers used as ids.
     U64(Vec<u64>),
-    /// Values in little memory. A file stores them as the column that [`NarrowColumn::wide`]
-    /// returns.
+    /// Values that are stored so that they take little memory. A file stores them as the column
+    /// that [`NarrowColumn::wide`] returns.
     Narrow(NarrowColumn),
     /// Booleans.
     Bool(Vec<bool>),
@@ -71,8 +71,8 @@ pub enum Data {
     },
 }
 
-/// A column of values in little memory. A file stores it as the column that [`wide`](Self::wide)
-/// returns.
+/// A column of values that are stored so that they take little memory. A file stores it as the
+/// column that [`wide`](Self::wide) returns.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NarrowColumn {
     /// Numbers used as counts, sizes and ids.
@@ -81,10 +81,11 @@ pub enum NarrowColumn {
     U32(NarrowNumbers),
     /// Signed numbers.
     I64(NarrowNumbers),
-    /// Signed numbers, some of which are absent: those that exist, and which rows have them.
+    /// Signed numbers, some of which are absent. The fields are the numbers that exist, and which
+    /// rows have a number.
     OptionalI64(NarrowNumbers, Existence),
-    /// Numbers with a fraction, some of which are absent: those that exist, and which rows have
-    /// them.
+    /// Numbers with a fraction, some of which are absent. The fields are the numbers that exist,
+    /// and which rows have a number.
     OptionalF64(Vec<f64>, Existence),
 }
 
@@ -134,7 +135,7 @@ impl NarrowColumn {
 }
 
 /// Picks `rows` from a column. `exist` shows which rows of the column have a value, and `existing`
-/// has these values. Returns the values of `rows` that exist, and which of `rows` have one.
+/// has these values. Returns the values of `rows` that exist, and which of `rows` have a value.
 fn picked<T: Copy + Default>(
     existing: &[T],
     exist: &Existence,
@@ -232,7 +233,7 @@ impl Table {
     /// ```
     ///
     /// # Panics
-    /// When the table has no row with one of these numbers.
+    /// When one of these numbers is not below [`rows`](Self::rows).
     #[must_use]
     pub fn with_rows(&self, rows: &[usize]) -> Self {
         let taken = |of: &Column| Column { name: of.name.clone(), data: of.data.of_rows(rows) };

@@ -156,7 +156,7 @@ fn an_ack_repeated_after_a_late_syn_is_still_a_duplicate() {
 }
 
 #[test]
-fn sequence_numbers_go_on_past_four_gigabytes() {
+fn sequence_numbers_in_the_table_do_not_wrap_at_four_gigabytes() {
     let seen = [1, 0x7000_0000, 0xe000_0000, 0x4000_0000].map(|seq| data(LISTENER, seq, SMSS));
     let tables = record(&seen);
     let expected = [1, 0x7000_0000, 0xe000_0000, 0x1_4000_0000];
@@ -245,11 +245,11 @@ fn joined(packets: &[&[u8]]) -> Vec<u8> {
         assert_eq!(
             word & 0x2000 != 0,
             place + 1 < packets.len(),
-            "only the last fragment has no more-fragments flag"
+            "all fragments except the last have the more-fragments flag"
         );
         let at = 20 + usize::from(word & 0x1fff) * 8;
         whole.truncate(at);
-        assert_eq!(whole.len(), at, "no gap");
+        assert_eq!(whole.len(), at, "a fragment begins where the one before it ends");
         whole.extend_from_slice(&packet[20..]);
     }
     let length = u16::try_from(whole.len()).unwrap();
@@ -378,7 +378,7 @@ fn file_of(table: &Table) -> Vec<u8> {
 proptest! {
     /// The numbers have one to eight octets, and some are negative or absent.
     #[test]
-    fn a_narrow_column_has_the_file_the_digest_and_the_rows_of_the_wide_one(
+    fn a_narrow_column_has_the_same_file_digest_and_rows_as_the_wide_column(
         rows in prop::collection::vec((any::<i64>(), 0_u32..64, prop::bool::weighted(0.8)), 1..90),
         picked in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
     ) {
@@ -400,7 +400,7 @@ proptest! {
 }
 
 #[test]
-fn numbers_take_the_octets_that_the_largest_one_needs() {
+fn each_number_of_a_narrow_column_takes_the_octets_that_the_largest_number_needs() {
     let octets = |largest: u64| match NarrowNumbers::from_iter([7, largest, 3]).stored() {
         StoredNumbers::One(all) => (1, all.len()),
         StoredNumbers::Two(all) => (2, all.len()),

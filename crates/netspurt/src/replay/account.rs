@@ -7,11 +7,11 @@ use super::engine::{Judged, TimerVerdict};
 
 /// The sums over the probes of a replay.
 ///
-/// In RFC 889 §3.3, a probe whose timer was shorter than its delay was retransmitted spuriously.
-/// The delay of such a probe counts a second time in the total time. For a lost probe, the total
-/// time includes the timer. The efficiency is the share of the delays in the total time. Allman and
-/// Paxson (SIGCOMM '99) weigh the time spent waiting for necessary timeouts against the share of
-/// bad timeouts.
+/// In RFC 889 §3.3, a probe counts as retransmitted spuriously if its timer was shorter than its
+/// delay. The delay of such a probe counts a second time in the total time. For a lost probe, the
+/// total time includes the timer. The efficiency is the share of the delays in the total time.
+/// Allman and Paxson (SIGCOMM '99) weigh the time spent waiting for necessary timeouts against the
+/// share of bad timeouts.
 ///
 /// departs: RFC 889 §3.3 - the RFC does not say how much time counts for a spurious retransmission;
 /// the reading used here is the only one that agrees with the RFC's whole table.
@@ -36,8 +36,8 @@ pub struct Account {
     pub timers: Duration,
     /// The sum of the squares of the delays, in square nanoseconds.
     squares: u128,
-    /// The sum of one quotient for each lost probe: its wait divided by the last known delay, in
-    /// millionths. A probe that is lost before any delay is known adds nothing.
+    /// The sum, over the lost probes, of the wait divided by the last known delay, in millionths. A
+    /// probe that is lost before any delay is known adds nothing.
     waits_in_delays: u64,
     last_delay: Duration,
 }

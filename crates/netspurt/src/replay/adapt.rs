@@ -49,7 +49,7 @@ pub fn adapt(algorithm: &mut dyn RtoEstimator, from: Duration, to: Duration) -> 
         probe.give(algorithm, to);
         timers.push(algorithm.rto());
     }
-    let settled = *timers.last().expect("the one before the step");
+    let settled = *timers.last().expect("the list has the timer before the step");
     let near = |timer: &Duration| {
         let (a, b) = (timer.as_nanos(), settled.as_nanos());
         a.abs_diff(b) <= b / 10

@@ -61,7 +61,7 @@ pub struct Replay {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ReplayError {
     /// The recording has no probes.
-    #[error("{0}: no probes, nothing to replay")]
+    #[error("{0}: the recording has no probes, so there is nothing to replay")]
     Empty(String),
     /// The delays of the recording are the output of a filter.
     #[error(

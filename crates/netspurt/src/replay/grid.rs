@@ -112,7 +112,7 @@ impl Front {
 /// for this number of settings.
 const LANES: usize = 4;
 
-/// An event of the replay, which is the same for every setting. Delays are in nanoseconds.
+/// An event of the replay. The events are the same for every setting. Delays are in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     /// An answered probe leaves.

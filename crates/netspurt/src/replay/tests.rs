@@ -131,7 +131,10 @@ fn a_recording_that_cannot_be_replayed_is_an_error_with_the_reason() {
     let run = |delays: &Delays, how: Replay| {
         how.run(delays, &mut Mills::new(MillsConfig::default()), |_| ()).unwrap_err().to_string()
     };
-    assert_eq!(run(&delays, Replay::of(&delays)), "recording: no probes, nothing to replay");
+    assert_eq!(
+        run(&delays, Replay::of(&delays)),
+        "recording: the recording has no probes, so there is nothing to replay"
+    );
     delays = recording(&[Some(1)]);
     delays.measure = Measure::Smoothed;
     assert!(run(&delays, Replay::of(&delays)).contains("a filter's output and not samples"));
@@ -185,7 +188,7 @@ proptest! {
     }
 
     #[test]
-    fn a_setting_of_a_grid_has_the_sums_of_mills_with_the_same_constants(
+    fn a_setting_of_a_grid_has_the_same_sums_as_a_replay_of_mills_with_its_constants(
         rtts in prop::collection::vec(prop::option::weighted(0.9, 1..5000_u64), 1..80),
         (falling, rising, g) in (0..=64_u64, 0..=64_u64, 64..320_u64),
     ) {

@@ -97,7 +97,7 @@ impl<F: Folder> FolderWriter<F> {
         Ok(())
     }
 
-    /// Adds the SHA-256 of the existing file `name`, whose content is `octets`.
+    /// Adds the existing file `name`, whose content is `octets`, to the files of the manifest.
     ///
     /// # Errors
     /// When the octets cannot be read; the error names the file.
@@ -108,7 +108,7 @@ impl<F: Folder> FolderWriter<F> {
         Ok(())
     }
 
-    /// Whether the file called `name` was written or noted.
+    /// Whether the file called `name` was written, or was added with [`note`](Self::note).
     pub fn has(&self, name: &str) -> bool {
         self.files.contains_key(name)
     }

@@ -180,7 +180,7 @@ impl Write for MemoryFile {
         if self.full {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        // The file accepts fewer octets than it is offered, as some disks do.
+        // One call accepts at most 100 octets. `write` may accept only some of the octets.
         let count = octets.len().min(100);
         self.octets.extend(&octets[..count]);
         Ok(count)
@@ -227,7 +227,7 @@ fn write(folder: MemoryFolder) -> io::Result<()> {
 }
 
 #[test]
-fn a_folder_has_a_file_for_each_table_and_capture_and_a_manifest_of_all() {
+fn a_folder_has_a_file_for_each_table_and_capture_and_a_manifest_that_lists_them() {
     let files = Files::default();
     write(MemoryFolder { files: files.clone(), full: None }).unwrap();
     let files = files.borrow();
@@ -275,7 +275,7 @@ fn the_manifest_has_the_sha256_of_the_octets_of_an_existing_file() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_named_and_there_is_no_manifest() {
+fn the_error_names_a_file_that_cannot_be_written_and_there_is_no_manifest() {
     for full in ["flows.parquet", "a.pcapng", SCENARIO, MANIFEST] {
         let files = Files::default();
         let error = write(MemoryFolder { files: files.clone(), full: Some(full) }).unwrap_err();

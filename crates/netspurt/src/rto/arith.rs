@@ -24,7 +24,7 @@ pub struct Ratio {
 
 /// The error of a text that is not a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("write a ratio, as in `7/8` or `0.875`, of two numbers below 1000000000")]
+#[error("write a ratio of two numbers below 1000000000, as in `7/8` or `0.875`")]
 pub struct RatioError;
 
 /// The numerator of a ratio that is read from text is below this number, and the denominator is at
@@ -57,8 +57,9 @@ impl FromStr for Ratio {
 const DECIMALS: u64 = 1_000_000_000;
 
 impl fmt::Display for Ratio {
-    /// Writes a whole number, a fraction whose denominator is a power of two, an exact decimal, or
-    /// else a fraction.
+    /// Writes a whole number without a denominator, and a ratio whose denominator is a power of two
+    /// as a fraction. Any other ratio is written as a decimal if nine decimals are enough for its
+    /// exact value, and otherwise as a fraction.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { num, den } = *self;
         match den {

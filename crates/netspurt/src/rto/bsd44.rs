@@ -58,17 +58,17 @@ impl Keys for Bsd44Config {
 /// 4.4BSD counts the ticks of a round trip from 1. The first sample is therefore one tick too long;
 /// from later samples 4.4BSD subtracts this tick. The first sample sets the deviation to half of
 /// the sample. Before the first sample the mean is zero, the deviation is the default round trip,
-/// and the first timer is twice the default round trip. A timeout before the first sample computes
-/// the next timer from the deviation alone: four times the deviation, doubled by the backoff. A SYN
-/// is therefore retransmitted after 6 s, and then after 24 s (Stevens 1994, TCP/IP Illustrated 1,
-/// §18.3).
+/// and the first timer is twice the default round trip. At a timeout before the first sample, the
+/// next timer is computed from the deviation alone: four times the deviation, doubled by the
+/// backoff. A SYN is therefore retransmitted after 6 s, and then after 24 s (Stevens 1994, TCP/IP
+/// Illustrated 1, §18.3).
 ///
-/// Each timeout takes the next factor of the table 1 2 4 ... 64, and then 64 again. The count of
-/// timeouts stops at 12. From the fourth timeout on, a quarter of the mean is added to the
-/// deviation, and the mean is set to zero. This does not change the timer, but the next sample
-/// counts as the first. A sample ends the backoff only if it is unambiguous (Karn and Partridge
-/// 1987). A timeout that proves spurious also ends the backoff. 4.4BSD does not detect spurious
-/// timeouts, but later BSDs do.
+/// At each timeout, the factor of the backoff becomes the next one in the table 1 2 4 ... 64. After
+/// the end of the table it stays 64. The count of timeouts stops at 12. From the fourth timeout on,
+/// a quarter of the mean is added to the deviation, and the mean is set to zero. This does not
+/// change the timer, but the next sample counts as the first. A sample ends the backoff only if it
+/// is unambiguous (Karn and Partridge 1987). A timeout that proves spurious also ends the backoff.
+/// 4.4BSD does not detect spurious timeouts, but later BSDs do.
 ///
 /// ```
 /// use netspurt::rto::{Bsd44, Bsd44Config, RtoEstimator, TimeoutKind};
@@ -256,8 +256,8 @@ mod tests {
         assert_eq!((ticks[13], timer.shift), (128, 12));
     }
 
-    /// After more than a quarter of the twelve timeouts, a quarter of the mean is added to the
-    /// deviation, and the mean is set to zero. The timer does not change.
+    /// If the count of timeouts is above a quarter of its maximum of 12, a quarter of the mean is
+    /// added to the deviation, and the mean is set to zero. The timer does not change.
     #[test]
     fn after_four_timeouts_the_next_sample_counts_as_the_first() {
         let mut timer = after(&[2]);

@@ -120,7 +120,7 @@ pub struct Cocoa {
     overall: Smooth,
     /// When the estimate was last renewed by a sample, or aged.
     renewed: Time,
-    /// The timer before the dither: the estimate times the factors of the timeouts.
+    /// The timer without the dither: the estimate times the factors of the timeouts.
     timer: Duration,
     /// The product of the factors of the timeouts, in halves.
     halves: u32,
@@ -129,11 +129,11 @@ pub struct Cocoa {
     share: u64,
 }
 
-/// An estimate below this is short: it backs off faster, and becomes longer with age.
+/// An estimate below this span is short: it backs off faster, and becomes longer with age.
 const LOW: Duration = Duration::from_secs(1);
-/// An estimate above this is long: it backs off more slowly, and becomes shorter with age.
+/// An estimate above this span is long: it backs off more slowly, and becomes shorter with age.
 const HIGH: Duration = Duration::from_secs(3);
-/// Samples of segments with more retransmissions are ignored.
+/// Samples of segments with more retransmissions than this are ignored.
 const RETRANSMISSIONS_MAX: u8 = 2;
 
 impl Cocoa {

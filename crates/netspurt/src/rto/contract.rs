@@ -17,7 +17,7 @@ struct Algorithm {
     karn: bool,
     /// Whether timeouts lengthen the algorithm's timer.
     backs_off: bool,
-    /// Whether the backoff continues after progress without a sample.
+    /// Whether the backoff continues after an ACK of new data that gives no sample.
     keeps_backoff: bool,
     /// The range in which the timer settles if all samples are equal, before the bounds apply.
     settles: fn(Duration) -> (Duration, Duration),
@@ -45,7 +45,7 @@ fn in_ticks(rtt: Duration, unit: Duration, least: u64) -> (Duration, Duration) {
 
 /// Returns the algorithm called `name`. An algorithm without a line here fails the tests.
 fn algorithm(name: &str) -> Algorithm {
-    let config = EstimatorConfig::named(name).expect("an algorithm");
+    let config = EstimatorConfig::named(name).expect("the name of an algorithm");
     let plain = Algorithm {
         config,
         bounds: (Duration::ZERO, LONGEST),
@@ -157,7 +157,7 @@ fn later_algorithm(name: &str, plain: Algorithm) -> Algorithm {
             settles: |rtt| (rtt, rtt * 5 + ms(2000)),
             ..plain
         },
-        other => panic!("the algorithm `{other}` has no line in the contract"),
+        other => panic!("add a line for the algorithm `{other}` to this list"),
     }
 }
 
@@ -267,7 +267,7 @@ fn with_past(algorithm: &Algorithm, past: &[Step]) -> Box<dyn RtoEstimator> {
 }
 
 #[test]
-fn every_algorithm_is_called_by_its_name() {
+fn every_name_selects_the_algorithm_that_has_this_name() {
     for name in EstimatorConfig::NAMES {
         assert_eq!(EstimatorConfig::named(name).unwrap().name(), *name);
     }
@@ -287,7 +287,7 @@ fn the_page_on_timers_has_a_row_for_every_algorithm() {
 
 proptest! {
     #[test]
-    fn the_timer_stays_within_its_bounds_and_the_state_reports_it(past in steps()) {
+    fn the_timer_stays_within_its_bounds_and_the_state_has_the_same_timer(past in steps()) {
         for algorithm in algorithms() {
             let mut timer = algorithm.config.build();
             for step in &past {

@@ -1,5 +1,5 @@
-//! The timer of a data centre: RFC 6298 in microseconds. A random part of up to half of the timer
-//! can be added.
+//! A timer for data centres: RFC 6298 in microseconds. A random part of up to half of the timer can
+//! be added.
 
 use crate::event::RtoState;
 use crate::rng::Stream;

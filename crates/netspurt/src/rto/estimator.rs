@@ -16,8 +16,8 @@ pub enum TimeoutKind {
     /// The retransmission timer of the accepting end, with its SYN-ACK outstanding.
     SynAck,
     /// A probe timer. In TCP this is the timer of a tail loss probe (RFC 8985 §7); no algorithm for
-    /// TCP backs off after it. In QUIC this is the probe timer (RFC 9002 §6.2), because QUIC has no
-    /// other retransmission timer.
+    /// TCP backs off after it. In QUIC this is the probe timer (RFC 9002 §6.2), which is QUIC's
+    /// only retransmission timer.
     Probe,
 }
 

@@ -16,7 +16,7 @@ use super::{RtoEstimator, TimeoutKind};
 pub struct ExpertsConfig {
     /// N: the number of guesses.
     pub experts: u32,
-    /// η: how fast the weight of a guess falls with its loss, which measures its error.
+    /// η: how fast the weight of a guess falls with the error of the guess (its "loss").
     pub eta: Ratio,
     /// α: the part of all weights that is shared evenly after each sample.
     pub alpha: Ratio,

@@ -16,10 +16,10 @@ pub trait ForeignTimer: fmt::Debug + Send + Sync {
     fn build(&self) -> Box<dyn RtoEstimator>;
 }
 
-/// Finds foreign timers by their texts.
+/// Finds foreign timers by the texts that name them, such as `timer.py:Peak`.
 pub static FOREIGN_TIMERS: Seam<dyn ForeignTimer> = Seam::new();
 
-/// A foreign timer, named by its text.
+/// A foreign timer. Two foreign timers are equal if the same text names them.
 #[derive(Clone, Copy)]
 pub struct ForeignConfig(&'static dyn ForeignTimer);
 

@@ -13,7 +13,7 @@ use super::{RtoEstimator, TimeoutKind};
 /// the first timer are those of 4.3BSD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jacobson88Config {
-    /// The unit of samples and timer.
+    /// The unit of the samples and of the timer.
     pub tick: Duration,
     /// The number of deviations between the mean and the timer: two or four.
     pub deviations: Deviations,

@@ -86,7 +86,7 @@ fn read_setting(
 
 /// Gives access to the constants of an algorithm by their names.
 pub(super) trait Keys {
-    /// Every constant under the name of its field.
+    /// Every constant with its key, which is its name in texts.
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)>;
 
     /// The names of the constants for the first, the minimum and the maximum RTO.

@@ -15,7 +15,7 @@ use super::{RtoEstimator, TimeoutKind};
 pub struct QuicConfig {
     /// kInitialRtt: the round trip that is assumed before any sample.
     pub initial_rtt: Duration,
-    /// kGranularity: the minimum of what 4 rttvar adds to the timer.
+    /// kGranularity: the span that is added to smoothed_rtt if 4 rttvar is shorter than this span.
     pub granularity: Duration,
     /// The longest time for which the peer delays an acknowledgment on purpose (its transport
     /// parameter `max_ack_delay`).
@@ -232,7 +232,7 @@ mod tests {
     /// §6.2.1: each expiry doubles the timer, and an acknowledgment that makes progress ends the
     /// backoff.
     #[test]
-    fn timeouts_double_the_timer_until_any_progress() {
+    fn timeouts_double_the_timer_until_an_acknowledgment_makes_progress() {
         let mut timer = Quic::new(QuicConfig::default());
         for rto in [999, 1998, 3996, 7992] {
             assert_eq!(timer.rto(), ms(rto));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_steady_path_the_timer_keeps_the_granularity_as_its_margin() {
+    fn on_a_steady_path_the_timer_is_the_mean_plus_the_granularity_and_max_ack_delay() {
         let timer = after(&[(40, 0); 200]);
         assert_eq!(timer.rto(), ms(40 + 1 + 25));
     }

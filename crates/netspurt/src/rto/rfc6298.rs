@@ -305,7 +305,7 @@ mod tests {
     /// §2.4: a timer below one second becomes one second. §2.5: a maximum of at least 60 s may be
     /// set. §2.3: G replaces a smaller variation.
     #[test]
-    fn the_timer_keeps_its_bounds_and_the_granularity() {
+    fn the_timer_is_within_its_bounds_and_at_least_the_granularity_above_the_mean() {
         assert_eq!(after(Rfc6298Config::default(), &[100]).rto(), ms(1000));
         assert_eq!(after(Rfc6298Config::default(), &[40_000]).rto(), ms(60_000));
         assert_eq!(after(without_floor(), &[100; 300]).rto(), ms(101));

@@ -54,10 +54,11 @@ impl Keys for SmoltcpConfig {
 /// The timer of smoltcp (`RttEstimator` of `socket/tcp.rs`), in whole milliseconds.
 ///
 /// The mean and the variation are those of RFC 6298. Samples and the first variation are rounded
-/// down to milliseconds; later means and variations are rounded up. A timeout doubles the timer
-/// itself. After `forget_after` timeouts in a row, by default three, the next sample counts as the
-/// first. After an unambiguous sample, the timer is computed from the estimate again. netspurt also
-/// computes the timer again after a spurious timeout; smoltcp does not detect spurious timeouts.
+/// down to milliseconds; later means and variations are rounded up. A timeout doubles the last
+/// timer and does not compute it from the estimate again. After `forget_after` timeouts in a row,
+/// by default three, the next sample counts as the first. After an unambiguous sample, the timer is
+/// computed from the estimate again. netspurt also computes the timer again after a spurious
+/// timeout; smoltcp does not detect spurious timeouts.
 ///
 /// ```
 /// use netspurt::rto::{RtoEstimator, Smoltcp, SmoltcpConfig};
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_timer_keeps_its_margin_and_its_bounds() {
+    fn the_timer_is_the_mean_and_four_variations_within_its_bounds() {
         let old = SmoltcpConfig { min: MS * 10, max: MS * 10_000, ..SmoltcpConfig::default() };
         assert_eq!(after(old, &[101, 180, 60]).rto(), MS * (105 + 4 * 57));
         assert_eq!(after(old, &[0; 30]).rto(), MS * 10);

@@ -93,8 +93,8 @@ pub struct Solaris {
     backoff: u32,
     /// `tcp_rto` in milliseconds.
     rto: u64,
-    /// `tcp_ms_we_have_waited`: the sum of the timers that timeouts have
-    /// started since the last answer, in milliseconds. It includes the running timer.
+    /// `tcp_ms_we_have_waited`: the sum of the timers that timeouts have started since the last
+    /// answer, in milliseconds. It includes the running timer.
     waited: u64,
 }
 

@@ -374,7 +374,7 @@ mod tests {
             ("fixed:rto=1s,rto=2s", "fixed: `rto` is given twice: leave one out"),
             (
                 "mills:g=-2",
-                "mills: `g` cannot be `-2`: write a ratio, as in `7/8` or `0.875`, of two numbers below 1000000000",
+                "mills: `g` cannot be `-2`: write a ratio of two numbers below 1000000000, as in `7/8` or `0.875`",
             ),
             ("mills:karn=yes", "mills: `karn` cannot be `yes`: write `true` or `false`"),
             (
@@ -494,7 +494,7 @@ mod tests {
         }
 
         #[test]
-        fn the_text_without_bounds_and_the_bounds_are_the_same_timer_on_the_same_host(
+        fn the_text_without_bounds_and_the_bounds_together_give_the_same_timer(
             index in 0..EstimatorConfig::NAMES.len(),
             tick in proptest::option::of(1..500_000_000_u64),
             rng in any::<()>().prop_perturb(|(), rng| rng),

@@ -2,8 +2,8 @@
 
 /// The cause of a retransmission.
 ///
-/// The model's sender, the kernel's sender and the tables of captures use the same causes, so that
-/// every table and plot can compare them.
+/// The tables of simulated runs, of live runs and of captures use the same causes, so that every
+/// table and plot can compare them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Cause {

@@ -33,7 +33,8 @@ struct Kept {
 /// A retransmission by the shim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retransmission {
-    /// When the timer fired. The retransmission left at this logical time.
+    /// When the timer fired. The retransmission counts as sent at this instant, even if
+    /// [`pop`](Shim::pop) is called later.
     pub at: Time,
     /// When the timer was armed.
     pub armed: Time,

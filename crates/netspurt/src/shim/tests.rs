@@ -58,7 +58,7 @@ fn only_acks_of_new_data_restart_super_fast_and_it_stops_at_its_cutout() {
     shim.arrived(at(50), &ack(1001));
     assert_eq!(shim.next_wakeup(), Some(at(90)));
     shim.arrived(at(60), &ack(1001));
-    assert_eq!(shim.next_wakeup(), Some(at(90)), "a duplicate restarts nothing");
+    assert_eq!(shim.next_wakeup(), Some(at(90)), "a duplicate ACK does not restart the timer");
     shim.arrived(at(70), &ack(2001));
     assert_eq!(shim.next_wakeup(), None, "2 kB are acknowledged");
 }
@@ -191,7 +191,7 @@ proptest! {
                             let first = shim.outgoing.outstanding().front().unwrap();
                             prop_assert!(first.right > una);
                             prop_assert_eq!(again.seq, first.kept.copy.seq);
-                            prop_assert!(first.left > 0, "a SYN");
+                            prop_assert!(first.left > 0, "a SYN was retransmitted");
                         }
                     }
                     now = until;

@@ -1,4 +1,5 @@
-//! The simulator: stages connected as a graph, and the loop that moves frames between them.
+//! The simulator: a graph of stages, which handle frames, and the loop that moves frames between
+//! them.
 
 mod ends;
 mod nodes;

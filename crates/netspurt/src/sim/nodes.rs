@@ -1,4 +1,5 @@
-//! Appointments as nodes of linked lists. The event queue consists of these lists.
+//! Appointments (instants at which a stage has something to do) as nodes of linked lists. The event
+//! queue consists of these lists.
 
 use std::mem;
 

@@ -1,5 +1,6 @@
-//! The event queue. Its appointments are ordered by time, then by when they were made, then by what
-//! caused them, and then by the order of entry.
+//! The event queue. Its entries are appointments: instants at which a stage has something to do.
+//! They are ordered by time, then by when they were made, then by what caused them, and then by the
+//! order of entry.
 //!
 //! Time is divided into slots of 1024 ns, and blocks of 4096 slots, about 4 ms. Each slot of the
 //! current block and of the next block is a sorted list. Two levels of bitmaps show the next list
@@ -166,8 +167,8 @@ impl EventQueue {
         (self.block & 1) as usize
     }
 
-    /// Returns the first slot with an entry: the half of the slots that belongs to the slot's
-    /// block, and the number of the slot in this half.
+    /// Finds the first slot with an entry. Returns the half of `slots` that contains this slot, and
+    /// the number of the slot in this half.
     #[inline]
     fn next_slot(&self) -> Option<(usize, usize)> {
         let half = self.half();
