@@ -133,7 +133,7 @@ fn one_lost_fragment_loses_the_datagram_and_the_other_fragments_are_discarded() 
 }
 
 #[test]
-fn a_retransmission_of_a_reassembled_segment_is_spurious_in_all_its_fragments() {
+fn all_fragments_of_a_retransmission_are_spurious_if_the_original_was_reassembled() {
     // The first packet in the reverse direction is the answer to the SYN. The second packet is the
     // ACK of all data. The third packet is the FIN with the same ACK number. The second and the
     // third packet are lost.

@@ -69,5 +69,5 @@ fn each_script_of_packetdrill_ends_as_the_list_says() {
         }
         found.insert(name, word.to_owned());
     }
-    assert!(found == listed, "these differ from the list:\n\n{}", reports.join("\n\n"));
+    assert!(found == listed, "these scripts differ from the list:\n\n{}", reports.join("\n\n"));
 }

@@ -63,10 +63,17 @@ fn every_script_has_a_unique_title_a_cited_clause_a_profile_a_failing_change_and
         assert!(!options.fails_with.is_empty(), "{name}: no `--fails_with`");
         for change in &options.fails_with {
             let same = |set: &SwitchSetting| set.path == change.path && set.value == change.value;
-            assert!(!options.set.iter().any(same), "{name}:{}: equals a `--set`", change.line);
+            assert!(
+                !options.set.iter().any(same),
+                "{name}:{}: this change equals a `--set`",
+                change.line
+            );
         }
         let sends = |action: &ScriptAction| matches!(action, ScriptAction::Outbound(_));
-        assert!(events.iter().any(|event| sends(&event.action)), "{name}: nothing is sent");
+        assert!(
+            events.iter().any(|event| sends(&event.action)),
+            "{name}: the script expects no packet"
+        );
     }
 }
 
@@ -84,7 +91,12 @@ fn no_script_sets_a_switch_to_the_value_that_its_profile_has() {
         for nth in 0..script.options.set.len() {
             let mut without = script.clone();
             let set = without.options.set.remove(nth);
-            assert!(configs(&without) != with_all, "{}:{}: changes nothing", script.name, set.line);
+            assert!(
+                configs(&without) != with_all,
+                "{}:{}: this `--set` changes nothing",
+                script.name,
+                set.line
+            );
         }
         let mut without = script.clone();
         let mss = without.options.mss.take();
@@ -330,7 +342,7 @@ fn the_examples_on_the_notation_page_pass_and_each_of_their_changes_makes_them_f
 }
 
 #[test]
-fn a_connection_provides_the_fields_that_the_page_names() {
+fn a_connection_provides_the_fields_that_the_notation_page_names() {
     let page = fs::read_to_string(root().join("../../docs/scripts.md")).unwrap();
     let (_, list) = page.split_once("\nThe fields are\n`").unwrap();
     let (list, _) = list.split_once('`').unwrap();

@@ -18,6 +18,9 @@ fn the_tables_in_the_documentation_equal_the_tables_made_from_the_definitions() 
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenarios.md");
     let page = fs::read_to_string(page).unwrap();
     for (name, table) in [("profiles", profiles_table()), ("switches", switches_table())] {
-        assert!(shown(&page, name) == table, "write into docs/scenarios.md, as {name}:\n\n{table}");
+        assert!(
+            shown(&page, name) == table,
+            "docs/scenarios.md must have this table of {name}:\n\n{table}"
+        );
     }
 }

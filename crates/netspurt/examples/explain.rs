@@ -1,4 +1,4 @@
-//! Explains captures without Python, for measurements: `explain FILE... > ROWS`.
+//! Explains captures without Python, to measure the speed of the core: `explain FILE... > ROWS`.
 
 use std::fs::File;
 use std::io::{Write as _, stdout};

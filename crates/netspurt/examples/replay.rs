@@ -35,7 +35,7 @@ fn grid(settings: usize) {
     };
     let mut least = u64::MAX;
     grid.run(&delays, ProbeOrder::Sequence, |setting| least = least.min(setting.spurious))
-        .expect("a recording");
+        .expect("the recording can be replayed");
     println!("{} settings, at least {least} spurious", grid.settings());
 }
 
@@ -44,7 +44,8 @@ fn algorithm(name: &str, samples: u64, order: ProbeOrder) {
     let mut algorithm = EstimatorConfig::named(name).expect("the name of an algorithm").build();
     let mut account = Account::default();
     let how = Replay { order, ..Replay::of(&delays) };
-    how.run(&delays, algorithm.as_mut(), |judged| account.take(judged)).expect("a recording");
+    how.run(&delays, algorithm.as_mut(), |judged| account.take(judged))
+        .expect("the recording can be replayed");
     println!("{name}: {} spurious, efficiency {:.3}", account.spurious, account.efficiency());
 }
 
@@ -62,6 +63,6 @@ fn main() {
         [name, samples] => {
             algorithm(name, samples.parse().expect("a number"), ProbeOrder::Sequence)
         }
-        _ => panic!("grid SETTINGS, or ALGORITHM SAMPLES [causal]"),
+        _ => panic!("usage: replay grid SETTINGS, or replay ALGORITHM SAMPLES [causal]"),
     }
 }

@@ -31,7 +31,9 @@ impl SocketHost {
         }
     }
 
-    /// Reports to the epolls which sockets became ready since `before`.
+    /// Marks the epoll watches that have something new to report. `before` is the state before the
+    /// latest change. `has_room` says whether a call that waited for room in the send buffer can
+    /// continue.
     pub(super) fn wake_epolls(&mut self, before: &Signs, has_room: bool) {
         let after = self.signs();
         let arrived = after.unread > before.unread || after.peer_closed != before.peer_closed;

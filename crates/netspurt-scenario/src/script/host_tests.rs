@@ -32,7 +32,7 @@ fn a_negative_user_timeout_is_refused() {
 }
 
 #[test]
-fn a_send_buffer_set_on_a_listening_socket_belongs_to_the_next_connection() {
+fn a_send_buffer_size_set_on_a_listening_socket_applies_to_the_next_connection() {
     passes(
         "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 0 bind(3, ..., ...) = 0
@@ -95,7 +95,7 @@ fn accept_and_read_block_until_something_arrives() {
 }
 
 #[test]
-fn ioctl_returns_how_much_data_waits() {
+fn ioctl_returns_the_number_of_unacknowledged_of_unsent_and_of_unread_octets() {
     passes(&format!(
         "{OPEN}+0 write(3, ..., 20000) = 20000
 +0 ioctl(3, SIOCOUTQ, [20000]) = 0
@@ -138,7 +138,7 @@ fn options_set_before_the_opening_apply_to_the_connection() {
 }
 
 #[test]
-fn msg_more_holds_a_short_segment() {
+fn msg_more_delays_a_short_segment_until_more_data_is_written() {
     passes(&format!(
         "{OPEN}+0 setsockopt(3, SOL_TCP, TCP_NODELAY, [1], 4) = 0
 +0 send(3, ..., 100, MSG_MORE) = 100

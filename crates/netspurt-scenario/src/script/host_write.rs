@@ -27,7 +27,7 @@ fn number(bytes: u64) -> CallResult {
 }
 
 impl SocketHost {
-    /// Writes the octets of all `pieces`.
+    /// Writes the octets of a call. `pieces` has the lengths of the call's buffers.
     pub(super) fn write(
         &mut self,
         now: Time,
@@ -110,8 +110,8 @@ impl Writing<'_> {
     }
 
     /// Returns the lengths of the next part of a call; empty if nothing fits. A part fits into one
-    /// chunk (a socket buffer of Linux). If the octets are copied, there is one length for the
-    /// whole part. Otherwise each buffer has its own length.
+    /// chunk (one `sk_buff` of Linux). If the octets are copied, there is one length for the whole
+    /// part. Otherwise each buffer has its own length.
     fn next_part(&self, host: &mut SocketHost, progress: &SendProgress) -> Vec<u64> {
         let is_zero_copy = self.is_zero_copy();
         if joins(host, progress) && host.notices.calls.is_chunk_full(is_zero_copy) {
@@ -128,11 +128,11 @@ impl Writing<'_> {
     }
 
     /// Passes a part of a call to the connection. A part is the last part if it ends the call, or
-    /// if the send buffer accepts no more. The last part is pushed, unless it ends a call that says
-    /// that more data follows (`MSG_MORE`). After the last part or a forced push, all data may
-    /// leave. If another part fills the chunk from which the next data is sent, one packet may
-    /// leave; after any other part, nothing leaves. Without a send buffer, each part is pushed, and
-    /// all data may leave.
+    /// if the send buffer accepts no more. The end of the last part gets PSH, unless it ends a call
+    /// that says that more data follows (`MSG_MORE`). After the last part, or after a part whose
+    /// PSH was forced, all data may leave. If another part fills the chunk from which the next data
+    /// is sent, one packet may leave; after any other part, nothing leaves. Without a send buffer,
+    /// the end of each part gets PSH, and all data may leave.
     fn give(&self, host: &mut SocketHost, now: Time, part: &[u64], progress: &SendProgress) {
         let (from, octets) = (progress.written, part.iter().sum::<u64>());
         let is_zero_copy = self.is_zero_copy();
@@ -170,7 +170,8 @@ impl Writing<'_> {
     }
 }
 
-/// Ends a chunk: octets that are written later do not share a segment with the earlier octets.
+/// Ends the last chunk: octets that are written later do not share a segment with the earlier
+/// octets.
 fn close_chunk(host: &mut SocketHost) {
     host.connection.end_record();
     let written = host.progress().written;

@@ -70,7 +70,7 @@ fields! {
     RcvRtt = "tcpi_rcv_rtt",
     /// The maximum number of bytes that the application read in a round trip.
     RcvSpace = "tcpi_rcv_space",
-    /// The threshold of the receive window in bytes.
+    /// The present limit of the receive window in bytes.
     RcvSsthresh = "tcpi_rcv_ssthresh",
     /// Segments retransmitted since the start.
     TotalRetrans = "tcpi_total_retrans",
@@ -112,7 +112,7 @@ fields! {
     RcvOoopack = "tcpi_rcv_ooopack",
     /// Timeouts since the start.
     TotalRto = "tcpi_total_rto",
-    /// How often a timeout chose another hash for the path.
+    /// How often a timeout changed the hash that selects the connection's path.
     Rehash = "tcpi_rehash",
     /// Always 0.
     Fackets = "tcpi_fackets",

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn outstanding_data_and_arrivals_postpone_probes_and_the_user_timeout_ends_them() {
+    fn outstanding_data_and_arrivals_delay_probes_and_a_user_timeout_replaces_their_maximum() {
         let at = |s| Time::ZERO + Duration::from_secs(s);
         let mut keep =
             KeepAlive { is_on: true, idle: Duration::from_secs(10), ..KeepAlive::default() };

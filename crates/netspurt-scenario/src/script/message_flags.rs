@@ -17,9 +17,10 @@ pub struct MessageFlags {
     pub wait_all: bool,
     /// `MSG_TRUNC`: the bytes that are read are not copied. This changes nothing else.
     pub discards: bool,
-    /// `MSG_ERRQUEUE`: the call reads a notice of the error queue and no data.
+    /// `MSG_ERRQUEUE`: the call reads a notice from the error queue, and no data.
     pub error_queue: bool,
-    /// `MSG_ZEROCOPY`: the host sends from the buffer and reports when the buffer is free.
+    /// `MSG_ZEROCOPY`: the host sends directly from the caller's buffer. A notice in the error
+    /// queue tells when the caller may use the buffer again.
     pub zero_copy: bool,
 }
 

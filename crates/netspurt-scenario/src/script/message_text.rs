@@ -26,7 +26,7 @@ pub(super) fn message(arguments: &Arguments<'_>) -> ReadCall {
             "msg_name" => refuse(value)?,
             "msg_flags" if reads => flags_read(value, flags, &mut read)?,
             "msg_flags" if value.text == "0" => {}
-            "msg_flags" => return Err(value.wrong("`0`", "write the flags of `sendmsg` last")),
+            "msg_flags" => return Err(value.wrong("`0`", "write the flags as the last argument")),
             "msg_iov" => pieces = buffers(value)?,
             "msg_control" if reads => control(value, &mut read)?,
             _ => return Err(name.wrong("a field of a message", "remove it")),

@@ -17,7 +17,7 @@ pub(super) struct NoticeOptions {
 }
 
 /// The error queue of a connection, and the notices that will enter it. Offsets count written
-/// octets from 0. A chunk is the written data in one of Linux's socket buffers.
+/// octets from 0. A chunk is the written data in one buffer of Linux's send queue (`sk_buff`).
 #[derive(Debug, Default)]
 pub(super) struct Notices {
     pub(super) queue: ErrorQueue,

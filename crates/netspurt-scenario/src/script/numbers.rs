@@ -25,8 +25,8 @@ pub(super) struct Numbers {
     stamps: BTreeMap<u32, u32>,
 }
 
-/// An echo that cannot be translated, because the script has not yet expected a timestamp of the
-/// connection.
+/// A timestamp echo of the remote end that cannot be translated, because no earlier line of the
+/// script gives a timestamp of the connection (`TS val`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct UnknownEcho(pub(super) u32);
 

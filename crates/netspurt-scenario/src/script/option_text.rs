@@ -1,4 +1,4 @@
-//! Reads option lines.
+//! Reads the option lines of scripts: `--name=value`.
 
 use netspurt::place::line_of;
 use netspurt::units::Duration;

@@ -140,7 +140,10 @@ fn commands_of_a_script_set_switches() {
     };
     assert!(!config("../common/set.sh").timestamps);
     assert!(!config("common/linux.sh").timestamps);
-    assert!(config("loop.sh").timestamps, "reading ends at the maximum depth");
+    assert!(
+        config("loop.sh").timestamps,
+        "a file that includes itself is read only to the maximum depth"
+    );
     assert_eq!(config("sysctl -q net.ipv4.tcp_reordering=7 net.ipv4.tcp_dsack=0").dup_thresh, 7);
     assert!(
         !config("a/set_sysctls.py /proc/sys/net/ipv4/tcp_slow_start_after_idle=0")
@@ -347,7 +350,7 @@ fn recvmsg_reports_the_unread_octets_in_a_control_message() {
 
 // `tcp_recvmsg_locked` checks whether an acknowledgment is due even if the call takes no data.
 #[test]
-fn peeking_at_data_releases_an_acknowledgment() {
+fn a_call_with_msg_peek_sends_an_acknowledgment_that_is_due() {
     passes(&open(
         "+0 setsockopt(4, SOL_TCP, TCP_QUICKACK, [0], 4) = 0
 +0 < . 1:1001(1000) ack 1 win 65535
@@ -359,7 +362,7 @@ fn peeking_at_data_releases_an_acknowledgment() {
 
 // The estimate is at least 88 and at most 536 octets (`tcp_initialize_rcv_mss`).
 #[test]
-fn the_first_estimate_of_a_full_segment_follows_the_peers_mss() {
+fn the_first_estimate_of_the_peers_full_segment_is_its_mss_limited_to_88_to_536_octets() {
     for (offered, counted) in [(300, 300), (20, 88), (1460, 536)] {
         let script = format!(
             "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
@@ -415,7 +418,7 @@ fn data_for_a_socket_that_is_closed_is_answered_with_an_rst() {
 }
 
 #[test]
-fn statements_print_and_keep_variables() {
+fn print_adds_to_the_transcript_and_variables_keep_their_values_in_later_code_blocks() {
     let story = passes(
         "0 %{ x = 2; x += 0x10 \\\n ; print(x, 'x=%d %d' % (x, 3)) }%
 +0 %{ assert 17 < x <= 18 and max(x, 1) & 2 == 2, 'no' }%",

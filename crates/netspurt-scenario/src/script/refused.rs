@@ -19,7 +19,7 @@ const WORDS: [(&str, &str); 18] = [
     ("TCP_MD5SIG_EXT", "MD5 signatures"),
     ("md5", "MD5 signatures"),
     ("TCP_REPAIR", "the repair mode"),
-    ("TCP_ULP", "upper layers in the kernel"),
+    ("TCP_ULP", "upper-layer protocols in the kernel"),
     ("splice", "splicing"),
     ("tcp_mtu_probing", "path MTU probing"),
     ("psp", "the security protocol PSP"),
@@ -54,7 +54,7 @@ pub(super) fn refuse_mechanisms(source: &str) -> Result<(), Mistake> {
             (Some(open), _) if open == mark => None,
             _ => end,
         };
-        // In shell commands, a comment begins where a word could begin.
+        // In shell commands, `#` begins a comment only where a word could begin.
         let separates = mark.is_whitespace() || matches!(mark, '`' | ';' | '&' | '|');
         if end == Some('`') && separates && cursor.starts_with("#") {
             cursor.take_while(|c| c != '\n' && c != '`');

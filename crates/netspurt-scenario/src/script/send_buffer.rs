@@ -1,15 +1,15 @@
 //! The send buffer of a socket, counted as Linux counts it.
 //!
-//! Linux keeps written data in chunks, which it calls socket buffers. A chunk accepts data up to a
-//! goal. The send buffer has a size, and bookkeeping counts towards this size. If the send buffer
-//! is not full, it accepts a whole new chunk. Therefore the send buffer can hold more bytes than
-//! its size. The rules are those of `tcp_sendmsg_locked`, `sk_stream_is_writeable` and
-//! `tcp_sndbuf_expand`. Offsets count written bytes from 0.
+//! Linux keeps written data in chunks (`sk_buff`). A chunk accepts data up to a maximum, its goal.
+//! The send buffer has a size, and bookkeeping counts towards this size. If the send buffer is not
+//! full, it accepts a whole new chunk. Therefore the send buffer can hold more bytes than its size.
+//! The rules are those of `tcp_sendmsg_locked`, `sk_stream_is_writeable` and `tcp_sndbuf_expand`.
+//! Offsets count written bytes from 0.
 
 use std::collections::VecDeque;
 
-/// The bytes of bookkeeping of each chunk, and of each packet that was sent from a chunk. Chunks
-/// and packets are socket buffers of Linux.
+/// The bytes of bookkeeping of each chunk, and of each packet that was sent from a chunk. In Linux,
+/// each of them is an `sk_buff`.
 const CHUNK_BYTES: u64 = 832;
 /// The maximum payload of a chunk: 64 KiB less the room for headers (`sk_gso_max_size`).
 const GOAL_MAX: u64 = 65_536 - 1 - 320;
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn no_chunk_starts_while_the_unsent_bytes_reach_their_limit() {
+    fn a_chunk_starts_only_while_fewer_bytes_than_the_limit_are_unsent() {
         let mut buffer = SendBuffer::new(200_000, 200_000);
         buffer.set_unsent_max(4000);
         assert_eq!(write(&mut buffer, 59_000, &at_start()), 16_000);

@@ -1,11 +1,11 @@
 //! The timestamps that a socket asks for with `SO_TIMESTAMPING`, octet by octet.
 //!
-//! A write asks for timestamps of its last octet. Linux stores this request in the chunk, a socket
-//! buffer, that holds the octet (`tcp_tx_timestamp`). A chunk stores one request. If a later write
-//! ends in the same chunk, its last octet replaces the earlier octet, and the kinds of timestamps
-//! of both requests remain. Each packet with the octet gets a timestamp, even if the packet is a
-//! retransmission. The ACK gets one timestamp (`tcp_ack_tstamp`). Offsets count written octets from
-//! 0.
+//! A write asks for timestamps of its last octet. Linux stores this request in the chunk
+//! (`sk_buff`) that holds the octet (`tcp_tx_timestamp`). A chunk stores one request. If a later
+//! write ends in the same chunk, its last octet replaces the earlier octet, and the kinds of
+//! timestamps of both requests remain. Each packet with the octet gets a timestamp, even if the
+//! packet is a retransmission. The ACK gets one timestamp (`tcp_ack_tstamp`). Offsets count written
+//! octets from 0.
 
 use std::collections::VecDeque;
 

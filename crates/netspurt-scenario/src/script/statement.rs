@@ -1,4 +1,4 @@
-//! Statements of `%{ }%`.
+//! The statements of a script's code blocks, `%{ … }%`.
 
 use core::fmt;
 

@@ -53,7 +53,8 @@ impl StatementReader<'_, '_> {
             self.reader.skip()?;
             if !matches!(self.reader.cursor.peek(), None | Some('\n' | ';')) {
                 let message = format!("expected an operator, found {}", self.reader.cursor.shown());
-                let fix = "a statement ends at `;` or at the end of the line";
+                let fix =
+                    "write an operator, or end the statement with `;` or at the end of the line";
                 return Err(self.reader.cursor.mistake(message).fix(fix));
             }
         }
@@ -108,7 +109,7 @@ impl StatementReader<'_, '_> {
             let left_operand = self.reader.value_of(name);
             let left_operand = left_operand.ok_or_else(|| {
                 let mistake = self.reader.cursor.mistake(format!("`{name}` is not set"));
-                mistake.fix(format!("write `{name} = ` before"))
+                mistake.fix(format!("set it before, as in `{name} = 1`"))
             })?;
             let operator = self.reader.binary(sign);
             self.reader.cursor.take("=");

@@ -147,7 +147,9 @@ impl Setting<'_> {
     fn ecn(&self) -> Result<Vec<Change>, String> {
         let mode = self.number()?;
         if mode > 2 {
-            return Err(format!("asks for accurate ECN with `{mode}`, which is not supported"));
+            return Err(format!(
+                "with the value `{mode}` asks for accurate ECN, which is not supported"
+            ));
         }
         let mut changes = self.flag("ecn")?;
         changes.push(Change::Host(HostChange::EcnIfAsked(mode == 2)));

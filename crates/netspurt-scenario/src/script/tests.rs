@@ -1,4 +1,4 @@
-//! Tests of reading scripts and of playing them against a simple subject.
+//! Tests of reading scripts and of playing them against a simple connection under test.
 
 mod expressions;
 

@@ -81,7 +81,7 @@ impl FailureKind {
             FailureKind::NotSupported => "the connection under test does not support this",
             FailureKind::Assertion => "the assertion does not hold",
             FailureKind::Echo => {
-                "the packet echoes a timestamp, but the script has expected none before it"
+                "the packet echoes a timestamp, but no earlier line has a timestamp to echo"
             }
             FailureKind::Behind => "this instant is already over",
             FailureKind::Stuck => "the implementation makes no progress",

@@ -1,9 +1,9 @@
 //! Calls with `MSG_ZEROCOPY`: their numbers, and when their buffers are free again.
 //!
-//! Linux numbers the calls of a socket from 0. A *chunk* is one buffer of the send queue, in Linux
-//! an skb. When a call begins, the last chunk may have unsent octets and end with octets of the
-//! previous call. Then both calls are completed together (`msg_zerocopy_realloc`). The buffers of
-//! calls are free when all chunks with octets of these calls are acknowledged. The last of these
+//! Linux numbers the calls of a socket from 0. A *chunk* is one buffer of Linux's send queue
+//! (`sk_buff`). When a call begins, the last chunk may have unsent octets and end with octets of
+//! the previous call. Then both calls are completed together (`msg_zerocopy_realloc`). The buffers
+//! of calls are free when all chunks with octets of these calls are acknowledged. The last of these
 //! chunks may also have octets of other writes. Offsets count written octets from 0.
 
 use std::collections::VecDeque;
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_takes_seventeen_fragments_and_each_piece_makes_at_least_one_fragment() {
+    fn a_chunk_has_17_fragments_at_most_and_each_buffer_makes_at_least_one_fragment() {
         assert_eq!(part_of(&[1; 18], 0, 100, 17), [1; 17]);
         assert_eq!(part_of(&[1; 18], 17, 100, 17), [1]);
         assert_eq!(part_of(&[9000, 10], 0, 8000, 17), [8000]);

@@ -35,7 +35,7 @@ pub struct CaseCounts {
     pub done: u64,
     /// The number of cases that were cut because they exceeded their budget.
     pub cut: u64,
-    /// The number of live cases whose runs do not count, for example because a delivery was late.
+    /// The number of live cases whose runs are not valid, for example because a delivery was late.
     pub late: u64,
     /// The number of cases with an error.
     pub errors: u64,
@@ -59,7 +59,7 @@ pub struct FinishedChunk {
 /// The way in which a case ended.
 pub(super) enum CaseEnd {
     Done(Box<Measured>),
-    /// The case ran live, and the run counts.
+    /// The case ran live, and the run is valid.
     Live(Box<Measured>),
     Cut(String),
     Late(String),
@@ -67,7 +67,7 @@ pub(super) enum CaseEnd {
 }
 
 impl CaseEnd {
-    /// Makes the end of a case whose values have a mistake.
+    /// Returns the end of a case that cannot run, because its values have a mistake.
     pub(super) fn of_mistake(error: &ScenarioError) -> Self {
         Self::Error(in_a_line(error))
     }
@@ -160,7 +160,7 @@ pub fn run_chunk(
 /// Never: a table in memory can be written.
 pub(super) fn done(sweep: &Sweep, chunk: Chunk, rows: &[CaseRow], busy: Duration) -> FinishedChunk {
     let mut bytes = Vec::new();
-    write_table(&table(sweep, rows), &mut bytes).expect("a table in memory");
+    write_table(&table(sweep, rows), &mut bytes).expect("a table in memory can be written");
     FinishedChunk { chunk, bytes, counts: count(rows), busy }
 }
 

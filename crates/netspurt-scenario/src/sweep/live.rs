@@ -1,5 +1,5 @@
-//! Makes the chunk of a case that ran live. Chunks have consecutive cases of a sweep. This chunk
-//! has one case.
+//! Makes the result of a case that ran live: a chunk (a group of consecutive cases of a sweep) that
+//! has only this case.
 
 use netspurt::units::Duration;
 
@@ -11,7 +11,7 @@ use super::measures::{EndedCase, measure};
 /// The way in which a live case ended.
 #[derive(Clone, Debug)]
 pub enum LiveEnd<'a> {
-    /// The run counts.
+    /// The run is valid.
     Counts(EndedCase<'a>),
     /// The run did not end within the sweep's budget of time.
     Cut,

@@ -226,7 +226,8 @@ impl<'a> MaybeTable<'a> {
         Self(case.tables.iter().copied().find(|table| *table.name == *name))
     }
 
-    /// A column of words. In a table that was read from a file, the words are texts.
+    /// A column of words. In the tables of a simulation, the words are of the kind `Data::Tag`. In
+    /// a table that was read from a file, they are of the kind `Data::Text`.
     fn words(&self, name: &str) -> Vec<&'a str> {
         match self.0.and_then(|table| table.column(name)) {
             Some(Data::Tag { codes, texts }) => {

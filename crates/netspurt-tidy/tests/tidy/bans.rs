@@ -1,12 +1,12 @@
-//! Tests of three rules. The core and the readers of scenarios use no clocks, files, sockets,
-//! processes or standard streams. In these two crates only the module `sweep` uses threads. In all
-//! crates only the modules that ARCHITECTURE.md names have `unsafe` code.
+//! Tests of three rules. The core (`netspurt`) and the crate `netspurt-scenario` use no clocks,
+//! files, sockets, processes or standard streams. In these two crates only the module `sweep` uses
+//! threads. In all crates only the modules that ARCHITECTURE.md names have `unsafe` code.
 
 use std::fs;
 
 use crate::source::{Facts, all, module_of, root, sources, text_of};
 
-/// Beginnings of paths that the core and the readers of scenarios may not use.
+/// Beginnings of paths that the core and the crate `netspurt-scenario` may not use.
 const BANNED: &[&str] = &[
     "std::time",
     "std::fs",
@@ -58,7 +58,7 @@ fn banned_paths(facts: &Facts) -> Vec<String> {
 }
 
 #[test]
-fn the_core_and_the_readers_of_scenarios_use_no_banned_path() {
+fn the_core_and_the_crate_netspurt_scenario_use_no_banned_path() {
     for src in QUIET.map(|src| root().join(src)) {
         all(&src, |file, _| {
             let threaded = module_of(file, &src).first().is_some_and(|room| room == THREADED);

@@ -174,7 +174,7 @@ impl Crate {
             let words = words.filter(|(word, module)| {
                 !self.is_module(&[&module[..], &[(*word).clone()]].concat())
             });
-            // Most names are written more than once.
+            // A set, because most names are written more than once.
             let written: BTreeSet<_> = paths.chain(words).collect();
             for (path, module) in written {
                 let bare = path.trim_end_matches("::*").trim_end_matches('!');

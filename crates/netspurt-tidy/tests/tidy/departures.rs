@@ -13,7 +13,7 @@ fn departures(text: &str) -> Vec<(String, String)> {
         let words = line.strip_prefix("//").map(|rest| rest.trim_start_matches(['/', '!']).trim());
         match words {
             Some(words) if !words.is_empty() => {
-                let comment = comments.last_mut().expect("a comment");
+                let comment = comments.last_mut().expect("the list is not empty");
                 *comment += " ";
                 *comment += words;
             }
@@ -46,8 +46,10 @@ fn rows() -> Vec<String> {
 
 /// Returns the rows of the table in the section called `title`.
 fn listed<'a>(text: &'a str, title: &str) -> Vec<&'a str> {
-    let section =
-        text.split("\n## ").find(|section| section.starts_with(title)).expect("a section");
+    let section = text
+        .split("\n## ")
+        .find(|section| section.starts_with(title))
+        .expect("the text has this section");
     section.lines().filter(|line| line.starts_with('|')).skip(2).collect()
 }
 

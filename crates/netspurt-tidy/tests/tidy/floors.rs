@@ -17,12 +17,12 @@ const CRATES: &[(&str, &str)] = &[
 
 /// The text after the opening of the table of floors called `name`.
 fn table_of_floors<'a>(text: &'a str, name: &str) -> &'a str {
-    text.split_once(&format!("```floors {name}\n")).expect("the table").1
+    text.split_once(&format!("```floors {name}\n")).expect("the text has this table").1
 }
 
 /// The floor of each room, from the table called `name` in ARCHITECTURE.md.
 fn floors(text: &str, name: &str) -> Floors {
-    let (table, _) = table_of_floors(text, name).split_once("```").expect("its end");
+    let (table, _) = table_of_floors(text, name).split_once("```").expect("the table ends");
     let mut floors = Floors::new();
     for line in table.lines() {
         let mut words = line.split_whitespace();
@@ -34,7 +34,7 @@ fn floors(text: &str, name: &str) -> Floors {
 
 /// The rooms that are described in the table after the floors called `name`.
 fn described(text: &str, name: &str) -> BTreeSet<String> {
-    let (_, rest) = table_of_floors(text, name).split_once("```").expect("its end");
+    let (_, rest) = table_of_floors(text, name).split_once("```").expect("the table ends");
     let mut rows = rest.lines().skip_while(|line| !line.starts_with('|'));
     assert_eq!(
         rows.next(),

@@ -134,7 +134,7 @@ impl Parity {
         self.makes_id && literal(expr).is_none() || is_id(expr)
     }
 
-    /// The operator, if this operation makes an id or takes a part of one.
+    /// The operator, if this operation makes an id or takes a part of an id.
     fn sign(&self, left: &Expr, op: BinOp, right: &Expr) -> Option<&'static str> {
         use BinOp::{
             BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Div, DivAssign, Mul,

@@ -13,7 +13,7 @@ use syn::visit::{self, Visit};
 pub const CRATES: [&str; 5] =
     ["netspurt", "netspurt-drill", "netspurt-live", "netspurt-py", "netspurt-scenario"];
 
-/// The repository.
+/// The root folder of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
@@ -250,7 +250,7 @@ impl Facts {
         }
     }
 
-    /// Reads the imports of a `use`. Returns the place of its `;`.
+    /// Reads the imports of a `use`. Returns the place at which the reading continues.
     fn read_use(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
         let ends = tokens[at..].iter().position(|token| punct(Some(token), ';'));
         let end = ends.map_or(tokens.len(), |length| at + length);

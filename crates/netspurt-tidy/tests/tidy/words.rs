@@ -32,7 +32,7 @@ const SKIPPED: &[&str] =
 /// A rejected synonym: its words, in lower case.
 type Phrase = Vec<String>;
 
-/// The synonyms in backticks of the last column of the glossary's tables.
+/// The synonyms in backticks in the last column of the glossary's tables.
 fn rejected(glossary: &str) -> Vec<Phrase> {
     let rows = glossary.lines().filter(|line| line.starts_with("| "));
     let last = rows.filter_map(|line| line.trim_end_matches([' ', '|']).rsplit_once(" | "));
