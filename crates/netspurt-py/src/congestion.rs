@@ -12,7 +12,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::hooks::{Instance, hook, needed, unlike};
-use crate::sample::{instant, span};
+use crate::sample::{duration, instant, span};
 
 /// The maximum of cwnd and ssthresh in Python, in octets. It is far more than TCP can have
 /// outstanding.
@@ -284,13 +284,14 @@ impl PyCongestion {
     }
 
     /// Processes the end of the handshake: its round trip in seconds, and the initial window.
-    fn on_open(&mut self, rtt: Option<f64>, window: &PyWindow) {
-        self.algorithm.on_open(rtt.and_then(span), &window.0);
+    fn on_open(&mut self, rtt: Option<f64>, window: &PyWindow) -> PyResult<()> {
+        self.algorithm.on_open(rtt.map(duration).transpose()?, &window.0);
+        Ok(())
     }
 
     /// Processes the round trip, in seconds, of an ACK that must not enlarge cwnd.
     fn on_round_trip(&mut self, now: f64, rtt: f64) -> PyResult<()> {
-        self.algorithm.on_round_trip(instant(now)?, span(rtt).unwrap_or_default());
+        self.algorithm.on_round_trip(instant(now)?, duration(rtt)?);
         Ok(())
     }
 
@@ -332,7 +333,7 @@ impl PyCongestion {
     /// Processes a restart of sending with nothing outstanding, `idle` seconds after the last
     /// segment was sent.
     fn on_idle_restart(&mut self, now: f64, idle: f64) -> PyResult<()> {
-        self.algorithm.on_idle_restart(instant(now)?, span(idle).unwrap_or_default());
+        self.algorithm.on_idle_restart(instant(now)?, duration(idle)?);
         Ok(())
     }
 

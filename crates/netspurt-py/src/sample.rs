@@ -30,6 +30,13 @@ pub fn span(seconds: f64) -> Option<Duration> {
         .then(|| Duration::from_nanos((seconds * 1e9).round() as u64))
 }
 
+/// Like [`span`], with an error that names the number.
+pub fn duration(seconds: f64) -> PyResult<Duration> {
+    span(seconds).ok_or_else(|| {
+        PyValueError::new_err(format!("{seconds} is not a duration: write seconds from 0 to 9e9"))
+    })
+}
+
 pub fn instant(seconds: f64) -> PyResult<Time> {
     let since_start = span(seconds).ok_or_else(|| {
         PyValueError::new_err(format!("{seconds} is not an instant: write seconds from 0 to 9e9"))

@@ -279,21 +279,24 @@ impl AxisRange {
         let no_range = || [format!("{from} and {to} are not the ends of a range"), fix.clone()];
         let (first, unit) = number(from).ok_or_else(no_range)?;
         let (last, last_unit) = number(to).ok_or_else(no_range)?;
-        let same_unit = |a: &str, b: &str| a == b || (b.len() > 2 && format!("{a}s") == b);
-        match (&unit, &last_unit) {
-            (None, None) => {}
-            (Some(a), Some(b)) if same_unit(a, b) => {}
-            _ => return Err(no_range()),
+        // A range may end or begin with the singular, as in "1 packet" to "5 packets".
+        let singular = |unit: &String| match unit.len() {
+            ..=2 => unit.clone(),
+            _ => unit.strip_suffix('s').unwrap_or(unit).to_owned(),
+        };
+        if unit.as_ref().map(singular) != last_unit.as_ref().map(singular) {
+            return Err(no_range());
         }
+        let unit = [unit, last_unit].into_iter().flatten().max_by_key(String::len);
         let log = spacing == Spacing::Log;
         if log && (first <= 0.0 || last <= 0.0) {
             let message =
                 "both ends of a range with spacing = \"log\" must be above zero".to_owned();
             return Err([message, "write ends above zero, or spacing = \"even\"".to_owned()]);
         }
-        let counted = last_unit.as_deref().is_some_and(|unit| INTEGER_UNITS.contains(&unit));
+        let counted = unit.as_deref().is_some_and(|unit| INTEGER_UNITS.contains(&unit));
         let plain = matches!((from, to), (Value::Integer(_), Value::Integer(_)));
-        Ok(Self { from: first, to: last, unit: last_unit, is_integer: counted || plain, log })
+        Ok(Self { from: first, to: last, unit, is_integer: counted || plain, log })
     }
 
     /// Returns value `n` of `count` values. The first and the last value are exactly the given

@@ -65,7 +65,7 @@ impl CommandReader<'_, '_> {
             ("tc", ["qdisc", verb, "dev", _, "root", queue @ ..]) => {
                 self.queue(verb, queue).map_err(wrong)
             }
-            ("echo", [value, ..]) if command.target.as_deref() == Some(HYSTART) => {
+            ("echo", [value]) if command.target.as_deref() == Some(HYSTART) => {
                 self.hystart(value).map_err(wrong)
             }
             _ => {
@@ -168,7 +168,10 @@ impl CommandReader<'_, '_> {
             }
             rest = after;
         }
-        Ok(changes)
+        match rest.first() {
+            Some(key) => Err(((*key).to_owned(), "has no value".to_owned())),
+            None => Ok(changes),
+        }
     }
 
     /// Reads the queue of the link.

@@ -195,6 +195,8 @@ fn unsupported_commands_and_sysctls_are_refused_with_a_reason() {
     assert!(refusal("sysctl net.core.somaxconn=1").contains("`net.core.somaxconn`"));
     assert!(refusal("sysctl net.ipv4.tcp_reordering=x").contains("whole number, not `x`"));
     assert!(refusal("./other.sh").contains("no file `./other.sh`"));
+    let route = refusal("ip route change 10.0.0.1 dev tun0 initcwnd");
+    assert!(route.contains("`initcwnd` has no value"), "{route}");
     let late = refused("0 close(3) = 0\n+0 `sysctl net.ipv4.tcp_sack=0`");
     assert!(late.contains("`sack` cannot change"), "{late}");
     assert!(refused("0 close(3) = 0\n`ls").contains("does not end"));

@@ -178,10 +178,12 @@ mod tests {
     }
 
     #[test]
-    fn the_timer_is_the_mean_and_four_variations_within_its_bounds() {
+    fn the_timer_is_the_mean_and_four_variations_or_the_margin_within_its_bounds() {
         let old = SmoltcpConfig { min: MS * 10, max: MS * 10_000, ..SmoltcpConfig::default() };
         assert_eq!(after(old, &[101, 180, 60]).rto(), MS * (105 + 4 * 57));
         assert_eq!(after(old, &[0; 30]).rto(), MS * 10);
+        let without_min = SmoltcpConfig { min: Duration::ZERO, margin: MS * 7, ..old };
+        assert_eq!(after(without_min, &[0; 30]).rto(), MS * 7);
         assert_eq!(after(old, &[9000]).rto(), MS * 10_000);
         assert_eq!(after(SmoltcpConfig::default(), &[]).rto(), MS * 1000);
         assert_eq!(after(SmoltcpConfig::default(), &[100]).rto(), MS * 1000);

@@ -201,8 +201,8 @@ impl Connection {
         self.step_rfc(now, events, |tcb, cx| tcb.close(cx));
     }
 
-    /// Ends the connection immediately. Sends a reset, if the peer's SYN has arrived and the
-    /// connection is neither closed nor in TIME-WAIT (RFC 9293 §3.10.5).
+    /// Ends the connection immediately (RFC 9293 §3.10.5). Sends a reset from SYN-RECEIVED until
+    /// both ends have sent a FIN, and after that only if octets are unread (§3.6.1).
     pub fn abort(&mut self, now: Time, events: &mut Events<Segment>) {
         self.step_rfc(now, events, |tcb, cx| tcb.abort(cx));
     }

@@ -163,6 +163,7 @@ fn a_scenario_accepts_each_drawn_value() {
         ("links.modem.rate", "1 kbit/s", "2 kbit/s"),
         ("flows.x.send", "1 kB", "2 kB"),
         ("links.modem.queue", "1 packets", "3 packets"),
+        ("links.modem.queue", "3 packets", "1 packet"),
     ] {
         let sweep = sweep(&format!(
             "seeds = 20\nover.x = {{ path = \"{path}\", from = \"{from}\", to = \"{to}\", draw = true }}"

@@ -166,11 +166,16 @@ impl Tcb {
         }
     }
 
-    /// Ends the connection immediately (RFC 9293 §3.10.5).
+    /// Ends the connection immediately. In CLOSING and LAST-ACK, a reset is sent only if the
+    /// application has not read all octets that came (RFC 9293 §3.6.1, §3.10.5).
     pub(in crate::tcp) fn abort(&mut self, cx: &mut Context<'_>) {
-        if self.life.state().is_synchronised() && self.life.state() != TcpState::TimeWait
-            || self.life.state() == TcpState::SynReceived
-        {
+        use TcpState::{CloseWait, Closing, Established, FinWait1, FinWait2, LastAck, SynReceived};
+        let resets = match self.life.state() {
+            SynReceived | Established | FinWait1 | FinWait2 | CloseWait => true,
+            Closing | LastAck => self.rx.unread() > 0,
+            _ => false,
+        };
+        if resets {
             self.send_reset(cx);
         }
         self.end();
