@@ -3,8 +3,8 @@
 Run `cargo build --release -p netspurt-live`, then, as root, `python3 bench/lateness.py`. Each run
 is a transfer at 10 Mbit/s with a delay of 5 ms in each direction, about 1 200 deliveries a second,
 while a busy loop runs on each core. Two variants alternate. In one, an ordinary user runs
-netspurt-live. In the other, root runs it with SCHED_FIFO, and it polls the clock during the last
-60 us before each deadline. Both have a timer slack of 1 ns.
+netspurt-live. In the other, root runs it with SCHED_FIFO, and netspurt-live polls the clock during
+the last 60 us before each deadline. Both have a timer slack of 1 ns.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def run(program: Path, seconds: int, user: int | None, spin_ns: int) -> dict[str
             **identity,
         )
         if done.returncode != 0:
-            sys.exit(f"no run: {done.stderr.strip()}")
+            sys.exit(f"netspurt-live failed: {done.stderr.strip()}")
         return json.loads((Path(folder) / "live.json").read_text())
 
 
@@ -87,9 +87,11 @@ def main() -> None:
     parser.add_argument("--idle", action="store_true", help="run no busy loops")
     options = parser.parse_args()
     if not PROGRAM.exists():
-        sys.exit(f"{PROGRAM.relative_to(ROOT)} is not there: build it first")
+        sys.exit(
+            f"{PROGRAM.relative_to(ROOT)} is missing: run `cargo build --release -p netspurt-live`"
+        )
     if os.geteuid() != 0:
-        sys.exit("run this as root: one variant is an ordinary user, one has real-time priority")
+        sys.exit("run this as root: one variant needs another user, the other real-time priority")
     busy = [multiprocessing.Process(target=count, daemon=True) for _ in range(os.cpu_count() or 1)]
     print(f"load before: {os.getloadavg()[0]:.1f} on {len(busy)} cores")
     with tempfile.TemporaryDirectory() as folder:

@@ -17,8 +17,8 @@ proc link {a b rate delay limit} {
   $ns queue-limit $a $b $limit
   $ns queue-limit $b $a $limit
 }
-# The columns: flows, host pairs, packets a flow (0: endless), gap between starts, stop, access rate,
-# and of the bottleneck its rate, delay and limit.
+# The columns: flows, host pairs, packets of a flow (0: without end), time between the starts of two
+# flows, stop, access rate, and the rate, the delay and the queue limit of the bottleneck.
 array set workload {
   W1 {1     1   0  0     60 1000Mb  100Mb  10ms 100}
   W2 {100   100 0  0.001 10 1000Mb  1000Mb 8ms  1667}

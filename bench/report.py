@@ -2,11 +2,12 @@
 
     python bench/report.py [MARKS ...]          # by default 100,000 and 1,000,000
 
-The page shows one flow that resembles a long transfer: segments, ACKs, round trips and a congestion
-window, with instants in nanoseconds and jitter of a few microseconds. This program needs selenium
-and Debian's packages chromium and chromium-driver. The time to open a page is the time from the
-start of the navigation until every picture is drawn. Chromium opens each page five times, and this
-program prints the minimum and the maximum.
+MARKS is the number of marks in the page: bars for segments, and points for ACKs, round trips and
+values of cwnd. The page shows one flow that resembles a long transfer, with instants in nanoseconds
+and jitter of a few microseconds. This program needs selenium and Debian's packages chromium and
+chromium-driver. The time to open a page is the time from the start of the navigation until every
+picture is drawn. Chromium opens each page five times, and this program prints the minimum and the
+maximum.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measures the time and the memory of sweeps: costs beside the cases, threads, Ray, and peaks.
+"""Measures the overhead of sweeps, their speed with two threads and with Ray, and their memory.
 
 `python bench/sweep.py` takes minutes.
 
@@ -70,7 +70,7 @@ class Watched:
 
     @property
     def room(self) -> int:
-        """The number of chunks that the engine should have at the same time."""
+        """How many chunks must be submitted so that no worker is idle."""
         return self._engine.room
 
     def as_completed(self) -> Iterator[tuple[Chunk, Any]]:

@@ -5,13 +5,14 @@
 An unmodified curl fetches a page of 72 000 octets many times from Python's http.server, each time
 over a new connection. The path is `scenarios/live/page.toml`: 5 Mb/s, 10 ms in each direction, and
 3 % of the server's packets lost at random. The measured time begins when the reply's first octet
-enters the path and ends when its last octet reaches the client, in logical time. The measured time
-does not contain the handshake, because no shim repairs losses of the handshake. It does not contain
-the time that the server takes before its reply. Each run fetches at most 25 pages with the settings
-of one row, and the rows take turns. A run counts only if curl succeeded and the run is valid, with
-deliveries at most 10 ms late. A run that does not count is repeated; after ten attempts the program
-stops. Each row is compared with the same transfer in simulation. The program prints a table with
-95 % bootstrap intervals, and writes all times to `times.csv`.
+enters the path and ends when its last octet reaches the client, both on the clock of the emulated
+path. The measured time does not contain the handshake, because the timer at the server's edge does
+not repair losses of the handshake. It also does not contain the time that the server takes before
+its reply. Each run fetches at most 25 pages with the settings of one row, and the rows take turns.
+A run counts only if curl succeeded and the run is valid (`docs/live.md`), with deliveries at most
+10 ms late. A run that does not count is repeated; after ten attempts the program stops. Each row is
+compared with the same transfer in simulation. The program prints a table with 95 % bootstrap
+intervals, and writes all times to `times.csv`.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ ROWS = {
 
 
 def fetch(row: str, block: int, pages: int, out: Path) -> tuple[np.ndarray, dict[str, int]]:
-    """Run a row until a run counts. Return its pages' times [ms], and its counts by name."""
+    """Run a row until a run counts. Return this run's times of pages [ms] and counts by name."""
     values = {f"flows.web.{key}": value for key, value in ROWS[row][1].items()}
     if values.pop("flows.web.loss", None):
         values["links.wire.loss"] = "none"

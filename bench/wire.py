@@ -1,8 +1,9 @@
 """Measures the cost of forwarding real packets, compared with a bare forwarder.
 
-Run `cargo build --release -p netspurt-live --example wire`, then `python3 bench/wire.py`. TUN
-devices need root if only root may open /dev/net/tun. Variants alternate, and ratios are computed
-for each round. CPU time is the time of the forwarding thread and includes the kernel's work for it.
+A bare forwarder sends on each packet that it receives, without links. Run `cargo build --release -p
+netspurt-live --example wire`, then `python3 bench/wire.py`. TUN devices need root if only root may
+open /dev/net/tun. Variants alternate, and ratios are computed for each round. CPU time is the time
+of the forwarding thread and includes the kernel's work for it.
 """
 
 from __future__ import annotations
@@ -72,7 +73,10 @@ def main() -> None:
     parser.add_argument("--only", default="", help="measure only blast, or only tcp")
     options = parser.parse_args()
     if not PROGRAM.exists():
-        sys.exit(f"{PROGRAM.relative_to(ROOT)} is not there: build it first")
+        sys.exit(
+            f"{PROGRAM.relative_to(ROOT)} is missing: run `cargo build --release -p netspurt-live "
+            "--example wire`"
+        )
     print(f"load at the start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(
         "| traffic, wire | forwarder | M packets per CPU s | ratio to the bare forwarder "

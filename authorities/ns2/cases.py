@@ -7,13 +7,13 @@ import random
 
 RECOVERIES = ("tahoe", "reno", "newreno", "sack", "fack")
 
-#: The approximate length of a case, in transmission times of a packet at the bottleneck. A transfer
+#: A case is so long that the bottleneck can transmit at least this number of packets. A transfer
 #: with a given number of packets may end earlier.
 LENGTH_PACKETS = 140
 
 
 def draw(seed: int, count: int) -> list[dict[str, object]]:
-    """Return `count` cases. The five kinds of sender take turns."""
+    """Return `count` cases. Successive cases have the five kinds of sender in turn."""
     dice = random.Random(seed)
     return [_case(dice, RECOVERIES[place % len(RECOVERIES)]) for place in range(count)]
 
@@ -58,7 +58,7 @@ def _hops(dice: random.Random, slow: str) -> tuple[list[str], int]:
 
 
 def _drops(dice: random.Random, at: int) -> str:
-    """Return the losses as `from,to,number`: data packets, alone or in runs, and single ACKs."""
+    """Return the losses as `from,to,number`: data packets (one or several in a row) and ACKs."""
     data: set[int] = set()
     for _ in range(dice.choice((0, 1, 1, 2, 3))):
         first = dice.randint(1, 60)

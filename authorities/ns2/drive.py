@@ -1,10 +1,10 @@
-"""Runs ns-2.35 with one flow over a chain of links, and returns its events.
+"""Runs ns-2.35 with one flow over a chain of links, and returns the events of the flow.
 
 A case is a dictionary of the settings in `CASE`. A row is (microseconds, event, packet, rtt in
-ticks). Packets count from 1. The events are:
+ticks). Packets are numbered from 1. The events are:
 
-- `send` and `retransmission` of a packet, `ack` and `dupack` with the highest packet acknowledged:
-  as seen beside the sender;
+- `send` and `retransmission` of a packet, and `ack` and `dupack` with the highest packet
+  acknowledged, all as seen beside the sender;
 - `timeout`: the sender sent something at an instant at which no ACK arrived. After the start, a
   timeout is the only possible cause;
 - `drop` of a data packet, at the link that lost or dropped it.
@@ -42,7 +42,10 @@ CASE: dict[str, object] = {
 
 
 class Row(NamedTuple):
-    """One event: beside the sender, or a drop on a link. `packet` is 0 for a timeout."""
+    """One event beside the sender, or one drop on a link. `packet` is 0 for a timeout.
+
+    `rtt_ticks` is the last round trip that the sender measured, up to this instant.
+    """
 
     us: int
     event: str

@@ -1,8 +1,8 @@
 # One TCP flow over a chain of links in ns-2.35:  ns driver.tcl NAME=VALUE ...
 #
 # Packets and ACKs at every link go to OUT.q, the sender's variables to OUT.v.  drive.py calls this
-# driver and turns both files into rows.  The caller gives the values of all settings.  There are no
-# defaults here, so that a case says everything about itself.
+# driver and turns both files into rows.  The caller must give the value of every setting, because
+# this driver has no defaults.
 foreach setting $argv {
   set cut [string first = $setting]
   set o([string range $setting 0 [expr {$cut - 1}]]) [string range $setting [expr {$cut + 1}] end]
@@ -44,7 +44,7 @@ foreach link $o(links) {
   $ns trace-queue $node($previous) $node($last) $queues
   $ns trace-queue $node($last) $node($previous) $queues
 }
-# drops: from,to,n ...  loses the n-th packet (from 1) that is offered to that link
+# drops: from,to,n ...  The link between these nodes loses the n-th packet, counted from 1, that comes to it.
 foreach drop $o(drops) {
   lassign [split $drop ,] from to nth
   lappend lost($from,$to) [expr {$nth - 1}]
@@ -55,7 +55,7 @@ foreach direction [array names lost] {
   $model droplist [lsort -integer $lost($direction)]
   $ns lossmodel $model $node($from) $node($to)
 }
-# delays: time,from,to,delay ...  sets the delay of that link from this time on
+# delays: time,from,to,delay ...  From this time on, the link between these nodes has this delay.
 foreach step $o(delays) {
   lassign [split $step ,] time from to delay
   $ns at $time "\[\[$ns link \$node($from) \$node($to)] link] set delay_ $delay"

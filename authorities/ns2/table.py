@@ -15,7 +15,7 @@ EVENTS = HERE / "random.csv.gz"
 
 
 class Answer(NamedTuple):
-    """The events of ns-2 in a case, and the kind of its tie; "" if it has none (`ties.kind`)."""
+    """A case, the kind of its tie ("" without a tie, see `ties.kind`), and ns-2's events in it."""
 
     case: dict[str, object]
     tie: str

@@ -22,8 +22,8 @@ def kind(case: Case, rows: list[drive.Row]) -> str:
 
     `delay`: 1 ns more or less of the bottleneck's delay. `rate`: the bottleneck's rate is changed
     by 1e-8 of its value, or the time by which ACKs are delayed is changed by 1 ns. The changes of
-    `rate` are tried if `delay` has no effect, because departures and arrivals may coincide with any
-    delay.
+    `rate` are tried only if those of `delay` have no effect. They find ties in which a departure
+    and an arrival coincide whatever the delay is.
     """
     for name, nudged in (
         ("delay", [with_delay(case, 1), with_delay(case, -1)]),
@@ -35,7 +35,7 @@ def kind(case: Case, rows: list[drive.Row]) -> str:
 
 
 def with_delay(case: Case, nanoseconds: int) -> Case:
-    """Return `case` with `nanoseconds` more delay at the bottleneck, in all steps of the delay."""
+    """Return `case` with `nanoseconds` more delay at the bottleneck, before and after each step."""
     rate, delay, limit = _bottleneck(case)
     steps = []
     for step in str(case["delays"]).split():
@@ -47,7 +47,7 @@ def with_delay(case: Case, nanoseconds: int) -> Case:
 
 
 def with_rate(case: Case, part: float) -> Case:
-    """Return `case` with the bottleneck's rate increased by the share `part`."""
+    """Return `case` with the bottleneck's rate multiplied by 1 + `part`."""
     rate, delay, limit = _bottleneck(case)
     return _with_bottleneck(case, (repr(float(rate) * (1 + part)), delay, limit))
 

@@ -1,7 +1,7 @@
-"""Contacts of six satellites with a relay during 1999-07-01, by the Python package sgp4.
+"""Computes the contacts of six satellites with a relay on 1999-07-01, with the package sgp4.
 
 The program uses no code of netspurt. sgp4 computes the satellites' positions, and numpy computes
-the line of sight for each second. A contact is a run of seconds with line of sight.
+the line of sight for each second. A contact is a series of successive seconds with line of sight.
 `python3 contacts.py` needs `pip install sgp4 numpy`. It writes contacts.csv in half a minute.
 """
 
@@ -26,9 +26,10 @@ DAY = jday(1999, 7, 1, 0, 0, 0)[0]
 SECONDS = np.arange(86401.0)
 
 #: Name, apogee and perigee [km] and inclination [degrees] from table I of Allman, Griner, Richard
-#: 2000. Mir's two heights are exchanged, and LAGEOS-2 has the apogee of its first row. The paper
-#: does not give planes and phases. The last number chooses them: it is the index of a point in a
-#: low-discrepancy series.
+#: 2000, with two corrections. The paper prints Mir's apogee as its perigee, and the reverse. It
+#: prints two apogees of LAGEOS-2, of which the first is used. The paper does not give the planes of
+#: the orbits and the satellites' positions in them. The last number chooses both: it is the index
+#: of a point in a low-discrepancy series.
 SATELLITES = [
     ("Sputnik", 293, 286, 51.6, 48),
     ("Mir", 356, 351, 51.65, 62),
@@ -37,8 +38,8 @@ SATELLITES = [
     ("RADCAL", 891, 770, 89.55, 57),
     ("LAGEOS-2", 5951, 5619, 52.64, None),
 ]
-#: LAGEOS-2's node, argument of perigee and anomaly [degrees], computed backwards from later
-#: elements.
+#: LAGEOS-2's node, argument of perigee and anomaly [degrees], computed backwards from orbital
+#: elements of a later day.
 LAGEOS = (9.459530831967186, 201.50648440704026, 355.43095961771905)
 #: Longitude, inclination and node of the relay, TDRS-5 [degrees].
 RELAY = (-174.17, 1.25, 88.0)

@@ -1,5 +1,6 @@
-// Loads files of qlog with the code of the viewer qvis, without its pages, and prints the events that
-// it found by name. README.md of the folder above says how to bundle and run it.
+// Loads files of qlog with the code of the viewer qvis, without its pages, and prints how many
+// events of each name it found. README.md of the folder above says how to bundle and run this
+// program.
 import FileLoader from "@/components/filemanager/data/FileLoader";
 import { QlogLoader } from "@/data/QlogLoader";
 import * as fs from "fs";
@@ -10,7 +11,7 @@ const errors: string[] = [];
 console.log = () => {};
 console.warn = () => {};
 console.error = (...words: any[]) => errors.push(words.map(String).join(" "));
-// What a page would show in a box is an error, too.
+// A text that the viewer would show in a message box counts as an error, too.
 world.alert = (text: string) => errors.push(text);
 
 (async () => {

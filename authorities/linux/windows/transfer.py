@@ -1,9 +1,9 @@
 """Measures the receive windows that the kernel announces in the scenario `transfer.toml`.
 
 ``.venv/bin/python authorities/linux/windows/transfer.py`` runs the scenario live, in about ten
-seconds, and writes ``transfer.csv`` into its own folder. The file has a row for each ACK of the
-receiver: when it left (in microseconds from the first ACK), the octets that it acknowledges, and
-the receive window.
+seconds, and writes ``transfer.csv`` beside this program. The file has a row for each ACK of the
+receiver: when the ACK left (in microseconds from the first ACK), the number of octets that it
+acknowledges, and the receive window in octets.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ foreach wait [each blocked] {
   $ns at $start "$delayer block"
   $ns at $end "$delayer unblock"
 }
-# Picks packets of flow 1 by number, counted from 1 as they come to a link. Loses these packets, or delays
-# them by `hold` seconds.
+# Makes a link lose packets of flow 1, or delay them by `hold` seconds if `hold` is above 0. `numbers` has the
+# numbers of these packets, counted from 1 in the order in which the flow's packets come to the link.
 proc pick {from to numbers hold} {
   global ns node
   set places {}
@@ -51,7 +51,8 @@ foreach lost [each lost] { pick {*}$lost 0 }
 foreach late [each late] { pick {*}$late }
 array set senders {tahoe TCP reno TCP/Reno newreno TCP/Newreno sack TCP/Sack1}
 array set sinks {tahoe TCPSink reno TCPSink newreno TCPSink sack TCPSink/Sack1}
-# A flow: its number, ends, sender, packets (0 without end), start, delay of ACKs, variables.
+# A flow has its number, two ends, the kind of its sender, a number of packets (0: without end), its start, the
+# delay of ACKs, and the variables of its sender and its sink.
 foreach flow [each flow] {
   lassign $flow number from to recovery packets start hold sender_set sink_set
   set sink $sinks($recovery)

@@ -111,10 +111,10 @@ class Link(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """A flow. `switches` has all switches.
+    """A flow. `switches` has the value of every switch.
 
     An output of ns-2's random generator sets the phase of the flow's clock. `phase` is the number
-    of this output.
+    of this output, counted from 1. `packets` is 0 if the flow sends without end.
     """
 
     number: int
@@ -129,9 +129,11 @@ class Flow(NamedTuple):
 class Case(NamedTuple):
     """A case of a suite. Times are in seconds.
 
-    `lost`, `lost_acks` and `late` have numbers of packets of flow 1, which count from 1. The link
-    from r1 to k1 loses the packets in `lost`, and the link from k1 to r1 the ACKs in `lost_acks`.
-    The link from s1 to r1 starts no packet between the two instants in `blocked`.
+    `lost`, `lost_acks` and `late` have numbers of packets of flow 1, counted from 1. The link from
+    r1 to k1 loses the packets in `lost`, and the link from k1 to r1 the ACKs in `lost_acks`. Each
+    packet in `late` is delayed by `LATE` before it enters the queue from s1 to r1. The link from s1
+    to r1 starts no packet between the two instants in `blocked`. `busy_until` is the instant at
+    which the packet that this link transmits at the first of these instants has left.
     """
 
     suite: str
@@ -221,7 +223,8 @@ def _words(case: Case) -> Iterator[str]:
             yield f"lost={way} {{{' '.join(map(str, numbers))}}}"
     if case.late:
         yield f"late=s1 r1 {{{' '.join(map(str, case.late))}}} {LATE}"
-    # ns-2 draws a number when it makes an agent, so agents are made in the order of the draws.
+    # ns-2 draws a random number when it makes an agent. So the flow with the lowest `phase`, which
+    # is the number of its draw, comes first.
     for flow in sorted(case.flows, key=lambda flow: flow.phase):
         yield "flow=" + _flow_words(flow)
 
@@ -285,10 +288,11 @@ def _rtts(path: Path, tick: float) -> Iterator[tuple[float, int]]:
 def rows_of(
     flow: int, events: list[tuple[float, str, int]], rtts: list[tuple[float, int]], stop: float
 ) -> list[Row]:
-    """Return a flow's events before `stop` in order, as rows with their final names.
+    """Return a flow's events before `stop` in order, as rows.
 
-    `rtts` are (seconds, round-trip reading in ticks). If events have the same instant, ACKs come
-    first, because they cause the sends.
+    A `send` of a packet that was sent before becomes a `retransmission`, and an `ack` that
+    acknowledges nothing new becomes a `dupack`. `rtts` are (seconds, round-trip reading in ticks).
+    If events have the same instant, ACKs come first, because they cause the sends.
     """
     rank = {"ack": 0, "send": 1, "drop": 2, "lost-ack": 3}
     kept = [(place, event) for place, event in enumerate(events) if event[0] < stop - 1e-5]

@@ -11,12 +11,12 @@ const START_US: i64 = 1_000_000_000_000_000;
 
 /// A clock that moves when it is read and when a thread waits.
 ///
-/// The host's time starts at the first call that is not a reading. Usually this call comes at the
-/// first event of a script. Then the host sees exactly the times of the script, and its ticks have
-/// the same phase as in our own player. If a shell command comes before the first event, the
-/// host's time starts earlier, and the phase may differ. The host's time advances in whole
-/// microseconds. After the host has waited for an instant between two microseconds, its time is
-/// exactly this instant.
+/// The host's time starts at packetdrill's first call that does something else than to read the
+/// clock. Usually this call comes at the first event of a script. Then the host sees exactly the
+/// times of the script, and its ticks have the same phase as in our own player. If a shell command
+/// comes before the first event, the host's time starts earlier, and the phase may differ. The
+/// host's time advances in whole microseconds. After the host has waited for an instant between two
+/// microseconds, its time is exactly this instant.
 ///
 /// ```
 /// use netspurt::units::{Duration, Time};
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_polls_the_clock_reaches_its_instant() {
+    fn a_thread_that_only_reads_the_clock_reaches_the_instant_for_which_it_waits() {
         let mut clock = DrillClock::default();
         let wanted = clock.read_us() + 20;
         let readings = (1..).find(|_| clock.read_us() >= wanted).unwrap();

@@ -85,7 +85,7 @@ impl WireEnds {
         self.mapped
     }
 
-    /// The peer's address, in the form of the sockets' addresses.
+    /// The peer's address. If sockets have IPv6 addresses, it is an IPv4-mapped IPv6 address.
     pub fn peer(&self) -> Option<SocketAddr> {
         self.peer.map(|peer| match peer.ip() {
             IpAddr::V4(ip) if self.mapped => {

@@ -22,8 +22,8 @@ const CHECK_INTERVAL: RealSpan = RealSpan::from_micros(500);
 /// A world that several threads use, one at a time.
 ///
 /// The thread that made the machine plays the script and advances the clock. If a call of this
-/// thread blocks, the call itself advances the clock. If a call of another thread blocks, it waits
-/// until the first thread has advanced the clock far enough.
+/// thread blocks, the call itself advances the clock. If a call of another thread blocks, that
+/// thread waits until the first thread has advanced the clock far enough.
 #[derive(Debug)]
 pub struct DrillMachine {
     shared: Mutex<Shared>,

@@ -89,8 +89,8 @@ pub fn changes(text: &str) -> Result<Vec<HostChange>, String> {
     Ok(changes.flatten().collect())
 }
 
-/// Reads commands as part of a script. Paths of files in the commands start in the folder where
-/// packetdrill runs.
+/// Reads commands as part of a script. Paths of files in the commands are relative to the folder in
+/// which packetdrill runs.
 fn parse(text: &str) -> Result<Script, String> {
     let mut files = |name: &str| fs::read_to_string(name).ok();
     let script = Script::parse_with(ScriptDialect::Packetdrill, "commands", text, &mut files);

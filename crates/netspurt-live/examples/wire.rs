@@ -8,7 +8,7 @@
 //! writes the packets of these segments. WIRE is `veth` or `tun`. The program prints one line of
 //! JSON.
 
-#![expect(clippy::disallowed_methods, reason = "a measure of real time")]
+#![expect(clippy::disallowed_methods, reason = "the program measures real time")]
 
 use std::error::Error;
 use std::fs;
@@ -141,7 +141,11 @@ fn carry(case: &Case, clock: WallClock, ports: Vec<PacketPort>) -> Outcome<Carri
     let (_, log) = driven?;
     if log.strange + log.damaged + log.refused > 0 {
         let (strange, damaged, refused) = (log.strange, log.damaged, log.refused);
-        return Err(format!("{strange} strange, {damaged} damaged, {refused} refused").into());
+        return Err(format!(
+            "{strange} packets could not be read, {damaged} had wrong octets, and a device refused \
+             {refused}"
+        )
+        .into());
     }
     Ok(Carried { packets: log.deliveries.len() as u64, cpu_ns })
 }
@@ -182,7 +186,11 @@ fn forward(ports: &[PacketPort], seconds: u64) -> Outcome<u64> {
 /// Returns the time for which the calling thread has run on a processor, in nanoseconds.
 fn cpu_ns() -> Outcome<u64> {
     let schedstat = fs::read_to_string("/proc/thread-self/schedstat")?;
-    Ok(schedstat.split_whitespace().next().ok_or("no schedstat")?.parse()?)
+    Ok(schedstat
+        .split_whitespace()
+        .next()
+        .ok_or("/proc/thread-self/schedstat is empty")?
+        .parse()?)
 }
 
 fn blast(case: &Case, hosts: Vec<KernelHost>) -> Outcome<String> {

@@ -234,7 +234,7 @@ mod tests {
     ];
 
     #[test]
-    fn each_capability_reports_the_finding_or_the_missing_part() {
+    fn each_capability_reports_what_was_found_or_what_is_missing() {
         let all = all();
         let names: Vec<&str> = all.iter().map(|capability| capability.name).collect();
         assert_eq!(names, SAYS.map(|(name, ..)| name));

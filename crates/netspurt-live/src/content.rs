@@ -25,6 +25,6 @@ static OCTETS: LazyLock<Vec<u8>> =
 /// When `len` is more than [`PIECE_BYTES_MAX`].
 pub fn octets(from: u64, len: usize) -> &'static [u8] {
     let start = usize::try_from(from % PERIOD as u64).unwrap_or(0);
-    assert!(len <= PIECE_BYTES_MAX, "more octets than one call returns");
+    assert!(len <= PIECE_BYTES_MAX, "`len` is more than `PIECE_BYTES_MAX`");
     &OCTETS[start..start + len]
 }

@@ -1,4 +1,4 @@
-//! A folder on the disk that takes the files of a run.
+//! A folder on the disk into which the files of a run are written.
 
 use std::fs::File;
 use std::io::{self, BufWriter};

@@ -20,7 +20,8 @@ pub struct Held {
     end: usize,
     /// The number of the packet's segments that are still on the path.
     users: usize,
-    /// The work that the kernel left to the device.
+    /// The work that the kernel left to the device: to divide the packet into segments, and to
+    /// complete its checksum.
     pub shape: Shape,
     /// The number of octets of the packet's IP and TCP headers. It is 0 if `offload::header_bytes`
     /// returns `None` for the packet.

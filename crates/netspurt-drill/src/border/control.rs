@@ -101,7 +101,8 @@ fn error_octets(kind: &NoticeKind) -> Vec<u8> {
         }
         NoticeKind::Stamped { event, key } => {
             let place = StampEvent::ALL.iter().position(|(_, known)| *known == event);
-            let number = place.and_then(|place| u32::try_from(place).ok()).expect("`ALL` has it");
+            let number =
+                place.and_then(|place| u32::try_from(place).ok()).expect("`ALL` has every event");
             (libc::ENOMSG, NoticeKind::ORIGIN_STAMPING, 0, number, key)
         }
     };
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_notice_has_the_octets_of_linuxs_structure() {
+    fn a_notice_is_encoded_as_linuxs_sock_extended_err() {
         let kind = NoticeKind::Stamped { event: StampEvent::Acknowledged, key: 7 };
         let mut expected = libc::ENOMSG.to_ne_bytes().to_vec();
         expected.extend([4, 0, 0, 0]);

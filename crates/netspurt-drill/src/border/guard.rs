@@ -1,5 +1,4 @@
-//! The common work of every function at the border: it finds the machine, catches panics and sets
-//! `errno`.
+//! What every function at the border does: it finds the machine, catches panics and sets `errno`.
 
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -46,7 +46,8 @@ pub(super) unsafe fn put<T: Copy>(place: *mut T, value: T) -> BorderResult<()> {
     if place.is_null() {
         return Err(Errno(libc::EFAULT));
     }
-    // SAFETY: the caller guarantees this; places within packed structures need no alignment.
+    // SAFETY: the caller guarantees this. `place` may be unaligned, because it may lie within a
+    // packed structure.
     unsafe { place.write_unaligned(value) };
     Ok(())
 }

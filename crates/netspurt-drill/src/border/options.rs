@@ -100,7 +100,7 @@ fn option_octets(
 ) -> BorderResult<Vec<u8>> {
     match (level, number) {
         (libc::IPPROTO_TCP, libc::TCP_INFO) => return Ok(tcp_info(&machine.info()).to_vec()),
-        // Our algorithms report no values of their own.
+        // Our congestion control algorithms report no values of their own.
         (libc::IPPROTO_TCP, libc::TCP_CC_INFO) => return Ok(Vec::new()),
         (libc::SOL_SOCKET, SO_MEMINFO) => return Ok(memory_octets(&machine.info()).to_vec()),
         _ => {}

@@ -1,4 +1,4 @@
-//! Calls that make, name and close sockets.
+//! The calls that make, bind, connect and close sockets, and `fcntl`, `ioctl`, `pipe` and `splice`.
 
 use std::ffi::{c_int, c_long, c_void};
 
@@ -84,7 +84,10 @@ pub(super) unsafe extern "C" fn connect(
         // SAFETY: packetdrill's address is `length` octets long.
         let peer = unsafe { memory::address(address, length) }?;
         let Some(peer) = peer else {
-            return Err(refuse(machine, "connecting to an address of another family".to_owned()));
+            return Err(refuse(
+                machine,
+                "connecting to an address that is neither IPv4 nor IPv6".to_owned(),
+            ));
         };
         let known = machine.with(|world| world.ends().connect(peer));
         known.map_err(|what| refuse(machine, what))?;
@@ -104,9 +107,9 @@ pub(super) unsafe extern "C" fn shutdown(_: *mut c_void, fd: c_int, how: c_int) 
 }
 
 /// Returns or sets the status flags of a socket, as C's `fcntl` does. `bits`, the third argument of
-/// C's function, is an `int` if the command needs one. Otherwise its value is undefined. In C,
-/// `fcntl` takes any number of arguments. On 64-bit processors, Linux passes the third argument as
-/// in a function with three arguments.
+/// C's function, is an `int` if the command has a third argument. Otherwise the value of `bits` is
+/// undefined. In C, `fcntl` takes any number of arguments. But on 64-bit processors, Linux passes
+/// the third argument in the same way as to a function that always has three arguments.
 pub(super) unsafe extern "C" fn fcntl(
     _: *mut c_void,
     fd: c_int,

@@ -169,7 +169,7 @@ fn a_connection_is_opened_written_to_and_read_from_in_virtual_time() {
 }
 
 #[test]
-fn a_call_on_another_thread_blocks_and_reads_the_time_of_its_return() {
+fn a_thread_whose_blocking_call_has_returned_reads_the_time_of_the_return() {
     let player = Player::new();
     let listener = player.listener();
     let begun = player.now_us();
@@ -365,7 +365,7 @@ fn recvmsg_reads_into_all_pieces_and_reports_the_unread_octets() {
 }
 
 #[test]
-fn a_notice_of_a_timestamp_has_its_time_and_an_error_with_kind_and_key() {
+fn the_notice_of_a_timestamp_contains_its_time_its_kind_and_its_key() {
     let player = Player::new();
     let listener = player.listener();
     let next = player.open(|| ());
@@ -404,7 +404,7 @@ fn a_notice_of_a_timestamp_has_its_time_and_an_error_with_kind_and_key() {
 }
 
 #[test]
-fn only_the_file_of_a_scripts_assertions_is_run_and_other_commands_are_read() {
+fn only_a_scripts_assertions_are_run_and_other_commands_are_interpreted() {
     let player = Player::new();
     let run = |text: &std::ffi::CStr| unsafe { preload::system(text.as_ptr()) };
     assert_eq!(run(c"sysctl -q net.ipv4.tcp_syn_retries=3"), 0);
@@ -451,7 +451,8 @@ fn a_call_fails_while_another_call_blocks() {
         }
         let call = Call::Close { fd: listener - FIRST };
         assert_eq!(answer(|machine| super::guard::value(machine, &call)), -1);
-        // That call refused the script, so the blocked call on the other thread fails, too.
+        // Because of that call, the script is refused. So the blocked call on the other thread
+        // fails, too.
         player.sleep_ms(1);
         assert_eq!(other.join().unwrap(), -1);
     });

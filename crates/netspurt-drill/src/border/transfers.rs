@@ -36,7 +36,7 @@ fn limited(bytes: usize) -> u32 {
     u32::try_from(bytes).unwrap_or(0x7fff_f000).min(0x7fff_f000)
 }
 
-/// The lengths of the pieces of a message, limited to what one call transfers.
+/// The lengths of the pieces of a message. Their sum is limited to what one call transfers.
 fn pieces_taken(pieces: &[usize]) -> Vec<u32> {
     let mut left = limited(usize::MAX);
     let one = |piece: &usize| {

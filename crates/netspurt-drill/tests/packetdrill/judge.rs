@@ -44,9 +44,17 @@ impl Judge {
         };
         let folder = Path::new(&checkout).join("gtests/net");
         let program = folder.join("packetdrill/packetdrill");
-        assert!(program.is_file(), "{} is not there: build it", program.display());
+        assert!(
+            program.is_file(),
+            "{} is missing: run `./configure` and `make` in its folder",
+            program.display()
+        );
         let library = std::env::current_exe().unwrap().with_file_name("libnetspurt_drill.so");
-        assert!(library.is_file(), "{} is not there", library.display());
+        assert!(
+            library.is_file(),
+            "{} is missing: run the tests of netspurt-drill with cargo, which builds it",
+            library.display()
+        );
         Some((Self { program, library }, folder))
     }
 
@@ -57,7 +65,7 @@ impl Judge {
         command.arg(format!("--so_filename={}", self.library.display()));
         command.arg(format!("--so_flags={flags}")).arg(script);
         command.env("LD_PRELOAD", &self.library).current_dir(folder);
-        let output = command.output().expect("`timeout` of the coreutils");
+        let output = command.output().expect("`timeout` of the coreutils is installed");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let word = if said.contains("netspurt refuses: ") {
             "refused"

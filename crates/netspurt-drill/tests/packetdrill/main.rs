@@ -21,11 +21,11 @@ use player::{name, play, scripts};
 /// Returns `None` if no reason is known.
 fn difference(path: &Path, own: &str, other: &str) -> Option<&'static str> {
     match (own, other) {
-        // Our player refuses a script that names a missing mechanism. packetdrill plays the script
-        // until it needs the mechanism.
+        // Our player refuses a script that names a mechanism which our host lacks. packetdrill
+        // plays the script until the mechanism is needed.
         ("refused", "fails") => Some("mechanism"),
-        // The script may pass without the mechanism: for example, a host need not answer a Fast
-        // Open option.
+        // The script names the mechanism, but passes without it: for example, a host need not
+        // answer a Fast Open option.
         ("refused", "passes") => Some("name"),
         ("passes", "fails") => {
             let text = fs::read_to_string(path).unwrap();

@@ -40,7 +40,8 @@ pub fn translated(name: &str, text: &str) -> (String, String) {
     (lines.join("\n"), flags.join(";"))
 }
 
-/// Adds a note after the error in the line of a call, because packetdrill requires a note.
+/// Adds a note in parentheses after the error in the line of a call, because packetdrill requires
+/// a note there.
 fn noted(line: &str) -> String {
     let code = line.split("//").next().unwrap_or_default().trim_end();
     let error = code.rsplit_once("= -1 E").map(|(_, name)| name);
@@ -78,7 +79,7 @@ fn padded(line: &str) -> String {
 }
 
 #[test]
-fn options_are_laid_out_as_linux_does() {
+fn tcp_options_get_linuxs_order_and_padding() {
     for (ours, linuxs) in [
         ("+0 < S 0:0(0) win 9 <mss 1000, sackOK>", "+0 < S 0:0(0) win 9 <mss 1000,nop,nop,sackOK>"),
         (

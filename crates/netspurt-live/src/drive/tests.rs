@@ -224,7 +224,7 @@ fn labelled() -> Segment {
 }
 
 #[test]
-fn a_packet_is_written_with_its_mark_and_as_its_fragments() {
+fn a_packet_is_written_with_its_congestion_mark_and_each_fragment_separately() {
     let whole = labelled();
     let (hold, labels) = (holding(&data(0), whole.id), Labels::new());
     let mut seen = Seen::default();

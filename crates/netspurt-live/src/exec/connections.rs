@@ -88,8 +88,8 @@ impl Connections {
 
     fn place(&mut self, side: Side, packet: &Passing) -> Option<usize> {
         let (sighting, ()) = self.flows.sight(packet);
-        // Retired flows are not needed, because `seen` keeps the facts about connections that have
-        // ended.
+        // `take_retired` returns the connections that have ended. They are not needed, because
+        // `seen` keeps the facts about them.
         self.flows.take_retired().for_each(drop);
         let place =
             usize::try_from(sighting.number).ok().filter(|place| *place < self.connections_max)?;
@@ -192,7 +192,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn packet(from: u16, to: u16, seq: u32, flags: Flags) -> Vec<u8> {
-        // Every SYN that gets a SYN-ACK has the sequence number 7.
+        // Every SYN that gets a SYN-ACK has the sequence number 7, so the ACK number is always 8.
         let segment = Segment { seq, ack: 8, flags, ..Segment::default() };
         // The second host listens; only its ports are below 1000.
         let address = |port: u16| if port < 1000 { [10, 0, 0, 2] } else { [10, 0, 0, 1] };

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_is_found_among_other_attributes_and_not_in_errors() {
+    fn the_state_is_found_among_other_attributes_but_not_in_error_messages() {
         let mut state = [0; 104];
         state[1] = TcpInfo::LOSS;
         state[80..84].copy_from_slice(&33_u32.to_ne_bytes());

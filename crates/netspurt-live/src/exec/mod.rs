@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_find_nodes_by_ordinary_host_names() {
+    fn programs_find_only_nodes_whose_names_are_ordinary_host_names() {
         for (node, known) in [
             ("server", true),
             ("www.example-1.org", true),

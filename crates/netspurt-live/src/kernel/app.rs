@@ -37,7 +37,7 @@ pub struct FlowNotes {
     /// When the application had read all octets that it had asked for.
     pub finished: Option<Time>,
     /// The requests that the application made, and their replies. The first request is included
-    /// even if the connection never opened, so that the request never left the host.
+    /// even if the connection never opened and the request therefore never left the host.
     pub exchanges: Vec<Exchange>,
     /// The number of octets that the application read.
     pub read_bytes: u64,
@@ -78,7 +78,7 @@ struct SharedListener {
     sinks: HashMap<u16, usize>,
 }
 
-/// A flow's socket, once it exists. A listening end has it only after it accepted the connection.
+/// The socket of an end, once it exists: at a listening end, after the connection was accepted.
 pub type FlowSocket = Arc<OnceLock<OwnedFd>>;
 
 #[derive(Debug)]
@@ -384,7 +384,7 @@ fn write(
 
 impl ContentSource {
     fn open(&self) -> BorrowedFd<'_> {
-        self.socket.get().expect("an end that opens has a socket").as_fd()
+        self.socket.get().expect("an end that opens a connection has a socket").as_fd()
     }
 
     /// Whether the application has completed its task or failed, and its connection has ended.
@@ -472,7 +472,7 @@ impl ContentSource {
     }
 
     fn write(&mut self, left: Option<u64>) -> AppStage {
-        let socket = self.socket.get().expect("an end that opens has a socket");
+        let socket = self.socket.get().expect("an end that opens a connection has a socket");
         match write(socket.as_fd(), &mut self.written, left, self.requests.is_none()) {
             Ok(Some(0)) if self.requests.is_some() => AppStage::Reads,
             Ok(Some(0)) => self.close(),
@@ -483,7 +483,7 @@ impl ContentSource {
 
     fn read(&mut self, now: Time, room: &mut [u8]) -> AppStage {
         loop {
-            let socket = self.socket.get().expect("an end that opens has a socket");
+            let socket = self.socket.get().expect("an end that opens a connection has a socket");
             match read(socket.as_fd(), self.clamp, &mut self.notes, room) {
                 Read::Octets => {}
                 Read::Nothing => return AppStage::Reads,

@@ -173,7 +173,7 @@ mod tests {
         assert!(expected.in_loss() && !expected.in_recovery());
         for options in [0, 1, 4, 0xfd] {
             octets[5] = options;
-            assert!(!TcpInfo::read(&octets).unwrap().sack, "{options}: timestamps, scaling, ECN");
+            assert!(!TcpInfo::read(&octets).unwrap().sack, "{options}: the bit of SACK is not set");
         }
     }
 

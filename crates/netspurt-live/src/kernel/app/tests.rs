@@ -75,7 +75,7 @@ fn arrived(peer: &mut UnixStream) -> Vec<u8> {
     all
 }
 
-/// The maximum number of octets that one call of an application reads.
+/// The maximum number of octets that an application reads at once.
 const ROOM: usize = 64;
 
 #[test]
@@ -148,7 +148,11 @@ fn an_application_waits_for_its_start_and_reports_why_it_failed() {
     source.step(ms(5), &mut [0; ROOM]);
     assert_eq!(source.stage, AppStage::Done);
     let notes = source.into_notes();
-    assert_eq!((notes.wrote, notes.opened), (Some(ms(5)), None), "the data waited from the start");
+    assert_eq!(
+        (notes.wrote, notes.opened),
+        (Some(ms(5)), None),
+        "the data is ready from the start at 5 ms"
+    );
     assert!(notes.failure.is_some());
 }
 
