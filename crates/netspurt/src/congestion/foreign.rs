@@ -15,7 +15,7 @@ pub trait ForeignCongestion: fmt::Debug + Send + Sync {
     fn build(&self) -> Box<dyn CongestionControl>;
 }
 
-/// Finds foreign congestion control algorithms by their texts.
+/// Finds foreign congestion control algorithms by the texts that name them.
 pub static FOREIGN_CONGESTION: Seam<dyn ForeignCongestion> = Seam::new();
 
 /// A foreign algorithm. Two configurations are equal if the texts of their origins are equal.

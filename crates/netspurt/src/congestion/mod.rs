@@ -1,10 +1,11 @@
 //! Congestion control algorithms, which set the size of cwnd and its growth.
 //!
 //! An algorithm does not know how losses are found or repaired. The sender reports the octets that
-//! an ACK acknowledged, and each window of data that met congestion. One trait serves two kinds of
-//! algorithms. Most algorithms compute how much cwnd grows, and to what value congestion reduces
-//! it. During loss recovery the sender sets cwnd (RFC 9937). An algorithm that [owns
-//! cwnd](CongestionControl::owns_window), as BBR does, gets all events and decides alone.
+//! an ACK acknowledged. The sender also reports congestion, usually once for each window of data.
+//! One trait serves two kinds of algorithms. Most algorithms compute how much cwnd grows, and to
+//! what value congestion reduces it. During loss recovery the sender sets cwnd (RFC 9937). An
+//! algorithm that [owns cwnd](CongestionControl::owns_window), as BBR does, gets all events and
+//! decides alone.
 
 mod bbr;
 mod config;

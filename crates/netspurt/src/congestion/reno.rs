@@ -147,7 +147,7 @@ mod tests {
     /// In the first slow start HyStart++ has a limit of its own: eight segments for each ACK. Later
     /// slow starts have the usual limit (RFC 9406 §4.3).
     #[test]
-    fn an_exit_algorithm_sets_the_limit_in_the_first_slow_start() {
+    fn in_the_first_slow_start_hystart_plus_plus_has_a_limit_of_its_own() {
         let slow_start_exit = SlowStartExit::default();
         let mut reno = Reno::new(RenoConfig { slow_start_exit, ..RenoConfig::default() });
         for (ssthresh, grown) in [(Window::NO_THRESHOLD, 8000), (50_000, 2000)] {

@@ -19,7 +19,8 @@ struct AtlasPath {
     delays: Delays,
     /// When the first result began, in seconds since 1970.
     start: u64,
-    /// The number of bursts, and the number of bursts whose counts differ from their entries.
+    /// The number of bursts, and the number of bursts whose entries contradict the counts of the
+    /// result. A burst is the probes of one result.
     bursts: u64,
     contradictions: u64,
 }
@@ -78,8 +79,8 @@ pub(super) fn parse(
 }
 
 /// Computes when the probe at `place` of a burst left. The time counts from the path's first
-/// result. A burst is the probes of one result. A result has one timestamp, in whole seconds, so
-/// the times within a burst follow from `interval`.
+/// result. A result has one timestamp, in whole seconds, so the times within a burst follow from
+/// `interval`.
 fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Time {
     let start = whole(&item["timestamp"]).unwrap_or(path.start).saturating_sub(path.start);
     let within = interval.as_nanos().saturating_mul(place as u64);
@@ -105,7 +106,7 @@ fn ping(
     let (Some(sent), Some(received)) = counts else { return Ok(()) };
     if sent > MISSING_MAX {
         return Err(RecordingError::new(
-            format!("a result says that {sent} probes were sent"),
+            format!("a result says that {sent} probes were sent, more than {MISSING_MAX}"),
             "remove that result from the file",
         ));
     }

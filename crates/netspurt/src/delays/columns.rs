@@ -1,5 +1,5 @@
-//! Determines the contents of each column of a table: from its name, from the shape of the rows, or
-//! from the user.
+//! Determines the contents of each column of a table: from the name of the column, from the shape
+//! of the rows, or from what the user says about the column.
 
 use std::net::IpAddr;
 

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_that_both_orders_allow_needs_the_order() {
+    fn a_date_that_fits_both_orders_of_day_and_month_is_read_only_if_the_order_is_given() {
         let text = "10/11/2024 00:00";
         assert_eq!((written(text, None), evidence(text)), (None, Some(DateOrderEvidence::Either)));
         // `date -u -d 2024-11-10 +%s`, and the same command for 2024-10-11

@@ -27,7 +27,8 @@ pub(super) fn parse(
     let mut others = Vec::new();
     for (line, item) in items {
         let Some(results) = item["results"].as_object().filter(|_| knows(item)) else {
-            let why = "not Flent: it needs an object `results` and an array `x_values`";
+            let why =
+                "not the contents of a Flent file: no object `results` or no array `x_values`";
             reading.malformed.push(Malformed::new(*line, &label(item), why));
             continue;
         };

@@ -59,7 +59,9 @@ fn is_ordinary(line: &str) -> bool {
 fn meaning(rest: &str) -> FpingLine {
     if let Some(counts) = rest.strip_prefix("xmt/rcv/%") {
         return counted(counts)
-            .map_or(FpingLine::Broken("no counts"), |(sent, got)| FpingLine::Counts(sent, got));
+            .map_or(FpingLine::Broken("no counts in the summary"), |(sent, got)| {
+                FpingLine::Counts(sent, got)
+            });
     }
     let (duplicate, numbered) = match rest.strip_prefix("duplicate for ") {
         Some(rest) => (true, rest),
@@ -196,7 +198,7 @@ pub(super) fn header_bytes(target: &str) -> u32 {
     if target.contains(':') { 40 } else { 20 }
 }
 
-/// Reads the targets of `text`.
+/// Reads the lines of `text`. The result has a recording for each run of each target.
 ///
 /// # Errors
 /// When more than `MISSING_MAX` probes of a target are missing.

@@ -14,9 +14,9 @@ pub(super) fn days(year: i64, month: i64, day: i64) -> i64 {
 }
 
 /// Reads the instant at the beginning of a text, such as `2019-07-01T00:00:12.092Z` (RFC 3339). A
-/// space may stand for the `T`. Without a zone the time counts as UTC. Returns nanoseconds since
-/// 1970, and the text that follows. `None` if the text does not begin
-/// with an instant, or if the zone has several meanings.
+/// space may stand in place of the `T`. Without a zone the time counts as UTC. Returns nanoseconds
+/// since 1970, and the text that follows. `None` if the text does not begin with an instant, or if
+/// the zone has several meanings.
 pub(super) fn instant(text: &str) -> Option<(i64, &str)> {
     let (ns, rest) = civil(text)?;
     match zone(rest) {

@@ -4,7 +4,7 @@
 use super::reading::RecordingError;
 use super::text::lines;
 
-/// The heading of a report is one of this number of lines at the beginning of a text.
+/// The number of lines at the beginning of a text among which the heading of a report is sought.
 const FIRST: usize = 10;
 
 /// Whether a text is a report of mtr, as text or CSV.

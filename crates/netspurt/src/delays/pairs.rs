@@ -51,7 +51,7 @@ pub fn pair(first: impl Read, second: impl Read) -> Result<Vec<Pair>, RecordingE
         waiting.entry(key).or_default().push(pairs.len());
         pairs.push(Pair { first_ns: Some(at), ..pair });
     })?;
-    // Earlier segments are paired first.
+    // `pop` takes the last place. So the places are reversed, to pair earlier segments first.
     waiting.values_mut().for_each(|places| places.reverse());
     each(second, |at, key, pair| match waiting.get_mut(&key).and_then(Vec::pop) {
         Some(place) => pairs[place].second_ns = Some(at),

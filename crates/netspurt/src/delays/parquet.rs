@@ -34,7 +34,7 @@ fn damaged() -> RecordingError {
 fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
     let broken = |error: ::parquet::errors::ParquetError| {
         RecordingError::new(
-            format!("the Parquet file: {error}"),
+            format!("the Parquet file cannot be read: {error}"),
             "netspurt reads Parquet without compression or with Snappy",
         )
     };
@@ -45,7 +45,9 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
     let count = file.metadata().file_metadata().num_rows();
     if count > ROWS_MAX {
         return Err(RecordingError::new(
-            format!("the Parquet file has {count} rows, and a recording at most {ROWS_MAX}"),
+            format!(
+                "the Parquet file has {count} rows, and a recording may have at most {ROWS_MAX}"
+            ),
             "divide it into several files",
         ));
     }
@@ -55,8 +57,9 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
     let mut plan = by_names(&names, &hints.columns)?;
     if plan.rtt.is_none() && (plan.sent.is_none() || plan.received.is_none()) {
         return Err(RecordingError::new(
-            format!("no column of delays is known among {}", names.join(", ")),
-            "name it, as in `--column rtt=NAME`, and its unit, as in `--column unit=s`",
+            format!("none of the columns {} is known to hold delays", names.join(", ")),
+            "name the column of delays, as in `--column rtt=NAME`, and its unit, as in `--column \
+             unit=s`",
         ));
     }
     // In our own table of samples `t_ns` is the time of the sample, and `sent_ns` is the time when

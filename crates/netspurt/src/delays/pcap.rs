@@ -192,8 +192,8 @@ pub(super) fn broken(fault: CaptureFault) -> RecordingError {
     RecordingError::new(fault.to_string(), "is the file complete?")
 }
 
-/// Reads the connections and the echoes of a capture. Each direction of a connection that
-/// has a round trip gives a recording, and so does each prober.
+/// Reads the connections and the echoes of a capture. The result has a recording for each direction
+/// of a connection that has a round trip, and for each prober.
 ///
 /// # Errors
 /// When the file is not a capture, when it has neither an ICMP echo nor a round trip of TCP, or

@@ -560,7 +560,7 @@ fn finished(runs: Vec<PingRun>, name: &str, hints: &Hints) -> Result<Vec<Delays>
         if missing > MISSING_MAX {
             return Err(RecordingError::new(
                 format!("the runs in the file have more than {MISSING_MAX} lost probes together"),
-                "split the file into its recordings",
+                "split the file, so that each run is in a file of its own",
             ));
         }
         all.push(recording);

@@ -72,9 +72,9 @@ impl PingRounds {
         raw.saturating_add(self.offset)
     }
 
-    /// Records that a round ended and that its probe was lost. If no number has been read so far,
-    /// the next number counts as a new start of ping's numbering, because the lost probe has taken
-    /// a number of the run.
+    /// Records that a round ended and that its probe was lost. The lost probe has taken a number of
+    /// the run. So if no number has been read so far, the next number that is read counts as a new
+    /// start of ping's numbering.
     pub fn lose(&mut self) {
         self.raw.get_or_insert(u64::MAX);
     }

@@ -24,7 +24,10 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     let mut tally = Tally::default();
     let mut rows = lines(text).skip_while(|(_, line)| *line != SAMPLES);
     if rows.next().is_none() {
-        return Err(RecordingError::new(format!("no `{SAMPLES}`"), "export it with its samples"));
+        return Err(RecordingError::new(
+            format!("the file has no heading `{SAMPLES}`"),
+            "export the samples from PingPlotter, too",
+        ));
     }
     let (mut number, mut skipped) = (0, 0);
     for (line, row) in rows.filter(|(_, row)| !row.is_empty()) {
@@ -54,7 +57,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         }
     }
     let mut delays = Delays::new(name, "PingPlotter");
-    delays.notes.push("the target's delays; timestamps are whole seconds".into());
+    delays.notes.push("only the target's delays are read; timestamps are whole seconds".into());
     if skipped > 0 {
         delays.notes.push(format!("{skipped} rows say that the target was not probed"));
     }

@@ -60,7 +60,8 @@ pub(super) fn parse(
     reading.recordings.extend(traces.into_iter().filter_map(Trace::finish));
     if reading.recordings.is_empty() {
         return Err(RecordingError::new(
-            "qlog without `latest_rtt` in `recovery:metrics_updated`",
+            "the qlog file has neither `latest_rtt` nor `smoothed_rtt` in \
+             `recovery:metrics_updated`",
             "log the recovery events of the sender",
         ));
     }

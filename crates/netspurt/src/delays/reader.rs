@@ -224,10 +224,11 @@ fn without_delays(reading: &Reading, format: Format) -> RecordingError {
     }
     let message = format!("read as {}: no probe found", format.name());
     match reading.malformed.first() {
-        Some(first) => {
-            RecordingError::new(message, format!("first: {} (`{}`)", first.why, first.text))
-                .at(first.line)
-        }
+        Some(first) => RecordingError::new(
+            message,
+            format!("the first malformed line: {} (`{}`)", first.why, first.text),
+        )
+        .at(first.line),
         None => RecordingError::new(message, "is the file complete?"),
     }
 }
@@ -239,7 +240,7 @@ fn number(reading: &mut Reading) {
         counts.entry(one.name.clone()).or_default().0 += 1;
     }
     for one in &mut reading.recordings {
-        let (all, so_far) = counts.get_mut(&one.name).expect("counted");
+        let (all, so_far) = counts.get_mut(&one.name).expect("all names were counted");
         *so_far += 1;
         if *all > 1 {
             one.name = format!("{} ({so_far})", one.name);

@@ -117,7 +117,7 @@ pub struct Delays {
 }
 
 impl Delays {
-    /// Makes a recording of round trips that has no probes. Its times of sending are unknown.
+    /// Makes a recording of round trips that has no probes yet. Its times of sending are unknown.
     ///
     /// ```
     /// use netspurt::delays::{Delays, Probe};
@@ -152,8 +152,8 @@ impl Delays {
         Self { order, send_times, probes, ..Self::new(name, "") }
     }
 
-    /// Counts each probe whose reply was later than `limit` as lost. The measurements of RFC 889 §2
-    /// had a limit of half a minute. A note has the number of these probes.
+    /// Counts each probe as lost whose delay exceeds `limit`. The measurements of RFC 889 §2 had a
+    /// limit of half a minute. A note gives the number of probes that this changes.
     ///
     /// ```
     /// use netspurt::delays::{Delays, Probe};

@@ -94,9 +94,9 @@ impl Slots {
             let room = if self.chunks.is_empty() { 0 } else { CHUNK };
             self.chunks.push(Vec::with_capacity(room));
         }
-        let last = self.chunks.last_mut().expect("pushed");
+        let last = self.chunks.last_mut().expect("there is at least one chunk");
         last.push((number, ProbeSlot::default()));
-        &mut last.last_mut().expect("pushed").1
+        &mut last.last_mut().expect("the slot was pushed to the chunk").1
     }
 
     /// Returns the index of the chunk where `number` belongs, and the result of a binary search for

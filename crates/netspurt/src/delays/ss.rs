@@ -76,7 +76,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         reading.recordings.push(series(name, "ss (tcp_info)", &reports, hints.interval));
     }
     if reading.recordings.is_empty() {
-        return Err(RecordingError::new("ss without `rtt:`", "record with `ss -tin`"));
+        return Err(RecordingError::new("the log of ss has no `rtt:`", "record with `ss -tin`"));
     }
     Ok(reading)
 }

@@ -133,13 +133,14 @@ fn half_of_day(ns: i64, rest: &str) -> (i64, &str) {
 /// Reads a timestamp whose month is a word. If it has no year, as `ts` writes it, only the time of
 /// day is used. A timestamp that begins with a weekday must have a year.
 fn with_month(text: &str) -> Option<(Stamp, &str)> {
-    // `mar` is a weekday in French and in Spanish, and also a month in Spanish.
+    // `mar` is a weekday in French and in Spanish, and also a month in Spanish. So if the text does
+    // not fit after a weekday, it is also read without a weekday.
     let weekday = weekday(text).map(|rest| rest.strip_prefix(',').unwrap_or(rest).trim_start());
     weekday.and_then(|rest| dated(rest, true)).or_else(|| dated(text, false))
 }
 
-/// Reads a timestamp whose month is a word, beginning with its date. `after_weekday` says that a
-/// weekday came before it.
+/// Reads a timestamp whose month is a word. The text `rest` begins with the date. `after_weekday`
+/// says that a weekday came before the date.
 fn dated(rest: &str, after_weekday: bool) -> Option<(Stamp, &str)> {
     let (month, day, mut year, rest) = match month(rest) {
         Some((month, rest)) => {
@@ -166,7 +167,7 @@ fn dated(rest: &str, after_weekday: bool) -> Option<(Stamp, &str)> {
 }
 
 /// Reads a date such as `22 Oct 2024`. The marks between its parts may also be `-`, `/` or `. `,
-/// and the year may be missing. Returns the month, the day, the year and the text after it.
+/// and the year may be missing. Returns the month, the day, the year and the text after the date.
 fn day_first(text: &str) -> Option<(i64, u64, Option<i64>, &str)> {
     let (day, rest) = integer(text)?;
     let rest = rest.strip_prefix('.').filter(|rest| rest.starts_with(' ')).unwrap_or(rest);

@@ -210,7 +210,7 @@ fn order_of_dates(text: &str, layout: &TextLayout) -> Result<Option<DateOrder>, 
                 (Some(DateOrderEvidence::Only(order)), None) => known = Some(order),
                 (Some(DateOrderEvidence::Only(order)), Some(other)) if order != other => {
                     let message = format!(
-                        "the date `{cell}` has day and month in another order than those above it"
+                        "the date `{cell}` has day and month in another order than a date above"
                     );
                     return Err(
                         RecordingError::new(message, "write dates as 2024-10-22").at(number)

@@ -240,7 +240,7 @@ fn pace(known: &[(u64, i64)], interval: Option<Duration>) -> f64 {
     given.or_else(|| steps.get(steps.len() / 2).copied()).unwrap_or(1.0).max(0.0)
 }
 
-/// Converts times to instants since the first one. No instant is earlier than the instant before
+/// Converts each time to the time since the first time. No result is earlier than the result before
 /// it.
 #[derive(Default)]
 struct InOrder {
@@ -264,8 +264,8 @@ impl InOrder {
     fn remark(&self, delays: &mut Delays) {
         if self.moved > 0 {
             delays.notes.push(format!(
-                "{} times of sending were earlier than those of probes before, because a clock was \
-                 set back or digits are missing: moved to the latest time before",
+                "{} times of sending were earlier than that of an earlier probe, because a clock \
+                 was set back or digits are missing; they were moved to the latest time so far",
                 self.moved
             ));
         }

@@ -2,9 +2,9 @@
 //!
 //! cwnd follows a curve over the time since congestion avoidance began. The curve becomes flat near
 //! `W_max`, and becomes steep again above it. `W_max` is the cwnd at which the last congestion
-//! occurred; fast convergence may lower it. If Reno would be faster, cwnd follows Reno. CUBIC's own
-//! lower bound of cwnd after a mark, which is one segment (RFC 9438 §4.6), is left out. Here the
-//! sender decides how far it reduces cwnd.
+//! occurred; fast convergence may lower it. If Reno would be faster, cwnd follows Reno. After a
+//! mark, RFC 9438 §4.6 keeps cwnd at one segment or more. This bound is left out, because here the
+//! sender, and not the algorithm, reduces cwnd.
 
 mod curve;
 #[cfg(test)]
@@ -49,9 +49,9 @@ pub struct CubicConfig {
     /// acknowledged segments. The plateau is unknown before any congestion and after a timeout. The
     /// number is 20 in Linux. `None`, as in RFC 9438, sets no such minimum of the growth.
     pub initial_segs_per_increase_max: Option<u32>,
-    /// Which time the curve does not count when an idle flow starts to send again. True: the time
-    /// since the last transmission, as in Linux (`CA_EVENT_TX_START`). False: the time since the
-    /// last ACK (RFC 9438 §5.8).
+    /// The curve does not count the time in which a flow is idle. True: the idle time begins with
+    /// the last transmission, as in Linux (`CA_EVENT_TX_START`). False: it begins with the last ACK
+    /// (RFC 9438 §5.8).
     pub idle_from_sending: bool,
     /// Whether the computation uses whole segments and jiffies, as in Linux ([`WholeCubic`]).
     pub whole_segments: bool,
@@ -105,8 +105,8 @@ packed_value!(AvoidanceStage {
     remainder
 });
 
-/// CUBIC's state for a path. An undo restores all of it, unless cwnd has already grown beyond its
-/// old value (§4.9).
+/// CUBIC's state for a path. An undo restores the whole state from before the last congestion,
+/// unless cwnd has already grown beyond its value at that time (§4.9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct CubicState {
     /// `W_max` in octets: the plateau of the next curve. `None` before the first congestion (§4.10)
@@ -161,7 +161,7 @@ impl Cubic {
         Self { config, slow_start, state: CubicState::default(), before: None }
     }
 
-    /// Begins a stage of congestion avoidance with this ACK (§4.2).
+    /// Begins a stage of congestion avoidance at `now`, with `cwnd` octets (§4.2).
     fn begin(&mut self, now: Time, curve: Curve, cwnd: u64) -> AvoidanceStage {
         let first = self.state.w_max.is_none();
         // §4.8, §4.10: without a `W_max`, the current cwnd is `W_max`.
@@ -221,7 +221,8 @@ impl AvoidanceStage {
         }
     }
 
-    /// Updates `W_est` for an ACK (§4.3, figure 4), in octets as RFC 3465 counts them.
+    /// Updates `W_est` for an ACK (§4.3, figure 4). As in RFC 3465, the acknowledged octets count,
+    /// and not the number of ACKs.
     fn grow_reno(&mut self, ack: &AckInfo, cwnd: u64, alpha: (u128, u128)) {
         let divisor = alpha.1 * u128::from(cwnd.max(1));
         let acked = u128::from(ack.acked_bytes.min(cwnd));
@@ -298,7 +299,8 @@ impl CongestionControl for Cubic {
     }
 
     fn on_undo(&mut self, _now: Time, window: &mut Window) {
-        // §4.9: if cwnd has already grown beyond its old value, the new state is kept.
+        // §4.9: if cwnd has already grown beyond its value before the congestion, the new state is
+        // kept.
         if let Some((state, before)) = self.before.take()
             && window.cwnd <= before.cwnd
         {

@@ -80,7 +80,7 @@ fn the_curve_follows_c_times_the_cube_of_the_time_from_k() {
 /// 0.013996. After 100 ms the target is 719.379, and one acknowledged segment adds 19.366 / 700.013
 /// = 0.027665.
 #[test]
-fn an_ack_adds_the_distance_to_the_target_over_the_window() {
+fn an_ack_adds_the_distance_to_the_target_divided_by_the_window() {
     let (mut cubic, mut window) = cut(1000);
     cubic.on_ack(&ack(0), &mut window);
     assert_eq!(window.cwnd, 700_013);
@@ -111,9 +111,9 @@ fn alpha_is_nine_seventeenths_until_w_est_reaches_cwnd_prior_and_then_one() {
     assert_eq!(cubic.config.alpha(cubic.state.cwnd_prior, 10_000), (17, 17));
 }
 
-/// §4.3: on a short path W_est is above the curve, and the window follows W_est. The window grows
-/// by 9/17 of a segment for each acknowledged window. After it has reached its size from before the
-/// cut, the window grows by one segment, as in Reno.
+/// §4.3: on a short path W_est is above the curve, and the window follows W_est. At first the
+/// window grows by 9/17 of a segment for each acknowledged window. When the window has reached its
+/// size from before the cut, it grows by one whole segment, as in Reno.
 #[test]
 fn the_window_grows_like_that_of_reno_in_the_reno_friendly_region() {
     let (mut cubic, mut window) = cut(20);
@@ -175,7 +175,8 @@ fn the_average_windows_agree_with_the_tables_of_the_rfc() {
         (10, 10_000, 120.0),
         (10, 100_000, 379.0),
     ] {
-        // The average of a cycle of the curve from 0.7 to 1 is 0.925 of its peak.
+        // In a cycle the window climbs from 0.7 of its peak to the peak. The average of this curve
+        // is 0.925 of the peak.
         let peak = (segments / 0.925) as u64;
         let found = average_window(Duration::from_millis(rtt_ms), every, peak);
         let off = found / segments - 1.0;
@@ -252,7 +253,7 @@ fn time_with_an_unfilled_window_does_not_count() {
 }
 
 /// §4.9: an undo restores the state from before the spurious congestion. A second undo restores
-/// nothing. If the window has already grown beyond its old value, nothing is restored.
+/// nothing. If the window has already grown beyond its size before the cut, nothing is restored.
 #[test]
 fn an_undo_restores_everything_that_the_cut_changed() {
     let (mut cubic, mut window) = cut(1000);
@@ -275,7 +276,7 @@ fn an_undo_restores_everything_that_the_cut_changed() {
 }
 
 #[test]
-fn an_ack_in_slow_start_opens_the_window_up_to_the_configured_limit() {
+fn an_ack_in_slow_start_opens_the_window_by_at_most_the_configured_limit() {
     for (abc_limit_segs, exit, grown) in
         [(2, SlowStartExit::None, 2000), (3, SlowStartExit::None, 3000), (2, <_>::default(), 8000)]
     {

@@ -1,11 +1,12 @@
 //! CUBIC in whole segments and jiffies, as Linux computes it (`net/ipv4/tcp_cubic.c`; Ha, Rhee and
 //! Xu 2008, "CUBIC: A New TCP-Friendly High-Speed TCP Variant").
 //!
-//! The curve is a whole number of segments, and its distance to the plateau is rounded down. So
-//! below the plateau this curve is up to one segment higher than the curve of CUBIC in octets.
-//! Above the plateau this curve is up to one segment lower. In RFC 9438 §4.4 an ACK opens cwnd by
-//! (target - cwnd) / cwnd. Here cwnd opens by one segment after `count` acknowledged segments. An
-//! undo does not restore the plateau from before the cut, and a timeout clears the plateau.
+//! Each value of the curve is a whole number of segments, and its distance to the plateau is
+//! rounded down. So below the plateau this curve is up to one segment higher than the curve of
+//! CUBIC in octets. Above the plateau this curve is up to one segment lower. In RFC 9438 §4.4 an
+//! ACK opens cwnd by (target - cwnd) / cwnd segments. Here cwnd opens by one segment after `count`
+//! acknowledged segments. An undo does not restore the plateau from before the cut, and a timeout
+//! clears the plateau.
 
 use crate::packed::{packed, packed_value};
 use crate::units::{Duration, Time};
@@ -22,8 +23,8 @@ const UNITS: u64 = 1024;
 /// While the window does not change, `count` is computed again only after more than this number of
 /// jiffies (`HZ / 32`).
 const COUNT_JIFFIES: u64 = 7;
-/// For this number of jiffies after the start of a stage, round trips are ignored, because they may
-/// belong to a repair and are then too long.
+/// For this number of jiffies after the start of a stage, round trips are ignored: they may have
+/// been measured while a loss was repaired, and are then too long.
 const REPAIR_JIFFIES: u64 = 250;
 /// The minimum of `count`: cwnd opens by at most one segment for this number of acknowledged
 /// segments.
@@ -80,8 +81,8 @@ packed!(WholeCubic { slow_start, state } keeps { config });
 /// to 0.3 %.
 ///
 /// Linux reads the start value from a table that was refined by hand. Here the start value is on a
-/// straight line that is fitted to the table. For 47 of the gaps of 1 to 59 segments between cwnd
-/// and the plateau, the root is the same as in Linux.
+/// straight line that is fitted to the table. Of the gaps of 1 to 59 segments between cwnd and the
+/// plateau, 47 give the same root as in Linux.
 fn rough_cube_root(x: u64) -> u64 {
     let bits = u64::BITS - x.leading_zeros();
     if bits < 7 {
@@ -221,9 +222,9 @@ impl CongestionControl for WholeCubic {
         }
     }
 
-    /// The round trips of a repair's ACKs count, too (`cubictcp_acked`). During a repair there is
-    /// no stage: congestion has ended the last stage, and the next stage begins after the repair.
-    /// Without a stage, `measure` ignores no round trip.
+    /// The round trips of ACKs during a repair count, too (`cubictcp_acked`). During a repair there
+    /// is no stage: congestion has ended the last stage, and the next stage begins after the
+    /// repair. Without a stage, `measure` ignores no round trip.
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
         self.measure(jiffies(now), rtt);
     }
@@ -290,9 +291,9 @@ mod tests {
     }
 
     /// A cut from 10 segments leaves 7, and the plateau is 3 segments above, so K is (3 /
-    /// 0.4)^(1/3) = 1.957 s. A round trip later the curve is 0.4 · 1.857³ = 2.56 below the plateau,
-    /// which is 2 in whole segments. The target is therefore 8, and 7 acknowledged segments open
-    /// cwnd by one. Linux 6.18 does the same.
+    /// 0.4)^(1/3) = 1.957 s. One round trip after the start, the curve is 0.4 · 1.857³ = 2.56
+    /// segments below the plateau, which counts as 2 whole segments. The target is therefore 8, and
+    /// 7 acknowledged segments open cwnd by one segment. Linux 6.18 does the same.
     #[test]
     fn the_distance_to_the_plateau_is_rounded_down_to_whole_segments() {
         let mut cubic = cubic();

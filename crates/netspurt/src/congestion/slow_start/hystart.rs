@@ -1,5 +1,6 @@
 //! HyStart ends slow start when round trips grow, or when a train of ACKs lasts half of the path's
-//! round trip. With pacing the train must last the whole round trip.
+//! round trip; with pacing, the whole round trip. A train begins with a round, and goes on while
+//! ACKs come at short intervals.
 //!
 //! The algorithm is that of Ha and Rhee (2011, "Taming the elephants"), with the constants and the
 //! changes of Linux 6 (`net/ipv4/tcp_cubic.c`). One rule is left out: above 2 Gbit/s Linux adds a
@@ -257,9 +258,9 @@ mod tests {
         }
     }
 
-    /// Slow start ends if ACKs come at most 2 ms apart from the start of the round for more than
-    /// half of the minimum round trip. If the sender paces, they must come at this distance for
-    /// more than the whole minimum round trip.
+    /// A train begins with the round, and goes on while ACKs come at most 2 ms apart. Slow start
+    /// ends when the train is longer than half of the minimum round trip; if the sender paces, when
+    /// the train is longer than the whole minimum round trip.
     #[test]
     fn a_train_of_acks_longer_than_half_the_round_trip_ends_slow_start() {
         for (spacing_us, paced, end_us) in

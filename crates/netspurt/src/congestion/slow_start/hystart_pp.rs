@@ -218,7 +218,7 @@ mod tests {
     /// RFC 9406 §4.2: an ACK opens cwnd by min(N, L * SMSS), and by a quarter of this in CSS. L is
     /// 8, or unlimited.
     #[test]
-    fn an_ack_opens_the_window_by_at_most_eight_segments_and_by_a_quarter_in_css() {
+    fn an_ack_opens_the_window_by_at_most_eight_segments_and_in_css_by_a_quarter_of_that() {
         let far = 1 << 40;
         let mut bench = Bench::new(HyStartPpConfig::default());
         assert_eq!((bench.ack(9, 8 * SMSS, far), bench.ack(9, 9 * SMSS, far)), (8000, 8000));

@@ -174,8 +174,8 @@ fn echoes_are_read_over_several_link_types_and_their_numbers_continue_after_6553
         assert_eq!(counts(delays), [5, 3, 2, 0, 1]);
         assert_eq!(delays.probes[1].rtt.unwrap().as_nanos(), 2_500_000_000);
         assert_eq!((delays.probes[0].wire_bytes, delays.format.as_str()), (84, "capture (ICMP)"));
-        // The file is cut off within a packet. The packets before it count, and the cut is
-        // reported.
+        // Here the file is cut off within a packet. The packets before this packet count, and the
+        // cut is reported.
         let cut = all(&file[..file.len() - 9]);
         assert_eq!(cut.recordings[0].sent(), 3);
         assert_eq!(cut.malformed.len(), 1);
@@ -185,7 +185,7 @@ fn echoes_are_read_over_several_link_types_and_their_numbers_continue_after_6553
 /// The second fragment arrives before the first. The segment is complete when both have arrived.
 /// Its answer comes 25 ms later.
 #[test]
-fn a_segment_in_fragments_is_one_segment() {
+fn the_round_trip_of_a_segment_in_fragments_begins_with_its_last_fragment() {
     let whole = tcp(1, 0, 1000, 0);
     let part = |octets| {
         let mut part = Vec::new();

@@ -59,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn mutated_samples_cause_no_panic(
+    fn changed_example_files_cause_no_panic(
         which in 0..SAMPLES.len(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4_u8), 1..8),
     ) {

@@ -39,7 +39,7 @@ fn the_json_of_irtt_gives_losses_times_of_sending_and_one_way_delays() {
 }
 
 #[test]
-fn the_results_of_one_atlas_path_are_one_recording() {
+fn the_results_of_one_atlas_probe_to_one_address_are_one_recording() {
     let text = r#"[
         {"type":"ping","msm_id":1,"prb_id":2,"dst_addr":"10.0.0.1","af":4,"size":48,"timestamp":100,
          "sent":3,"rcvd":2,"dup":1,"result":[{"rtt":20.5},{"rtt":21,"dup":1},{"x":"*"},{"rtt":22.25}]},
@@ -165,7 +165,7 @@ fn pings_of_scamper_and_of_fping_are_read() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_or_of_another_tool_is_an_error_that_says_so() {
+fn the_error_for_a_file_that_is_cut_off_or_of_another_tool_says_so() {
     for (text, says) in [
         (r#"{"round_trips":[{"seqno":0,"lost":"#, "cut off"),
         (r#"{"name":"x","version":3}"#, "keys are name, version"),
@@ -215,7 +215,7 @@ fn a_round_trip_of_irtt_that_does_not_say_whether_it_was_lost_is_malformed() {
 }
 
 #[test]
-fn snapshots_without_a_round_trip_are_reported() {
+fn snapshots_of_ss_without_a_round_trip_are_reported() {
     let connection = "ESTAB 0 0 10.0.0.1:22 10.0.0.2:5555\n";
     let text = format!(
         "{connection}\t cubic rto:204 rtt:12.5/7 cwnd:10\n{connection}\t cubic rto:1000 cwnd:1\n\
@@ -241,7 +241,7 @@ fn raw_values_of_flent_are_probes_and_averages_are_not() {
 }
 
 #[test]
-fn without_raw_values_the_x_values_are_the_instants_and_null_between_values_is_a_loss() {
+fn without_raw_values_flents_x_values_are_the_instants_and_null_between_values_is_a_loss() {
     let text = r#"{"x_values":[0.0,0.2,0.4,0.6,0.8],
         "results":{"Ping (ms) UDP EF":[null,20.5,null,21.5,null]}}"#;
     let delays = one(text);

@@ -42,7 +42,7 @@ RCVD (0.5300s) ICMP [1.1.1.1 > 10.0.0.1 Echo reply (type=0/code=0) id=1 seq=1] I
 }
 
 #[test]
-fn other_modes_are_refused_with_the_reason() {
+fn modes_of_nping_other_than_icmp_are_refused_with_the_reason() {
     let text = "Starting Nping 0.7.80 ( https://nmap.org/nping ) at 2024-10-22 10:11 UTC\n\
         SENT (0.0321s) TCP 10.0.0.1:52345 > 8.8.8.8:80 S ttl=64 id=1 iplen=40  seq=123 win=1480\n\
         RCVD (0.0400s) TCP 8.8.8.8:80 > 10.0.0.1:52345 SA ttl=51 id=0 iplen=44  seq=9 win=1480\n";

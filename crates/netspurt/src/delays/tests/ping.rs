@@ -33,7 +33,7 @@ fn replies_after_an_outage_of_40000_probes_are_not_taken_for_old_replies() {
 }
 
 #[test]
-fn probes_missing_at_both_ends_are_lost_as_the_statistics_say() {
+fn probes_before_the_first_and_after_the_last_reply_are_lost_if_the_statistics_count_them() {
     let lines = replies([3, 4, 6]);
     let end = "\n--- a ping statistics ---\n8 packets transmitted, 3 received, 62% packet loss\n";
     let delays = one(&format!("{HEADER}{lines}{end}"));
@@ -77,7 +77,7 @@ fn a_probe_reported_as_missing_may_still_get_a_late_reply() {
 }
 
 #[test]
-fn duplicates_and_disorder_change_no_count_of_probes() {
+fn duplicates_and_disorder_do_not_change_the_count_of_probes() {
     let mut text = format!("{HEADER}{}", replies([1, 3, 2, 5, 4]));
     text += "64 bytes from 10.0.0.1: icmp_seq=4 ttl=64 time=30.5 ms (DUP!)\n";
     text += "64 bytes from 10.0.0.1: icmp_seq=5 ttl=64 time=30.5 ms\n";
@@ -168,7 +168,7 @@ fn a_delay_that_iputils_rounded_without_a_carry_is_corrected() {
 }
 
 #[test]
-fn iputils_in_other_languages_is_read_by_its_numbers() {
+fn lines_of_iputils_in_other_languages_are_read_by_their_numbers() {
     let text = "PING a (10.0.0.1) 56(84) Bytes an Daten.\n\
                 64 Bytes von 10.0.0.1: icmp_seq=1 ttl=64 Zeit=14.3 ms\n\
                 64 バイト応答 送信元 10.0.0.1: icmp_seq=2 ttl=64 時間=0.030ミリ秒\n\
@@ -195,7 +195,7 @@ fn replies_duplicates_and_statistics_of_hping_are_read() {
 }
 
 #[test]
-fn a_summary_alone_and_a_file_of_something_else_are_errors_that_say_so() {
+fn the_errors_for_a_summary_alone_and_for_a_file_of_something_else_say_so() {
     let summary = "PING a (10.0.0.1) 56(84) bytes of data.\n\n--- a ping statistics ---\n\
                    60 packets transmitted, 60 received, 0% packet loss, time 59153ms\n";
     let error = read("a.txt", summary.as_bytes()).unwrap_err();

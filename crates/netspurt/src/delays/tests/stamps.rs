@@ -86,7 +86,7 @@ fn a_missing_carry_is_added_only_if_iputils_may_have_written_the_log() {
 }
 
 #[test]
-fn columns_are_refused_for_a_log_and_the_error_names_its_format() {
+fn the_option_column_is_refused_for_a_log_and_the_error_names_the_format() {
     let text = b"64 bytes from 1.1.1.1: icmp_seq=1 ttl=56 time=1 ms\n";
     let columns = Columns { unit: Some("s".into()), ..Columns::default() };
     let error = read_as("x", text, &Hints { columns, ..Hints::default() }).unwrap_err().to_string();
@@ -196,7 +196,7 @@ fn seconds(text: &str) -> (Vec<u64>, u64) {
 }
 
 #[test]
-fn stamps_before_the_lines_of_windows_are_times_of_arrival() {
+fn timestamps_before_lines_of_ping_on_windows_are_times_of_arrival() {
     for stamp in [
         "2024-10-22 10:11:SS ",
         "[2024-10-22 10:11:SS] ",
@@ -268,7 +268,7 @@ fn a_date_between_the_lines_of_one_ping_is_the_time_of_sending_of_the_next_probe
 }
 
 #[test]
-fn times_of_day_that_run_backwards_continue_in_the_day_before_at_midnight() {
+fn times_of_day_in_falling_order_continue_at_midnight_with_the_previous_day() {
     let rows = ["00:00:02", "00:00:01", "23:59:59", "23:59:58"];
     let text: String = rows.iter().map(|time| format!("{time},20\n")).collect();
     assert_eq!(seconds(&format!("time,rtt_ms\n{text}")), (vec![0, 1, 3, 4], 0));
