@@ -44,10 +44,11 @@ class Row:
     """The comparison of one case. Instants count from the first data segment.
 
     `kernel` and `model` are the numbers of retransmissions by cause, and `equal` says whether they
-    are the same. `seen` is the number of segments of the kernel's run. `same` is the number of
-    segments before the first difference. The first difference comes at `parted_s`, which is `None`
-    if there is no difference. `rtos` is the number of values of the kernel's timer that were
-    compared, and `rto_off_ms` is their largest difference from the model's values.
+    are the same. `seen` is the number of segments and ACKs of the kernel's run. `same` is the
+    number of segments and ACKs before the first difference between the two runs. This difference
+    comes at `parted_s`, which is `None` if there is no difference. `rtos` is the number of values
+    of the kernel's timer that were compared, and `rto_off_ms` is their largest difference from the
+    model's values.
     """
 
     group: str
@@ -84,11 +85,11 @@ def rto_difference(
     """Return the largest difference of the two timers [ms], and how many values were compared.
 
     Values are compared until the runs differ. The kernel's `TCP_INFO` was read every 10 ms. The
-    last segment before a reading is in both runs. The corresponding instant of the model is as long
-    after this segment as the reading. The candidates are the model's values within `POLLED_S` of
-    that instant, and the last two values before them. Two such values are needed: the table has the
-    timers of both ends, so one value may be the receiver's. The candidate that differs least from
-    the kernel's value counts.
+    last segment before a reading is in both runs. If the reading comes a time x after this segment,
+    the corresponding instant of the model's run is also x after this segment. The candidates are
+    the model's values within `POLLED_S` of that instant, and the last two values before them. Two
+    such values are needed: the table has the timers of both ends, so one value may be the
+    receiver's. The candidate that differs least from the kernel's value counts.
     """
     model_events, kernel_events = (np.array([event.t_s for event in run[:same]]) for run in seen)
     end = min(run[same].t_s if same < len(run) else np.inf for run in seen)
@@ -132,7 +133,7 @@ def row(group: str, name: str, kernel: Run, model: Run) -> Row:
 
 
 def in_time(scenario: Scenario, folder: Path, budget: float) -> Run:
-    """Run a scenario live, until no delivery in a run is too late, and return that run.
+    """Run a scenario live, again if a delivery was too late, and return the first run in time.
 
     Raises
     ------
@@ -146,7 +147,9 @@ def in_time(scenario: Scenario, folder: Path, budget: float) -> Run:
             return run
         late = run.live.lateness.max_ns / 1e6
         print(f"{scenario.name}: {late:.1f} ms late; run again", file=sys.stderr)
-    raise RuntimeError(f"{scenario.name}: the machine was too late {TRIES} times")
+    raise RuntimeError(
+        f"{scenario.name}: deliveries were too late in {TRIES} runs: repeat it on an idle machine"
+    )
 
 
 def beside(group: str, seed: int, folder: Path) -> list[Row]:

@@ -28,7 +28,7 @@ FILE = Path(__file__).resolve().parent / "conversations.csv"
 RUNS = 5
 #: The maximum lateness of a delivery [s].
 BUDGET_S = 0.004
-#: The instants at which the model begins, in microseconds after a jiffy.
+#: The instants at which the model's connection starts, in microseconds after a jiffy.
 PHASES_US = range(0, 4000, 500)
 #: Two replies agree if their times differ by at most this.
 TOLERANCE_MS = 5.0

@@ -49,7 +49,7 @@ def enter(namespace: str) -> None:
 
 
 def switch(device: str, feature: int, on: bool) -> None:
-    """Switch a device's offload on or off."""
+    """Switch one offload feature of a device on or off."""
     value = ctypes.create_string_buffer(struct.pack("II", feature, on))
     request = struct.pack("16sP", device.encode(), ctypes.addressof(value))
     with socket.socket() as any_socket:
@@ -68,7 +68,7 @@ def send(ready: threading.Event) -> None:
 
 
 def receive(ready: threading.Event, gro: bool, packets: list[tuple[int, bytes]]) -> None:
-    """Read the octets, and note each packet with its kind (4: sent by this host)."""
+    """Read the octets, and add each captured packet with its kind (4: sent by this host)."""
     namespace, device, address = RECEIVER
     enter(namespace)
     switch(device, SGRO, gro)

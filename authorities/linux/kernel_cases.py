@@ -63,7 +63,10 @@ def quick_count(acks: list[int]) -> int:
 
 
 async def quick(flow: Flow, out: Answers) -> None:
-    """Count the immediate ACKs at the start, then the segments per ACK. The application reads."""
+    """Count the immediate ACKs at the start (quick ACKs), then the segments per ACK.
+
+    The application reads data as it arrives.
+    """
     flow.read_at_once()
     acks = await stream(flow, 30, 0.005)
     n = quick_count(acks)
@@ -85,7 +88,7 @@ async def quick_active(flow: Flow, out: Answers) -> None:
 
 
 async def quick_small_buffer(flow: Flow, out: Answers) -> None:
-    """Count the quick ACKs with a small receive window: about window / (2 * segment)."""
+    """Count the quick ACKs with a small receive window: there are about window / (2 * segment)."""
     syn_ack = await flow.accept(receive_buffer=12_000)
     out.values["window"] = syn_ack.window
     await quick(flow, out)
@@ -303,7 +306,7 @@ def late_syn_ack(rtt: float, drops: int, echo: bool) -> Case:
 
 
 async def zero_window(flow: Flow, out: Answers) -> None:
-    """Close the receive window, and measure the times and octets of the window probes."""
+    """Close the receive window, and measure when window probes come, and their octets."""
     await flow.connect()
     flow.send(window=0)
     rto = flow.info()["rto"]

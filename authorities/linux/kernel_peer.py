@@ -245,7 +245,7 @@ class Flow:
         """Let the kernel's application write, and return when it did [ns]."""
         t = time.monotonic_ns()
         if self.sock.send(bytes(octets)) != octets:
-            raise RuntimeError("the socket's buffer is full")
+            raise RuntimeError(f"the send buffer has no room for {octets} octets: write less")
         return t
 
     def info(self) -> dict[str, int]:

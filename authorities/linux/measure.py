@@ -47,7 +47,8 @@ def enter_namespace(sysctls: dict[str, str]) -> Tun:
     clone_newnet = 0x40000000
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(clone_newnet) != 0:
-        raise UnableError(f"no network namespace: {os.strerror(ctypes.get_errno())}")
+        why = os.strerror(ctypes.get_errno())
+        raise UnableError(f"no network namespace: {why}; run the program as root")
     try:
         tun = Tun()
     except OSError as error:
@@ -82,7 +83,7 @@ def take_real_time_priority() -> None:
 
 
 async def measure(group: str, tun: Tun, runs: int) -> tuple[Values, Timers]:
-    """Run every case of a group `runs` times. All runs of all cases take place at the same time."""
+    """Run every case of a group `runs` times. The runs of all cases overlap in time."""
     tun.start()
     offset = jiffies_offset()
     values: Values = {}
