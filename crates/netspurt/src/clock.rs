@@ -370,8 +370,8 @@ mod tests {
         &[(1000, 1024), (1000, 1024), (1000, 1024)],
     ];
 
-    /// The gaps of these timers. Each timer is armed when the previous one fires, and the first is
-    /// armed `start` after a jiffy began.
+    /// The times from the arming of each of these timers until it fires. Each timer is armed when
+    /// the previous one fires, and the first is armed `start` after a jiffy began.
     fn gaps(jiffies: u64, start: Duration, timers: &[(u64, u64)]) -> Vec<Duration> {
         let mut now = at(4 * jiffies) + start;
         let gap = |timer: &(u64, u64)| {
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn the_phase_of_linux_moves_jiffies_and_buckets() {
+    fn the_phase_of_linuxs_clock_moves_the_beginnings_of_jiffies_and_buckets() {
         let shifted = Clock::linux(ms(4), ms(9)).unwrap();
         // Jiffies begin at 3, 7 and 11 ms and so on. The third jiffy has begun before the run
         // starts.

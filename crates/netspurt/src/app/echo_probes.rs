@@ -77,8 +77,8 @@ impl EchoProbes {
     /// # Panics
     /// When the plan has no sizes, or a size that is too short for the headers.
     pub fn new(end: EndId, plan: EchoProbePlan) -> Self {
-        let shortest = plan.sizes_bytes.iter().min().expect("an echo probe has a size");
-        assert!(*shortest >= EchoProbePlan::HEADER_BYTES, "an echo probe has headers");
+        let shortest = plan.sizes_bytes.iter().min().expect("a plan has at least one size");
+        assert!(*shortest >= EchoProbePlan::HEADER_BYTES, "each size has room for the headers");
         let next = plan.start;
         Self { end, plan, done: Vec::new(), in_flight: None, next }
     }
@@ -108,7 +108,8 @@ impl EchoProbes {
     /// ignored.
     fn unexpected_reply(&mut self, now: Time, number: u32, in_flight: Option<Time>) {
         if let Some(sent) = in_flight.filter(|_| number == self.number()) {
-            // The reply arrives exactly at the deadline, and the deadline is processed first.
+            // The reply arrives exactly at the end of the give-up time. So the probe first ends
+            // without a reply, and then this reply counts as late.
             self.finish(sent, None);
         }
         let Some(echo_probe) = self.done.get_mut(number.wrapping_sub(1) as usize) else { return };
@@ -129,7 +130,7 @@ impl EchoProbes {
 
 impl Stage<Segment> for EchoProbes {
     fn push(&mut self, now: Time, _port: Port, reply: Segment, events: &mut Events<Segment>) {
-        // A reply that arrives exactly at the deadline is late.
+        // A reply that arrives exactly at the end of the give-up time is late.
         match self.in_flight {
             Some(sent) if reply.seq == self.number() && now < sent + self.plan.timeout => {
                 let rtt = now - sent;

@@ -256,8 +256,8 @@ impl Client {
         FlowResult::of(&self.connection, wrote, self.finished)
     }
 
-    /// Reduces the memory until the next event. [`Host::rest`](crate::stage::Host::rest) calls this
-    /// method.
+    /// Reduces the memory of the client until its next event.
+    /// [`Host::rest`](crate::stage::Host::rest) calls this method.
     pub fn rest(&mut self) {
         self.requests.exchanges.shrink_to_fit();
         self.connection.rest();
@@ -359,8 +359,8 @@ impl Server {
         FlowResult::of(&self.connection, self.wrote, self.finished)
     }
 
-    /// Reduces the memory until the next event. [`Host::rest`](crate::stage::Host::rest) calls this
-    /// method.
+    /// Reduces the memory of the server until its next event.
+    /// [`Host::rest`](crate::stage::Host::rest) calls this method.
     pub fn rest(&mut self) {
         self.connection.rest();
     }

@@ -9,14 +9,14 @@ pub struct FlowResult {
     /// When the application first wrote data; `None` if it never wrote.
     pub start: Option<Time>,
     /// When the peer had acknowledged all data of this end; for a client, when the client had read
-    /// the last reply. `None` if this has not happened, if the data has no end, or if the end only
-    /// listens.
+    /// the last reply. `None` if this has not happened, if the transfer never ends, or if this end
+    /// only listens.
     pub finished: Option<Time>,
     /// The octets of this end's data that the peer has acknowledged.
     pub acked_bytes: u64,
     /// The counts of the sending half.
     pub sent: SendCount,
-    /// How the end's sender spent its time; `None` for the algorithms of ns-2.
+    /// How the end's sender spent its time; `None` for the TCPs of ns-2.
     pub times: Option<SendTimes>,
     /// The counts of the receiving half.
     pub received: ReceiveCount,

@@ -65,7 +65,7 @@ impl CongestionConfig {
     /// The foreign algorithm that `text` names; `None` if `text` does not name a foreign algorithm.
     ///
     /// # Errors
-    /// When `text` names a place where there is no algorithm.
+    /// When `text` is written like the name of a foreign algorithm, but no such algorithm is found.
     pub fn foreign(text: &str) -> Option<Result<Self, ForeignError>> {
         let text = Some(text.trim()).filter(|text| Self::named(text).is_none())?;
         let found = FOREIGN_CONGESTION.find(text)?;

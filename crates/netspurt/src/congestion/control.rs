@@ -67,11 +67,13 @@ pub struct RateSample {
 /// The kinds of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
-    /// ACKs or RACK's timer showed a loss, or Super Fast Retransmit reacts as to a loss.
+    /// ACKs or RACK's timer showed a loss, or Super Fast Retransmit retransmits with
+    /// `response = "halve"`.
     Loss,
     /// An ACK echoed a mark (RFC 3168 §6.1.2).
     Mark,
-    /// The retransmission timer fired, or Super Fast Retransmit reacts as to a timeout.
+    /// The retransmission timer fired, or Super Fast Retransmit retransmits with
+    /// `response = "reset"`.
     Timeout,
 }
 
@@ -94,8 +96,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
 
     /// The sender calls this when the handshake is complete, or when this algorithm replaces
     /// another one. `rtt` is the round trip of the handshake, or `None` if the SYN was
-    /// retransmitted. `window` is the present window, which is the initial window when the
-    /// handshake is complete.
+    /// retransmitted. `window` has the present cwnd and ssthresh; when the handshake is complete,
+    /// this cwnd is the initial window.
     fn on_open(&mut self, rtt: Option<Duration>, window: &Window) {
         let _ = (rtt, window);
     }
@@ -114,18 +116,18 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     ) -> u64;
 
     /// The sender calls this when a timeout at `now` begins a repair, with octets up to `nxt`
-    /// outstanding, or when Super Fast Retransmit reacts as to a timeout. If the threshold was cut,
-    /// [`on_congestion`](Self::on_congestion) was called before.
+    /// outstanding, or when Super Fast Retransmit retransmits with `response = "reset"`. If the
+    /// threshold was cut, [`on_congestion`](Self::on_congestion) was called before.
     fn on_timeout(&mut self, now: Time, nxt: u64) {
         let _ = (now, nxt);
     }
 
-    /// The sender calls this when the congestion proved spurious. The sender has already undone the
-    /// cut in `window`.
+    /// The sender calls this when the recovery or the timeout that caused a cut proved spurious.
+    /// The sender has already undone the cut in `window`.
     fn on_undo(&mut self, now: Time, window: &mut Window);
 
     /// The sender calls this when recovery, or the repair after a timeout, has ended, unless an
-    /// undo ended it. `window` is the window at that instant.
+    /// undo ended it. `window` has cwnd and ssthresh at that instant.
     fn on_recovery_end(&mut self, now: Time, window: &mut Window) {
         let _ = (now, window);
     }

@@ -52,9 +52,10 @@ packed_variants!(Repairing { Nothing, Losses, Timeout });
 /// The conditions under which PROBE_RTT ends.
 #[derive(Clone, Copy, Debug)]
 struct ProbeRtt {
-    /// The earliest time at which PROBE_RTT may end; `None` until the pipe is low.
+    /// The earliest time at which PROBE_RTT may end; `None` until the pipe has fallen to the
+    /// minimum cwnd.
     done: Option<Time>,
-    /// Whether a round has passed with the pipe low.
+    /// Whether a round has passed since the pipe fell to the minimum cwnd.
     round_done: bool,
 }
 

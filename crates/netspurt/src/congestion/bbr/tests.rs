@@ -178,10 +178,10 @@ fn startup_finds_the_bandwidth_within_five_percent_and_drain_empties_the_queue()
     assert!(ms(&after) - ms(&first) < 200 && after.pipe <= 70 * SMSS, "{after:?}");
 }
 
-/// §4.2.3: the window is the sum of two bandwidth-delay products, three bursts (of 2 segments at 10
-/// Mbit/s), and the two segments that Linux adds while it probes.
+/// §4.2.3: cwnd is the sum of two bandwidth-delay products and three bursts (of 2 segments at 10
+/// Mbit/s). In the phase with gain 5/4, Linux adds two segments.
 #[test]
-fn the_window_on_an_ideal_path_is_two_bandwidth_delay_products_and_three_bursts() {
+fn cwnd_on_an_ideal_path_is_two_bandwidth_delay_products_and_three_bursts() {
     let (_, looks) = ideal(9);
     let steady = looks.iter().filter(|look| ms(look) > 1000);
     for look in steady {
@@ -223,7 +223,7 @@ fn probe_bw_runs_through_its_eight_phases_from_the_configured_phase() {
 }
 
 /// §4.3.5: BBR measures the minimum round trip again every ten seconds. It then keeps four segments
-/// in the pipe for 200 ms. Afterwards the bandwidth and the window are as before PROBE_RTT.
+/// in the pipe for 200 ms. Afterwards the bandwidth and cwnd are as before PROBE_RTT.
 #[test]
 fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
     let (_, looks) = ideal(35);
@@ -245,7 +245,7 @@ fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
 }
 
 /// On a path of 5 ms, PROBE_RTT lasts longer than the ten rounds of the filter. Octets that are
-/// delivered while PROBE_RTT holds the window down do not show the rate of the path.
+/// delivered while PROBE_RTT holds cwnd down do not show the rate of the path.
 #[test]
 fn the_bandwidth_stays_the_same_in_a_probe_rtt_of_many_rounds() {
     let mut bbr = Bbr::new(BbrConfig::default());
@@ -257,7 +257,7 @@ fn the_bandwidth_stays_the_same_in_a_probe_rtt_of_many_rounds() {
 }
 
 #[test]
-fn only_octets_sent_while_the_window_was_held_down_count_as_limited() {
+fn only_samples_of_octets_that_were_sent_while_bbr_held_cwnd_down_count_as_limited() {
     let (mut bbr, _) = after(&[8_000_000; 5]);
     bbr.model.hold();
     bbr.model.keep_holding(3 * SMSS);
@@ -296,7 +296,7 @@ fn window(segs: u64) -> Window {
     Window { cwnd: segs * SMSS, ssthresh: Window::NO_THRESHOLD }
 }
 
-/// Returns BBR and its window after one round for each of `rates`.
+/// Returns BBR and its `Window` after one round for each of `rates`.
 fn after(rates: &[u64]) -> (Bbr, Window) {
     let (mut bbr, mut window) = (Bbr::new(BbrConfig::default()), window(10));
     for (at, rate) in (0..).zip(rates) {
@@ -369,11 +369,11 @@ fn a_burst_grows_with_the_pacing_rate_from_one_segment_to_64_kb() {
     assert_eq!(bursts, [1000, 2000, 2000, 3000, 50_000, 64_000]);
 }
 
-/// §4.2.3.4: recovery begins with a window of the pipe plus the octets just delivered. For one
-/// round, the sender then sends as many octets as have left the network. At the end of recovery the
-/// window from before the recovery is restored.
+/// §4.2.3.4: recovery begins with a cwnd of the pipe plus the octets just delivered. For one round,
+/// the sender then sends as many octets as have left the network. At the end of recovery the cwnd
+/// from before the recovery is restored.
 #[test]
-fn recovery_conserves_packets_for_a_round_and_restores_the_window() {
+fn recovery_conserves_packets_for_a_round_and_restores_cwnd() {
     let (mut bbr, mut window) = after(&[8_000_000; 8]);
     let good = window.cwnd;
     assert!(good > 15 * SMSS && bbr.filled_pipe);
@@ -394,7 +394,7 @@ fn recovery_conserves_packets_for_a_round_and_restores_the_window() {
     assert_eq!(window.cwnd, 8 * SMSS, "the sender sends as many octets as have left the network");
     let next_round = AckInfo { pipe: 6 * SMSS, in_recovery: true, ..round(&bbr, 1000, 8_000_000) };
     bbr.on_ack(&next_round, &mut window);
-    assert_eq!(window.cwnd, 9 * SMSS, "after a round the window grows again");
+    assert_eq!(window.cwnd, 9 * SMSS, "after a round cwnd grows again");
     let mut window_at_end = window;
     bbr.on_ack(&round(&bbr, 1010, 8_000_000), &mut window);
     assert!(window.cwnd >= good, "{window:?}");
@@ -403,10 +403,10 @@ fn recovery_conserves_packets_for_a_round_and_restores_the_window() {
     assert_eq!(window_at_end.cwnd, good);
 }
 
-/// §4.2.3.4: after a timeout the sender sets the window to one segment. At the end of the repair
-/// the old window is restored.
+/// §4.2.3.4: after a timeout the sender sets cwnd to one segment. At the end of the repair the old
+/// cwnd is restored.
 #[test]
-fn the_window_is_restored_when_the_repair_after_a_timeout_ends() {
+fn cwnd_is_restored_when_the_repair_after_a_timeout_ends() {
     let (mut bbr, mut window) = after(&[8_000_000; 8]);
     let good = window.cwnd;
     bbr.on_congestion(Time::ZERO, Congestion::Timeout, good, SMSS, &window);
@@ -485,10 +485,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// After an ACK that delivers octets outside recovery, the window is at least four segments.
+    /// After an ACK that delivers octets outside recovery, cwnd is at least four segments.
     /// Otherwise it is at least one segment. No round trip and no rate causes an overflow.
     #[test]
-    fn the_window_is_at_least_four_segments_and_at_least_one_in_recovery(
+    fn cwnd_is_at_least_four_segments_and_in_recovery_at_least_one(
         steps in steps(),
         tick_ns in prop_oneof![Just(0), 0..2_000_000_000u64],
     ) {
@@ -544,8 +544,8 @@ fn nothing_is_paced_before_the_first_round_trip() {
     let srtt = Some(Duration::from_secs(2));
     bbr.on_ack(&AckInfo { rtt: srtt, srtt, ..lone }, &mut window);
     let bits = bbr.pacing_rate().and_then(BitRate::bits_per_second);
-    // §4.2.1: the sender paces at 2 / ln 2 = 2.885 windows in a round trip. With the margin of a
-    // hundredth, 2.856 are left.
+    // §4.2.1: the sender paces at 2 / ln 2 = 2.885 times cwnd in a round trip. Less the margin of a
+    // hundredth, this is 2.856 times cwnd.
     let window_over_trip = window.cwnd * 8 / 2;
     let hundredths = bits.map(|bits| bits * 100 / window_over_trip);
     assert_eq!(hundredths, Some(285));

@@ -23,7 +23,8 @@ impl Curve {
     pub(super) fn offset(self, dt: Duration) -> u64 {
         let dt = u128::from(dt.as_nanos().min(LONGEST));
         let (num, den) = self.c;
-        // A cubic second has 10^27 = 2^27 · 5^27 cubic nanoseconds: one shift and one division.
+        // A cubic second has 10^27 = 2^27 · 5^27 cubic nanoseconds. So one shift and one division
+        // convert the unit.
         let cube = (dt * dt * dt) >> 27;
         let octets = cube.saturating_mul(u128::from(num) * u128::from(self.smss));
         // Each divisor fits into 64 bits, but their product does not. Two divisions by numbers of
