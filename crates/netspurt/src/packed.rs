@@ -111,7 +111,7 @@ impl PackedValue for u64 {
     }
 }
 
-/// Numbers that are packed like a `u64`.
+/// Packs numbers of the given types like numbers of the type `u64`.
 macro_rules! packed_as_u64 {
     ($($number:ty)+) => {$(
         impl PackedValue for $number {
@@ -368,8 +368,8 @@ macro_rules! packed_value {
     };
 }
 
-/// Packs an enum without fields as the index of its variant in a list of all variants. The list may
-/// be an array that the type has anyway.
+/// Packs an enum without fields as the index of its variant in a list of all variants. The caller
+/// names the variants, or names an array that contains all of them, such as `WaitingFor::ALL`.
 macro_rules! packed_variants {
     ($name:ty { $($variant:ident),+ $(,)? }) => {
         // If a variant is not in the list, this does not compile.

@@ -31,12 +31,13 @@ impl DropTail {
         Self { line, backlog }
     }
 
-    /// The link's counts. A frame is counted when it enters, so frames still held are subtracted.
+    /// The link's counts. A frame counts as carried when it enters, so the frames that are still
+    /// queued or in transmission are subtracted.
     pub(super) fn count(&self) -> LinkCount {
         self.line.count().without(self.backlog.held())
     }
 
-    /// Reports the departures up to `now`.
+    /// Reports the departures and the losses up to `now`.
     pub(super) fn settle<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
         while let Some((depart, _)) = self.backlog.next()
             && depart <= now
@@ -78,8 +79,8 @@ impl DropTail {
     /// Processes a frame that enters. On a plain line (see `Line::is_plain`), returns the arrival
     /// of a frame that was not dropped; the caller stores it. Otherwise returns `None`.
     ///
-    /// This function and those that it calls are inlined into their callers: calls would cost a
-    /// tenth of the time of a hop.
+    /// This function and those that it calls are inlined into their callers, because calls would
+    /// take a tenth of the time that a packet-hop needs.
     #[inline(always)]
     pub(super) fn take_in<F: Frame>(
         &mut self,

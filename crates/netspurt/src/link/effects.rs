@@ -9,7 +9,8 @@ use crate::stage::Frame;
 use crate::timeline::Timeline;
 use crate::units::{Duration, Time};
 
-/// Selects the frames of an effect by rules. A frame is selected if any rule selects it.
+/// The rules that select the frames to which an effect applies. A frame is selected if any rule
+/// selects it.
 ///
 /// ```
 /// use netspurt::link::Pick;
@@ -26,13 +27,13 @@ pub struct Pick {
     /// highest number is first in this list.
     nth: Vec<u64>,
     /// Selects packets by their number in the flow. If a number is in the list *n* times, the first
-    /// *n* packets with this number are selected. Retransmissions count, and the packets may belong
-    /// to different flows.
+    /// *n* packets with this number are selected. A retransmission has the number of its original,
+    /// and the packets may belong to different flows.
     packets: Vec<u64>,
-    /// For each flow, the octets of payload in its largest packet so far. Only the last packet of a
-    /// flow, or of a message, has less payload.
+    /// For each flow, its hash and the octets of payload in its largest packet so far. Only the
+    /// last packet of a flow, or of a message, has less payload.
     full_bytes: Vec<(u64, u16)>,
-    /// For each destination end, the octets of each message; `None` if the flow has no messages.
+    /// The length of the messages that each end gets.
     messages: Messages,
     random: Option<(Chance, Stream)>,
     bursts: Option<Bursts>,
@@ -43,12 +44,12 @@ pub struct Pick {
 pub enum Chance {
     /// One probability for all frames.
     Frame(f64),
-    /// One probability for all frames, which changes with time.
+    /// One probability for all frames; it changes with time.
     FrameOverTime(Timeline<f64>),
-    /// The probability that any bit of the frame is wrong, at this bit-error rate.
+    /// The probability that at least one bit of the frame is wrong, at this bit-error rate.
     Bits(f64),
-    /// The probability that any bit of the frame is wrong, at a bit-error rate that changes with
-    /// time.
+    /// The probability that at least one bit of the frame is wrong, at a bit-error rate that
+    /// changes with time.
     BitsOverTime(Timeline<f64>),
 }
 
@@ -66,7 +67,8 @@ impl Chance {
     }
 }
 
-/// For each destination end, the octets of each message; `None` if the flow has no messages.
+/// For each destination end, how many octets each message to it has; `None` if the flow has no
+/// messages.
 pub type Messages = Arc<[Option<NonZero<u64>>]>;
 
 /// The two-state model of Gilbert (1960) and Elliott (1963), with one step per frame or per span of
@@ -99,8 +101,8 @@ impl Pick {
     }
 
     /// Selects packets by their number in the flow, from 1. If a number is in the list *n* times,
-    /// the first *n* packets with this number are selected. Retransmissions count, and the packets
-    /// may belong to different flows.
+    /// the first *n* packets with this number are selected. A retransmission has the number of its
+    /// original, and the packets may belong to different flows.
     #[must_use]
     pub fn packets(mut self, numbers: Vec<u64>) -> Self {
         self.packets = numbers;
@@ -114,10 +116,10 @@ impl Pick {
         self
     }
 
-    /// Selects frames in bursts, by a good and a bad state. The good state selects with probability
-    /// `in_good`, and each frame ends it with probability `to_bad`. The bad state selects with
-    /// probability `in_bad`, and each frame ends it with probability `to_good`. The first state is
-    /// the good one.
+    /// Selects frames in bursts, by a model with a good and a bad state. The good state selects a
+    /// frame with probability `in_good`, and each frame ends this state with probability `to_bad`.
+    /// The bad state selects with probability `in_bad`, and each frame ends this state with
+    /// probability `to_good`. Before the first frame, the state is the good one.
     #[must_use]
     pub fn bursts(mut self, [to_bad, to_good, in_good, in_bad]: [f64; 4], stream: Stream) -> Self {
         let (bad, every, steps) = (false, None, 0);
@@ -126,7 +128,7 @@ impl Pick {
     }
 
     /// Lets the state of bursts change once per span of time instead of once per frame. Without
-    /// bursts, or with a span of zero, nothing changes.
+    /// bursts, or with a span of zero, this method has no effect.
     #[must_use]
     pub fn by_time(mut self, every: Duration) -> Self {
         if let Some(bursts) = &mut self.bursts {
@@ -206,7 +208,7 @@ impl Bursts {
         match (steps, out + back) {
             (0, _) | (_, 0.0) => 0.0,
             (1, _) => out,
-            #[expect(clippy::cast_precision_loss, reason = "far more steps than matter")]
+            #[expect(clippy::cast_precision_loss, reason = "rounding above 2^53 has no effect")]
             (steps, both) => out / both * (1.0 - libm::pow(1.0 - both, steps as f64)),
         }
     }
@@ -225,7 +227,7 @@ pub struct Effects {
     pub duplicate: Option<(Pick, Duration)>,
     /// Selects frames that are delayed. The duration is their additional delay.
     pub reorder: Option<(Pick, Duration)>,
-    /// Delays each frame that has more octets than the number, by the duration.
+    /// The duration by which a frame is delayed if it has more octets than the number.
     pub long: Option<(u32, Duration)>,
 }
 

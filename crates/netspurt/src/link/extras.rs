@@ -40,11 +40,11 @@ pub(super) struct FutureLoss {
 /// How a frame is lost after it entered the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// On the way, at the end of its transmission.
+    /// The link loses the frame on its way; the loss counts at the end of the transmission.
     OnTheWay,
-    /// On the way, when a handover ended the old path.
+    /// A handover ends the old path, and drops the frame that is on its way there.
     OldPath,
-    /// In the queue, when a handover flushed it.
+    /// A handover flushes the queue, and drops the frame that is in it.
     Flushed,
 }
 

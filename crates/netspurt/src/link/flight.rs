@@ -22,9 +22,9 @@ pub enum Order {
 /// A frame on its way.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrival {
-    /// When the frame arrives. The arrival was scheduled at the start of the frame's transmission.
-    /// Its cause is the event that made the frame enter the link. Behind an AQM the cause is not
-    /// known.
+    /// When the frame arrives. In the appointment, `since` is the start of the frame's
+    /// transmission, and `by` is the event that made the frame enter the link. Behind an AQM this
+    /// event is not known, and `by` is zero.
     pub when: Appointment,
     /// The frame.
     pub parcel: Parcel,
@@ -53,9 +53,9 @@ impl Flight {
         self.frames.push(arrival);
     }
 
-    /// Returns when a new last frame arrives. If the new frame were alone on the link, it would
-    /// arrive at `at`. Frames keep their order: a frame does not arrive before the frame in front
-    /// of it.
+    /// Returns when a frame arrives that leaves behind all others. If this frame were alone on the
+    /// link, it would arrive at `at`. Frames keep their order: a frame does not arrive before the
+    /// frame in front of it.
     pub(super) fn behind_last(&mut self, at: Time) -> Time {
         self.last = self.last.max(at);
         self.last

@@ -83,8 +83,8 @@ impl Handovers {
         self.all.is_empty()
     }
 
-    /// True if a frame that arrives at the link at `now` is dropped. Successive calls have
-    /// ascending `now`.
+    /// True if a handover drops a frame that arrives at the link at `now`. `now` never decreases
+    /// from call to call.
     pub(super) fn refuses(&mut self, now: Time) -> bool {
         while self.all.get(self.next).is_some_and(|handover| handover.at + handover.dead <= now) {
             self.next += 1;

@@ -79,7 +79,8 @@ impl Line {
         lost.is_some()
     }
 
-    /// Counts and reports the losses on the way and in handovers up to `now`.
+    /// Counts and reports the frames that were lost on their way, or dropped by handovers, up to
+    /// `now`.
     pub(super) fn lose<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
         while let Some(loss) = self.extras.as_mut().and_then(|own| own.next_lost(now)) {
             let FutureLoss { at, end, parcel } = loss;
@@ -174,8 +175,9 @@ impl Line {
         self.serializer.transmit(now, size)
     }
 
-    /// Returns when a frame arrives on a plain line. The start and the end of its transmission are
-    /// already fixed. `by` is the event that caused the frame to enter, as in [`Appointment::by`].
+    /// Returns the arrival of a frame on a plain line. The start and the end of its transmission
+    /// are already fixed. `by` is the event that caused the frame to enter, as in
+    /// [`Appointment::by`].
     #[inline(always)]
     pub(super) fn arrival(
         &mut self,
@@ -206,7 +208,7 @@ impl Line {
         }
     }
 
-    /// True if no frame is on its way on a plain line.
+    /// True if a plain line has no frame on its way.
     #[inline(always)]
     pub(super) fn is_clear(&self) -> bool {
         self.flight.is_empty()

@@ -13,7 +13,7 @@ use super::transit::{Parcel, Transit};
 /// A link whose queue is managed by an AQM.
 ///
 /// The line is never idle while a frame waits. If a transmission ends and a frame arrives at the
-/// same instant, the next transmission starts before the arrival is judged.
+/// same instant, the next transmission starts before the AQM decides about the arriving frame.
 #[derive(Debug)]
 pub(super) struct Managed {
     pub(super) line: Line,
@@ -43,7 +43,7 @@ impl Managed {
         }
     }
 
-    /// Starts every transmission due by `now`.
+    /// Starts every transmission that is due by `now`, and reports the losses up to `now`.
     #[inline(never)]
     pub(super) fn settle<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
         while let Some((left, _)) = self.in_service.take_if(|(left, _)| *left <= now) {

@@ -94,7 +94,7 @@ fn a_rate_step_applies_to_the_frame_in_transmission() {
 }
 
 #[test]
-fn in_a_dead_time_a_link_stops_within_a_frame_and_continues_later() {
+fn a_dead_time_interrupts_the_frame_in_transmission_which_continues_afterwards() {
     let (arrived, dropped, count) = fates(with(handover(3000)), &[0, 0, 0, 2000]);
     assert_eq!(arrived, [(2000, 0), (6000, 1), (7000, 2), (8000, 3)]);
     assert!(dropped.is_empty());
@@ -166,7 +166,7 @@ fn frames_above_the_given_length_travel_longer() {
 }
 
 #[test]
-fn losses_match_their_probability_over_time_and_per_bit() {
+fn losses_match_a_probability_that_changes_with_time_and_a_bit_error_rate() {
     let fade = vec![(at(0), 1.0), (at(1000), 0.0)];
     let fade = Timeline::new(fade, Interpolation::Linear).unwrap();
     let mut pick = Pick::default().random(Chance::FrameOverTime(fade), Stream::named(1, "fade"));

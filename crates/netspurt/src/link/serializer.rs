@@ -7,11 +7,11 @@ use super::Framing;
 use super::rate::{MovingRate, Rate};
 use crate::timeline::LineInstant;
 
-/// The transmitter of one direction: the instant at which the transmitter is free, with the
+/// The transmitter of one direction. It keeps the instant from which it is free, including the
 /// fraction of a nanosecond.
 ///
-/// The exact instant is `free_at + rest / rate` nanoseconds. Within a busy period the remainder is
-/// carried from frame to frame, so *n* frames take exactly the time of their bits.
+/// This exact instant is `free_at + rest / rate` nanoseconds. While the transmitter is busy, the
+/// remainder is carried from frame to frame, so *n* frames take exactly the time of their bits.
 #[derive(Debug)]
 pub(super) struct Serializer {
     /// The rate; 0 if it is unlimited.
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unlimited_rate_takes_no_time() {
+    fn a_transmission_at_an_unlimited_rate_takes_no_time() {
         let mut line = Serializer::new(&BitRate::UNLIMITED.into(), Framing::NONE);
         assert_eq!(line.transmit(Time::from_nanos(7), 1500).1, Time::from_nanos(7));
     }

@@ -125,7 +125,7 @@ fn a_byte_limit_counts_the_frame_in_transmission() {
 }
 
 #[test]
-fn the_queue_is_reported_at_every_change_in_order() {
+fn every_change_of_the_queue_is_reported_in_the_order_of_time() {
     let (_, events) = arrivals(modem(), &[Time::ZERO, at(500), at(2500)]);
     let queue: Vec<(u64, u32)> = events
         .iter()
@@ -138,7 +138,7 @@ fn the_queue_is_reported_at_every_change_in_order() {
 }
 
 #[test]
-fn a_link_with_a_constant_timeline_has_the_results_of_a_static_link() {
+fn a_constant_timeline_of_delays_has_the_results_of_a_constant_delay() {
     let times: Vec<Time> = (0..200).map(|i| at(i * 37 % 5000)).collect();
     let mut times = times;
     times.sort_unstable();
@@ -152,7 +152,7 @@ fn a_link_with_a_constant_timeline_has_the_results_of_a_static_link() {
 }
 
 #[test]
-fn a_falling_delay_reorders_only_if_the_link_allows_it() {
+fn a_falling_delay_reorders_frames_only_if_the_link_allows_it() {
     let falling = || {
         let points = vec![(at(0), ms(5000)), (at(1000), ms(100))];
         Delay::following(Timeline::new(points, Interpolation::Step).unwrap())

@@ -8,9 +8,9 @@ use crate::stage::Frame;
 /// fields that every link uses. Each frame has only one valid parcel, although parcels are `Copy`.
 /// The owner of a parcel either passes it on, or takes the frame out of the transit.
 ///
-/// A parcel consists of two words, because the compiler keeps two words in registers. The compiler
-/// would write four fields to the stack one by one, and copy them from the stack immediately. The
-/// copy would wait for the writes.
+/// A parcel consists of two words, because the compiler keeps two words in registers. If a parcel
+/// had four fields, the compiler would write them to the stack one by one, and copy them from the
+/// stack immediately. The copy would wait for the writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parcel {
     /// The frame's place in the low half, and its size in octets in the high half.

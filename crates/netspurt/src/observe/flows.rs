@@ -34,8 +34,8 @@ impl Default for Lifetimes {
 /// The number of recent connections that are found without a search.
 const RECENT: usize = 1 << 12;
 
-/// An active connection. The fields that every packet needs come first, together with the beginning
-/// of the state. These fields therefore take few cache lines.
+/// An active connection. The fields that are used for every packet come first, and the beginning of
+/// the state follows them. These fields therefore take few cache lines.
 #[derive(Debug)]
 #[repr(C)]
 struct Live<T> {
@@ -92,7 +92,7 @@ pub struct Sighting {
     pub born: bool,
 }
 
-/// A retired connection.
+/// A connection that is no longer followed; [`Flows`] says when a connection is retired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retired<T> {
     /// The number of the connection.
@@ -145,7 +145,8 @@ pub struct Flows<T> {
     /// For each connection of `live`, an instant before which a check of its age has no effect. A
     /// check reads this list first, because `live` is mostly not in the processor's cache.
     due: Vec<Time>,
-    /// The index of the connection that had the last packet, for each value of a part of the hash.
+    /// For each value of the lowest bits of the hash, the index of the connection that was found
+    /// last. The index may be out of date.
     recent: Box<[u32; RECENT]>,
     /// The next connection whose age is checked.
     next_checked: usize,
@@ -227,7 +228,7 @@ impl<T: Default> Flows<T> {
 
     /// The hash of `key`.
     #[inline(always)]
-    #[expect(clippy::manual_hash_one, reason = "`hash_one` may stay a call between crates")]
+    #[expect(clippy::manual_hash_one, reason = "the compiler may not inline `hash_one`")]
     fn hash(hashes: &RandomState, key: EndPair) -> u64 {
         let mut hasher = hashes.build_hasher();
         key.hash(&mut hasher);
@@ -299,17 +300,17 @@ impl<T: Default> Flows<T> {
         match self.due.get(self.next_checked) {
             None => self.next_checked = 0,
             Some(due) if at > *due && self.live[self.next_checked].is_over(at, self.lifetimes) => {
-                self.retire(u32::try_from(self.next_checked).expect("a place"));
+                self.retire(u32::try_from(self.next_checked).expect("an index of 32 bits"));
             }
             Some(_) => self.next_checked += 1,
         }
     }
 
-    /// Looks at the connection whose age the next packet checks. Returns what is kept of this
-    /// connection if it is closed and had no packet for longer than `quiet`. Returns `None`
-    /// otherwise, and also if the next packet checks no connection. A connection is returned only
-    /// once after its last packet. `quiet` must be the same for all calls, and shorter
-    /// than the lifetime of a closed connection.
+    /// Looks at the connection whose age will be checked at the next packet. Returns what is kept
+    /// of this connection if it is closed and had no packet for longer than `quiet`. Returns `None`
+    /// otherwise, and also if no age will be checked at the next packet. A connection is returned
+    /// only once after its last packet. `quiet` must be the same for all calls, and shorter than
+    /// the lifetime of a closed connection.
     #[inline]
     pub fn look_at_closed(&mut self, at: Time, quiet: Duration) -> Option<&mut T> {
         if self.unchecked + 1 < Self::CHECK_EVERY {
@@ -335,11 +336,11 @@ impl<T: Default> Flows<T> {
         let one = self.live.swap_remove(place as usize);
         self.due.swap_remove(place as usize);
         let hash = Self::hash(&self.hashes, one.key);
-        self.places.find_entry(hash, |known| *known == place).expect("its place").remove();
+        self.places.find_entry(hash, |known| *known == place).expect("its index").remove();
         if let Some(moved) = self.live.get(place as usize) {
-            let before = u32::try_from(self.live.len()).expect("a place");
+            let before = u32::try_from(self.live.len()).expect("an index of 32 bits");
             let hash = Self::hash(&self.hashes, moved.key);
-            *self.places.find_mut(hash, |known| *known == before).expect("its place") = place;
+            *self.places.find_mut(hash, |known| *known == before).expect("its index") = place;
         }
         self.retired.push(one.retire());
         let most = 4 * self.live.len() + Self::ROOM;
@@ -411,13 +412,15 @@ impl<T> Iterator for OrderedFlows<T> {
 }
 
 impl<T> Live<T> {
-    /// The sequence numbers of a connection lie this close together after its end. The largest
-    /// window has 2^30 octets (RFC 7323 §2.3), but nearly all windows are far smaller.
+    /// A packet after the end of a connection still belongs to it if the sequence number differs by
+    /// less than this from that of its sender's last packet. The largest window has 2^30 octets
+    /// (RFC 7323 §2.3), but nearly all windows are far smaller.
     const NEAR: u32 = 1 << 26;
     /// A SYN carries fewer octets of data than this (RFC 7413), and its SYN-ACK acknowledges them.
     const SYN_DATA_MAX: u32 = 1 << 16;
 
-    /// The side that sends packets whose ends are `ordered`.
+    /// The side that sent a packet. `ordered` says whether the packet's ends have the order of the
+    /// key.
     #[inline(always)]
     fn side(&self, ordered: bool) -> Side {
         if self.ordered == ordered { Side::From } else { Side::To }

@@ -138,10 +138,11 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// Divides an outstanding segment where a retransmission or a SACK block begins or ends within
-    /// it. Both parts have the times of the segment. In a capture at the sender, one segment
-    /// may stand for several segments on the wire (segmentation offload). Each of these may be
-    /// lost, reported and retransmitted by itself.
+    /// Returns the direction in a mode in which it divides outstanding segments. A segment is
+    /// divided where a retransmission or a SACK block begins or ends within it, and both parts have
+    /// the times of the segment. In a capture at the sender, one segment may stand for several
+    /// segments on the wire (segmentation offload). Each of these may be lost, reported and
+    /// retransmitted by itself.
     #[must_use]
     pub fn dividing(self) -> Self {
         Self { divides: true, ..self }

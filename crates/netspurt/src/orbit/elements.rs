@@ -6,9 +6,9 @@ use super::{EARTH_KM, OrbitError, Utc};
 const PULL: f64 = 398_600.8;
 
 /// The least perigee that is accepted [km]. With a lower perigee, a satellite is highly unlikely to
-/// complete its next orbit (McDowell 2018, Acta Astronautica 151, 668-677, section 6). Of the sets
-/// in SGP4's verification whose perigee is outside the Earth, set 22312 has the lowest perigee,
-/// 80.5 km.
+/// complete its next orbit (McDowell 2018, Acta Astronautica 151, 668-677, section 6). Of the
+/// element sets with which SGP4 is verified (Vallado et al. 2006), set 22312 has the lowest perigee
+/// that is outside the Earth, 80.5 km.
 const LOWEST_PERIGEE_KM: f64 = 80.0;
 /// The least height at which a nearly circular orbit lasts [km] (McDowell 2018, section 6).
 pub(super) const LOWEST_CIRCLE_KM: f64 = 125.0;
@@ -94,7 +94,7 @@ impl Heights {
         if ![apogee, perigee, inclination, node, argument, anomaly].iter().all(|x| x.is_finite()) {
             return Err(OrbitError::new(
                 "an orbit's heights and angles must be finite numbers",
-                "",
+                "write kilometres and degrees, as in 400 and 51.6",
             ));
         }
         if perigee > apogee {
@@ -169,7 +169,7 @@ impl Elements {
             )
         } else if apogee < LOWEST_CIRCLE_KM {
             let message = format!("{name} stays below {apogee:.0} km, in dense atmosphere");
-            let why = "where no orbit near a circle lasts (McDowell 2018)";
+            let why = "where no nearly circular orbit lasts (McDowell 2018)";
             (
                 format!("{message}, {why}"),
                 format!("write an apogee of {LOWEST_CIRCLE_KM} km or more; {over}"),

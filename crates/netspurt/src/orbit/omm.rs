@@ -39,7 +39,10 @@ pub(super) fn is_omm(text: &str) -> bool {
 /// ```
 pub fn read_omm(text: &str, file: &str) -> Result<Vec<Elements>, OrbitError> {
     let mut messages: Vec<Vec<OmmEntry<'_>>> = Vec::new();
-    let no_begin = || OrbitError::new("a message begins with CCSDS_OMM_VERS", "add that line");
+    let no_begin = || {
+        let fix = "begin each message with a line such as `CCSDS_OMM_VERS = 2.0`";
+        OrbitError::new("the text does not begin with CCSDS_OMM_VERS", fix)
+    };
     for entry in entries(text) {
         if entry.key == BEGIN {
             messages.push(Vec::new());

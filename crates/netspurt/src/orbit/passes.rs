@@ -82,8 +82,8 @@ impl Search {
         Ok(passes)
     }
 
-    /// Computes the path at every step. If the clearance has an extreme between two steps, and has
-    /// the opposite sign there, the result includes this extreme.
+    /// Computes the path at every step. If the clearance has the same sign at successive steps, but
+    /// an extreme with the opposite sign between them, the result also includes this extreme.
     fn look(&self, path: &OrbitPath) -> Result<Vec<Seen>, OrbitError> {
         let steps = instants(self.from, self.to, self.step)?;
         let look = |at: Utc| path.at(at).map(|state| (at, state));
@@ -141,7 +141,7 @@ pub(super) fn instants(from: Utc, to: Utc, step: i64) -> Result<Vec<Utc>, OrbitE
         return Err(OrbitError::new(message, "the end must be after the start"));
     }
     if step <= 0 || span / step > MOST {
-        let message = format!("{:.6} s in steps of {:.6} s", seconds(span), seconds(step));
+        let message = format!("{:.6} s cannot have steps of {:.6} s", seconds(span), seconds(step));
         return Err(OrbitError::new(message, "use at most twenty million steps, each above zero"));
     }
     let inner = (0..=(span - 1) / step).map(|n| from.after_nanos(n * step));
@@ -184,7 +184,8 @@ fn extreme_of_opposite_sign(
     if last.1.clear() != clear || next.1.clear() != clear {
         return Ok(None);
     }
-    // The clearance rises towards zero from below, and falls towards it from above.
+    // On a blocked path, the clearance is negative, and nearest to zero at its maximum. On a clear
+    // path, it is nearest to zero at its minimum, and `sign` makes this minimum a maximum.
     let sign = if clear { -1.0 } else { 1.0 };
     let height = |seen: Seen| sign * seen.1.clearance;
     if height(here) < height(last) || height(here) < height(next) {

@@ -9,9 +9,9 @@ use super::{EARTH_KM, Elements, OrbitError, Utc, Vector};
 /// Air Force Space Command's program (AFSPC): WGS-72, and the sidereal time of that program.
 ///
 /// There is one difference from that program. AFSPC's program computes a perigee that jumps when
-/// the Moon and the Sun move the node through zero, if the inclination is below 11.5°. In the set
-/// 23599 of the verification, the jump is about a kilometre. Neither the published states (Vallado
-/// et al. 2006) nor the positions here have this jump.
+/// the Moon and the Sun move the node through zero, if the inclination is below 11.5°. For set
+/// 23599 of the element sets with which SGP4 is verified (Vallado et al. 2006), the jump is about a
+/// kilometre. Neither the states that are published there nor the positions here have this jump.
 ///
 /// ```
 /// use netspurt::orbit::{Heights, Satellite};
@@ -46,7 +46,7 @@ impl Satellite {
     /// Makes the satellite with these elements, for any orbit that SGP4 accepts.
     pub(super) fn unchecked(elements: Elements) -> Result<Self, OrbitError> {
         let refused = |why: String| {
-            let fix = "its elements are damaged, or not for SGP4";
+            let fix = "fetch its elements again: they are damaged, or not for SGP4";
             OrbitError::new(format!("SGP4 refuses {}: {why}", elements.name), fix)
         };
         let orbit = Orbit::from_kozai_elements(

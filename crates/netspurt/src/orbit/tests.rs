@@ -182,7 +182,7 @@ fn the_length_of_a_path_is_the_sum_of_its_legs_and_every_leg_must_be_clear() {
 }
 
 #[test]
-fn delays_are_lengths_over_the_speed_of_light_in_whole_nanoseconds() {
+fn a_delay_is_the_length_divided_by_the_speed_of_light_in_whole_nanoseconds() {
     let both = path(&[site(0.0, 10.0, 0.0), geo(10.0)]);
     let from = at(START);
     let points = path_delays(&both, from, from.after(2.5), 1_000_000_000).unwrap();
@@ -242,7 +242,7 @@ mod bad_input {
     }
 
     #[test]
-    fn an_empty_text_has_no_sets() {
+    fn a_text_with_only_a_comment_is_refused() {
         let error = read_elements("\n# nothing\n", "a.tle").unwrap_err();
         assert!(error.to_string().contains("no element set"), "{error}");
     }
@@ -260,7 +260,7 @@ mod bad_input {
     }
 
     #[test]
-    fn an_orbit_in_dense_atmosphere_is_refused_and_one_in_thin_atmosphere_is_noted() {
+    fn an_orbit_in_dense_atmosphere_is_refused_and_one_in_thin_atmosphere_gets_a_warning() {
         let orbit = |apogee: f64, perigee: f64| {
             Heights { apogee, perigee, epoch: at(START), ..Heights::default() }.elements("low")
         };
@@ -307,7 +307,7 @@ mod bad_input {
     }
 
     #[test]
-    fn a_satellite_that_decays_is_an_error_with_the_instant() {
+    fn the_error_for_a_satellite_that_has_decayed_names_the_instant() {
         let low = Heights { apogee: 160.0, perigee: 150.0, epoch: at(START), ..Heights::default() };
         let mut elements = low.elements("falling").unwrap();
         elements.drag = 0.01;
@@ -317,7 +317,7 @@ mod bad_input {
     }
 
     #[test]
-    fn a_span_far_from_the_epoch_is_noted() {
+    fn a_span_far_from_the_epoch_gives_a_warning() {
         let both = path(&[geo(0.0), circular(400.0, 51.6, 0.0)]);
         let start = at(START);
         assert_eq!(both.notes(start, start.after(86_400.0 * 6.0)), [""; 0]);
@@ -505,7 +505,7 @@ fn positions_are_those_of_the_verification_of_sgp4_within_a_centimetre() {
 fn a_text_without_a_message_or_an_element_set_is_refused() {
     for text in ["", "\n\n"] {
         let omm = read_omm(text, "empty.omm").unwrap_err().to_string();
-        assert!(omm.contains("a message begins with CCSDS_OMM_VERS"), "{omm}");
+        assert!(omm.contains("the text does not begin with CCSDS_OMM_VERS"), "{omm}");
         assert!(read_tle(text, "empty.tle").is_err());
     }
 }

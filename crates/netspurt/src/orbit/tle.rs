@@ -13,8 +13,8 @@ use super::{Elements, OrbitError, Utc};
 const LENGTH: usize = 69;
 /// The column of the checksum, counted from 0.
 const CHECKSUM: usize = 68;
-/// The columns that separate fields in the first line, and those in the second line. Columns are
-/// counted from 0. These columns must be blank.
+/// For each of the two lines, the columns that separate its fields, counted from 0. These columns
+/// must be blank.
 const BLANK: [&[usize]; 2] = [&[1, 8, 17, 32, 43, 52, 61, 63], &[1, 7, 16, 25, 33, 42, 51]];
 
 /// Reads the element sets of a text. Blank lines and lines that begin with `#` are skipped. Any
@@ -176,7 +176,8 @@ impl TleSet<'_> {
         text: &str,
         what: &str,
     ) -> Result<T, LocatedError> {
-        text.parse().map_err(|_| self.wrong(line, columns, format!("{what} is not a number"), ""))
+        let fix = "write a number in these columns, or fetch the set again";
+        text.parse().map_err(|_| self.wrong(line, columns, format!("{what} is not a number"), fix))
     }
 
     fn number(&self, line: usize, columns: Range<usize>, what: &str) -> Result<f64, LocatedError> {

@@ -55,7 +55,7 @@ impl Utc {
     }
 
     /// Seconds from `earlier` to this instant; negative if `earlier` is later.
-    #[expect(clippy::cast_precision_loss, reason = "a double has 0.1 µs over thirty years")]
+    #[expect(clippy::cast_precision_loss, reason = "in 30 years, a double is exact to 0.1 µs")]
     pub fn since(self, earlier: Utc) -> f64 {
         self.0.saturating_sub(earlier.0) as f64 / SECOND
     }
@@ -65,8 +65,8 @@ impl Utc {
         self.since(J2000) * SECOND / DAY / 365.25
     }
 
-    /// Returns the angle from the equinox to Greenwich [rad]. UTC is used in place of UT1. They
-    /// differ by less than 0.9 s, and in this time the Earth rotates by 0.004°.
+    /// Returns the angle from the equinox to Greenwich [rad]. UTC is used in place of UT1. The two
+    /// times differ by less than 0.9 s, and in 0.9 s the Earth rotates by 0.004°.
     pub fn sidereal_angle(self) -> f64 {
         sgp4::iau_epoch_to_sidereal_time(self.years())
     }

@@ -29,8 +29,8 @@ pub struct Departure {
     pub segment: Segment,
 }
 
-/// The first pair of ends that belong to programs, with their nodes. Every later connection is made
-/// like this pair.
+/// The first pair of ends that belong to programs, with their nodes. Every connection of programs
+/// gets a pair of ends like this one.
 fn programs(ends: &[(NetworkEnd, u32)]) -> Option<[(ProgramsEnd, u32); 2]> {
     let of_programs = |(end, node): &(NetworkEnd, u32)| match end {
         NetworkEnd::Programs(end) => Some((*end, *node)),

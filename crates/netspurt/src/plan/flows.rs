@@ -239,9 +239,9 @@ impl ScenarioFlows {
         let now = self.next_arrival;
         let (of, arrivals) = (self.arrivals.iter_mut())
             .find(|(_, arrivals)| arrivals.next() == now)
-            .expect("a connection that is to arrive");
+            .expect("`next_arrival` is the arrival of a connection");
         let (number, task) = arrivals.take();
-        let id = self.names.connection(*of, number).expect("fewer connections than numbers");
+        let id = self.names.connection(*of, number).expect("a run has fewer than 2^31 flows");
         let (nodes, population) = (arrivals.nodes(), arrivals.population.clone());
         let end = |side: Side| {
             let PlannedEnd::Model(tcp) = &population.end else {
@@ -278,7 +278,7 @@ impl<E: HostType> Population<Segment, E> for ScenarioFlows {
             self.judge.watch(id);
             return (id, ends);
         }
-        let (id, flow) = self.waiting.pop().expect("a flow that is to start");
+        let (id, flow) = self.waiting.pop().expect("a flow starts only if one waits");
         self.judge.watch(id);
         (id, self.ends(id, &flow))
     }
@@ -299,7 +299,7 @@ impl<E: HostType> Population<Segment, E> for ScenarioFlows {
     }
 }
 
-/// The sum of a connection of a population.
+/// The results of a connection of a population.
 fn connection(
     flow: FlowId,
     [source, sink]: [FlowResult; 2],

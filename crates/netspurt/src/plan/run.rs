@@ -71,8 +71,8 @@ impl Simulation {
     }
 
     /// The message for a run that has recorded more rows than `record.rows` allows; `None` for any
-    /// other run. Such a run stops early in [`advance_to`](Self::advance_to) and the other methods
-    /// that advance it.
+    /// other run. A run with too many rows stops early in [`advance_to`](Self::advance_to) and the
+    /// other methods that advance it.
     pub fn overfull(&self) -> Option<String> {
         let rows = self.recorder.rows() + self.world.connection_rows();
         let most = self.most_rows.filter(|most| rows > *most)?;

@@ -10,8 +10,9 @@ use crate::units::{Duration, Time};
 
 use super::kernel_config::KernelTcp;
 
-/// The traffic of the flows of a group, for example transfers over TCP, or echo probes. The start
-/// time in a task is the start time of the first flow of the group.
+/// The traffic of a group of flows, for example transfers over TCP, or echo probes. A group
+/// consists of the flows that a scenario describes under one name. The start time in a task is the
+/// start time of the first flow of the group.
 #[derive(Debug)]
 pub enum Traffic {
     /// Connections between two ends that use the simulator's TCP.

@@ -39,7 +39,10 @@ pub enum CaptureError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A table that the capture needs is missing.
-    #[error("the run did not record the segments that a capture needs")]
+    #[error(
+        "the run did not record the segments that a capture needs: add `segments` to \
+         `record.tables`"
+    )]
     NotRecorded,
 }
 

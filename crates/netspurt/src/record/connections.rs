@@ -33,12 +33,12 @@ pub struct ConnectionSum {
     /// The time from the first SYN until the opener had read all replies; `None` if the opener did
     /// not read all replies, or if there are no replies.
     pub response: Option<Duration>,
-    /// The sums of what each end sent, the opener first.
+    /// The results of each end as a sender, the opener first.
     pub ends: [FlowSum; 2],
 }
 
-/// Returns the sums of what both ends of a flow sent, the opener first. Computes the sums from the
-/// results of the ends and from the judge's verdicts on the ends.
+/// Returns the results of both ends of a flow as senders, the opener first. Combines the results
+/// of the two hosts with the judge's verdicts on the ends.
 pub fn sums_of_ends([from, to]: [FlowResult; 2], verdicts: [SenderVerdict; 2]) -> [FlowSum; 2] {
     let sum = |of, SenderVerdict { retransmissions: verdict, waited }| FlowSum {
         verdict,
@@ -118,7 +118,7 @@ const QUANTILES: [(u64, u64, &str); 5] =
 
 impl Spans {
     fn new() -> Self {
-        let histogram = Histogram::new(3).expect("three digits are possible");
+        let histogram = Histogram::new(3).expect("3 significant digits are allowed");
         Self { histogram, sum_ns: 0, max: Duration::ZERO, open: 0 }
     }
 

@@ -74,7 +74,8 @@ impl StoredNumbers {
         }
     }
 
-    /// Adds `number` if it fits into the octets of one of these numbers. Returns whether it fits.
+    /// Adds `number` if it fits into as many octets as each stored number has. Returns whether it
+    /// fits.
     #[inline]
     fn add(&mut self, number: u64) -> bool {
         fn put<T: TryFrom<u64>>(all: &mut Vec<T>, number: u64) -> bool {
@@ -112,7 +113,7 @@ impl NarrowNumbers {
         Self(StoredNumbers::One(Vec::with_capacity(count)))
     }
 
-    /// The number of numbers.
+    /// How many numbers the list has.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -195,7 +196,8 @@ impl Existence {
         (0..self.rows).map(|row| self.words[row / 64] >> (row % 64) & 1 == 1)
     }
 
-    /// The values of all rows. `existing` are those that exist.
+    /// For each row, its value; `None` if the value does not exist. `existing` has the values that
+    /// exist, in order.
     pub fn spread<T: Copy>(&self, existing: &[T]) -> impl Iterator<Item = Option<T>> {
         let mut existing = existing.iter().copied();
         self.iter().map(move |exists| if exists { existing.next() } else { None })

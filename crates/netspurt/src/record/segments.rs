@@ -47,7 +47,8 @@ const WAYS: [&str; 3] = ["out", "in", "through"];
 /// cause.
 pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = cause_names("");
 
-/// The name `none` for no cause, followed by the names of the causes in the order of their codes.
+/// Returns the names of the codes of causes, in order. The first code stands for no cause; the
+/// parameter `none` is its name.
 pub const fn cause_names(none: &'static str) -> [&'static str; Cause::ALL.len() + 1] {
     let mut names = [none; Cause::ALL.len() + 1];
     let mut i = 0;

@@ -289,7 +289,9 @@ fn a_run_without_segments_has_no_captures() {
     let run = ended(vec![flow("f", false, false)]);
     let results = EndedRun { wanted: Wanted::default(), ..run }.finish();
     let error = results.write_capture(0, Vec::new()).unwrap_err();
-    assert_eq!(error.to_string(), "the run did not record the segments that a capture needs");
+    let message = "the run did not record the segments that a capture needs: add `segments` to \
+                   `record.tables`";
+    assert_eq!(error.to_string(), message);
 }
 
 #[test]
