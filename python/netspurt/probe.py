@@ -124,9 +124,9 @@ class Plan:
         ``icmp``, ``udp`` (to a host that echoes) or ``tcp`` (a SYN, which a SYN-ACK or an RST
         answers).
     port
-        The port of ``udp`` or ``tcp``; `None` for 7 and 80.
+        The port; `None` for 7 with ``udp``, and 80 with ``tcp``.
     family
-        4 or 6; `None` for the first address of the name.
+        The version of IP, 4 or 6; `None` for the first address of the name.
     count, span
         The number of echo probes, and the duration; `None` for no limit.
     timeout
@@ -134,8 +134,8 @@ class Plan:
     lengths
         The lengths of the probes.
     pace, gap
-        When the next probe is due: ``immediate`` when the last probe is answered or given up;
-        ``every`` at a fixed gap; ``poisson`` at random gaps with the mean `gap`.
+        When the next probe is due. ``immediate``: when the last probe is answered or given up.
+        ``every``: at fixed gaps of `gap`. ``poisson``: at random gaps with the mean `gap`.
     seed
         The seed of lengths and pace.
     calibrate
@@ -269,7 +269,7 @@ PER_DECADE = 200
 
 @dataclass
 class Histogram:
-    """A histogram of delays with logarithmic bins. Its counts sum up to the answers so far.
+    """A histogram of delays with logarithmic bins. The sum of its counts is the number of delays.
 
     Examples
     --------
@@ -553,7 +553,7 @@ USUAL_TIMES = 3.0
 
 
 def length_line(recording: Delays) -> LengthLine | None:
-    """Return the line that fits the delay to the probe length.
+    """Return the straight line of delay against probe length that fits the recording best.
 
     The result is `None` if there are too few probes or lengths.
     """

@@ -159,6 +159,8 @@ class HopLine:
 
 @dataclass(frozen=True)
 class _Stray:
+    """An answer that came late or was not the first. Its fields are those of `EchoProbeLine`."""
+
     rtt_ns: int
     by: str
     user_rtt_ns: int
@@ -170,14 +172,14 @@ class _Stray:
 
 @dataclass(frozen=True, kw_only=True)
 class LateLine(_Stray):
-    """The first answer to an echo probe, if it came after the give-up time."""
+    """The first answer to echo probe number `late`, if it came after the give-up time."""
 
     late: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class DuplicateLine(_Stray):
-    """A second or later answer to an echo probe."""
+    """A second or later answer to echo probe number `duplicate`."""
 
     duplicate: int
 

@@ -213,7 +213,7 @@ def test_flows_are_in_the_order_of_their_data_with_marks_of_retransmissions() ->
     points = [(mark.label, mark.shape) for mark in shown.marks if isinstance(mark, Points)]
     assert points == [("retransmission", "dot"), ("spurious", "ring")]
     assert list(marked(picture(Tables(seen), "flows", View(flow="f , g")), Polyline)) == ["f", "g"]
-    with pytest.raises(ValueError, match="7 flows: more than 6 in one plot cannot be told apart"):
+    with pytest.raises(ValueError, match="7 flows: a plot shows at most 6, each in a colour"):
         picture(Tables(seen), "flows", View(flow="f,g,h,i,j,k,l"))
     with pytest.raises(ValueError, match="no flow has reverse data"):
         picture(Tables(seen), "flows", View(direction="reverse"))

@@ -196,7 +196,7 @@ def test_a_busy_run_has_the_busy_row_of_its_host_and_a_quiet_run_the_quiet_row(
     assert known == {"X": "X", "PLAIN": "PLAIN", "OLD": "PLAIN", "OLDER": "PLAIN"}
     chosen = {name: path_of(rows[name], paths, known).name for name in ("X", "X *", "OLD-2")}
     assert chosen == {"X": "X-L", "X *": "X-H", "OLD-2": "PLAIN"}
-    with pytest.raises(PaperError, match="GONE: no line of delay on length for GONE"):
+    with pytest.raises(PaperError, match="GONE: no line of delay against length for GONE"):
         path_of(rows["GONE"], paths, known)
 
 

@@ -42,7 +42,8 @@ class Claim:
     Attributes
     ----------
     id, group, says
-        The name of the claim, its part of the paper, and its statement in our words.
+        The name of the claim, the part of the paper in which it stands, and its statement in our
+        words.
     printed, unit
         The value in the paper, and its unit.
     threshold
@@ -89,8 +90,8 @@ class Claim:
 class Paper:
     """A paper's claims, and the runs that decide them.
 
-    `folder` is the paper's folder. The fields after `claims` are the tables of these names in
-    `paper.toml`.
+    `folder` is the paper's folder. The fields after `claims` hold the tables of `paper.toml` that
+    have the same names.
     """
 
     key: str
@@ -130,10 +131,11 @@ class Paper:
         return self._scenario(settings["scenario"], {**settings.get("set", {}), **title})
 
     def grid(self, name: str) -> Iterator[tuple[dict[str, Any], Scenario]]:
-        """Yield each combination of a grid's values, by their names, with its scenario.
+        """Yield each combination of a grid's values, and its scenario.
 
-        The `path` of an axis is a dotted path, or a list of paths that all get the same value. The
-        grid's own `set` applies to each case.
+        A combination has the value of each axis, by the name of the axis. The `path` of an axis is
+        a dotted path, or a list of paths that all get the same value. The grid's own `set` applies
+        to each combination.
         """
         if name not in self.grids:
             raise PaperError(f"{self.key}: no grid in paper.toml is called {name!r}")
@@ -151,9 +153,9 @@ class Paper:
         return load(self.folder / file).replace(self.placed(values))
 
     def placed(self, values: Mapping[str, Any], beside: Path | None = None) -> dict[str, Any]:
-        """Return a scenario's values. Files that links follow get their path in the paper's folder.
+        """Return a scenario's values, with the paths of the files that links follow.
 
-        If `beside` is given, these files are in that folder instead.
+        These files are in the paper's folder, or in the folder `beside` if it is given.
         """
         folder = beside or self.folder
         return {
@@ -203,7 +205,8 @@ def read_paper(key: str, folder: Path = SHELF) -> Paper:
 def _claim(row: Mapping[str, str]) -> Claim:
     try:
         if row["evidence"] and row["evidence"] not in EVIDENCE:
-            raise ValueError(f"unknown kind of evidence: {row['evidence']}")
+            known = ", ".join(EVIDENCE)
+            raise ValueError(f"unknown kind of evidence: {row['evidence']}; the kinds are {known}")
         pairs = (word.partition("=") for word in row["arguments"].split())
         return Claim(
             id=row["id"],

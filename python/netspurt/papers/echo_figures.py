@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 def crossing(bench: Bench, *, echo: str, split: str, path: str, mss: int) -> Figure:
-    """Draw the length of the queue against `fill`, the part of the round trip that data fills.
+    """Draw the length of the queue against `fill`.
 
-    In the transfers of the grid `echo`, ACKs wait in the same queue as data. In the transfers of
-    the grid `split`, they take another path.
+    `fill` is the time that the line needs for a window of data, as a part of the round trip. In the
+    transfers of the grid `echo`, ACKs wait in the same queue as data. In the transfers of the grid
+    `split`, they take another path.
     """
     from netspurt.plots.series import draw_series
 
@@ -57,7 +58,11 @@ def crossing(bench: Bench, *, echo: str, split: str, path: str, mss: int) -> Fig
 
 
 def density(bench: Bench, *, run: str, gain: float, end: float) -> Figure:
-    """Draw the density of packets before a line, and the length of the line's queue."""
+    """Draw the density of packets before a line, and the length of the line's queue.
+
+    The density is the number of packets in a second, from the smoothed differences of timestamps.
+    `gain` is the weight of each new difference.
+    """
     from netspurt.plots.series import draw_series
 
     finished = bench.run(run)
@@ -75,7 +80,7 @@ def density(bench: Bench, *, run: str, gain: float, end: float) -> Figure:
 
 
 def sent_and_acknowledged(bench: Bench, *, run: str, end: float) -> Figure:
-    """Draw when each segment left and when it was acknowledged, as `send-ack` lists it."""
+    """Draw when each segment left and was first acknowledged, as in the listing `send-ack`."""
     from netspurt.plots.series import draw_series
 
     finished = bench.run(run)

@@ -260,9 +260,10 @@ def slower_case(bench: Bench, *, echo: str, split: str, limit: str, cases: str) 
 
 @registered
 def limits_inferred(bench: Bench, *, grid: str, others: str) -> Measured:
-    """Return the median queue limit from captures beside the sender, for each true limit.
+    """Return the median queue limit that is inferred from captures, for each true limit.
 
-    The table also has other grids, whose ACKs share the queue or whose segments are fragmented.
+    The captures are beside the sender. The table also has other grids, whose ACKs share the queue
+    or whose segments are fragmented.
     """
     rows: list[tuple[str, ...]] = [
         ("transfers", "mss", "limit", "with a usable drop", "least", "median", "most", "right")

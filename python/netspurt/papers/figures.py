@@ -1,4 +1,4 @@
-"""Figures of papers from our own runs. A paper's `[[pictures]]` name them."""
+"""Draws figures of papers from our own runs. `[[pictures]]` in a `paper.toml` names them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _POINTS = 600
 
 
 def figure(name: str) -> Callable[..., Figure]:
-    """Return the function that draws a figure from a bench.
+    """Return the function that draws a figure from a bench (the paper's runs, `bench.py`).
 
     Raises
     ------
@@ -48,7 +48,7 @@ def _unloaded(bench: Bench, contact: Contact, delays: Floats) -> Floats:
 
 
 def _times(curve: Curve) -> Floats:
-    """Return instants over a whole contact [s], with both sides of each step."""
+    """Return instants over a whole contact [s], with the instants just before and at each step."""
     sides = [(t - 1e-9, t) for t, _ in curve.jumps()]
     even = np.linspace(0.0, curve.lasts, _POINTS)
     return np.sort(np.concatenate([even, np.array(sides).ravel()]))
@@ -81,7 +81,7 @@ def _ranges(bench: Bench, names: list[str], size: int, clock: str) -> list[Range
 
 
 def by_size(bench: Bench, *, clock: str) -> Figure:
-    """Draw the range of throughput over the starts, by contact and size."""
+    """Draw the range of throughput over the starts of transfers, by contact and size."""
     from netspurt.plots.ranges import draw_ranges
 
     names = single_relay(bench)
@@ -92,7 +92,7 @@ def by_size(bench: Bench, *, clock: str) -> Figure:
 
 
 def by_clock(bench: Bench, *, size: int) -> Figure:
-    """Draw the range of throughput over the starts, by contact and clock."""
+    """Draw the range of throughput over the starts of transfers, by contact and clock."""
     from netspurt.plots.ranges import draw_ranges
 
     names = single_relay(bench)
@@ -113,7 +113,7 @@ def _draw_over_starts(
 
 
 def one_by_size(bench: Bench, *, contact: str) -> Figure:
-    """Draw the range of throughput of a contact over the starts, by size and clock."""
+    """Draw the range of throughput of a contact over the starts of transfers, by size and clock."""
     from netspurt.plots.ranges import draw_ranges
 
     study = bench.of_study
@@ -133,7 +133,7 @@ def one_by_size(bench: Bench, *, contact: str) -> Figure:
 
 
 def timer(bench: Bench, *, run: str, before: float, after: float) -> Figure:
-    """Draw round trips and the timer around the instant at which the timer was first exceeded."""
+    """Draw round trips and the timer around the first round trip that exceeded the timer."""
     from netspurt.plots import View, draw
     from netspurt.plots.style import BLACK, legend
 

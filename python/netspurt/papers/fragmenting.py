@@ -103,8 +103,8 @@ def more_octets(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Measured
 def good_sizes(_bench: Bench, *, limit: str, unit: str, most: str) -> Measured:
     """Return the first segment size with a local maximum of user octets per packet, and the step.
 
-    All sizes up to `most` are tried. Without equal steps from each maximum to the next, the value
-    is `None`.
+    The step is the distance from one such size to the next. All sizes up to `most` are tried. The
+    value is `None` unless all steps are equal.
     """
     rows: list[tuple[str, ...]] = [
         ("unit", "sizes with more user octets per packet than their neighbours")
@@ -133,7 +133,7 @@ def per_acknowledgment(_bench: Bench, *, mss: str, limit: str, segments: str) ->
 
 
 def _crossing_packets(mss: int, limit: str) -> tuple[int, int]:
-    """Return the number of packets of two segments and their ACK, and their user octets."""
+    """Return the number of packets of two segments and their ACK, and the segments' user octets."""
     return 2 * _net(limit, "8").packets(mss) + 1, 2 * mss
 
 
@@ -161,7 +161,7 @@ def denser(bench: Bench, *, sizes: str, limit: str, runs: str) -> Measured:
 
 
 def _per_octet(bench: Bench, runs: Sequence[str]) -> float:
-    """Return the ratio of two runs' packets on the line per user octet."""
+    """Return the packets per user octet on the line in the first run, divided by the second's."""
     per_octet = []
     for name in runs:
         run = bench.run(name)
@@ -172,7 +172,10 @@ def _per_octet(bench: Bench, runs: Sequence[str]) -> float:
 
 @registered
 def sooner(_bench: Bench, *, sizes: str, limit: str) -> Measured:
-    """Return how many fewer user octets fill a queue with the first size than the second [%]."""
+    """Return how many fewer user octets fill a queue with the first size than the second [%].
+
+    Data and ACKs share the queue, with one ACK for every two segments.
+    """
     first, second = _sizes(sizes)
     (p, a), (q, b) = (_crossing_packets(mss, limit) for mss in (first, second))
     rows: list[tuple[str, ...]] = [("mss", "user octets per packet in the queue", "in 16 packets")]
@@ -188,9 +191,9 @@ def best_counts(bench: Bench, *, limits: str, losses: str, grid: str) -> Measure
     """Return two maximum differences between the best number of packets per segment and a formula.
 
     The best number of packets per segment delivers the most user octets per packet sent. The
-    formula is the closed form. The first difference compares the closed form with the best of all
-    numbers, over all limits and losses. The second difference compares the closed form with the
-    best number in simulated transfers, over the losses of a grid.
+    formula is a closed form for it (`UnderLoss.closed_form`). The first difference compares the
+    closed form with the best of all numbers, over all limits and losses. The second difference
+    compares the closed form with the best number in simulated transfers, over the losses of a grid.
     """
     rows: list[tuple[str, ...]] = [("limit", "loss", "closed form", "by trying", "simulated")]
     differences = [0.0, 0.0]
@@ -232,7 +235,7 @@ def _simulated_best(bench: Bench, grid: str) -> dict[tuple[int, float], int]:
 
 @registered
 def most_gained(_bench: Bench, *, limits: str, losses: str, share: str) -> Measured:
-    """Return the maximum gain by fragmenting [%], if headers take at most a given share."""
+    """Return the maximum gain by fragmenting [%], if headers take at most `share` of a datagram."""
     rows: list[tuple[str, ...]] = [
         ("limit", "headers", "loss", "best packets", "gain over one packet")
     ]

@@ -280,11 +280,11 @@ def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measur
 
 @registered
 def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str) -> Measured:
-    """Return how much longer a link was idle in run `late`, and whether its receiver dallied.
+    """Return how much longer a link was idle in one run than in another, and if ACKs were delayed.
 
-    The other run is `early`. A receiver dallies if it delays the ACK of a packet that has arrived.
-    `dallying` is a run whose receiver dallies. Only the time before the first retransmission
-    counts.
+    The runs are `late` and `early`. The ACKs are those of `late`: its receiver dallies if it delays
+    the ACK of a packet that has arrived. `dallying` is a run whose receiver dallies. Only the
+    time before the first retransmission counts.
     """
     a, b = bench.run(late), bench.run(early)
     dally = _dally(a)
@@ -412,9 +412,8 @@ def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
 def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
     """Return how much later a run finishes if it starts with four packets instead of one [s].
 
-    The result is the maximum over the pairs of runs.
-
-    A run finishes with the first ACK of the last packet that both runs acknowledged.
+    The result is the maximum over the pairs of runs. A run finishes with the first ACK of the last
+    packet that both runs acknowledged.
     """
     rows = [("module", "tick", "last packet", "any packet, at worst", "packets later, of all")]
     max_delay = -float("inf")

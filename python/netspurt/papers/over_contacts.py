@@ -69,7 +69,10 @@ def heights(bench: Bench, *, contact: str) -> Measured:
 
 @registered
 def in_their_bands(bench: Bench, *, leo: str, meo: str) -> Measured:
-    """Return the number of contacts whose printed heights are in the band of their orbit's kind."""
+    """Return the number of contacts whose heights are in the band of their orbit (LEO or MEO).
+
+    The heights are the printed ones.
+    """
     bands = {"LEO": leo, "MEO": meo}
     rows = [("contact", "heights", "band", "in it")]
     count = 0
@@ -159,7 +162,7 @@ def fit_residual(bench: Bench, *, within: str) -> Measured:
 
 
 def as_delays(curve: Curve) -> PathDelays:
-    """Return a stored delay as the delay of a path, which can be fitted."""
+    """Return a stored delay as `PathDelays`, to which a polynomial can be fitted."""
     delay = curve.delay_ns.astype(np.uint64)
     return PathDelays(curve.t_ns, np.asarray(delay * (LIGHT_KM_S / 1e9)), delay)
 
@@ -176,7 +179,10 @@ def step_at(bench: Bench, *, contact: str, way: str) -> Measured:
 
 @registered
 def levels(bench: Bench, *, contact: str) -> Measured:
-    """Return the ratio of the round trip over a double hop to the round trip before it."""
+    """Return the ratio of the round trip over a double hop to the round trip before it.
+
+    A double hop is a path over two relay satellites.
+    """
     _, curve = _curves(bench, handoffs=True)[contact]
     up, down = (t for t, _ in curve.jumps())
     before, between = (

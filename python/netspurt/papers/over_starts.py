@@ -177,8 +177,8 @@ def most_varying(bench: Bench, *, contacts: str) -> Measured:
     """Return two factors by which these contacts vary more: in round trips and in throughput.
 
     A factor is the minimum variation of these contacts, divided by the maximum variation of the
-    other contacts without handoffs. For throughputs it is the minimum factor over all sizes,
-    by the coarse clock.
+    other contacts without handoffs. For throughputs it is the minimum factor over all sizes, with
+    the coarse clock.
     """
     these = contacts.split(",")
     swings, spreads = {}, {}
@@ -211,7 +211,7 @@ def utilisation(bench: Bench, *, size: str) -> Measured:
 
 @registered
 def timeouts_of_small(bench: Bench, *, sizes: str) -> Measured:
-    """Return the number of timeouts of transfers of these sizes, by both clocks.
+    """Return the number of timeouts of transfers of these sizes, with both clocks.
 
     Contacts with handoffs are left out.
     """
@@ -252,7 +252,7 @@ def order_by_share(bench: Bench, *, contacts: str, sizes: str) -> Measured:
 
 @registered
 def order_by_throughput(bench: Bench, *, contacts: str, size: str) -> Measured:
-    """Return contacts in the order of their mean throughput by the fine clock."""
+    """Return contacts in the order of their mean throughput with the fine clock."""
     fine, _ = fine_and_coarse(bench)
     means = {name: _mean(bench, name, int(size), fine) for name in contacts.split(",")}
     rows = [("contact", "mean throughput")]
@@ -299,7 +299,7 @@ def _varied(  # noqa: PLR0913 - a case of the study, and its differences
 
 @registered
 def static_spurious(bench: Bench, *, contact: str, size: str) -> Measured:
-    """Return the minimum number of spurious retransmissions over the starts, by the fine clock.
+    """Return the minimum number of spurious retransmissions over the starts, with the fine clock.
 
     The delay is constant: the mean delay of the contact.
     """
@@ -319,8 +319,8 @@ def static_and_moving(bench: Bench, *, size: str) -> Measured:
 
     The first number compares the shares of transfers with spurious retransmissions: the share if
     the delay is constant (the mean delay), minus the share if the delay moves. This difference is
-    the mean over all contacts without handoffs, by the fine clock. The second number is the number
-    of spurious retransmissions of stop-and-wait in these contacts, by both clocks.
+    the mean over all contacts without handoffs, with the fine clock. The second number is the
+    number of spurious retransmissions of stop-and-wait in these contacts, with both clocks.
     """
     fine, coarse = fine_and_coarse(bench)
     rows = [("contact", "constant delay", "moving delay", "spurious of stop-and-wait")]
@@ -339,7 +339,7 @@ def static_and_moving(bench: Bench, *, size: str) -> Measured:
 def static_throughput(bench: Bench) -> Measured:
     """Return the largest difference between mean throughputs over moving and constant delays.
 
-    The result is a share. It is the maximum over all sizes and all contacts without handoffs, by
+    The result is a share. It is the maximum over all sizes and all contacts without handoffs, with
     the coarse clock.
     """
     _, coarse = fine_and_coarse(bench)

@@ -26,7 +26,7 @@ from netspurt.papers.tables import (
 )
 from netspurt.wording import unknown_name
 
-#: Printed delays are whole milliseconds.
+#: The unit of printed delays [s]: they are whole milliseconds.
 _MS = 1e-3
 
 
@@ -201,7 +201,7 @@ def longest_delays(bench: Bench, *, table: str, rows: str, reference: str) -> Me
     return Measured([paths[n].ends_ms[1] for n in names_in(rows)], shown)
 
 
-# Measures of accounts.
+# Measures of accounts: a run's times, losses and spurious retransmissions.
 
 
 @registered

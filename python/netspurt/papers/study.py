@@ -310,7 +310,7 @@ class Study:
         # Making a new sweep to compare with would be slow, because a sweep checks each start. It is
         # enough to compare the axes and the rest of the scenario.
         if axes != self._axes(contact, whole=True) or document != self._document(contact):
-            raise PaperError(f"{folder.where} belongs to another study")
+            raise PaperError(f"{folder.where} belongs to another study: name another folder")
         cases = folder.read()
         if len(cases) < folder.cases:
             fix = f"continue it with `netspurt papers study {self.paper.key} --out {out}`"

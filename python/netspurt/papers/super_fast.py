@@ -62,7 +62,7 @@ def _first_by_sfr(run: Run) -> float:
 
 @registered
 def sfr_timer(bench: Bench, *, grid: str, at: str) -> Measured:
-    """Return SFR's timeout in one case of a grid [ms], from an ACK that restarts the timer."""
+    """Return how long SFR's timer ran in one case of a grid [ms], after an ACK restarted it."""
     run = _run_at(bench, grid, at)
     trip, waited = 1e3 * _handshake(run), 1e3 * _since_ack(run)
     rows = [
@@ -74,7 +74,7 @@ def sfr_timer(bench: Bench, *, grid: str, at: str) -> Measured:
 
 @registered
 def timers_in_round_trips(bench: Bench, *, grid: str) -> Measured:
-    """Return SFR's timeout in round trips of the handshake, for each case of a grid."""
+    """Return how long SFR's timer ran in each case of a grid, in round trips of the handshake."""
     rows: list[tuple[str, ...]] = [("case", "handshake", "timer", "round trips")]
     in_trips = []
     for case in bench.grid(grid):
@@ -103,10 +103,11 @@ def timer_after_sending(bench: Bench, *, grid: str) -> Measured:
 
 @registered
 def timer_after_acks(bench: Bench, *, grid: str, clean: str) -> Measured:
-    """Return the minimum of SFR's timeout after an ACK of new octets, over a grid, in round trips.
+    """Return the shortest time that SFR's timer ran after an ACK of new octets, in round trips.
 
-    The second number counts the SFR retransmissions in the case of the grid `clean` that has no
-    losses. It is 0 if the timer is cancelled when nothing is outstanding.
+    It is the minimum over the cases of a grid. The second number counts the SFR retransmissions in
+    the case of the grid `clean` that has no losses. It is 0 if the timer is cancelled when nothing
+    is outstanding.
     """
     minimum = min(_since_ack(case.run) / _handshake(case.run) for case in bench.grid(grid))
     (run,) = (case.run for case in bench.grid(clean) if not run_lost(case.run))
@@ -208,7 +209,7 @@ def _by_place(swept: Swept, measure: str) -> dict[tuple[str, str], float]:
 def most_saved_by_sfr(bench: Bench, *, sweeps: str, without: str) -> Measured:
     """Return the maximum share by which SFR shortens transfers with several losses [% of Reno].
 
-    The place `without` has a single loss and is left out.
+    The label `without` of the axis of losses stands for a single loss. It is left out.
     """
     max_saved = -np.inf
     rows: list[tuple[str, ...]] = [("sweep", "lost", "sender", "done", "spurious")]

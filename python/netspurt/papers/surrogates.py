@@ -63,7 +63,10 @@ def verdict_of(intervals: list[Interval]) -> str:
 def _gains(
     surrogates: PaperSurrogates, names: list[str], setting: Setting, baseline: Setting
 ) -> dict[str, dict[Variant, Interval]]:
-    """Return the lead of a setting over a baseline in points of efficiency, by row and variant."""
+    """Return the lead of a setting over a baseline, by row and variant.
+
+    The lead is in points: percentage points of efficiency.
+    """
     leads: dict[str, dict[Variant, Interval]] = {name: {} for name in names}
     for variant, name in surrogates.each(names):
         both = [surrogates.setting(name, variant, s).efficiency[:, 0] for s in (setting, baseline)]

@@ -46,7 +46,7 @@ class Swept:
 
     @property
     def cells(self) -> list[tuple[str, ...]]:
-        """The labels of each combination, with the sender last."""
+        """The labels of each cell: one label of each axis, with the label of the sender last."""
         return [labels for labels, _ in groups(self.cases, list(self.order), self.order)]
 
     def mean(self, measure: str, *labels: str) -> Interval:
@@ -164,7 +164,7 @@ class Sweeps:
         """
         folder = open_sweep(out / name)
         if folder.fingerprint != self.sweep(name, whole=True).fingerprint:
-            raise PaperError(f"{folder.where} belongs to another study")
+            raise PaperError(f"{folder.where} belongs to another study: name another folder")
         fix = f"continue it with `netspurt papers study {self.paper.key} --out {out}`"
         return _swept(folder, fix)
 
@@ -181,7 +181,7 @@ def _swept(folder: SweepFolder, fix: str = "") -> Swept:
 
 
 def interval_text(interval: Interval, unit: str = "%", places: int = 1) -> str:
-    """Return a figure with its interval as text."""
+    """Return a number with its interval as text."""
     value, low, high = (
         f"{end:z.{places}f}" for end in (interval.value, interval.low, interval.high)
     )

@@ -1,4 +1,8 @@
-"""Printed tables of probed paths: delay against length, and accounts of a timer."""
+"""Printed tables of probed paths: delay against length, and the accounts of runs.
+
+An account has the total time of a run of probes, and the numbers and the times of its losses and of
+its spurious retransmissions (`netspurt.analysis.account`).
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,13 @@ from dataclasses import dataclass
 from netspurt.analysis import Account, RunName
 from netspurt.papers.data import Paper, PaperError
 
-#: The lengths for which lines are printed, in octets.
+#: The lengths at which printed lines begin and end, in octets.
 SHORTEST, LAST_SHORT, LONGEST = 40, 125, 256
 
 
 @dataclass(frozen=True)
 class PrintedLine:
-    """A printed line of delay on length.
+    """A printed straight line of delay against length.
 
     Attributes
     ----------
@@ -168,4 +172,4 @@ def path_of(row: AccountRow, paths: dict[str, PathRow], hosts: dict[str, str]) -
     for name in (f"{host}-{'H' if row.run.busy else 'L'}", host):
         if name in paths:
             return paths[name]
-    raise PaperError(f"{row.account.name}: no line of delay on length for {host}")
+    raise PaperError(f"{row.account.name}: no line of delay against length for {host}")

@@ -14,7 +14,7 @@ from netspurt.table import Table
 
 
 def configuration(run: Run) -> dict[str, Any]:
-    """Return the resolved scenario."""
+    """Return the resolved scenario of a run: the scenario with all defaults filled in."""
     return tomllib.loads(run.scenario)
 
 
@@ -41,7 +41,7 @@ def first_retransmission(run: Run) -> float:
 
 
 def busy_time(run: Run, link: str, until: float) -> float:
-    """Return how long a link had forward packets to transmit, up to the time `until` [s]."""
+    """Return how long a link had packets to transmit forward, up to the time `until` [s]."""
     queue = run.queue.where(link=link, direction="forward")
     times = np.append(np.minimum(queue.seconds(), until), until)
     return float(np.sum(np.diff(times)[queue["queue_packets"] > 0]))

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
 
 
-#: Figures by their labels. A figure has a label of one axis of the sweep, or of two axes. The
-#: labels of the first axis are along the x axis of the picture, or along the y axis for dots.
+#: Figures (numbers with their intervals) by their labels. A figure has a label of one axis of the
+#: sweep, or of two axes. The labels of the first axis are along the x axis of the picture, or along
+#: the y axis for dots.
 Figures = Mapping[tuple[str, ...], "Interval"]
 
 #: The number of characters of labels that fit side by side.
@@ -93,9 +94,10 @@ def of_cases(  # noqa: PLR0913 - what to draw, and how
         The names of the one or two axes that have the labels. A heat-map needs two, and dots need
         one.
     measure
-        The column, or the ratio of two columns, of the figures. The picture has the name in words.
+        The column, or the ratio of two columns, that has the figures. The picture shows its name in
+        words.
     shown
-        The name and the unit; by default the unit that suits the figures.
+        The name and the unit to show; by default the unit suits the figures.
     order
         The labels of dots from the top to the bottom; by default the greatest value is at the top.
 

@@ -1,4 +1,4 @@
-"""Names of the deviation in a timer's state: estimators mean different things by rttvar."""
+"""Names the deviation in a timer's state, because estimators mean different things by rttvar."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def _named(segments: Table, view: View) -> list[str]:
     names = [name.strip() for name in (view.flow or "").split(",")]
     if len(names) > _FLOWS_MAX:
         raise ValueError(
-            f"{len(names)} flows: more than {_FLOWS_MAX} in one plot cannot be told apart"
+            f"{len(names)} flows: a plot shows at most {_FLOWS_MAX}, each in a colour of its own"
         )
     return [pick(segments, "flow", name, "flow") for name in names]
 

@@ -56,8 +56,8 @@ _PREFIXED = {
 ELAPSED = "elapsed"
 
 #: The minimum span [s] of an axis in hours or in minutes, and the size [s] and name of the unit.
-#: The page's script uses the same values. The shorter span is also the minimum of a duration that
-#: is written in minutes or hours.
+#: The script of an HTML report uses the same values. The shorter span is also the minimum of a
+#: duration that is written in minutes or hours.
 LONG = ((3 * 3600.0, 3600.0, "h"), (600.0, 60.0, "min"))
 
 
@@ -152,7 +152,7 @@ _BY_CAUSE = {"retransmissions": "retransmissions", "spurious": "spurious retrans
 
 
 def in_words(measure: str) -> tuple[str, float, str]:
-    """Return a measure's name in words, the factor of its figures, and their unit.
+    """Return a measure's name in words, the factor that converts its figures, and their unit.
 
     Parameters
     ----------

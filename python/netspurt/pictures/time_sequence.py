@@ -43,12 +43,12 @@ def time_sequence(run: Tables, view: View) -> Picture:
     """Show the packets at one node: sends, retransmissions, ACKs and SACK blocks; and all drops.
 
     Each segment is a bar from its first to its last octet. The bar of a retransmission has a dot,
-    which is visible at every zoom. If there are many segments, all these bars have dots. The
-    cumulative ACK is a line that climbs below the segments. Each duplicate ACK is a tick of one
-    packet's height below that line. A SACK block is a bar at the instant of its ACK. A thin line is
-    the end of the receive window, if this end is not far above the data. A cross marks a segment
-    that was dropped or lost. Retransmissions are drawn above other segments, and each kind of cause
-    has its own colour. A ring marks a spurious retransmission.
+    which is visible at every zoom. If there are many segments, the bars of all segments have dots.
+    The cumulative ACK is a line that climbs below the segments. Each duplicate ACK is a tick of one
+    packet's height below that line. A SACK block is a bar at the instant of its ACK. A thin line
+    shows the end of the receive window, if this end is not far above the data. A cross marks a
+    segment that was dropped or lost. Retransmissions are drawn above other segments, and each kind
+    of cause has its own colour. A ring marks a spurious retransmission.
     """
     segments = _of_flows(run)
     flow = pick(segments, "flow", view.flow, "flow")

@@ -69,7 +69,7 @@ class View:
         return next(direction for direction in DIRECTIONS if direction != self.sends)
 
     def titled(self, flow: str) -> str:
-        """Return the name of a flow and direction in a plot."""
+        """Return the text by which a plot names a flow and the shown direction."""
         return flow if self.sends == DIRECTIONS[0] else f"{flow} ({self.sends})"
 
     def clip(self, table: Table) -> Table:

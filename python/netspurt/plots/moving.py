@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 #: The width of a figure, the height of a panel, and the height of the rest of a figure, in inches.
 _WIDTH, _PANEL, _REST = 10.0, 2.7, 1.2
 
-#: The octets that a link can send at one opportunity of its trace.
+#: The octets that a link can send at each opportunity (each instant of its trace).
 _OCTETS = 1500
 #: Opportunities are counted in spans of time. This is the maximum number of spans.
 _SPANS = 200

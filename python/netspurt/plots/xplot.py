@@ -63,7 +63,7 @@ def _ends(run: Tables, flow: str, direction: str) -> str:
 
 
 def _time_sequence(run: Tables, view: View) -> Iterator[str]:
-    """Yield segments as bars between arrows, a line of ACKs, and SACK blocks.
+    """Yield the commands for segments as bars between arrows, a line of ACKs, and SACK blocks.
 
     Diamonds mark spurious retransmissions, and ticks mark duplicate ACKs.
     """
@@ -96,7 +96,7 @@ def _time_sequence(run: Tables, view: View) -> Iterator[str]:
 
 
 def _round_trips(run: Tables, view: View) -> Iterator[str]:
-    """Yield round-trip samples as points."""
+    """Yield the commands for round-trip samples as points."""
     samples = run.table("rtt")
     flow = pick(samples, "flow", view.flow, "flow")
     own = view.clip(samples.where(flow=flow, direction=view.sends))
@@ -107,7 +107,7 @@ def _round_trips(run: Tables, view: View) -> Iterator[str]:
 
 
 def _outstanding(run: Tables, view: View) -> Iterator[str]:
-    """Yield the outstanding octets as a line."""
+    """Yield the commands for the outstanding octets as a line."""
     t, octets = outstanding(*both_directions(run, view))
     yield "red"
     yield from _steps(t, octets)

@@ -42,7 +42,7 @@ def write_qlog(
     seen
         The connections and nodes.
     form
-        The form of qlog.
+        `CURRENT` (the current drafts) or `QVIS` (for the viewer qvis).
 
     Returns
     -------

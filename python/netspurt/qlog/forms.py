@@ -28,7 +28,8 @@ class QlogForm:
     name
         The form's name.
     names
-        The names of events in files. Events without a name are not written.
+        The names of events in files, by their kinds in `EVENTS`. Events of a kind without a name
+        are not written.
     sequential, contained
         The first members of a file of records, and of a file of one object.
     common

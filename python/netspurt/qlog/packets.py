@@ -28,9 +28,9 @@ _SENT = {
 }
 
 #: QUIC's word for the reason why the sender counted the earlier transmission as lost. The key is
-#: the cause with which the repair began (`netspurt.causes.begun`). A tail loss probe is missing,
-#: because it makes no segment count as lost. A shim is missing, because its timer is not the
-#: sender's timer.
+#: the cause with which the retransmissions began (`netspurt.causes.begun`). A tail loss probe is
+#: missing, because it makes no segment count as lost. A shim is missing, because its timer is not
+#: the sender's timer.
 _LOST = {
     "fast": "reordering_threshold",
     "sack-recovery": "reordering_threshold",
