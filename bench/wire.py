@@ -29,7 +29,6 @@ CASES = [
     ("tcp", "veth", True),
     ("tcp", "tun", True),
 ]
-LOGS = ("logs", "tables", "captures")
 
 
 def measure(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from random import Random
 
@@ -56,6 +57,17 @@ def parquet(path: Path, rows: int, **options: object) -> bytes:
     note = pa.array([f"x{n % 7}" for n in range(rows)])
     pq.write_table(pa.table({"sent_ns": sent, "rtt_ns": rtt, "note": note}), path, **options)
     return path.read_bytes()
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+@pytest.mark.parametrize("name", ["sent_ms", "sent_s", "timestamp"])
+def test_a_timestamp_of_parquet_has_the_unit_of_its_type(
+    tmp_path: Path, unit: str, name: str
+) -> None:
+    sent = pa.array([datetime(2024, 10, 22, 10, 11, n) for n in (12, 14)], pa.timestamp(unit))
+    pq.write_table(pa.table({name: sent, "rtt_ms": [20.0, 21.0]}), tmp_path / "r.parquet")
+    (recording,) = ns.read_delays(tmp_path / "r.parquet")
+    assert recording.sent_ns.tolist() == [0, 2 * 10**9]
 
 
 def test_a_panic_in_a_decoder_is_reported_as_a_damaged_file(

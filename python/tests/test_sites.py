@@ -26,6 +26,8 @@ from netspurt.analysis.sites import (
     split_by_retransmissions,
 )
 from netspurt.connections import SourceError, of_run, read_connections
+from netspurt.pictures.marks import Polyline
+from netspurt.pictures.sites import throughput_levels
 from netspurt.plots.sites import draw_cdfs, draw_idle, draw_throughput
 
 from conftest import Command, refused
@@ -485,3 +487,9 @@ def test_pictures_show_all_points_and_lines() -> None:
     ).axes  # fmt: skip
     labels = [str(line.get_label()) for line in axes.lines if line.get_marker() == "o"]
     assert labels == ["not known (1)", f"{IN_WORDS['loss']} (1)", f"{IN_WORDS['think']} (1)"]
+
+
+def test_the_lines_of_levels_end_with_the_last_known_time() -> None:
+    drawn = throughput_levels([0, 1, np.nan, 3], [1e6, 2e6, 1e6, 2e6], [0, 1, 0, 1], [1e6, 2e6])
+    lines = [mark for mark in drawn.marks if isinstance(mark, Polyline)]
+    assert [line.x.tolist() for line in lines] == [[0, 3], [0, 3]]

@@ -6,7 +6,7 @@ import math
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from functools import partial
@@ -69,6 +69,10 @@ def probe(
             f"--verbose prints a line for each echo probe, and {other} prints none: leave out one "
             "of these two options"
         )
+    if hops:
+        _check_survey(
+            {"--for": for_, "--rotate": rotate, "-e": estimators}, pace=pace, length=length
+        )
     usual = 5 if hops else (None if for_ is not None else COUNT)
     usual_wait = 2.0 if hops else 30.0
     name, gap = _pace(pace)
@@ -95,6 +99,20 @@ def probe(
     else:
         each = list(estimators or USUAL)
         _echo_probes(plan, each, quiet=quiet, verbose=verbose, as_json=as_json)
+
+
+def _check_survey(given: Mapping[str, object], *, pace: str, length: str) -> None:
+    """Check that `--hops` comes without the options that it does not use."""
+    from netspurt.probe import ProbeLengths
+
+    unused = [option for option, value in given.items() if value]
+    if pace != "immediate":
+        unused.append("--pace")
+    if length != "rfc889" and ProbeLengths.of(length).rule != "fixed":
+        unused.append(f"--length {length}")
+    if unused:
+        these = unused[0] if len(unused) == 1 else "these options"
+        raise ValueError(f"--hops does not use {', '.join(unused)}: leave out {these} or --hops")
 
 
 def _pace(text: str) -> tuple[str, float | None]:

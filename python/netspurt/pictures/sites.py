@@ -90,7 +90,7 @@ def throughput_levels(
     t, rate = np.asarray(t_s, dtype=float), np.asarray(throughput_bps, dtype=float)
     level_index = np.asarray(level_of)
     elapsed = t - np.nanmin(t) if len(t) else t
-    ends = np.array([0.0, float(np.max(elapsed, initial=0.0))])
+    ends = np.array([0.0, float(np.nanmax(elapsed, initial=0.0))])
     marks: list[Mark] = []
     for n, level in enumerate(levels):
         at_level, ink = level_index == n, SERIES[n % len(SERIES)]

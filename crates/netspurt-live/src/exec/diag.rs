@@ -41,9 +41,11 @@ impl Diag {
     }
 }
 
+/// The type of questions and answers about connections (`SOCK_DIAG_BY_FAMILY`).
+const BY_FAMILY: u16 = 20;
+
 /// Makes a question about one connection (`struct inet_diag_req_v2`).
 fn request(own: SocketAddr, peer: SocketAddr) -> Vec<u8> {
-    const BY_FAMILY: u16 = 20;
     const INFO: u8 = 1 << (TCP_INFO - 1);
     let mut octets = Vec::with_capacity(72);
     octets.extend(72_u32.to_ne_bytes());
@@ -75,7 +77,6 @@ const TCP_INFO: u8 = 2;
 /// Reads the state of a connection from an answer of the kernel. `None` if the answer does not
 /// contain the complete state.
 fn info(answer: &[u8]) -> Option<TcpInfo> {
-    const BY_FAMILY: u16 = 20;
     let kind = answer.get(4..6).map(|kind| u16::from_ne_bytes([kind[0], kind[1]]))?;
     if kind != BY_FAMILY {
         return None;

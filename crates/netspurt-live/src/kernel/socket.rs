@@ -32,13 +32,17 @@ fn at_first(bytes: u32, smss: u16) -> u32 {
 
 /// Makes the error for a socket that does not get the congestion control algorithm called `name`.
 fn of_congestion(name: &str, error: &io::Error) -> io::Error {
-    let why = match error.kind() {
-        io::ErrorKind::NotFound => "this kernel has no such algorithm",
-        io::ErrorKind::PermissionDenied => "this kernel lets only root choose it",
+    let (why, remedy) = match error.kind() {
+        io::ErrorKind::NotFound => {
+            ("this kernel has no such algorithm", format!("load `tcp_{name}`"))
+        }
+        io::ErrorKind::PermissionDenied => {
+            ("this kernel lets only root choose it", format!("add `{name}` to {ALGORITHMS}"))
+        }
         _ => return io::Error::new(error.kind(), format!("tcp.congestion = {name:?}: {error}")),
     };
     let has = fs::read_to_string(ALGORITHMS).unwrap_or_default();
-    let fix = format!("name one of `{}`, or have root load `tcp_{name}`", has.trim());
+    let fix = format!("name one of `{}`, or have root {remedy}", has.trim());
     io::Error::new(error.kind(), format!("tcp.congestion = {name:?}: {why}: {fix}"))
 }
 

@@ -108,7 +108,8 @@ fn ping(
         return Err(RecordingError::new(
             format!("a result says that {sent} probes were sent, more than {MISSING_MAX}"),
             "remove that result from the file",
-        ));
+        )
+        .at(line));
     }
     if sent == 0 && answered == 0 {
         // All entries are errors that prevented the sending of a probe.

@@ -157,7 +157,7 @@ impl Target {
         {
             return ping::summary(delays, sent, received);
         }
-        let last = seen.map(|(_, last)| last + 1).max(counts.map(|(sent, _)| sent));
+        let last = seen.map(|(_, last)| last.saturating_add(1)).max(counts.map(|(sent, _)| sent));
         let received = tally.received();
         if let (Some((sent, got)), Some(read)) = (counts, last)
             && (sent, got) != (read, received)

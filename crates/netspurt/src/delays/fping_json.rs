@@ -50,7 +50,7 @@ pub(super) fn parse(
     }
     for (target, (tally, sent)) in targets {
         let mut delays = Delays::new(format!("{name}: {target}"), "fping (JSON)");
-        let last = tally.ends().map_or(0, |(_, last)| last + 1).max(sent);
+        let last = tally.ends().map_or(0, |(_, last)| last.saturating_add(1)).max(sent);
         let interval = hints.interval.unwrap_or(Duration::from_secs(1));
         delays.notes.push(format!("times of sending computed: one probe every {interval}"));
         let range = last.checked_sub(1).map(|last| (0, last));

@@ -1,7 +1,9 @@
 //! Reads Parquet files with named columns, including our own tables `echo_probes` and `rtt`.
 
+use ::parquet::basic::{ConvertedType, LogicalType};
 use ::parquet::file::reader::FileReader;
 use ::parquet::record::Field;
+use ::parquet::schema::types::Type;
 use bytes::Bytes;
 
 use crate::guard::{ParquetFault, guarded, open_parquet};
@@ -69,6 +71,13 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
     {
         plan.sent = Some(SourceColumn { at, unit: Some(1) });
     }
+    // Timestamps have the unit of their type, whatever the name of the column says.
+    let has_instants = |at: usize| is_timestamp(&schema.root_schema().get_fields()[at]);
+    for column in [&mut plan.sent, &mut plan.received].into_iter().flatten() {
+        if has_instants(column.at) {
+            column.unit = Some(1);
+        }
+    }
     let mut rows = TableRows::new(plan);
     let mut texts = Vec::new();
     for (number, row) in (1..).zip(file.get_row_iter(None).map_err(broken)?) {
@@ -79,6 +88,14 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
         rows.read(number, cell, || texts.join(","));
     }
     rows.finish(name, "Parquet", hints)
+}
+
+/// Whether a column has timestamps. Their texts are nanoseconds.
+fn is_timestamp(column: &Type) -> bool {
+    let info = column.get_basic_info();
+    let millis_or_micros = [ConvertedType::TIMESTAMP_MILLIS, ConvertedType::TIMESTAMP_MICROS];
+    millis_or_micros.contains(&info.converted_type())
+        || matches!(info.logical_type_ref(), Some(LogicalType::Timestamp { .. }))
 }
 
 /// Writes a value in the form that a cell of a CSV file has.

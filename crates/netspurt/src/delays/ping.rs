@@ -146,7 +146,7 @@ impl PingRun {
     fn close_round(&mut self, sent_ns: Option<i64>) {
         let lost = self.statistics.is_some_and(|(_, received)| received == 0);
         if sent_ns.is_some() && lost {
-            let number = self.highest.map_or(1, |highest| highest + 1);
+            let number = self.highest.map_or(1, |highest| highest.saturating_add(1));
             self.saw(number);
             self.tally.sent(number).set_sent(sent_ns);
             self.rounds.lose();

@@ -66,7 +66,8 @@ impl PingRounds {
     /// after `highest`.
     pub fn number(&mut self, raw: u64, highest: Option<u64>) -> u64 {
         if self.needs_probe() && self.raw.is_some_and(|last| raw <= last) {
-            self.offset = highest.map_or(0, |highest| (highest + 1).saturating_sub(raw));
+            self.offset =
+                highest.map_or(0, |highest| highest.saturating_add(1).saturating_sub(raw));
         }
         self.raw = Some(raw);
         raw.saturating_add(self.offset)

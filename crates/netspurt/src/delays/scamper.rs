@@ -71,7 +71,7 @@ fn ping(name: &str, item: &Value, hints: &Hints) -> Result<Delays, RecordingErro
         }
     }
     let sent = whole(&item["ping_sent"]).unwrap_or(0);
-    let last = tally.ends().map(|(_, last)| last + 1).unwrap_or(0).max(sent);
+    let last = tally.ends().map_or(0, |(_, last)| last.saturating_add(1)).max(sent);
     let wait = float(&item["wait"]).and_then(|s| float_span(s, SECOND));
     let interval = hints.interval.or(wait).or(Some(Duration::from_secs(1)));
     tally.finish(&mut delays, last.checked_sub(1).map(|last| (0, last)), interval)?;

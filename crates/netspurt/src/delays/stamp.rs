@@ -101,7 +101,8 @@ fn basic(text: &str) -> Option<(i64, &str)> {
         (value <= most).then_some(value)
     };
     text.get(8..)?.strip_prefix('T')?;
-    let date = days(two(0, 99)? * 100 + two(2, 99)?, two(4, 12)?.max(1), two(6, 31)?.max(1));
+    let [month, day] = [(4, 12), (6, 31)].map(|(from, most)| two(from, most).filter(|one| *one > 0));
+    let date = days(two(0, 99)? * 100 + two(2, 99)?, month?, day?);
     let minutes = two(9, 23)? * 60 + two(11, 59)?;
     two(13, 60)?;
     let (second, rest) = decimal(&text[13..], SECOND)?;
@@ -307,6 +308,9 @@ mod tests {
         assert_eq!(at("Thu Jan  1 00:00:01 1970"), Some(1_000_000_000));
         assert_eq!(at("Oct 22 00:00:12"), Some(12_000_000_000));
         for wrong in ["Tue Oct 22 10:11:12", "Tue Oct 32 10:11:12 2024", "Tue Oct 22 2024", "Tue"] {
+            assert_eq!(at(wrong), None, "{wrong}");
+        }
+        for wrong in ["20240022T101112Z", "20241000T101112Z", "20241322T101112Z"] {
             assert_eq!(at(wrong), None, "{wrong}");
         }
         assert_eq!(at("Tue Oct 22 10:11:12 IST 2024"), None);

@@ -1,5 +1,7 @@
 //! Tests that no bytes make a reader panic.
 
+use std::ops::Range;
+
 use proptest::prelude::*;
 
 use crate::delays::{Format, Hints, read, read_as};
@@ -44,6 +46,29 @@ fn each_example_file_is_read_without_error() {
             "{sample}: {:?}",
             read("x", sample.as_bytes())
         );
+    }
+}
+
+/// Timestamps of a loop of ping with one probe in each round.
+const ROUNDS: &str = "1700000000\nPING a (10.0.0.1) 56(84) bytes of data.\n64 bytes from a: icmp_seq=1 ttl=64 time=1.5 ms\n--- a ping statistics ---\n1 packets transmitted, 1 received, 0% packet loss, time 0ms\n1700000009\nPING a (10.0.0.1) 56(84) bytes of data.\n--- a ping statistics ---\n1 packets transmitted, 0 received, 100% packet loss, time 0ms\n1700000018\nPING a (10.0.0.1) 56(84) bytes of data.\n64 bytes from a: icmp_seq=1 ttl=64 time=1.5 ms\n";
+
+/// The places of the whole numbers in a text.
+fn whole_numbers(text: &str) -> Vec<Range<usize>> {
+    let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
+    let begins = (0..text.len()).filter(|at| is_digit(*at) && (*at == 0 || !is_digit(at - 1)));
+    begins.map(|begin| begin..(begin..).find(|at| !is_digit(*at)).unwrap()).collect()
+}
+
+#[test]
+fn a_whole_number_at_the_limit_of_its_type_causes_no_panic() {
+    for text in SAMPLES.into_iter().chain([ROUNDS]) {
+        for place in whole_numbers(text) {
+            for limit in [u64::MAX, u64::MAX - 1, i64::MAX as u64, u64::from(u32::MAX)] {
+                let mut changed = text.to_owned();
+                changed.replace_range(place.clone(), &limit.to_string());
+                survives(changed.as_bytes());
+            }
+        }
     }
 }
 
