@@ -147,8 +147,8 @@ impl RetransmitTimer {
         }
     }
 
-    /// Notes that an ACK acknowledged new octets without a sample. `covers_timed` says whether the
-    /// ACK covers the timed segment.
+    /// Notes an ACK of new octets that gave no sample. `covers_timed` says whether the ACK covers
+    /// the timed segment.
     pub(super) fn progress(&mut self, covers_timed: bool) {
         self.estimator.on_progress(covers_timed);
         self.rto = self.estimator.rto();

@@ -68,7 +68,8 @@ pub(super) struct Transmitter {
     smss: u64,
     /// Octets of headers in an ACK, and in a segment with data.
     header_bytes: [u16; 2],
-    /// True if the headers of packet 0 are not counted when packet 0 carries data.
+    /// True if the headers of packet 0 (ns-2's first packet) are not counted when packet 0 carries
+    /// data.
     first_is_bare: bool,
     /// The octets that the SYN takes; 0 without a handshake.
     syn_room: u64,
@@ -187,7 +188,8 @@ impl Transmitter {
         1 + whole_bytes
     }
 
-    /// Converts `wire`, the acknowledgment number of an ACK, to the octet number that this type uses.
+    /// Converts `wire`, the acknowledgment number of an ACK, to the octet number that this type
+    /// uses.
     #[inline]
     pub(super) fn count(&self, wire: u32) -> u64 {
         let near = self.una.saturating_sub(self.syn_room);

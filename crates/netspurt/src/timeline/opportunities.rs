@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_impossible_list_is_refused() {
+    fn a_list_that_is_unordered_takes_no_time_or_delivers_nothing_is_refused() {
         let refused = |instants: &[Time], octets| Opportunities::new(instants, octets).unwrap_err();
         assert_eq!(refused(&[], 1500), OpportunitiesError::NoRound);
         assert_eq!(refused(&[at(0)], 1500), OpportunitiesError::NoRound);
@@ -154,7 +154,7 @@ mod tests {
                 }
             }
         }
-        unreachable!("rounds go on")
+        unreachable!("the series of rounds has no end")
     }
 
     proptest! {

@@ -23,7 +23,7 @@ impl BitRate {
     }
 
     /// The time that `octets` take at this rate, rounded up; zero at the rate without a limit.
-    #[expect(clippy::cast_possible_truncation, reason = "held below 2^64")]
+    #[expect(clippy::cast_possible_truncation, reason = "the value is below 2^64")]
     pub const fn time_for(self, octets: u64) -> Duration {
         let Some(rate) = self.bits_per_second() else { return Duration::ZERO };
         let nanos = (octets as u128 * 8 * 1_000_000_000).div_ceil(rate as u128);

@@ -82,7 +82,7 @@ pub enum UnitError {
         text: String,
         /// The kind of quantity wanted, with its article.
         what: &'static str,
-        /// The bound that the number violates.
+        /// The values that are allowed, in words.
         bound: String,
     },
 }
@@ -100,7 +100,7 @@ struct QuantityKind {
     what: &'static str,
     units: &'static [Unit],
     near: &'static [(&'static str, &'static str)],
-    /// The units that a bare number probably has.
+    /// The units that a number without a unit probably has.
     bare: &'static [&'static str],
     example: &'static str,
     base: &'static str,
@@ -287,7 +287,7 @@ impl QuantityKind {
                 return write!(f, "{number} {name}");
             }
         }
-        unreachable!("the base unit writes every whole number")
+        unreachable!("every whole number can be written in the base unit")
     }
 }
 
@@ -462,7 +462,10 @@ mod tests {
         assert_eq!(message(time("25 sec")), "`25 sec` is not a time: write `25 s`");
         assert!(message(time("25 bit/s")).contains("one of the units ns, us, ms, s, min, h"));
         assert!(message(time("-1 s")).contains("zero or more"));
-        assert!(message(time("-3")).contains("zero or more"), "a unit would not help");
+        assert!(
+            message(time("-3")).contains("zero or more"),
+            "the sign is the mistake, and not the missing unit"
+        );
         let window = "10 kB".parse::<SegmentCount>().unwrap_err().to_string();
         assert!(window.ends_with("write a number of segments, as in `4 segments`"), "{window}");
         assert!(message(time("fast")).contains("plain decimal number"));

@@ -195,7 +195,7 @@ impl<R: Read> Members<R> {
         self.current.as_ref().map_or(0, |member| member.get_ref().get_ref().length)
     }
 
-    /// Passes over zeros. Returns whether other octets follow.
+    /// Skips zeros. Returns whether other octets follow.
     fn has_more(source: &mut impl BufRead) -> io::Result<bool> {
         loop {
             let rest = source.fill_buf()?;
@@ -262,7 +262,8 @@ impl<R: Read> Frames<R> {
     }
 
     /// Decodes a block of the frame. If the block is incomplete, this method decodes an empty last
-    /// block instead, which ends the frame. The decoder holds back contents until a frame ends.
+    /// block instead. This block ends the frame, so that the decoder returns the contents that it
+    /// holds back until a frame ends.
     fn block(&mut self) -> io::Result<()> {
         let mut block = Vec::new();
         self.cut = !self.fetch(Self::HEADER, &mut block)?;
@@ -324,7 +325,7 @@ impl<R: Read> Read for Frames<R> {
 }
 
 fn cut() -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, "cut off in a frame")
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the file ends within a frame")
 }
 
 fn damaged(what: &'static str) -> io::Error {

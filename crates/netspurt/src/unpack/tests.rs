@@ -66,7 +66,7 @@ fn octets_before_a_cut_are_read_and_the_cut_is_reported() {
     for (file, name) in [
         ([gzip(b"whole"), gzip(b"some text of some length")].concat(), "gzip: "),
         ([zstd(b"whole"), zstd(b"some text of some length")].concat(), "zstd: "),
-        ([zstd(b"whole"), SKIPPED.to_vec()].concat(), "zstd: cut off"),
+        ([zstd(b"whole"), SKIPPED.to_vec()].concat(), "zstd: the file ends"),
     ] {
         let mut reader = Unpacked::new(&file[..file.len() - 2]).unwrap();
         let mut first = [0; 5];
@@ -100,7 +100,10 @@ fn every_whole_block_of_a_frame_that_is_cut_is_read() {
             let mut contents = Vec::new();
             let mut reader = Unpacked::new(&whole[..end]).unwrap();
             let error = reader.read_to_end(&mut contents).unwrap_err().to_string();
-            assert_eq!((contents.len(), &error[..]), (octets, "zstd: cut off in a frame"));
+            assert_eq!(
+                (contents.len(), &error[..]),
+                (octets, "zstd: the file ends within a frame")
+            );
             assert!(contents.iter().enumerate().all(|(at, octet)| at / 100 == usize::from(*octet)));
         }
     }

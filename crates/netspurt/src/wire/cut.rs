@@ -38,7 +38,7 @@ pub fn cut(packet: &[u8], payload: Range<usize>, out: &mut Vec<u8>) {
     out.clear();
     out.extend_from_slice(header);
     out.extend_from_slice(&body[payload.start..end]);
-    let length = u16::try_from(out.len()).expect("no longer than the packet");
+    let length = u16::try_from(out.len()).expect("a fragment is no longer than its packet");
     out[2..4].copy_from_slice(&length.to_be_bytes());
     out[6..8].copy_from_slice(&part.bits().to_be_bytes());
     set_ipv4_checksum(&mut out[..V4]);

@@ -32,12 +32,12 @@ pub enum Fault {
     #[error("version {0} of IP is neither 4 nor 6")]
     Version(u8),
     /// A header is shorter than the minimum, or longer than the packet.
-    #[error("a header's length is impossible")]
+    #[error("a header is shorter than its minimum, or longer than the packet")]
     HeaderLength,
     /// The packet's length leaves no room for its headers, or is too large. An example is a
     /// jumbogram, whose length field is zero (RFC 2675 §2): [`decode`] does not read its true
     /// length, because it takes packets of at most 65535 octets.
-    #[error("the packet's length is impossible")]
+    #[error("the packet's length leaves no room for its headers, or is too large")]
     Length,
     /// The checksum of an IPv4 header is wrong.
     #[error("the checksum of the IP header is wrong")]
@@ -161,7 +161,7 @@ fn version(bytes: &[u8]) -> Result<u8, DecodeError> {
     Ok(first >> 4)
 }
 
-/// The IP header of a captured packet, with the range of the TCP segment. The packet had
+/// Reads the IP header of a captured packet, and finds the TCP segment after it. The packet had
 /// `original_bytes` octets on the link. The length in the header is zero in a jumbogram, and in a
 /// packet that the network card divides later. In these cases the length in the jumbogram's option
 /// counts. If there is no such option, the length on the link counts.
@@ -189,8 +189,8 @@ fn segment(head: TcpHead<'_>, ip: &Ip, len: usize) -> Segment {
     }
 }
 
-/// The range of the TCP segment after an IPv4 header. If the length field of the header is zero,
-/// the length on the link counts.
+/// Reads an IPv4 header, and finds the TCP segment after it. If the length field of the header is
+/// zero, the length on the link counts.
 #[inline]
 fn ipv4(bytes: &[u8], checks: Checks, on_link_bytes: Option<usize>) -> Result<Ip, DecodeError> {
     let head = IpHead::of(bytes).ok_or(fault(bytes.len(), Fault::Truncated))?;
@@ -218,9 +218,9 @@ fn ipv4(bytes: &[u8], checks: Checks, on_link_bytes: Option<usize>) -> Result<Ip
     Ok(Ip::of(head, at, end))
 }
 
-/// The range of the TCP segment after the headers of IPv6. If the length field of the header is
-/// zero, the length in the jumbogram's option counts. If there is no such option, the length on the
-/// link counts. If `on_link_bytes` is `None`, a length of zero is an error.
+/// Reads the headers of an IPv6 packet, and finds the TCP segment after them. If the length field
+/// of the header is zero, the length in the jumbogram's option counts. If there is no such option,
+/// the length on the link counts. If `on_link_bytes` is `None`, a length of zero is an error.
 #[inline]
 fn ipv6(bytes: &[u8], on_link_bytes: Option<usize>) -> Result<Ip, DecodeError> {
     let head = IpHead::of(bytes).ok_or(fault(bytes.len(), Fault::Truncated))?;

@@ -51,7 +51,8 @@ impl<'a> IpHead<'a> {
             }
             Self::V6(head) => {
                 let address = |at: usize| {
-                    let octets = head[at..].first_chunk::<16>().expect("the header has both");
+                    let octets =
+                        head[at..].first_chunk::<16>().expect("the header has both addresses");
                     Ipv6Addr::from(*octets).into()
                 };
                 [address(8), address(24)]
@@ -66,7 +67,9 @@ impl<'a> IpHead<'a> {
             Self::V4(head) => [word(head, 12).into(), word(head, 16).into()],
             Self::V6(head) => {
                 let number = |at: usize| {
-                    u128::from_be_bytes(*head[at..].first_chunk().expect("the header has both"))
+                    u128::from_be_bytes(
+                        *head[at..].first_chunk().expect("the header has both addresses"),
+                    )
                 };
                 [number(8), number(24)]
             }

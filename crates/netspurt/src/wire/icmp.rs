@@ -122,8 +122,8 @@ pub struct PacketTooBig {
     pub mtu: u32,
 }
 
-/// Reads the report in `ip` that a packet of TCP was too big. `None` if `ip` has no such report. The
-/// report must quote at least the first eight octets of the TCP header (RFC 792).
+/// Reads the report in `ip` that a packet of TCP was too big. `None` if `ip` has no such report.
+/// The report must quote at least the first eight octets of the TCP header (RFC 792).
 pub fn decode_too_big(ip: &[u8]) -> Option<PacketTooBig> {
     let head = IpHead::of(ip)?;
     let (protocol, at) = head.payload();

@@ -141,7 +141,7 @@ impl TcpView {
             Some(head) => head,
             None => {
                 filled = TcpHead::filled(tcp).ok_or(fault(ip.len(), Fault::Truncated))?;
-                TcpHead::of(&filled).expect("it was filled")
+                TcpHead::of(&filled).expect("the missing fields were filled with zeros")
             }
         };
         let payload_at = at + head.own_bytes();

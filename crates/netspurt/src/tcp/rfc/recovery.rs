@@ -38,13 +38,15 @@ pub(super) enum NextLook {
     After(Duration),
 }
 
-/// The effects of recovery after an ACK or a timer. Other parts of the connection react to them.
+/// What loss recovery did after an ACK, or after a timer fired. Other parts of the connection react
+/// to this.
 #[derive(Debug, Default)]
 pub(super) struct Reaction {
     pub(super) next_look: NextLook,
     /// Whether a repair began.
     pub(super) began: bool,
-    /// If a cut was undone: the state before this cut.
+    /// If a cut (a reduction of ssthresh because of congestion) was undone: the state before this
+    /// cut.
     pub(super) undone: Option<Prior>,
 }
 
@@ -82,7 +84,7 @@ impl LossRecovery {
             && self.loss.scoreboard.is_orderly()
     }
 
-    /// Reacts to an ACK's news.
+    /// Reacts to what an ACK reports for the first time (`news`).
     pub(super) fn react(&mut self, news: &News, scene: &LossContext<'_>) -> Reaction {
         self.repair.settled = false;
         let calm = self.repair.phase == Phase::Open && news.is_plain();
@@ -143,8 +145,9 @@ impl LossRecovery {
         lasts && scene.window.una == self.repair.point
     }
 
-    /// Marks, after an ACK, the segments that the connection's rule calls lost. With `needs_news`,
-    /// RACK marks segments only if it has news.
+    /// Marks, after an ACK, the segments that count as lost by the loss detection of the
+    /// connection. With `needs_news`, RACK marks segments only after it has got a round trip, or
+    /// after a cut was undone.
     fn look(&mut self, news: &News, scene: &LossContext<'_>) -> NextLook {
         let has_news = core::mem::take(&mut self.loss.rack.has_news);
         let by_time = self.loss.uses_sack && scene.config.recovery == Recovery::Rack;
@@ -157,14 +160,15 @@ impl LossRecovery {
         }
     }
 
-    /// Marks the segments that the connection's rule calls lost.
+    /// Marks the segments that count as lost by the loss detection of the connection.
     fn detect(&mut self, scene: &LossContext<'_>) -> NextLook {
         self.loss.detect(&self.repair, scene).map_or(NextLook::OnAck, NextLook::After)
     }
 
-    /// Checks whether a partial ACK answers an original. If it does, records with
-    /// `teaches_reordering` that the path reorders. With `waits_for_copies`, returns whether this
-    /// ACK must not undo a cut yet, because retransmissions are outstanding.
+    /// Checks whether a partial ACK answers an original. If it does, and if the rule
+    /// `teaches_reordering` is on, this method records that the path reorders. With the rule
+    /// `waits_for_copies`, it returns whether the ACK must not undo a cut yet, because
+    /// retransmissions are outstanding.
     fn was_late(&mut self, news: &News, scene: &LossContext<'_>) -> bool {
         let rules = scene.config.spurious_rules;
         let partial = self.repair.phase == Phase::Recovery && scene.window.una < self.repair.point;
@@ -193,8 +197,9 @@ impl LossRecovery {
     }
 
     /// Begins a repair if an ACK outside of a repair has shown that a segment is lost. Returns
-    /// whether a repair began. If none began, sets the phase to Disorder or to Open. If the ACK is
-    /// `calm` (plain, and in the phase Open), outstanding retransmissions do not lead to Disorder.
+    /// whether a repair began. If none began, sets the phase to Disorder or to Open. Outstanding
+    /// retransmissions do not lead to Disorder if the ACK is `calm`: it arrived in the phase Open,
+    /// acknowledges new octets, and reports neither new arrivals nor a duplicate by SACK.
     fn begin_if_lost(&mut self, news: &News, calm: bool, scene: &LossContext<'_>) -> bool {
         let begins = self.loss.scoreboard.lost() > 0;
         if begins {
@@ -402,10 +407,11 @@ impl LossRecovery {
         Reaction { next_look, began, undone: None }
     }
 
-    /// Applies proportional rate reduction when RACK's timer has fired. The timer counts as an ACK
-    /// that delivered nothing, so that the segments that it finds lost are not all sent at once.
-    /// With [`rack_timer_delivers`](super::RfcConfig::rack_timer_delivers), a timer that began the
-    /// repair (`began`) counts as the delivery of one segment, and other timers do not change cwnd.
+    /// Applies proportional rate reduction when RACK's timer has fired. The firing counts as an ACK
+    /// that delivered nothing, so that the segments that RACK has just marked as lost are not all
+    /// sent at once. With [`rack_timer_delivers`](super::RfcConfig::rack_timer_delivers), a timer
+    /// that began the repair (`began`) counts as the delivery of one segment, and other timers do
+    /// not change cwnd.
     pub(super) fn reduce_by_timer(&mut self, began: bool, scene: &LossContext<'_>) {
         if self.repair.phase == Phase::Recovery && scene.config.prr {
             let delivers = scene.config.rack_timer_delivers;
@@ -415,8 +421,9 @@ impl LossRecovery {
         }
     }
 
-    /// Sets cwnd after an ACK. An algorithm that owns cwnd always sets cwnd. Otherwise proportional
-    /// rate reduction sets cwnd in recovery, and the algorithm sets cwnd when cwnd may grow.
+    /// Sets cwnd after an ACK. An algorithm that owns cwnd, such as BBR, sets cwnd after every ACK.
+    /// Otherwise proportional rate reduction sets cwnd in the phases Recovery and Cwr, and the
+    /// algorithm sets cwnd when cwnd may grow.
     pub(super) fn steer(&mut self, news: &News, mut info: AckInfo, scene: &LossContext<'_>) {
         if self.cwnd.is_owned() {
             return self.cwnd.take_ack(&info);
@@ -452,8 +459,8 @@ impl LossRecovery {
     }
 
     /// True if an ACK may increase cwnd. An ACK of new octets may. An ACK that only reports an
-    /// arrival may increase cwnd under two conditions: the rules allow it, and a segment was
-    /// overtaken by more segments than the number that indicates a loss.
+    /// arrival may increase cwnd under two conditions: the rules allow it, and a segment was once
+    /// overtaken by more than `dup_thresh` others.
     fn earns_by(&self, news: &News, config: &RfcConfig) -> bool {
         let by_report = config.cwnd_rules.reordered_reports_grow && news.sacked > 0;
         news.acked > 0 || by_report && self.loss.rack.is_reordered_beyond(config.dup_thresh)
@@ -472,9 +479,9 @@ impl LossRecovery {
         });
     }
 
-    /// Returns the octets that fill cwnd. These are the `pipe` octets in the network. Without
-    /// Limited Transmit and outside a repair, all outstanding octets fill cwnd, even if they were
-    /// reported as arrived.
+    /// Returns the number of octets that fill cwnd. Usually this is `pipe`, the octets in the
+    /// network. Without Limited Transmit and outside a repair, it is the number of all outstanding
+    /// octets, including those that were reported as arrived.
     pub(super) fn filled_of(&self, pipe: u64, window: &SendWindow, config: &RfcConfig) -> u64 {
         let careful = !config.limited_transmit && !self.repair.phase.is_repairing();
         if careful { self.loss.counted_flight(window, config) } else { pipe }
@@ -487,7 +494,8 @@ impl LossRecovery {
         filled + octets <= self.cwnd.window.cwnd
     }
 
-    /// Returns the place of the next lost segment that may be retransmitted, and the cause.
+    /// Returns the place (the index in the scoreboard) of the next lost segment that may be
+    /// retransmitted, and the cause.
     pub(super) fn next_lost(
         &mut self,
         window: &SendWindow,
@@ -511,7 +519,7 @@ impl LossRecovery {
 
     /// Whether the rule `lost_outnumber_copies` forbids the retransmission of a lost segment,
     /// because at least as many retransmissions are outstanding as segments are lost. The rule does
-    /// not apply to the head after a timeout.
+    /// not apply to the first outstanding segment after a timeout.
     fn copies_match_losses(&self, config: &RfcConfig) -> bool {
         let timed_out = self.repair.phase == Phase::Loss && self.repair.forced;
         let rule = config.send_rules.lost_outnumber_copies;

@@ -14,7 +14,7 @@ pub enum Phase {
     Open,
     /// Segments arrived out of order.
     Disorder,
-    /// cwnd is being cut for a mark, without a loss (RFC 3168 §6.1.2).
+    /// cwnd is being reduced because of a congestion mark, without a loss (RFC 3168 §6.1.2).
     Cwr,
     /// A loss found by acknowledgments is being repaired.
     Recovery,
@@ -68,7 +68,8 @@ pub(super) struct Repair {
     prr: Prr,
     /// Whether one retransmission is due even if cwnd has no room.
     pub(super) forced: bool,
-    /// The cause of the next retransmission after a timeout.
+    /// The cause of the first retransmission after a timeout or after Tahoe's fast retransmit,
+    /// until this retransmission is sent.
     head_cause: Option<Cause>,
     /// Whether a partial ACK has already restarted the timer (RFC 6582 §3.2 step 3).
     partial_seen: bool,
@@ -127,8 +128,8 @@ impl Repair {
         self.prr.begin(base);
     }
 
-    /// Enters Recovery, because a loss was found within a cut for a mark. Octets up to `nxt` are
-    /// outstanding. The cut continues to its intended end.
+    /// Enters Recovery, because a loss was found while cwnd is cut for a mark. Octets up to `nxt`
+    /// are outstanding. The cut goes on, and ends where it would have ended without the loss.
     pub(super) fn go_on_with_recovery(&mut self, nxt: u64) {
         let point = self.point;
         self.begin_recovery(nxt);
@@ -171,8 +172,8 @@ impl Repair {
         core::mem::replace(&mut self.phase, next)
     }
 
-    /// Notes a partial ACK, which shows the next hole. With `at_once` this hole is sent even if
-    /// cwnd has no room (RFC 6582 §3.2 step 3).
+    /// Notes a partial ACK, which shows the next hole. With `at_once` the segment at this hole is
+    /// retransmitted even if cwnd has no room (RFC 6582 §3.2 step 3).
     pub(super) fn on_partial_ack(&mut self, at_once: bool) {
         self.forced |= at_once;
         self.partial_seen = true;
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_has_the_cause_rto_and_other_segments_have_the_cause_that_marked_them_lost() {
+    fn the_first_retransmission_after_a_timeout_has_cause_rto_and_later_ones_their_own_cause() {
         let mut repair = Repair::default();
         repair.begin_loss(9000, Cause::Rto);
         assert_eq!(repair.take_cause(Some(Cause::GoBackN)), Cause::Rto);

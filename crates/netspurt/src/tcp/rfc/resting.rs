@@ -44,7 +44,7 @@ impl RfcEnd {
         }
         match self {
             Self::Awake(tcb) => tcb,
-            Self::Resting(_) => unreachable!("it was woken"),
+            Self::Resting(_) => unreachable!("a resting end was woken above"),
         }
     }
 

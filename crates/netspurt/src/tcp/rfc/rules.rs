@@ -15,8 +15,9 @@ use crate::units::Duration;
 pub struct CwndRules {
     /// cwnd counts segments: a short segment fills as much of cwnd as a full segment
     /// (`tcp_packets_in_flight`). The amounts that are outstanding, reported, lost or retransmitted
-    /// are also counted in segments. Thresholds are whole segments. In proportional rate reduction,
-    /// the octets that may be sent are rounded up, to whole segments (`tcp_cwnd_reduction`).
+    /// are also counted in segments. ssthresh is a whole number of segments. In proportional rate
+    /// reduction, the octets that may be sent are rounded up, to whole segments
+    /// (`tcp_cwnd_reduction`).
     ///
     /// departs: RFC 6675 §4 - with `whole_segments` pipe counts segments, whatever their size; the
     /// RFC counts octets.
@@ -37,27 +38,29 @@ pub struct CwndRules {
     /// The ACK that ends a recovery may already open cwnd (`tcp_ack`). Without the switch, only the
     /// next ACK may open it.
     pub last_repair_ack_grows: bool,
-    /// Growth counts the octets that an ACK newly delivered (`tcp_cong_avoid`), and not the octets
-    /// that it acknowledged. SACK may have reported some of the acknowledged octets before.
+    /// cwnd grows by the octets that an ACK acknowledges or reports by SACK for the first time
+    /// (`tcp_cong_avoid`). Without the switch, it grows by the octets that the ACK acknowledges,
+    /// even if SACK had reported them before.
     pub growth_by_delivery: bool,
     /// cwnd grows only if it is used. With `idle_restart`, cwnd also loses half of its unused part
     /// if the application leaves a part unused for an RTO (`tcp_cwnd_validate`, RFC 2861 §3.1).
     /// Without the switch, an ACK opens cwnd if its octets were sent while cwnd was full, and cwnd
     /// loses no unused part.
     pub validation: bool,
-    /// An ACK that only reports by SACK may also open cwnd, if a segment was once overtaken by more
-    /// than `dup_thresh` others (`tcp_may_raise_cwnd`).
+    /// An ACK that acknowledges nothing new, but reports arrivals by SACK, may also open cwnd, if a
+    /// segment was once overtaken by more than `dup_thresh` others (`tcp_may_raise_cwnd`).
     pub reordered_reports_grow: bool,
-    /// A cut for a mark ends with an ACK that covers more than the data outstanding when the cut
-    /// began (`tcp_fastretrans_alert`). Without the switch, an ACK of just this data ends the cut.
+    /// A cut for a mark (a reduction of cwnd because of a congestion mark) ends with an ACK that
+    /// covers more than the data outstanding when the cut began (`tcp_fastretrans_alert`). Without
+    /// the switch, an ACK of just this data ends the cut.
     pub mark_cut_ends_beyond: bool,
     /// Without SACK a repair ends only with an ACK that covers more than the data outstanding when
     /// the repair began (`tcp_is_non_sack_preventing_reopen`). In RFC 6582 §3.2 an ACK of just this
     /// data ends the repair.
     pub repair_ends_beyond: bool,
-    /// A loss that is found while cwnd is cut for a mark is repaired within that cut. If a segment
-    /// was sent since the cut, the first retransmission is not sent immediately
-    /// (`tcp_enter_recovery`).
+    /// If a loss is found while cwnd is cut for a mark, the repair continues this reduction of cwnd
+    /// and begins no new one. If a segment was sent since the reduction began, the first
+    /// retransmission waits until cwnd has room (`tcp_enter_recovery`).
     pub mark_cut_goes_on: bool,
     /// If the last ACK of a repair echoes a mark, cwnd is cut again (`tcp_try_to_open`).
     ///
@@ -119,18 +122,18 @@ pub struct TimerRules {
     /// departs: RFC 6298 §5.1 - with `head_copy_restarts` a retransmission restarts a running
     /// timer; the RFC starts the timer only where it does not run.
     pub head_copy_restarts: bool,
-    /// After RACK's timer was armed, the first ACK that restarts the retransmission timer sets this
-    /// timer from the last transmission of the head (`tcp_rearm_rto`), and not from the ACK. When
-    /// RACK's timer fires, the retransmission timer is set in the same way.
+    /// If RACK's timer was armed since the last restart of the retransmission timer, the next
+    /// restart counts the RTO from the last transmission of the head (`tcp_rearm_rto`), and not
+    /// from the ACK. When RACK's timer fires, the retransmission timer is set in the same way.
     pub counts_from_head: bool,
     /// After an ACK, the oldest outstanding segment may be a segment that SACK had reported. The
     /// sender then only sets the timer to fire half a round trip later, but not before 10 ms
     /// (`tcp_check_sack_reneging`). When the timer fires, everything outstanding counts as lost. An
     /// ACK of new octets that arrives before the timer fires prevents this.
     pub reneging_hurries: bool,
-    /// After new data a tail loss probe is due at the latest one RTO after the last transmission of
-    /// the head (`tcp_rto_delta_us`). Without the switch, the probe is due at the latest when the
-    /// running retransmission timer fires.
+    /// After new data was sent, a tail loss probe is due at the latest one RTO after the last
+    /// transmission of the head (`tcp_rto_delta_us`). Without the switch, the probe is due at the
+    /// latest when the running retransmission timer fires.
     pub head_bounds_probes: bool,
     /// A round of samples ends with an ACK that covers more than the octets sent before the round
     /// began (`rtt_seq`). Without the switch, an ACK of just these octets ends the round.
@@ -176,11 +179,11 @@ pub struct ReceiveRules {
     /// The FIN counts as an octet of a reported duplicate. A repeated FIN without data is also a
     /// duplicate.
     pub reports_fins: bool,
-    /// TIME-WAIT reports no duplicates (`tcp_timewait_state_process`).
+    /// In TIME-WAIT, an end reports no duplicates (`tcp_timewait_state_process`).
     pub time_wait_is_mute: bool,
     /// If more than a full segment of data waits for its acknowledgment, the ACK leaves immediately
-    /// only if the receive window has not shrunk (`__tcp_ack_snd_check`). The window does not shrink
-    /// if the application reads, or if the last segment lets it grow.
+    /// only if the receive window has not shrunk (`__tcp_ack_snd_check`). The window does not
+    /// shrink if the application reads, or if the last segment lets it grow.
     pub full_needs_reader: bool,
     /// The acknowledgment of a FIN waits for an answer of the application, like an acknowledgment
     /// of data (`tcp_fin`), and is not sent immediately.
@@ -192,11 +195,13 @@ pub struct ReceiveRules {
     /// A segment without the agreed timestamps is accepted (`tcp_validate_incoming`). RFC 7323 §3.2
     /// discards it.
     pub takes_unstamped: bool,
-    /// A FIN that arrives in order ends all reports, even the report of repeated octets that came
-    /// with the FIN (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports these octets.
+    /// The acknowledgment of a FIN that arrives in order reports no duplicate, not even repeated
+    /// octets that came with the FIN (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports these
+    /// octets.
     pub fin_ends_reports: bool,
-    /// A SACK block that had no room among the last four is forgotten: data that arrives next to
-    /// this block is reported without the block (`tcp_sack_new_ofo_skb`).
+    /// The receiver remembers only the last four SACK blocks that it reported. If data arrives next
+    /// to a forgotten block, the new block does not include the forgotten one
+    /// (`tcp_sack_new_ofo_skb`).
     ///
     /// departs: RFC 2018 §4 - with `forgets_blocks` the first block may lack data beside the
     /// segment that arrived; the RFC reports all that is contiguous.
@@ -214,14 +219,14 @@ pub struct ReceiveRules {
     /// departs: RFC 5961 §3.2 - with `reset_at_fin` an RST with the number of the peer's FIN
     /// resets; in the RFC only the next octet expected does.
     pub reset_at_fin: bool,
-    /// A congestion mark counts only in new data. After the first mark that is echoed, the next two
-    /// acknowledgments leave immediately; further marks do not have this effect. New data that is
-    /// not ECN-capable also has this effect if earlier data was ECN-capable. CWR says that the peer
-    /// reacted. It counts only in a segment with data, SYN or FIN, and such a segment is acknowledged
-    /// immediately (`tcp_data_ecn_check`, `tcp_ecn_accept_cwr`).
+    /// A congestion mark counts only in new data. The next two acknowledgments leave immediately in
+    /// two cases: a mark begins a new echo, or new data is not ECN-capable although earlier data
+    /// was. The flag CWR says that the peer has reduced its cwnd. It counts only in a segment with
+    /// data, SYN or FIN, and such a segment is acknowledged immediately (`tcp_data_ecn_check`,
+    /// `tcp_ecn_accept_cwr`).
     pub marks_in_text: bool,
-    /// After a gap, the receiver delays its reports, and one ACK carries the reports of several
-    /// segments (`__tcp_ack_snd_check`).
+    /// The first three segments behind a gap are each acknowledged immediately. Later segments
+    /// share an ACK that waits for a short time (`__tcp_ack_snd_check`).
     ///
     /// departs: RFC 5681 §4.2 - with `compresses_sacks` the ACK of the fourth and of each later
     /// segment behind a gap may wait for 1.1 ms; in the RFC each such segment is acknowledged
@@ -287,8 +292,8 @@ impl ReceiveRules {
     }
 }
 
-/// Rules about the options of SYNs, and about their retransmission, where Linux differs from the
-/// profiles of the RFCs.
+/// Rules about the options and the retransmission of SYNs, where Linux differs from the profiles of
+/// the RFCs.
 ///
 /// ```
 /// use netspurt::tcp::{RfcConfig, SynRules};

@@ -231,7 +231,7 @@ impl Scoreboard {
     pub(super) fn segs_in_network(&self) -> u64 {
         let all = self.segs.len() as u64 + self.retransmitted.segs;
         let gone = self.sacked.segs + self.lost.segs;
-        debug_assert!(all >= gone, "{gone} segments gone of {all}");
+        debug_assert!(all >= gone, "{gone} transmissions arrived or were lost, of {all}");
         all - gone
     }
 
@@ -286,7 +286,8 @@ impl Scoreboard {
         self.segs.iter()
     }
 
-    /// Returns the place after the run of arrived segments that contains `octet`.
+    /// Returns the place of the first segment after the run of arrived octets that contains
+    /// `octet`.
     pub(super) fn after_run(&self, octet: u64) -> usize {
         self.place_of(self.arrived.holding(octet).map_or(octet + 1, |run| run.1))
     }

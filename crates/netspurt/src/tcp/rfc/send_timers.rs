@@ -44,7 +44,7 @@ pub(super) struct SendTimers {
     pace: Time,
     /// The clock that decides when timers fire.
     clock: Clock,
-    /// The time by which RACK's timer fires later than RACK asks.
+    /// The time that is added to the wait of RACK's timer.
     slack: Duration,
 }
 
@@ -112,7 +112,7 @@ impl SendTimers {
         self.rest();
     }
 
-    /// Stops the timers of tail loss probes and window probes, because there is nothing to send.
+    /// Stops the timers of tail loss probes and window probes, because no segment is to be sent.
     #[inline]
     pub(super) fn rest(&mut self) {
         self.tail_probe = Time::NEVER;

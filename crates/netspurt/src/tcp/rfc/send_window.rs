@@ -64,7 +64,8 @@ pub(in crate::tcp) struct SendWindow {
 
 packed!(SendWindow { una, nxt, end, pushed, pushed_before, closing, smss, smss_max, smss_min, peer, peer_max, last_update, short, records } keeps { iss, halves, fin_needs_window, keeps_larger });
 
-/// The end of a record, or of a small buffer of the host.
+/// The end of a record, or of a small buffer of the host. A record is data that shares no segment
+/// with later data (Linux's `MSG_EOR`).
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {
     /// The octet after the last octet of the record or buffer.

@@ -53,9 +53,9 @@ pub(in crate::tcp) struct RfcSender {
     /// When our SYN was sent first.
     pub(super) opened_at: Time,
     /// The octet up to which new data may be sent in the present burst; `None` if there is no
-    /// limit. Data after this octet waits for one of two reasons: it must fill a packet for
-    /// offload, or only one packet is to be sent. A *packet for offload* has several segments,
-    /// which the host gives to the network card at once.
+    /// limit. A *packet for offload* has several segments, which the host gives to the network card
+    /// at once. Data after this octet waits for one of two reasons: the data does not yet fill a
+    /// whole packet for offload, or only one such packet is to be sent.
     pub(super) packet_edge: Option<u64>,
     /// The packet for offload that is being sent, with new data.
     pub(super) new_packet: GsoPacket,
@@ -155,7 +155,7 @@ impl RfcSender {
         self.recovery.pipe(&self.window, &self.config)
     }
 
-    /// Lets recovery act at `now`, with access to the parts that it reads.
+    /// Calls `act` with the recovery state, and with the parts of the sender that recovery reads.
     #[inline]
     pub(super) fn recover<R>(
         &mut self,
@@ -190,8 +190,8 @@ impl RfcSender {
         self.account.times()
     }
 
-    /// Adds the time since the last call to the account. Nothing changed in this time. It counts
-    /// only if the connection `lives` and some data is not acknowledged. A FIN that is not
+    /// Adds the time since the last call to the account. Nothing changed in this time. The time
+    /// counts only if the connection `lives` and some data is not acknowledged. A FIN that is not
     /// acknowledged does not count as data.
     #[inline]
     pub(super) fn account_for(&mut self, now: Time, lives: bool) {

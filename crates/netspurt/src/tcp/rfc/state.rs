@@ -90,7 +90,7 @@ impl TcpState {
     }
 }
 
-/// The reason why a connection failed: it ended without an exchange of FINs.
+/// The reason why a connection failed, that is, ended without an exchange of FINs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The peer answered the SYN with a reset.

@@ -23,8 +23,8 @@ pub(super) struct SuperFast {
     /// True until new octets are sent: at the beginning, and after the head was retransmitted.
     /// The timer then runs only with `sfr.next`.
     rests: bool,
-    /// The end of the octets that were outstanding at the first Super Fast Retransmit of a series;
-    /// 0 before.
+    /// The end of the octets that were outstanding at the first Super Fast Retransmit of the last
+    /// series; 0 before the first series.
     until: u64,
 }
 

@@ -35,10 +35,10 @@ pub(super) struct Prior {
     una: u64,
     end: u64,
     /// The timestamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), if it can show
-    /// which copy an ACK answers.
+    /// which transmission of a segment an ACK answers.
     first_stamp: Option<u32>,
-    /// The timestamp of the first retransmission, even if it cannot show which copy an ACK answers
-    /// (Linux's `retrans_stamp`).
+    /// The timestamp of the first retransmission, even if it cannot show which transmission of a
+    /// segment an ACK answers (Linux's `retrans_stamp`).
     repair_stamp: Option<u32>,
     /// The number of retransmissions that are not yet reported as duplicates.
     unreported: u32,
@@ -121,7 +121,7 @@ impl SpuriousWatch {
         self.frto == Frto::SentNew
     }
 
-    /// Keeps the state before cwnd is cut.
+    /// Stores the state from before a cut.
     pub(super) fn on_cut(&mut self, prior: Prior) {
         self.prior = Some(prior);
     }
@@ -159,8 +159,8 @@ impl SpuriousWatch {
     }
 
     /// Notes that a segment that ends at `end` was retransmitted with a `stamp`. `tells` says
-    /// whether the next ACK's echo shows which copy the ACK answers. The echo shows this only for
-    /// the first retransmission of the oldest outstanding segment.
+    /// whether the next ACK's echo shows which transmission of the segment the ACK answers. The
+    /// echo shows this only for the first retransmission of the oldest outstanding segment.
     pub(super) fn on_retransmitted(&mut self, end: u64, cause: Cause, stamp: u32, tells: bool) {
         self.retransmitted_end = self.retransmitted_end.max(end);
         if let Some(prior) = &mut self.prior
@@ -228,9 +228,9 @@ impl SpuriousWatch {
         spurious
     }
 
-    /// Handles the report of a duplicate, which is a retransmission or a copy that a link made. The
-    /// duplicate counts as a spurious retransmission only if the repair retransmitted its octets.
-    /// After a report has shown that a link makes duplicates, no duplicate counts.
+    /// Handles the report of a duplicate. The duplicate is a retransmission, or a copy that a link
+    /// made. The duplicate counts as a spurious retransmission only if the repair retransmitted its
+    /// octets. After a report has shown that a link makes duplicates, no duplicate counts.
     pub(super) fn take_report(&mut self, (left, right): (u64, u64)) {
         self.path_duplicates |= left >= self.retransmitted_end;
         let Some(prior) = &mut self.prior else { return };
@@ -262,7 +262,7 @@ mod tests {
 
     /// RFC 3522 §3.2 step 4: the echo is smaller than RetransmitTS.
     #[test]
-    fn an_older_echo_proves_the_retransmission_spurious_once() {
+    fn an_older_echo_proves_the_retransmission_spurious_only_in_the_first_ack() {
         let mut watch = after_cut(&[2000]);
         assert!(watch.is_proved_by_stamp(Some(69)));
         assert!(!watch.is_proved_by_stamp(Some(69)), "only the first ACK decides");
@@ -299,7 +299,7 @@ mod tests {
     /// RFC 5682 §2.1: two ACKs that move `una` prove the timeout spurious. A duplicate ACK
     /// shows that the loss was genuine.
     #[test]
-    fn without_sack_two_acks_in_a_row_prove_the_timeout_spurious() {
+    fn without_sack_two_acks_that_move_una_prove_the_timeout_spurious() {
         let moves = News { acked: 1000, ..News::default() };
         let duplicate = News { duplicate: true, ..News::default() };
         let (mut watch, with) = (after_cut(&[2000]), frto_inputs(false));
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn if_one_ack_covers_all_octets_only_linux_takes_it_as_proof() {
+    fn an_ack_of_all_octets_proves_a_timeout_spurious_only_in_linux() {
         let original = News { acked: 1000, covers_original: true, ..News::default() };
         let over = FrtoInputs { is_over: true, ..frto_inputs(true) };
         let proves = |at_once, news: &News| {

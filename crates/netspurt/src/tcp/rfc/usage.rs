@@ -11,7 +11,8 @@ pub(super) struct Usage {
     limited: bool,
     /// The maximum of [`Sending::out`].
     most_out: u64,
-    /// The octet up to which `limited` and `most_out` are valid.
+    /// The end of the flight to which `limited` and `most_out` belong. When all octets below it are
+    /// acknowledged, both are measured anew.
     until: u64,
     /// The maximum of the outstanding octets since the measurement last began.
     used: u64,

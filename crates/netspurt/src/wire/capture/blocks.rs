@@ -66,7 +66,7 @@ impl Section {
         const ORDER: u32 = 0x1a2b_3c4d;
         let order = [ByteOrder::Big, ByteOrder::Little].into_iter();
         let order = order.into_iter().find(|order| order.word(head, 8) == ORDER);
-        let order = order.ok_or(malformed("a section without a byte order"))?;
+        let order = order.ok_or(malformed("its byte order is not recognised"))?;
         Ok(Self { order, interfaces: Vec::new(), drops: Vec::new() })
     }
 
@@ -78,12 +78,12 @@ impl Section {
     pub(super) fn block(&self, head: &[u8; AROUND]) -> Result<(usize, bool), CaptureTrouble> {
         let (kind, length) = (self.order.word(head, 0), self.order.word(head, 4) as usize);
         if length < AROUND || !length.is_multiple_of(4) {
-            return Err(malformed("its length is impossible"));
+            return Err(malformed("its length is below 12 or not a multiple of 4"));
         }
         let packet = [ENHANCED_PACKET, SIMPLE_PACKET, OBSOLETE_PACKET].contains(&kind);
         let known = packet || [SECTION, INTERFACE, INTERFACE_STATISTICS].contains(&kind);
         if known && length > 2 * MOST {
-            return Err(malformed("it is longer than any packet"));
+            return Err(malformed("it has more than 2 MiB"));
         }
         Ok((length, known))
     }
@@ -138,7 +138,7 @@ impl Section {
             return Err(malformed("an interface's description is too short"));
         }
         if self.interfaces.len() == MOST_INTERFACES {
-            return Err(malformed("too many interfaces"));
+            return Err(malformed("the section has more than 65536 interfaces"));
         }
         let order = self.order;
         let mut interface = Interface {
@@ -184,7 +184,7 @@ impl Section {
             }
             Ok(())
         })?;
-        let missing = "statistics of an interface that is not described";
+        let missing = "the statistics are of an interface that the section does not describe";
         let drops = self.drops.get_mut(number).ok_or(malformed(missing))?;
         if told != [None; 2] {
             let [interface, system] = told.map(Option::unwrap_or_default);
@@ -215,7 +215,9 @@ impl Section {
 
     fn interface(&self, number: u32) -> Result<Interface, CaptureTrouble> {
         let interface = usize::try_from(number).ok().and_then(|number| self.interfaces.get(number));
-        interface.copied().ok_or(malformed("a packet of an interface that is not described"))
+        interface
+            .copied()
+            .ok_or(malformed("the packet is of an interface that the section does not describe"))
     }
 
     fn enhanced(&self, body: &[u8]) -> BlockReading {

@@ -202,7 +202,7 @@ impl<R: Read> CaptureReader<R> {
         if !buffer.fill(HEADER_BYTES)? {
             return Err(CaptureTrouble::Cut("its header"));
         }
-        let header = buffer.unread().first_chunk().expect("it was filled");
+        let header = buffer.unread().first_chunk().expect("the buffer was filled");
         let layout = PcapLayout::of(header)?;
         buffer.pass(HEADER_BYTES);
         Ok(CaptureFormat::Pcap(layout))
@@ -352,19 +352,19 @@ impl<R: Read> CaptureReader<R> {
         if !buffer.fill(layout.record_bytes + captured_bytes as usize)? {
             return Err(CaptureTrouble::Cut("a packet"));
         }
-        let found = Self::buffered(buffer, layout).expect("it was filled");
+        let found = Self::buffered(buffer, layout).expect("the buffer was filled");
         Ok(CaptureItem::Packet(found))
     }
 
     /// The next block of a pcapng file.
     fn block(&mut self) -> NextItem {
         let Self { buffer, format: CaptureFormat::Pcapng(section), drops, .. } = self else {
-            unreachable!("the caller looked at the format");
+            unreachable!("the caller checked that the format is pcapng");
         };
         if !buffer.fill(AROUND)? {
             return Self::end(buffer, "a block");
         }
-        let head = buffer.unread().first_chunk().expect("it was filled");
+        let head = buffer.unread().first_chunk().expect("the buffer was filled");
         if head.starts_with(&SECTION_HEADER) {
             let before = section.replace(Section::begin(head)?);
             let told = [*drops, before.and_then(|section| section.drops())];
@@ -377,7 +377,7 @@ impl<R: Read> CaptureReader<R> {
             return Err(CaptureTrouble::Cut("a block"));
         }
         let block = &buffer.unread()[..length - before];
-        section.ends(length, block.last_chunk().expect("it was filled"))?;
+        section.ends(length, block.last_chunk().expect("the buffer was filled"))?;
         let found = if known { section.read(block)? } else { None };
         let place = buffer.pass(length - before);
         let Some(found) = found else { return Ok(CaptureItem::Other) };

@@ -66,8 +66,9 @@ impl PcapLayout {
     /// # Panics
     /// When the header does not belong to a pcap file.
     pub(super) fn of(header: &[u8; HEADER_BYTES]) -> Result<Self, CaptureTrouble> {
-        let first = *header.first_chunk().expect("a header");
-        let (order, rate, longer) = magic(first).expect("the magic of pcap");
+        let first = *header.first_chunk().expect("a header has more than 4 octets");
+        let (order, rate, longer) =
+            magic(first).expect("the caller recognised the magic number of pcap");
         let lengths = match (order.half(header, 4), order.half(header, 6)) {
             (2, ..=2) | (543, _) => PcapLengths::OriginalFirst,
             (2, 3) => PcapLengths::SmallerIsCaptured,

@@ -85,7 +85,10 @@ fn all(source: impl Read) -> (Vec<(i64, Vec<u8>)>, Option<CaptureFault>) {
             Ok(Some(packet)) => found.push((packet.unix_ns, packet.bytes.to_vec())),
             Ok(None) => return (found, None),
             Err(fault) => {
-                assert!(reader.next_packet().unwrap().is_none(), "an error ends the capture");
+                assert!(
+                    reader.next_packet().unwrap().is_none(),
+                    "after an error no more packets are read"
+                );
                 return (found, Some(fault));
             }
         }
@@ -170,8 +173,8 @@ fn a_fault_is_reported_with_its_octet_and_its_packet() {
     let told = |why: &str, at: usize, packet: usize| {
         format!("malformed block: {why}, at octet {at}, before packet {packet}")
     };
-    assert_eq!(fault(8, 9), told("a section without a byte order", 0, 1));
-    assert_eq!(fault(4, 30), told("its length is impossible", 0, 1));
+    assert_eq!(fault(8, 9), told("its byte order is not recognised", 0, 1));
+    assert_eq!(fault(4, 30), told("its length is below 12 or not a multiple of 4", 0, 1));
     assert_eq!(fault(12, 3), "version 3.0 of pcapng is not known, at octet 0, before packet 1");
     assert_eq!(fault(32, 52 + 4), told("its two lengths differ", 28, 1));
     // The lengths before and after a block must be equal, even if the block is skipped.
@@ -179,10 +182,10 @@ fn a_fault_is_reported_with_its_octet_and_its_packet() {
     assert_eq!(fault(28 + 18, 200), told("an option extends beyond the block", 28, 1));
     assert_eq!(fault(28 + 20, 99), told("the unit of timestamps is too small", 28, 1));
     let packet = good.len() - 36;
-    let missing = "a packet of an interface that is not described";
+    let missing = "the packet is of an interface that the section does not describe";
     assert_eq!(fault(packet + 8, 1), told(missing, packet, 2));
     assert_eq!(fault(packet + 20, 5), told("a packet is longer than its block", packet, 2));
-    assert_eq!(fault(packet + 7, 1), told("it is longer than any packet", packet, 2));
+    assert_eq!(fault(packet + 7, 1), told("it has more than 2 MiB", packet, 2));
     assert_eq!(all(&b"GET / HTTP/1.1"[..]).1.unwrap().to_string(), "neither pcap nor pcapng");
     let mut long = pcap(false, false, &[&[], &[]]);
     long[24 + 16 + 10] = 17;
@@ -217,7 +220,7 @@ fn a_long_file_of_short_packets_takes_bounded_memory() {
 }
 
 #[test]
-fn our_own_files_are_read_back() {
+fn packets_that_the_pcapng_writer_wrote_are_read_back() {
     let mut file = PcapngWriter::new(Vec::new(), "a", "netspurt").unwrap();
     file.packet(7, &[0x45, 9], Some("a comment")).unwrap();
     file.packet(1 << 62, &[0x60], None).unwrap();

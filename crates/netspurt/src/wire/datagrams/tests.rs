@@ -214,7 +214,7 @@ fn copies_of_fragments_are_allowed_and_overlaps_in_ipv6_are_refused() {
 }
 
 #[test]
-fn extension_headers_keep_their_order() {
+fn a_reassembled_datagram_keeps_the_order_of_its_extension_headers() {
     let mut whole = packet(true, 9, 300);
     whole.splice(40..40, [6, 0, 1, 4, 0, 0, 0, 0]);
     (whole[4], whole[5], whole[6]) = (1, 84, 60);

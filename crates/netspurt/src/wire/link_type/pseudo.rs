@@ -3,9 +3,9 @@
 
 use super::headers::{Behind, LinkHeader, half};
 
-/// The IP packet after the address family of BSD's loopback, in the machine's byte order or in
-/// network order. IPv4 has the same number on every system. The number of IPv6 depends on the
-/// system.
+/// The IP packet after the header of BSD's loopback. This header is an address family, in the
+/// machine's byte order or in network order. IPv4 has the same number on every system. The number
+/// of IPv6 depends on the system.
 pub(super) fn behind_loopback(data: &[u8]) -> Behind<'_> {
     const IPV4: u8 = 2;
     const LINUX: u8 = 10;

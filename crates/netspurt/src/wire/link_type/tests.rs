@@ -161,7 +161,7 @@ fn ip_is_found_in_wireless_frames() {
 }
 
 #[test]
-fn a_limited_number_of_headers_is_skipped() {
+fn ip_is_not_found_behind_more_headers_than_the_limit() {
     let tags = [0x81, 0, 0, 5].repeat(MOST_HEADERS - 3);
     assert!(found(1, &[&ADDRESSES, &tags, &[8, 0]], &V4));
     let tags = [0x81, 0, 0, 5].repeat(1 << 18);
