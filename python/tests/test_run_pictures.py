@@ -60,7 +60,9 @@ def y_of(handle: Any) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_has_the_runs_title_units_and_a_legend(start_run: ns.Run, kind: str) -> None:
+def test_every_kind_of_picture_has_the_runs_title_units_and_a_legend(
+    start_run: ns.Run, kind: str
+) -> None:
     axes = axes_of(start_run, kind, View(end=20.0))
     assert axes.get_title(loc="left") == start_run.title
     assert axes.get_xlabel() == "time [s]"
@@ -75,7 +77,9 @@ def test_every_kind_has_the_runs_title_units_and_a_legend(start_run: ns.Run, kin
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_kind_needs_the_tables_that_it_names_and_no_others(start_run: ns.Run, kind: str) -> None:
+def test_a_kind_of_picture_needs_all_tables_in_its_list_and_no_others(
+    start_run: ns.Run, kind: str
+) -> None:
     always = {"flows", "retransmissions", "links"}
     recorded = {*NEEDS[kind]} | ({*OF_SEGMENTS} if "segments" in NEEDS[kind] else set())
     tables = {name: start_run.tables[name] for name in always | recorded}
@@ -87,7 +91,7 @@ def test_a_kind_needs_the_tables_that_it_names_and_no_others(start_run: ns.Run, 
 
 
 @pytest.mark.parametrize(("first", "last"), [(None, None), (3.0, None), (None, 7.0), (3.3, 17.7)])
-def test_a_span_shows_the_state_at_each_instant(
+def test_a_view_of_a_part_of_a_run_has_the_state_at_each_instant(
     start_run: ns.Run, first: float | None, last: float | None
 ) -> None:
     states = start_run.cwnd
@@ -112,7 +116,7 @@ def test_a_span_shows_the_state_at_each_instant(
         (5e9, "x [GB]", "5e-09"),
     ],
 )
-def test_octets_are_counted_in_the_unit_that_fits(most: float, label: str, five: str) -> None:
+def test_the_unit_of_octets_fits_the_largest_value(most: float, label: str, five: str) -> None:
     _, axes = new_figure()
     draw_scale(axes, Scale("x", "B", low=0.0, high=most))
     assert axes.get_ylabel() == label
@@ -120,7 +124,7 @@ def test_octets_are_counted_in_the_unit_that_fits(most: float, label: str, five:
 
 
 @pytest.mark.parametrize(("first", "last"), [(0.0, 10.0), (10.0, 30.0)])
-def test_a_time_sequence_has_a_bar_for_each_segment_of_its_time(
+def test_a_time_sequence_has_a_bar_for_each_segment_in_its_span_of_time(
     start_run: ns.Run, first: float, last: float
 ) -> None:
     handles = shown(axes_of(start_run, "time-sequence", View(start=first, end=last)))
@@ -228,7 +232,7 @@ app = { reply = "20 kB", requests = 2 }
 """
 
 
-def test_the_replies_are_the_reverse_direction_seen_beside_their_sender() -> None:
+def test_the_reverse_direction_shows_the_replies_as_seen_beside_their_sender() -> None:
     run = ns.Scenario.parse(REPLIES).run()
     reverse = View(direction="reverse")
     assert axes_of(run, "time-sequence", reverse).get_title(loc="right") == "pages (reverse) at b"
@@ -249,7 +253,9 @@ def beside(start_run: ns.Run, parted: float | None) -> Figure:
     return draw_beside(sides, 10.0, parted)
 
 
-def test_two_runs_stand_side_by_side_from_their_first_data_on(start_run: ns.Run) -> None:
+def test_two_runs_are_drawn_side_by_side_and_each_begins_with_its_first_data(
+    start_run: ns.Run,
+) -> None:
     figure = beside(start_run, 1.5)
     first, other = figure.axes[:2]
     assert [axes.get_title(loc="left") for axes in (first, other)] == ["one", "other"]
@@ -303,7 +309,7 @@ def test_bars_are_as_high_as_their_values_and_have_the_known_intervals() -> None
     assert axes.get_legend() is None
 
 
-def test_bars_of_two_names_stand_beside_each_other_and_the_legend_has_the_second() -> None:
+def test_bars_of_two_axes_stand_beside_each_other_and_the_legend_has_the_second_axis() -> None:
     figures: Figures = {(a, b): interval(1.0) for a in ("x", "y") for b in ("p", "q", "r")}
     del figures["y", "q"]
     axes = draw_cases("bar", figures, ["one", "two"], "sent").axes[0]
@@ -387,7 +393,7 @@ def test_a_heat_map_has_a_cell_for_each_pair_that_exists() -> None:
         ("line", ["a", "b", "c"], "a line shows one name or two, and not 3: a, b, c"),
     ],
 )
-def test_a_kind_that_cannot_show_so_many_names_says_so(
+def test_an_unknown_kind_of_plot_and_a_wrong_number_of_names_are_errors(
     kind: str, names: list[str], says: str
 ) -> None:
     with pytest.raises(ValueError, match=says):
@@ -408,7 +414,7 @@ def test_labels_are_written_only_if_there_is_room() -> None:
     )
 
 
-def test_a_measure_is_in_words_and_in_a_unit_that_fits() -> None:
+def test_the_axis_names_a_measure_in_words_and_with_a_unit_that_fits() -> None:
     figures: Figures = {("a",): interval(2.5e8, 1e7), ("b",): interval(1e8, 1e7)}
     for measure, label, height in (
         ("completion_ns_mean", "mean completion time [ms]", 250.0),
@@ -422,14 +428,14 @@ def test_a_measure_is_in_words_and_in_a_unit_that_fits() -> None:
         assert axes.patches[0].get_height() == pytest.approx(height)  # type: ignore[attr-defined]
 
 
-def test_every_column_of_a_sweep_has_words() -> None:
+def test_every_column_of_a_sweep_has_a_name_in_words() -> None:
     for column in _core.SWEEP_COLUMNS:
         words, _, unit = in_words(column)
         assert "_" not in words
         assert bool(unit) == bool(re.search("_(ns|bytes|bps|packets)(_|$)", column)), column
 
 
-def test_ten_names_are_slanted_and_none_is_left_out() -> None:
+def test_ten_labels_of_an_axis_are_slanted_and_none_is_left_out() -> None:
     names = ["reno", "floor", "limited", "early", "sfr", "sfr-next", "rack-tlp", "both", "linux"]
     names.append("linux-sfr")
     figures: Figures = {(name,): interval(1.0) for name in names}

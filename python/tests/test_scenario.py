@@ -175,7 +175,7 @@ def test_replace_takes_values_of_toml_and_refuses_sets_and_lone_surrogates() -> 
         ns.new_scenario().replace({"seed": {1}})
 
 
-def test_an_error_has_its_parts_as_attributes() -> None:
+def test_an_error_has_its_file_key_value_line_and_fix_as_attributes() -> None:
     with pytest.raises(ns.ScenarioError) as caught:
         ns.Scenario.parse(_core.STARTING_POINT.replace('"3 packets"', '"3 pakets"'), "mine.toml")
     error = caught.value
@@ -334,7 +334,8 @@ class InterruptError(Exception):
 
 
 def test_a_signal_is_handled_while_the_core_runs(start: ns.Scenario) -> None:
-    # The scenario lets one call simulate for many seconds, and records nothing.
+    # The scenario records nothing, and is so long that one call would take many seconds of real
+    # time.
     scenario = start.replace({"stop": "90000000 s", "record.tables": []})
     simulation = scenario._core.simulate()
 

@@ -13,7 +13,7 @@ from conftest import ROOT, Command
 
 SCRIPTS = ROOT / "crates" / "netspurt" / "scripts"
 
-SYN = """--title=a SYN goes again after three seconds
+SYN = """--title=a SYN is retransmitted after 3 s
 0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
 0 connect(3, ..., ...) = -1 EINPROGRESS
 0 > S 0:0(0) <...>
@@ -27,7 +27,7 @@ def syn(tmp_path: Path) -> str:
     return "syn.pkt"
 
 
-def test_each_script_of_a_folder_gets_a_line(netspurt: Command) -> None:
+def test_each_script_of_a_folder_gets_a_line_of_output(netspurt: Command) -> None:
     result = netspurt("script", SCRIPTS)
     assert (result.returncode, result.stderr) == (0, "")
     *lines, between, total = result.stdout.splitlines()
@@ -47,7 +47,7 @@ def test_a_failing_script_prints_the_expectation_and_the_transcript(
     result = netspurt("script", syn)
     assert result.returncode == 1
     for words in (
-        "failed  syn  a SYN goes again after three seconds  1.000 s",
+        "failed  syn  a SYN is retransmitted after 3 s  1.000 s",
         "--> syn.pkt:5",
         "expected  3.000000 > S 0:0(0)",
         "actual    1.000000 > S 0:0(0)",
@@ -99,7 +99,7 @@ def test_the_json_output_has_the_line_of_the_failure_and_the_transcript(
     assert (failed["ok"], failed["line"], failed["title"]) == (
         False,
         5,
-        "a SYN goes again after three seconds",
+        "a SYN is retransmitted after 3 s",
     )
     assert failed["transcript"][-1]["t_ns"] == 1_000_000_000
     (passed,) = json.loads(netspurt("script", syn, "--set=rto.initial=3 s", "--json").stdout)
@@ -120,7 +120,7 @@ def test_scripts_can_be_played_from_python() -> None:
     assert "`3` has no unit" in raised.value.message
 
 
-def test_a_script_is_proved_if_each_change_that_it_names_breaks_it(
+def test_a_script_is_proved_if_each_change_in_its_fails_with_makes_it_fail(
     netspurt: Command, tmp_path: Path
 ) -> None:
     change = "--fails_with=rto.initial={}\n".format

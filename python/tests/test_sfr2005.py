@@ -64,7 +64,9 @@ def test_each_of_the_64_claims_has_its_verdict(judged: dict[str, JudgedClaim]) -
         assert all(judged[name].claim.note for name in by[verdict])
 
 
-def test_rows_behind_a_value_have_a_cell_for_each_heading(judged: dict[str, JudgedClaim]) -> None:
+def test_all_rows_of_a_claims_table_have_the_same_number_of_cells(
+    judged: dict[str, JudgedClaim],
+) -> None:
     for judgement in judged.values():
         assert len({len(row) for row in judgement.table}) <= 1, judgement.claim.id
 
@@ -95,7 +97,7 @@ def web(seed: int, **tcp: object) -> ns.Run:
     return ns.load(WEB).replace({**kept, **values}).run()
 
 
-def test_sfr_switched_off_equals_the_base_connection_for_connection() -> None:
+def test_with_sfr_off_each_connection_equals_that_of_the_base_sender() -> None:
     base, off, on = (
         web(3, **tcp).table("connections") for tcp in ({}, {"sfr": "off"}, {"sfr": SFR})
     )
@@ -105,7 +107,7 @@ def test_sfr_switched_off_equals_the_base_connection_for_connection() -> None:
     assert on["retransmissions_sfr"].sum() > 0 == base["retransmissions_sfr"].sum()
 
 
-def test_connections_of_two_senders_pair_one_by_one() -> None:
+def test_each_connection_has_the_same_start_and_the_same_sizes_with_either_sender() -> None:
     base, on = web(3).table("connections"), web(3, sfr=SFR).table("connections")
     for name in ("opened_ns", "flow", "requests", "forward_bytes", "reverse_bytes"):
         assert base[name].tolist() == on[name].tolist()
@@ -142,14 +144,14 @@ def test_a_whole_study_is_read_back_from_its_folder_and_from_no_other(
         sweeps.read(tmp_path, "tail")
 
 
-def test_a_paper_without_sweeps_and_an_unnamed_sweep_are_errors(bench: Bench) -> None:
+def test_a_paper_without_sweeps_and_an_unknown_name_of_a_sweep_are_errors(bench: Bench) -> None:
     with pytest.raises(PaperError, match=r"no \[sweeps\]"):
         Sweeps.of(replace(bench.paper, sweeps={}))
     with pytest.raises(PaperError, match=r"no sweep in paper\.toml is called 'none'"):
         Sweeps.of(bench.paper).sweep("none", whole=True)
 
 
-def test_reno_needs_a_timeout_for_each_of_the_last_three_segments_and_sfr_needs_none(
+def test_reno_needs_a_timeout_if_one_of_the_last_three_segments_is_lost_and_sfr_needs_none(
     bench: Bench,
 ) -> None:
     cases = bench.swept("tail").cases

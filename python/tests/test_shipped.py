@@ -46,19 +46,19 @@ def test_a_file_is_preferred_to_a_shipped_scenario_of_the_same_name(netspurt: Co
     assert json.loads(netspurt("run", "rfc2416", "--json").stdout)["title"] == "mine"
 
 
-def test_a_folder_of_the_name_does_not_hide_the_scenario(netspurt: Command) -> None:
+def test_a_folder_of_the_same_name_does_not_hide_the_scenario(netspurt: Command) -> None:
     Path("rfc2416").mkdir()
     assert netspurt("run", "rfc2416", "--set", "stop=1 s", "--out", "x").returncode == 0
 
 
-def test_live_commands_take_the_name_without_its_folder() -> None:
+def test_live_commands_take_a_name_without_its_prefix_live() -> None:
     assert shipped.resolve("rfc2416", live=True) == shipped.SHELF / "live" / "rfc2416.toml"
     assert shipped.resolve("requests", live=True) == shipped.SHELF / "requests.toml"
     assert shipped.resolve("live/page") == shipped.SHELF / "live" / "page.toml"
 
 
 @pytest.mark.parametrize("words", [("run",), ("live", "run"), ("sweep", "--out", "x")])
-def test_a_name_that_does_not_exist_is_answered_with_the_nearest(
+def test_the_error_for_an_unknown_name_suggests_the_nearest_name(
     netspurt: Command, words: tuple[str, ...]
 ) -> None:
     expected = (

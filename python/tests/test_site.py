@@ -135,14 +135,15 @@ def test_each_guide_states_its_validation_and_its_limits() -> None:
         assert any(re.search("[Ll]imits|ot supported", title) for title in titles), name
 
 
-#: The languages of blocks, and the test that runs or checks them. Output has no language.
+#: The languages of blocks of code, and for each language the test that runs or checks its blocks.
+#: Printed output has no language.
 CHECKED = {
-    "": "what a command printed, shown once; files and formulas",
+    "": "no test: what a command printed once, files, formulas",
     "console": "test_docs.py runs each line",
     "python": "test_docs.py runs it",
-    "toml": "read below; test_docs.py runs scenarios that have a name",
+    "toml": "the test below parses it; test_docs.py runs scenarios that have a name",
     "cddl": "test_qlog.py reads it",
-    "csv": "test_docs.py writes it, for the commands of its page",
+    "csv": "test_docs.py writes it to a file, which the commands of its page use",
     "rust": "the core's tests compile docs/estimators.md",
     "pkt": "crates/netspurt-scenario/tests/scripts.rs plays it",
     "{toctree}": "Sphinx",
@@ -159,7 +160,7 @@ def test_every_block_of_a_page_has_a_language_that_a_test_checks(page: Path) -> 
         tomllib.loads(block)
 
 
-def test_every_comment_from_the_code_names_a_part_and_every_part_has_one_comment() -> None:
+def test_the_pages_have_one_mark_for_each_part_that_is_made_from_the_code() -> None:
     marks = [
         mark for page in OWN for mark in re.findall(r"<!-- from the code: (.+) -->", prose(page))
     ]
@@ -244,7 +245,7 @@ def test_every_command_and_every_option_is_explained() -> None:
     assert unexplained_words == []
 
 
-def test_the_list_of_commands_has_each_task_once() -> None:
+def test_each_heading_occurs_once_in_the_list_of_commands() -> None:
     panels = re.findall(r"^## (.+)$", PARTS["commands"](), re.MULTILINE)
     assert panels[0] == "Simulate and look"
     assert len(panels) == len(set(panels)) > 4
@@ -260,7 +261,7 @@ def test_every_measure_of_claims_is_explained() -> None:
     assert undocumented_measures == []
 
 
-def test_every_timer_has_a_row_on_its_page() -> None:
+def test_every_timer_has_a_row_on_the_page_of_estimators() -> None:
     page = (ROOT / "docs" / "estimators.md").read_text()
     assert [name for name in _core.ALGORITHMS if f"| `{name}` |" not in page] == []
 

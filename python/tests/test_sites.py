@@ -114,7 +114,7 @@ def test_a_distribution_ends_at_one_and_its_quantiles_are_those_of_the_sorted_da
     assert np.mean(np.array(values) <= at) >= share - 1e-9
 
 
-def test_a_share_has_wilsons_interval() -> None:
+def test_the_interval_of_a_share_is_that_of_wilson() -> None:
     """Newcombe 1998, table I, has Wilson's interval of 1927: 81 of 263 gives 0.2553 to 0.3662."""
     assert Share(81, 263).between == pytest.approx((0.2553, 0.3662), abs=5e-5)
     assert Share(0, 20).between[0] == 0.0
@@ -341,7 +341,7 @@ def test_a_poll_takes_times_from_its_rows_and_the_rest_from_its_captures(
 
 
 def test_a_capture_beside_the_clients_gives_the_figures_of_the_run(pages_folder: Path) -> None:
-    """In a capture a site is an address."""
+    """In the figures of a capture, the name of a site is its address."""
     connections = read_connections(pages_folder / "client.pcapng")
     run = read_connections(pages_folder)
     assert connections.sites == ["10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5"]

@@ -266,7 +266,7 @@ def test_the_error_for_a_recording_or_its_replay_gives_the_reason(
         ("doctor --jsn", "No such option: --jsn"),
     ],
 )
-def test_mistakes_of_other_commands_are_reported_and_nothing_is_made(
+def test_mistakes_with_other_commands_are_reported_and_nothing_is_made(
     netspurt: Command, tmp_path: Path, words: str, says: str
 ) -> None:
     before = set(tmp_path.rglob("*"))
@@ -275,7 +275,9 @@ def test_mistakes_of_other_commands_are_reported_and_nothing_is_made(
 
 
 @pytest.mark.parametrize("name", ["absent.pkt", "binary.toml", "words.txt"])
-def test_an_invalid_script_is_reported_with_line_and_error(netspurt: Command, name: str) -> None:
+def test_an_invalid_script_gets_a_line_in_the_results_and_one_error(
+    netspurt: Command, name: str
+) -> None:
     result = netspurt("script", name)
     assert result.returncode == 2
     assert result.stdout.split()[:2] == ["refused", Path(name).stem]
@@ -326,7 +328,7 @@ def test_schema_prints_json_and_new_writes_the_file_that_it_prints(
         ("replay delays.csv -e linux,quic", "repeat -e, as in `-e linux -e quic`"),
     ],
 )
-def test_the_error_for_the_words_of_another_command_names_the_right_words(
+def test_the_error_for_a_wrong_command_or_option_names_the_right_one(
     words: str, says: str, netspurt: Command
 ) -> None:
     refused(netspurt(*words.split()), says)

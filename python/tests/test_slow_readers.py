@@ -35,7 +35,7 @@ def reading(folder: Path, pace: str, beside: int = 0) -> Path:
 
 
 def share(found: Explained, part: str) -> float:
-    """Return the share of its time that the only connection spent in `part`."""
+    """Return which share of its time the only connection of a capture spent in `part`."""
     (spent,) = found.table("spent").records()
     return float(spent[f"{part}_ns"] / sum(v for name, v in spent.items() if name.endswith("_ns")))
 
@@ -47,7 +47,7 @@ def told(netspurt: Command, file: Path) -> str:
 
 
 @pytest.mark.parametrize("pace", PACES)
-def test_an_application_that_reads_slowly_is_named_and_no_link_is_full(
+def test_an_application_that_reads_slowly_is_named_and_no_link_is_reported_as_full(
     tmp_path: Path, netspurt: Command, pace: str
 ) -> None:
     file = reading(tmp_path, pace)
@@ -94,7 +94,8 @@ def test_an_application_that_reads_a_small_buffer_immediately_is_no_slow_reader(
     assert "A larger receive buffer at 10.0.0.2 helps." in words
     assert "reads faster" not in words
     if beside == 0:
-        # If data took much longer than the handshake, the ACKs may wait for the application.
+        # If round trips of data take much longer than that of the handshake, the ACKs may wait for
+        # the application.
         assert not limit.answers_late
         late = replace(limit, handshake_s=limit.trip.min_s / 5).sentence("it")
         assert "helps." not in late

@@ -93,7 +93,7 @@ def test_a_series_without_measurable_memory_has_blocks_of_one_value(series: list
 
 
 @pytest.mark.parametrize("length", [1, 4, 7, 20, 60])
-def test_every_resample_has_as_many_probes_as_the_series_and_the_spread_of_its_blocks(
+def test_resamples_are_as_long_as_the_series_and_their_sums_have_the_exact_variance(
     length: int,
 ) -> None:
     n = 60
@@ -237,7 +237,7 @@ def left_over(x: Floats, y: Floats) -> float:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_break_that_is_found_is_the_best_of_all(seed: int) -> None:
+def test_the_break_that_is_found_has_the_smallest_squared_residuals_of_all(seed: int) -> None:
     rng = np.random.default_rng(seed)
     x = rng.integers(40, 60, 90).astype(float)
     y = np.where(x < 50, 0.1 * x, 3 + 0.02 * x) + rng.normal(0, 0.3, 90)

@@ -49,7 +49,7 @@ def test_a_period_without_a_value_is_left_out() -> None:
     assert [(one.first, one.count) for one in periods] == [(0, 1), (3, 2)]
 
 
-def test_an_empty_series_has_no_period_and_one_value_has_one_without_length() -> None:
+def test_an_empty_series_has_no_period_and_a_single_value_has_a_period_of_length_zero() -> None:
     assert change_free_periods([], [], []) == []
     assert band_periods([], [], ratio=2) == []
     assert category_periods([], [], [1.0]) == []
@@ -147,7 +147,7 @@ def test_a_random_instant_is_more_often_in_a_long_period_than_in_a_short_one() -
 
 
 @pytest.mark.parametrize("lengths", [[], [0.0], [0.0, 0.0]])
-def test_periods_without_time_have_no_share_of_the_time(lengths: list[float]) -> None:
+def test_periods_of_length_zero_have_no_share_of_the_time(lengths: list[float]) -> None:
     found = Lengths(np.array(lengths))
     assert math.isnan(found.at_an_instant(0.5))
     assert math.isnan(found.share_of_time(0.0))
@@ -187,7 +187,7 @@ def test_few_or_equal_values_have_no_correlation(values: list[float]) -> None:
     assert math.isnan(neighbours(values, []))
 
 
-def test_the_correlation_of_neighbours_is_that_of_the_deviations_in_each_period() -> None:
+def test_neighbouring_values_are_correlated_by_their_deviations_from_the_mean_of_a_period() -> None:
     values = np.array([1.0, 2.0, 4.0, 3.0, 11.0, 15.0, 12.0])
     # By hand: the mean is 2.5 before the change and 38/3 after it.
     before, after = values[:4] - 2.5, values[4:] - 38 / 3
@@ -198,7 +198,7 @@ def test_the_correlation_of_neighbours_is_that_of_the_deviations_in_each_period(
     assert neighbours(alternating, []) == pytest.approx(-0.99)
 
 
-def test_intervals_of_medians_count_from_the_first_instant_and_empty_ones_are_left_out() -> None:
+def test_intervals_of_medians_begin_at_the_first_instant_and_empty_ones_are_left_out() -> None:
     t, medians = medians_every([5, 6, 8.9, 9, 21], [3.0, 1.0, 2.0, 7.0, NAN], 4.0)
     # The intervals begin at 5, 9, 13, 17 and 21 s; the third to fifth have no value.
     assert t.tolist() == [5.0, 9.0]
@@ -214,7 +214,9 @@ def test_the_interval_of_medians_must_be_above_zero(every: float) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2, 5])
-def test_no_more_levels_are_tried_than_allowed_or_than_a_third_of_the_values(most: int) -> None:
+def test_the_number_of_levels_tried_is_at_most_the_allowed_one_and_a_third_of_the_values(
+    most: int,
+) -> None:
     values = [10.0, 10.1, 10.2, 50.0, 50.5, 51.0]
     found = find_levels(values, most=most)
     assert len(found.bic) <= min(most, len(values) // 3)

@@ -22,7 +22,8 @@ from made_up_papers import bench_with, made_run, table
 FINE, COARSE = "1 ms", "500 ms"
 SIZES = (10, 20)
 
-#: The throughputs of a contact [Mbit/s] over its starts, by size and clock.
+#: The throughputs of the transfers in a contact [Mbit/s], one for each start, by size and clock. A
+#: contact is the time in which a spacecraft and a ground station can communicate.
 Rates = Mapping[tuple[int, str], Sequence[float]]
 
 
@@ -90,7 +91,9 @@ def test_clocks_are_compared_by_their_mean_throughputs() -> None:
 
 
 @pytest.mark.parametrize(("large", "count"), [(0.1, 0), (0.0, 1), (-0.1, 1)])
-def test_throughput_grows_only_if_each_step_of_size_raises_it(large: float, count: int) -> None:
+def test_throughput_counts_as_growing_only_if_it_is_higher_for_each_larger_size(
+    large: float, count: int
+) -> None:
     contacts = {"A": transfers(steady(9, 1, large)), "H": transfers(steady(9, 1, 0.1))}
     assert value("not_growing", contacts) == count
 
@@ -145,7 +148,7 @@ def test_the_most_varying_contacts_are_compared_with_the_nearest_other_contacts(
         ({"size": np.array([20, 20]), "delivered": np.array([20, 20])}, None),
     ],
 )
-def test_all_segments_are_delivered_only_if_there_are_transfers_and_each_ended(
+def test_the_measure_all_delivered_needs_a_transfer_and_all_segments_of_each_transfer(
     columns: dict[str, Any], size: int | None
 ) -> None:
     whole = transfers({(10, FINE): [1.0, 1.0]})
@@ -153,7 +156,7 @@ def test_all_segments_are_delivered_only_if_there_are_transfers_and_each_ended(
     assert value("all_delivered", {"A": whole, "H": other}, size="10") == size
 
 
-def test_spurious_retransmissions_count_for_the_named_clock_and_sizes() -> None:
+def test_spurious_retransmissions_count_only_for_the_named_clock_and_sizes() -> None:
     own = transfers({(s, c): [1.0] for s in SIZES for c in (FINE, COARSE)})
     flagged = transfers(
         {(s, c): [1.0] for s in SIZES for c in (FINE, COARSE)},
@@ -172,7 +175,7 @@ def test_spurious_retransmissions_count_for_the_named_clock_and_sizes() -> None:
 
 
 @pytest.mark.parametrize(("limited", "window"), [([0, 0], 64), ([0, 1], None)])
-def test_the_window_has_a_value_only_if_it_limited_no_transfer(
+def test_the_measure_never_limited_gives_the_receive_window_only_if_it_limited_no_transfer(
     limited: list[int], window: float | None
 ) -> None:
     own = transfers({(10, FINE): [1.0, 1.0]}, window_limited=np.array(limited))
@@ -201,7 +204,7 @@ def test_contacts_are_ordered_and_equal_contacts_are_marked() -> None:
 
 
 def starts_of(contact: str, lasts: float, quick: int = 4, *, whole: bool = True) -> Any:
-    """Return the starts in one of two contacts, every 30 s and shifted by up to 5 s."""
+    """Return when transfers start in one of two contacts: every 30 s, shifted by at most 5 s."""
     study: Any = SimpleNamespace(every=30.0, shift=5.0, seed=7, quick=quick)
     study.lasts, study.contacts = lambda _: lasts, {"A": None, "B": None}
     own: Any = SimpleNamespace(name=contact)
@@ -209,7 +212,9 @@ def starts_of(contact: str, lasts: float, quick: int = 4, *, whole: bool = True)
 
 
 @pytest.mark.parametrize(("lasts", "count"), [(300.0, 9), (329.9, 9), (330.0, 10), (60.0, 1)])
-def test_starts_are_spread_over_a_contact_within_their_shift(lasts: float, count: int) -> None:
+def test_the_starts_in_a_contact_differ_from_multiples_of_30_s_by_at_most_the_shift(
+    lasts: float, count: int
+) -> None:
     starts = starts_of("B", lasts)
     assert len(starts) == count
     assert (np.abs(starts - 30 * np.arange(1, count + 1)) <= 5).all()
@@ -218,7 +223,7 @@ def test_starts_are_spread_over_a_contact_within_their_shift(lasts: float, count
 
 
 @pytest.mark.parametrize(("quick", "count"), [(1, 1), (3, 3), (4, 3), (9, 9), (50, 9)])
-def test_a_quick_study_uses_some_of_the_starts_at_equal_distances(quick: int, count: int) -> None:
+def test_a_quick_study_uses_every_nth_start(quick: int, count: int) -> None:
     every, some = (starts_of("A", 300.0, quick, whole=whole) for whole in (True, False))
     assert len(some) == count
     step = np.flatnonzero(np.isin(every, some))
@@ -236,7 +241,7 @@ def test_a_study_whose_cases_did_not_all_end_is_refused() -> None:
 # Delays.
 
 
-def test_the_share_of_affected_delays_is_that_of_the_nearest_constant_delays() -> None:
+def test_a_delay_counts_as_affected_if_the_nearest_constant_delay_is_affected() -> None:
     bands = Bands(np.array([0.1, 0.2, 0.3, 0.4]), np.array([False, True, True, False]))
     delays = np.array([0.0, 0.149, 0.151, 0.25, 0.349, 0.351, 9.0, 0.2])
     assert bands.share(delays) == 4 / 8
@@ -320,7 +325,7 @@ def test_the_give_up_time_is_known_only_if_each_expected_loss_delays_the_next_pr
     assert measure("given_up_after")(bench, run="r", lost=lost).value == wait
 
 
-def test_the_longest_probe_counts_only_if_all_were_answered() -> None:
+def test_the_measure_longest_probe_has_a_value_only_if_all_probes_were_answered() -> None:
     runs = {"all": probes([0, 1], [0.5, 0.5]), "lossy": probes([0, 1], [0.5, NAN])}
     assert measure("longest_probe")(bench_with(runs), run="all").value == 41
     assert measure("longest_probe")(bench_with(runs), run="lossy").value is None

@@ -78,7 +78,7 @@ def found(folder: Path, outcome: Outcome, name: str, **arguments: str) -> Any:
     return measure(name)(bench, **arguments)
 
 
-# Leads.
+# Leads: by how much one setting is better than another.
 
 
 def by_row(leads: dict[str, float]) -> Outcome:
@@ -153,12 +153,12 @@ def test_an_underscore_in_an_argument_stands_for_the_space_in_the_name_of_a_row(
         rows="C_*,A",
         setting="1/2,1,2",
     )
-    # The seeds add 0.01 and 0.02 to an efficiency, which is 0.015 on average.
+    # The two seeds add 0.01 and 0.02 to the efficiency: 0.015 on average.
     assert result.value == pytest.approx([0.675, 0.525, 0.835, 0.535])
     assert [row[0] for row in result.table[1:]] == ["C *", "A", "C *", "A"]
 
 
-def test_spared_retransmissions_are_those_of_the_other_setting_minus_those_of_the_setting(
+def test_a_setting_spares_the_retransmissions_of_the_other_setting_minus_its_own(
     tmp_path: Path,
 ) -> None:
     def outcome(name: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:
@@ -179,7 +179,7 @@ GRID = "3/4,7/8:1/2,3/4,7/8:2"
 
 
 def peaked(falling: float, rising: float) -> Outcome:
-    """Return an outcome whose efficiency falls with the distance from two weights."""
+    """Return an outcome whose efficiency falls with the distance from the two given weights."""
 
     def outcome(_: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:
         off = abs(one[0] - falling) + abs(one[1] - rising)
@@ -252,7 +252,7 @@ def test_the_change_of_f2_that_lengthens_waits_must_be_the_same_for_all_variants
 def test_a_variant_counts_if_its_first_setting_is_nearest_to_the_printed_median(
     tmp_path: Path, waits: tuple[float, float], closest: int
 ) -> None:
-    """In row A a lost probe waited 2 s, and the 384 answered probes have a mean of 0.26733 s."""
+    """In row A each lost probe waited 2 s, and the mean of the 384 answered probes is 0.26733 s."""
     assert pytest.approx(7.481, abs=0.001) == 2 / (0.2005 * 512 / 384)
 
     def outcome(_: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:

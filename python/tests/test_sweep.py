@@ -87,7 +87,7 @@ def test_the_size_of_chunks_does_not_change_the_cases(tmp_path: Path, whole: Cas
     assert folder.read().digest() == whole.digest()
 
 
-def test_a_case_is_the_run_of_its_scenario(whole: Cases) -> None:
+def test_a_case_has_the_results_of_a_run_of_its_scenario(whole: Cases) -> None:
     sweep = lossy()
     for case in (0, 63, 119):
         run = sweep.scenario(case).run()
@@ -166,7 +166,7 @@ def test_the_list_of_columns_of_all_sweeps_is_complete(whole: Cases) -> None:
     assert set(whole) - set(whole.about.names) == RESERVED
 
 
-def test_a_scenario_without_a_sweep_says_how_to_get_one() -> None:
+def test_the_error_for_a_scenario_without_a_sweep_says_how_to_add_one() -> None:
     with pytest.raises(ValueError, match=r"has no \[sweep\]: add"):
         Sweep.of(ns.new_scenario())
 
@@ -265,7 +265,7 @@ def test_a_strict_sweep_refuses_a_folder_with_a_failed_case(tmp_path: Path) -> N
         run_sweep(sweep, tmp_path / "s", strict=True)
 
 
-def test_the_guess_of_duration_does_not_wait_for_an_endless_case() -> None:
+def test_the_guess_of_the_duration_of_a_sweep_does_not_wait_for_an_endless_case() -> None:
     text = LOSSY.replace('stop = "20 s"', 'stop = "900000000 s"')
     endless = text.replace('send = "100 segments"\n', "")
     began = time.process_time()
@@ -292,7 +292,7 @@ def test_default_chunks_depend_on_the_sweep_and_not_on_the_machine(
     assert folder.chunk == guess_chunk(sweep("2 s", 20)) == 4
 
 
-def test_a_case_that_cannot_be_built_does_not_prevent_a_guess() -> None:
+def test_a_case_that_cannot_be_built_does_not_prevent_a_guess_of_the_chunk_size() -> None:
     assert guess_chunk(Sweep.of(ns.Scenario.parse(FAILING, "x.toml"))) >= 1
 
 

@@ -120,7 +120,7 @@ def test_labels_of_mixed_types_are_found(tmp_path: Path) -> None:
     assert {row.baseline for row in again} == {label_text(1.0)}
 
 
-def test_a_column_of_whole_numbers_makes_groups_but_the_compared_axis_does_not() -> None:
+def test_a_column_of_whole_numbers_can_group_the_cases_but_the_compared_axis_cannot() -> None:
     cases = two(np.zeros(3), np.ones(3))
     rows = summarise(cases, "timeouts", ["repeat"], {"algorithm": ["old", "new"]})
     assert [(row.labels, row.mean.value) for row in rows] == [

@@ -91,7 +91,7 @@ def test_the_scenario_of_a_case_has_its_values(cases: Cases) -> None:
             sweep.scenario(invalid)
 
 
-def test_every_file_holds_the_cases_in_its_name(folder: Path) -> None:
+def test_every_file_has_the_number_of_its_first_case_as_its_name(folder: Path) -> None:
     names = sorted(path.name for path in (folder / "cases").iterdir())
     assert names == ["000000000.parquet", "000000005.parquet", "000000010.parquet"]
     assert list(open_sweep(folder).chunks()) == [Chunk(0, 5), Chunk(5, 5), Chunk(10, 2)]
@@ -220,7 +220,7 @@ def test_an_invalid_manifest_is_an_error(netspurt: Command, folder: Path, text: 
 
 
 @pytest.mark.parametrize("key", ["cases", "chunk"])
-def test_a_huge_number_of_cases_or_a_huge_chunk_is_read_and_the_files_are_called_damaged(
+def test_with_a_huge_number_of_cases_or_a_huge_chunk_in_the_manifest_the_files_are_called_damaged(
     netspurt: Command, folder: Path, key: str
 ) -> None:
     rewrite_sweep(folder, **{key: 3 * 2**50})
@@ -290,7 +290,7 @@ def test_a_symbolic_link_in_a_sweep_is_refused(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_the_chunks_of_another_sweep_are_refused(folder: Path) -> None:
+def test_a_file_with_the_cases_of_another_chunk_is_refused(folder: Path) -> None:
     first, last = (folder / "cases" / f"{n:09}.parquet" for n in (0, 10))
     last.write_bytes(first.read_bytes())
     digest = hashlib.sha256(first.read_bytes()).hexdigest()

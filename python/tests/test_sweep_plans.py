@@ -303,7 +303,7 @@ def joined(*parts: dict[str, Any]) -> Cases:
     return Cases.of([table(**part) for part in parts], folder)
 
 
-def test_joined_files_are_masked_only_if_a_value_is_missing() -> None:
+def test_a_column_of_joined_files_is_masked_only_if_a_value_is_missing() -> None:
     whole, missing = np.ma.array([1, 2], mask=False), np.ma.array([3, 4], mask=[True, False])
     cases = joined({"case": whole, "sent": whole}, {"case": whole, "sent": missing})
     assert not isinstance(cases["case"], np.ma.MaskedArray)
@@ -357,7 +357,7 @@ def test_cases_do_not_become_an_array_and_a_notebook_shows_ten_of_them() -> None
         ("[sweep.over.p.sets.a]\n'links.a.loss.probability' = 0.1", False),
     ],
 )
-def test_a_sweep_is_exact_only_if_no_key_draws_and_its_repeats_are_equal(
+def test_a_sweep_is_exact_only_if_no_key_draws_random_numbers_and_its_repeats_are_equal(
     text: str, exact: bool
 ) -> None:
     cases: Any = {"case": np.arange(4), "repeat": np.arange(4) % 2, "sent": np.full(4, 9)}

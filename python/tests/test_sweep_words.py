@@ -47,7 +47,9 @@ def test_one_run_of_each_label_does_not_show_that_seeds_change_nothing(tmp_path:
     assert not seeds_change_nothing(folder.read(), folder.labels)
 
 
-def test_a_missing_interval_says_how_many_runs_it_needs(netspurt: Command, tmp_path: Path) -> None:
+def test_the_output_without_an_interval_says_how_many_runs_an_interval_needs(
+    netspurt: Command, tmp_path: Path
+) -> None:
     folder = swept(tmp_path / "s", LOSSY, seeds=1)
     output = netspurt("sweep", "show", folder, "-m", "goodput_bps").stdout.replace("\n", " ")
     assert "An interval needs 2 runs of each combination, or 3 if two of them are equal" in output
@@ -96,7 +98,7 @@ def test_a_bar_without_an_interval_has_no_caps() -> None:
     assert (mark.low[1], mark.high[1]) == (1.0, 3.0)
 
 
-def test_a_mean_time_says_how_many_requests_had_not_ended(
+def test_the_output_of_a_mean_time_says_how_many_requests_had_not_ended(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """The page of `netspurt report` says this, too."""
@@ -161,7 +163,7 @@ def test_cases_with_a_failed_connection_are_counted(netspurt: Command, tmp_path:
         ("values = [15, 2]", "values = [15, 14]"),
         # The runs stop before all requests are sent.
         ('send = "300 segments"', 'send = "9 B"\napp = { reply = "20 kB", requests = 9999 }'),
-        # A flow without end does not finish, although nothing failed.
+        # A flow without end never finishes, so an unfinished flow shows no failure.
         ('send = "300 segments"', 'send = "unlimited"'),
         (
             'path = "flows.x.tcp.retries"\nvalues = [15, 2]',
@@ -169,7 +171,7 @@ def test_cases_with_a_failed_connection_are_counted(netspurt: Command, tmp_path:
         ),
     ],
 )
-def test_nothing_is_said_if_all_flows_finish_or_one_flow_has_no_end(
+def test_no_unfinished_flow_is_reported_if_all_finish_or_if_the_scenario_may_be_the_reason(
     netspurt: Command, tmp_path: Path, old: str, new: str
 ) -> None:
     assert old in GIVEN_UP

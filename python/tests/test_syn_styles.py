@@ -56,7 +56,7 @@ def lone(options: bytes, before: int = 0) -> bytes:
 @pytest.mark.parametrize(
     ("options", "cause"), [(LINUX, "tlp"), (WINDOWS, "tlp"), (FREEBSD, "rto"), (NS3, "rto")]
 )
-def test_a_stack_without_probes_sends_a_lone_segment_again_after_a_timeout(
+def test_a_stack_without_tail_loss_probes_retransmits_a_lone_segment_after_a_timeout(
     tmp_path: Path, options: bytes, cause: str
 ) -> None:
     file = tmp_path / "lone.pcap"
@@ -67,7 +67,7 @@ def test_a_stack_without_probes_sends_a_lone_segment_again_after_a_timeout(
 
 
 @pytest.mark.parametrize(("options", "rule"), [(LINUX, "tail"), (FREEBSD, "silence")])
-def test_only_a_stack_with_probes_is_said_to_probe_the_tail(
+def test_only_a_stack_with_tail_loss_probes_is_said_to_have_sent_one(
     tmp_path: Path, options: bytes, rule: str
 ) -> None:
     file = tmp_path / "tail.pcap"

@@ -67,7 +67,7 @@ def rows(netspurt: Command, saved: Path) -> Show:
 
 
 def as_written(table: Table, name: str) -> list[str]:
-    """Return a column's values as texts, booleans in lower case. A missing value is empty."""
+    """Return a column's values as texts, with booleans in lower case. A missing value is ""."""
     column = table[name]
     mask = np.ma.getmaskarray(column)
     values = np.ma.getdata(column).tolist()
@@ -248,7 +248,7 @@ def test_a_table_shows_five_rows_and_says_how_many_there_are(two: ns.Run) -> Non
     assert len(repr(two.flows).splitlines()) == 2 + len(two.flows)
 
 
-def test_all_tables_of_a_capture_are_cut_by_the_time_since_its_first_packet(
+def test_from_and_to_count_from_the_first_packet_in_all_tables_of_a_capture(
     netspurt: Command, saved: Path
 ) -> None:
     found = explain(saved / "west0.pcapng", segments=True)
@@ -268,7 +268,7 @@ def test_all_tables_of_a_capture_are_cut_by_the_time_since_its_first_packet(
         assert len(rows["connections"]) == (2 if option == "--to" else 0)
 
 
-def test_the_list_of_a_captures_tables_says_from_which_instant_each_counts(
+def test_the_list_of_tables_of_a_capture_says_from_which_instant_the_times_of_each_count(
     netspurt: Command, saved: Path
 ) -> None:
     capture = saved / "west0.pcapng"

@@ -1,4 +1,4 @@
-"""Tests the statistics of single changes, and the test of ranks, by their definitions."""
+"""Tests by their definitions how a change of level in a series is found, and the rank-sum test."""
 
 from __future__ import annotations
 

@@ -30,10 +30,10 @@ def application_s(folder: Path, reply: str, serve: str) -> list[float]:
 
 
 @pytest.mark.parametrize(("reply", "serve"), [("7240 B", "2 ms"), ("20 kB", "30 ms")])
-def test_a_delay_of_the_last_ack_of_a_reply_belongs_to_the_think_time_at_both_ends(
+def test_a_delay_of_the_last_ack_of_a_reply_counts_as_think_time_in_captures_of_both_ends(
     tmp_path: Path, reply: str, serve: str
 ) -> None:
-    """The client waits 29 times for 200 ms (think), the server 30 times for 30 ms or 2 ms (serve).
+    """The client thinks 29 times for 200 ms. The server takes 30 ms or 2 ms for each of 30 replies.
 
     Times of 2 ms are too short to be counted.
     """

@@ -156,7 +156,7 @@ def imports_of(tree: ast.AST) -> list[ast.ImportFrom]:
 
 
 def definer(module: tuple[str, ...], name: str, known: Modules) -> tuple[str, ...] | None:
-    """Return the module that defines `name` of `module`, through all re-exports."""
+    """Return the module that defines the name `name` of `module`; re-exports are followed."""
     if (*module, name) in known:
         return (*module, name)
     if module not in known:
@@ -177,8 +177,8 @@ def _is_package(module: tuple[str, ...], known: Modules) -> bool:
 def arrows(known: Modules) -> dict[tuple[str, ...], set[tuple[str, ...]]]:
     """Return the modules that each module imports at run time.
 
-    A name counts as an import from the module that defines it. A name that a package only
-    re-exports does not count as an import of the package.
+    A name counts as an import from the module that defines it. If a package only re-exports a
+    name, the package does not count as importing it.
     """
     found: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
     for module, tree in known.items():
@@ -282,7 +282,7 @@ def test_each_source_file_keeps_the_house_rules(file: Path) -> None:
     assert not wrong + claim_ids(text)
 
 
-def test_every_room_has_a_floor_and_every_floor_its_rooms() -> None:
+def test_every_room_has_a_floor_and_every_room_with_a_floor_exists() -> None:
     there = {room_of(file) for file in sources()} - {"__init__"} | {"_core"}
     assert there == set(floors())
 

@@ -87,7 +87,7 @@ def sheet(folder: Path, text: str, **how: Any) -> Timeline:
         ("loss", "0.125", 0.125),
     ],
 )
-def test_the_name_of_a_column_has_the_unit_of_its_values(
+def test_the_name_of_a_column_gives_the_unit_of_its_values(
     tmp_path: Path, column: str, text: str, value: float
 ) -> None:
     read = sheet(tmp_path, f"t_s,{column}\n0,{text}\n").forward
@@ -273,7 +273,7 @@ def test_a_link_that_duplicates_every_packet_is_read_back() -> None:
     assert read_followed(always.to_toml(), "x").duplicates == 1.0
 
 
-def test_steps_beside_straight_lines_become_vertical_lines() -> None:
+def test_steps_become_vertical_lines_if_another_value_of_the_link_changes_linearly() -> None:
     text = """
         delay = { timeline = [["0 s", "5 ms"], ["2 s", "9 ms"], ["3 s", "1 ms"]] }
         loss = { probability = { between = "linear", timeline = [["0 s", 0.5], ["1 s", 0]] } }
@@ -292,9 +292,7 @@ def test_a_direction_without_a_delay_is_read_back_with_a_delay_of_zero() -> None
     assert one_way.to_toml().startswith("# From x?.\n")
 
 
-def test_outages_of_both_directions_are_in_the_order_of_time_and_the_last_ends_the_timeline() -> (
-    None
-):
+def test_outages_of_both_directions_are_sorted_and_the_latest_end_is_that_of_the_timeline() -> None:
     one, two, three = Outage(5, 1), Outage(3, 9), Outage(7, 2)
     apart = Timeline("x", Way(outages=[one, three]), Way(outages=[two], delay=[(11, 1)]))
     assert apart.outages() == [(two, "reverse"), (one, "forward"), (three, "forward")]
@@ -306,7 +304,7 @@ def test_outages_of_both_directions_are_in_the_order_of_time_and_the_last_ends_t
 
 
 def test_the_loss_of_a_round_trip_is_divided_between_both_directions() -> None:
-    # A tenth in each direction loses 1 - 0.9² of all packets.
+    # If each direction loses a tenth, 1 - 0.9² of all round trips are lost.
     assert per_direction(0.19, 2) == pytest.approx(0.1)
     assert per_direction(0.3, 1) == pytest.approx(0.3)
     assert (per_direction(0.0, 2), per_direction(7.0, 2)) == (0.0, 1.0)
@@ -351,7 +349,7 @@ def recording(rtt: list[float], forward: list[float], measure: str = "round-trip
         ([10, NAN, 30], [20, 30, 25], False, None),
     ],
 )
-def test_round_trips_are_divided_as_the_clocks_show_or_into_halves(
+def test_round_trips_are_divided_by_the_clocks_of_both_ends_or_into_halves(
     forward_ms: list[float], expected_ms: list[float], measured: bool, says: str | None
 ) -> None:
     rtt = [0.04, 0.06, 0.05, NAN]

@@ -75,7 +75,7 @@ def test_no_probe_passes_in_an_outage(tmp_path: Path) -> None:
     np.testing.assert_array_equal(~table["lost"], (sent_s < 4.95) | (sent_s >= 11))
 
 
-def test_a_recording_that_makes_no_link_is_refused_with_the_reason() -> None:
+def test_a_recording_from_which_no_link_can_be_made_is_refused_with_the_reason() -> None:
     for recording, why in [
         (ns.Delays.of([0.1, 0.2]), "does not say when"),
         (ns.Delays.of([None, None], every=1.0), "no probe of it came back"),
@@ -226,7 +226,10 @@ def test_two_traces_are_the_two_directions_of_a_link(netspurt: Command, tmp_path
 
 
 def _irtt(trips: list[tuple[str, int, int]]) -> str:
-    """Return a file of irtt with a probe every 100 ms; `trips` has `lost` and both delays [ms]."""
+    """Return a file of irtt with a probe every 100 ms.
+
+    For each probe, `trips` has irtt's value of `lost` and the delays of both directions [ms].
+    """
 
     def trip(n: int, lost: str, send: int, receive: int) -> dict[str, object]:
         delay = {"rtt": send + receive, "send": send, "receive": receive}
@@ -416,7 +419,7 @@ def test_pictures_show_directions_and_gaps_and_shade_outages(
     refused(result, "the name of a plot's file must end in .png, .svg or .pdf")
 
 
-def test_dead_times_are_labelled_with_their_direction() -> None:
+def test_the_part_of_an_outage_in_only_one_direction_is_labelled_with_this_direction() -> None:
     ms = 1_000_000
     ahead = timelines.Way(outages=[timelines.Outage(1000 * ms, 2000 * ms)])
     back = timelines.Way(outages=[timelines.Outage(2000 * ms, 2000 * ms)])

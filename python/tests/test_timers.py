@@ -272,7 +272,7 @@ class Growing:
         return 1.0 + self.heard
 
 
-def test_a_class_starts_fresh_and_an_object_keeps_its_state() -> None:
+def test_a_replay_makes_a_new_object_of_a_class_but_a_given_object_keeps_its_state() -> None:
     path = on([0.5, 0.5, None])
     assert ns.replay(path, [Growing]).algorithms[0].waits.tolist() == [1.0, 2.0, 3.0]
     made = Growing()
@@ -336,7 +336,7 @@ def test_a_file_with_two_recordings_needs_a_choice_but_a_file_with_one_recording
     ]
 
 
-# What is kept and printed.
+# The saved table of a replay, and the printed output.
 
 
 def column(replay: Replay, name: str) -> NDArray[np.generic]:

@@ -198,7 +198,10 @@ def test_the_shift_of_two_traces_is_that_with_which_most_events_agree(
 
 
 def test_events_after_the_first_retransmission_do_not_change_the_shift() -> None:
-    """After its retransmission, the late trace repeats the early trace, 7 packets higher."""
+    """After its retransmission, the late trace repeats the early trace.
+
+    There its packet numbers are higher by 7.
+    """
     early, before = shifted(0, 0.0), shifted(3, 2.5)
     late = [*before[:3], *before[8:12], (9.9, "retransmission", 8)]
     late += [(t + 20, kind, n + 7) for t, kind, n in early[:-1]]
@@ -267,7 +270,7 @@ def case(window: str, acks: Sequence[float], send: str = "9 segments", **more: s
     return BenchCase(values, run)
 
 
-def test_saved_round_trips_are_the_maximum_over_lengths() -> None:
+def test_the_most_saved_round_trips_are_the_maximum_over_the_lengths_of_transfers() -> None:
     cases = [
         case("1 segment", [2.0, 8.0]),
         case("1 segment", [2.0, 20.0], send="90 segments"),
@@ -280,7 +283,7 @@ def test_saved_round_trips_are_the_maximum_over_lengths() -> None:
     assert [row[0] for row in result.table[1:]] == ["9 segments", "90 segments"]
 
 
-def test_lateness_counts_at_the_last_packet_that_both_runs_acknowledged() -> None:
+def test_lateness_is_measured_at_the_last_packet_that_both_runs_acknowledged() -> None:
     """A start with four packets is late at packet 2.
 
     In `sack` packet 2 is the last packet that both runs acknowledged. In `reno` it is packet 3.
@@ -365,7 +368,7 @@ def test_runs_with_two_clocks_are_compared_by_end_and_by_duration() -> None:
     assert value("ends_at", runs, run="coarse") == 60
 
 
-def test_the_use_after_a_step_is_the_lowest_arrival_rate_divided_by_the_rate_before() -> None:
+def test_utilisation_after_a_step_is_the_lowest_arrival_rate_divided_by_the_rate_before() -> None:
     """Before the step ten packets arrive in each second; after the step at least four do."""
     counts = [10, 10, 10, 10, 4, 7, 10, 10, 10, 10, 10, 10, 10]
     arrivals = [7 + n + k / 20 for n, count in enumerate(counts) for k in range(count)]

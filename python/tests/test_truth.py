@@ -67,7 +67,7 @@ def test_every_case_of_a_path_is_a_scenario_that_captures_both_ends(path: str) -
         assert '"receiver"' in spied
 
 
-def test_cases_have_names_and_draws_of_their_own() -> None:
+def test_cases_have_different_names_and_seeds() -> None:
     chosen = cases(300, live=False)
     assert len({case.name for case in chosen}) == 300
     assert len({case.scenario().seed for case in chosen[:50]}) == 50
@@ -91,7 +91,7 @@ def test_a_collection_has_many_paths_and_causes(collection: Path) -> None:
     assert {truth_of(case)["path"] for case in folders(collection)} == set(path_names())
 
 
-def test_a_truth_has_a_row_for_each_retransmission_of_its_run(collection: Path) -> None:
+def test_the_table_of_labels_has_a_row_for_each_retransmission_of_the_run(collection: Path) -> None:
     for case in folders(collection)[::5]:
         run = ns.load(case / "scenario.toml").run()
         labels = read_labels(case / "truth.csv")
@@ -132,12 +132,12 @@ def check_labels(case: Path) -> None:
         assert all(len(initial) == 1 for initial in firsts.values())
 
 
-def test_labels_are_about_the_packets_that_they_number(collection: Path) -> None:
+def test_each_label_describes_the_packet_with_its_number(collection: Path) -> None:
     for case in folders(collection):
         check_labels(case)
 
 
-def test_the_truth_of_a_lossy_capture_names_the_missing_packets(collection: Path) -> None:
+def test_the_file_truth_json_lists_the_packets_that_a_lossy_capture_lacks(collection: Path) -> None:
     found = 0
     for case in folders(collection):
         captures = {capture["file"]: capture for capture in truth_of(case)["captures"]}
@@ -169,7 +169,7 @@ def test_the_same_seed_makes_the_same_captures(tmp_path: Path) -> None:
         assert filecmp.cmpfiles(*pair, names, shallow=False) == (names, [], [])
 
 
-def test_the_truth_of_a_case_has_the_octets_that_the_path_lost(tmp_path: Path) -> None:
+def test_the_file_truth_json_lists_the_octets_that_the_path_lost(tmp_path: Path) -> None:
     case = Case("listed-losses", 0, "plain", {"flows.transfer.profile": "plain"}, False, False, 1)
     make_collection(tmp_path / "made", [case])
     (drop,) = truth_of(tmp_path / "made" / case.name)["drops"]
@@ -268,7 +268,7 @@ def test_labels_must_add_up_to_the_kernels_counters() -> None:
     assert len(wrong_sums({"from": sent[:-1]}, {"from": COUNTED})) == 1
 
 
-def test_the_connections_of_programs_count_together_and_hosts_without_segments_do_not() -> None:
+def test_the_connections_of_programs_are_summed_and_a_host_without_segments_has_no_sums() -> None:
     counted = {"TcpRetransSegs": 3, "TcpExtTCPFastRetrans": 3}
     run = live_run({"to": ["rack", "rack", "rack"]}, {"to": counted, "from": counted})
     segments = cast(dict[str, Any], run.segments)
@@ -295,7 +295,7 @@ def test_connections_of_programs_have_the_addresses_of_the_file_of_hosts(tmp_pat
     }
 
 
-def test_a_second_syn_ack_may_count_as_a_timeout_or_as_none() -> None:
+def test_the_kernel_may_count_a_second_syn_ack_as_a_timeout_or_not() -> None:
     counted = {"TcpRetransSegs": 1, "TcpExtTCPSynRetrans": 1}
     timed_out = counted | {"TcpExtTCPTimeouts": 1}
     assert wrong_sums({"to": ["syn"]}, {"to": counted}) == []
@@ -318,7 +318,7 @@ def test_the_kernels_captures_have_labels_that_add_up(tmp_path: Path) -> None:
 SAMPLE = ROOT / "data" / "captures"
 
 
-def test_the_sample_is_small_and_its_labels_are_about_its_packets() -> None:
+def test_the_sample_is_small_and_its_labels_describe_its_packets() -> None:
     case_folders = folders(SAMPLE)
     assert len(case_folders) >= 10
     assert sum(file.stat().st_size for file in SAMPLE.rglob("*") if file.is_file()) < 300_000
@@ -376,7 +376,9 @@ def test_the_explanations_of_a_run_are_compared_with_its_own_tables(
     assert "truth check" not in netspurt("explain", "alone.pcapng").stdout
 
 
-def test_a_run_without_its_truth_cannot_be_checked(netspurt: Command, tmp_path: Path) -> None:
+def test_a_run_with_a_missing_or_a_changed_capture_cannot_be_checked(
+    netspurt: Command, tmp_path: Path
+) -> None:
     ran(netspurt, "rfc2416", "bare", "--set", "record.tables=['rtt']")
     said = netspurt("truth", "check", "bare").stderr
     assert "kept no capture with the table `segments`: run it with --set record.capture" in said

@@ -83,7 +83,9 @@ def test_an_explainer_without_answers_misses_every_retransmission_in_the_capture
     assert f"{side.missed} retransmissions missed" in score.failures()
 
 
-def test_unknown_is_wrong_unless_the_capture_lacks_the_original(collection: Path) -> None:
+def test_the_answer_unknown_is_wrong_unless_the_capture_lacks_the_original(
+    collection: Path,
+) -> None:
     def admits(label: Label, answer: Answer) -> Iterator[Answer]:
         yield replace(answer, cause="unknown") if label.original == "unseen" else answer
 

@@ -282,7 +282,7 @@ def test_a_case_without_retransmissions_is_kept_without_labels(tmp_path: Path) -
     assert read_labels(tmp_path / "c" / case.name / "truth.csv") == []
 
 
-def test_a_longer_list_of_cases_begins_with_a_shorter_list_and_seeds_rise() -> None:
+def test_a_longer_list_of_cases_begins_with_the_shorter_list_and_its_seeds_rise() -> None:
     many = cases(60, live=False, only="tails", stacks="plain")
     assert cases(7, live=False, only="tails", stacks="plain") == many[:7]
     seeds = [case.seed for case in many]

@@ -62,7 +62,7 @@ def test_an_answer_is_wrong_for_the_stated_reason(
     assert [mistake.why for mistake in score.wrong] == ([why] if why else [])
 
 
-def test_each_label_and_answer_has_its_place_in_the_counts() -> None:
+def test_each_pair_of_a_label_and_an_answer_is_counted() -> None:
     unseen = replace(LABEL, original="unseen")
     says_missing = replace(ANSWER, original_missing=True)
     score = scored(
@@ -167,7 +167,7 @@ def test_full_confidence_is_in_the_last_bin_and_no_answers_have_no_bins() -> Non
 
 
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_wilsons_bounds_are_the_shares_whose_deviation_is_the_quantile(
+def test_the_bounds_of_wilsons_interval_solve_his_equation(
     counts: tuple[int, int],
 ) -> None:
     """Wilson 1927: a bound p is a root of (share - p)² = z² p (1 - p) / n."""
@@ -207,13 +207,13 @@ def test_the_nearest_answer_is_taken_and_each_answer_only_once() -> None:
     assert matched([LABEL, later], [far, near]).pairs == [(LABEL, near), (later, far)]
 
 
-def test_an_answer_with_the_sequence_number_is_preferred_to_a_nearer_one_without_it() -> None:
+def test_an_answer_with_the_right_sequence_number_is_preferred_to_a_nearer_answer() -> None:
     exact, nearer = replace(ANSWER, t_ns=50_900), replace(ANSWER, seq=5)
     other = replace(LABEL, seq=999, unix_ns=50_800)
     assert matched([other, LABEL], [nearer, exact]).pairs == [(other, nearer), (LABEL, exact)]
 
 
-def test_a_duplicate_by_the_network_takes_its_answer_and_is_not_judged() -> None:
+def test_an_answer_about_a_copy_that_the_network_made_is_not_judged() -> None:
     copy = replace(LABEL, copy=True, unix_ns=90_000)
     of_copy = replace(ANSWER, t_ns=90_000)
     result = matched([LABEL, copy], [ANSWER, of_copy])
@@ -262,7 +262,7 @@ class Given:
         return {key: np.array([getattr(one, key) for one in self.answers]) for key in names}
 
 
-def test_answers_are_the_rows_of_the_table() -> None:
+def test_the_answers_of_an_explanation_are_the_rows_of_its_table() -> None:
     other = Answer(3, 4, "tlp", 0.25, "unknown", 0.5, True)
     assert answers(Given([ANSWER, other])) == [ANSWER, other]
 

@@ -1,4 +1,4 @@
-"""Tests that JSON is read as dataclasses: lines of the probe, reports, and errors in both."""
+"""Tests that JSON is read as dataclasses: lines of `netspurt probe`, reports, errors in both."""
 
 from __future__ import annotations
 
@@ -115,7 +115,9 @@ REPLY = {"rtt_ns": 5, "by": "user", "user_rtt_ns": 5, "user_rx_ns": 9}
         ({"end": "complete", "late": 1, "duplicates": 2}, EndLine),
     ],
 )
-def test_the_keys_of_a_probes_line_decide_its_type(told: dict[str, Any], kind: type[Any]) -> None:
+def test_the_keys_of_a_line_of_a_probe_decide_the_type_of_the_line(
+    told: dict[str, Any], kind: type[Any]
+) -> None:
     line = read_line(json.dumps(told))
     assert type(line) is kind
     assert told.items() <= asdict(line).items()

@@ -149,7 +149,7 @@ def test_each_sentence_on_rto_min_is_printed_only_in_its_range(
         (["capture (ICMP)"], "Echoes are answered immediately, but receivers delay"),
     ],
 )
-def test_the_condition_of_an_rto_min_says_what_answered_the_samples(
+def test_the_condition_of_an_rto_min_depends_on_what_answered_the_probes(
     formats: list[str], words: str
 ) -> None:
     told = " ".join(linux_commands(0.05, formats))
@@ -162,7 +162,7 @@ def _sums(learnt: int, lost: int, spurious: int, timers: float, waited: float) -
     return ReplaySums(*(np.asarray(float(value)) for value in values))
 
 
-def test_the_cost_is_the_mean_wait_at_the_share_of_losses_plus_the_price_of_early_timers() -> None:
+def test_the_cost_is_the_expected_wait_for_losses_plus_the_expected_price_of_early_timers() -> None:
     sums, terms = _sums(100, 2, 3, 30.0, 0.9), Terms(0.5, 0.02, 100)
     # Half a loss is added, with half of the mean timer of 0.3 s: 2.5 losses wait for 0.9 + 0.15 s.
     waiting, spurious = parts([sums], [terms])
@@ -180,7 +180,7 @@ def test_the_costs_of_recordings_are_weighted_by_their_numbers_of_probes() -> No
     assert together == pytest.approx((squares[0] + 9 * squares[1]) / 16)
 
 
-def test_a_prudent_cost_has_the_upper_limit_of_the_count_but_not_more_than_the_answers() -> None:
+def test_a_prudent_cost_counts_the_upper_limit_of_late_answers_but_at_most_all_answers() -> None:
     terms = Terms(1.0, 0.0, 100)
     for count in (0, 1, 7):
         upper = poisson_interval(count)[1]
