@@ -12,7 +12,7 @@ impl SocketHost {
     /// handshake. An open connection continues (RFC 1122 §4.2.3.9). `SO_ERROR` returns the error,
     /// and other calls return it if the connection times out later.
     ///
-    /// departs: RFC 6069 - a report does not take back the timer's backoff.
+    /// departs: RFC 6069 - a report does not undo the timer's backoff.
     pub(super) fn take_unreachable(&mut self, now: Time, message: &Unreachable) {
         let active = self.sockets.values().any(|socket| socket.role == Role::Connected);
         let ends = match self.connection.state() {

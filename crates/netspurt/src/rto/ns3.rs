@@ -66,8 +66,8 @@ impl Keys for Ns3Config {
 /// `MinRto` to 60 s. Timeouts double it. The backoff ends with an unambiguous sample, or when a
 /// timeout proves spurious.
 ///
-/// departs: ns-3 - the maximum limits every timer, also one that is not doubled; the timer of ns-3's
-/// SYN, which has an attribute of its own, is not modelled.
+/// departs: ns-3 - the maximum also limits timers that are not doubled; the timer of a SYN, which
+/// has an attribute of its own in ns-3, is not modelled.
 ///
 /// ```
 /// use netspurt::rto::{Ns3, Ns3Config, RtoEstimator};

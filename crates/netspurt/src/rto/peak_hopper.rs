@@ -73,7 +73,7 @@ impl Keys for PeakHopperConfig {
 /// The rules follow Californium's `PeakhopperRto`. The paper itself was not available.
 ///
 /// departs: Californium - δ is computed against the previous sample, even if that is the first one,
-/// and only a rise boosts.
+/// and B grows only if δ is positive.
 ///
 /// ```
 /// use netspurt::rto::{PeakHopper, PeakHopperConfig, RtoEstimator};

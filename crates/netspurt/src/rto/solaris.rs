@@ -160,8 +160,8 @@ impl RtoEstimator for Solaris {
         if ms > max || self.backoff == MAX_BACKOFF {
             self.backoff -= 1;
         }
-        // departs: illumos - here a timeout never makes the timer shorter, so the grace of the
-        // first timer remains.
+        // departs: illumos - here a timeout never makes the timer shorter, so what `grace` adds to
+        // the first timer is not lost.
         self.rto = ms.min(max).max(self.rto);
         self.waited = self.waited.saturating_add(self.rto);
     }

@@ -190,8 +190,8 @@ impl Cubic {
         stage.grow_reno(ack, window.cwnd, self.config.alpha(*cwnd_prior, stage.reno));
         let climb = self.config.initial_segs_per_increase_max.filter(|_| stage.first);
         if climb.is_none() && stage.window_at(curve, stage.elapsed) < stage.reno {
-            // departs: RFC 9438 §4.3 - the window is not lowered to W_est; it may already be above
-            // W_est, because the curve aims a round trip ahead.
+            // departs: RFC 9438 §4.3 - cwnd is not lowered to W_est; it may already be above W_est,
+            // because the curve gives cwnd for one round trip later.
             window.cwnd = window.cwnd.max(stage.reno);
         } else {
             let ahead = stage.elapsed + ack.srtt.unwrap_or_default();
@@ -236,7 +236,7 @@ impl AvoidanceStage {
     /// §4.5). `target` is limited to one and a half times cwnd (§4.2).
     ///
     /// departs: RFC 9438 §4.4 - the step is proportional to the acknowledged octets and not to the
-    /// number of ACKs, so that delayed ACKs do not slow the window down.
+    /// number of ACKs, so that delayed ACKs do not slow the growth of cwnd down.
     fn grow(&mut self, ack: &AckInfo, target: u64, window: &mut Window) {
         let cwnd = window.cwnd.max(1);
         let target = target.clamp(cwnd, cwnd.saturating_add(cwnd / 2));

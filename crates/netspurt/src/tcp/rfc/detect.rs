@@ -175,8 +175,9 @@ impl LossDetector {
     /// Except in Reno, the head is not marked while `una` is below `recover`. So a window of data
     /// has at most one such mark (RFC 6582 §3.2 step 1).
     ///
-    /// departs: RFC 5681 §3.2 - after a timeout Reno, too, takes no duplicates for a loss until all
-    /// that was outstanding is acknowledged; the retransmissions themselves cause such duplicates.
+    /// departs: RFC 5681 §3.2 - after a timeout, duplicate ACKs are no sign of a loss until all
+    /// data that was outstanding is acknowledged, in Reno as well; the retransmissions themselves
+    /// cause such duplicates.
     fn detect_by_duplicates(&mut self, recover: u64, scene: &LossContext<'_>) {
         let once = scene.config.recovery != Recovery::Reno;
         let older = once && scene.window.una < recover;

@@ -17,9 +17,9 @@ const STEPS: u32 = 4;
 /// The order in which segments were sent: by the instant, then by the turn (how many segments were
 /// sent before it at this instant), then by the end of the segment.
 ///
-/// departs: RFC 8985 §6.2 - of segments sent at one instant the last one sent is the newest, and
-/// not the one that ends last. Simulated time stands still between transmissions; a sender's clock
-/// does not.
+/// departs: RFC 8985 §6.2 - of several segments sent at one instant, the newest is the one that was
+/// sent last, and not the one with the highest octet. Simulated time stands still between
+/// transmissions; a sender's clock does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct SentOrder {
     at: Time,

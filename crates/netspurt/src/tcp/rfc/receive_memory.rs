@@ -29,8 +29,8 @@ const MEMORY_MIN: u64 = 2304;
 /// (`skb->truesize`). A TUN device and many network cards allocate a power of two up to a page, and
 /// whole pages above that. The descriptor is added.
 ///
-/// departs: Linux - each device allocates its packets in its own way, and so decides how much of
-/// the buffer is window; here all allocate as a TUN device does.
+/// departs: Linux - how much memory a packet takes depends on the device, and so does the part of
+/// the buffer that is window; here every packet takes as much as on a TUN device.
 pub(super) const fn truesize(len: u64) -> u64 {
     let linear = len + HEAD_ROOM;
     if linear <= PAGE {
@@ -298,8 +298,8 @@ impl ReceiveMemory {
     /// Releases memory when a hole was filled. Of the `before` octets beyond holes, `left` octets
     /// are still beyond a hole. Returns the memory of the other octets.
     ///
-    /// departs: Linux - what follows a filled hole is released by its share of the octets, and not
-    /// packet by packet.
+    /// departs: Linux - the memory of the data behind a filled hole is released in proportion to
+    /// its octets, and not packet by packet.
     pub(super) fn close_gap(&mut self, before: u64, left: u64) -> u64 {
         let kept = if left == 0 { 0 } else { self.beyond * left / before.max(1) };
         core::mem::replace(&mut self.beyond, kept) - kept
@@ -430,8 +430,9 @@ impl ReceiveMemory {
     /// Returns the window of a full buffer. This window is a full segment if no unread data fills
     /// the buffer, but only data beyond a hole or the last arrival. Otherwise it is zero.
     ///
-    /// departs: Linux - where only data beyond a hole fills the buffer, a full segment may still
-    /// come, lest the hole stay; Linux drops some of that data (`tcp_prune_ofo_queue`).
+    /// departs: Linux - if only data beyond a hole fills the buffer, the window still has room for
+    /// a full segment, so that the hole can be filled; Linux drops some of that data
+    /// (`tcp_prune_ofo_queue`).
     fn least_window(&self, full: u64) -> u64 {
         let blocked = self.beyond + self.last_arrival_memory > 0 && self.unread.is_empty();
         if blocked { full.next_multiple_of(1 << self.shift) } else { 0 }

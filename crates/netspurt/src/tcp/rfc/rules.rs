@@ -64,8 +64,8 @@ pub struct CwndRules {
     pub mark_cut_goes_on: bool,
     /// If the last ACK of a repair echoes a mark, cwnd is cut again (`tcp_try_to_open`).
     ///
-    /// departs: RFC 3168 §6.1.2 - with `last_repair_ack_cuts` the window may be cut twice for one
-    /// window of data; the RFC asks for one cut.
+    /// departs: RFC 3168 §6.1.2 - with `last_repair_ack_cuts` cwnd may be cut twice for one window
+    /// of data; the RFC allows one cut.
     pub last_repair_ack_cuts: bool,
     /// After an idle time, cwnd is halved for each RTO that passed (`tcp_cwnd_restart`, RFC 2861
     /// §3.1), and not reduced to the initial window immediately (RFC 5681 §4.1).
@@ -320,8 +320,8 @@ pub struct SynRules {
     pub echo_forgives: bool,
     /// A SYN with a FIN is not answered (`tcp_rcv_state_process`).
     ///
-    /// departs: RFC 9293 §3.10.7.2 - with `fin_spoils` a SYN with a FIN is dropped; the RFC takes
-    /// the SYN, and the FIN later.
+    /// departs: RFC 9293 §3.10.7.2 - with `fin_spoils` a SYN with a FIN is dropped; the RFC
+    /// processes the SYN, and the FIN later.
     pub fin_spoils: bool,
 }
 
@@ -501,7 +501,7 @@ pub struct RackRules {
     /// the duplicate is not a tail loss probe (`tcp_dsack_seen`).
     ///
     /// departs: RFC 8985 §6.2 - with `reports_need_reordering` a duplicate that is reported on a
-    /// path without reordering leaves the window as it is; the RFC widens it once a round trip.
+    /// path without reordering does not widen reo_wnd; the RFC widens it, once in a round trip.
     pub reports_need_reordering: bool,
 }
 
