@@ -2,7 +2,7 @@
 //! network loses, copies, delays, reorders and marks packets. The target checks that no more octets
 //! arrive than were written, and that all octets arrive after the network stops doing harm. In the
 //! second mode the network also forges segments whose numbers are near the connection's sequence
-//! numbers. The code must not panic or hang.
+//! numbers. In both modes the connection must not panic or hang.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Fuzzes the text form of distributions. A distribution is the same after writing and reading,
-//! and values can be drawn from it.
+//! Fuzzes the text form of distributions. A distribution that was read is written as text and read
+//! again, and must then be the same. Values that are drawn from it must not be negative.
 
 #![no_main]
 

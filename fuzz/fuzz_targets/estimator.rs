@@ -1,5 +1,5 @@
 //! Fuzzes the text form of estimators, and gives samples, timeouts and other events to each
-//! estimator. The RTO is always above 0 and within its bounds.
+//! estimator. The RTO must always be above 0 and within the bounds of the estimator.
 
 #![no_main]
 

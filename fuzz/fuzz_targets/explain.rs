@@ -20,7 +20,7 @@ fuzz_target!(|octets: &[u8]| {
         rows.take(&packet);
     }
     for layout in ["netspurt", "tcptrace-W"] {
-        let layout: RowLayout = layout.parse().expect("a layout");
+        let layout: RowLayout = layout.parse().expect("a layout has this name");
         let _ = rows.rows(layout, true, None);
     }
     let found = explainer.finish();
@@ -29,13 +29,15 @@ fuzz_target!(|octets: &[u8]| {
     }
     let connections = found.connections.len();
     let tables = found.connections.into_tables();
-    let spent = tables.iter().find(|table| table.name == "spent").expect("a table of times");
+    let spent =
+        tables.iter().find(|table| table.name == "spent").expect("there is a table `spent`");
     assert_eq!(spent.rows(), connections);
 });
 
 /// Makes a capture. Each group of twelve octets becomes a packet.
 fn capture(octets: &[u8]) -> Vec<u8> {
-    let mut file = PcapngWriter::new(Vec::new(), "fuzz", "netspurt").expect("memory takes all");
+    let mut file =
+        PcapngWriter::new(Vec::new(), "fuzz", "netspurt").expect("writing to memory cannot fail");
     let mut unix_ns = 1_000_000_000_000;
     let mut bytes = Vec::new();
     for chunk in octets.as_chunks::<12>().0 {
@@ -51,20 +53,20 @@ fn capture(octets: &[u8]) -> Vec<u8> {
         if chunk[1] & 64 != 0 {
             bytes = too_big(&bytes);
         }
-        file.packet(unix_ns, &bytes, None).expect("memory takes all");
+        file.packet(unix_ns, &bytes, None).expect("writing to memory cannot fail");
     }
-    file.finish().expect("memory takes all")
+    file.finish().expect("writing to memory cannot fail")
 }
 
-/// Returns the ICMP message of a router that the packet `dropped` was too big.
+/// Returns the ICMP message in which a router reports that the packet `dropped` was too big.
 fn too_big(dropped: &[u8]) -> Vec<u8> {
     let head = [0x45, 0, 0, 56, 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 9];
     let told = [3, 4, 0, 0, 0, 0, 2, 64];
     [&head, &dropped[12..16], &told[..], &dropped[..28]].concat()
 }
 
-/// Returns the time before a packet in nanoseconds, then the packet's sender (true for the first
-/// host) and its connection, and then its segment.
+/// Returns the time from the previous packet to this packet in nanoseconds, then the packet's
+/// sender (true for the first host) and its connection, and then its segment.
 fn packet(octets: [u8; 12]) -> (u64, (bool, u16), Segment) {
     let [wait, who, flags, seq, ack, len, window, left, right, val, ecr, _] = octets;
     let number = |octet: u8| (u32::MAX - 40_000).wrapping_add(u32::from(octet) * 500);

@@ -1,5 +1,5 @@
-//! Fuzzes the decoder of packets with any octets. A decoded segment has the same numbers, length,
-//! flags and SACK blocks after encoding and decoding.
+//! Fuzzes the decoder of packets with any octets. A decoded segment is encoded and decoded again,
+//! and must then have the same numbers, length, flags and SACK blocks.
 
 #![no_main]
 

@@ -333,7 +333,10 @@ def _imported(where: str) -> ModuleType:
     try:
         module = pkgutil.resolve_name(where)
     except (ImportError, AttributeError, ValueError) as error:
-        fix = "write an algorithm, a module that can be imported, or a file that ends with .py"
+        fix = (
+            "write the name of an algorithm, of a module that can be imported, or of a file that "
+            "ends with .py"
+        )
         raise PlaceError(f"no module `{where}`: {error}", fix) from error
     if not isinstance(module, ModuleType):
         raise PlaceError(f"`{where}` is not a module", "write the module and the class")

@@ -171,7 +171,10 @@ def _incomplete(advice: Advice) -> Iterator[str]:
     names = [name for name in advice.asked if name not in (advice.least, advice.pick)]
     lacks = {name: _lacks(name) for name in names if shortcomings(name)}
     if len(lacks) > NAMED_MAX:
-        yield f"{len(lacks):,} others lack bounds or backoff, so they cannot be taken as they are."
+        yield (
+            f"{len(lacks):,} other timers lack bounds or backoff, so they cannot be taken as they "
+            "are."
+        )
         return
     for lacking in dict.fromkeys(lacks.values()):
         alike = [name for name, parts in lacks.items() if parts == lacking]

@@ -243,8 +243,9 @@ class Weighing:
     def _distances(self, place: int, replay: Replay, first: int, second: int) -> Floats:
         """Return how far the difference of the spurious costs may be below and above its value [s].
 
-        A probe counts only if exactly one of the two timers was too short for it. If a timer was
-        never shorter than the other timer, it was too short for none of these probes.
+        A probe counts only if exactly one of the two timers was too short for it. A timer that was
+        never shorter than the other timer cannot be this one timer, so its count of such probes is
+        certainly zero.
         """
         first_waits, second_waits = self._waits(replay, first, second)
         flags = [is_spurious(replay.delays, waits) for waits in (first_waits, second_waits)]
@@ -302,7 +303,10 @@ _COUNTS = ("spurious", "answers")
 
 
 def _no_narrower(drawn: Interval, squares: Floats) -> Interval:
-    """Return an interval that reaches at least the roots of `squares` below and above its value."""
+    """Return `drawn`, widened if necessary.
+
+    The result reaches below and above its value by at least the roots of `squares`.
+    """
     below, above = np.sqrt(squares)
     low, high = drawn.value - float(below), drawn.value + float(above)
     if math.isfinite(drawn.low):

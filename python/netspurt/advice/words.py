@@ -203,12 +203,12 @@ def _tried(advice: Advice) -> list[str]:
             f"{100 * (cost - least) / cost:.2g} % smaller"
         )
     else:
-        sentence += ". None of the others is cheaper on any recording"
+        sentence += ". None of the other timers is cheaper on any recording"
     worst = max(lessons, key=lambda lesson: lesson.cost - lesson.least)
     if worst.cost > 1.5 * worst.least:
         replay = advice.replays[worst.part]
         sentence += (
-            f"; worst on {replay.delays.name}, where {worst.best} costs "
+            f"; the choice is worst on {replay.delays.name}, where {worst.best} costs "
             f"{ms(THOUSAND * worst.least)}, not {ms(THOUSAND * worst.cost)}"
         )
     return [sentence + ".", *_unlike_pick(advice)]

@@ -19,8 +19,9 @@ class Sums:
     Attributes
     ----------
     good_s, lost_s, spurious_s
-        The sum of all delays, the sum of the waits for lost probes, and the sum of the delays of
-        probes that were retransmitted spuriously [s]. The first sum contains the third.
+        The good time (the sum of all delays), the sum of the waits for lost probes, and the sum of
+        the delays of probes that were retransmitted spuriously [s]. The first sum contains the
+        third.
     """
 
     good_s: float
@@ -40,9 +41,11 @@ class Sums:
 
 @dataclass(frozen=True)
 class Account:
-    """A printed row: total in whole seconds, parts in tenths, mean in whole ms.
+    """A row of RFC 889's table, as printed.
 
-    All numbers are truncated. The efficiency has two digits.
+    The total is in whole seconds, the times of losses and of spurious retransmissions are in tenths
+    of a second, and the mean is in whole ms. All numbers are truncated. The efficiency has two
+    digits.
 
     Attributes
     ----------

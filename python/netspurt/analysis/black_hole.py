@@ -14,11 +14,12 @@ from netspurt.causes import HOLE_WORDS, SEEN_IN_ACKS
 from netspurt.table import Table
 from netspurt.wording import counted, number
 
-#: With fewer unanswered retransmissions of the same octets than this, nothing is said.
+#: With fewer unanswered retransmissions of the same octets than this, no black hole is suspected.
 _FEWEST = 3
 #: The payload of a large segment. Few links have so small an MTU that they drop smaller segments.
 _LARGE = 1000
-#: The headers of TCP, and of its timestamps, have this many octets more than that of a ping.
+#: The octets by which the header of TCP is longer than that of a ping, and the octets of TCP's
+#: timestamps.
 _ABOVE_PING, _STAMPS = 12, 12
 
 
@@ -37,8 +38,8 @@ class BlackHole:
     lost_bytes_min
         The payload of the smallest of these retransmissions, in octets.
     answered_bytes
-        The payload of the smaller retransmission that was answered at last, in octets. `None` if
-        none was answered.
+        The payload of the smaller retransmission that was answered in the end, in octets. `None` if
+        no retransmission was answered.
     ping_bytes
         The payload of a ping whose packets are as long as the smallest retransmission without an
         answer, in octets.
@@ -61,7 +62,8 @@ class BlackHole:
             either = "the path or the host failed"
             probing = ", or set net.ipv4.tcp_mtu_probing=1 on a Linux sender"
         else:
-            seen = f"got no answer, but then one with {counted(self.answered_bytes, 'octet')} did"
+            smaller = counted(self.answered_bytes, "octet")
+            seen = f"got no answer, but then a retransmission with {smaller} got an answer"
             either = "an outage ended in between"
             probing = ""
         return (
@@ -77,9 +79,10 @@ class BlackHole:
 def black_holes(tables: Mapping[str, Table]) -> list[BlackHole]:
     """Return the connections whose large segments a black hole may drop, most losses first.
 
-    At least three retransmissions of the same octets got no answer. Then a smaller one was
-    answered, or none was answered at all. No segment as large as them was acknowledged before.
-    `tables` has `connections`, `retransmissions` and `waits`.
+    A black hole is possible under three conditions. At least three retransmissions of the same
+    octets got no answer. Then a smaller retransmission of these octets was answered, or none was
+    answered at all. No segment as large as these retransmissions was acknowledged before. `tables`
+    has `connections`, `retransmissions` and `waits`.
 
     References
     ----------
@@ -101,7 +104,8 @@ def black_holes(tables: Mapping[str, Table]) -> list[BlackHole]:
         is_answered = any((key, row["t_ns"]) in answered for row in rows)
         (other,) = connections.take(np.array([back])).records(_OF_OTHER)
         lost = _lost(rows, other, is_answered=is_answered)
-        # Of the octets of a direction, those with the most losses count.
+        # Of several such groups of retransmissions in a direction, the group with the most losses
+        # counts.
         if len(lost) <= (found[key].lost if key in found else 0):
             continue
         stamps = _STAMPS if connections.value("timestamps", here) else 0
@@ -117,14 +121,14 @@ def black_holes(tables: Mapping[str, Table]) -> list[BlackHole]:
     return sorted(found.values(), key=lambda one: -one.lost)
 
 
-#: What the opposite direction of a connection decides.
+#: The columns of the opposite direction that `_lost` needs.
 _OF_OTHER = ("packets", "sack_permitted", "mss_bytes")
 
 
 def _of_same_octets(again: Table) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """Yield retransmissions that begin with the same octet, in the order of time.
+    """Yield each group of retransmissions that begin with the same octet, in the order of time.
 
-    The number of their direction comes with them. Fewer than three of them are left out.
+    The number of their direction comes first. Groups of fewer than three are left out.
     """
     if not len(again):
         return
@@ -144,10 +148,11 @@ def _lost(
 ) -> list[int]:
     """Return the sizes of the retransmissions that a black hole may have dropped.
 
-    There are none if the retransmissions do not look like those to a black hole. `rows` are
+    The result is empty if the retransmissions do not look like those into a black hole. `rows` are
     retransmissions of the same octets, and `back` describes the opposite direction.
     """
-    # Without SACK, the segments that caused duplicate ACKs may have been as large.
+    # Without SACK, it is not known which segments arrived and caused duplicate ACKs. They may have
+    # been as large as the retransmissions.
     by_acks = any(row["cause"] in SEEN_IN_ACKS for row in rows)
     spurious = any(row["verdict"] == "spurious" for row in rows)
     if spurious or back["packets"] == 0 or (by_acks and not back["sack_permitted"]):
@@ -155,10 +160,10 @@ def _lost(
     mss, sizes = back["mss_bytes"], [int(row["len_bytes"]) for row in rows]
     if mss is None and max(sizes) > SEGMENT_MAX:
         return []
-    # Larger packets are divided by the network card, and a FIN counts as an octet.
+    # Packets larger than the MSS are divided by the network card, and a FIN counts as an octet.
     sizes = [size if mss is None else min(size, mss) for size in sizes]
     lost = [size for size in sizes if size > sizes[-1]] if is_answered else sizes
-    # If nothing was answered, small losses show that the path or the host failed.
+    # If nothing was answered, lost small segments show that the path or the host failed.
     if len(lost) < _FEWEST or (max if is_answered else min)(lost) < _LARGE:
         return []
     # An equally large segment that arrived before shows that the path carries it. A FIN or a SYN

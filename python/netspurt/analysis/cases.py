@@ -217,7 +217,7 @@ def _figure(sums: Floats) -> tuple[float, Floats]:
 
 
 def _student_half_width(spreads: Sequence[Floats]) -> float:
-    """Return half of Student's interval for a sum of independent means (Welch 1947).
+    """Return half the width of Student's interval for a sum of independent means (Welch 1947).
 
     The result is NaN if there are only two repeats and they are equal. A spread of zero then proves
     nothing: two throws of a coin are also equal in half of all cases.
@@ -486,7 +486,8 @@ def direction(measure: str, better: str | None) -> int:
     chosen = better or known
     if chosen not in ("less", "more"):
         raise ValueError(
-            f"it is not known which values of {measure!r} are better: write less or more"
+            f"it is not known which values of {measure!r} are better: set `better` (--better) to "
+            "less or more"
         )
     return 1 if chosen == "more" else -1
 

@@ -36,8 +36,9 @@ class Ceiling:
     outstanding_bytes
         The most octets that were outstanding.
     round_trips, full_round_trips
-        The number of round trips that did not exceed the ceiling by more than two segments, and how
-        many of them came within two segments of the ceiling.
+        The number of consecutive round trips in which the outstanding octets exceeded the ceiling
+        by at most two segments, and the number of those in which they came within two segments of
+        the ceiling.
     lasted_s
         The time of these round trips, in seconds.
     rtt_s

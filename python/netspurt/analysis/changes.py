@@ -35,7 +35,7 @@ LEAST = 6
 RESAMPLES = 999
 #: In segments with more values than this, the limit distribution replaces the resamples.
 RESAMPLED_VALUES_MAX = 2000
-#: A continuous sum has a larger extreme than a sum of single values. The difference is this number
+#: A Brownian motion has a larger extreme than a sum of single values. The difference is this number
 #: of standard deviations of a value (Chernoff 1965; Siegmund, "Sequential analysis", 1985,
 #: chapter X).
 _CONTINUITY_CORRECTION = 0.5826

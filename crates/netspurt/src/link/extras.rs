@@ -42,7 +42,7 @@ pub(super) struct FutureLoss {
 pub(super) enum End {
     /// The link loses the frame on its way; the loss counts at the end of the transmission.
     OnTheWay,
-    /// A handover ends the old path, and drops the frame that is on its way there.
+    /// A handover ends the old path, and drops the frame that is in transit on it.
     OldPath,
     /// A handover flushes the queue, and drops the frame that is in it.
     Flushed,
