@@ -2,8 +2,8 @@
 
 A run folder contains `run.json`, `scenario.toml` (the resolved scenario), a Parquet file for each
 table, and a pcapng file for each spied node if the scenario records captures. `run.json` has the
-version, the seed, fingerprints, the names of the contents, the SHA-256 of each file, and its own
-checksum. The folder appears under its name only when it is complete.
+version, the seed, fingerprints, the names of the tables and of the captures, the SHA-256 of each
+file, and its own checksum. The folder appears under its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ LIVE = _core.RUN_LIVE
 
 
 class RunError(ValueError):
-    """A run cannot be used as requested: it is not a run, is unfinished, or lacks a table."""
+    """A folder has no finished run, or a run is damaged or cannot do what was requested."""
 
 
 class UnrecordedTableError(RunError):

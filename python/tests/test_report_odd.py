@@ -161,10 +161,10 @@ def test_nothing_is_claimed_about_directions_without_segments(
     rows = run.segments.where(flow="x")
     run.tables["segments"] = rows
     text = text_of(run, tmp_path)
-    assert "No segments were recorded of y: no picture of time and sequence" in text
+    assert "No segments of y were recorded. So there is no picture of time and sequence" in text
     run.tables["segments"] = rows.select(np.zeros(len(rows), dtype=bool))
     text = text_of(run, tmp_path)
-    assert "No segments were recorded of y, x" in text
+    assert "No segments of y, x were recorded" in text
     assert "Every loss" not in text
     assert "No packet" not in text
 

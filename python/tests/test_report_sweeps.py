@@ -71,11 +71,11 @@ def test_the_page_of_a_sweep_says_what_the_values_of_its_axes_set(
     text = page([section], tmp_path / "page.html")
     rows = dict(rows_of(text, "The values of stack"))
     assert len(rows) == 10
-    assert rows["reno"] == "nothing: the values of the file"
+    assert rows["reno"] == "nothing; the values of the file apply"
     assert rows["sfr"] == 'flows.page.tcp.sfr = { factor = 3.0, cutout = "80 kB" }'
     assert rows["floor"] == 'flows.page.tcp.rto.min = "200 ms"'
     assert re.fullmatch(r'flows\.page\.profile = "linux-6" \(Linux 6 .*\)', rows["linux"])
-    assert dict(rows_of(text, "The values of tail"))["9"] == "nothing: the values of the file"
+    assert dict(rows_of(text, "The values of tail"))["9"] == "nothing; the values of the file apply"
 
 
 def test_dots_are_sorted_and_their_axis_ends_near_the_values() -> None:

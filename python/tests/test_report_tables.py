@@ -243,11 +243,11 @@ def test_rows_that_are_left_out_are_counted_and_a_sentence_says_where_all_are(
     rows = Rows("c", ("h",), [("x",)], more=more, elsewhere="`netspurt table` prints all.")
     text = markup(Part("p", tables=[rows]))
     sentence = (
-        f'<p class="more">{words} not shown: a table has at most 500. '
+        f'<p class="more">Not shown: {words}, because a table has at most 500 rows. '
         "<code>netspurt table</code> prints all.</p>"
     )
     assert (sentence in text) == bool(more)
-    assert ("not shown" in text) == bool(more)
+    assert ("Not shown" in text) == bool(more)
 
 
 def test_a_row_has_a_button_to_its_place_or_a_link_to_its_section() -> None:

@@ -1,4 +1,4 @@
-"""Events of a sender's loss recovery: its round trips, windows, states and timer."""
+"""The events of qlog on a sender's round trips, cwnd and ssthresh, congestion states and timer."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _metrics(recorded: dict[str, Table | None]) -> Events:
     if rto is not None:
         for name, column in (("smoothed_rtt", "srtt_ns"), ("rtt_variance", "rttvar_ns")):
             members.append(_changes(name, t, rto, rto[column], in_ms=True))
-        # In most estimators the backoff is a power of two. QUIC's count is the exponent of this
+        # In most estimators the backoff is a power of two. `pto_count` is the exponent of this
         # power.
         count = np.floor(np.log2(np.maximum(rto["backoff"], 1))).astype(np.int64)
         members.append(_changes("pto_count", t, rto, count))
@@ -114,7 +114,10 @@ def _expired(count: int, form: QlogForm) -> Texts:
 
 
 def _values(rto: Table) -> Events:
-    """Return the RTO at each change. The tables do not show when the timer was armed."""
+    """Return the RTO at each of its changes.
+
+    The tables do not show when the timer was armed, so there are no events for this.
+    """
     changed = np.append(True, np.diff(rto["rto_ns"]) != 0)[: len(rto)]
     own = rto.select(changed)
     data = of(member("rto", milliseconds(own["rto_ns"])), member("backoff", texts(own["backoff"])))

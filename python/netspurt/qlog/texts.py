@@ -65,7 +65,7 @@ def grouped(values: Texts, groups: NDArray[np.intp], count: int) -> Texts:
     Parameters
     ----------
     values
-        The texts. The texts of a group are in order.
+        The texts. The texts of a group keep their order.
     groups
         The number of each text's group.
     count

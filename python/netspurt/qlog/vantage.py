@@ -63,8 +63,8 @@ def vantages(
     direction
         The direction that counts as sent at a node between the ends; by default `forward`.
     ends
-        True if a node that sends packets is an end. Write false for a capture, because a capture
-        does not show where it was made.
+        True if a node that sends packets of a flow counts as an end of this flow. Pass false for a
+        capture, because a capture does not show where it was made.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Tables that explain the values of a sweep's axes: what each of them sets."""
+"""Tables that explain the values of a sweep's axes: which keys each value sets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from netspurt.sweep import SweepFolder
 _QUOTED_KEY = re.compile(r'"([A-Za-z_][\w-]*)" =')
 
 #: The text for a value that changes nothing.
-_NOTHING = "nothing: the values of the file"
+_NOTHING = "nothing; the values of the file apply"
 
 
 def explained_axes(folder: SweepFolder) -> Iterator[Rows]:
@@ -37,11 +37,11 @@ def explained_axes(folder: SweepFolder) -> Iterator[Rows]:
                 (name, "sets"),
                 rows[:MOST_ROWS],
                 more=max(0, len(rows) - MOST_ROWS),
-                elsewhere="The scenario in the sweep's folder has all.",
+                elsewhere="The scenario in the sweep's folder has all values.",
             )
 
 
-#: The keys of a link that are conditions of the path. The page calls no value of them the best.
+#: The keys of a link that are conditions of the path. The page names no best value of them.
 _CONDITIONS = {"delay", "rate", "loss", "duplicate", "reorder", "long", "order"}
 _CONDITIONS |= {"handovers", "slots", "follows"}
 

@@ -20,7 +20,7 @@ _FIGURE = 4
 
 
 def figure(value: float) -> str:
-    """Return a figure as tables show it; `-` if there is none."""
+    """Return a figure as tables show it; `-` for NaN and infinity."""
     return rounded(value, _FIGURE) if np.isfinite(value) else "-"
 
 
@@ -35,7 +35,8 @@ class Best:
     decided
         Whether any other label is worse.
     compared
-        The number of comparisons within the combinations of the other axes.
+        The number of comparisons that were made for single combinations of the labels of the other
+        axes.
     """
 
     words: str
@@ -172,7 +173,10 @@ def _best_sentences(
     what, mean = f"{axis} = {best.labels[0]}", _with_interval(best.mean, shown)
     if len(names["same"]) == len(others):
         if any(other.without for other in others):
-            yield f"In the cases that have it, all values of {axis} are equal by {shown.words}."
+            yield (
+                f"All values of {axis} are equal by {shown.words}, in the cases that have this "
+                "measure."
+            )
         else:
             yield f"All values of {axis} are equal by {shown.words}: {mean}."
         return

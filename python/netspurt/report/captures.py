@@ -65,7 +65,10 @@ def capture_part(
     room: Room,
     side: int = 0,
 ) -> tuple[Part, Found]:
-    """Return the part for a capture, and its flows. `side` is its place in a comparison."""
+    """Return the part for a capture, and its flows.
+
+    `side` is the place of the capture in a comparison.
+    """
     if found.tcp == 0:
         problem = f"{plain(found.path)}: the capture has no packets of TCP to report"
         raise CaptureError(f"{problem}. {NOT_TCP}" if found.other else problem)
@@ -77,7 +80,10 @@ def capture_part(
 
 
 def undrawn_part(found: Explained, name: str, lines: Sequence[str]) -> Part:
-    """Return the words and the table of directions of a capture. They need no segments."""
+    """Return the words and the table of directions of a capture.
+
+    The capture may have been explained without its segments.
+    """
     return Part(
         name=name,
         answer=finding(found, lines),
@@ -97,7 +103,7 @@ def undrawn_part(found: Explained, name: str, lines: Sequence[str]) -> Part:
 def _missing_end(found: Explained) -> Iterator[str]:
     """Yield a sentence on a file that was not read to its end."""
     if found.fault:
-        yield f"Not read to the end: {found.fault}; what came before is shown."
+        yield f"Not read to the end: {found.fault}. The page shows what was read before."
 
 
 def _cut(found: Explained) -> Iterator[str]:
@@ -117,7 +123,7 @@ def _not_seen(found: Explained) -> Iterator[str]:
     if "receiver" in vantages(found.tables).values():
         yield (
             "The round trips of directions that were captured beside their receiver are not seen: "
-            "the capture has only the receiver's part of them."
+            "the capture shows only how long the receiver took to answer."
         )
 
 
@@ -125,9 +131,9 @@ def _later(found: Explained) -> Iterator[str]:
     """Yield a sentence that says what the time of timers and repair contains and leaves out."""
     if len(found.table("retransmissions")):
         yield (
-            "Timers and repair: the silence before timers, and the time by which repairs delayed "
-            "new data. If cwnd is smaller after a loss, the time that this costs later is not "
-            "included."
+            "The time of timers and repair is the silence before timers fired, and the time by "
+            "which repairs delayed new data. If cwnd is smaller after a loss, the time that this "
+            "costs later is not included."
         )
 
 
@@ -258,7 +264,7 @@ def _round_trip(mean_ns: float | None, *, beside: bool) -> str:
 
 
 #: A sentence that says where all rows of a capture's tables are.
-_ALL = "`netspurt explain --csv` prints all."
+_ALL = "`netspurt explain --csv` prints all rows."
 
 _HEAD = ("time", "flow", "first octet", "octets", "cause", "verdict", "evidence", "after")
 
@@ -282,8 +288,8 @@ def _missed(found: Explained, drawn: Drawn) -> Rows:
     none = "No loss is known to have waited for a timeout. A capture does not show what was lost "
     none += "and never retransmitted."
     if late.any() and not needed.any():
-        none = "All retransmissions that a timer began are known to be spurious: the table "
-        none += "of spurious retransmissions lists them."
+        none = "All retransmissions of repairs that began with a timeout are known to be spurious: "
+        none += "the table of spurious retransmissions lists them."
     told = ("Losses repaired after a timeout", none)
     return _table(found, again.select(needed), drawn, told)
 

@@ -1,4 +1,4 @@
-"""The section of two runs side by side: a run and a capture, or two of the same kind."""
+"""The section that compares two runs, two captures, or a run and a capture."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ class _Compared:
     names
         The name of the direction in each of the two runs or captures.
     words
-        Sentences on the equal parts.
+        Sentences on the events that are equal in both.
     told
         The comparison.
     cause
@@ -312,7 +312,7 @@ def _alike(told: RunComparison, first: list[Seen]) -> Iterator[str]:
     data = sum(event.key[1] == "data" for event in alike)
     most = 1e3 * float(np.abs(told.differences_s).max())
     yield (
-        f"Same events for {alike[-1].t_s:.3f} s: {counted(data, 'segment')}, "
+        f"Both have the same events for {alike[-1].t_s:.3f} s: {counted(data, 'segment')}, "
         f"{counted(len(alike) - data, 'ACK')}; their times differ by at most {most:.3f} ms."
     )
 

@@ -59,7 +59,10 @@ def numbers(pictures: Iterable[Picture]) -> int:
 
 
 def share_of(pictures: Iterable[Picture], room: int) -> float:
-    """Return the share to keep of the marks that may be thinned, so that all fit into `room`."""
+    """Return which share of the marks that may be thinned is kept.
+
+    If possible, all marks that are kept then fit into `room`.
+    """
     marks = [mark for picture in pictures for mark in picture.marks]
     loose = sum(count(mark) for mark in marks if not is_kept(mark))
     tight = sum(count(mark) for mark in marks if is_kept(mark))
@@ -82,7 +85,7 @@ def drawn(picture: Picture, payload: Payload, share: float = 1.0) -> dict[str, A
     payload
         The payload, to which the columns are added.
     share
-        The share to keep of the marks that may be thinned.
+        Which share of the marks that may be thinned is kept.
     """
     (left, right), (low, high) = picture.ends
     right = _last(picture, left, right)

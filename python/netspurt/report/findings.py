@@ -69,8 +69,8 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
 def _held_back(found: Explained) -> Iterator[str]:
     """Yield what held the data back: the largest part of the time, and losses that kept cwnd small.
 
-    Losses limited the rate of some connections. If these connections took at least half of the
-    time of all connections, only losses are named.
+    If the connections whose rate was limited by losses took at least half of the time of all
+    connections, only losses are named.
     """
     limits, spent = loss_limits(found.tables), with_both_directions(found.tables)
     shares, whole = parts(spent)
@@ -108,7 +108,7 @@ def _who(found: Explained, connection: int) -> str:
 
 def _limited(found: Explained, one: LossLimit) -> str:
     """Return sentences on the rate that losses allowed a connection."""
-    trips = "" if one.rtt_seen else " at the handshake (later ones are not seen here)"
+    trips = "" if one.rtt_seen else " at the handshake (later round trips are not seen here)"
     return (
         f"{one.sentence(_who(found, one.connection))}: it lost data "
         f"{number(one.cuts)} times in {counted(one.packets, 'data packet')}, with round trips "
@@ -143,8 +143,9 @@ def _is_beside_receiver(found: Explained) -> bool:
 def _is_window_unknown(found: Explained) -> bool:
     """Return true if the capture cannot show whether senders filled their receivers' windows.
 
-    To show this, a capture must contain the scale of windows, which is in both SYNs, and the round
-    trip to the sender. Time stamps show this round trip even if a queue makes it longer.
+    To show this, a capture must contain the scale of windows, which the SYNs of both ends carry,
+    and the round trip to the sender. With time stamps the capture shows this round trip, even if a
+    queue makes it longer.
     """
     table = found.table("connections")
     lacks = (table["syns"] == 0) | ~table["timestamps"]

@@ -30,7 +30,7 @@ MOST_FLOWS = 40
 
 @dataclass(frozen=True)
 class FlowDirection:
-    """A flow and one of its directions, and the numbers of its timeouts and retransmissions."""
+    """One direction of a flow, and the numbers of timeouts and retransmissions in it."""
 
     flow: str
     direction: str

@@ -178,7 +178,7 @@ def _table(sums: Sequence[_Sums], folder: Path, told: int) -> Rows:
         (1, 3, 4, 5, 7, 8, 9),
         sections=[n + 1 if n < told else 0 for n in range(len(rows))],
         more=len(sums) - len(rows),
-        elsewhere="`netspurt explain FOLDER --csv` prints all.",
+        elsewhere="`netspurt explain FOLDER --csv` prints all rows.",
     )
 
 

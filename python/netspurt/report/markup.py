@@ -178,7 +178,7 @@ def _places(part: Part, spot: Spot, *, named: bool) -> str:
 
 
 def _foot(part: Part, out: Path, *, named: bool) -> str:
-    """Return the end of a part: notes, links, and how to make the same results again."""
+    """Return the end of a part: notes, links, and facts that identify the results."""
     notes = "".join(f"<li>{_prose(note)}</li>" for note in part.notes)
     prefix = f"{_text(part.name)}: " if named else ""
     foot = prefix + " · ".join(_prose(words) for words in part.foot)
@@ -200,9 +200,10 @@ def _links(links: Sequence[Link], out: Path) -> Iterator[str]:
 
 
 def _table(rows: Rows, spot: Spot, prefix: str = "") -> str:
-    """Return a table as HTML. A row may have a button that leads to its place, or a link.
+    """Return a table as HTML.
 
-    The link leads to a section. `prefix` precedes the caption.
+    A row may have a button that leads to its place in the pictures, or a link to a section.
+    `prefix` precedes the caption.
     """
     caption = f"{prefix}{rows.caption}"
     if not rows.rows:
@@ -212,7 +213,8 @@ def _table(rows: Rows, spot: Spot, prefix: str = "") -> str:
         for n, text in enumerate(rows.head)
     )
     body = "\n".join(_row(n, rows, spot) for n in range(len(rows.rows)))
-    left_out = f"{counted(rows.more, 'more row')} not shown: a table has at most {MOST_ROWS}."
+    more_rows = counted(rows.more, "more row")
+    left_out = f"Not shown: {more_rows}, because a table has at most {MOST_ROWS} rows."
     more = f'<p class="more">{_prose(f"{left_out} {rows.elsewhere}")}</p>' if rows.more else ""
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{_text(caption)}">'

@@ -50,7 +50,7 @@ class Side:
     flows
         Its flows.
     absent
-        The words that replace a picture which only the compared run has.
+        The words in the place of a picture that only the other run of a comparison has.
     """
 
     name: str
@@ -126,8 +126,8 @@ class Rows:
     empty
         The text for a table without rows.
     sections
-        The section that each row leads to, counted from the section of the table; 0 for none. The
-        sequence is empty if no row leads to a section.
+        For each row, how many sections after the section of the table is the section that the row
+        leads to; 0 if the row leads to none. The sequence is empty if no row leads to a section.
     elsewhere
         A sentence that says where the reader finds all rows.
     """

@@ -2,9 +2,9 @@
 
 If all values of a column are multiples of 1, 1/2, 10^-3, 10^-6 or 10^-9, as octets and times are,
 they become whole numbers. Each number is stored as the difference from the number before it, or
-from the number of another column. The octets of each column are shuffled: first the lowest octet of
-each value, then the next octet of each value, and so on. Equal octets then stand together, which
-compresses well. All columns form one gzip stream, written in base 64.
+from the number in the same row of another column. The octets of each column are shuffled: first the
+lowest octet of each value, then the next octet of each value, and so on. Equal octets then stand
+together, which compresses well. All columns form one gzip stream, written in base 64.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Payload:
         values
             The values, shape (n,).
         base
-            The number of a column of the same length with values that are near to these.
+            The number of a column of the same length whose values are near to `values`.
         """
         values = np.ascontiguousarray(values, dtype=np.float64)
         key = (len(values), values.tobytes())

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from netspurt.captures import Explained, end_of
 from netspurt.table import optional
 
-#: The values that both captures show of a pure ACK.
+#: The columns whose values are equal in both captures for the same pure ACK.
 _KEY = ("seq", "ack", "window", "flags", "sack_blocks", "ts_val", "ts_ecr")
 
 #: The flags SYN, FIN and RST.

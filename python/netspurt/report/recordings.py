@@ -70,7 +70,10 @@ def _answer(lines: Sequence[str]) -> str:
 
 
 def _groups(replay: Replay, pick: str) -> Iterator[Group]:
-    """Yield the picture over time; if a probe was answered, also the distributions and front."""
+    """Yield the picture over time, and the pictures of the distributions and of the front.
+
+    The last two exist only if a probe was answered.
+    """
     over = Panel("timeline", "Delays and timers", timeline(replay, pick, MOST_OF_PAGE))
     yield _group(over, replay.delays.name, "time")
     if not np.isnan(replay.delays.rtt_s).all():

@@ -15,7 +15,7 @@ from netspurt.report.words import instant, span
 from netspurt.table import Table, optional
 
 #: A sentence that says where all rows of a run's tables are.
-ALL = "The tables in the run's folder have all."
+ALL = "The tables in the run's folder have all rows."
 
 
 @dataclass(frozen=True)

@@ -208,9 +208,9 @@ def _unseen(run: Run, every: list[FlowDirection]) -> Iterator[str]:
     blind = unrecorded(run, every) if optional(run, "segments") is not None else []
     if blind:
         yield (
-            f"No segments were recorded of {few([one.name for one in blind])}: no picture of time "
-            "and sequence, and no row in the tables of retransmissions. Add their senders to `spy` "
-            "under [record]."
+            f"No segments of {few([one.name for one in blind])} were recorded. So there is no "
+            "picture of time and sequence, and no row in the tables of retransmissions. Add their "
+            "senders to `spy` under [record]."
         )
 
 

@@ -233,7 +233,7 @@ def _notes(sweep: _Sweep, within: int) -> Iterator[str]:
     if not sweep.shown:
         yield "No measure varies among the cases."
     elif len(folder.names) > 1:
-        yield "A difference counts the cases of all values of the other axes together."
+        yield "Each difference is computed from the cases of all values of the other axes."
     compared = sum(len(rows) for each in sweep.verdicts.values() for rows in each.values())
     if (told := chance(compared + within)) and not sweep.exact:
         yield told
@@ -282,7 +282,7 @@ def _table(sweep: _Sweep) -> Rows:
         rows,
         tuple(range(len(by), len(by) + len(told))),
         more=more,
-        elsewhere="`netspurt sweep show` prints all.",
+        elsewhere="`netspurt sweep show` prints all rows.",
     )
 
 

@@ -152,6 +152,8 @@ def _delays(out: NDArray[np.int64], names: Sequence[str]) -> str:
 class _Crossings:
     """The packets of a connection that both captures hold, and its shortest round trip.
 
+    The near capture, made at the near point, is the one nearer to the sender of the data.
+
     Attributes
     ----------
     out

@@ -53,7 +53,8 @@ function axisTicks(scale, low, high, wanted) {
   return found.map((one) => [one * size, grouped(one, decimals)]);
 }
 
-// Add a tick at the place of zeros, and leave out the ticks whose texts would cover its text.
+// Add the tick of zero, which has a place of its own on a logarithmic axis. Leave out the ticks whose texts would cover
+// the text of this tick.
 function withZero(ticks, zero, low, high) {
   const at = straight(zero, true);
   if (at < low || at > high) return ticks;

@@ -1,5 +1,5 @@
 // Marks on a canvas. A map has the functions `x` and `y`, which give the position of a value in dots of the screen. Its
-// function `visible` gives the first and the last place of a mark to draw.
+// function `visible` gives the indices of the first and the last value of a mark that are to be drawn.
 
 // The shapes of the dots of bars, by colour, so that colour is never the only difference.
 const SHAPES = { red: "square", blue: "diamond", sky: "down", brown: "plus", grey: "ring" };
@@ -74,7 +74,7 @@ function shapes(pen, places, { shape, radius, width, hollow = false }) {
   else pen.fill();
 }
 
-// The places of the visible values of a mark; each dot of the screen occurs once.
+// The positions of the visible values of a mark; each dot of the screen occurs once.
 function placesOf(mark, map, height) {
   const seen = new Seen(map);
   const places = [];

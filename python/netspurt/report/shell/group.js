@@ -81,7 +81,7 @@ class Group {
     if (this.told.sides.length > 1) this.showSide(this.side === 0 ? 1 : 0);
   }
 
-  // The places of the flows that were compared, or null if the page lacks one.
+  // For each side, the index of the flow that was compared; null if the page lacks one of these flows.
   compared() {
     const { parting, sides } = this.told;
     const places = sides.map(({ flows }, n) => (parting ? flows.findIndex((one) => one.name === parting.flows[n]) : -1));

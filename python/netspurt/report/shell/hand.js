@@ -1,6 +1,6 @@
 // Pointers and keys: they move the cursor and the span of a group.
 
-// Zoom for a turn of the wheel, and for a press of a key.
+// How much a turn of the wheel zooms, and by which factor a press of a key zooms.
 const PER_TURN = 0.0016;
 const PER_KEY = 0.6;
 
@@ -23,14 +23,14 @@ class Hand {
     listen("wheel", (event) => this.wheel(panel, event), { passive: false });
   }
 
-  // The place of an event on the canvas, in its dots.
+  // The place of an event on the canvas, in dots of the canvas.
   at(panel, event) {
     const box = panel.over.getBoundingClientRect();
     const { dot } = panel.map;
     return [(event.clientX - box.left) * dot, (event.clientY - box.top) * dot];
   }
 
-  // The place on the group's straight line below a dot of the canvas.
+  // The place of a dot of the canvas, as a place on a straight line from the group's zero.
   below(panel, px) {
     return straight(panel.map.value(px), panel.log) - panel.zero;
   }

@@ -1,4 +1,4 @@
-// What lies over a panel: the cursor, the mark it reads, and the span about to be shown.
+// What lies over a panel: the cursor, the mark that the cursor reads, and the span that the pointer selects.
 
 function drawOver(panel, cursor, marked) {
   const pen = panel.over.getContext("2d");

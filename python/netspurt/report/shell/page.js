@@ -1,4 +1,4 @@
-// The page: its numbers, its groups of pictures, light and dark, and print.
+// The page: its numbers, its groups of pictures, its light and dark colours, and its printed form.
 
 const PRINTED = { width: 680, dot: 2 };
 let printing = false;

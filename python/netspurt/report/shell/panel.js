@@ -6,7 +6,7 @@ const APART_HEIGHT = 300;
 // The height of the title of the x axis.
 const TITLE_HEIGHT = 16;
 const CROWDED = "shaded: the range of a line that changes often, around its mean; zoom in for all values";
-// The nearest mark is read if it is not farther than this, in points of the page.
+// The nearest mark is read if it is not farther from the pointer than this, in points of the page.
 const REACH = 24;
 
 class Panel {
@@ -75,8 +75,8 @@ class Panel {
     return [straight(low, this.log) - this.zero, straight(high, this.log) - this.zero];
   }
 
-  // The first and the last place of a mark between two values of x. Lines and bands get one more place on each side. A
-  // mark that is not sorted gets all its places.
+  // The indices of the first and the last value of a mark between two values of x. Lines and bands get one more value on
+  // each side. A mark that is not sorted gets all its values.
   places(mark, low, high) {
     const count = lengthOf(mark);
     if (!mark.sorted) return [0, count - 1];
@@ -162,7 +162,7 @@ class Panel {
     return map;
   }
 
-  // The width of the widest of some labels, about, in points of the page.
+  // The approximate width of the widest of some labels, in points of the page.
   widest(ticks) {
     return Math.min(180, 6.5 * Math.max(0, ...ticks.map(([, text]) => text.length)));
   }
@@ -244,7 +244,7 @@ class Panel {
     this.labels(pen, heights, span);
   }
 
-  // A number below its tick; at the ends of the axis it stays on the canvas.
+  // Draw a number below its tick. At the ends of the axis the number is moved so that it stays on the canvas.
   below(pen, text, x, y) {
     const half = pen.measureText(text).width / 2;
     pen.fillText(text, Math.min(Math.max(x, half), this.canvas.width - half), y);
@@ -315,7 +315,8 @@ function lengthOf(mark) {
   return (mark.x || mark.y || mark.left || mark.values).length;
 }
 
-// The place of the first value that is not below `wanted`; if `after`, of the first value above it.
+// The index of the first value that is not below `wanted`. With `after`, it is the index of the first value above
+// `wanted`.
 function before(values, wanted, after = false) {
   let [low, high] = [0, values.length];
   while (low < high) {
@@ -326,7 +327,7 @@ function before(values, wanted, after = false) {
   return low;
 }
 
-// An element with attributes and what is in it.
+// Make an element with attributes and content.
 function element(name, attributes = {}, content = []) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);

@@ -1,7 +1,7 @@
 // What the cursor reads: the values of lines at an instant, and the mark that is nearest.
 
-// The place of the value that holds at x, or of the point nearest to x if the line has no steps. A stepped line
-// or a band has no such value (null) before its first value.
+// The index of the value that holds at x, or of the point nearest to x if the line has no steps. The result is null
+// before the first value of a stepped line or of a band.
 function valueAt(mark, x) {
   const after = before(mark.x, x, true);
   if (mark.steps || mark.type === "Band") return after > 0 ? after - 1 : null;
@@ -25,9 +25,9 @@ function readLines(panel, x) {
   return found;
 }
 
-// The value nearest to a place on the canvas: its mark, its number in this mark, and its position. Other marks beside
-// it at the same instant, such as the ring around a retransmission, are its company. If marks have a value exactly at
-// x, only these marks count.
+// The value nearest to a place on the canvas: its mark, its index in this mark, and its position. Other marks close to
+// this value at the same instant, such as the ring around a retransmission, are the `company` of the value. If marks
+// have a value exactly at x, only these marks count.
 function nearest(panel, px, py, x = null) {
   const { map } = panel;
   let found = [];
@@ -46,7 +46,7 @@ function nearest(panel, px, py, x = null) {
   const at = best.mark.x[best.n];
   const company = found.filter((one) => one.mark.x && one.mark.x[one.n] === at
     && one.far <= best.far + 8 * map.dot && one.mark.type !== "Polyline");
-  // A bar has the first and the last octet, a ring only the middle between them.
+  // A bar shows the first and the last octet, but a ring shows only the middle between them.
   const bar = company.find((one) => one.mark.type === "Bars" && one.mark.rank >= 2.3);
   return { ...(bar || best), company };
 }
