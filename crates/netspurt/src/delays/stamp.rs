@@ -101,7 +101,8 @@ fn basic(text: &str) -> Option<(i64, &str)> {
         (value <= most).then_some(value)
     };
     text.get(8..)?.strip_prefix('T')?;
-    let [month, day] = [(4, 12), (6, 31)].map(|(from, most)| two(from, most).filter(|one| *one > 0));
+    let [month, day] =
+        [(4, 12), (6, 31)].map(|(from, most)| two(from, most).filter(|one| *one > 0));
     let date = days(two(0, 99)? * 100 + two(2, 99)?, month?, day?);
     let minutes = two(9, 23)? * 60 + two(11, 59)?;
     two(13, 60)?;
