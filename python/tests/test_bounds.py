@@ -70,6 +70,20 @@ def test_a_timestamp_of_parquet_has_the_unit_of_its_type(
     assert recording.sent_ns.tolist() == [0, 2 * 10**9]
 
 
+def test_a_value_above_the_type_of_its_column_is_reported_as_a_damaged_file(
+    tmp_path: Path,
+) -> None:
+    octets = pa.table({"flags": pa.array([0x1234], pa.uint16())})
+    schema = pa.schema([pa.field("flags", pa.uint16(), nullable=False)])
+    plain = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+    pq.write_table(octets.cast(schema), tmp_path / "t.parquet", **plain)
+    whole = (tmp_path / "t.parquet").read_bytes()
+    assert whole.count(b"\x34\x12\x00\x00") == 1
+    assert _core.Table.parse("t", whole).column("flags")[0].tolist() == [0x1234]
+    with pytest.raises(ValueError, match="the Parquet file is damaged"):
+        _core.Table.parse("t", whole.replace(b"\x34\x12\x00\x00", b"\x34\x12\x01\x00"))
+
+
 def test_a_panic_in_a_decoder_is_reported_as_a_damaged_file(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -307,7 +307,8 @@ def _link_lines(result: Run) -> Iterator[str]:
     rows = [_link_cells(result, n, counts) for n in used[:_LISTED]]
     yield from columns([head, *rows], right=range(2, len(head)))
     if len(used) > _LISTED:
-        yield f"... {len(used) - _LISTED} more directions of links"
+        more = len(used) - _LISTED
+        yield f"... {number(more)} more {'direction' if more == 1 else 'directions'} of links"
 
 
 def _link_cells(result: Run, n: int, counts: list[str]) -> tuple[str, ...]:

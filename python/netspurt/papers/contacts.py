@@ -225,7 +225,10 @@ def _pass_at(path: OrbitPath, instant: int, contact: Contact) -> Pass:
     for near in path.passes(instant - hour, 2.0):
         if near.rise_ns <= instant <= near.set_ns:
             return near
-    raise PaperError(f"{contact.name}: {path.name} has no line of sight at that instant")
+    when = _core.utc_text(instant)
+    raise PaperError(
+        f"{contact.name}: {path.name} has no line of sight at {when}: change the contact's times"
+    )
 
 
 def stored(paper: Paper, contact: Contact) -> Curve:

@@ -40,8 +40,9 @@ _LOST = {
     "sfr": "pto_expired",
 }
 
-#: The bit of the ACK flag.
+#: The bit of the ACK flag, and the bits of SYN and FIN together.
 _ACK = 16
+_SYN_FIN = 3
 
 
 def packet_events(tables: HasTables, vantage: Vantage, form: QlogForm) -> Iterator[Events]:
@@ -152,11 +153,12 @@ def _acked(own: Table, sent: Table) -> Texts:
 
 
 def _lost(sent: Table) -> Events:
-    """Return the losses.
+    """Return the losses of segments that occupy sequence numbers.
 
     The tables have no instants of losses, so each loss has the instant of its retransmission. The
     header is the header of the last earlier transmission that began at the same octet.
     """
+    sent = sent.select((sent["len_bytes"] > 0) | ((sent["flags"] & _SYN_FIN) != 0))
     order = np.lexsort((np.arange(len(sent)), sent["seq"]))
     same = np.diff(sent["seq"][order], prepend=-1) == 0
     before = np.full(len(sent), -1)

@@ -170,7 +170,7 @@ def _outcomes(subjects: Sequence[Subject]) -> Iterator[str]:
     told.sort(key=lambda one: -one[0])
     yield from (sentence for _, sentence in told[:_MOST_ANSWERED])
     if len(told) > _MOST_ANSWERED:
-        yield f"... {len(told) - _MOST_ANSWERED} more directions"
+        yield f"... {counted(len(told) - _MOST_ANSWERED, 'more direction')}"
 
 
 #: The maximum number of directions of two runs that are compared.

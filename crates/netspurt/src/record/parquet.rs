@@ -234,8 +234,8 @@ fn read_columns<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Table, 
                     Data::OptionalF64(spread(values, levels))
                 }
                 (Physical::INT32, ConvertedType::UINT_16, 0) => {
-                    let values = ints(&file, index)?.into_iter();
-                    Data::U16(values.map(|v| u16::try_from(v).unwrap_or_default()).collect())
+                    let values = ints(&file, index)?.into_iter().map(u16::try_from);
+                    Data::U16(values.collect::<Result<_, _>>().map_err(|_| TableError::Damaged)?)
                 }
                 (Physical::INT32, ConvertedType::UINT_32, 0) => {
                     Data::U32(ints(&file, index)?.iter().map(|v| v.cast_unsigned()).collect())
