@@ -65,8 +65,8 @@ def test_round_trips_are_measured_by_acknowledged_octets_and_by_echoed_timestamp
     by_octets = rows.where(method="sequence")
     assert np.array_equal(by_octets["rtt_ns"], rtt["rtt_ns"])
     by_stamps = rows.where(method="timestamp", direction="forward")
-    # Each timestamp gives one sample. The segments of a cwnd leave within one tick of the clock of
-    # the timestamps, so they have the same timestamp.
+    # Each timestamp gives one sample. Timestamps count ticks of a clock. All segments of one cwnd
+    # leave within one tick, so they have the same timestamp.
     assert len(by_stamps) == 4
     # Both methods give the same shortest round trip, within one tick of the timestamps.
     least = by_octets.where(direction="forward")["rtt_ns"].min()
@@ -81,7 +81,9 @@ def test_without_timestamps_round_trips_are_measured_only_by_acknowledged_octets
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("cwnd", "queue")])
-def test_every_plot_of_packets_takes_a_capture(folder: Path, kind: str) -> None:
+def test_every_kind_of_plot_but_cwnd_and_queue_can_be_drawn_from_a_capture(
+    folder: Path, kind: str
+) -> None:
     explained = explain(folder / "source.pcapng", segments=True)
     figure = draw(explained, kind, View(flow="c0"))
     assert isinstance(figure, Figure)
@@ -337,7 +339,7 @@ def test_the_estimated_mean_saving_of_a_lower_floor_equals_the_true_mean_of_many
 
     from netspurt.analysis.remedies import outages, silences
 
-    # The lengths are log-normal: a factor of two is one standard deviation.
+    # The lengths of the outages are log-normal: a factor of two is one standard deviation.
     ends = 8.0 * 2.0 ** norm.ppf((np.arange(12_000) + 0.5) / 12_000)
     cases = [(_copies(0.29, float(end)), 0.08, float(end)) for end in ends]
     truths = np.array([_saved_in_truth(*case) for case in cases])
@@ -476,7 +478,7 @@ def test_a_silence_that_no_answer_ended_cannot_be_shortened() -> None:
     assert "no retransmission was answered" in why
 
 
-def test_probes_are_no_remedy_for_a_sender_that_sends_them() -> None:
+def test_tail_loss_probes_are_no_remedy_for_a_sender_that_sends_them() -> None:
     from netspurt.analysis.remedies import remedies
 
     def names(probes: int) -> list[str]:

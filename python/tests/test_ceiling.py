@@ -1,4 +1,4 @@
-"""Tests that a ceiling of the outstanding octets in a capture shows a limit of the sender."""
+"""Tests that a ceiling, to which the outstanding octets return, shows a limit of the sender."""
 
 from __future__ import annotations
 
@@ -94,9 +94,11 @@ def test_there_is_no_ceiling_if(tmp_path: Path, segments: Iterable[int], lost: i
 @pytest.mark.parametrize(
     ("segments", "window"),
     [
-        pytest.param(REFILLED, CEILING, id="the receive window has no room"),
+        pytest.param(REFILLED, CEILING, id="the receive window is full"),
         pytest.param([125, *REFILLED], 65_000, id="more octets were outstanding before"),
-        pytest.param([*REFILLED, *[1] * 120], 65_000, id="it lasts for a short part of the time"),
+        pytest.param(
+            [*REFILLED, *[1] * 120], 65_000, id="the ceiling lasts for a short part of the time"
+        ),
     ],
 )
 def test_a_ceiling_is_no_limit_of_the_sender_if(

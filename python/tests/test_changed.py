@@ -31,7 +31,7 @@ HEAD = "This run differs from short.toml (values of the file in parentheses): "
         (["--set", "links.path.delay=5000 us"], ""),
         (["--seed", 7, "--set", "stop=2 s"], "stop = 2 s (3 s), seed = 7 (1)"),
         (["--unset", "flows.x.profile"], "flows.x.profile = ns-2 (linux-6)"),
-        # A case has a seed of its own, which the sentence names, too.
+        # A case has its own seed. The sentence also names this seed, before the delay.
         (["--case", 1], "links.path.delay = 50 ms (5 ms)"),
         # The keys of TCP that only the profile changes are left out.
         (["--set", "flows.x.profile=reno-2005"], "flows.x.profile = reno-2005 (linux-6)"),
@@ -50,7 +50,9 @@ def test_the_report_and_the_list_of_tables_say_what_the_command_changed(
         assert not told or f"{told}." in where
 
 
-def test_nothing_is_said_of_a_file_that_is_gone_or_of_another_version(tmp_path: Path) -> None:
+def test_no_sentence_is_made_if_the_file_cannot_be_read_or_another_version_made_the_run(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "short.toml"
     file.write_text(SHORT)
     run = ns.load(file).replace({"stop": "2 s"}).alone().run()
@@ -73,7 +75,7 @@ def test_a_report_does_not_load_code_that_the_file_names(tmp_path: Path) -> None
     assert not mark.exists()
 
 
-def test_a_scenario_that_comes_with_netspurt_is_found_where_it_is_now() -> None:
+def test_a_scenario_that_comes_with_netspurt_is_found_even_if_netspurt_was_moved() -> None:
     run = ns.load("early-timeout").replace({"stop": "2 s"}).run()
     moved = replace(run, source="/gone/netspurt/shelf/scenarios/early-timeout.toml")
     assert "early-timeout.toml" in changed_line(moved)

@@ -158,7 +158,7 @@ def test_chances_from_the_limit_distribution_agree_with_chances_from_shuffles() 
 
 @given(st.lists(st.floats(0.001, 10, allow_nan=False), max_size=80), st.integers(2, 10))
 @settings(max_examples=60, deadline=None)
-def test_periods_keep_the_minimum_length_and_results_repeat(
+def test_periods_between_changes_keep_the_minimum_length_and_results_are_repeatable(
     values: list[float], least: int
 ) -> None:
     for method in OWN:

@@ -73,7 +73,7 @@ class FakeRay:
 
 @pytest.fixture
 def start(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[FakeRay, Ray]]:
-    """Return a function that starts an engine on a `FakeRay`; a case counts as 0.25 s."""
+    """Return a function that starts an engine on a `FakeRay`. Each case takes 0.25 s."""
     others = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     monkeypatch.setattr(os, "environ", others)
     monkeypatch.setattr(cluster, "seconds_per_case", lambda _: 0.25)
@@ -165,7 +165,7 @@ def test_a_cluster_is_started_for_loopback_only_or_joined_at_its_address(start: 
         start(FakeRay(joined=False, listens="192.0.2.7"))
 
 
-def test_a_worker_reads_a_sweep_once_and_keeps_only_the_last(
+def test_a_worker_reads_a_sweep_once_and_keeps_only_the_last_sweep(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fake_ray, read = FakeRay(), list[Sweep]()

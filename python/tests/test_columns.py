@@ -77,12 +77,12 @@ def test_a_line_ends_without_spaces() -> None:
     assert list(wrapped([["a", "b"]], [10, 10])) == ["a           b"]
 
 
-def test_wrapped_cells_take_as_many_lines_as_the_longest() -> None:
+def test_a_wrapped_row_has_as_many_lines_as_its_longest_cell() -> None:
     told = list(wrapped([["one two three", "x"], ["", "y z"]], [7, 1]))
     assert told == ["one two  x", "three", "         y", "         z"]
 
 
-def test_a_line_of_a_table_a_command_and_a_short_line_are_not_wrapped(
+def test_lines_of_tables_commands_and_short_lines_are_not_wrapped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
@@ -101,7 +101,7 @@ def test_a_line_of_a_table_a_command_and_a_short_line_are_not_wrapped(
     ("terminal", "most", "wide"),
     [(80, None, 80), (200, None, 200), (200, 100, 100), (80, 100, 80), (20, None, 60)],
 )
-def test_a_line_has_the_terminal_s_width_but_at_least_60_characters(
+def test_a_line_has_the_width_of_the_terminal_but_at_least_60_characters(
     monkeypatch: pytest.MonkeyPatch, terminal: int, most: int | None, wide: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(terminal))
@@ -126,7 +126,9 @@ def test_an_error_about_a_file_shows_its_name_and_the_reason(
     ]
 
 
-def test_a_file_s_name_is_one_line_without_styles(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_name_of_a_file_is_printed_in_one_line_without_styles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert named("a\tb\nc\x1b[2Jd\x9be") == r"a\x09b\x0ac\x1b[2Jd\x9be"
     style = paint("x", "bold red", Terminal())
@@ -150,7 +152,9 @@ def test_a_file_s_name_is_one_line_without_styles(monkeypatch: pytest.MonkeyPatc
         (math.inf, "inf"),
     ],
 )
-def test_a_whole_number_has_groups_and_another_number_four_digits(value: float, text: str) -> None:
+def test_whole_numbers_have_commas_and_other_numbers_have_four_digits(
+    value: float, text: str
+) -> None:
     assert wording.number(value) == text
 
 
@@ -158,7 +162,9 @@ def test_a_whole_number_has_groups_and_another_number_four_digits(value: float, 
     ("value", "text"),
     [(1090.4, "1,090"), (123_456, "123,000"), (0.00012345, "0.000123"), (99.96, "100"), (0, "0")],
 )
-def test_a_rounded_number_has_three_digits_and_no_exponent(value: float, text: str) -> None:
+def test_a_rounded_number_has_three_significant_digits_and_no_exponent(
+    value: float, text: str
+) -> None:
     assert wording.rounded(value) == text
 
 
@@ -249,7 +255,7 @@ def test_rows_of_csv_have_every_value_below_its_name(rows: list[dict[str, Any]])
     names = list(dict.fromkeys(name for row in rows for name in row))
     head, *read = csv.reader(io.StringIO(out.getvalue(), newline=""))
     assert head == names
-    # csv skips the line of a row without any column.
+    # A row without any column is an empty line. Empty lines are not compared.
     wanted = [[cell(row.get(name)) for name in names] for row in rows]
     assert [row for row in read if row] == [row for row in wanted if row]
 

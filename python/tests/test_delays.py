@@ -128,7 +128,7 @@ def test_a_folder_of_a_replay_is_read_and_a_run_without_recordings_is_an_error(
 
 
 @pytest.mark.parametrize("room", [80, 100])
-def test_the_table_keeps_within_the_terminal(
+def test_the_tables_are_at_most_as_wide_as_the_terminal(
     room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(room))
@@ -180,7 +180,9 @@ def test_the_error_for_an_rrdtool_file_gives_an_export_that_can_be_read(tmp_path
     assert (recording.sent, recording.lost) == (3, 1)
 
 
-def test_a_file_that_is_no_text_is_named_without_its_octets(tmp_path: Path) -> None:
+def test_the_error_for_a_file_that_is_not_text_names_the_file_and_prints_none_of_its_octets(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "noise.bin").write_bytes(bytes(range(256)) * 4)
     result = CliRunner().invoke(application(), ["delays", str(tmp_path / "noise.bin")])
     error = " ".join(result.output.split())
@@ -248,7 +250,7 @@ def test_a_start_time_in_utc_is_saved_with_the_recording(tmp_path: Path) -> None
     assert "the loss at 10:11:13; longest delay, 20 ms, at 10:11:12" in text
 
 
-def test_the_error_for_dates_with_two_readings_names_the_option_that_decides(
+def test_the_error_for_dates_that_can_be_read_in_two_ways_names_the_option_that_decides(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "a.csv"

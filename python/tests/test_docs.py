@@ -110,8 +110,9 @@ def test_commands_in_real_time_print_what_is_shown(
 def check_consoles(path: Path, netspurt: Command, tmp_path: Path) -> None:
     """Check that the commands of a document print what the document shows.
 
-    On a late machine, only commands in real time, and commands that read the results of such
-    commands, may print something else. All other commands must print what the document shows.
+    If the machine was late (`lateness.py`), only commands in real time, and commands that read the
+    results of such commands, may print something else. All other commands must print what the
+    document shows.
     """
     (tmp_path / "data").symlink_to(ROOT / "data")
     for block in [part for kind in ("python", "toml", "csv") for part in blocks(path, kind)]:
@@ -134,7 +135,9 @@ def check_consoles(path: Path, netspurt: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
-def test_python_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_code_in_documents_runs(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").symlink_to(ROOT / "data")
     for block in blocks(path, "python"):

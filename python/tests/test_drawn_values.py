@@ -71,7 +71,7 @@ def test_bars_of_ranges_are_as_high_as_the_means(least: float, bottom: float) ->
     assert Range.of(np.array([1.0, 2.0, 6.0])) == Range(3.0, 1.0, 6.0)
 
 
-def test_panels_stand_four_in_a_row_with_one_y_axis() -> None:
+def test_panels_stand_four_in_a_row_and_have_the_same_y_axis() -> None:
     t = np.array([0.0, 5.0])
     panels = [FitPanel(f"p{n}", t, t + n, t + n + 0.5 if n == 2 else None) for n in range(5)]
     figure = draw_panels(panels, title="t", label="l", beneath="u")
@@ -88,7 +88,7 @@ def test_panels_stand_four_in_a_row_with_one_y_axis() -> None:
     assert (len(alone.axes), alone.legends, alone.axes[0].get_title(loc="left")) == (1, [], "")
 
 
-def test_passes_are_lines_with_gaps_and_the_first_twenty_have_their_numbers() -> None:
+def test_there_are_gaps_between_passes_and_only_the_first_twenty_are_numbered() -> None:
     each = [(np.array([n, n + 0.2, n + 0.4]), np.array([0.03, 0.02, 0.03])) for n in range(22)]
     (axes,) = draw_passes(each, 3 * 3600 + 1, title="path", start="noon").axes
     (line,) = axes.lines
@@ -234,7 +234,7 @@ def test_an_axis_has_numbers_in_its_unit(
     assert (axes.get_yscale() == "log") == scale.log
 
 
-def test_existing_axes_must_fit_and_belong_to_a_figure() -> None:
+def test_given_axes_must_be_as_many_as_the_plot_needs_and_belong_to_a_figure() -> None:
     figure = Figure()
     one, two = figure.subplots(1, 2)
     assert new_figures(2, [one, two], None, (3, 2)) == (figure, [one, two])
@@ -355,7 +355,9 @@ def test_a_file_for_xplot_has_a_command_for_each_mark(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["x.xpl"]
 
 
-def test_other_kinds_and_empty_spans_have_no_file_for_xplot(tmp_path: Path) -> None:
+def test_plots_that_xplot_cannot_show_and_empty_spans_are_refused_without_a_file(
+    tmp_path: Path,
+) -> None:
     run = Tables(segments({}), rtt((3, 2_500_000)), flows())
     file = tmp_path / "x.xpl"
     with pytest.raises(ValueError, match="of time-sequence, rto, outstanding, but not of cwnd"):

@@ -115,7 +115,7 @@ def test_a_class_is_named_by_module_or_file(tmp_path: Path) -> None:
     assert made[0] is made[1]
 
 
-def test_a_class_that_keeps_the_rules_passes() -> None:
+def test_a_class_that_keeps_the_rules_passes_the_check() -> None:
     assert ns.check_estimator(Thrice).raise_if_failed().ok
 
 
@@ -160,13 +160,13 @@ def test_the_error_names_the_rule_that_a_class_breaks(
         check.raise_if_failed()
 
 
-def test_a_class_that_cannot_be_imported_again_is_an_error() -> None:
+def test_a_class_that_cannot_be_imported_by_its_module_and_name_fails_the_check() -> None:
     check = ns.check_estimator(broken())
     assert list(check.failed) == ["its class can be imported by its module and name"]
     assert isinstance(check, Check)
 
 
-def test_an_exception_is_raised_with_its_method_and_sample() -> None:
+def test_an_exception_in_an_estimator_says_in_which_method_and_at_which_sample() -> None:
     def fails(self: Thrice, sample: Sample) -> None:
         if sample.rtt > 0.5:
             raise ZeroDivisionError("mine")
@@ -221,6 +221,6 @@ def test_a_flow_may_use_any_algorithm_by_name(algorithm: str) -> None:
     assert int(run.flows["retransmissions"][0]) > 0
 
 
-def test_equal_texts_have_one_name_even_if_a_class_has_this_name() -> None:
+def test_equal_estimators_are_named_once_and_never_share_the_name_of_a_class() -> None:
     mills = type("mills", (), {})
     assert by_name([mills, "mills", "mills:g=2", mills]) == {"mills": mills, "mills#2": "mills"}

@@ -20,8 +20,8 @@ FAST = {"10e6": 15_000_000, "100e6": 60_000_000, "1e9": 600_000_000}
 
 SLOW = 1_500_000
 
-#: The time from the clock's last tick to the start, in ticks. With this time no sample ends at a
-#: tick.
+#: The time from the clock's last tick to the start of the run, in ticks. With this time no sample
+#: ends at a tick.
 PHASE = 0.555880716
 
 

@@ -199,7 +199,7 @@ def test_a_label_is_written_for_people_and_read_back_unchanged(label: object, te
         assert float(text) == label
 
 
-def test_a_baseline_may_be_any_spelling_of_its_number() -> None:
+def test_a_baseline_may_be_given_in_any_spelling_of_its_number() -> None:
     columns, _ = cases({"0.5": FIVE, "2": FIVE})
     columns["algorithm"] = columns["algorithm"].astype(float)
     order = {"algorithm": [0.5, 2.0]}

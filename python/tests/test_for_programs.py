@@ -20,7 +20,7 @@ from netspurt.sweep import Sweep, run_sweep
 
 from conftest import ROOT, Command, refused
 
-#: Commands that print no table but a picture, a file, a stream, or the output of a program.
+#: Commands that do not print a table: they make a picture, a file, or a stream, or run a program.
 NO_TABLE = {
     ("new",),
     ("plot",),

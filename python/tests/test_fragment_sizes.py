@@ -87,7 +87,7 @@ def test_a_simulated_net_cuts_segments_as_the_calculator_says(mss: int) -> None:
     assert arrivals["size_bytes"].tolist() == [own[0] + 40, *(part + 20 for part in own[1:])]
 
 
-def test_the_calculator_gives_the_fragments_of_the_mail_of_1988() -> None:
+def test_the_calculator_gives_the_fragments_in_jacobsons_mail_of_1988() -> None:
     mail, real = SmallNet(250, unit=1), SmallNet(250)
     assert mail.fragments(512) == (210, 230, 72)
     assert mail.fragments(246) == (210, 36)
@@ -123,7 +123,7 @@ def test_fragments_have_valid_sizes_and_full_sizes_are_the_most_efficient(
 @pytest.mark.parametrize("unit", [1, 8])
 @pytest.mark.parametrize("loss", [0.001, 0.003, 0.01, 0.03, 0.05])
 @pytest.mark.parametrize("limit", [125, 250, 400, 576, 1006, 1500])
-def test_the_closed_form_is_within_one_packet_of_the_best(
+def test_the_closed_form_is_within_one_packet_of_the_best_number_of_packets(
     limit: int, loss: float, unit: int
 ) -> None:
     under = UnderLoss(SmallNet(limit, unit), loss)
@@ -132,7 +132,9 @@ def test_the_closed_form_is_within_one_packet_of_the_best(
     assert under.arriving(best) >= max(under.arriving(n) for n in (1, best + 1, max(1, best - 1)))
 
 
-def test_the_best_number_of_packets_is_known_for_a_limit_of_250() -> None:
+def test_with_a_limit_of_250_the_best_number_of_packets_falls_from_9_to_1_as_the_loss_grows() -> (
+    None
+):
     net = SmallNet(250, unit=1)
     for loss, packets in ((0.001, 9), (0.005, 4), (0.01, 3), (0.02, 2), (0.05, 1)):
         assert UnderLoss(net, loss).best_count() == packets

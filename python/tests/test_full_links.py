@@ -80,7 +80,7 @@ def test_marks_of_a_short_queue_show_a_full_link_at_every_capture_point(
     assert reverse["ece_packets"] >= forward["cwr_packets"] == limit.reductions
 
 
-def test_losses_that_make_cwnd_smaller_are_no_marks(tmp_path: Path) -> None:
+def test_losses_that_make_cwnd_smaller_do_not_count_as_marks(tmp_path: Path) -> None:
     lossy = 'rate = "16 Mbit/s", delay = "25 ms", loss = { probability = 0.005 }'
     folder = captured_between(
         tmp_path, lossy, 'rate = "1 Gbit/s", delay = "5 ms"', send="4 MB", more="tcp.ecn = true"
@@ -186,7 +186,7 @@ def test_losses_of_a_queue_that_the_sender_filled_are_not_named_as_the_limit(
 
 
 @pytest.mark.parametrize("queue", [40, 2000])
-def test_losses_limit_the_rate_if_they_come_whatever_the_length_of_the_queue(
+def test_losses_that_do_not_depend_on_the_length_of_the_queue_are_named_as_the_limit(
     tmp_path: Path, queue: int
 ) -> None:
     words = {"rate": "16 Mbit/s", "send": "8 MB", "loss": 0.004, "congestion": "reno"}

@@ -55,7 +55,7 @@ def test_each_of_the_31_claims_has_its_verdict(judged: dict[str, JudgedClaim]) -
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
-def test_the_30_percent_of_the_mail_are_relative_to_the_larger_value(
+def test_the_30_percent_in_the_mail_are_differences_relative_to_the_larger_value(
     judged: dict[str, JudgedClaim], name: str
 ) -> None:
     assert judged[name].measured == pytest.approx(CONTRADICTIONS[name], abs=0.01)
@@ -127,7 +127,7 @@ def test_equal_timestamps_give_an_infinite_density_and_no_correlation() -> None:
     ).tolist() == [0, 4, 7]
 
 
-def test_an_ack_meets_the_data_that_is_in_the_queue_when_it_enters() -> None:
+def test_an_ack_meets_the_data_that_is_in_the_queue_when_the_ack_enters() -> None:
     # Two packets of data enter at 0 ns, and the first leaves at 4 ns. ACKs enter at 5 and 20 ns.
     changes = np.array([0, 4, 5, 8, 9, 20, 21])
     lengths = np.array([2, 1, 2, 1, 0, 1, 0])
@@ -161,7 +161,7 @@ def test_a_capture_at_the_sender_gives_the_queues_limit_within_one_packet(
     assert found.packet_s == pytest.approx(250 * 8 / 32e3, rel=1e-3)
 
 
-def test_without_drops_there_is_no_limit_and_without_acks_no_round_trip() -> None:
+def test_without_drops_no_limit_is_found_and_without_acks_no_round_trip() -> None:
     run = to_a_sink(1000, **{"flows.transfer.tcp.receive_buffer": "4096 B"})
     trace = Trace.of(run.segments.where(node="source"))
     assert queue_limit(trace).packets is None

@@ -1,4 +1,4 @@
-"""Tests that `netspurt explain` names the end whose application let the other end wait."""
+"""Tests that `netspurt explain` names the end whose application made the other end wait."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def test_an_interrupted_live_sweep_continues_with_the_interrupted_case(
     assert (tally.done, machine.late_ms) == (2, [])
 
 
-def test_a_live_sweep_needs_the_live_flag_and_a_kernels_end(
+def test_a_live_sweep_needs_the_option_live_and_an_end_on_the_kernels_tcp(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "both.toml").write_text(BOTH)
@@ -231,7 +231,7 @@ seeds = 2
 """
 
 
-def test_a_population_on_the_kernels_tcp_needs_the_live_flag(
+def test_a_sweep_of_a_population_on_the_kernels_tcp_needs_the_option_live(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "web.toml").write_text(POPULATION)

@@ -155,7 +155,7 @@ DIFFERS = "linux-default differs from this machine's settings: "
         (end("a", "from", "reno-2005", socket={"TCP_CONGESTION": "reno"}), None),
     ],
 )
-def test_settings_of_linux_default_that_the_machine_does_not_have_are_reported(
+def test_settings_of_linux_default_that_differ_from_the_machines_values_are_reported(
     one: EndReport, says: str | None
 ) -> None:
     assert differences(one) == ([] if says is None else [says])

@@ -1,4 +1,4 @@
-"""Tests the names of busy and quiet runs, and the labels that delays give."""
+"""Tests how runs are known as busy or quiet: by their names, and by their delays."""
 
 from __future__ import annotations
 

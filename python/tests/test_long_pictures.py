@@ -74,7 +74,9 @@ def test_a_page_names_its_version_once(early: ns.Run, tmp_path: Path) -> None:
     assert text.count(f"netspurt {__version__}") == 1
 
 
-def test_values_that_change_too_often_are_a_range_and_a_mean_unless_the_reader_can_zoom() -> None:
+def test_values_that_change_too_often_are_drawn_as_range_and_mean_unless_the_reader_can_zoom() -> (
+    None
+):
     t = np.arange(6000) / 100
     comb = np.where(np.arange(6000) % 2, 40_000.0, 0.0)
     band, mean = steps("outstanding", "blue", (t, comb), whole=False)

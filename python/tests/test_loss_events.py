@@ -111,7 +111,7 @@ def test_an_interval_from_zero_has_only_an_upper_end_in_words() -> None:
     assert percents(LossShare(0.01, 0.005, 0.02, np.array([1]))) == "0.5 to 2 %"
 
 
-def test_the_sentence_counts_events_only_if_an_event_has_several_losses() -> None:
+def test_the_sentence_on_losses_counts_events_only_if_an_event_has_several_losses() -> None:
     assert share_words(ns.Delays.of([0.1] * 20)) == []
     (single,) = share_words(ns.Delays.of([0.1, None, 0.1, None, 0.1]))
     assert "event" not in single
@@ -224,7 +224,9 @@ def test_the_numerator_decides_whether_a_measure_counts_events(measure: str, cou
     assert counts_events(measure) is counts
 
 
-def test_unseen_events_have_the_upper_ends_of_garwood_and_of_clopper_and_pearson() -> None:
+def test_the_bound_for_events_that_were_not_seen_is_that_of_garwood_or_clopper_and_pearson() -> (
+    None
+):
     none, sent = np.zeros(40), np.full(40, 25.0)
     # Without events, Clopper and Pearson's upper limit p solves (1 - p)^n = 0.025, where n is the
     # number of packets of 40 repeats. Garwood's upper limit for no event is -ln 0.025.

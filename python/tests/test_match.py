@@ -277,7 +277,7 @@ def test_the_flows_of_a_capture_count_all_explained_retransmissions(
 def test_two_captures_are_compared_for_the_end_that_retransmitted_most(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """The client sends most data without losses. The server repeats its only segment."""
+    """The client sends most data without losses. The server retransmits its only segment."""
     client, server = [], []
     for at, end, seq, ack, flags, length, lost in [
         (0.0, 0, 100, 0, SYN, 0, False),

@@ -135,7 +135,7 @@ def test_the_bit_error_rate_follows_the_distance(netspurt: Command, tmp_path: Pa
         ("starlink-outages", "web", {"stop": "4 s"}),
     ],
 )
-def test_the_kernel_runs_over_the_same_path(
+def test_a_live_run_over_a_moving_path_has_the_same_drops_as_its_replay(
     name: str, flow: str, values: dict[str, str], tmp_path: Path
 ) -> None:
     """The replay of the arrivals in virtual time has the same drops at the same instants."""

@@ -1,4 +1,4 @@
-"""Tests the packet that a sender of ns-2 sends beyond the data if `bugfix` is off.
+"""Tests the packet that a sender of ns-2 sends after the end of its data if `bugfix` is off.
 
 A third duplicate ACK causes this packet if all data is acknowledged. The packet has the size of a
 full packet.

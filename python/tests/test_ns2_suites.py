@@ -18,7 +18,7 @@ CASES = suites.read_cases()
 #: ns-2 adds doubles to get the two instants, and the sums differ in the last bit.
 TIES = {"newreno/slow4"}
 
-#: In these cases RED drops packets by ns-2's random numbers.
+#: In these cases ns-2's random numbers decide which packets RED drops.
 RANDOM = {f"tcp-init-win/{name}4" for name in ("tahoe", "reno", "newreno", "sack")}
 
 

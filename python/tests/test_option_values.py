@@ -90,7 +90,7 @@ def test_the_text_of_an_option_is_read_in_its_unit(reader: Reader, text: str, va
         (loss_share, "100%", "'100%' is not a loss above 0"),
     ],
 )
-def test_a_text_that_is_no_value_of_an_option_is_quoted(
+def test_the_error_for_a_text_that_is_no_value_of_an_option_quotes_the_text(
     reader: Reader, text: str, says: str
 ) -> None:
     with pytest.raises(typer.BadParameter) as caught:
@@ -144,7 +144,7 @@ def test_the_last_value_of_a_key_is_used() -> None:
     assert options.settings(None, ["seed"]) == {}
 
 
-def test_the_columns_of_a_table_are_named_once_each() -> None:
+def test_each_column_of_a_table_may_be_named_only_once() -> None:
     assert options.columns_of(["rtt = delay", "sent=a=b"]) == {"rtt": "delay", "sent": "a=b"}
     assert options.columns_of(None) == {}
     for texts, says in (

@@ -340,7 +340,7 @@ def test_mistakes_end_the_command_with_the_place_and_the_fix(
     assert "neither in .csv nor in .toml" in result.stderr
 
 
-def test_elements_far_from_the_span_are_noted(netspurt: Command) -> None:
+def test_a_span_far_from_the_epoch_of_the_elements_is_noted(netspurt: Command) -> None:
     result = netspurt(*PASSES, "--start", "1999-08-01", "--json")
     (note,) = json.loads(result.stdout)["notes"]
     assert "the span reaches 32.0 days from the epoch" in note
@@ -369,7 +369,7 @@ def test_a_polynomial_of_degree_zero_can_be_fitted(netspurt: Command) -> None:
     assert "degree 0" in result.stdout
 
 
-def test_a_fit_bounds_the_whole_pass_however_coarse_the_step_is(
+def test_the_residual_of_a_fit_bounds_the_error_over_the_whole_pass_for_every_step(
     netspurt: Command,
 ) -> None:
     path = OrbitPath([SITE, OURS])

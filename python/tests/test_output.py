@@ -1,4 +1,4 @@
-"""Tests output in a terminal: no raw control characters, colours only if wanted, and `error:`."""
+"""Tests output in a terminal: no raw control characters, colours if wanted, and errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def test_control_characters_are_made_visible() -> None:
     assert harmless("\ud800") == r"\ud800"
 
 
-def test_of_all_escape_sequences_only_styles_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_styles_are_the_only_escape_sequences_that_are_printed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     for style in ("bold", "bold red", "dim", "green", "yellow", "blue"):
         painted = paint("x", style, Terminal())

@@ -10,7 +10,7 @@ from conftest import Command
 from made_up_captures import ACK, SYN, SYN_ACK, made_up
 
 
-def test_a_lost_syn_ack_lets_both_ends_wait_at_the_same_time(
+def test_a_lost_syn_ack_makes_both_ends_wait_at_the_same_time(
     tmp_path: Path, netspurt: Command
 ) -> None:
     """The capture is beside the end that answers. All SYN-ACKs except the last are lost."""
@@ -35,4 +35,6 @@ def test_a_lost_syn_ack_lets_both_ends_wait_at_the_same_time(
     told = netspurt("explain", file).stdout
     (row,) = (line for line in told.splitlines() if line.startswith("SYN "))
     assert row.split()[-2:] == ["2.02", "s"]
-    assert "counted from the last progress" not in told, "silences last as long as waits"
+    assert "counted from the last progress" not in told, (
+        "the silences must last as long as the waits"
+    )
