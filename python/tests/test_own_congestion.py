@@ -15,7 +15,7 @@ from netspurt.scenario import Scenario, load
 
 from conftest import Command
 
-#: RFC 5681 with RFC 3465's counting of octets, as a user would write it.
+#: Reno (RFC 5681) that counts the acknowledged octets (RFC 3465), as a user would write it.
 RENO = """
 class Reno:
     def __init__(self, left=0.5):
@@ -92,7 +92,7 @@ def test_the_algorithms_of_the_core_keep_the_contract(name: str) -> None:
     ns.check_congestion(name).raise_if_failed()
 
 
-def test_classes_keep_the_contract() -> None:
+def test_the_python_classes_of_this_file_keep_the_contract() -> None:
     for text in ("own.py:Reno", "own.py:Reno:left=0.7", "own.py:Constant"):
         ns.check_congestion(text).raise_if_failed()
 
@@ -125,7 +125,7 @@ class Broken:
     assert any(broken.startswith(rule) for broken in check.failed), str(check)
 
 
-def test_an_error_about_unlike_answers_tells_both_values(place: Path) -> None:
+def test_the_error_about_two_results_for_the_same_input_has_both_results(place: Path) -> None:
     (place / "unlike.py").write_text(
         """
 class Unlike:
@@ -154,13 +154,15 @@ def test_reno_in_python_equals_the_cores_reno_octet_for_octet() -> None:
     assert other.digest != core.digest
 
 
-def test_a_class_may_set_the_window_and_the_pacing() -> None:
+def test_a_class_may_set_the_cwnd_and_the_pacing_rate() -> None:
     run = load("path.toml").replace({CONGESTION: "own.py:Constant:mbit=0.4"}).run()
     seconds = run.flows.seconds("finished_ns")[0]
     assert seconds == pytest.approx(500e3 * 8 / 0.4e6, rel=0.08)
 
 
-def test_a_run_folder_names_the_code_that_set_the_window(place: Path, netspurt: Command) -> None:
+def test_a_run_folder_names_and_contains_the_code_that_set_the_cwnd(
+    place: Path, netspurt: Command
+) -> None:
     words = ["path.toml", "--set", f"{CONGESTION}=own.py:Reno", "--out", "r"]
     result = netspurt("run", *words)
     assert result.returncode == 0, result.stderr
@@ -194,7 +196,7 @@ def test_an_error_in_a_method_names_class_method_and_line(
     assert why in str(caught.value)
 
 
-def test_switches_of_other_algorithms_are_refused() -> None:
+def test_a_python_class_refuses_the_switches_of_the_cores_algorithms() -> None:
     base = load("path.toml")
     for key in ("abc_limit", "slow_start_exit", "fast_convergence"):
         values = {"abc_limit": "3 segments", "slow_start_exit": "none", "fast_convergence": True}
@@ -287,8 +289,8 @@ def test_a_kernel_that_sends_cannot_use_a_python_class(ends: list[str]) -> None:
     assert caught.value.key == CONGESTION
 
 
-def test_reno_of_the_core_answers_as_in_the_rfcs() -> None:
-    """RFC 3465: cwnd grows by acknowledged octets. RFC 5681: ssthresh is half of FlightSize."""
+def test_reno_of_the_core_computes_cwnd_and_ssthresh_as_in_the_rfcs() -> None:
+    """RFC 3465: cwnd grows by the acknowledged octets. RFC 5681: ssthresh is half of FlightSize."""
     reno, window = congestion("reno"), Window(10_000)
     reno.on_ack(Ack(0.1, smss=1000, acked_bytes=2000), window)
     assert (window.cwnd, reno.on_congestion(0.2, "loss", 12_000, 1000, window)) == (12_000, 6000)

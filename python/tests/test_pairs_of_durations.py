@@ -1,4 +1,4 @@
-"""Tests figures of the connections that two runs share: how many are slower, and quantiles."""
+"""Tests the durations of connections in two runs: how many are longer, and their quantiles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _pairs(first: list[float], second: list[float]) -> Pairs:
     return Pairs("web", (np.array(first), np.array(second)), (0, 0), 0)
 
 
-def test_durations_within_one_percent_of_the_first_are_equal() -> None:
+def test_a_duration_within_one_percent_of_the_first_counts_as_equal() -> None:
     pairs = _pairs([100.0] * 5, [98.9, 99.0, 100.0, 101.0, 101.1])
     assert pairs.later.tolist() == [1, 3, 1]
     assert _pairs([], []).later.tolist() == [0, 0, 0]

@@ -74,7 +74,7 @@ def test_the_json_output_has_the_same_keys_for_each_claim(netspurt: Command) -> 
 
 
 @pytest.mark.usefixtures("no_kernel")
-def test_a_machine_without_namespaces_fails_no_claim() -> None:
+def test_without_namespaces_the_claims_about_the_kernel_are_not_attempted() -> None:
     paper = read_paper("rfc2416")
     claims = [claim for claim in paper.claims if claim.evidence == "kernel"]
     judged = check(Bench(paper), claims)
@@ -96,7 +96,7 @@ def test_fourteen_of_fifteen_ack_times_agree_to_a_millisecond(
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
-def test_a_mistake_of_the_document_is_shown_corrected(
+def test_for_a_mistake_of_the_document_the_measured_value_is_the_corrected_one(
     verdicts: dict[str, dict[str, object]], name: str
 ) -> None:
     measured, corrected = verdicts[name]["measured"], CONTRADICTIONS[name]
@@ -107,7 +107,7 @@ def test_a_mistake_of_the_document_is_shown_corrected(
     assert verdicts[name]["note"]
 
 
-def test_the_gain_of_four_packets_depends_on_the_tick_of_the_clock_and_not_on_the_algorithm(
+def test_the_gain_of_a_start_with_four_packets_depends_on_the_tick_and_not_on_the_algorithm(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     assert verdicts["delivery-law"]["measured"] == [3.0, pytest.approx(2.8888, abs=1e-3)]
@@ -151,7 +151,7 @@ def test_explain_prints_the_source_of_a_value(netspurt: Command) -> None:
     assert netspurt("papers", "check", "rfc9999").returncode == 2
 
 
-def test_a_claim_that_the_model_misses_is_not_reproduced(tmp_path: Path) -> None:
+def test_a_claim_is_not_reproduced_if_the_run_gives_another_value(tmp_path: Path) -> None:
     """The verdict comes from the run: with another modem rate, no time of an ACK is reproduced."""
     shutil.copytree(ROOT / "papers" / "rfc2416", tmp_path / "rfc2416")
     file = tmp_path / "rfc2416" / "start.toml"

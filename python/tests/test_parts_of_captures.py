@@ -74,7 +74,7 @@ def test_the_whole_time_of_a_connection_is_the_sum_of_all_its_parts() -> None:
     assert whole_s(spent) == pytest.approx([1111.111, 2222.222])
 
 
-def test_the_largest_part_has_its_share_and_a_connection_without_time_has_none() -> None:
+def test_a_connection_has_a_largest_part_with_its_share_unless_it_took_no_time() -> None:
     spent = _spent(repair=[30, 0, 5], timeout=[60, 0, 5], handshake=[10, 0, 0])
     found = largest_parts(spent)
     assert {number: name for number, (name, _) in found.items()} == {1: "timeout", 3: "repair"}
@@ -156,11 +156,13 @@ def test_the_busiest_direction_has_most_data_and_octets_are_counted_by_vantage()
 
 
 @pytest.mark.parametrize(("mean_s", "queue"), [(0.124, False), (0.125, True), (0.3, True)])
-def test_data_waited_in_a_queue_if_the_mean_is_a_quarter_longer(mean_s: float, queue: bool) -> None:
+def test_data_waited_in_a_queue_if_the_mean_round_trip_is_a_quarter_above_the_least(
+    mean_s: float, queue: bool
+) -> None:
     assert RoundTrip(mean_s, 0.1, of_data=True).has_queue is queue
 
 
-def test_a_round_trip_of_data_adds_the_half_from_the_capture_to_the_sender() -> None:
+def test_a_round_trip_of_data_includes_the_path_between_the_sender_and_the_capture() -> None:
     # In the reverse direction, the handshake measures the path from the capture to the sender of
     # the forward direction.
     found = round_trip(_row(), _handshakes((50, 7)), beside=False)
@@ -174,10 +176,10 @@ def test_a_round_trip_of_data_adds_the_half_from_the_capture_to_the_sender() -> 
 
 @pytest.mark.parametrize(
     ("row", "beside"),
-    # Beside its receiver, a direction has no round trips of data, whatever its row says.
+    # A capture beside the receiver shows no round trips of data, whatever the row says.
     [(_row(), True), (_row(rtt_ns_mean=None), False), (_row(rtt_ns_max=0), False)],
 )
-def test_without_round_trips_of_data_both_halves_of_the_handshake_count(
+def test_without_round_trips_of_data_the_round_trip_is_the_sum_of_the_handshakes_halves(
     row: dict[str, object], beside: bool
 ) -> None:
     found = round_trip(row, _handshakes((50, 7)), beside=beside)
@@ -192,7 +194,7 @@ def test_without_round_trips_of_data_both_halves_of_the_handshake_count(
     ("syns", "most", "expected"),
     [([1, 1], 65_535, 65_535), ([0, 1], 9, None), ([1, 0], 9, None), ([2, 1], None, None)],
 )
-def test_the_receive_window_is_that_of_the_other_end_and_needs_both_syns(
+def test_the_receive_window_is_that_of_the_other_end_and_is_known_only_with_both_syns(
     syns: list[int], most: int | None, expected: int | None
 ) -> None:
     connections = _table(
@@ -220,12 +222,12 @@ def test_connections_with_a_silent_direction_are_not_judged() -> None:
     spent = _spent(congestion_window=[90, 50, 49], repair=[10, 50, 51])
     tables = {"connections": connections, "spent": spent}
     assert with_both_directions(tables)["connection"].tolist() == [2, 3]
-    # Half of a connection's time counts as most of it.
+    # A part of exactly half of the connection's time already counts as most of it.
     assert mostly_on_its_way(tables) == {2: pytest.approx(0.1)}
 
 
 def test_reordering_is_no_cause_of_timeouts() -> None:
-    """If packets come late, ACKs trigger the retransmissions. No timer triggers them."""
+    """If packets come late, their ACKs trigger retransmissions. No timer triggers them."""
     connections = _table(connection=[0, 0], direction=["forward", "reverse"], data_packets=[90, 0])
     habits = _table(
         connection=[0],

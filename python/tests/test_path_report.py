@@ -52,7 +52,7 @@ def test_a_round_trip_is_printed_with_its_half_and_a_one_way_delay_alone() -> No
     )
 
 
-def test_the_rate_of_a_line_is_twice_the_rate_that_its_round_trips_give() -> None:
+def test_the_rate_in_each_direction_is_twice_the_rate_that_round_trips_give() -> None:
     line: dict[str, Any] = {"rate_bps": 28e3, "rate_bps_between": [25e3, 32e3]}
     assert (
         rate_text(line, "round-trip", each_way("round-trip"))
@@ -95,7 +95,7 @@ def test_bursts_are_named_by_the_numbers_of_their_first_and_last_probes() -> Non
 
 @given(st.lists(st.floats(1e-7, 100), min_size=1, max_size=60), st.integers(1, 25))
 @settings(max_examples=40, deadline=None)
-def test_a_printed_histogram_has_every_delay_and_at_most_the_given_lines(
+def test_a_printed_histogram_counts_every_delay_and_has_at_most_the_given_number_of_lines(
     delays: list[float], most: int
 ) -> None:
     histogram = Histogram()
@@ -108,7 +108,7 @@ def test_a_printed_histogram_has_every_delay_and_at_most_the_given_lines(
     assert all(len(line) <= 80 for line in lines)
 
 
-def test_a_histogram_of_nothing_has_no_lines_and_no_bins() -> None:
+def test_an_empty_histogram_has_no_lines_and_no_bins() -> None:
     assert list(bars(Histogram())) == []
     assert Histogram().spans() == []
 
@@ -119,7 +119,7 @@ def test_a_path_without_answers_has_no_delay_and_no_line() -> None:
     }
 
 
-def test_the_data_of_a_path_recover_the_line_that_made_its_delays() -> None:
+def test_the_data_of_a_path_have_the_line_from_which_its_delays_were_made() -> None:
     # A round trip takes 40 ms and 0.1 ms for each octet. An octet crosses the link of 160 kbit/s
     # twice, so the slope gives a rate of 80 kbit/s.
     octets = np.tile(np.arange(40, 257), 3)
@@ -141,7 +141,7 @@ def test_the_data_of_a_path_recover_the_line_that_made_its_delays() -> None:
     assert sum(one["count"] for one in told["histogram"]) == len(octets)
 
 
-def test_the_data_have_only_the_bins_with_answers() -> None:
+def test_the_data_of_a_path_have_only_the_bins_of_the_histogram_with_answers() -> None:
     bins = path_data(Delays.of([0.001, 0.001, None, 1.0]))["histogram"]
     assert [one["count"] for one in bins] == [2, 1]
     for one, delay in zip(bins, (0.001, 1.0), strict=True):

@@ -100,7 +100,7 @@ def test_the_scatter_also_has_points_for_late_answers() -> None:
     assert counts == {"3 probes": 3, "1 late answers": 1}
 
 
-def test_a_recording_of_one_length_is_reported_to_have_no_line(netspurt: Command) -> None:
+def test_probes_of_one_length_are_too_few_for_a_line(netspurt: Command) -> None:
     refused(
         netspurt("delays", "lengths", ROOT / "data" / "ping.txt"),
         "different lengths: 1)",
@@ -136,7 +136,7 @@ def test_every_planted_burst_is_listed_and_the_period_of_the_bursts_is_found(
     assert "the bursts come every 2" in " ".join(lines[-2:])
 
 
-def test_random_arrivals_have_no_period_and_the_significance_is_printed(
+def test_bursts_at_random_times_have_no_period_and_the_probability_of_chance_is_printed(
     netspurt: Command, tmp_path: Path
 ) -> None:
     rng = np.random.default_rng(2)
@@ -160,7 +160,7 @@ def test_too_few_bursts_and_the_absence_of_bursts_are_reported(
     assert none.stdout.splitlines()[-1] == "no bursts of long delays"
 
 
-def test_a_report_lists_all_bursts_and_is_the_same_text_byte_for_byte(
+def test_a_report_lists_all_bursts_and_a_second_report_is_equal_byte_for_byte(
     netspurt: Command, tmp_path: Path
 ) -> None:
     starts = np.arange(200, 5800, 700)
@@ -171,7 +171,7 @@ def test_a_report_lists_all_bursts_and_is_the_same_text_byte_for_byte(
     assert first.count("█") > 60
 
 
-def test_a_report_rebuilds_what_the_probe_showed_from_its_file(netspurt: Command) -> None:
+def test_a_report_on_the_file_of_a_probe_has_what_the_probe_showed(netspurt: Command) -> None:
     path = ROOT / "data" / "probe.jsonl"
     watch = Watch([])
     for line in path.read_text().splitlines()[:-1]:
@@ -246,7 +246,9 @@ def test_adaptation_counts_the_samples_that_each_timer_needs(
     assert table.splitlines()[4].split() == ["mills:by_length=true", "0", "(0", "..", "2)", "0"]
 
 
-def test_adaptation_needs_bursts_of_lengths(netspurt: Command, tmp_path: Path) -> None:
+def test_adaptation_needs_several_lengths_and_several_probes_in_a_row_of_each(
+    netspurt: Command, tmp_path: Path
+) -> None:
     mixed = ns.Delays.of([0.1] * 6, wire_bytes=[40, 256] * 3).save(tmp_path / "mixed.csv")
     alike = ns.Delays.of([0.1] * 6, wire_bytes=[40] * 6).save(tmp_path / "alike.csv")
     unknown = ns.Delays.of([0.1] * 6).save(tmp_path / "unknown.csv")

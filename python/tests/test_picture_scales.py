@@ -43,13 +43,13 @@ S = 1_000_000_000
         # The longest time is compared with the smallest median, and not with the smallest value.
         ([[0.1, 1.0, 1.0], [20.0]], (0.0, 21.0), False, None),
         ([[0.4, 0.4, 1.0], [20.0]], (0.32, 26.0), True, None),
-        # Zeros, missing and infinite values do not count, but zeros get a place.
+        # Zeros, missing and infinite values do not change the ends. Zeros get a place on the axis.
         ([[0.0, NAN, 2.0, INF], [50.0]], (0.8, 65.0), True, 1.0),
         ([[0.0, 2.0]], (0.0, 2.1), False, None),
         ([[0.0], [NAN], []], (None, None), False, None),
     ],
 )
-def test_an_axis_of_times_is_logarithmic_if_they_lie_far_apart(
+def test_an_axis_of_times_is_logarithmic_if_the_longest_is_far_above_the_median(
     series: list[list[float]], ends: tuple[float, float], log: bool, zero: float | None
 ) -> None:
     scale = of_times("x", [np.array(values) for values in series])
@@ -93,7 +93,7 @@ def test_the_ends_of_an_axis_are_those_of_the_marks_with_a_margin(
         assert found == pytest.approx(ends)
 
 
-def test_blocks_stand_on_zero_and_a_lone_point_of_a_line_is_a_dot() -> None:
+def test_the_axis_of_blocks_includes_zero_and_a_line_of_one_point_is_drawn_as_a_dot() -> None:
     three = np.array([5.0, 7.0])
     block = Blocks(label="", ink="red", left=three, right=three + 1, y=three)
     across, up = Picture((block,), Scale("y"), Scale("x")).ends
@@ -126,7 +126,7 @@ def test_the_largest_value_decides_which_unit_fits(unit: str, most: float, name:
     assert fitting_unit(unit, most)[1] == name
 
 
-def test_one_value_gets_its_own_prefix_and_values_shown_together_share_one() -> None:
+def test_one_value_gets_the_prefix_that_fits_it_and_values_shown_together_share_a_prefix() -> None:
     values = [in_unit(value, "s") for value in (1.0, 0.9999, -0.25, 2e-6, 0.0)]
     assert values == ["1 s", "999.9 ms", "-250 ms", "2 µs", "0 µs"]
     # 999,999 ms have six digits before the point, and 1,000,000 ms would have seven.
@@ -183,7 +183,7 @@ def test_more_than_400_changes_become_a_band_unless_all_are_wanted(
         assert (line.label, line.x.tolist(), line.y.tolist()) == ("x", t.tolist(), values.tolist())
 
 
-def test_a_band_has_the_least_the_mean_and_the_most_of_each_span() -> None:
+def test_a_band_has_the_smallest_the_mean_and_the_largest_value_of_each_span() -> None:
     t, values = changes(500)
     band, line = steps("x", "red", (t, values), whole=False)
     assert isinstance(band, Band)
@@ -234,7 +234,7 @@ def test_a_column_keeps_the_range_of_its_bars_and_a_cell_keeps_its_first_point(s
 
 
 @pytest.mark.usefixtures("few_columns")
-def test_few_marks_are_all_kept_and_equal_instants_are_one_column() -> None:
+def test_few_marks_are_all_kept_and_many_marks_at_one_instant_are_merged_into_one_column() -> None:
     same = np.full(31, 4.0)
     assert len(kept(same[:30], same[:30])) == len(last_of_columns(same[:30])) == 30
     bars = np.column_stack([same, np.arange(31.0), np.arange(31.0) + 2])
@@ -251,7 +251,7 @@ def outages(draw: st.DrawFn) -> list[Outage]:
 
 @settings(max_examples=80, deadline=None)
 @given(outages(), st.one_of(st.none(), outages()))
-def test_dead_times_name_the_directions_that_are_dead_at_each_instant(
+def test_dead_times_name_the_directions_that_have_an_outage_at_each_instant(
     forward: list[Outage], reverse: list[Outage] | None
 ) -> None:
     back = None if reverse is None else Way(outages=reverse)
@@ -271,7 +271,7 @@ def test_dead_times_name_the_directions_that_are_dead_at_each_instant(
         assert end < begin or way != next_way, "spans that touch must have different directions"
 
 
-def test_dead_times_of_each_link_are_shades_up_to_the_end_of_the_run() -> None:
+def test_outages_of_each_link_are_drawn_as_shades_up_to_the_end_of_the_run() -> None:
     sky = Timeline("sky", Way(outages=[Outage(2 * S, S), Outage(4 * S, 0), Outage(9 * S, S)]))
     sea = Timeline("sea", Way(outages=[Outage(1 * S, S)]), Way())
     run = SimpleNamespace(stop_ns=9 * S, timelines=lambda: {"sky": sky, "sea": sea})

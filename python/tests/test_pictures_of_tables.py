@@ -44,7 +44,7 @@ def drops(*every: dict[str, Any]) -> Table:
     st.one_of(st.none(), st.integers(0, 12)),
     st.integers(0, 12),
 )
-def test_a_span_has_the_state_of_each_of_its_instants(
+def test_at_each_instant_of_a_view_the_state_is_that_of_the_last_change(
     t_ms: list[int], start_ms: int | None, length: int
 ) -> None:
     states = queue(*({"t_ns": at * MS, "queue_packets": n} for n, at in enumerate(t_ms)))
@@ -84,7 +84,7 @@ def test_the_direction_with_more_acknowledged_octets_is_shown() -> None:
     assert direction_with_more(queue({})) is busier(Tables()) is None
 
 
-def test_a_direction_ends_when_it_finished_or_at_the_last_segment_of_a_closed_connection() -> None:
+def test_a_direction_ends_when_all_its_data_is_acknowledged_or_its_connection_is_closed() -> None:
     seen = segments({"flow": "c7"}, {"flow": "c7", "t_ns": 4000 * MS}, {"t_ns": 6000 * MS})
     done = flows({"finished_ns": 3000 * MS}, {"flow": "c7"})
     assert flow_end(Tables(done), "f", "forward") == 3.0
@@ -135,7 +135,7 @@ def test_a_queue_begins_empty_and_a_drop_is_drawn_at_the_length_of_its_queue() -
     assert later["l forward"].y.tolist() == [3, 0, 0]
 
 
-def test_queues_without_waiting_packets_are_nothing_to_draw() -> None:
+def test_queues_in_which_no_packet_waited_are_an_error_unless_their_link_is_named() -> None:
     run = Tables(queue(*lengths("l", 1, 0, 4)), drops())
     with pytest.raises(ValueError, match=r"no queue had more than the packet in transmission in t"):
         picture(run, "queue", View(end=2.0))
@@ -184,7 +184,7 @@ def test_a_large_ssthresh_does_not_stretch_the_axis(ssthresh: int, high: float) 
     assert later.y[0] == min(ssthresh, 23_000)
 
 
-def test_a_timeout_stands_at_the_value_of_the_timer_that_fired() -> None:
+def test_a_timeout_is_drawn_at_the_value_of_the_timer_that_fired() -> None:
     timer = rto(
         {"t_ns": 100 * MS, "rto_ns": 300 * MS, "srtt_ns": 40 * MS, "rttvar_ns": 20 * MS},
         {"t_ns": 400 * MS, "rto_ns": 600 * MS, "fired": True},
@@ -200,7 +200,7 @@ def test_a_timeout_stands_at_the_value_of_the_timer_that_fired() -> None:
         picture(run, "rto", View(end=0.05))
 
 
-def test_flows_are_in_the_order_of_their_data_with_marks_of_retransmissions() -> None:
+def test_flows_are_drawn_in_falling_order_of_their_data_with_marks_of_retransmissions() -> None:
     again = {"kind": "retransmission", "cause": "rto", "t_ns": 3 * MS, "spurious": True}
     of_g, of_h = {"flow": "g", "len_bytes": 400}, {"flow": "h", "len_bytes": 0}
     two = {"seq": 101, "t_ns": MS}, {"t_ns": 2 * MS}
@@ -331,7 +331,7 @@ def test_packets_of_different_sizes_keep_their_numbers() -> None:
         ((0, 2), [1701, 1801]),
     ],
 )
-def test_a_window_is_scaled_if_both_syns_offer_it(
+def test_the_receive_window_is_scaled_only_if_both_syns_offer_a_scale(
     shifts: tuple[int | None, ...], edges: list[int]
 ) -> None:
     data = [{"t_ns": n * MS, "seq": 1 + 100 * n} for n in range(14)]
@@ -344,7 +344,7 @@ def test_a_window_is_scaled_if_both_syns_offer_it(
 
 
 @pytest.mark.parametrize(("edge", "shown"), [(2241, True), (2242, False)])
-def test_a_window_far_above_the_data_is_not_shown(edge: int, shown: bool) -> None:
+def test_a_receive_window_far_above_the_data_is_not_shown(edge: int, shown: bool) -> None:
     """The data has octets 1 to 1400, and each margin is 5 % of 1,400 octets.
 
     So the axis goes from -69 to 1471. The bound lies 770 octets, half of this span, above the
@@ -364,7 +364,7 @@ def test_a_time_sequence_without_packets_says_what_is_missing() -> None:
         time_sequence(*STORY, {"flow": "g", "node": "b"}, node="b")
 
 
-def test_replies_are_seen_at_the_node_that_sends_them_and_echo_probes_are_left_out() -> None:
+def test_a_direction_is_shown_as_seen_at_its_sender_and_echo_probes_are_left_out() -> None:
     reply = {"direction": "reverse", "node": "b"}
     echo = {"flow": "p", "kind": "request"}
     seen = segments(echo, {}, reply | {"node": "a", "way": "in"}, reply)

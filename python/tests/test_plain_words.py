@@ -28,7 +28,7 @@ DEFAULTS = {
 
 
 def by_typer(words: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any] | None:
-    """Return the arguments that typer passes to `explain_files`; None without such a call."""
+    """Return the arguments that typer passes to `explain_files`; `None` if it does not call it."""
     passed: list[dict[str, Any]] = []
 
     def note(files: list[Path], **options: Any) -> int:
@@ -118,7 +118,7 @@ finally:
 """
 
 
-def test_rows_of_a_capture_need_neither_typer_nor_numpy() -> None:
+def test_explain_prints_rows_as_csv_without_importing_typer_or_numpy() -> None:
     capture = next((ROOT / "data" / "captures").rglob("*.pcapng"))
     command = [sys.executable, "-c", IMPORTS, str(capture)]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)

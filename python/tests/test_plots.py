@@ -132,7 +132,7 @@ def test_a_plot_is_drawn_into_an_axes_of_the_caller(start_run: ns.Run, kind: str
         draw(start_run, kind, ax=right, size=(3, 2))
 
 
-def test_a_size_is_in_inches(start_run: ns.Run, tmp_path: Path) -> None:
+def test_the_size_of_a_figure_is_in_inches(start_run: ns.Run, tmp_path: Path) -> None:
     figure = start_run.plot.cwnd(tmp_path / "a.png", size=(4, 3))
     assert figure.get_size_inches().tolist() == [4, 3]
     width, height = struct.unpack(">II", (tmp_path / "a.png").read_bytes()[16:24])
@@ -177,7 +177,7 @@ def test_short_timers_are_drawn_in_milliseconds() -> None:
 
 
 @pytest.mark.parametrize("name", ["x.png", "x.svg", "x.xpl"])
-def test_a_picture_replaces_the_file_of_its_name(
+def test_a_picture_replaces_an_older_file_with_the_same_name(
     name: str, saved_run: Path, netspurt: Command
 ) -> None:
     Path(name).write_text("an older picture")
@@ -227,7 +227,7 @@ def test_a_timer_begins_with_its_initial_value_and_a_timeout_is_marked_at_the_va
     fired = start_run.rto.where(fired=True)
     assert len(fired) == int(start_run.flows["timeouts"][0]) > 0
     marks = y_of(handles["timeout"])
-    # ns-2 doubles the value that expired.
+    # The table has the value after the timeout: ns-2 doubles the value that expired.
     assert np.allclose(2 * marks, fired.seconds("rto_ns"))
 
 

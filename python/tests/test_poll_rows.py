@@ -92,7 +92,7 @@ def test_sites_are_staggered_over_the_interval(
     rows: list[dict[str, Any]] = []
     count = run(Catalogue(SITES, every=30), tmp_path / "p", rounds=2, on_row=rows.append)
     assert count == 6
-    # Every site is fetched each 30 s, 10 s after the site before it.
+    # Every site is fetched every 30 s, 10 s after the site before it.
     assert clock.started == [
         *[("a", 1, 0), ("b", 1, 10), ("c", 1, 20)],
         *[("a", 2, 30), ("b", 2, 40), ("c", 2, 50)],

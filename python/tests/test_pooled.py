@@ -32,7 +32,7 @@ def test_the_command_that_shows_a_connection_of_joined_captures_names_each_file(
     assert shlex.split(told)[:6] == ["See:", "netspurt", "explain", "--as-one", *files]
 
 
-def test_json_in_parts_is_the_text_of_the_standard_library() -> None:
+def test_json_written_in_parts_equals_the_text_of_the_standard_library() -> None:
     every: list[dict[str, Any]] = [
         {"a": 1, "b": None, "c": 'x\u00e9\x7f", \n'},
         {"a": 0.1, "b": True},
@@ -130,7 +130,7 @@ def test_resamples_that_are_drawn_together_equal_those_that_are_drawn_alone(leng
         Resamples.each([every[0], every[1][:, :-1]], length=1)
 
 
-def test_connections_that_use_their_ports_again_are_only_compared_if_they_overlap(
+def test_connections_with_the_same_ports_are_compared_only_if_they_overlap_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from netspurt import shared
@@ -231,7 +231,7 @@ def test_copied_rows_have_the_values_of_the_same_rows_of_the_table() -> None:
         table.copied(np.array([len(table)]))
 
 
-def test_a_long_table_is_told_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_is_read_in_blocks_has_all_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("netspurt.cli.explained._TOGETHER", 2)
     monkeypatch.setattr("netspurt.cli.explained._BLOCK", 3)
     found = explain(*(CAPTURES / f"tails-{n}" / "sender.pcapng" for n in _SEVERAL))
@@ -252,7 +252,7 @@ def test_columns_with_equal_texts_share_the_list() -> None:
     assert ([texts[n] for n in codes], [texts[n] for n in others]) == (["x", "y"], ["y", "x"])
 
 
-def test_frequent_directions_have_at_least_so_many_rows() -> None:
+def test_frequent_directions_have_at_least_the_given_number_of_rows() -> None:
     table = _directions((1, "reverse"), (2, "forward"), (1, "reverse"), (1, "forward"))
     assert frequent(table, 2) == {(1, "reverse")}
     assert frequent(table, 1) == {(1, "reverse"), (1, "forward"), (2, "forward")}

@@ -126,7 +126,9 @@ def test_the_mean_and_the_efficiency_follow_from_the_times_of_a_row(tmp_path: Pa
     assert ("good", "136.7 s") in found.table
 
 
-def test_a_part_without_events_is_known_exactly(tmp_path: Path) -> None:
+def test_without_losses_and_spurious_retransmissions_their_times_are_exactly_zero(
+    tmp_path: Path,
+) -> None:
     paper = accounts(tmp_path, run(total_s=102), run("BUSY *", total_s=204, efficiency=1))
     found = measured(paper, "account", table="accounts.csv", row="BUSY_*", probes="512")
     assert found.bands is not None

@@ -130,8 +130,8 @@ def test_512_echo_probes_recover_rate_and_delay_of_an_emulated_line(tmp_path: Pa
     ) as process:
         data = json.loads(process.communicate(timeout=240)[0])
     assert (data["echo_probes"], data["answered"], data["end"]) == (512, 512, "complete")
-    # In a round trip each octet crosses the line twice, at 56 kbit/s: 16 bits. Each direction has a
-    # delay of 20 ms. The host itself takes 0.2 ms.
+    # In a round trip, each octet crosses the line of 56 kbit/s twice, which takes the time of 16
+    # bits. Each direction has a delay of 20 ms. The host itself takes 0.2 ms.
     assert data["line"]["us_per_octet"] == pytest.approx(16 / 56e3 * 1e6, rel=0.02)
     assert data["line"]["intercept_ms"] == pytest.approx(40, rel=0.02)
     rows = lines(out)
@@ -174,7 +174,7 @@ def test_timers_beside_a_probe_have_the_same_results_as_in_a_replay_of_its_file(
         assert shadow.efficiency == pytest.approx(algorithm.efficiency, abs=1e-6)
 
 
-def test_each_echo_probe_is_a_line_and_the_histogram_counts_the_answers_at_any_moment() -> None:
+def test_after_each_echo_probe_the_histogram_has_all_answers_so_far() -> None:
     seen: list[tuple[int, int]] = []
 
     def look(line: Line, watch: Any) -> None:
@@ -405,7 +405,7 @@ sleep 1
 
 @namespaces
 @real_time
-def test_a_survey_of_ipv6_names_every_hop_and_the_header_of_the_data_names_the_path(
+def test_a_survey_over_ipv6_names_every_hop_and_the_header_describes_the_path(
     tmp_path: Path,
 ) -> None:
     script = f"""{CHAIN}{CHAIN6}
@@ -558,7 +558,7 @@ assert watch.answered == 10, watch
         assert output.count(str(length)) == 20
 
 
-def test_bursts_of_long_delays_are_listed_and_long_probes_cause_none() -> None:
+def test_bursts_of_long_delays_are_listed_but_not_the_longer_delays_of_long_probes() -> None:
     octets = np.tile([40, 256], 200)
     rtt = 0.04 + octets * 16 / 9600
     rtt[100:104] += 3.0
@@ -599,7 +599,7 @@ def test_a_histogram_has_every_delay_in_its_bin() -> None:
     assert sum(histogram.bins.values()) == 500
 
 
-def test_the_recording_in_data_is_read_and_replayed() -> None:
+def test_the_recording_of_a_probe_in_the_folder_data_is_read_and_replayed() -> None:
     path = ROOT / "data" / "probe.jsonl"
     (recording,) = ns.read_delays(path)
     assert (recording.sent, recording.received, recording.order) == (512, 512, "sequence")

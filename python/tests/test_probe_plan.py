@@ -165,7 +165,7 @@ def test_a_fixed_length_has_room_for_headers_and_identification(
     )
 
 
-def test_a_survey_sends_the_fixed_length_or_60_octets() -> None:
+def test_a_survey_sends_probes_of_the_fixed_length_or_of_60_octets() -> None:
     assert Plan("127.0.0.1").survey_task(30, 5).octets == 60
     own = Plan("127.0.0.1", lengths=ProbeLengths.of("100"), timeout=2.0).survey_task(9, 3)
     assert (own.octets, own.most, own.count, own.timeout_ns) == (100, 9, 3, 2 * 10**9)
@@ -254,13 +254,15 @@ def test_the_host_behind_a_line_echoes_at_the_port_that_is_probed(
 
 
 @pytest.mark.parametrize(("host", "count"), [("127.0.0.1", 1), (None, 3)])
-def test_a_line_has_its_own_host_and_at_most_two_directions(host: str | None, count: int) -> None:
+def test_an_emulated_line_has_its_own_host_and_at_most_two_directions(
+    host: str | None, count: int
+) -> None:
     with pytest.raises(ValueError, match="leave HOST out, and give --line once or twice"):
         _over_a_line(host, ["1 Mbit/s, 2 ms"] * count, "icmp", None)
 
 
 @pytest.mark.parametrize("text", ["", "56 kbit/s", "56 kbit/s,", "56 kbit/s, 20 ms, 9 packets, 1"])
-def test_a_line_has_a_rate_a_delay_and_perhaps_a_queue(text: str) -> None:
+def test_an_emulated_line_has_a_rate_a_delay_and_perhaps_a_queue(text: str) -> None:
     with pytest.raises(ValueError, match="write rate and delay, such as '56 kbit/s, 20 ms'") as no:
         over_line(["true"], forward=text)
     assert repr(text) in str(no.value)

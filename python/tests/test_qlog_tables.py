@@ -81,7 +81,7 @@ def test_at_one_instant_arrivals_come_first_then_changes_then_sent_packets() -> 
     assert in_order([kind("rto", 3)], QVIS).tolist() == in_order([], CURRENT).tolist() == []
 
 
-def test_a_packet_has_the_members_that_its_row_has(tmp_path: Path) -> None:
+def test_the_event_of_a_packet_has_a_member_for_each_known_value_of_its_row(tmp_path: Path) -> None:
     plain = {"t_ns": MS, "seq": 1, "id": 3, "ts_val": 0, "offset_bytes": 7}
     retransmitted = {"t_ns": 3 * MS, "kind": "retransmission", "id": 4, "cause": "rack"}
     other = {"t_ns": 4 * MS, "id": 9, "node": "b"}
@@ -164,7 +164,7 @@ def test_a_metric_is_written_when_it_changes_and_the_last_row_of_an_instant_coun
         2: {"min_rtt": 40, "latest_rtt": 40, "smoothed_rtt": 41, "rtt_variance": 20,
             "pto_count": 1},
         3: {"latest_rtt": 50},
-        # A backoff of 9 is between 2³ and 2⁴.
+        # A backoff of 9 is between 2³ and 2⁴, so `pto_count` is 3.
         4: {"min_rtt": 30, "latest_rtt": 30, "pto_count": 3},
         # Each sample is written as `latest_rtt`, even if it equals the sample before it.
         5: {"latest_rtt": 30},
@@ -250,7 +250,7 @@ def test_qvis_gets_each_packet_with_the_ack_that_first_covers_it(
                 assert name == "packet_received"
                 spans = frame["acked_ranges"]
                 gaps = [b[0] - a[1] for a, b in itertools.pairwise(spans)]
-                assert all(gap > 1 for gap in gaps), "ranges that touch must be one"
+                assert all(gap > 1 for gap in gaps), "ranges that touch must be one range"
                 numbers = [n for low, high in spans for n in range(low, high + 1)]
                 found[data["header"]["packet_number"]] = numbers
     assert found == acknowledged(story)

@@ -86,7 +86,7 @@ def test_a_time_must_be_positive_and_finite(text: str) -> None:
         seconds(text)
 
 
-def test_both_signs_for_micro_are_read() -> None:
+def test_a_microsecond_may_be_written_with_u_or_with_the_micro_sign() -> None:
     assert seconds("25 µs") == seconds("25us") == 25e-6
 
 

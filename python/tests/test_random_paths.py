@@ -131,7 +131,7 @@ def test_the_percentiles_of_requests_are_those_of_all_requests(tmp_path: Path) -
     assert np.ma.getmaskarray(case["completion_ns_p50"]).all()
 
 
-def test_the_percentiles_of_flows_are_those_of_their_times(tmp_path: Path) -> None:
+def test_the_percentiles_of_completion_times_are_those_of_all_flows(tmp_path: Path) -> None:
     base = ns.Scenario.parse(PATHS.partition("[sweep]")[0])
     sweep = Sweep.listed([({}, base.replace({"flows.x.count": 12, "links.path.delay": "9 ms"}))])
     case = run_sweep(sweep, tmp_path / "s")[0].read()

@@ -1,6 +1,6 @@
 """Tests how captures at both ends of a path that reorders packets are explained.
 
-An explanation may also keep the packets. This must not change the tables.
+`explain(..., segments=True)` also keeps the packets. This must not change the other tables.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def test_both_ends_report_the_reordering_and_no_retransmission(
         assert f"data packets {seen} after packets that were sent later, by up to" in told
         alone = words(netspurt, reordered / f"{end}.pcapng", "--connection", "0")
         assert "The path reordered packets of connection 0:" in alone
-    # An ACK acknowledges two segments. So beside the sender a late segment is not seen if one ACK
-    # acknowledges this segment and a later one.
+    # An ACK acknowledges two segments. If these are a late segment and one that was sent later, the
+    # capture beside the sender does not show that the first was late.
     assert 0.7 * counts[1] < counts[0] <= counts[1], counts
 
 
@@ -91,7 +91,7 @@ def test_duplicates_by_the_network_count_as_copies_and_late_originals_do_not(
     assert (len(found.table("retransmissions")) > 20) == (copies == 0)
 
 
-def test_copies_are_no_retransmissions_and_a_line_says_that_rows_count_them(
+def test_copies_by_the_network_are_no_retransmissions_but_a_line_says_how_many_there_are(
     tmp_path: Path, netspurt: Command
 ) -> None:
     folder = captured(tmp_path, link="duplicate = { probability = 0.02 }")

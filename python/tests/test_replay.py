@@ -31,7 +31,7 @@ def steady(n: int = 400, rtt: float = 0.05) -> ns.Delays:
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_our_recordings_are_replayed_and_drawn(
+def test_the_recordings_in_the_folder_data_are_replayed_and_drawn(
     netspurt: Command, name: str, tmp_path: Path
 ) -> None:
     result = netspurt("replay", str(DATA / name), "--json", "--out", "kept", "--pictures", "png")
@@ -73,7 +73,7 @@ def test_a_replay_never_writes_into_an_existing_folder(netspurt: Command) -> Non
     refused(netspurt(*words, "empty"), "empty exists already")
 
 
-def test_the_pictures_of_out_have_the_timers_of_the_table(netspurt: Command) -> None:
+def test_the_pictures_in_the_output_folder_have_the_timers_of_the_table(netspurt: Command) -> None:
     words = ("replay", DATA / "ping.txt", "-e", "linux", "--pictures", "svg", "--out", "kept")
     table = netspurt(*words).stdout
     (added,) = set(re.findall(r"^linux:rto_min=\S+", table, re.MULTILINE))

@@ -136,11 +136,11 @@ def test_the_axis_of_a_timeline_has_the_unit_that_fits(
     assert made.algorithms[0].waits[:2].tolist() == [3.0, 3.0]
     most = np.nanmax(np.concatenate([made.delays.rtt_s, made.algorithms[0].waits[2:]]))
     border = 1.05 * most
-    assert made.algorithms[0].spurious, "a row of crosses is above the delays"
+    assert made.algorithms[0].spurious, "the picture must have a row of crosses above the delays"
     assert [low, high] == pytest.approx([0.0, 1.06 * border])
 
 
-def test_delays_that_lie_far_apart_stand_on_a_logarithmic_axis() -> None:
+def test_delays_that_differ_by_large_factors_are_drawn_on_a_logarithmic_axis() -> None:
     rtt = delays()
     rtt[100] = 30.0
     made = ns.replay(ns.Delays.of(rtt, every=1.0), ["fixed:rto=70ms,max=1s"])
@@ -152,7 +152,7 @@ def test_delays_that_lie_far_apart_stand_on_a_logarithmic_axis() -> None:
     assert written == ["2 s", "50 ms", "20 µs"]
 
 
-def test_some_of_many_timers_are_drawn_and_a_note_says_so() -> None:
+def test_of_many_timers_only_some_are_drawn_and_a_note_says_how_many() -> None:
     names = [f"fixed:rto={ms}ms,max=1s" for ms in range(60, 140, 5)]
     many = ns.replay(ns.Delays.of(delays(), every=1.0), names)
     for kind, most in (("timeline", 12), ("histogram", 12), ("scatter", len(SERIES))):
@@ -170,7 +170,7 @@ def test_some_of_many_timers_are_drawn_and_a_note_says_so() -> None:
     assert len([label for label in shown(axes) if label.startswith("fixed")]) == 16
 
 
-def test_the_recommended_timer_has_a_broad_line_and_few_others_are_beside_it() -> None:
+def test_the_recommended_timer_has_a_broad_line_and_few_other_timers_are_drawn() -> None:
     names = [f"fixed:rto={ms}ms,max=1s" for ms in range(60, 140, 5)]
     many = ns.replay(ns.Delays.of(delays(), every=1.0), names)
     for picture in (timeline(many, names[-1], 5), histogram(many, names[-1], 5)):
@@ -211,9 +211,7 @@ def test_timers_far_above_all_delays_are_marked_at_the_top_of_the_axis_of_the_de
     assert triangles.get_color() == shown(axes)["rfc6298 (above the picture: 1 s)"].get_color()
 
 
-def test_a_timer_without_spurious_retransmissions_stands_at_a_tick_called_0_of_the_log_axis() -> (
-    None
-):
+def test_a_timer_without_spurious_retransmissions_is_drawn_at_the_tick_0_of_the_log_axis() -> None:
     made = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "fixed:rto=70ms,max=1s"])
     assert [one.spurious > 0 for one in made.algorithms] == [False, True]
     axes = axes_of(made, "pareto")

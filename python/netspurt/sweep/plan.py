@@ -132,19 +132,7 @@ class Sweep:
         3
         """
         rows = [(dict(labels), scenario) for labels, scenario in cases]
-        if not rows or seeds < 1:
-            raise ValueError(
-                "the sweep has no cases: give at least one scenario, and `seeds` of at least 1"
-            )
-        names = list(rows[0][0])
-        if reserved := [name for name in names if name in RESERVED]:
-            raise ValueError(f"every sweep has a column {reserved[0]!r}: choose another name")
-        for labels, _ in rows:
-            if list(labels) != names:
-                raise ValueError(
-                    f"one case has labels {names}, and another has {list(labels)}: give all cases "
-                    "the same names in the same order"
-                )
+        names = _names_of(rows, seeds)
         core = _core.Sweep.listed(
             names,
             [(list(labels.values()), scenario._core) for labels, scenario in rows],
@@ -253,6 +241,24 @@ def _of_source(name: str, text: str, values: _Pairs, files: _Pairs) -> Sweep:
     """Return the sweep of the scenario `text`, with changed `values`. The scenario uses `files`."""
     core = _core.Scenario(name, text, files)
     return Sweep.of(Scenario(core.with_values(values, []) if values else core))
+
+
+def _names_of(rows: Sequence[tuple[dict[str, Label], Scenario]], seeds: int) -> list[str]:
+    """Check the labels of a sweep's cases, and return their names."""
+    if not rows or seeds < 1:
+        raise ValueError(
+            "the sweep has no cases: give at least one scenario, and `seeds` of at least 1"
+        )
+    names = list(rows[0][0])
+    if reserved := [name for name in names if name in RESERVED]:
+        raise ValueError(f"every sweep has a column {reserved[0]!r}: choose another name")
+    for labels, _ in rows:
+        if list(labels) != names:
+            raise ValueError(
+                f"one case has labels {names}, and another has {list(labels)}: give all cases "
+                "the same names in the same order"
+            )
+    return names
 
 
 def _of_list(
