@@ -99,7 +99,7 @@ def _object(kind: Any, value: Any, key: str) -> Any:
     fields = {field.metadata.get("key", field.name): field for field in dataclasses.fields(kind)}
     for name in value:
         if name not in fields:
-            raise TypedError(f"there is no key `{_below(key, name)}`")
+            raise TypedError(f"the key `{_below(key, name)}` is unknown")
     for name, field in fields.items():
         required = field.default is field.default_factory is dataclasses.MISSING
         if required and name not in value:

@@ -196,7 +196,7 @@ def test_a_tally_adds_chunks_in_any_order() -> None:
         ({"cases": 10**400}, "`cases` is a number of more than 64 bits"),
         ({"cases": 2**60}, f"`cases` = {2**60} is not from 1 to {2**53}"),
         ({"title": "Great"}, "its checksum `sha256` does not match its text"),
-        ({"more": 1}, "there is no key `more`"),
+        ({"more": 1}, "the key `more` is unknown"),
         ({"title": 3}, "`title` is not a value of type str"),
         ({"fingerprint": None}, "the key `fingerprint` is missing"),
     ],
@@ -220,7 +220,7 @@ def test_an_invalid_manifest_is_an_error(netspurt: Command, folder: Path, text: 
 
 
 @pytest.mark.parametrize("key", ["cases", "chunk"])
-def test_with_a_huge_number_of_cases_or_a_huge_chunk_in_the_manifest_the_files_are_called_damaged(
+def test_files_of_cases_are_called_damaged_if_the_manifest_has_a_huge_number_of_cases_or_chunk(
     netspurt: Command, folder: Path, key: str
 ) -> None:
     rewrite_sweep(folder, **{key: 3 * 2**50})
@@ -264,10 +264,11 @@ def test_a_chunk_without_its_checksum_is_reported_and_runs_again_if_removed(
 ) -> None:
     chunk = folder / "cases" / "000000005.parquet"
     (folder / "checksums" / "cases" / "000000005.parquet.sha256").unlink()
-    says = "s/cases/000000005.parquet is damaged: remove it, and sweep again (there is no checksums"
+    missing = "(there is no checksums/cases/"
+    says = f"s/cases/000000005.parquet is damaged: remove it, and sweep again {missing}"
     for words in (("status", "s"), ("show", "s")):
         refused(netspurt("sweep", *words), says)
-    with pytest.raises(SweepError, match="there is no checksums"):
+    with pytest.raises(SweepError, match="there is no checksums/cases/"):
         run_sweep(small(), folder)
     chunk.unlink()
     assert run_sweep(small(), folder)[1].done == 5
@@ -300,7 +301,7 @@ def test_a_file_with_the_cases_of_another_chunk_is_refused(folder: Path) -> None
         open_sweep(folder).read()
 
 
-def test_the_error_for_an_impossible_folder_does_not_claim_kept_cases(
+def test_the_error_for_an_impossible_folder_does_not_say_that_cases_are_kept(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "small.toml").write_text(SMALL)
@@ -311,7 +312,7 @@ def test_the_error_for_an_impossible_folder_does_not_claim_kept_cases(
         assert "Finished cases are kept" not in result.stderr
 
 
-def test_the_error_for_an_unknown_store_names_its_kind(tmp_path: Path) -> None:
+def test_the_error_for_an_unknown_kind_of_store_names_this_kind(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="nowhere"):
         open_store("nowhere://bucket/s")
     assert open_store(f"local://{tmp_path}").where == str(tmp_path)

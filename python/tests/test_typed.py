@@ -67,13 +67,13 @@ def test_a_value_of_each_type_is_read_and_keys_with_defaults_may_be_missing() ->
         ({"inner": {}}, "the key `inner.count` is missing"),
         ({"inner": {"count": 1.5}}, "`inner.count` is not a value of type int"),
         ({"inner": {"count": True}}, "`inner.count` is not a value of type int"),
-        ({"inner": {"count": 1, "from_": "b"}}, "there is no key `inner.from_`"),
+        ({"inner": {"count": 1, "from_": "b"}}, "the key `inner.from_` is unknown"),
         ({"parts": {}}, "`parts` is not a value of type list"),
         ({"parts": [{"count": 1}, 2]}, "`parts[1]` is not an object"),
         ({"rows": []}, "`rows` is not a value of type dict"),
         ({"rows": {"x": "2"}}, "`rows.x` is not a value of type int"),
         ({"limit": "none"}, "`limit` is not a value of type int"),
-        ({"nmae": "a"}, "there is no key `nmae`"),
+        ({"nmae": "a"}, "the key `nmae` is unknown"),
     ],
 )
 def test_a_key_or_type_that_does_not_fit_is_named(change: dict[str, Any], says: str) -> None:

@@ -25,7 +25,7 @@ from netspurt.table import Table
 from netspurt.wording import counted, number, plain
 
 #: The maximum number of a folder's captures that have pictures, and the maximum number of
-#: directions in the pictures of one capture.
+#: directions of connections that the pictures of one capture show.
 MOST_DRAWN = 8
 MOST_DIRECTIONS = 5
 
@@ -178,7 +178,7 @@ def _table(sums: Sequence[_Sums], folder: Path, told: int) -> Rows:
         (1, 3, 4, 5, 7, 8, 9),
         sections=[n + 1 if n < told else 0 for n in range(len(rows))],
         more=len(sums) - len(rows),
-        elsewhere="`netspurt explain FOLDER --csv` prints all rows.",
+        elsewhere="`netspurt explain FOLDER --csv` prints the connections of all captures.",
     )
 
 

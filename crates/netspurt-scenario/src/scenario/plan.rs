@@ -110,8 +110,9 @@ pub(super) fn plan(spec: &Spec) -> Result<Plan, Problem> {
     })
 }
 
-/// Gives the lengths of the flows' messages to each link with effects. The link needs these lengths
-/// to select packets by their numbers.
+/// Gives the lengths of the flows' messages to each link with effects. Some effects select packets
+/// by their numbers in the flow. The last packet of a message may be short, so the link computes
+/// these numbers from the lengths.
 fn give_message_lengths(links: &mut [PlacedLink], flows: &[PlannedFlow]) {
     if flows.iter().all(|flow| flow.traffic.messages() == [None; 2]) {
         return;
@@ -239,7 +240,8 @@ fn plan_group(
 }
 
 /// Plans the connections of a population that uses the kernel's TCP. The two hosts of the
-/// population are planned like the hosts of programs. Returns the tasks of the connections.
+/// population are planned like those of a flow with `app = "programs"`. Returns the tasks of the
+/// connections.
 fn plan_kernel_tasks(
     populations: &[Arc<PlannedPopulation>],
     flows: &mut Vec<PlannedFlow>,

@@ -3,9 +3,9 @@
 //!
 //! An expression is about ids if the last word of its name is in [`NAMES`], or if an id is made
 //! from it. Three kinds of expressions look similar, but are accepted. The first is a property of a
-//! thing with an id, such as its octets. The second is half of the sum of two names, such as the
-//! middle between two octets. The third is the name of an id that is combined with a number of more
-//! than one bit, as in an address.
+//! thing with an id, such as its octets. The second is half of the sum of two variables, as in
+//! `(start + end) / 2`. The third is a variable with an id that `&`, `|` or `^` combines with a
+//! literal other than 1, as in an address: `0x0a00_0000 | node`.
 
 use std::path::Path;
 
@@ -187,7 +187,7 @@ impl<'ast> Visit<'ast> for Parity {
         self.makes_id = outside;
     }
 
-    /// In `x[i]`, the index does not make the result an id.
+    /// If an id is made from `x[i]`, arithmetic in the index `i` is not arithmetic on the id.
     fn visit_expr_index(&mut self, index: &'ast syn::ExprIndex) {
         let outside = core::mem::take(&mut self.makes_id);
         visit::visit_expr_index(self, index);

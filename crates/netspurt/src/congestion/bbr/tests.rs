@@ -179,7 +179,7 @@ fn startup_finds_the_bandwidth_within_five_percent_and_drain_empties_the_queue()
 }
 
 /// §4.2.3: cwnd is the sum of two bandwidth-delay products and three bursts (of 2 segments at 10
-/// Mbit/s). In the phase with gain 5/4, Linux adds two segments.
+/// Mbit/s). As in Linux, two more segments are added in the phase with gain 5/4.
 #[test]
 fn cwnd_on_an_ideal_path_is_two_bandwidth_delay_products_and_three_bursts() {
     let (_, looks) = ideal(9);
@@ -190,7 +190,7 @@ fn cwnd_on_an_ideal_path_is_two_bandwidth_delay_products_and_three_bursts() {
         assert!((1.98..=2.02).contains(&products), "{products} {look:?}");
         assert!(
             look.pipe <= 88 * SMSS,
-            "pacing keeps 1.25 bandwidth-delay products in the pipe: {look:?}"
+            "pacing keeps not much more than 1.25 bandwidth-delay products in the pipe: {look:?}"
         );
     }
 }
@@ -319,8 +319,8 @@ fn the_pipe_counts_as_full_after_three_rounds_with_less_than_a_quarter_of_growth
     }
 }
 
-/// §4.1.1.3: the bandwidth is the maximum of ten rounds. §4.1.1.4: a sample that the application
-/// limited counts only if it is higher.
+/// §4.1.1.3: the bandwidth is the maximum of ten rounds. §4.1.1.4: an application-limited sample
+/// counts only if it is higher than this maximum.
 #[test]
 fn the_bandwidth_is_the_greatest_of_ten_rounds() {
     let (mut bbr, mut window) = after(&[8_000_000]);
@@ -356,8 +356,8 @@ fn startup_paces_at_the_high_gain_and_only_speeds_up() {
     assert_eq!(bbr.cwnd_gain(), (2885, 1000));
 }
 
-/// §4.2.2: a burst is one segment below 1.2 Mbit/s and two segments below 24 Mbit/s. From 24
-/// Mbit/s on a burst has the octets of a millisecond, but at most 64 kB.
+/// §4.2.2: a burst is one segment below 1.2 Mbit/s and two segments below 24 Mbit/s. At 24 Mbit/s
+/// and above, a burst has the octets of one millisecond, but at most 64 kB.
 #[test]
 fn a_burst_grows_with_the_pacing_rate_from_one_segment_to_64_kb() {
     let mut bbr = Bbr::new(BbrConfig::default());
