@@ -54,11 +54,11 @@ class ProbeLengths:
     Attributes
     ----------
     rule
-        ``rfc889`` (drawn from 0 to 256; lengths below 40 become 40), ``uniform``, ``fixed`` or
-        ``bursts``.
+        ``rfc889`` (drawn from 0 to 256; lengths below the minimum become the minimum),
+        ``uniform``, ``fixed`` or ``bursts``. The minimum is 40 octets with IPv4 and 60 with IPv6.
     values
         For ``uniform``, the minimum and the maximum. For ``fixed``, the length. For ``bursts``, a
-        number n: n probes of 40 octets, then n probes of 256 octets, and so on.
+        number n: n probes of the minimum length, then n probes of 256 octets, and so on.
     """
 
     rule: str
@@ -95,8 +95,8 @@ class ProbeLengths:
         except ValueError:
             pass
         raise ValueError(
-            f"{text!r} is not a rule of lengths: write rfc889, uniform:40-256, a number of octets "
-            "from 28 to 65000, or bursts:8"
+            f"{text!r} is not a rule of lengths: write rfc889, uniform:40-256, bursts:8, or a "
+            "number of octets from 28 (a probe needs 40, or 60 with IPv6) to 65000"
         )
 
     def order(self) -> dict[str, Any]:
@@ -288,7 +288,7 @@ class Histogram:
         self.bins[place] = self.bins.get(place, 0) + 1
 
     def spans(self) -> list[tuple[float, float, int]]:
-        """Return the bins from the minimum to the maximum delay: both ends [s], and the count."""
+        """Return each bin from the minimum to the maximum delay: its two ends [s] and its count."""
         if not self.bins:
             return []
         places = range(min(self.bins), max(self.bins) + 1)
@@ -311,8 +311,9 @@ class Shadow:
         The number of answers that came after the timer had fired, and the number of lost echo
         probes.
     good, waited, spurious_time
-        The sums of RFC 889's efficiency, in seconds: the delays of answered probes, the waits for
-        lost probes, and the delays of probes that were retransmitted spuriously.
+        The three sums from which `efficiency` is computed, in seconds: the delays of answered
+        probes, the waits for lost probes, and the delays of answered probes that this timer would
+        have sent again.
     """
 
     def __init__(self, text: str) -> None:
@@ -347,9 +348,9 @@ class Shadow:
 class Watch:
     """The state of a run while it goes on.
 
-    `returned` counts the lost probes that have a reason, such as an ICMP error, by the reason in
-    words. `end` is `complete` or `interrupted`, or `None` before the end. `kept` has all lines if
-    the plan has no data file.
+    `returned` has the number of lost probes for each known reason, such as an ICMP error. Its keys
+    are the reasons in words. `end` is `complete` or `interrupted`, or `None` before the end. `kept`
+    has all lines if the plan has no data file.
     """
 
     shadows: list[Shadow]

@@ -69,8 +69,8 @@ def test_a_text_that_is_no_rule_of_lengths_is_refused_with_all_rules(text: str) 
     with pytest.raises(ValueError, match="is not a rule of lengths") as caught:
         ProbeLengths.of(text)
     assert str(caught.value) == (
-        f"{text!r} is not a rule of lengths: write rfc889, uniform:40-256, a number of octets "
-        "from 28 to 65000, or bursts:8"
+        f"{text!r} is not a rule of lengths: write rfc889, uniform:40-256, bursts:8, or a number "
+        "of octets from 28 (a probe needs 40, or 60 with IPv6) to 65000"
     )
 
 

@@ -189,7 +189,7 @@ impl<'a> Excerpt<'a> {
         self.at..self.at + self.text.len()
     }
 
-    /// The mistake that this text stands in a place where the script must have `what`.
+    /// Makes the error for a script that has this text where `what` is expected.
     pub(super) fn wrong(&self, what: &str, fix: &str) -> Mistake {
         Mistake::new(self.span(), format!("expected {what}, found `{}`", self.text)).fix(fix)
     }

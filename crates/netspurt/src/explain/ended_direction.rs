@@ -17,10 +17,10 @@ pub struct EndedDirection {
     pub una: u64,
     /// The retransmissions of the direction, in order.
     pub retransmissions: Vec<ExplainedRetransmission>,
-    /// What timers with other floors would have done.
+    /// What retransmission timers with other minimums (`FLOORS`) would have done.
     pub floors: OtherFloors,
-    /// The observed behaviour of the sender, the receiver and the path. `None` if no octets were
-    /// missing or sent again.
+    /// The observed behaviour of the sender, the receiver and the path. `None` if nothing pointed
+    /// to a loss, such as octets that were missing or sent again.
     pub habits: Option<Box<Habits>>,
 }
 

@@ -21,7 +21,7 @@ fn separators_units_and_marks_of_loss_are_found() {
 }
 
 #[test]
-fn the_size_of_a_time_of_sending_shows_its_unit() {
+fn the_unit_of_a_time_of_sending_is_found_from_its_magnitude() {
     for (first, second) in [
         ("1700000000.5", "1700000001"),
         ("1700000000500", "1700000001000"),
@@ -34,11 +34,15 @@ fn the_size_of_a_time_of_sending_shows_its_unit() {
 }
 
 #[test]
-fn one_way_delays_are_recognised_by_column_names_and_in_lists_of_whole_numbers() {
+fn a_column_of_delays_beside_times_of_publication_has_one_way_delays() {
     let text = "pub_time(ms) sub_time(ms) delay(ms)\n1722584771162 1722584771194 32\n\
                 1722584771216 1722584771233 17\n";
     let delays = one(text);
     assert_eq!((delays.measure, delays.probes[1].sent.as_nanos()), (Measure::OneWay, 54_000_000));
+}
+
+#[test]
+fn a_single_column_of_whole_numbers_is_taken_for_one_way_delays_every_10_ms() {
     let paced = one("12\n12\n16\n");
     assert_eq!((paced.measure, paced.probes[2].sent.as_nanos()), (Measure::OneWay, 20_000_000));
 }
@@ -118,7 +122,7 @@ fn a_row_with_more_cells_than_columns_is_malformed_unless_the_surplus_is_empty()
 }
 
 #[test]
-fn columns_of_success_and_of_status_show_losses_and_ignored_columns_are_named() {
+fn losses_are_found_in_columns_of_success_and_status_and_a_note_names_ignored_columns() {
     for (name, yes, no) in
         [("success", "1", "0"), ("ok", "true", "false"), ("status", "OK", "timeout")]
     {
@@ -243,7 +247,7 @@ fn words_for_no_answer_are_losses() {
 }
 
 #[test]
-fn a_unit_applies_to_columns_without_names_and_ambiguous_columns_are_refused() {
+fn ambiguous_columns_are_refused_and_a_unit_also_applies_to_a_column_without_name() {
     let with = |columns: Columns| Hints { columns, ..Hints::default() };
     let unit = with(Columns { unit: Some("s".into()), ..Columns::default() });
     let reading = read_as("x", b"0.5\n0.25\n", &unit).unwrap();

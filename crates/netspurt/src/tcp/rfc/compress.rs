@@ -18,9 +18,8 @@ const WAIT_PART: u64 = 20;
 /// latest instant. One nanosecond is added, so that the ACK also reports a segment that arrives
 /// exactly at the latest instant.
 const SLACK: Duration = Duration::from_nanos(100_001);
-/// This number of blocks at the beginning of the list may change while an ACK waits. Before a
-/// segment changes a later block, or adds a block to a list of at least this length, the waiting
-/// ACK is sent (`TCP_SACK_BLOCKS_EXPECTED`).
+/// The first two SACK blocks may change while an ACK waits. Before a segment changes a later block,
+/// or adds a block to two or more blocks, the waiting ACK is sent (`TCP_SACK_BLOCKS_EXPECTED`).
 const BLOCKS_EXPECTED: usize = 2;
 
 /// How the receiver joins ACKs that report segments after a gap (`__tcp_ack_snd_check`).
@@ -73,9 +72,9 @@ impl SackCompression {
     }
 
     /// Returns how long the report of an arrived segment waits; `None` if the report is sent
-    /// immediately. The segment arrived after the gap that begins with the octet `gap`. `rtt` is
-    /// the smaller of this host's two measurements: the round trip of its receiver and the srtt of
-    /// its sender. `rtt` is zero if the receiver has measured no round trip.
+    /// immediately. The segment lies beyond the gap that begins with the octet `gap`. `rtt` is the
+    /// smaller of this host's two measurements: the round trip of its receiver and the srtt of its
+    /// sender. `rtt` is zero if the receiver has measured no round trip.
     pub(super) fn wait(&mut self, gap: u64, rtt: Duration) -> Option<Duration> {
         if !self.is_on || self.waiting >= WAITING_MAX {
             return None;
