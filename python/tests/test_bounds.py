@@ -80,7 +80,7 @@ def test_a_value_above_the_type_of_its_column_is_reported_as_a_damaged_file(
     whole = (tmp_path / "t.parquet").read_bytes()
     assert whole.count(b"\x34\x12\x00\x00") == 1
     assert _core.Table.parse("t", whole).column("flags")[0].tolist() == [0x1234]
-    with pytest.raises(ValueError, match="the Parquet file is damaged"):
+    with pytest.raises(OSError, match="the Parquet file is damaged"):
         _core.Table.parse("t", whole.replace(b"\x34\x12\x00\x00", b"\x34\x12\x01\x00"))
 
 
