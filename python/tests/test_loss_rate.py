@@ -101,7 +101,7 @@ def test_the_command_says_that_losses_limited_the_rate_with_and_without_the_opti
         assert output.count("Time went to: ") == 1
 
 
-#: Delays from 5 to 35 [ms], and a timeline that changes to another of these delays every 150 ms.
+#: Delays from 5 to 35 ms, and a timeline that changes to another of these delays every 150 ms.
 STEPS = [20, 31, 8, 27, 35, 12, 23, 5, 33, 16]
 JITTER = ", ".join(f'["{150 * n} ms", "{STEPS[n * 7 % 10]} ms"]' for n in range(400))
 

@@ -223,7 +223,7 @@ def test_the_choice_without_the_largest_loss_event_is_stated() -> None:
     assert "without the largest loss event (0.02 % lost) linux would be taken" in words
 
 
-def test_with_backoff_no_timer_is_recommended_if_one_loss_event_has_most_losses() -> None:
+def test_with_backoff_no_timer_is_recommended_if_a_loss_event_is_large() -> None:
     advice = advise([ns.replay(with_event(), ["quic", "linux"], told=True)])
     assert advice.pick == ""
     assert advice.paragraphs()[0].startswith("No timer is recommended: --told doubles a timer")

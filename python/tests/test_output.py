@@ -1,4 +1,4 @@
-"""Tests output in a terminal: no raw control characters, colours if wanted, and errors."""
+"""Tests output in a terminal: no raw control characters, colours only if wanted, and `error:`."""
 
 from __future__ import annotations
 

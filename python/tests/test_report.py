@@ -56,7 +56,7 @@ def test_a_payload_is_decoded_to_the_last_bit(columns: list[np.ndarray]) -> None
 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 2**52), max_size=30))
-def test_nanoseconds_are_whole_numbers_in_a_payload(times: list[int]) -> None:
+def test_times_in_whole_nanoseconds_are_whole_numbers_in_a_payload(times: list[int]) -> None:
     payload = Payload()
     seconds = np.array(times, dtype=np.float64) / 1e9
     place = payload.add(seconds)
@@ -459,7 +459,7 @@ def test_the_page_of_a_replay_uses_the_options_of_the_replay(netspurt: Command) 
     assert "replay.json is missing beside replay.parquet" in Path("other.html").read_text()
 
 
-def test_the_page_of_a_pooled_replay_says_that_its_recordings_are_separate(
+def test_the_page_of_a_pooled_replay_recommends_a_timer_for_each_recording(
     netspurt: Command,
 ) -> None:
     files = [ROOT / "data" / name for name in ("ping.txt", "irtt.json")]

@@ -117,7 +117,7 @@ def test_the_worst_captures_have_pictures_and_the_page_says_which_limit_left_out
     assert f"<h2>{rows[2][0]}</h2>" not in text
 
 
-def test_each_capture_of_a_folder_draws_few_directions(netspurt: Command) -> None:
+def test_only_a_few_directions_of_each_capture_in_a_folder_are_drawn(netspurt: Command) -> None:
     Path("many").mkdir()
     capture = next(ns.load("sites").run().save("sites").glob("*.pcapng"))
     for name in ("a", "b"):

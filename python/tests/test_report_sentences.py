@@ -49,7 +49,7 @@ def between(*pairs: Any) -> str:
     return " ".join(_between(pairs, "a:1", ["near", "far"]))
 
 
-def test_no_share_is_reported_if_all_segments_came() -> None:
+def test_no_share_of_lost_segments_is_reported_if_all_arrived() -> None:
     words = between(segment(1), segment(2), segment(3))
     assert words.startswith("All 3 segments with data that passed near came to far. ")
 
