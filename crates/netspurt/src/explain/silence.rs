@@ -23,8 +23,9 @@ use super::{CapturedConnection, WaitingFor};
 impl CapturedConnection {
     /// Shorter silences are ignored, because hosts and links delay packets by about this time.
     pub(super) const SILENCE_MIN: Duration = Duration::from_millis(1);
-    /// Round trips vary by at most the expected round trip divided by this number. A packet that
-    /// comes still later is late: something besides the path has also delayed it.
+    /// Round trips vary. A packet is late if its round trip exceeds the expected round trip by more
+    /// than the expected round trip divided by this number. Then something besides the path also
+    /// delayed the packet.
     const LATE_PART: u64 = 4;
     /// A sender that paces at least three segments in a round trip does not pause for longer than
     /// the round trip divided by this number.

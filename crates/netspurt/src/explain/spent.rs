@@ -132,7 +132,7 @@ packed_value!(TimeSpent {
 
 packed_variants!(WaitingFor: WaitingFor::ALL);
 
-/// A box with the [`TimeSpent`] of a connection. There is no box before the first packet, and while
+/// A box with the [`TimeSpent`] of a connection. There is no box before the first packet, or while
 /// the connection rests (it is packed to save memory). Reading or changing the time panics then.
 #[derive(Clone, Debug, Default)]
 pub struct CurrentTimeSpent(pub Option<Box<TimeSpent>>);

@@ -53,9 +53,9 @@ impl Flight {
         self.frames.push(arrival);
     }
 
-    /// Returns when a frame arrives that leaves behind all others. If this frame were alone on the
-    /// link, it would arrive at `at`. Frames keep their order: a frame does not arrive before the
-    /// frame in front of it.
+    /// Returns when a frame arrives that leaves after all frames so far. If this frame were alone on
+    /// the link, it would arrive at `at`. Frames keep their order: a frame does not arrive before
+    /// the frame in front of it.
     pub(super) fn behind_last(&mut self, at: Time) -> Time {
         self.last = self.last.max(at);
         self.last

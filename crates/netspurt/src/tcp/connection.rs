@@ -202,7 +202,8 @@ impl Connection {
     }
 
     /// Ends the connection immediately (RFC 9293 §3.10.5). Sends a reset from SYN-RECEIVED until
-    /// both ends have sent a FIN, and after that only if octets are unread (§3.6.1).
+    /// both ends have sent a FIN. In CLOSING and LAST-ACK, sends a reset only if octets are unread
+    /// (§3.6.1).
     pub fn abort(&mut self, now: Time, events: &mut Events<Segment>) {
         self.step_rfc(now, events, |tcb, cx| tcb.abort(cx));
     }
