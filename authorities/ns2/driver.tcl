@@ -44,7 +44,8 @@ foreach link $o(links) {
   $ns trace-queue $node($previous) $node($last) $queues
   $ns trace-queue $node($last) $node($previous) $queues
 }
-# drops: from,to,n ...  The link between these nodes loses the n-th packet, counted from 1, that comes to it.
+# drops: from,to,n ...  The link from `from` to `to` loses the n-th packet, counted from 1, that comes
+# to it.
 foreach drop $o(drops) {
   lassign [split $drop ,] from to nth
   lappend lost($from,$to) [expr {$nth - 1}]
@@ -55,7 +56,7 @@ foreach direction [array names lost] {
   $model droplist [lsort -integer $lost($direction)]
   $ns lossmodel $model $node($from) $node($to)
 }
-# delays: time,from,to,delay ...  From this time on, the link between these nodes has this delay.
+# delays: time,from,to,delay ...  From this time on, the link from `from` to `to` has this delay.
 foreach step $o(delays) {
   lassign [split $step ,] time from to delay
   $ns at $time "\[\[$ns link \$node($from) \$node($to)] link] set delay_ $delay"

@@ -11,7 +11,7 @@ const START_US: i64 = 1_000_000_000_000_000;
 
 /// A clock that moves when it is read and when a thread waits.
 ///
-/// The host's time starts at packetdrill's first call that does something else than to read the
+/// The host's time starts at packetdrill's first call that does anything other than read the
 /// clock. Usually this call comes at the first event of a script. Then the host sees exactly the
 /// times of the script, and its ticks have the same phase as in our own player. If a shell command
 /// comes before the first event, the host's time starts earlier, and the phase may differ. The

@@ -2,7 +2,7 @@
 //!
 //! This crate has no models of links, queues or TCP. It drives those of the core (the crate
 //! `netspurt`) by the wall clock, passes real packets into the simulated network, and takes them
-//! out again. It also finds out whether a machine allows what live runs need.
+//! out again. It also finds out whether a machine allows what live runs, probes and polls need.
 
 #![expect(clippy::disallowed_methods, reason = "this crate reads the wall clock")]
 

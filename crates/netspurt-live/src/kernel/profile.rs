@@ -48,7 +48,7 @@ pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
 /// Returns the minimum, the initial and the maximum size of the receive buffer. The kernel can
 /// advertise at least half of a buffer as window; the exact share depends on the packets. So the
 /// buffer has twice the size that the scenario sets, and [`clamp`](super::socket::clamp) limits the
-/// window to this size.
+/// window to the scenario's size.
 fn receive_memory(tcp: &KernelTcp) -> String {
     match tcp.receive_buffer_bytes.map(|bytes| bytes.saturating_mul(2)) {
         Some(fixed) => format!("4096 {fixed} {fixed}"),
