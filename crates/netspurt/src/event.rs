@@ -71,7 +71,7 @@ pub struct CwndState {
 /// One event. `F` is the type of the frames that links carry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event<F> {
-    /// When the event happened, in the logical time of the host or link that reports it.
+    /// When the event happened, in the logical time of the host or link where it happened.
     pub at: Time,
     /// The kind of the event, with its data.
     pub what: What<F>,
@@ -156,8 +156,8 @@ pub struct Wanted {
     pub rto: bool,
 }
 
-/// The buffer for the events that hosts and links report. It keeps the order of the reports. The
-/// driver of the hosts and links empties the buffer from time to time.
+/// The buffer for the events that hosts, links and their driver report. It keeps the order of the
+/// reports. The driver empties the buffer from time to time.
 ///
 /// ```
 /// use netspurt::event::{Events, Wanted, What};

@@ -19,8 +19,8 @@ pub struct EndedDirection {
     pub retransmissions: Vec<ExplainedRetransmission>,
     /// What retransmission timers with other minimums (`FLOORS`) would have done.
     pub floors: OtherFloors,
-    /// The observed behaviour of the sender, the receiver and the path. `None` if nothing pointed
-    /// to a loss, such as octets that were missing or sent again.
+    /// The observed behaviour of the sender, the receiver and the path. `None` if there was no
+    /// trouble, such as octets that were missing or sent again.
     pub habits: Option<Box<Habits>>,
 }
 
