@@ -59,13 +59,16 @@ def parquet(path: Path, rows: int, **options: object) -> bytes:
     return path.read_bytes()
 
 
-@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+@pytest.mark.parametrize("unit", ["ms", "us", "ns", "int96"])
 @pytest.mark.parametrize("name", ["sent_ms", "sent_s", "timestamp"])
 def test_a_timestamp_of_parquet_has_the_unit_of_its_type(
     tmp_path: Path, unit: str, name: str
 ) -> None:
-    sent = pa.array([datetime(2024, 10, 22, 10, 11, n) for n in (12, 14)], pa.timestamp(unit))
-    pq.write_table(pa.table({name: sent, "rtt_ms": [20.0, 21.0]}), tmp_path / "r.parquet")
+    old = unit == "int96"
+    kind = pa.timestamp("ns" if old else unit)
+    sent = pa.array([datetime(2024, 10, 22, 10, 11, n) for n in (12, 14)], kind)
+    table = pa.table({name: sent, "rtt_ms": [20.0, 21.0]})
+    pq.write_table(table, tmp_path / "r.parquet", use_deprecated_int96_timestamps=old)
     (recording,) = ns.read_delays(tmp_path / "r.parquet")
     assert recording.sent_ns.tolist() == [0, 2 * 10**9]
 

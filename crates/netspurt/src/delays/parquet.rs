@@ -1,6 +1,6 @@
 //! Reads Parquet files with named columns, including our own tables `echo_probes` and `rtt`.
 
-use ::parquet::basic::{ConvertedType, LogicalType};
+use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use ::parquet::file::reader::FileReader;
 use ::parquet::record::Field;
 use ::parquet::schema::types::Type;
@@ -94,7 +94,8 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
 fn is_timestamp(column: &Type) -> bool {
     let info = column.get_basic_info();
     let millis_or_micros = [ConvertedType::TIMESTAMP_MILLIS, ConvertedType::TIMESTAMP_MICROS];
-    millis_or_micros.contains(&info.converted_type())
+    let old = matches!(column, Type::PrimitiveType { physical_type: Physical::INT96, .. });
+    old || millis_or_micros.contains(&info.converted_type())
         || matches!(info.logical_type_ref(), Some(LogicalType::Timestamp { .. }))
 }
 
