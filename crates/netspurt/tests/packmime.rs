@@ -60,7 +60,7 @@ fn assert_alike(what: &str, ours: &[f64], theirs: &[f64], grain: f64) {
 /// Samplers for runs at `rate` connections per second, each with a stream of its own.
 fn samplers(text: &str, unit: DistributionUnit, rate: u32) -> impl Iterator<Item = Sampler> {
     let distribution =
-        Distribution::parse(&format!("{text}:rate={rate}/s"), unit).expect("it is valid");
+        Distribution::parse(&format!("{text}:rate={rate}/s"), unit).expect("the text is valid");
     let name = text.to_owned();
     (0..DRAWS.div_ceil(rate * STOP)).map(move |run| {
         Sampler::new(&distribution, Stream::named(u64::from(run), &format!("{name}/{rate}")))

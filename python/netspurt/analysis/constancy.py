@@ -282,7 +282,7 @@ def predictions(values: ArrayLike) -> list[Prediction]:
 def _ewma(known: Floats, gain: float) -> Floats:
     """Return the average after each value except the last, because nothing follows the last value.
 
-    One product of matrices gives the averages after all values of a block. `average` is the average
+    One product of matrices gives the average after each value of a block. `average` is the average
     at the end of the previous block.
     """
     ages = np.subtract.outer(np.arange(_BLOCK), np.arange(_BLOCK))

@@ -8,8 +8,8 @@ use crate::units::{BitRate, Duration, Time};
 const SLOW_START_PERCENT: u64 = 200;
 const AVOIDANCE_PERCENT: u64 = 120;
 
-/// Spreads segments over time, if a switch requires this, or a congestion control algorithm that
-/// sets cwnd in recovery, too.
+/// Spreads segments over time, if a switch requires this, or if the congestion control algorithm
+/// owns cwnd (sets cwnd in recovery, too).
 #[derive(Debug)]
 pub(super) struct Pacer {
     is_on: bool,

@@ -68,8 +68,8 @@ pub(super) struct Repair {
     prr: Prr,
     /// Whether one retransmission is due even if cwnd has no room.
     pub(super) forced: bool,
-    /// The cause of the first retransmission after a timeout or after Tahoe's fast retransmit,
-    /// until this retransmission is sent.
+    /// The cause of the retransmission with which a timeout or Tahoe's fast retransmit begins, until
+    /// this retransmission is sent.
     head_cause: Option<Cause>,
     /// Whether a partial ACK has already restarted the timer (RFC 6582 §3.2 step 3).
     partial_seen: bool,
