@@ -405,8 +405,8 @@ def _name_of(run: Run | Explained) -> str:
 def _names(runs: list[Run | Explained]) -> list[str]:
     """Return two different names for the runs.
 
-    They are the names of the files. If these are equal, they are the paths. If the paths are equal,
-    too, `(first)` and `(second)` follow.
+    They are the names of the files or folders. If these are equal, they are the paths. If the paths
+    are equal, too, `(first)` and `(second)` follow.
     """
     names = [_name_of(run) for run in runs]
     if names[0] == names[1]:

@@ -59,7 +59,7 @@ def write_path(key: str, row: str, out: Path | None) -> None:
     close = f"{file}: the line ends agree with those of {row} within {off}"
     far = (
         f"{file}: the closest path to {row}; its line ends differ by up to {off}. No simulated "
-        "net of this kind comes closer to the slopes of the row's two lines; VALIDATION.md says why"
+        "net of this kind has the slopes of the row's two lines; VALIDATION.md says why"
     )
     for line in wrapped([[close if path.error <= _CLOSE else far]], [100]):
         typer.echo(line)

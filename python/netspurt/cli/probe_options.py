@@ -43,7 +43,8 @@ Count = Annotated[
         "-n",
         parser=whole,
         metavar="N",
-        help="The number of echo probes. By default 512; 5 with --hops; no limit with --for.",
+        help="The number of echo probes. By default 512; 5 for each hop with --hops; no "
+        "limit with --for.",
     ),
 ]
 

@@ -416,8 +416,8 @@ def _of_front(
 #: The maximum number of timers that the legend of a front names.
 _NAMED = 20
 
-#: The shapes of points. Each six timers in a row have the same six colours, and a shape of their
-#: own.
+#: The shapes of points. The first six timers have the first shape and six different colours. Each
+#: further group of six has the same colours and the next shape.
 _SHAPES: tuple[Shape, ...] = ("dot", "up", "down", "square")
 
 #: The colour and the shape of timers that the legend does not name.

@@ -75,8 +75,8 @@ class Panel {
     return [straight(low, this.log) - this.zero, straight(high, this.log) - this.zero];
   }
 
-  // The indices of the first and the last value of a mark between two values of x. Lines and bands get one more value on
-  // each side. A mark that is not sorted gets all its values.
+  // The indices of the first and the last value of a mark between two values of x. Lines and bands get one more value
+  // on each side. A mark that is not sorted gets all its values.
   places(mark, low, high) {
     const count = lengthOf(mark);
     if (!mark.sorted) return [0, count - 1];
