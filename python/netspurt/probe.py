@@ -82,7 +82,7 @@ class ProbeLengths:
         """
         name, _, argument = text.strip().partition(":")
         try:
-            if name.isdigit() and not argument:
+            if name.isdecimal() and not argument:
                 return cls("fixed", (_octets(name),))
             if name == "rfc889" and not argument:
                 return cls(name)

@@ -23,7 +23,7 @@ def _octets(text: Any) -> Any:
     from netspurt.quantities import quantity
 
     try:
-        unit, value = ("B", float(int(text))) if text.isdigit() else quantity(text)
+        unit, value = ("B", float(int(text))) if text.isdecimal() else quantity(text)
         if unit != "B" or value != int(value):
             raise ValueError
     except ValueError:

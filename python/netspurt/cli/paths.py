@@ -276,7 +276,7 @@ def _chance(period: dict[str, Any]) -> str:
 def _break(text: Any) -> Any:
     if not isinstance(text, str) or text in ("find", "none"):
         return text
-    if not text.isdigit() or not 1 <= int(text) <= 65_535:
+    if not text.isdecimal() or not 1 <= int(text) <= 65_535:
         raise typer.BadParameter(
             f"{text!r} is not a number of octets from 1 to 65535, `find` or `none`"
         )
@@ -344,7 +344,7 @@ def _fit(recording: Delays, break_: str) -> tuple[Fit, int]:
     if not known.any():
         raise ValueError("no answered probe has a known length: there is nothing to fit")
     at: Any = {"none": None, "find": "find"}.get(break_, break_)
-    at = int(at) if isinstance(at, str) and at.isdigit() else at
+    at = int(at) if isinstance(at, str) and at.isdecimal() else at
     rtt = np.where(known & ~recording.late_replies, recording.rtt_s, np.nan)
     try:
         return fit_lengths(octets, rtt, break_at=at), int(known.sum())

@@ -71,7 +71,7 @@ def probe(
         )
     if hops:
         _check_survey(
-            {"--for": for_, "--rotate": rotate, "-e": estimators}, pace=pace, length=length
+            {"--for": for_, "--rotate": rotate, "-e": estimators}, count, pace=pace, length=length
         )
     usual = 5 if hops else (None if for_ is not None else COUNT)
     usual_wait = 2.0 if hops else 30.0
@@ -101,10 +101,14 @@ def probe(
         _echo_probes(plan, each, quiet=quiet, verbose=verbose, as_json=as_json)
 
 
-def _check_survey(given: Mapping[str, object], *, pace: str, length: str) -> None:
-    """Check that `--hops` comes without the options that it does not use."""
+def _check_survey(
+    given: Mapping[str, object], count: int | None, *, pace: str, length: str
+) -> None:
+    """Check that `--hops` has echo probes, and comes without the options that it does not use."""
     from netspurt.probe import ProbeLengths
 
+    if count == 0:
+        raise ValueError("--hops -n 0: a hop needs at least one echo probe: write 1 or more")
     unused = [option for option, value in given.items() if value]
     if pace != "immediate":
         unused.append("--pace")
@@ -461,7 +465,7 @@ def _survey(plan: Plan, *, quiet: bool, as_json: bool) -> None:
             for text in _heading(watch.header):
                 typer.echo(text)
 
-    watch = survey(plan, echo_probes=plan.count or 5, on_line=tell)
+    watch = survey(plan, echo_probes=5 if plan.count is None else plan.count, on_line=tell)
     found = hops_of(watch)
     if as_json:
         print_json(

@@ -203,7 +203,7 @@ def _check_answers(address: str) -> None:
         If the host and port do not answer.
     """
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not (host and port.isdigit()):
+    if not (host and port.isdecimal()):
         return
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_S).close()
