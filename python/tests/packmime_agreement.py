@@ -1,4 +1,4 @@
-"""Compares our web traffic with ns-2's: quantiles of our pooled runs with those of ns-2's runs.
+"""Compares our web traffic with ns-2's: our pooled quantiles with the ranges of ns-2's quantiles.
 
 `python python/tests/packmime_agreement.py` pools at least 500,000 connections at each rate, which
 takes a minute. `test_packmime.py` pools fewer connections.

@@ -73,7 +73,7 @@ class FakeRay:
 
 @pytest.fixture
 def start(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[FakeRay, Ray]]:
-    """Return a function that starts an engine on a `FakeRay`. A case is estimated at 0.25 s."""
+    """Return a function that starts an engine on a `FakeRay`. Its estimate is 0.25 s per case."""
     others = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     monkeypatch.setattr(os, "environ", others)
     monkeypatch.setattr(cluster, "seconds_per_case", lambda _: 0.25)

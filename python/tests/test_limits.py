@@ -25,7 +25,7 @@ tcp.receive_buffer = "14480 B"
 
 
 def share(found: Explained, part: str) -> float:
-    """Return the share of its time that the only connection of a capture spent on `part`."""
+    """Return which share of its time the only connection of a capture spent on `part`."""
     (spent,) = found.table("spent").records()
     whole = sum(value for name, value in spent.items() if name.endswith("_ns"))
     return float(spent[f"{part}_ns"] / whole)

@@ -1,4 +1,4 @@
-"""Tests output in a terminal: no raw control characters, colours only if wanted, and `error:`."""
+"""Tests output in a terminal: no raw control characters, colours only if wanted, and errors."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ S = 1_000_000_000
         # The longest time is compared with the smallest median, and not with the smallest value.
         ([[0.1, 1.0, 1.0], [20.0]], (0.0, 21.0), False, None),
         ([[0.4, 0.4, 1.0], [20.0]], (0.32, 26.0), True, None),
-        # Zeros, missing and infinite values do not change the ends. Zeros get a place on the axis.
+        # Missing and infinite values do not count. Zeros stand at half of the smallest other value.
         ([[0.0, NAN, 2.0, INF], [50.0]], (0.8, 65.0), True, 1.0),
         ([[0.0, 2.0]], (0.0, 2.1), False, None),
         ([[0.0], [NAN], []], (None, None), False, None),

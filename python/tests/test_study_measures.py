@@ -23,7 +23,7 @@ FINE, COARSE = "1 ms", "500 ms"
 SIZES = (10, 20)
 
 #: The throughputs of the transfers in a contact [Mbit/s], one for each start, by size and clock. A
-#: contact is the time in which a spacecraft and a ground station can communicate.
+#: contact is the time in which a spacecraft and a relay satellite can communicate.
 Rates = Mapping[tuple[int, str], Sequence[float]]
 
 

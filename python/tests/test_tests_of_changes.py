@@ -1,4 +1,4 @@
-"""Tests by their definitions how a change of level in a series is found, and the rank-sum test."""
+"""Tests how changes of level are found in a series, and the rank-sum test, by their definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides whether the results of a sweep are exact: nothing in it draws random numbers."""
+"""Decides whether the results of a sweep are exact because nothing in it draws random numbers."""
 
 from __future__ import annotations
 

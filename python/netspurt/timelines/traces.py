@@ -1,7 +1,7 @@
 """Traces of Mahimahi: the milliseconds at which a link delivers 1500 octets.
 
-A trace has an integer on each line, in ascending order: such a millisecond, an *opportunity*. After
-its last line the trace repeats (Netravali and others 2015, and mm-link's manual page).
+Each line of a trace is an *opportunity*: such a millisecond, as an integer, in ascending order.
+After its last line the trace repeats (Netravali and others 2015, and mm-link's manual page).
 """
 
 from __future__ import annotations
