@@ -71,7 +71,7 @@ pub struct AxisSpec {
     /// The number of values of a range, including both ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Steps>,
-    /// Whether neighboring values of a range have equal differences or equal ratios.
+    /// Whether neighbouring values of a range have equal differences or equal ratios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spacing: Option<Spacing>,
     /// Whether each run draws a value from the list, the range or the sets. Otherwise each value
@@ -108,9 +108,9 @@ impl Paths {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {
-    /// Equal differences between neighboring values.
+    /// Equal differences between neighbouring values.
     #[default]
     Even,
-    /// Equal ratios of neighboring values.
+    /// Equal ratios of neighbouring values.
     Log,
 }
