@@ -585,7 +585,7 @@ impl CongestionControl for CongestionAdapter {
     }
 }
 
-/// The state of the algorithm is in Python, so the octets of an idle connection are never packed.
+/// The state of the algorithm is in Python, so the state of its connection is never packed.
 impl Packed for CongestionAdapter {
     fn pack(&self, _into: &mut Vec<u8>) {
         unreachable!("an algorithm in Python is never packed");
