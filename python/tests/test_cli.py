@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+import netspurt as ns
+
 from conftest import NETSPURT, ROOT, Command
 
 
@@ -33,6 +35,21 @@ def test_the_commands_new_run_and_plot_work_one_after_the_other(
             assert (tmp_path / name).stat().st_size > 5_000
     # The second run does not replace the first one.
     assert "kept in runs/mine-2" in netspurt("run", "mine.toml").stdout
+
+
+def test_each_option_that_a_new_scenario_has_as_a_comment_is_valid(netspurt: Command) -> None:
+    netspurt("new", "mine.toml")
+    lines = Path("mine.toml").read_text().splitlines()
+    options = [n for n, line in enumerate(lines) if re.match(r"# \w+ += ", line)]
+    assert len(options) == 11
+    for n in options:
+        key = lines[n].split()[1]
+        # `reorder` needs the line before it, which is the order of the link.
+        chosen = {n, n - 1} if key == "reorder" else {n}
+        table = max(m for m in range(n) if lines[m].startswith("["))
+        replaced = {m for m in range(table, n) if lines[m].startswith(f"{key} ")}
+        kept = (m for m in range(len(lines)) if m not in replaced)
+        ns.Scenario.parse("\n".join(lines[m][2 * (m in chosen) :] for m in kept))
 
 
 def test_run_prints_json_for_programs(netspurt: Command, tmp_path: Path) -> None:

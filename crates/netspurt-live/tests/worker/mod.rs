@@ -164,7 +164,7 @@ pub fn has(program: &str) -> bool {
 pub fn finish(child: Child) -> Option<()> {
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    if stderr.starts_with("no namespaces") || stderr.starts_with("TUN, ") {
+    if stderr.starts_with("no namespaces") || stderr.starts_with("making a TUN device") {
         eprintln!("SKIPPED: {}", stderr.trim());
         return None;
     }
