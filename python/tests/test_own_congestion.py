@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -296,3 +297,16 @@ def test_reno_of_the_core_computes_cwnd_and_ssthresh_as_in_the_rfcs() -> None:
     assert (window.cwnd, reno.on_congestion(0.2, "loss", 12_000, 1000, window)) == (12_000, 6000)
     with pytest.raises(ValueError, match="no algorithm is called"):
         CongestionControl("vegas")
+
+
+@pytest.mark.parametrize("seconds", [-1.0, math.nan, 1e10])
+def test_congestion_control_of_the_core_refuses_seconds_that_are_no_duration(
+    seconds: float,
+) -> None:
+    reno, refusal = CongestionControl("reno"), "is not a duration: write seconds from 0 to 9e9"
+    with pytest.raises(ValueError, match=refusal):
+        reno.on_open(seconds, Window(10_000))
+    with pytest.raises(ValueError, match=refusal):
+        reno.on_round_trip(0.1, seconds)
+    with pytest.raises(ValueError, match=refusal):
+        reno.on_idle_restart(0.1, seconds)

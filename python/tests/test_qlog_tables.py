@@ -137,7 +137,7 @@ def test_a_retransmission_reports_the_last_transmission_of_its_octets_as_lost(
 def test_a_pure_ack_with_the_sequence_number_of_a_retransmission_is_not_reported_as_lost(
     tmp_path: Path,
 ) -> None:
-    pure = {"t_ns": MS, "id": 71, "seq": 101, "len_bytes": 0, "flags": 16}
+    pure = {"t_ns": MS, "id": 71, "seq": 101, "kind": "ack"}
     again = {"t_ns": 2 * MS, "id": 72, "seq": 101, "cause": "rto"}
     told = events(tmp_path, segments({"id": 70, "seq": 101}, pure, again, **OPTIONS))
     (lost,) = (data for _, name, data in told if name == "packet_lost")

@@ -30,18 +30,27 @@ pub fn span(seconds: f64) -> Option<Duration> {
         .then(|| Duration::from_nanos((seconds * 1e9).round() as u64))
 }
 
-/// Like [`span`], with an error that names the number.
-pub fn duration(seconds: f64) -> PyResult<Duration> {
+/// Like [`span`], with an error that says that the number is not `what`.
+fn checked(seconds: f64, what: &str) -> PyResult<Duration> {
     span(seconds).ok_or_else(|| {
-        PyValueError::new_err(format!("{seconds} is not a duration: write seconds from 0 to 9e9"))
+        PyValueError::new_err(format!("{seconds} is not {what}: write seconds from 0 to 9e9"))
     })
 }
 
+/// Converts seconds to a span.
+///
+/// # Errors
+/// When they are below zero or above [`SECONDS_MAX`].
+pub fn duration(seconds: f64) -> PyResult<Duration> {
+    checked(seconds, "a duration")
+}
+
+/// Converts seconds since the start of the run to an instant.
+///
+/// # Errors
+/// When they are below zero or above [`SECONDS_MAX`].
 pub fn instant(seconds: f64) -> PyResult<Time> {
-    let since_start = span(seconds).ok_or_else(|| {
-        PyValueError::new_err(format!("{seconds} is not an instant: write seconds from 0 to 9e9"))
-    })?;
-    Ok(Time::ZERO + since_start)
+    Ok(Time::ZERO + checked(seconds, "an instant")?)
 }
 
 /// One measured round trip, as estimators get it. Times are in seconds.

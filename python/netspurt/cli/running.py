@@ -16,7 +16,7 @@ from netspurt import _core
 from netspurt.cli.options import ScenarioFile, Unset, count, loaded
 from netspurt.cli.output import columns, paint, print_json, progress
 from netspurt.cli.replies import bounded, still_waiting
-from netspurt.wording import number, rate
+from netspurt.wording import counted, number, rate
 
 if TYPE_CHECKING:
     from netspurt.run import Run
@@ -307,8 +307,7 @@ def _link_lines(result: Run) -> Iterator[str]:
     rows = [_link_cells(result, n, counts) for n in used[:_LISTED]]
     yield from columns([head, *rows], right=range(2, len(head)))
     if len(used) > _LISTED:
-        more = len(used) - _LISTED
-        yield f"... {number(more)} more {'direction' if more == 1 else 'directions'} of links"
+        yield f"... {counted(len(used) - _LISTED, 'more direction')} of links"
 
 
 def _link_cells(result: Run, n: int, counts: list[str]) -> tuple[str, ...]:

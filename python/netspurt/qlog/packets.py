@@ -40,9 +40,11 @@ _LOST = {
     "sfr": "pto_expired",
 }
 
-#: The bit of the ACK flag, and the bits of SYN and FIN together.
+#: The bit of the ACK flag.
 _ACK = 16
-_SYN_FIN = 3
+
+#: The kinds of segments that occupy no sequence numbers.
+_EMPTY = ("ack", "dupack", "old-ack", "rst")
 
 
 def packet_events(tables: HasTables, vantage: Vantage, form: QlogForm) -> Iterator[Events]:
@@ -158,7 +160,7 @@ def _lost(sent: Table) -> Events:
     The tables have no instants of losses, so each loss has the instant of its retransmission. The
     header is the header of the last earlier transmission that began at the same octet.
     """
-    sent = sent.select((sent["len_bytes"] > 0) | ((sent["flags"] & _SYN_FIN) != 0))
+    sent = sent.select(~np.isin(sent["kind"], _EMPTY))
     order = np.lexsort((np.arange(len(sent)), sent["seq"]))
     same = np.diff(sent["seq"][order], prepend=-1) == 0
     before = np.full(len(sent), -1)

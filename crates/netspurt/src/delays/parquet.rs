@@ -93,10 +93,11 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
 /// Whether a column has timestamps. Their texts are nanoseconds.
 fn is_timestamp(column: &Type) -> bool {
     let info = column.get_basic_info();
-    let millis_or_micros = [ConvertedType::TIMESTAMP_MILLIS, ConvertedType::TIMESTAMP_MICROS];
-    let old = matches!(column, Type::PrimitiveType { physical_type: Physical::INT96, .. });
-    old || millis_or_micros.contains(&info.converted_type())
-        || matches!(info.logical_type_ref(), Some(LogicalType::Timestamp { .. }))
+    let converted = [ConvertedType::TIMESTAMP_MILLIS, ConvertedType::TIMESTAMP_MICROS];
+    matches!(info.logical_type_ref(), Some(LogicalType::Timestamp { .. }))
+        || converted.contains(&info.converted_type())
+        // Only timestamps of old writers have this physical type.
+        || matches!(column, Type::PrimitiveType { physical_type: Physical::INT96, .. })
 }
 
 /// Writes a value in the form that a cell of a CSV file has.
