@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use netspurt::delays::{Format, Hints, read_as};
+use netspurt_files::recordings::{Format, Hints, read_as};
 
 fuzz_target!(|octets: &[u8]| {
     let Some((first, rest)) = octets.split_first() else { return };

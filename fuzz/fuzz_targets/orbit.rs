@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use netspurt::orbit::{Satellite, Utc, read_elements};
+use netspurt_files::orbit::{Satellite, Utc, read_elements};
 
 fuzz_target!(|text: &str| {
     let all = match read_elements(text, "fuzz") {

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use netspurt::delays::{
-    self as core, Columns, Format, HalfDelays, Hints, Measure, Probe, ProbeOrder, SendTimeSource,
-};
+use netspurt::delays::{self as core, HalfDelays, Measure, Probe, ProbeOrder, SendTimeSource};
 use netspurt::units::{Duration, Time};
+use netspurt_files::recordings::{Columns, Format, Hints, Pair, RecordingError, pair, read_as};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -223,7 +222,7 @@ pub fn read_delays(
         interval: interval_ns.map(Duration::from_nanos),
         columns: columns_named(columns.unwrap_or_default())?,
     };
-    let reading = py.detach(|| core::read_as(name, content, &hints));
+    let reading = py.detach(|| read_as(name, content, &hints));
     let reading = reading.map_err(|error| delays_error(py, &error))?;
     let recordings =
         reading.recordings.into_iter().map(|delays| PyDelays(Arc::new(delays))).collect();
@@ -282,13 +281,10 @@ pub fn pair_captures(
     second_name: &str,
     second: &[u8],
 ) -> PyResult<Vec<Paired>> {
-    let pairs = core::pair(first, second).map_err(|e| {
-        delays_error(
-            py,
-            &core::RecordingError { file: format!("{first_name} and {second_name}"), ..e },
-        )
+    let pairs = pair(first, second).map_err(|e| {
+        delays_error(py, &RecordingError { file: format!("{first_name} and {second_name}"), ..e })
     })?;
-    let row = |p: core::Pair| {
+    let row = |p: Pair| {
         let at = |ns: Option<i64>| ns.unwrap_or(-1);
         (
             p.from.to_string(),

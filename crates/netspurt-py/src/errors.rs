@@ -80,7 +80,7 @@ create_exception!(
 );
 
 /// The exception for a faulty file of delays, with its parts as attributes.
-pub fn delays_error(py: Python<'_>, error: &netspurt::delays::RecordingError) -> PyErr {
+pub fn delays_error(py: Python<'_>, error: &netspurt_files::recordings::RecordingError) -> PyErr {
     let raised = DelaysError::new_err(error.to_string());
     with_parts(py, raised, |instance| {
         set_attributes(instance, &error.message, &error.fix, &error.file)?;
@@ -96,7 +96,7 @@ create_exception!(
 );
 
 /// The exception for a mistake in an orbit, with its parts as attributes.
-pub fn orbit_error(py: Python<'_>, error: &netspurt::orbit::OrbitError) -> PyErr {
+pub fn orbit_error(py: Python<'_>, error: &netspurt_files::orbit::OrbitError) -> PyErr {
     let raised = OrbitError::new_err(error.to_string());
     with_parts(py, raised, |instance| {
         set_attributes(instance, &error.message, &error.fix, &error.file)?;

@@ -1,6 +1,6 @@
 //! Orbits for Python.
 
-use netspurt::orbit::{
+use netspurt_files::orbit::{
     OrbitPath, Satellite, Search, Station, Utc, Vector, path_delays, read_elements,
 };
 use pyo3::prelude::*;

@@ -17,7 +17,6 @@ pub mod ids;
 pub mod ip;
 pub mod link;
 pub mod observe;
-pub mod orbit;
 pub mod packed;
 pub mod path;
 pub mod place;

@@ -1,12 +1,13 @@
-//! Tests of three rules. The core (`netspurt`) and the crate `netspurt-scenario` use no clocks,
-//! files, sockets, processes or standard streams. In these two crates only the module `sweep` uses
-//! threads. In all crates only the modules that ARCHITECTURE.md names have `unsafe` code.
+//! Tests of three rules. The core (`netspurt`) and the crates `netspurt-files` and
+//! `netspurt-scenario` use no clocks, files, sockets, processes or standard streams. In these crates
+//! only the module `sweep` uses threads. In all crates only the modules that ARCHITECTURE.md names have `unsafe` code.
 
 use std::fs;
 
 use crate::source::{Facts, all, module_of, root, sources, text_of};
 
-/// Beginnings of paths that the core and the crate `netspurt-scenario` may not use.
+/// Beginnings of paths that the core and the crates `netspurt-files` and `netspurt-scenario` may
+/// not use.
 const BANNED: &[&str] = &[
     "std::time",
     "std::fs",
@@ -33,7 +34,8 @@ const BANNED: &[&str] = &[
 const ADDRESSES: &[&str] = &["Ip", "SocketAddr", "AddrParseError"];
 
 /// The folders whose sources may use neither clocks nor files.
-const QUIET: [&str; 2] = ["crates/netspurt/src", "crates/netspurt-scenario/src"];
+const QUIET: [&str; 3] =
+    ["crates/netspurt/src", "crates/netspurt-files/src", "crates/netspurt-scenario/src"];
 
 /// The beginning of the paths that only the module `sweep` may use.
 const THREADS: &str = "std::thread";
@@ -58,7 +60,7 @@ fn banned_paths(facts: &Facts) -> Vec<String> {
 }
 
 #[test]
-fn the_core_and_the_crate_netspurt_scenario_use_no_banned_path() {
+fn the_core_and_the_crates_netspurt_files_and_netspurt_scenario_use_no_banned_path() {
     for src in QUIET.map(|src| root().join(src)) {
         all(&src, |file, _| {
             let threaded = module_of(file, &src).first().is_some_and(|room| room == THREADED);

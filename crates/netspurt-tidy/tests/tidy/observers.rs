@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{TokenStream, TokenTree};
 
-use crate::source::{OnceForEach, root, sources};
+use crate::source::{CRATES, OnceForEach, root, sources};
 
 /// The top modules of the core that send. They know more than an observer of packets.
 const SENDERS: &[&str] = &["tcp", "congestion"];
@@ -15,7 +15,7 @@ const SENDERS: &[&str] = &["tcp", "congestion"];
 /// what these files read.
 const NOT_TCP: &[&str] = &[
     // This file reads UTF-16 with a byte-order mark.
-    "netspurt/src/delays/text.rs",
+    "netspurt-files/src/recordings/text.rs",
     // This file reads the ports of socket addresses.
     "netspurt-drill/src/border/memory.rs",
     // This file reads ICMP, and the content of our own probes.
@@ -39,8 +39,7 @@ static SOURCES: OnceForEach<Source> = OnceForEach::new();
 /// Every source of these crates except their tests, by its path below `crates`.
 fn all_sources() -> Vec<(String, PathBuf)> {
     let crates = root().join("crates");
-    let names = ["netspurt", "netspurt-drill", "netspurt-live", "netspurt-py", "netspurt-scenario"];
-    let folders = names.map(|name| crates.join(name).join("src"));
+    let folders = CRATES.map(|name| crates.join(name).join("src"));
     let files = folders.iter().flat_map(|folder| sources(folder));
     let kept = files.filter(|file| !file.iter().any(|part| part == "tests" || part == "tests.rs"));
     let named = |file: PathBuf| (file.strip_prefix(&crates).unwrap().display().to_string(), file);

@@ -10,8 +10,14 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
 /// The crates whose sources most rules check.
-pub const CRATES: [&str; 5] =
-    ["netspurt", "netspurt-drill", "netspurt-live", "netspurt-py", "netspurt-scenario"];
+pub const CRATES: [&str; 6] = [
+    "netspurt",
+    "netspurt-drill",
+    "netspurt-files",
+    "netspurt-live",
+    "netspurt-py",
+    "netspurt-scenario",
+];
 
 /// The root folder of the repository.
 pub fn root() -> PathBuf {

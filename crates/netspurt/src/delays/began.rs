@@ -3,10 +3,10 @@
 /// The instant at which the first probe of a recording left.
 ///
 /// ```
-/// use netspurt::delays::read;
-/// let text = b"timestamp,rtt_ms\n2024-10-22T10:11:12Z,20\n2024-10-22T10:11:13Z,21\n";
-/// let began = read("a.csv", text).unwrap().recordings[0].began.unwrap();
-/// assert_eq!((began.unix_ns, began.local), (1_729_591_872_000_000_000, false));
+/// use netspurt::delays::Began;
+/// let began = Began::of(1_729_591_872_000_000_000, false).unwrap();
+/// assert_eq!(began.unix_ns, 1_729_591_872_000_000_000);
+/// assert_eq!(Began::of(3_600_000_000_000, false), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Began {
@@ -22,7 +22,7 @@ impl Began {
     const EARLIEST_NS: i64 = 631_152_000_000_000_000;
 
     /// Returns the instant `unix_ns`; `None` if it is too early to be a calendar time.
-    pub(super) fn of(unix_ns: i64, local: bool) -> Option<Self> {
+    pub fn of(unix_ns: i64, local: bool) -> Option<Self> {
         (unix_ns >= Self::EARLIEST_NS).then_some(Self { unix_ns, local })
     }
 }

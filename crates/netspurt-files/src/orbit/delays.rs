@@ -1,0 +1,43 @@
+//! Computes the delay of a path over time.
+
+use super::passes::instants;
+use super::{OrbitError, OrbitPath, Utc};
+use netspurt::units::Duration;
+
+/// The length and the delay of a path at an instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathDelay {
+    /// The instant.
+    pub at: Utc,
+    /// The sum of the lengths of the legs [km].
+    pub km: f64,
+    /// The time that a signal needs, to the nanosecond.
+    pub delay: Duration,
+}
+
+/// Returns the delays of a path from `from` to `to`: one every `step` nanoseconds, and one at `to`.
+///
+/// # Errors
+/// When the path is blocked at one of the instants, a satellite has decayed, `step` is not above
+/// zero, or the span is empty or has more than twenty million steps.
+pub fn path_delays(
+    path: &OrbitPath,
+    from: Utc,
+    to: Utc,
+    step: i64,
+) -> Result<Vec<PathDelay>, OrbitError> {
+    let at = |at: Utc| {
+        let state = path.at(at)?;
+        if !state.clear() {
+            let message = format!("{} has no line of sight at {at}", path.names().join(" - "));
+            return Err(OrbitError::new(message, "take a span inside one pass"));
+        }
+        Ok(PathDelay { at, km: state.km, delay: nanoseconds(state.seconds()) })
+    };
+    instants(from, to, step)?.into_iter().map(at).collect()
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and small")]
+fn nanoseconds(seconds: f64) -> Duration {
+    Duration::from_nanos((seconds * 1e9).round() as u64)
+}

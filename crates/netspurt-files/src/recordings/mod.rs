@@ -1,0 +1,59 @@
+//! Readers of recorded delays, in the formats of several tools.
+//!
+//! The readers take bytes and return recordings. Malformed lines are counted and reported with
+//! their line numbers.
+
+mod atlas;
+mod cells;
+mod columns;
+mod date;
+mod descending;
+mod flent;
+mod format;
+mod fping;
+mod fping_json;
+mod instant;
+mod iperf;
+mod irtt;
+mod irtt_text;
+mod json;
+mod json_reader;
+mod line_stamp;
+mod mtr;
+mod nping;
+mod opportunities;
+mod outcome;
+mod pairs;
+mod parquet;
+mod pcap;
+mod ping;
+mod ping_line;
+mod ping_rounds;
+mod pingplotter;
+mod probe;
+mod qlog;
+mod reader;
+mod reading;
+mod scamper;
+mod slips;
+mod slots;
+mod smoothed;
+mod ss;
+mod stamp;
+mod table;
+mod tally;
+mod tcp_info;
+mod tcping;
+mod text;
+mod unpack;
+mod windows;
+mod year_last;
+mod zone;
+
+pub use format::Format;
+pub use pairs::{Pair, pair};
+pub use reader::{read, read_as};
+pub use reading::{Columns, Hints, Malformed, Reading, RecordingError};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,254 @@
+//! Measures the round trips of captured packets: from TCP data to the ACK that covers it, and from
+//! an ICMP echo to its reply.
+
+use core::cmp::Reverse;
+use std::io::Read;
+use std::net::{IpAddr, SocketAddr};
+
+use indexmap::IndexMap;
+
+use netspurt::ids::Side;
+use netspurt::observe::{Flows, Lifetimes, Passing, Retired, TwoWay};
+use netspurt::units::{Duration, Time};
+use netspurt::wire::{
+    CaptureFault, CaptureReader, CapturedEcho, CapturedIp, Datagrams, TcpView, decode_echo,
+};
+
+use super::reading::{Hints, Malformed, Reading, RecordingError};
+use super::tally::Tally;
+use netspurt::delays::Began;
+use netspurt::delays::{Delays, Probe, SendTimeSource};
+
+/// A TCP connection, and the round trips of its two directions.
+#[derive(Default)]
+struct Conversation {
+    seen: TwoWay,
+    /// The round trips of each direction, by the side that sends.
+    trips: [Trips; 2],
+}
+
+/// The round trips of one direction.
+#[derive(Default)]
+struct Trips {
+    /// The octets of payload that were sent, including retransmissions.
+    octets: u64,
+    /// For each sample: when the segment left, its round trip, and its octets on the wire.
+    samples: Vec<(Time, Duration, u32)>,
+    /// The number of ACKs without a sample, because they covered retransmitted segments.
+    ambiguous: u64,
+}
+
+impl Conversation {
+    /// Processes a packet that `side` sent and that was captured at `at`.
+    fn take(&mut self, side: Side, at: Time, packet: &TcpView) {
+        self.trips[side.index()].octets += u64::from(packet.payload_bytes);
+        let answered = &mut self.trips[side.peer().index()];
+        match self.seen.take(side, at, packet).sample {
+            Some(sample) if sample.ambiguous => answered.ambiguous += 1,
+            Some(sample) => answered.samples.push((sample.sent, sample.rtt, sample.wire_bytes)),
+            None => {}
+        }
+    }
+}
+
+impl Trips {
+    /// Makes the recording called `name`. `retransmissions` is the number of retransmitted segments
+    /// in this direction.
+    fn finish(self, name: String, retransmissions: u64) -> Delays {
+        let mut delays = Delays::new(name, "capture (TCP)");
+        delays.send_times = SendTimeSource::Recorded;
+        let start = self.samples.iter().map(|(sent, ..)| *sent).min().unwrap_or(Time::ZERO);
+        let unix_ns = i64::try_from(start.as_nanos()).ok();
+        delays.began = unix_ns.and_then(|unix_ns| Began::of(unix_ns, false));
+        let mut latest = Duration::ZERO;
+        for (number, (sent, rtt, wire_bytes)) in (0..).zip(self.samples) {
+            latest = sent.saturating_since(start).max(latest);
+            let mut probe = Probe::answered(number, Time::ZERO + latest, rtt);
+            probe.wire_bytes = wire_bytes;
+            delays.probes.push(probe);
+        }
+        delays.notes.push(
+            "a sample for each ACK of new octets: the round trip of the oldest segment that it \
+             newly acknowledges, with the whole delay of a delayed ACK (`netspurt explain` times \
+             the newest segment); losses are not recorded"
+                .into(),
+        );
+        if retransmissions > 0 {
+            delays.notes.push(format!(
+                "retransmitted segments: {retransmissions}; acknowledgments that give no sample \
+                 because they cover such a segment (Karn): {}",
+                self.ambiguous
+            ));
+        }
+        delays
+    }
+}
+
+/// The values that all echoes of one prober share: source, destination and identifier.
+type Prober = (IpAddr, IpAddr, u16);
+
+/// The echo requests of one prober and their replies.
+#[derive(Default)]
+struct Echoes {
+    tally: Tally,
+    /// The highest number of a request so far, unwrapped.
+    last: u64,
+}
+
+impl Echoes {
+    fn saw(&mut self, at: i64, echo: &CapturedEcho) {
+        const ALL: u64 = 1 << 16;
+        let ahead = u64::from(echo.sequence).wrapping_sub(self.last) % ALL;
+        let number = match ahead < ALL / 2 || ALL - ahead > self.last {
+            true => self.last + ahead,
+            false => self.last - (ALL - ahead),
+        };
+        let sent = self.tally.sent(number);
+        if !echo.reply {
+            self.last = self.last.max(number);
+            sent.set_sent(sent.sent_ns().or(Some(at)));
+            sent.wire_bytes = echo.wire_bytes;
+            return;
+        }
+        // A reply to a request that was sent before the capture began gives no sample.
+        let rtt = sent.sent_ns().and_then(|sent| u64::try_from(at.saturating_sub(sent)).ok());
+        let wire_bytes = echo.wire_bytes;
+        self.tally.reply(number, rtt.map(Duration::from_nanos), wire_bytes);
+    }
+}
+
+/// The connections, echoes and counts that were read from a capture.
+struct Contents {
+    flows: Flows<Conversation>,
+    probers: IndexMap<Prober, Echoes>,
+    packets: u64,
+    datagrams: Datagrams,
+    /// The number of packets without IP or of an unknown link type, and the number of IP packets
+    /// that are neither TCP nor an echo.
+    unknown_links: u64,
+    other: u64,
+    /// The number of packets without a time.
+    untimed: u64,
+    /// The error that ended the reading before the end of the file.
+    cut: Option<CaptureFault>,
+}
+
+impl Contents {
+    fn of(source: impl Read) -> Result<Self, RecordingError> {
+        let mut reader = CaptureReader::new(source).map_err(broken)?;
+        let mut this = Self {
+            flows: Flows::new(Lifetimes::default()),
+            probers: IndexMap::new(),
+            packets: 0,
+            datagrams: Datagrams::default(),
+            unknown_links: 0,
+            other: 0,
+            untimed: 0,
+            cut: None,
+        };
+        loop {
+            match reader.next_packet() {
+                Ok(Some(packet)) => {
+                    this.packets += 1;
+                    match packet.captured_ip() {
+                        Some(_) if !packet.timed => this.untimed += 1,
+                        Some(ip) => this.take(packet.unix_ns, ip),
+                        None => this.unknown_links += 1,
+                    }
+                }
+                Ok(None) => return Ok(this),
+                Err(fault) => {
+                    this.cut = Some(fault);
+                    return Ok(this);
+                }
+            }
+        }
+    }
+
+    /// Processes the packet `ip`, captured at `unix_ns`.
+    fn take(&mut self, unix_ns: i64, ip: CapturedIp<'_>) {
+        if let Some(echo) = decode_echo(ip.bytes) {
+            let ends = (echo.source, echo.destination);
+            let (from, to) = if echo.reply { (ends.1, ends.0) } else { ends };
+            // The first sequence number is arbitrary; only differences count.
+            let fresh = || Echoes { last: u64::from(echo.sequence), ..Echoes::default() };
+            let prober = (from, to, echo.identifier);
+            return self.probers.entry(prober).or_insert_with(fresh).saw(unix_ns, &echo);
+        }
+        // A fragment of a segment gives nothing until all fragments have been read.
+        let Some(whole) = self.datagrams.take(unix_ns, ip) else { return };
+        let Ok(packet) = TcpView::of(whole.bytes, whole.original_bytes as usize) else {
+            self.other += 1;
+            return;
+        };
+        let at = Time::from_nanos(u64::try_from(unix_ns).unwrap_or(0));
+        let (sighting, flow) = self.flows.sight(&Passing::of(at, packet.ends.into(), &packet));
+        flow.take(sighting.side, at, &packet);
+    }
+}
+
+/// Returns the error for a file that is not a capture.
+pub(super) fn broken(fault: CaptureFault) -> RecordingError {
+    RecordingError::new(fault.to_string(), "is the file complete?")
+}
+
+/// Reads the connections and the echoes of a capture. The result has a recording for each direction
+/// of a connection that has a round trip, and for each prober.
+///
+/// # Errors
+/// When the file is not a capture, when it has neither an ICMP echo nor a round trip of TCP, or
+/// when more than `MISSING_MAX` echoes of a prober are missing.
+pub(super) fn parse(
+    name: &str,
+    source: impl Read,
+    _hints: &Hints,
+) -> Result<Reading, RecordingError> {
+    let contents = Contents::of(source)?;
+    let mut reading = Reading::default();
+    for ((from, to, _), echoes) in contents.probers {
+        let mut delays = Delays::new(format!("{name}: echoes {from} to {to}"), "capture (ICMP)");
+        let range = echoes.tally.ends();
+        echoes.tally.finish(&mut delays, range, None)?;
+        reading.recordings.push(delays);
+    }
+    let mut connections: Vec<_> = contents.flows.into_all().collect();
+    connections.sort_by_key(|flow| flow.number);
+    for ([from, to], retransmissions, trips) in connections.into_iter().flat_map(directions_of) {
+        reading.recordings.push(trips.finish(format!("{name}: {from} to {to}"), retransmissions));
+    }
+    if let Some(cut) = contents.cut {
+        let place = usize::try_from(contents.packets).unwrap_or(usize::MAX).saturating_add(1);
+        reading.malformed.push(Malformed::new(place, "", cut.to_string()));
+    }
+    if contents.untimed > 0 {
+        let why = format!("{} packets without a time are not used", contents.untimed);
+        reading.malformed.push(Malformed::new(1, "", why));
+    }
+    if reading.recordings.is_empty() {
+        return Err(RecordingError::new(
+            format!(
+                "a capture of {} packets without a round trip of TCP or of ICMP echoes ({} \
+                 without IP or of an unknown link type, {} of other IP protocols, {} without a \
+                 time)",
+                contents.packets, contents.unknown_links, contents.other, contents.untimed
+            ),
+            "capture both directions",
+        ));
+    }
+    Ok(reading)
+}
+
+/// Returns the directions of a connection that have samples, the one with more data first. The
+/// entry of a direction has its source and destination, its number of retransmissions, and its
+/// samples.
+fn directions_of(flow: Retired<Conversation>) -> Vec<([SocketAddr; 2], u64, Trips)> {
+    let Retired { ends: [from, to], state: Conversation { seen, trips }, .. } = flow;
+    let ends = [[from, to], [to, from]];
+    let all = Side::BOTH.into_iter().zip(ends).zip(trips);
+    let sampled = all.filter(|(_, trips)| !trips.samples.is_empty());
+    let retransmissions = |side| seen.way(side).map_or(0, |way| way.retransmissions());
+    let mut directions: Vec<_> =
+        sampled.map(|((side, ends), trips)| (ends, retransmissions(side), trips)).collect();
+    directions.sort_by_key(|(.., trips)| Reverse(trips.octets));
+    directions
+}

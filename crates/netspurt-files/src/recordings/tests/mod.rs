@@ -1,0 +1,36 @@
+//! Tests of the readers of recordings, by format.
+
+mod attempts;
+mod began;
+mod capture;
+mod dates;
+mod fping;
+mod hostile;
+mod irtt_text;
+mod json;
+mod nping;
+mod pairs;
+mod ping;
+mod probe;
+mod stamps;
+mod table;
+mod windows;
+
+use super::{Reading, read};
+use netspurt::delays::Delays;
+
+fn reading(text: &str) -> Reading {
+    read("x", text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// Reads a text and returns its only recording.
+fn one(text: &str) -> Delays {
+    let mut reading = reading(text);
+    assert_eq!(reading.recordings.len(), 1);
+    reading.recordings.remove(0)
+}
+
+/// Returns the counts of probes that were sent, received, lost and late, and of duplicates.
+fn counts(delays: &Delays) -> [u64; 5] {
+    [delays.sent(), delays.received(), delays.lost(), delays.late(), delays.duplicates]
+}

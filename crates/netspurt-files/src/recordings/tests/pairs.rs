@@ -1,0 +1,43 @@
+//! Tests of the pairing of segments in two captures of one path.
+
+use crate::recordings::pair;
+use netspurt::segment::{Flags, Segment};
+use netspurt::wire::{Packet, PcapngWriter, encode};
+
+/// Makes a capture. Each packet is a time in nanoseconds, a sequence number, the octets of payload
+/// and an IP identification.
+fn capture(packets: &[(u64, u32, u16, u16)]) -> Vec<u8> {
+    let mut file = PcapngWriter::new(Vec::new(), "x", "test").unwrap();
+    for (at, seq, len, ip_id) in packets {
+        let segment = Segment { seq: *seq, len: *len, flags: Flags::ACK, ..Segment::default() };
+        let (source, destination) =
+            ("10.0.0.1:10000".parse().unwrap(), "10.0.0.2:5001".parse().unwrap());
+        let mut bytes = Vec::new();
+        encode(&Packet { source, destination, ip_id: *ip_id, segment, payload: None }, &mut bytes);
+        file.packet(*at, &bytes, None).unwrap();
+    }
+    file.finish().unwrap()
+}
+
+#[test]
+fn segments_are_paired_by_sequence_number_and_ip_identification() {
+    let first = capture(&[(10, 1, 100, 1), (20, 101, 100, 2), (30, 1, 100, 3), (40, 1, 0, 4)]);
+    // The first segment is lost on the path.
+    let second = capture(&[(25, 101, 100, 2), (35, 1, 100, 3), (50, 900, 1, 9)]);
+    let pairs = pair(&first[..], &second[..]).unwrap();
+    let times: Vec<_> = pairs.iter().map(|p| (p.seq, p.first_ns, p.second_ns)).collect();
+    assert_eq!(
+        times,
+        [
+            (1, Some(10), None),
+            (101, Some(20), Some(25)),
+            (1, Some(30), Some(35)),
+            (900, None, Some(50)),
+        ]
+    );
+}
+
+#[test]
+fn a_file_that_is_not_a_capture_is_an_error() {
+    assert!(pair(&b"no capture"[..], &capture(&[])[..]).is_err());
+}

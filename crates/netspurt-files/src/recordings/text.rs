@@ -1,0 +1,166 @@
+//! Reads octets of any encoding as lines of text, and the numbers in these lines.
+
+use std::borrow::Cow;
+
+use netspurt::units::Duration;
+
+/// Decodes a file as UTF-8 or UTF-16. If it is neither, each octet is a character.
+pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    let utf16 = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = rest.as_chunks::<2>().0.iter().map(|pair| unit(*pair)).collect();
+        String::from_utf16_lossy(&units)
+    };
+    let text = match bytes {
+        [0xff, 0xfe, rest @ ..] => Cow::Owned(utf16(rest, u16::from_le_bytes)),
+        [0xfe, 0xff, rest @ ..] => Cow::Owned(utf16(rest, u16::from_be_bytes)),
+        [_, 0, _, 0, ..] => Cow::Owned(utf16(bytes, u16::from_le_bytes)),
+        [0, _, 0, _, ..] => Cow::Owned(utf16(bytes, u16::from_be_bytes)),
+        _ => match core::str::from_utf8(bytes) {
+            Ok(text) => Cow::Borrowed(text),
+            // The code page is unknown, but its digits and Latin letters are those of ASCII.
+            Err(_) => Cow::Owned(bytes.iter().map(|octet| char::from(*octet)).collect()),
+        },
+    };
+    plain(text)
+}
+
+/// Returns the text without byte-order marks, NUL characters, and the escape sequences of
+/// terminals.
+fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
+    if !text.contains(['\u{feff}', '\u{1b}', '\u{0}']) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{feff}' | '\u{0}' => {}
+            '\u{1b}' => {
+                // ECMA-48 §5.4: parameters, then one letter that ends the sequence.
+                if chars.next_if_eq(&'[').is_some() {
+                    while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {}
+                }
+                chars.next();
+            }
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Returns the lines of a text without the blanks at their ends, with their numbers from 1. A line
+/// may end with LF, CR LF or CR.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.split('\n').flat_map(|line| line.trim_end().split('\r'));
+    lines.enumerate().map(|(index, line)| (index + 1, line.trim_end()))
+}
+
+/// A second, a millisecond and a microsecond, in nanoseconds.
+pub(super) const SECOND: u64 = 1_000_000_000;
+pub(super) const MILLISECOND: u64 = 1_000_000;
+pub(super) const MICROSECOND: u64 = 1000;
+
+/// Reads the whole number at the beginning of `text`. Returns the number and the rest.
+pub(super) fn integer(text: &str) -> Option<(u64, &str)> {
+    let end = text.bytes().position(|c| !c.is_ascii_digit()).unwrap_or(text.len());
+    Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+/// Reads the decimal number at the beginning of `text`. Returns the number, multiplied by `unit`,
+/// and the rest. `unit` is the number's unit in nanoseconds, so the result is in nanoseconds. The
+/// decimal mark may be a comma. Digits below a nanosecond are cut off.
+pub(super) fn decimal(text: &str, unit: u64) -> Option<(i64, &str)> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (whole_part, mut rest) = match integer(digits) {
+        Some(found) => found,
+        None if digits.starts_with('.') => (0, digits),
+        None => return None,
+    };
+    let mut value = u128::from(whole_part) * u128::from(unit);
+    if let Some(fraction) = rest.strip_prefix(['.', ',']) {
+        let end = fraction.bytes().position(|c| !c.is_ascii_digit()).unwrap_or(fraction.len());
+        let mut weight = u128::from(unit) * 1_000_000_000;
+        let mut below = 0;
+        for digit in fraction[..end].bytes() {
+            weight /= 10;
+            below += u128::from(digit - b'0') * weight;
+        }
+        // A point without a following digit belongs to the text after the number.
+        if end > 0 {
+            value += below / 1_000_000_000;
+            rest = &fraction[end..];
+        }
+    }
+    if let Some((power, after)) = exponent(rest) {
+        rest = after;
+        let scale = 10_u128.checked_pow(power.unsigned_abs())?;
+        value = if power < 0 { value / scale } else { value.checked_mul(scale)? };
+    }
+    let value = i64::try_from(value).ok()?;
+    Some((if negative { -value } else { value }, rest))
+}
+
+/// Reads the power of ten at the beginning of `text`, as in `e-05`.
+fn exponent(text: &str) -> Option<(i32, &str)> {
+    let rest = text.strip_prefix(['e', 'E'])?;
+    let (negative, digits) = match rest.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, rest.strip_prefix('+').unwrap_or(rest)),
+    };
+    let (power, rest) = integer(digits)?;
+    let power = i32::try_from(power.min(30)).ok()?;
+    Some((if negative { -power } else { power }, rest))
+}
+
+/// Converts `value` to a span. `unit` is the unit of `value` in nanoseconds. `None` if `value` is
+/// negative, too large or not a number.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+pub(super) fn float_span(value: f64, unit: u64) -> Option<Duration> {
+    let ns = (value * unit as f64).round();
+    (0.0..9e18).contains(&ns).then(|| Duration::from_nanos(ns as u64))
+}
+
+/// Writes a number of nanoseconds with a suitable unit, as notes show times.
+pub(super) fn in_ms(ns: u64) -> String {
+    Duration::from_nanos(ns).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decimal_with_a_point_or_a_comma_is_read_exactly() {
+        assert_eq!(decimal("0.041 ms", MILLISECOND), Some((41_000, " ms")));
+        assert_eq!(decimal("12,5", MILLISECOND), Some((12_500_000, "")));
+        assert_eq!(decimal("1694477135.6833403", SECOND), Some((1_694_477_135_683_340_300, "")));
+        assert_eq!(decimal("-1", MILLISECOND), Some((-1_000_000, "")));
+        assert_eq!(decimal("7.", MILLISECOND), Some((7_000_000, ".")));
+        assert_eq!(decimal("3.5e-05s", SECOND), Some((35_000, "s")));
+        assert_eq!(decimal("99999999999999999999", 1), None);
+    }
+
+    #[test]
+    fn a_line_may_end_with_lf_with_cr_lf_or_with_cr_alone() {
+        let read: Vec<_> = lines("a\nb\r\nc\rd\r\n\ne").collect();
+        assert_eq!(read, [(1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, ""), (6, "e")]);
+    }
+
+    #[test]
+    fn every_encoding_gives_the_same_text() {
+        let text = "Zeit<1ms ü";
+        let units: Vec<u16> = text.encode_utf16().collect();
+        let mut little = vec![0xff, 0xfe];
+        little.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
+        let mut big = vec![0xfe, 0xff];
+        big.extend(units.iter().flat_map(|unit| unit.to_be_bytes()));
+        let marked = [b"\xef\xbb\xbf\xef\xbb\xbf", text.as_bytes()].concat();
+        for bytes in [&little, &big, &marked, &little[2..].to_vec(), &b"Zeit<1ms \xfc".to_vec()] {
+            assert_eq!(decode(bytes), text);
+        }
+        assert_eq!(decode(b"\x1b[1;32m64 bytes\x1b[0m"), "64 bytes");
+    }
+}
