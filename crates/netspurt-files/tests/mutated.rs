@@ -229,7 +229,7 @@ fn a_parquet_file_with_an_endless_list_is_refused_as_damaged() {
     for digits in ENDLESS {
         let octet = |n: usize| u8::from_str_radix(&digits[n..n + 2], 16).unwrap();
         let file: Vec<u8> = (0..digits.len()).step_by(2).map(octet).collect();
-        assert!(netspurt::record::read_table_bytes("x", file.clone()).is_err());
+        assert!(netspurt_files::tables::read_table_bytes("x", file.clone()).is_err());
         let slip =
             netspurt_files::recordings::read("x", &[b"PAR1", &file[..]].concat()).unwrap_err();
         assert!(slip.to_string().contains("damaged"), "{slip}");

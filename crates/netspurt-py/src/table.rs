@@ -4,10 +4,10 @@ use std::fs::File;
 use std::sync::Arc;
 
 use netspurt::record::{
-    self as core, Data, Existence, NarrowColumn, NarrowNumbers, StoredNumbers, read_table,
-    read_table_bytes, write_table,
+    self as core, Data, Existence, NarrowColumn, NarrowNumbers, StoredNumbers, write_table,
 };
 use netspurt::results::Results;
+use netspurt_files::tables::{read_table, read_table_bytes};
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 

@@ -6,7 +6,9 @@ use ::parquet::record::Field;
 use ::parquet::schema::types::Type;
 use bytes::Bytes;
 
-use netspurt::guard::{ParquetFault, guarded, open_parquet};
+use netspurt::guard::guarded;
+
+use crate::guard::{ParquetFault, open_parquet};
 
 use super::columns::{SourceColumn, by_names};
 use super::reading::{Hints, Reading, RecordingError};

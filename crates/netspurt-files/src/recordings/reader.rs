@@ -158,7 +158,9 @@ fn detect(content: &str, hints: &Hints) -> Option<Format> {
         return Some(Format::PingPlotter);
     }
     let known = text::lines(content).find_map(|(_, line)| {
-        if nping::knows(line) {
+        if has_only_numbers(line) {
+            None
+        } else if nping::knows(line) {
             Some(Format::Nping)
         } else if tcping::knows(line) {
             Some(Format::Tcping)
@@ -176,6 +178,13 @@ fn detect(content: &str, hints: &Hints) -> Option<Format> {
     });
     let columns_given = hints.columns != Columns::default();
     known.or_else(|| (columns_given || table::knows(content, hints)).then_some(Format::Table))
+}
+
+/// Whether a line has only numbers and what divides the cells of a table. No tool writes such a
+/// line, except in tables. Most lines of a table are such lines.
+fn has_only_numbers(line: &str) -> bool {
+    line.bytes()
+        .all(|octet| matches!(octet, b'0'..=b'9' | b'.' | b',' | b';' | b'\t' | b' ' | b'-'))
 }
 
 /// The message about a file of unknown format.

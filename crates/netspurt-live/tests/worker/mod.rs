@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netspurt::record::{Table, read_table};
+use netspurt::record::Table;
+use netspurt_files::tables::read_table;
 use serde_json::{Value, json};
 
 /// The program whose processes carry out live runs.

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use netspurt::record::{Data, Table, digest, read_table_bytes, write_table};
+use netspurt::record::{Data, Table, digest, write_table};
 use netspurt::units::Duration;
+use netspurt_files::tables::read_table_bytes;
 
 use crate::scenario::{RESERVED_COLUMNS, Scenario, Sweep};
 

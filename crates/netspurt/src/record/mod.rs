@@ -30,7 +30,7 @@ pub use judge::{Judge, Retransmissions, SenderVerdict};
 pub use names::{FlowProperties, LinkName, Names};
 pub use narrow::{Existence, NarrowNumbers, StoredNumbers};
 pub use optional::OptionalValues;
-pub use parquet::{TableError, read_table, read_table_bytes, write_table};
+pub use parquet::write_table;
 pub use recorder::Recorder;
 pub use replay::{ReplayedAlgorithm, replay_table};
 pub use requests::requests_table;

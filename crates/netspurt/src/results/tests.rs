@@ -14,7 +14,7 @@ use crate::event::{Event, Events, Wanted, What};
 use crate::ids::{EndId, FlowId, Side};
 use crate::record::{
     Capturing, Column, Data, EchoProbeSum, FlowProperties, FlowSum, Names, Recorder, Table,
-    read_table_bytes,
+    write_table,
 };
 use crate::rto::EstimatorConfig;
 use crate::stage::Stage;
@@ -253,8 +253,11 @@ fn a_folder_has_a_file_for_each_table_and_capture_and_a_manifest_that_lists_them
     for capture in ["a.pcapng", "b_c.pcapng"] {
         assert_eq!(files[capture][..4], [0x0a, 0x0d, 0x0d, 0x0a], "a pcapng section header");
     }
-    let rtt = read_table_bytes("rtt", files["rtt.parquet"].clone()).unwrap();
-    assert_eq!(rtt.rows(), 1);
+    let results = ended(vec![flow("f", false, false)]).finish();
+    let rtt = results.tables().iter().find(|table| table.name == "rtt").unwrap();
+    let mut octets = Vec::new();
+    write_table(rtt, &mut octets).unwrap();
+    assert_eq!((rtt.rows(), &files["rtt.parquet"]), (1, &octets));
 }
 
 #[test]

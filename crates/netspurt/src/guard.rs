@@ -1,11 +1,5 @@
 //! Protection from the decoders of other crates. A panic in a decoder counts as a fault of the file
-//! that the decoder reads. Parquet files are also checked before they are decoded: the check
-//! refuses files that would keep the decoder busy without end.
-
-mod parquet;
-mod thrift;
-
-pub use parquet::{ParquetFault, open_parquet};
+//! that the decoder reads.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
