@@ -21,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
 
 import kernel_cases as cases
@@ -124,9 +125,9 @@ def in_child(group: str, runs: int) -> tuple[int, int]:
         take_real_time_priority()
         answer: object = asyncio.run(measure(group, enter_namespace(GROUPS[group][1]), runs))
     except UnableError as error:
-        answer = str(error)
-    except BaseException as error:
-        answer = f"failed: {error!r}"
+        answer = {"unable": str(error)}
+    except BaseException:
+        answer = {"failed": traceback.format_exc()}
     with os.fdopen(write, "w") as pipe:
         json.dump(answer, pipe)
     os._exit(0)
@@ -138,8 +139,9 @@ def measure_all(runs: int) -> tuple[Values, Timers]:
     Raises
     ------
     UnableError
-        If the machine is not Linux, if it has no namespace, TUN device or count of jiffies, or if
-        the measurement of a group fails for another reason.
+        If the machine is not Linux, or has no namespace, TUN device or count of jiffies.
+    RuntimeError
+        If the measurement of a group fails for another reason. The message is the traceback.
     """
     if platform.system() != "Linux":
         raise UnableError("this is not Linux")
@@ -149,8 +151,11 @@ def measure_all(runs: int) -> tuple[Values, Timers]:
         with os.fdopen(read) as pipe:
             answer = json.load(pipe)
         os.waitpid(pid, 0)
-        if isinstance(answer, str):
-            raise UnableError(answer)
+        match answer:
+            case {"unable": why}:
+                raise UnableError(why)
+            case {"failed": report}:
+                raise RuntimeError(f"the measurement failed:\n{report}")
         values |= answer[0]
         timers += [tuple(timer) for timer in answer[1]]
     return values, timers

@@ -97,14 +97,28 @@ def test_a_kernel_with_doubled_numbers_disagrees_in_over_a_quarter_of_them() -> 
     assert not disagreements(filed, filed)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="the script is for Linux")
-def test_the_script_gives_the_reason_if_nothing_can_be_measured(tmp_path: Path) -> None:
+def run_with(unshare: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the script with another function in place of the system call `unshare`."""
     script = "import ctypes, runpy, sys; ctypes.CDLL = lambda *a, **k: type('L', (), {'unshare': "
-    script += "staticmethod(lambda flag: -1)})(); ctypes.get_errno = lambda: 1; "
+    script += f"staticmethod({unshare})}})(); ctypes.get_errno = lambda: 1; "
     script += "sys.argv = sys.argv[1:]; sys.path.insert(0, sys.argv[0].rsplit('/', 1)[0]); "
     script += "runpy.run_path(sys.argv[0], run_name='__main__')"
-    command = [sys.executable, "-c", script, str(AUTHORITY / "measure.py"), "--to", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=40, check=False)
+    command = [sys.executable, "-c", script, str(AUTHORITY / "measure.py"), "--to", str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=40, check=False)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the script is for Linux")
+def test_the_script_gives_the_reason_if_nothing_can_be_measured(tmp_path: Path) -> None:
+    done = run_with("lambda flag: -1", tmp_path)
     assert done.returncode == 1
     assert done.stderr.startswith(f"{UNABLE}no network namespace: ")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the script is for Linux")
+def test_a_fault_of_the_script_is_no_reason_to_skip(tmp_path: Path) -> None:
+    done = run_with("lambda flag: 1 / 0", tmp_path)
+    assert done.returncode == 1
+    assert "ZeroDivisionError" in done.stderr
+    assert UNABLE not in done.stderr
     assert not list(tmp_path.iterdir())

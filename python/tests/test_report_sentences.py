@@ -1,4 +1,4 @@
-"""Tests sentences and tables of reports that are made from tables written by hand."""
+"""Tests the sentences and the tables of reports. Their input is tables written by hand."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def segment(at_s: float | None, wait_s: float | None = 0.0, octets: int = 1000) 
 
 
 def answer(at_s: float) -> Any:
-    """Return an ACK that left the far point at an instant of the near point's clock."""
+    """Return an ACK that left the far point at `at_s`, by the clock of the near point."""
     times = (round(1e9 * (at_s + BACK_S)), round(1e9 * (at_s + AHEAD_S)))
     return ("b:2", "a:1", 0, 0, False, *times)
 
@@ -54,7 +54,7 @@ def test_no_share_of_lost_segments_is_reported_if_all_arrived() -> None:
     assert words.startswith("All 3 segments with data that passed near came to far. ")
 
 
-def test_lost_segments_have_a_share_of_those_that_passed_the_near_point() -> None:
+def test_lost_segments_are_reported_as_a_share_of_those_that_passed_the_near_point() -> None:
     words = between(segment(1), segment(2, None), segment(3), segment(None), segment(4))
     assert "Of the 4 segments with data that passed near, 1 (25.00%) did not come to far" in words
     assert "near lacks 1 segment that came to far." in words
@@ -66,7 +66,7 @@ def test_segments_without_data_and_acknowledgments_are_not_counted_as_data() -> 
 
 
 @pytest.mark.parametrize(("matched", "told"), [(2, True), (1, False)])
-def test_segments_are_not_compared_one_by_one_if_most_of_them_have_no_partner(
+def test_segments_are_not_compared_one_by_one_if_most_were_seen_at_only_one_point(
     matched: int, told: bool
 ) -> None:
     pairs = [segment(n) for n in range(matched)] + [segment(n, None) for n in range(4 - matched)]
@@ -77,7 +77,10 @@ def test_segments_are_not_compared_one_by_one_if_most_of_them_have_no_partner(
 def told_round_trip(
     back_s: list[float], shown_s: float | None = None, *, complete: bool = True
 ) -> str:
-    """Return the sentences on the round trip if `back_s` has the waits of the ACKs."""
+    """Return the sentences on the round trip.
+
+    `back_s` has the waits of the ACKs. `shown_s` is the shortest round trip in the near capture.
+    """
     out = [AHEAD_S + THERE_S + wait for wait in (0.005, 0.0, 0.5)]
     back = [BACK_S - AHEAD_S + wait for wait in back_s]
     out_ns, back_ns = (np.array([round(1e9 * s) for s in way]) for way in (out, back))
@@ -92,7 +95,7 @@ def test_the_round_trip_between_two_points_does_not_depend_on_their_clocks() -> 
 
 
 @pytest.mark.parametrize(("shown_s", "complete"), [(0.0499, True), (0.06, False)])
-def test_no_bound_is_stated_if_it_exceeds_a_round_trip_or_rests_on_few_packets(
+def test_no_lower_bound_is_stated_if_it_exceeds_a_shown_round_trip_or_few_packets_match(
     shown_s: float, complete: bool
 ) -> None:
     words = told_round_trip([0.1, 0.0], shown_s, complete=complete)
@@ -101,11 +104,11 @@ def test_no_bound_is_stated_if_it_exceeds_a_round_trip_or_rests_on_few_packets(
 
 
 def test_a_negative_round_trip_is_not_reported() -> None:
-    """A clock was set between the segments and their ACKs."""
+    """A clock was set after the segments had passed, and before their ACKs passed."""
     assert told_round_trip([-1.0]) == ""
 
 
-def test_the_waits_of_data_count_from_its_fastest_segment() -> None:
+def test_the_waits_of_data_are_relative_to_its_fastest_segment() -> None:
     waits = [0.004, 0.001, 0.002, 0.101, 0.003]
     words = between(*(segment(n, wait) for n, wait in enumerate(waits)))
     told = "data took 2 ms longer than the fastest segment (median), and 100 ms longer at most"
@@ -151,7 +154,7 @@ def test_programs_are_reported_with_the_way_in_which_they_ended(
     assert list(told_programs(with_programs(**values))) == words
 
 
-def test_a_run_without_programs_has_no_words_and_no_table_of_them() -> None:
+def test_a_run_without_programs_has_no_sentences_on_programs_and_no_table_of_connections() -> None:
     run = made_run(connections=table(flow=["x"]))
     for live in (None, SimpleNamespace(programs=None)):
         run.live = live
@@ -170,7 +173,7 @@ CONNECTED: dict[str, list[Any]] = {
 }
 
 
-def test_times_of_a_programs_connection_count_from_its_last_syn() -> None:
+def test_times_in_the_table_of_connections_count_from_the_last_syn() -> None:
     """The octets of requests are counted at the end that did not open the connection."""
     opened = table(**CONNECTED, opened_by_to=np.array([False, True]))
     rows = connections(with_programs(opened))
@@ -193,7 +196,7 @@ def test_a_table_of_connections_has_500_rows_at_most() -> None:
 
 
 def flows(**columns: Any) -> Any:
-    """Return a table of two directions with data, with other values in some columns."""
+    """Return a table of two directions with data. `columns` replaces some usual columns."""
     usual = {
         "flow": ["x", "y"],
         "direction": ["forward", "forward"],
@@ -257,7 +260,7 @@ def test_the_answer_on_several_directions_has_the_last_finish_and_the_time_in_si
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        # 1,000 octets in 2 s are 4 kbit/s. From the start to the end of the run there are 9 s.
+        # 1,000 octets in 2 s are 4 kbit/s. The direction starts 9 s before the end of the run.
         ({}, "Finished after 2.000 s, at 4 kbit/s."),
         ({"finished_s": [NAN]}, "Not finished in 10 s simulated, at 889 bit/s."),
         (
@@ -266,7 +269,7 @@ def test_the_answer_on_several_directions_has_the_last_finish_and_the_time_in_si
         ),
     ],
 )
-def test_the_answer_on_one_direction_counts_from_its_start(
+def test_the_answer_on_one_direction_counts_time_from_its_start(
     columns: dict[str, Any], words: str
 ) -> None:
     one = {"start_s": [1.0], "finished_s": [3.0], "acked_bytes": [1000], "retransmissions": [0]}
@@ -318,7 +321,7 @@ def test_links_that_carried_and_dropped_nothing_are_left_out() -> None:
 # Directions.
 
 
-def test_directions_are_in_the_order_of_their_data_and_then_of_their_retransmissions() -> None:
+def test_directions_are_sorted_by_amount_of_data_and_then_by_retransmissions() -> None:
     run = made_run(
         flows=table(
             flow=["idle", "few", "more", "most", "more"],
@@ -374,5 +377,7 @@ def test_the_sentence_on_verdicts_counts_spurious_and_unknown_ones(
         (7171, "2 h 0 min"),
     ],
 )
-def test_a_long_duration_is_rounded_before_it_is_split(seconds: float, text: str) -> None:
+def test_a_long_duration_is_rounded_before_it_is_split_into_units(
+    seconds: float, text: str
+) -> None:
     assert span(seconds) == text

@@ -22,7 +22,7 @@ from netspurt.sweep.randomness import is_exact
 from conftest import Command
 from report_pages import opened, rows_of
 
-#: The last segments of a page are lost. The sweep varies the losses and the TCP stack.
+#: A web page loses some of its last segments. The sweep varies the losses and the TCP stack.
 TAIL = ns.load("tail-loss").replace({"sweep.seeds": 3})
 
 
@@ -92,7 +92,9 @@ def test_dots_are_sorted_and_their_axis_ends_near_the_values() -> None:
         of_cases("dot", {}, ["one", "two"], "fairness")
 
 
-def test_the_best_value_of_an_axis_is_decided_and_needs_two_labels(folder: SweepFolder) -> None:
+def test_a_best_value_needs_two_labels_and_is_decided_if_another_value_is_worse(
+    folder: SweepFolder,
+) -> None:
     cases = folder.read()
     shown = alike({"completion_ns_mean": 1e9})["completion_ns_mean"]
     found = best_of(ComparedAxis(cases, folder, "stack", "completion_ns_mean", shown, exact=False))
@@ -117,7 +119,7 @@ def test_all_times_on_the_page_of_a_sweep_have_one_unit(section: Section) -> Non
     assert {"mean time to the whole reply [ms]", "waited for timeouts [ms]"} <= heads & labels
 
 
-def test_a_common_unit_is_legible_for_the_smallest_and_the_largest_measure() -> None:
+def test_figures_in_a_common_unit_are_legible_for_the_smallest_and_the_largest_measure() -> None:
     told = alike({"request_ns_p50": 142e6, "request_ns_p99": 1.9e9, "goodput_bps": 5e6})
     assert [one.unit for one in told.values()] == ["ms", "ms", "Mbit/s"]
     assert told["request_ns_p99"].factor * 1.9e9 == pytest.approx(1900)
@@ -126,7 +128,7 @@ def test_a_common_unit_is_legible_for_the_smallest_and_the_largest_measure() -> 
     assert in_words("connection_ns_mean")[0] == "mean duration of a connection"
 
 
-def test_a_cell_of_a_sweep_has_its_interval_in_a_second_line(
+def test_a_cell_in_a_table_of_a_sweep_has_its_interval_on_a_second_line(
     section: Section, tmp_path: Path
 ) -> None:
     text = page([section], tmp_path / "page.html")
@@ -158,7 +160,8 @@ def test_no_table_of_a_sweep_is_cut_in_a_wide_window_or_on_paper(
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 400
 
 
-#: Changes of the scenario of RFC 2416. Nothing is random, and with a short queue Reno is better.
+#: Changes to the scenario of RFC 2416. Nothing is random. With a short queue, Reno is better than
+#: SACK recovery.
 CERTAIN = {
     "stop": "240 s",
     "sweep": {
@@ -174,7 +177,7 @@ CERTAIN = {
 }
 
 
-def test_the_page_of_a_sweep_without_randomness_agrees_with_the_command(
+def test_the_page_of_a_sweep_without_randomness_agrees_with_sweep_compare(
     netspurt: Command, tmp_path: Path
 ) -> None:
     folder, _ = run_sweep(Sweep.of(ns.new_scenario().replace(CERTAIN)), str(tmp_path / "own"))
@@ -188,7 +191,7 @@ def test_the_page_of_a_sweep_without_randomness_agrees_with_the_command(
     )
     cells = [cell for table in part.tables[:3] for row in table.rows for cell in row]
     assert not [cell for cell in cells if ".." in cell]
-    assert "0" in cells, "a count that is zero in all runs must have no upper end"
+    assert "0" in cells, "a count that is zero in all runs must have no interval"
     words = ("-m", "goodput_bps", "-m", "retransmissions", "--axis", "recovery")
     told = netspurt("sweep", "compare", "own", *words).stdout
     assert told.count("all equal") == 6
@@ -222,7 +225,9 @@ def test_an_axis_with_random_losses_makes_a_sweep_inexact(
     assert is_exact(folder, folder.read()) == exact
 
 
-def test_all_dots_of_an_axis_have_the_order_of_its_first_picture(tmp_path: Path) -> None:
+def test_all_pictures_of_an_axis_have_their_dots_in_the_order_of_the_first_picture(
+    tmp_path: Path,
+) -> None:
     values = {
         "stop": "60 s",
         "sweep": {

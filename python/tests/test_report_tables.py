@@ -1,4 +1,7 @@
-"""Tests tables of repairs on hand-made transmissions, and the HTML of tables, lines and links."""
+"""Tests the tables of repairs, and the HTML of tables, lines and links.
+
+The repairs come from transmissions that are written by hand.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,7 @@ def missed(run: Any) -> list[tuple[str, ...]]:
 FIRST, SECOND = (1.0, 1, 1000, ""), (1.5, 1001, 1000, "")
 
 
-def test_the_loss_of_a_copy_whose_next_copy_was_spurious_is_not_listed() -> None:
+def test_the_loss_of_a_copy_is_not_listed_if_the_next_copy_was_spurious() -> None:
     """The original arrived, and all ACKs were lost. One of the copies was lost, too."""
     again = (2.0, 1, 1000, "rto"), (3.0, 1, 1000, "rto")
     for spurious, count in ([False, True, True], 0), ([False, False, False], 1):
@@ -98,7 +101,9 @@ def test_the_loss_of_a_copy_whose_next_copy_was_spurious_is_not_listed() -> None
         (["go-back-n"], True),
     ],
 )
-def test_a_loss_is_listed_if_a_timer_began_its_repair(causes: list[str], waits: bool) -> None:
+def test_a_loss_is_listed_if_a_retransmission_timer_began_its_repair(
+    causes: list[str], waits: bool
+) -> None:
     """All causes except the last belong to another segment, which is retransmitted earlier."""
     other = [(2.0, 1001, 1000, cause) for cause in causes[:-1]]
     run = run_of([FIRST, SECOND, *other, (3.1, 1, 1000, causes[-1])], [0])
@@ -110,7 +115,7 @@ def test_a_loss_is_listed_if_a_timer_began_its_repair(causes: list[str], waits: 
 
 
 @pytest.mark.parametrize(("acked", "told"), [(2000, []), (1999, ["never"]), (0, ["never"])])
-def test_a_loss_without_a_later_copy_was_never_repaired_unless_it_is_acknowledged(
+def test_a_loss_without_a_later_copy_was_never_repaired_unless_its_data_is_acknowledged(
     acked: int, told: list[str]
 ) -> None:
     rows = missed(run_of([FIRST, SECOND], [1], acked=acked))
@@ -134,7 +139,7 @@ def test_the_losses_of_a_direction_are_only_the_drops_of_its_data(
     assert len(missed(run_of([FIRST], [0], acked=0, drops=changes))) == listed
 
 
-def test_repairs_equal_those_of_a_search_through_all_transmissions() -> None:
+def test_repairs_are_those_that_a_search_through_all_transmissions_finds() -> None:
     random = np.random.default_rng(6298)
     listed = 0
     for _ in range(40):
@@ -174,7 +179,7 @@ def test_an_empty_table_says_whether_nothing_was_lost_or_nothing_was_repaired_la
         assert (list(rows.rows), rows.empty) == ([], words)
 
 
-def test_losses_are_not_known_without_drops_or_at_another_node() -> None:
+def test_losses_are_not_known_without_drops_or_if_another_node_recorded_the_segments() -> None:
     run = run_of([FIRST], [0])
     elsewhere = run_of([FIRST], [0], segments={"node": ["r"]})
     assert missed_rows(elsewhere, directions_with_data(run), Drawn(set())) is None
@@ -186,7 +191,7 @@ def spurious(run: Any, drawn: Drawn) -> Rows:
     return spurious_rows(run, directions_with_data(run), drawn)
 
 
-def test_a_spurious_retransmission_leads_to_the_middle_of_its_octets() -> None:
+def test_the_place_of_a_spurious_retransmission_is_the_middle_of_its_octets() -> None:
     sent = [FIRST, SECOND, (2.0, 1001, 1000, "rto"), (0.5, 0, 0, "syn")]
     flags = {"spurious": np.array([False, False, True, True]), "kind": ["data"] * 3 + ["syn"]}
     rows = spurious(run_of(sent, [], segments=flags), Drawn({"x"}, side=1))
@@ -214,7 +219,7 @@ def test_a_table_of_spurious_retransmissions_keeps_the_first_500() -> None:
         ("", 1200, "None of the 1,200 spurious retransmissions was recorded."),
     ],
 )
-def test_a_table_without_spurious_retransmissions_says_what_is_known(
+def test_an_empty_table_of_spurious_retransmissions_says_why_it_is_empty(
     cause: str, counted: int, words: str
 ) -> None:
     run = run_of([FIRST, (2.0, 1, 9, cause)], [], flows={"spurious": [counted]})
@@ -237,7 +242,7 @@ def test_the_cells_of_a_table_are_escaped_and_aligned() -> None:
 
 
 @pytest.mark.parametrize(("more", "words"), [(1, "1 more row"), (1234, "1,234 more rows"), (0, "")])
-def test_rows_that_are_left_out_are_counted_and_a_sentence_says_where_all_are(
+def test_rows_that_are_left_out_are_counted_and_a_sentence_says_where_all_rows_are(
     more: int, words: str
 ) -> None:
     rows = Rows("c", ("h",), [("x",)], more=more, elsewhere="`netspurt table` prints all.")
@@ -262,7 +267,7 @@ def test_a_row_has_a_button_to_its_place_or_a_link_to_its_section() -> None:
     assert "<td>y</td>" in text
 
 
-def test_a_table_without_rows_is_its_sentence_or_nothing() -> None:
+def test_a_table_without_rows_becomes_a_sentence_or_nothing() -> None:
     part = Part("p", places=[Rows("c", ("h",), [], empty="No `x` here."), Rows("d", ("h",), [])])
     text = markup(part)
     assert '<p class="empty">No <code>x</code> here.</p>' in text
@@ -299,7 +304,7 @@ def test_only_wide_tables_have_smaller_type_on_paper(width: int, style: str) -> 
     assert re.findall(r"<pre(?: class=(\S+))? role", text) == [style]
 
 
-def test_lines_of_a_table_stay_together_and_their_first_cells_are_names() -> None:
+def test_lines_of_a_table_stay_together_and_their_first_cells_are_marked_as_names() -> None:
     lines = ["Timers:", "rto:min=1  20 ms", "fixed      3 s", "           9 s", "  So run `x`."]
     text = markup(Part("p", lines=lines))
     assert text.count('<span class="cells"') == 1

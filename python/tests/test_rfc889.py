@@ -57,7 +57,7 @@ SHAPE = {
 }
 
 #: Claims that surrogates do not reproduce: if each delay of a surrogate is drawn independently,
-#: another setting is the best.
+#: another setting of the timer is better by more than one point of efficiency.
 MISSED = {"s33.two-valued", "s33.g-no-gain"}
 
 
@@ -82,7 +82,7 @@ def test_each_of_the_143_claims_has_a_verdict(verdicts: dict[str, dict[str, obje
     )
 
 
-def test_every_claim_that_is_not_simply_reproduced_has_a_reason(
+def test_every_claim_that_is_not_fully_reproduced_has_a_reason(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     for name in CONTRADICTIONS | HISTORY | SHAPE | MISSED:
@@ -97,7 +97,7 @@ def test_claims_about_lost_recordings_are_judged_on_surrogates(
     assert kinds[None] == len(HISTORY)
     gains = verdicts["s33.gain-5"]["measured"]
     assert isinstance(gains, list)
-    assert len(gains) == 5, "there must be a number for each structure of the surrogates"
+    assert len(gains) == 5, "there must be a number for each variant of the surrogates"
 
 
 def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
@@ -135,7 +135,7 @@ def test_probing_a_simulated_path_gives_the_printed_line_ends(
     assert rate_table(fit).delay_s == pytest.approx(printed, rel=0.05)
 
 
-def test_the_multiplexers_delays_spread_as_printed() -> None:
+def test_the_delays_over_the_multiplexer_have_the_printed_coefficient_of_variation() -> None:
     delays = one_way(read_paper("rfc889").scenario("stat-mux").run().echo_probes)
     assert np.nanstd(delays) / np.nanmean(delays) == pytest.approx(0.69, abs=0.1)
 
@@ -188,7 +188,7 @@ def test_a_printed_rate_outside_its_band_is_not_reproduced(own: Path) -> None:
     assert verdict(own, "t1.FORD1") == "not-reproduced"
 
 
-def test_a_wrong_number_is_excused_only_if_the_shape_holds(own: Path) -> None:
+def test_a_claim_is_not_reproduced_if_neither_its_number_nor_its_shape_holds(own: Path) -> None:
     path = own / "expected.csv"
     text = path.read_text()
     path.write_text(text.replace("at least: 0.84", "at least: 0.99"))
@@ -198,7 +198,7 @@ def test_a_wrong_number_is_excused_only_if_the_shape_holds(own: Path) -> None:
         read_paper("rfc889", own.parent)
 
 
-def test_a_comparison_of_many_with_one_holds_only_if_it_holds_for_each() -> None:
+def test_a_comparison_of_several_numbers_with_one_holds_only_if_it_holds_for_each() -> None:
     assert comparison("above")([1.0, 2.0], 0.0, 0)
     assert not comparison("above")([1.0, -2.0], 0.0, 0)
     assert comparison("within")([95.0], [100.0], 0.05)
@@ -206,7 +206,7 @@ def test_a_comparison_of_many_with_one_holds_only_if_it_holds_for_each() -> None
     assert not comparison("near")([1.0, 2.0], [1.0], 9.0)
 
 
-def test_a_table_that_is_not_there_is_named(own: Path) -> None:
+def test_the_error_for_a_missing_table_names_it(own: Path) -> None:
     (own / "delays.csv").unlink()
     with pytest.raises(PaperError, match="is called 'delays\\.csv'"):
         verdict(own, "s21.regression")
@@ -224,7 +224,10 @@ FAR = {"BERK": 9.1}
 
 
 def off_by(row: PathRow) -> float:
-    """Return the largest error of a line end [%] in a regression over probes of a row's path."""
+    """Return the largest error of a row's line ends [%].
+
+    The line ends come from a regression over probes on the row's simulated path.
+    """
     scenario = ns.Scenario.parse(scenario_text(path_for(row)), name=row.name)
     echo_probes = scenario.run().echo_probes
     at = 126 if len(row.lines) > 1 else None
@@ -245,7 +248,10 @@ def test_the_path_of_each_row_gives_its_line_ends_or_the_stated_error() -> None:
 
 
 def test_the_third_fragment_costs_as_much_as_the_second() -> None:
-    """Fragments alone cannot cause one large step, because each fragment costs the same."""
+    """The printed delays have only one large step, so fragments alone cannot be its cause.
+
+    Each fragment costs the same, so the third fragment would cause a second step.
+    """
     text = scenario_text(path_for(path_rows(read_paper("rfc889"), "delays.csv")["NTA-L"]))
     assert 'mtu = "125 B"' in text
     echo_probes = ns.Scenario.parse(text, name="NTA-L").run().echo_probes
@@ -270,7 +276,7 @@ def test_the_command_writes_the_path_of_a_row_and_prints_its_error(
     refused(netspurt("papers", "path", "rfc2416", "UCL"), "no table of delay against length")
 
 
-def test_a_timer_by_length_is_worse_on_the_multiplexer_only_because_it_is_shorter() -> None:
+def test_a_timer_that_uses_length_is_worse_on_the_multiplexer_only_because_it_is_shorter() -> None:
     """Waits at the multiplexer do not depend on length; VALIDATION.md has figures of ten seeds."""
     names = ["mills", "mills:by_length=true", "mills:by_length=true,g=2.05"]
     sums = np.zeros((3, 2))
@@ -304,7 +310,7 @@ def test_the_efficiency_of_foe_depends_on_the_structure_of_its_surrogate(
 
 
 @pytest.mark.parametrize("key", ["rfc889", "rfc2416"])
-def test_the_claims_of_a_paper_are_shown_to_programs(netspurt: Command, key: str) -> None:
+def test_the_claims_of_a_paper_are_printed_as_json(netspurt: Command, key: str) -> None:
     result = netspurt("papers", "show", key, "--json")
     data = json.loads(result.stdout)
     assert len(data["claims"]) == len(read_paper(key).claims)

@@ -1,4 +1,4 @@
-"""The table *Rows of the papers* in VALIDATION.md: each command prints what its row says."""
+"""Tests the table *Rows of the papers* in VALIDATION.md: commands print what their rows say."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conftest import ROOT, Command
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: its commands, and the texts they print or the test that covers it."""
+    """A row: its commands, and either the texts that they print or the test that covers the row."""
 
     name: str
     commands: tuple[str, ...]

@@ -77,7 +77,7 @@ def test_the_manifest_lists_every_file_with_its_digest(saved_run: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["flows.parquet", "segments.parquet", "scenario.toml"])
-def test_a_file_that_lost_a_byte_or_is_gone_is_named(folder: Path, name: str) -> None:
+def test_the_error_names_a_file_that_lacks_a_byte_or_is_missing(folder: Path, name: str) -> None:
     content = (folder / name).read_bytes()
     (folder / name).write_bytes(content[:-1])
     with pytest.raises(ns.RunError, match=f"{name} is damaged: it differs from what the run wrote"):
@@ -180,7 +180,7 @@ def test_no_table_is_read_from_outside_the_folder(folder: Path, name: str) -> No
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "\ud800", '{"valid": true}', "[" * 100_000])
-def test_a_damaged_report_of_a_live_run_is_named(folder: Path, text: str) -> None:
+def test_the_error_names_a_damaged_report_of_a_live_run(folder: Path, text: str) -> None:
     live = folder / "live.json"
     live.write_text(text, encoding="utf-8", errors="surrogatepass")
     digest = hashlib.sha256(live.read_bytes()).hexdigest()
@@ -218,7 +218,7 @@ def test_an_opened_run_is_not_saved_again_and_the_error_says_to_copy_its_folder(
     assert not (tmp_path / "again").exists()
 
 
-def test_nodes_are_captured_under_names_that_a_folder_can_hold(tmp_path: Path) -> None:
+def test_the_capture_of_a_node_has_a_valid_file_name(tmp_path: Path) -> None:
     scenario = ns.Scenario.parse(PROBED).replace({"record.tables": ["segments"]})
     folder = scenario.run().save(tmp_path / "r")
     assert manifest(folder)["captures"] == {"a": "a.pcapng", "b/c": "b_c.pcapng"}
@@ -341,16 +341,16 @@ def test_leftovers_of_killed_runs_are_removed_and_folders_of_living_runs_are_not
         assert {path.name for path in tmp_path.iterdir()} == {partial.name, "t", *others}
 
 
-def test_a_lock_protects_the_folder_of_a_process_in_another_namespace(tmp_path: Path) -> None:
+def test_a_lock_protects_the_folder_of_a_process_in_another_pid_namespace(tmp_path: Path) -> None:
     with new_folder(tmp_path / "r") as partial:
-        # In the other namespace the process has a number that no process has here.
+        # In the other PID namespace, the process has a PID that no process has here.
         shown = partial.with_name(partial.name.replace(str(os.getpid()), str(ended_process())))
         partial.rename(shown)
         assert leftovers(tmp_path) == []
         shown.rename(partial)
 
 
-def test_symbolic_links_in_leftovers_are_not_followed(tmp_path: Path) -> None:
+def test_a_symbolic_link_with_the_name_of_a_leftover_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "precious").mkdir()
     with new_folder(tmp_path / "r") as partial:
         link = tmp_path / partial.name.replace(str(os.getpid()), str(ended_process()))

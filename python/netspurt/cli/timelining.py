@@ -85,7 +85,8 @@ LinkName = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Write how this link of a scenario changes: its delay, its rate and its handovers.",
+        help="Write how this link of a scenario changes: its delay, rate, losses, duplicates and "
+        "handovers.",
         show_default=False,
     ),
 ]

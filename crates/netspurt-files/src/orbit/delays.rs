@@ -1,8 +1,9 @@
 //! Computes the delay of a path over time.
 
+use netspurt::units::Duration;
+
 use super::passes::instants;
 use super::{OrbitError, OrbitPath, Utc};
-use netspurt::units::Duration;
 
 /// The length and the delay of a path at an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,8 +2,9 @@
 
 use core::ops::Range;
 
-use super::{Elements, GeoRelay, GroundSite, Heights, OrbitError, Satellite, Station};
 use netspurt::place::did_you_mean;
+
+use super::{Elements, GeoRelay, GroundSite, Heights, OrbitError, Satellite, Station};
 
 /// The text that an error shows where the name of a file would be. An orbit in text form has no
 /// file.

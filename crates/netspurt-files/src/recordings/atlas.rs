@@ -1,16 +1,15 @@
 //! Reads results of RIPE Atlas: ping and traceroute.
 
 use indexmap::IndexMap;
-use serde_json::Value;
-
+use netspurt::delays::Began;
+use netspurt::delays::{Delays, Probe, SendTimeSource};
 use netspurt::units::{Duration, Time};
+use serde_json::Value;
 
 use super::json::{Item, float, label, whole};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::MISSING_MAX;
 use super::text::{MILLISECOND, SECOND, float_span};
-use netspurt::delays::Began;
-use netspurt::delays::{Delays, Probe, SendTimeSource};
 
 /// The results of one measurement by one Atlas probe (a device) to one address; for traceroute, the
 /// results of one hop.

@@ -1,12 +1,12 @@
 //! Reads files of Flent (`.flent`, `.flent.gz`): the delays of the pings that a test ran.
 
+use netspurt::delays::Delays;
 use serde_json::Value;
 
 use super::json::{Item, float, label, whole};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MILLISECOND, SECOND, float_span};
-use netspurt::delays::Delays;
 
 /// Whether a value is the contents of a Flent file.
 pub(super) fn knows(value: &Value) -> bool {

@@ -2,7 +2,7 @@
 //! summary rows of `-C`.
 
 use indexmap::IndexMap;
-
+use netspurt::delays::Delays;
 use netspurt::units::Duration;
 
 use super::line_stamp::{LogClock, StampedLine, UNKNOWN_STAMP, UnreadStamps};
@@ -11,7 +11,6 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::stamp::of_line;
 use super::tally::Tally;
 use super::text::{MILLISECOND, decimal, in_ms, integer, lines};
-use netspurt::delays::Delays;
 
 /// The meaning of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]

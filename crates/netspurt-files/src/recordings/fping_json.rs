@@ -1,7 +1,7 @@
 //! Reads fping's JSON (`--json`, since version 5.3), which has one object per line.
 
 use indexmap::IndexMap;
-
+use netspurt::delays::Delays;
 use netspurt::units::Duration;
 
 use super::fping::header_bytes;
@@ -9,7 +9,6 @@ use super::json::{Item, float, label, whole};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MILLISECOND, float_span};
-use netspurt::delays::Delays;
 
 /// Reads the entries of `items` and adds a recording for each target.
 ///

@@ -2,7 +2,6 @@
 //! interval.
 
 use indexmap::IndexMap;
-
 use netspurt::units::Duration;
 
 use super::json::{Item, float, label, whole};

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
+use netspurt::delays::Began;
+use netspurt::delays::{Delays, HalfDelays};
 use netspurt::units::Duration;
 
 use super::json::{Item, label, whole};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
-use netspurt::delays::Began;
-use netspurt::delays::{Delays, HalfDelays};
 
 /// Reads the sessions among `items`.
 ///

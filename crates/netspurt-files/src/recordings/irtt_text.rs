@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
+use netspurt::delays::{Delays, HalfDelays};
 use netspurt::units::Duration;
 
 use super::ping::Paced;
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer, lines};
-use netspurt::delays::{Delays, HalfDelays};
 
 /// An answer such as `seq=1 rtt=64.95ms rd=33.44ms sd=31.51ms ipdv=4.6ms`. The line ends with
 /// `(LATE)` if the answer to a later probe came first.

@@ -2,13 +2,12 @@
 //! line when a reply comes.
 
 use indexmap::IndexMap;
-
+use netspurt::delays::Delays;
 use netspurt::units::Duration;
 
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{SECOND, decimal, integer, lines};
-use netspurt::delays::Delays;
 
 /// The meaning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

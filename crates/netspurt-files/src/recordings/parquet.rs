@@ -5,7 +5,6 @@ use ::parquet::file::reader::FileReader;
 use ::parquet::record::Field;
 use ::parquet::schema::types::Type;
 use bytes::Bytes;
-
 use netspurt::guard::guarded;
 
 use crate::guard::{ParquetFault, open_parquet};

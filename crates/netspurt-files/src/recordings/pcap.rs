@@ -6,7 +6,8 @@ use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 
 use indexmap::IndexMap;
-
+use netspurt::delays::Began;
+use netspurt::delays::{Delays, Probe, SendTimeSource};
 use netspurt::ids::Side;
 use netspurt::observe::{Flows, Lifetimes, Passing, Retired, TwoWay};
 use netspurt::units::{Duration, Time};
@@ -16,8 +17,6 @@ use netspurt::wire::{
 
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
-use netspurt::delays::Began;
-use netspurt::delays::{Delays, Probe, SendTimeSource};
 
 /// A TCP connection, and the round trips of its two directions.
 #[derive(Default)]

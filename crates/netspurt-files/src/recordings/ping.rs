@@ -1,5 +1,6 @@
 //! Reads the output of ping: Linux iputils, BusyBox, BSD, macOS, and hping3.
 
+use netspurt::delays::{Delays, Probe};
 use netspurt::units::{Duration, Time};
 
 use super::line_stamp::{LogClock, StampedLine, UNKNOWN_STAMP, UnreadStamps};
@@ -10,7 +11,6 @@ use super::slips::{CarryForm, MissingCarries};
 use super::stamp::of_line;
 use super::tally::{MISSING_MAX, Tally};
 use super::text::{MILLISECOND, integer, lines};
-use netspurt::delays::{Delays, Probe};
 
 /// The number of sequence numbers. The header of an ICMP echo has 16 bits for them (RFC 792).
 const NUMBERS: u64 = 1 << 16;

@@ -1,12 +1,13 @@
 //! Reads PingPlotter's CSV: a table of hosts, and then a row for each sample. A row has a column
 //! for each hop; the last hop is the target.
 
+use netspurt::delays::Delays;
+
 use super::date::has_zone;
 use super::instant::instant;
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MILLISECOND, decimal, lines};
-use netspurt::delays::Delays;
 
 const SAMPLES: &str = "Sample Information";
 

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
+use netspurt::delays::Began;
+use netspurt::delays::{Delays, ProbeOrder};
 use netspurt::units::Duration;
+use serde_json::Value;
 
 use super::json::{Item, label, whole};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
-use netspurt::delays::Began;
-use netspurt::delays::{Delays, ProbeOrder};
 
 /// Whether a value is the header of a file of `netspurt probe`.
 pub(super) fn knows(value: &Value) -> bool {

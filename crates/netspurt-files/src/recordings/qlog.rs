@@ -1,15 +1,14 @@
 //! Reads qlog files of QUIC connections, as JSON and as JSON text sequences. Each `latest_rtt` of
 //! `recovery:metrics_updated` is a sample.
 
-use serde_json::Value;
-
+use netspurt::delays::Began;
+use netspurt::delays::{Delays, Measure, Probe, SendTimeSource};
 use netspurt::units::{Duration, Time};
+use serde_json::Value;
 
 use super::json::{Item, float, label};
 use super::reading::{Hints, Reading, RecordingError};
 use super::text::{MICROSECOND, MILLISECOND, float_span};
-use netspurt::delays::Began;
-use netspurt::delays::{Delays, Measure, Probe, SendTimeSource};
 
 /// The rounding of a delay changes the delay by less than this number of nanoseconds.
 const ROUNDED_NS: i64 = 1000;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use netspurt::delays::Delays;
 use netspurt::units::Duration;
 use netspurt::wire::is_capture;
 
@@ -12,7 +13,6 @@ use super::{
     fping, irtt_text, json, json_reader, mtr, nping, opportunities, parquet, pcap, ping,
     pingplotter, ss, table, tcping, text, windows,
 };
-use netspurt::delays::Delays;
 
 /// Reads the recordings of a file with the name `name` and the contents `bytes`. The format is
 /// recognised from the contents.
@@ -253,6 +253,23 @@ fn number(reading: &mut Reading) {
         *so_far += 1;
         if *all > 1 {
             one.name = format!("{} ({so_far})", one.name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn no_tool_writes_a_line_that_has_only_numbers(line in "[0-9.,;\\t -]{0,40}") {
+            prop_assert!(has_only_numbers(&line));
+            prop_assert!(!nping::knows(&line) && !tcping::knows(&line));
+            prop_assert!(!irtt_text::knows(&line) && !ping::knows(&line));
+            prop_assert!(!fping::knows(&line) && !ss::knows(&line) && !windows::knows(&line));
         }
     }
 }

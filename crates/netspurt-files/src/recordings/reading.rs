@@ -3,10 +3,10 @@
 
 use core::fmt;
 
+use netspurt::delays::Delays;
 use netspurt::units::Duration;
 
 use super::format::Format;
-use netspurt::delays::Delays;
 
 /// Facts about a file that the file itself does not contain. The user gives these facts.
 ///

@@ -1,14 +1,13 @@
 //! Reads scamper's JSON (`sc_warts2json`): the results of ping.
 
-use serde_json::Value;
-
+use netspurt::delays::Delays;
 use netspurt::units::Duration;
+use serde_json::Value;
 
 use super::json::{Item, float, label, whole};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, float_span};
-use netspurt::delays::Delays;
 
 /// Whether a value is a ping, a traceroute or the start of a cycle, as scamper writes them.
 pub(super) fn knows(value: &Value) -> bool {

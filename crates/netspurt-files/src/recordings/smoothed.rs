@@ -1,9 +1,8 @@
 //! Makes recordings of a kernel's smoothed round-trip time.
 
-use netspurt::units::{Duration, Time};
-
 use netspurt::delays::Began;
 use netspurt::delays::{Delays, Measure, Probe, SendTimeSource};
+use netspurt::units::{Duration, Time};
 
 /// A kernel's report at one instant.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,7 +1,6 @@
 //! Reads logs of `ss -tin`: each snapshot has the kernel's smoothed round-trip time.
 
 use indexmap::IndexMap;
-
 use netspurt::units::Duration;
 
 use super::instant::instant;

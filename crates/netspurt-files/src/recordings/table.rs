@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use indexmap::IndexMap;
-
+use netspurt::delays::{Delays, Measure, ProbeOrder};
 use netspurt::units::Duration;
 
 use super::cells::{bare, cells, separator};
@@ -20,7 +20,6 @@ use super::tally::Tally;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer, lines};
 use super::year_last::{DateOrder, DateOrderEvidence, evidence, is_year_last};
 use super::zone::ambiguous;
-use netspurt::delays::{Delays, Measure, ProbeOrder};
 
 /// The interval between the delays of a list of whole milliseconds. LeoReplayer reads such lists.
 const PACE: Duration = Duration::from_millis(10);

@@ -1,11 +1,11 @@
 //! Collects probes by their numbers. The lines of a file may come in any order.
 
+use netspurt::delays::Began;
+use netspurt::delays::{Delays, Probe, SendTimeSource};
 use netspurt::units::{Duration, Time};
 
 use super::reading::RecordingError;
 use super::slots::{ProbeSlot, Slots};
-use netspurt::delays::Began;
-use netspurt::delays::{Delays, Probe, SendTimeSource};
 
 /// The maximum count of numbers that may be missing from one recording; for ping, from one file.
 /// Without a limit a short file could fill the memory.

@@ -1,8 +1,7 @@
 //! Reads logs of Linux's `tcp_info`, as M-Lab's NDT7 and tcp-info write them.
 
-use serde_json::Value;
-
 use netspurt::units::Duration;
+use serde_json::Value;
 
 use super::instant::instant;
 use super::json::{Item, float, label, whole};

@@ -1,13 +1,13 @@
 //! Reads the output of programs that time the opening of TCP connections: tcping by several
 //! authors, httping, paping and psping.
 
+use netspurt::delays::Delays;
 use netspurt::units::Duration;
 
 use super::ping::Paced;
 use super::reading::{Hints, Malformed, Reading, RecordingError, left_out};
 use super::tally::Tally;
 use super::text::{MILLISECOND, decimal, integer, lines};
-use netspurt::delays::Delays;
 
 /// The meaning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

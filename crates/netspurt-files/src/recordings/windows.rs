@@ -1,6 +1,7 @@
 //! Reads ping's output on Windows, in any language. The numbers of a line, and not its words, show
 //! what the line reports.
 
+use netspurt::delays::{Delays, ProbeOrder};
 use netspurt::units::Duration;
 
 use super::line_stamp::{LogClock, StampedLine};
@@ -8,7 +9,6 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::stamp::of_line;
 use super::tally::Tally;
 use super::text::{MILLISECOND, decimal, integer, lines};
-use netspurt::delays::{Delays, ProbeOrder};
 
 /// The meaning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,19 +9,27 @@ use super::error::{Problem, ScenarioError};
 use super::expand::expand_links;
 use super::form;
 use super::link_place::LinkPlace;
-use super::link_spec::{HandoverTable, LinkSpec, RateTable, TimelineSpec};
+use super::link_spec::{
+    DuplicateTable, HandoverTable, LinkSpec, LossTable, NoneWord, ProbabilityTable, RateTable,
+    TimelineSpec,
+};
+use super::number::Probability;
 use super::quantity::{BothWays, WordOr};
 use super::slots_plan::with_drawn_slots;
 use super::whole::Scenario;
 
-/// The delay, the rate and the handovers of a link. Losses and duplicates that change with time are
-/// left out.
+/// The handovers of a link, and those of its other values that change with time. If a probability
+/// of losses changes, all rules for losses are here; duplicates likewise.
 #[derive(Serialize)]
 struct LinkChanges {
     #[serde(skip_serializing_if = "Option::is_none")]
     delay: Option<BothWays<WordOr<Duration, TimelineSpec>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rate: Option<BothWays<WordOr<BitRate, RateTable>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loss: Option<BothWays<WordOr<NoneWord, LossTable>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicate: Option<BothWays<WordOr<NoneWord, DuplicateTable>>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     handovers: Vec<HandoverTable>,
 }
@@ -31,13 +39,12 @@ const EXPANDED: &str = "the links were already expanded when the scenario was re
 
 impl Scenario {
     /// Returns the changes of the link called `name` during a run, as the text of a file that links
-    /// can follow. The text has all handovers. It has the delay only if the delay changes, and the
-    /// rate only if the rate changes. The values of the link's slots are drawn with the scenario's
-    /// seed.
+    /// can follow. The text has all handovers. It has the delay, the rate, the losses and the
+    /// duplicates only if they change with time. The values of the link's slots are drawn with the
+    /// scenario's seed.
     ///
     /// # Errors
-    /// When no link has this name, or when the link has no handovers and its delay and rate do not
-    /// change.
+    /// When no link has this name, or when the link has no handovers and none of its values changes.
     ///
     /// # Panics
     /// Never: the links were already expanded when the scenario was read.
@@ -55,10 +62,10 @@ impl Scenario {
         let link = with_drawn_slots(link.spec, &place, self.spec.stop).map_err(blamed)?;
         let changes = LinkChanges::of(&link);
         if changes.is_empty() {
-            let message = format!(
-                "link `{name}` has no handovers, and its delay and rate do not change in a run"
-            );
-            let fix = "name a link with `slots`, `handovers`, or a `delay` or `rate` that changes";
+            let message =
+                format!("link `{name}` has no handovers, and its values do not change in a run");
+            let fix = "name a link with `slots`, `handovers`, or a `delay`, `rate` or `loss` that \
+                       changes";
             return Err(blamed(Problem::at([], message).fix(fix)));
         }
         Ok(one_point_per_line(&form::write(&changes)))
@@ -99,10 +106,32 @@ impl LinkChanges {
         let delay = link.delay.each().iter().any(changes).then(|| link.delay.clone());
         let changes = |rate: &&WordOr<_, _>| matches!(rate, WordOr::Table(_));
         let rate = link.rate.each().iter().any(changes).then(|| link.rate.clone());
-        Self { delay, rate, handovers: link.handovers.clone() }
+        let changes = |loss: &&WordOr<_, LossTable>| match loss {
+            WordOr::Table(loss) => {
+                is_timeline(&loss.probability) || is_timeline(&loss.bit_error_rate)
+            }
+            WordOr::Word(_) => false,
+        };
+        let loss = link.loss.each().iter().any(changes).then(|| link.loss.clone());
+        let changes = |copies: &&WordOr<_, DuplicateTable>| match copies {
+            WordOr::Table(copies) => is_timeline(&copies.probability),
+            WordOr::Word(_) => false,
+        };
+        let duplicate = link.duplicate.each().iter().any(changes).then(|| link.duplicate.clone());
+        Self { delay, rate, loss, duplicate, handovers: link.handovers.clone() }
     }
 
     fn is_empty(&self) -> bool {
-        self.delay.is_none() && self.rate.is_none() && self.handovers.is_empty()
+        let Self { delay, rate, loss, duplicate, handovers } = self;
+        delay.is_none()
+            && rate.is_none()
+            && loss.is_none()
+            && duplicate.is_none()
+            && handovers.is_empty()
     }
+}
+
+/// Whether a probability changes with time.
+fn is_timeline(probability: &Option<WordOr<Probability, ProbabilityTable>>) -> bool {
+    matches!(probability, Some(WordOr::Table(_)))
 }

@@ -2,11 +2,13 @@
 
 use std::net::Ipv4Addr;
 
-use super::counts;
-use crate::recordings::{Reading, read};
 use netspurt::delays::{Delays, Probe};
 use netspurt::segment::{Flags, SackBlock, SackBlocks, Segment};
 use netspurt::wire::{EchoPacket, Packet, PcapngWriter, cut, encode, encode_echo};
+
+use crate::recordings::{Reading, read};
+
+use super::counts;
 
 /// Makes a pcapng file of packets. Each packet has its time in milliseconds and its bytes.
 fn pcapng(packets: &[(u64, Vec<u8>)]) -> Vec<u8> {

@@ -1,7 +1,8 @@
 //! Tests of the reader for fping's output.
 
-use super::{counts, one, reading};
 use netspurt::delays::SendTimeSource;
+
+use super::{counts, one, reading};
 
 #[test]
 fn missing_numbers_of_a_target_are_lost_probes_and_a_reply_after_a_timeout_is_late() {

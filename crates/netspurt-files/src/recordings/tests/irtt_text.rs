@@ -1,7 +1,8 @@
 //! Tests of the reader for the text that irtt prints.
 
-use super::{counts, one, reading};
 use netspurt::delays::HalfDelays;
+
+use super::{counts, one, reading};
 
 const RUN: &str = "\
 [Connecting] connecting to 10.9.0.1

@@ -1,8 +1,10 @@
 //! Tests of the readers for formats in JSON.
 
-use super::{counts, one, reading};
-use crate::recordings::read;
 use netspurt::delays::{HalfDelays, Measure, SendTimeSource};
+
+use crate::recordings::read;
+
+use super::{counts, one, reading};
 
 #[test]
 fn the_json_of_irtt_gives_losses_times_of_sending_and_one_way_delays() {

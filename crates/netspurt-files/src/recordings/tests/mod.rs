@@ -16,8 +16,9 @@ mod stamps;
 mod table;
 mod windows;
 
-use super::{Reading, read};
 use netspurt::delays::Delays;
+
+use super::{Reading, read};
 
 fn reading(text: &str) -> Reading {
     read("x", text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"))

@@ -1,8 +1,9 @@
 //! Tests of the pairing of segments in two captures of one path.
 
-use crate::recordings::pair;
 use netspurt::segment::{Flags, Segment};
 use netspurt::wire::{Packet, PcapngWriter, encode};
+
+use crate::recordings::pair;
 
 /// Makes a capture. Each packet is a time in nanoseconds, a sequence number, the octets of payload
 /// and an IP identification.

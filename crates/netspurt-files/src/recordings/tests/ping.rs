@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 
-use super::{counts, one, reading};
-use crate::recordings::{Hints, read, read_as};
 use netspurt::delays::{ProbeOrder, SendTimeSource};
 use netspurt::units::Duration;
+
+use crate::recordings::{Hints, read, read_as};
+
+use super::{counts, one, reading};
 
 const HEADER: &str = "PING a (10.0.0.1) 56(84) bytes of data.\n";
 

@@ -1,8 +1,10 @@
 //! Tests of the reader for the data files of `netspurt probe`.
 
-use super::{counts, one, reading};
-use crate::recordings::read;
 use netspurt::delays::{ProbeOrder, SendTimeSource};
+
+use crate::recordings::read;
+
+use super::{counts, one, reading};
 
 const HEADER: &str = "{\"netspurt\":\"probe\",\"version\":1,\"part\":1}\n";
 const ROWS: &str = "\

@@ -1,8 +1,10 @@
 //! Tests of timestamps before the lines of logs, and of lines that other tools wrote.
 
-use super::{counts, one, reading};
-use crate::recordings::{Columns, Hints, read, read_as};
 use netspurt::delays::SendTimeSource;
+
+use crate::recordings::{Columns, Hints, read, read_as};
+
+use super::{counts, one, reading};
 
 /// `date -u -d '2024-10-22 10:11:12' +%s`
 const NS: i64 = 1_729_591_872_000_000_000;

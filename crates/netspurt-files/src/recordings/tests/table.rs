@@ -1,8 +1,10 @@
 //! Tests of the reader for tables.
 
-use super::{counts, one, reading};
-use crate::recordings::{Columns, Hints, read, read_as};
 use netspurt::delays::{Measure, SendTimeSource};
+
+use crate::recordings::{Columns, Hints, read, read_as};
+
+use super::{counts, one, reading};
 
 #[test]
 fn separators_units_and_marks_of_loss_are_found() {

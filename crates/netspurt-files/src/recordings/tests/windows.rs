@@ -1,8 +1,10 @@
 //! Tests of the reader for ping's output on Windows.
 
-use super::{counts, one, reading};
-use crate::recordings::read;
 use netspurt::delays::ProbeOrder;
+
+use crate::recordings::read;
+
+use super::{counts, one, reading};
 
 /// Makes the text of a run of four probes in one language. Two probes are answered, and two fail.
 /// The arguments are the lines of the header, of a reply and of a failure, and the line with the

@@ -126,10 +126,37 @@ fn a_link_with_slots_behaves_as_a_link_that_follows_the_file_made_from_the_slots
 }
 
 #[test]
+fn losses_and_duplicates_that_change_with_time_are_written_to_the_file() {
+    let points = "{ timeline = [[\"0 s\", 0.3], [\"1 s\", 0]] }";
+    let losing = format!(
+        "loss = {{ probability = {points}, nth = [40] }}, \
+         duplicate = [\"none\", {{ probability = {points}, after = \"3 ms\" }}]"
+    );
+    let text = |keys: &str| {
+        format!(
+            "stop = \"9 s\"\n[links]\n\
+             sky = {{ between = [\"a\", \"b\"], rate = \"9 Mbit/s\", delay = \"9 ms\", {keys} }}\n\
+             [flows.x]\nfrom = \"a\"\nto = \"b\"\nprofile = \"rfc-2026\"\nsend = \"300 segments\"\n"
+        )
+    };
+    let scenario = Scenario::parse("x", &text(&losing)).unwrap();
+    assert_eq!(scenario.changing_links(), ["sky"]);
+    let file = scenario.link_changes("sky").unwrap();
+    assert!(!file.contains("delay"), "a constant delay is not written: {file}");
+    let files = vec![("sky.toml".to_owned(), file)];
+    let followed = Scenario::parse_with("y", &text("follows = \"sky.toml\""), files).unwrap();
+    assert_eq!(run(&scenario).digest(), run(&followed).digest());
+    let constant = losing.replace(points, "0.3");
+    assert_ne!(constant, losing);
+    let constant = Scenario::parse("z", &text(&constant)).unwrap();
+    assert!(constant.link_changes("sky").is_err(), "constant probabilities do not change");
+}
+
+#[test]
 fn only_links_with_changing_values_can_be_written_to_a_file() {
     let still = Scenario::parse("x", STARTING_POINT).unwrap();
     let error = still.link_changes("modem").unwrap_err();
-    assert!(error.message.contains("its delay and rate do not change in a run"), "{error}");
+    assert!(error.message.contains("its values do not change in a run"), "{error}");
     let error = still.link_changes("mdoem").unwrap_err();
     assert!(error.fix.contains("modem"), "{error}");
 }
