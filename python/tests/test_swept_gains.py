@@ -190,7 +190,10 @@ def test_the_utilisation_of_a_link_is_that_of_its_busier_direction() -> None:
     ("status", "says"),
     [
         (["done"] * 3, "s has 3 of 4 cases: run it"),
-        (["done", "cut", "done", "late"], "s: 2 cases did not run to their end"),
+        (
+            ["done", "cut", "done", "late"],
+            "s: 2 of 4 cases did not run to the end; `netspurt sweep status s` says why",
+        ),
     ],
 )
 def test_a_sweep_without_all_its_cases_is_refused(status: list[str], says: str) -> None:

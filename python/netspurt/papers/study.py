@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from netspurt.papers.contacts import Contact, contacts, stored
 from netspurt.papers.data import Paper, PaperError
+from netspurt.papers.swept import check_ended
 from netspurt.quantities import quantity
 from netspurt.scenario import Scenario, load, read_text
 from netspurt.sweep import Cases, Sweep, Threads, open_sweep, run_sweep
@@ -96,8 +97,7 @@ class Transfers:
         PaperError
             If a case did not run to its end.
         """
-        if set(cases["status"].tolist()) != {"done"}:
-            raise PaperError(f"{cases.about.where}: a case did not run to its end")
+        check_ended(cases["status"], cases.about.where)
         seconds = np.ma.filled(cases["completion_ns_max"].astype(float), np.nan) / 1e9
         return cls(
             size=np.array([int(quantity(text)[1]) for text in cases["size"]]),

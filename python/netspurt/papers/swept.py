@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netspurt.analysis.bootstrap import Interval
 from netspurt.analysis.cases import compare, summarise
@@ -21,6 +22,7 @@ from netspurt.analysis.grouping import groups
 from netspurt.papers.data import Paper, PaperError
 from netspurt.scenario import load
 from netspurt.sweep import Cases, Sweep, SweepFolder, Threads, open_sweep, run_sweep
+from netspurt.wording import counted
 
 #: A function that takes the number of finished cases and the number of all cases.
 Progress = Callable[[float, float], None]
@@ -174,10 +176,23 @@ def _swept(folder: SweepFolder, fix: str = "") -> Swept:
     cases = folder.read()
     if len(cases) < folder.cases:
         raise PaperError(f"{folder.where} has {len(cases)} of {folder.cases} cases: {fix}")
-    ended = np.asarray(cases["status"]) == "done"
-    if not ended.all():
-        raise PaperError(f"{folder.where}: {np.sum(~ended)} cases did not run to their end")
+    check_ended(cases["status"], folder.where)
     return Swept(cases, {name: list(labels) for name, labels in folder.labels.items()})
+
+
+def check_ended(status: NDArray[Any], where: str) -> None:
+    """Check that each case of a sweep ran to its end.
+
+    Raises
+    ------
+    PaperError
+        If a case did not. `where` is the sweep's folder.
+    """
+    if others := np.count_nonzero(status != "done"):
+        raise PaperError(
+            f"{where}: {others} of {counted(len(status), 'case')} did not run to the end; "
+            f"`netspurt sweep status {where}` says why"
+        )
 
 
 def interval_text(interval: Interval, unit: str = "%", places: int = 1) -> str:

@@ -31,6 +31,10 @@ pub(super) fn says_lost(text: &str) -> bool {
         "unreached",
         "unanswered",
     ];
+    // Most cells are numbers, which need no further look.
+    if text.bytes().all(|octet| octet.is_ascii() && !octet.is_ascii_alphabetic()) {
+        return false;
+    }
     let word = compact(text);
     word.len() <= LETTERS_MAX && PARTS.iter().any(|part| word.contains(part))
 }

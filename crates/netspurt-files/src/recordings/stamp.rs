@@ -63,7 +63,9 @@ pub(super) fn of_line(line: &str) -> (Option<Stamp>, &str) {
     let found = || {
         let (stamp, rest) = match line.strip_prefix('[') {
             Some(inside) => {
-                let (stamp, rest) = leading(inside).or_else(|| Stamp::epoch(inside))?;
+                // `ping -D` writes a number, which is no other form of a time.
+                let number = Stamp::epoch(inside).filter(|(_, rest)| rest.starts_with(']'));
+                let (stamp, rest) = number.or_else(|| leading(inside))?;
                 (stamp, rest.strip_prefix(']')?)
             }
             None => leading(line).or_else(|| year_last(line)).or_else(|| {
@@ -194,9 +196,11 @@ fn year_behind(text: &str, mark: char) -> (Option<i64>, &str) {
 /// Finds the name at the beginning of `text`. Returns the place of the name in `names`,
 /// from 1, and the text after the name.
 fn name<'a>(text: &'a str, names: &[&str]) -> Option<(i64, &'a str)> {
-    let (place, name) = (1..).zip(names).find(|(_, name)| text.starts_with(**name))?;
-    let rest = &text[name.len()..];
-    (!rest.starts_with(|c: char| c.is_alphanumeric())).then_some((place, rest))
+    // Most texts begin with no name. All names begin with a letter of ASCII.
+    text.bytes().next().filter(u8::is_ascii_alphabetic)?;
+    let end = text.find(|c: char| !c.is_alphanumeric()).unwrap_or(text.len());
+    let (place, _) = (1..).zip(names).find(|(_, name)| **name == &text[..end])?;
+    Some((place, &text[end..]))
 }
 
 /// Returns the text after a weekday in English, German, French or Spanish.

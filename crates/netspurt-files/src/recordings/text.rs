@@ -27,7 +27,8 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
 /// Returns the text without byte-order marks, NUL characters, and the escape sequences of
 /// terminals.
 fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
-    if !text.contains(['\u{feff}', '\u{1b}', '\u{0}']) {
+    // Three searches for one character each are faster than one search for three characters.
+    if !['\u{feff}', '\u{1b}', '\u{0}'].into_iter().any(|one| text.contains(one)) {
         return text;
     }
     let mut out = String::with_capacity(text.len());
