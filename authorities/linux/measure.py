@@ -54,10 +54,13 @@ def enter_namespace(sysctls: dict[str, str]) -> Tun:
         tun = Tun()
     except OSError as error:
         raise UnableError(f"no TUN device: {error}") from error
-    for command in (f"addr add {KERNEL}/16 dev peer0", "link set peer0 up"):
-        subprocess.run(["ip", *command.split()], check=True)
-    for name, value in (SYSCTLS | sysctls).items():
-        Path("/proc/sys/net/ipv4", name).write_text(value)
+    try:
+        for command in (f"addr add {KERNEL}/16 dev peer0", "link set peer0 up"):
+            subprocess.run(["ip", *command.split()], check=True)
+        for name, value in (SYSCTLS | sysctls).items():
+            Path("/proc/sys/net/ipv4", name).write_text(value)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise UnableError(f"the device cannot be set up: {error}") from error
     return tun
 
 
@@ -139,7 +142,8 @@ def measure_all(runs: int) -> tuple[Values, Timers]:
     Raises
     ------
     UnableError
-        If the machine is not Linux, or has no namespace, TUN device or count of jiffies.
+        If the machine is not Linux; if it has no namespace, TUN device, program `ip` or count of
+        jiffies; or if it does not allow to set the kernel's settings.
     RuntimeError
         If the measurement of a group fails for another reason. The message is the traceback.
     """

@@ -213,8 +213,8 @@ class Scenario:
     def link_changes(self, link: str) -> str:
         """Return the changes of a link during a run, as the text of a file that a link can follow.
 
-        The text has the values of delay, rate and handovers that change. Random values of `slots`
-        are drawn with the scenario's seed.
+        The text has the handovers, and those of the delay, the rate, the losses and the duplicates
+        that change with time. Random values of `slots` are drawn with the scenario's seed.
 
         Raises
         ------

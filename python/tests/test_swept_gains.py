@@ -192,7 +192,7 @@ def test_the_utilisation_of_a_link_is_that_of_its_busier_direction() -> None:
         (["done"] * 3, "s has 3 of 4 cases: run it"),
         (
             ["done", "cut", "done", "late"],
-            "s: 2 of 4 cases did not run to the end; `netspurt sweep status s` says why",
+            r"s: 2 of 4 cases did not run to the end \(1 cut, 1 late\)",
         ),
     ],
 )

@@ -7,13 +7,13 @@ stored in a folder and read from it.
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis.bootstrap import Interval
@@ -22,7 +22,7 @@ from netspurt.analysis.grouping import groups
 from netspurt.papers.data import Paper, PaperError
 from netspurt.scenario import load
 from netspurt.sweep import Cases, Sweep, SweepFolder, Threads, open_sweep, run_sweep
-from netspurt.wording import counted
+from netspurt.wording import counted, number
 
 #: A function that takes the number of finished cases and the number of all cases.
 Progress = Callable[[float, float], None]
@@ -188,10 +188,12 @@ def check_ended(status: NDArray[Any], where: str) -> None:
     PaperError
         If a case did not. `where` is the sweep's folder.
     """
-    if others := np.count_nonzero(status != "done"):
+    ends = Counter(status[status != "done"].tolist())
+    if ends:
+        counts = ", ".join(f"{number(count)} {end}" for end, count in sorted(ends.items()))
         raise PaperError(
-            f"{where}: {others} of {counted(len(status), 'case')} did not run to the end; "
-            f"`netspurt sweep status {where}` says why"
+            f"{where}: {number(ends.total())} of {counted(len(status), 'case')} did not run to the "
+            f"end ({counts})"
         )
 
 

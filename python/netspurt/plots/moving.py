@@ -108,7 +108,8 @@ def draw_timeline(
     if not panels:
         if not dead:
             raise ValueError(
-                f"{timeline.name} has no delay, rate, changing loss, bit errors or outages"
+                f"{timeline.name} has no delay, rate, changing loss, bit errors or outages to "
+                "draw; duplicates are not drawn"
             )
         panels = [LinkPanel("nothing but outages", "")]
     with rc_context(SETTINGS):

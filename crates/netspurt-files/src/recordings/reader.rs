@@ -180,8 +180,8 @@ fn detect(content: &str, hints: &Hints) -> Option<Format> {
     known.or_else(|| (columns_given || table::knows(content, hints)).then_some(Format::Table))
 }
 
-/// Whether a line has only numbers and what divides the cells of a table. No tool writes such a
-/// line, except in tables. Most lines of a table are such lines.
+/// Whether a line has only numbers and what divides the cells of a table. Such a line shows no
+/// tool. Many tables have only such lines.
 fn has_only_numbers(line: &str) -> bool {
     line.bytes()
         .all(|octet| matches!(octet, b'0'..=b'9' | b'.' | b',' | b';' | b'\t' | b' ' | b'-'))
@@ -265,7 +265,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_tool_writes_a_line_that_has_only_numbers(line in "[0-9.,;\\t -]{0,40}") {
+        fn no_reader_recognises_a_line_that_has_only_numbers(line in "[0-9.,;\\t -]{0,40}") {
             prop_assert!(has_only_numbers(&line));
             prop_assert!(!nping::knows(&line) && !tcping::knows(&line));
             prop_assert!(!irtt_text::knows(&line) && !ping::knows(&line));

@@ -64,20 +64,24 @@ impl Scenario {
         if changes.is_empty() {
             let message =
                 format!("link `{name}` has no handovers, and its values do not change in a run");
-            let fix = "name a link with `slots`, `handovers`, or a `delay`, `rate` or `loss` that \
-                       changes";
+            let fix = "name a link with `slots`, `handovers`, or a `delay`, `rate`, `loss` or \
+                       `duplicate` that changes";
             return Err(blamed(Problem::at([], message).fix(fix)));
         }
         Ok(one_point_per_line(&form::write(&changes)))
     }
 
-    /// The names of the links that change during a run, in the order of the scenario.
+    /// The names of the links whose delay, rate, losses or path change during a run, in the order of
+    /// the scenario.
     ///
     /// # Panics
     /// Never: the links were already expanded when the scenario was read.
     pub fn changing_links(&self) -> Vec<String> {
         let expanded = expand_links(&self.spec).expect(EXPANDED);
-        let changes = |spec: &LinkSpec| spec.slots.is_some() || !LinkChanges::of(spec).is_empty();
+        let changes = |spec: &LinkSpec| {
+            let changes = LinkChanges { duplicate: None, ..LinkChanges::of(spec) };
+            spec.slots.is_some() || !changes.is_empty()
+        };
         expanded
             .iter()
             .filter(|link| changes(link.spec))
