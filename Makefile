@@ -40,7 +40,7 @@ $(LINTED): export CLIPPY_ARGS := --deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKER
 endif
 
 .PHONY: run test setup docs site fuzz drill clean lint rust-lint rust-format python-lint
-.PHONY: rust-tests-built rust-tests unit-tests python-tests real-time-tests
+.PHONY: rust-tests-built rust-tests fuzz-checked unit-tests python-tests real-time-tests
 
 run: setup
 	@echo 'netspurt papers check rfc2416 (a quarter of a minute)'
@@ -91,7 +91,7 @@ $(BIN)/python:
 # real time, which need little processor time. The unit tests have the lower priority.
 test:
 	@$(MAKE) --no-print-directory --jobs=2 rust-tests-built python-lint
-	@$(MAKE) --no-print-directory --jobs=2 rust-tests python-tests
+	@$(MAKE) --no-print-directory --jobs=2 rust-tests python-tests fuzz-checked
 	@$(MAKE) --no-print-directory --jobs=2 unit-tests real-time-tests
 
 lint: rust-lint python-lint
@@ -114,6 +114,11 @@ python-lint: $(DEPS)
 
 rust-tests:
 	$(CARGO) test --quiet --workspace --exclude netspurt-units
+
+# Only checks that the fuzz targets compile. A check links nothing, so it needs no libFuzzer: with this variable
+# its sources in C++ are not compiled.
+fuzz-checked:
+	CUSTOM_LIBFUZZER_PATH=unused.a $(CARGO) check --quiet --locked --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
 
 unit-tests:
 	nice -n 19 $(CARGO) test --quiet --workspace --test units
