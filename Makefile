@@ -118,7 +118,8 @@ rust-tests:
 # Only checks that the fuzz targets compile. A check links nothing, so it needs no libFuzzer: with this variable
 # its sources in C++ are not compiled.
 fuzz-checked:
-	CUSTOM_LIBFUZZER_PATH=unused.a $(CARGO) check --quiet --locked --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
+	CUSTOM_LIBFUZZER_PATH=./unused.a $(CARGO) check --quiet --locked --manifest-path fuzz/Cargo.toml \
+	  --target-dir target/fuzz
 
 unit-tests:
 	nice -n 19 $(CARGO) test --quiet --workspace --test units

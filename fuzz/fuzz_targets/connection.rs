@@ -133,7 +133,7 @@ impl Transfer {
             }
             6 if forges => self.deliver(usize::from(which & 1), forged(action, &self.flying)),
             // The time is from a microsecond to half a minute.
-            _ => self.wait(Duration::from_nanos(u64::from(span).max(1) * 1000 << (which % 18))),
+            _ => self.wait(Duration::from_nanos((u64::from(span).max(1) * 1000) << (which % 18))),
         }
     }
 
