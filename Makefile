@@ -115,8 +115,8 @@ python-lint: $(DEPS)
 rust-tests:
 	$(CARGO) test --quiet --workspace --exclude netspurt-units
 
-# Only checks that the fuzz targets compile. A check links nothing, so it needs no libFuzzer: with this variable
-# its sources in C++ are not compiled.
+# Only checks that the fuzz targets compile. A check links nothing, so it does not need the library libFuzzer.
+# With this variable the sources of libFuzzer, which are in C++, are not compiled.
 fuzz-checked:
 	CUSTOM_LIBFUZZER_PATH=./unused.a $(CARGO) check --quiet --locked --manifest-path fuzz/Cargo.toml \
 	  --target-dir target/fuzz

@@ -143,7 +143,7 @@ def measure_all(runs: int) -> tuple[Values, Timers]:
     ------
     UnableError
         If the machine is not Linux; if it has no namespace, TUN device, program `ip` or count of
-        jiffies; or if it does not allow to set the kernel's settings.
+        jiffies; or if the kernel's settings cannot be changed.
     RuntimeError
         If the measurement of a group fails for another reason. The message is the traceback.
     """

@@ -9,7 +9,7 @@ use indexmap::IndexSet;
 use netspurt::guard::guarded;
 use netspurt::record::{Column, Data, OptionalValues, Table};
 
-use crate::guard::{ParquetFault, open_parquet};
+use crate::parquet::{ParquetFault, open_parquet};
 
 /// Why a table could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -193,7 +193,7 @@ fn texts<R: ChunkReader + 'static>(file: &File<R>, index: usize) -> Result<Data,
 
 #[cfg(test)]
 mod tests {
-    use netspurt::record::{Existence, NarrowColumn, NarrowNumbers, write_table};
+    use netspurt::record::write_table;
     use proptest::prelude::*;
 
     use super::*;
@@ -231,18 +231,6 @@ mod tests {
             let table = Table::new("t", named.collect());
             prop_assert_eq!(read_table_bytes("t", file_of(&table)).unwrap(), table);
         }
-    }
-
-    #[test]
-    fn narrow_columns_are_read_as_wide_columns() {
-        let numbers: NarrowNumbers = [7, 300].into_iter().collect();
-        let mut exist = Existence::default();
-        [true, false, true].into_iter().for_each(|exists| exist.push(exists));
-        let narrow = Data::Narrow(NarrowColumn::OptionalI64(numbers, exist));
-        let table = Table::new("t", vec![Column::new("c", narrow)]);
-        let read = read_table_bytes("t", file_of(&table)).unwrap();
-        let wide = Data::OptionalI64([Some(7), None, Some(300)].into_iter().collect());
-        assert_eq!(read.columns[0].data, wide);
     }
 
     #[test]

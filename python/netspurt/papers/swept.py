@@ -183,10 +183,17 @@ def _swept(folder: SweepFolder, fix: str = "") -> Swept:
 def check_ended(status: NDArray[Any], where: str) -> None:
     """Check that each case of a sweep ran to its end.
 
+    Parameters
+    ----------
+    status
+        How each case ended, of shape (n,).
+    where
+        The sweep's folder, for the error.
+
     Raises
     ------
     PaperError
-        If a case did not. `where` is the sweep's folder.
+        If a case did not run to its end.
     """
     ends = Counter(status[status != "done"].tolist())
     if ends:

@@ -7,7 +7,7 @@ use ::parquet::schema::types::Type;
 use bytes::Bytes;
 use netspurt::guard::guarded;
 
-use crate::guard::{ParquetFault, open_parquet};
+use crate::parquet::{ParquetFault, open_parquet};
 
 use super::columns::{SourceColumn, by_names};
 use super::reading::{Hints, Reading, RecordingError};

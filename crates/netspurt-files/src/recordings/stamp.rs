@@ -63,7 +63,8 @@ pub(super) fn of_line(line: &str) -> (Option<Stamp>, &str) {
     let found = || {
         let (stamp, rest) = match line.strip_prefix('[') {
             Some(inside) => {
-                // `ping -D` writes a number, which is no other form of a time.
+                // `ping -D` writes seconds since 1970 in brackets. No other form of a time is a
+                // number alone.
                 let number = Stamp::epoch(inside).filter(|(_, rest)| rest.starts_with(']'));
                 let (stamp, rest) = number.or_else(|| leading(inside))?;
                 (stamp, rest.strip_prefix(']')?)

@@ -78,6 +78,7 @@ impl Scenario {
     /// Never: the links were already expanded when the scenario was read.
     pub fn changing_links(&self) -> Vec<String> {
         let expanded = expand_links(&self.spec).expect(EXPANDED);
+        // Duplicates are left out, because no picture shows them.
         let changes = |spec: &LinkSpec| {
             let changes = LinkChanges { duplicate: None, ..LinkChanges::of(spec) };
             spec.slots.is_some() || !changes.is_empty()
@@ -106,23 +107,24 @@ fn one_point_per_line(text: &str) -> String {
 
 impl LinkChanges {
     fn of(link: &LinkSpec) -> Self {
-        let changes = |delay: &&WordOr<_, _>| matches!(delay, WordOr::Table(_));
-        let delay = link.delay.each().iter().any(changes).then(|| link.delay.clone());
-        let changes = |rate: &&WordOr<_, _>| matches!(rate, WordOr::Table(_));
-        let rate = link.rate.each().iter().any(changes).then(|| link.rate.clone());
-        let changes = |loss: &&WordOr<_, LossTable>| match loss {
-            WordOr::Table(loss) => {
-                is_timeline(&loss.probability) || is_timeline(&loss.bit_error_rate)
-            }
-            WordOr::Word(_) => false,
-        };
-        let loss = link.loss.each().iter().any(changes).then(|| link.loss.clone());
-        let changes = |copies: &&WordOr<_, DuplicateTable>| match copies {
-            WordOr::Table(copies) => is_timeline(&copies.probability),
-            WordOr::Word(_) => false,
-        };
-        let duplicate = link.duplicate.each().iter().any(changes).then(|| link.duplicate.clone());
-        Self { delay, rate, loss, duplicate, handovers: link.handovers.clone() }
+        let delay = link.delay.each().iter().any(|delay| delay.table().is_some());
+        let rate = link.rate.each().iter().any(|rate| rate.table().is_some());
+        let loss = link
+            .loss
+            .each()
+            .iter()
+            .filter_map(|loss| loss.table())
+            .any(|loss| is_timeline(&loss.probability) || is_timeline(&loss.bit_error_rate));
+        let copies = link.duplicate.each();
+        let duplicate =
+            copies.iter().filter_map(|one| one.table()).any(|one| is_timeline(&one.probability));
+        Self {
+            delay: delay.then(|| link.delay.clone()),
+            rate: rate.then(|| link.rate.clone()),
+            loss: loss.then(|| link.loss.clone()),
+            duplicate: duplicate.then(|| link.duplicate.clone()),
+            handovers: link.handovers.clone(),
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -137,5 +139,5 @@ impl LinkChanges {
 
 /// Whether a probability changes with time.
 fn is_timeline(probability: &Option<WordOr<Probability, ProbabilityTable>>) -> bool {
-    matches!(probability, Some(WordOr::Table(_)))
+    probability.as_ref().is_some_and(|probability| probability.table().is_some())
 }

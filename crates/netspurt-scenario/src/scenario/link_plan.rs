@@ -13,7 +13,7 @@ use super::error::Problem;
 use super::link_place::LinkPlace;
 use super::link_spec::{
     ArrivalFateWord, BetweenWord, BurstTable, DirectionWord, DuplicateTable, FlightFateWord,
-    FramingTable, FramingWord, LinkSpec, LongTable, LossPlace, LossTable, NoneWord, OrderWord,
+    FramingTable, FramingWord, LinkSpec, LongTable, LossPlace, LossTable, OrderWord,
     ProbabilityTable, QueueFateWord, RateTable, ReorderTable, TimelineSpec, TooBigWord,
 };
 use super::number::Ordinal;
@@ -234,7 +234,7 @@ fn effects(
 ) -> Result<Option<Effects>, Problem> {
     let mut effects = Effects::default();
     let mut any = false;
-    if let Some(table) = some(spec.loss.each()[way]) {
+    if let Some(table) = spec.loss.each()[way].table() {
         let pick = Some(loss(table, name, way)?);
         match table.at {
             LossPlace::Entry => effects.loss_at_entry = pick,
@@ -243,7 +243,7 @@ fn effects(
         any = true;
     }
     if let Some(DuplicateTable { packets, nth, probability, after }) =
-        some(spec.duplicate.each()[way])
+        spec.duplicate.each()[way].table()
     {
         let chance = match probability {
             None => None,
@@ -257,7 +257,7 @@ fn effects(
         effects.duplicate = Some((pick, *after));
         any = true;
     }
-    if let Some(ReorderTable { packets, nth, probability, by }) = some(spec.reorder.each()[way]) {
+    if let Some(ReorderTable { packets, nth, probability, by }) = spec.reorder.each()[way].table() {
         if order == Order::Fifo {
             let problem = name.problem("reorder", "a link that keeps the order cannot reorder");
             return Err(problem.fix("add `order = \"overtaking\"`"));
@@ -267,18 +267,11 @@ fn effects(
         effects.reorder = Some((pick, *by));
         any = true;
     }
-    if let Some(LongTable { above, by }) = some(spec.long.each()[way]) {
+    if let Some(LongTable { above, by }) = spec.long.each()[way].table() {
         effects.long = Some((u32::try_from(above.0).unwrap_or(u32::MAX), *by));
         any = true;
     }
     Ok(any.then_some(effects))
-}
-
-fn some<T>(spec: &WordOr<NoneWord, T>) -> Option<&T> {
-    match spec {
-        WordOr::Word(NoneWord::None) => None,
-        WordOr::Table(table) => Some(table),
-    }
 }
 
 fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Problem> {

@@ -192,6 +192,16 @@ pub enum WordOr<W, T> {
     Table(T),
 }
 
+impl<W, T> WordOr<W, T> {
+    /// Returns the table. `None` for a word.
+    pub fn table(&self) -> Option<&T> {
+        match self {
+            Self::Word(_) => None,
+            Self::Table(table) => Some(table),
+        }
+    }
+}
+
 impl<'de, W: Deserialize<'de>, T: Deserialize<'de>> Deserialize<'de> for WordOr<W, T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(WordOrVisitor(PhantomData))

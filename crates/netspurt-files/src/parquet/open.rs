@@ -33,7 +33,7 @@ const HEADER: u64 = 256;
 /// When the decoder panics: call this function in [`guarded`](netspurt::guard::guarded).
 ///
 /// ```
-/// use netspurt_files::guard::{ParquetFault, open_parquet};
+/// use netspurt_files::parquet::{ParquetFault, open_parquet};
 /// // Field 1 is a list of 2^28 - 1 elements that take no octets.
 /// let file = b"\x19\xf1\xff\xff\xff\x7f\x00\x07\x00\x00\x00PAR1";
 /// assert!(matches!(open_parquet(bytes::Bytes::from(&file[..])), Err(ParquetFault::Damaged)));
