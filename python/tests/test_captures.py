@@ -148,7 +148,7 @@ def test_a_capture_is_plotted_and_printed(folder: Path, netspurt: Command, tmp_p
     assert "c0" in out
 
 
-def test_a_plot_for_xplot_has_a_bar_for_each_segment(
+def test_a_plot_for_xplot_has_a_bar_for_each_segment_with_data(
     run: ns.Run, folder: Path, netspurt: Command, tmp_path: Path
 ) -> None:
     file = tmp_path / "a.xpl"
@@ -206,9 +206,10 @@ def waits_of(
 ) -> dict[str, Table]:
     """Return tables with waits. Each of `rows` has a connection, the time waited [s], and srtt [s].
 
-    Without `rttvar_s`, the variation of round trips is a quarter of srtt. The first `probes` waits
-    ended with a probe. If `answered`, an answer comes `answer_s` after each retransmission. Each
-    connection also sent data for `sending_s`, and its applications paused for an hour.
+    Without `rttvar_s`, the variation of round trips is a quarter of srtt. A number of waits,
+    `probes`, ended with a probe: the first ones. If `answered`, an answer comes `answer_s` after
+    each retransmission. Each connection also sent data for `sending_s`, and its applications paused
+    for an hour.
     """
     connections, waited, srtt = zip(*rows, strict=True)
     answers = np.ma.array(np.full(len(rows), round(1e9 * answer_s)), mask=not answered)
@@ -257,7 +258,10 @@ _200_MS = "a minimum of 200 ms above srtt (Linux: rto_min 200ms)"
 
 
 def test_no_remedy_saves_more_than_was_waited() -> None:
-    """One of the connections waited long, so a resampled sum can exceed the sum of all waits."""
+    """The interval is found by drawing connections at random, with repetition.
+
+    If the connection that waited long is drawn twice, the sum exceeds the sum of all waits.
+    """
     from netspurt.analysis.remedies import remedies
 
     rows = [(0, 1.0, 0.05)] * 20 + [(n, 0.3, 0.05) for n in range(1, 6)]
@@ -285,8 +289,9 @@ def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> Non
 
 
 #: Two outages, of 1.5 s and 3 s, on an emulated path. Each row has the sender's waits, srtt at the
-#: first wait, and the time from the last progress to the end of the outage, all in seconds. tcpdump
-#: captured the waits beside a Linux sender; the emulator recorded when the outages ended.
+#: first wait, and the time from when data was last sent or acknowledged to the end of the outage,
+#: all in seconds. tcpdump captured the waits beside a Linux sender; the emulator recorded when the
+#: outages ended.
 OUTAGES = [
     ((0.300044, 0.543984, 1.087989), 0.065001952, 1.26886),
     ((0.36426, 0.735756, 1.472011, 3.039987), 0.131336008, 2.73689),
@@ -350,7 +355,9 @@ def test_the_estimated_mean_saving_of_a_lower_floor_equals_the_true_mean_of_many
         each.append((one.least_s, one.most_s))
     low, high = np.array(each).T
     assert np.all((low - 1e-6 <= truths[::50]) & (truths[::50] <= high + 1e-6))
-    assert truths.min() < 0 < truths.max(), "a shorter timer must not save time in every outage"
+    assert truths.min() < 0 < truths.max(), (
+        "a shorter timer must lose time in some outages and save time in others"
+    )
     all_of_them = outages(silences(_in_outages(cases)))
     assert all_of_them is not None
     # The number 0.4427 is 1 / ln 2 - 1.
@@ -388,7 +395,7 @@ def test_a_sender_is_not_told_to_set_the_minimum_that_it_has() -> None:
     tables["floors"] = Table(made)
     found = remedies(tables)
     floors = [one.floor_s for one in found]
-    # A floor is left out if it saves less than 10 % more than a higher floor.
+    # A floor is listed only if it saves at least 1.1 times as much as the next higher floor there.
     assert floors == [0.02, 0.04, 0.1]
     for one in found:
         assert one.floor_s is not None
@@ -507,7 +514,7 @@ def test_the_reason_is_given_if_no_remedy_helps(name: str, why: str, netspurt: C
 
 
 def test_retransmissions_after_a_report_of_icmp_have_their_own_cause(netspurt: Command) -> None:
-    """Linux sends smaller packets at once when a router reports the MTU of the path."""
+    """Linux sends the data again in smaller packets as soon as a router reports the path's MTU."""
     capture = ROOT / "data" / "path-mtu.pcap"
     again = explain(capture).table("retransmissions")
     assert again["cause"].tolist() == again["cause_evidence"].tolist() == ["too-big"] * 2
@@ -549,7 +556,7 @@ def test_uncertain_verdicts_are_counted_and_a_command_that_shows_them_is_printed
     assert f"See: netspurt explain {capture} --connection" in output
 
 
-def test_beside_the_receiver_repairs_last_about_as_long_as_at_the_sender_and_causes_are_uncertain(
+def test_beside_the_receiver_repairs_take_as_long_as_beside_the_sender_but_causes_are_uncertain(
     netspurt: Command, tmp_path: Path
 ) -> None:
     folder = captured(tmp_path, loss=0.01, send="8 MB")

@@ -91,7 +91,9 @@ def test_replies_after_the_given_limit_count_as_lost_and_a_note_counts_them(tmp_
     assert "3 probes, 2 answered, 1 lost" in " ".join(result.output.split())
 
 
-def test_a_folder_is_read_file_by_file_and_other_files_are_reported(tmp_path: Path) -> None:
+def test_a_folder_is_read_file_by_file_and_files_of_unknown_format_are_reported(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "a.csv").write_text("rtt_ms\n1\n2\n")
     (tmp_path / "b" / "c.csv").write_text("rtt_ms\n1\n\n3\nx\n")
@@ -168,7 +170,9 @@ def test_the_summary_of_delays_has_the_figures_that_ping_prints(tmp_path: Path) 
     assert path.lost_after(0.001).summary()["mdev_ms"] is None
 
 
-def test_the_error_for_an_rrdtool_file_gives_an_export_that_can_be_read(tmp_path: Path) -> None:
+def test_the_error_for_an_rrdtool_file_names_a_command_whose_output_can_be_read(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "path.rrd").write_bytes(b"RRD\x000003\0" + bytes(500))
     with pytest.raises(ValueError, match=r"rrdtool xport.* as CSV .*--column rtt=NAME"):
         ns.read_delays(tmp_path / "path.rrd")
@@ -303,7 +307,9 @@ def test_only_the_first_five_of_many_unreadable_files_are_named(tmp_path: Path) 
     (tmp_path / "sweep.json").write_text("{}")
     ran = CliRunner().invoke(application(), ["replay", str(tmp_path)])
     assert ran.exit_code == 2
-    assert "this is a sweep's folder, with figures and no recordings" in ran.output
+    assert (
+        "this is the folder of a sweep: it has a table of results, and no recordings" in ran.output
+    )
 
 
 def test_delays_of_zero_are_noted(tmp_path: Path) -> None:

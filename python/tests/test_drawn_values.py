@@ -79,7 +79,8 @@ def test_panels_stand_four_in_a_row_and_have_the_same_y_axis() -> None:
     assert (len(shown), len(figure.axes)) == (5, 8)
     assert [axes.get_title(loc="left") for axes in shown] == ["p0", "p1", "p2", "p3", "p4"]
     assert [axes.get_xlim() for axes in shown] == [(0.0, 5.0)] * 5
-    # All values are from 0 to 9, and a panel adds a margin of 5 % of the range of its own values.
+    # The values of the first panel are 0 to 5, those of the last panel 4 to 9. Each panel adds a
+    # margin of 5 % of its own range: 0.25. All panels have the same axis.
     assert shown[4].get_ylim() == pytest.approx((-0.25, 9.25))
     assert [len(axes.lines) for axes in shown] == [1, 1, 2, 1, 1]
     (legend,) = figure.legends
@@ -88,7 +89,7 @@ def test_panels_stand_four_in_a_row_and_have_the_same_y_axis() -> None:
     assert (len(alone.axes), alone.legends, alone.axes[0].get_title(loc="left")) == (1, [], "")
 
 
-def test_there_are_gaps_between_passes_and_only_the_first_twenty_are_numbered() -> None:
+def test_satellite_passes_have_gaps_between_them_and_only_the_first_twenty_have_numbers() -> None:
     each = [(np.array([n, n + 0.2, n + 0.4]), np.array([0.03, 0.02, 0.03])) for n in range(22)]
     (axes,) = draw_passes(each, 3 * 3600 + 1, title="path", start="noon").axes
     (line,) = axes.lines
@@ -119,7 +120,7 @@ def test_the_times_of_a_path_are_in_the_unit_that_fits(
         assert ticks == pytest.approx(axes.get_xticks().tolist())
 
 
-def test_opportunities_are_drawn_as_a_mean_rate_and_the_trace_repeats() -> None:
+def test_opportunities_to_send_are_drawn_as_a_mean_rate_and_the_trace_repeats() -> None:
     trace = Timeline("t", Way(opportunities=[n * MS for n in range(1, 101)]))
     (axes,) = draw_timeline(trace, end_s=1.0).axes
     # One opportunity in each millisecond is 12 Mbit/s. Each span of 5 ms has five opportunities.
@@ -187,7 +188,7 @@ def test_the_picture_of_a_path_with_only_outages_is_an_empty_panel_with_shades()
         draw_timeline(Timeline("x"))
 
 
-def test_a_line_on_a_path_has_a_gap_in_each_outage() -> None:
+def test_the_line_of_a_paths_delay_has_a_gap_in_each_outage() -> None:
     drawn = {}
     for between, last in (("step", 4), ("linear", 4), ("step", 3)):
         delay = [(0, MS), (2 * S, 3 * MS), (last * S, 5 * MS)]
@@ -219,7 +220,8 @@ def test_a_line_on_a_path_has_a_gap_in_each_outage() -> None:
         (Scale("x", ELAPSED), (3600.0, 4199.0), "x [s]", ["3600", "3700"]),
         (Scale("x", whole=True), (0.0, 3.0), "x", ["0", "1", "2", "3"]),
         (Scale("x", ticks=((1.0, "one"), (2.0, "two"))), (0.0, 3.0), "x", ["one", "two"]),
-        # The axis has no numbers near the place that stands for zero.
+        # A logarithmic axis has no zero. So the tick `0` is at the value `zero`, and values near it
+        # have no numbers.
         (Scale("x", "s", log=True, zero=0.01), (0.008, 100.0), "x", ["0", "20 ms", "50 ms"]),
         (Scale("x", "s", log=True, zero=0.01), (0.008, 9e6), "x", ["0", "50 ms", "100 ms"]),
     ],
@@ -259,7 +261,7 @@ def test_a_title_breaks_if_it_would_reach_the_text_at_its_right_or_the_edge() ->
     assert len(axes.get_title(loc="left").splitlines()) > 1
 
 
-def test_each_mark_draws_its_data_and_has_one_entry_in_the_legend() -> None:
+def test_each_mark_draws_its_data_and_has_one_entry_in_the_legend_if_it_has_a_label() -> None:
     two = np.array([1.0, 2.0])
     marks = (
         Spans(label="span", ink="red", y=two, left=two, right=two + 3),

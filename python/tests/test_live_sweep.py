@@ -239,7 +239,7 @@ def test_a_sweep_of_a_population_on_the_kernels_tcp_needs_the_option_live(
     assert Sweep.of(ns.load(tmp_path / "web.toml")).is_live
 
 
-def test_the_error_for_a_live_run_without_a_kernel_names_the_key(
+def test_the_error_for_a_live_run_whose_flows_have_no_end_in_the_kernel_names_the_key_endpoint(
     netspurt: Command, tmp_path: Path
 ) -> None:
     netspurt("new", tmp_path / "mine.toml")

@@ -87,7 +87,7 @@ SIMPLE = [
         ("5", "", 6),
     ],
 )
-def test_an_ack_has_a_time_only_if_exactly_the_claimed_packets_left_with_it(
+def test_the_time_of_an_ack_is_found_only_if_exactly_the_claimed_packets_left_at_that_time(
     packet: str, sends: str, at: float | None
 ) -> None:
     assert value("ack", {"r": transfer(SIMPLE)}, run="r", packet=packet, sends=sends) == at
@@ -150,7 +150,7 @@ def test_values_of_links_are_read_from_the_resolved_scenario() -> None:
 
 
 @pytest.mark.parametrize(("longest", "limits"), [(3, [3]), (4, None)])
-def test_a_queue_limit_counts_only_if_no_queue_was_longer(
+def test_queue_limits_are_returned_only_if_no_queue_was_longer_than_its_limit(
     longest: int, limits: list[float] | None
 ) -> None:
     links = table(link=["lan", "modem", "modem"], queue_packets_max=[9, 0, longest])
@@ -181,7 +181,7 @@ def shifted(packets: int, seconds: float) -> list[Event]:
 
 
 @pytest.mark.parametrize(("packets", "seconds"), [(3, 2.5), (0, 0.25), (15, 7.0)])
-def test_the_shift_of_two_traces_is_that_with_which_most_events_agree(
+def test_the_shift_of_two_traces_makes_as_many_events_agree_as_possible(
     packets: int, seconds: float
 ) -> None:
     runs = {"early": transfer(shifted(0, 0.0)), "late": transfer(shifted(packets, seconds))}
@@ -270,7 +270,7 @@ def case(window: str, acks: Sequence[float], send: str = "9 segments", **more: s
     return BenchCase(values, run)
 
 
-def test_the_most_saved_round_trips_are_the_maximum_over_the_lengths_of_transfers() -> None:
+def test_most_saved_is_the_largest_saving_in_round_trips_among_all_lengths_of_transfers() -> None:
     cases = [
         case("1 segment", [2.0, 8.0]),
         case("1 segment", [2.0, 20.0], send="90 segments"),
@@ -284,9 +284,9 @@ def test_the_most_saved_round_trips_are_the_maximum_over_the_lengths_of_transfer
 
 
 def test_lateness_is_measured_at_the_last_packet_that_both_runs_acknowledged() -> None:
-    """A start with four packets is late at packet 2.
+    """In these cases, a start with four packets gets the ACK of packet 2 later than other starts.
 
-    In `sack` packet 2 is the last packet that both runs acknowledged. In `reno` it is packet 3.
+    Packet 2 is the last packet that both runs acknowledge with `sack`, and packet 3 with `reno`.
     """
     cases = [
         case("1 segment", [1.0, 2.0, 3.0, 4.0], recovery="reno"),
@@ -317,7 +317,7 @@ def test_the_tick_of_a_timer_is_the_greatest_common_divisor_of_its_samples() -> 
     assert value("ticks_read", runs, runs="coarse,fine") == [500, 10]
 
 
-def test_the_factor_of_rttvar_is_measured_without_small_rttvar_and_without_backoff() -> None:
+def test_rows_with_a_small_rttvar_or_a_backoff_are_left_out_of_the_factor_of_rttvar() -> None:
     rto = table(
         t_s=[0.0, 1.0, 2.0, 3.0, 4.0],
         srtt_s=[1.0] * 5,
@@ -352,7 +352,7 @@ def test_after_a_timeout_cwnd_is_in_segments_and_ssthresh_is_a_share_of_the_old_
     assert value("after_a_timeout", {"r": run}, run="r") == [1, 0.5]
 
 
-def test_a_timeout_is_early_by_the_time_to_the_next_ack_of_new_data() -> None:
+def test_early_by_is_the_time_from_the_first_timeout_to_the_next_ack_of_new_data() -> None:
     rto = table(t_s=[1.0, 1.75, 5.0], fired=[False, True, True])
     assert value("early_by", {"r": transfer(SIMPLE, rto=rto)}, run="r") == pytest.approx(750)
     calm = transfer(SIMPLE, rto=table(t_s=[1.0], fired=[False]))

@@ -14,8 +14,8 @@ use crate::world::DrillWorld;
 /// The longest virtual time for which a thread waits for a packet or for the return of a call. If
 /// nothing has happened by then, nothing will happen.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// How many times one thread checks whether the other thread is ready, and the real time between
-/// two checks.
+/// The maximum number of times that one thread checks whether the other thread is ready, and the
+/// maximum real time between two checks.
 const CHECKS_MAX: u32 = 2000;
 const CHECK_INTERVAL: RealSpan = RealSpan::from_micros(500);
 
@@ -181,8 +181,9 @@ impl DrillMachine {
         }
     }
 
-    /// If the call that blocks returns now, wakes its thread and waits until that thread has read
-    /// the clock and sleeps again. So the results of that thread do not depend on scheduling.
+    /// If a thread is blocked in a call, and this call returns now or the script is refused, wakes
+    /// that thread. Then waits until it has read the clock and sleeps again, but not for more than
+    /// `CHECKS_MAX` checks. So the results of that thread do not depend on scheduling.
     fn release<'a>(&'a self, mut shared: Guard<'a>) -> Guard<'a> {
         let Shared { world, blocked, returned } = &mut *shared;
         let Some(waiting) = blocked.as_mut().filter(|waiting| waiting.outcome.is_none()) else {

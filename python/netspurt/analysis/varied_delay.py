@@ -22,14 +22,17 @@ from netspurt.table import Table
 _LOSSES_MIN = 8
 #: The minimum standard deviation of the rates between losses, as a share of their mean.
 _VARIATION_MIN = 0.25
-#: The maximum ratio of the mean excess at losses to the mean excess of all round trips. The excess
-#: is a round trip minus the shortest round trip. At losses, the smoothed round trip counts.
+#: The excess of a round trip is the round trip minus the shortest round trip. The excess at a loss
+#: is the smoothed round trip at this loss (srtt) minus the shortest round trip. If the mean excess
+#: at losses is more than this many times the mean excess of all round trips, a full queue may have
+#: dropped the data.
 _LONGER_MAX = 1.3
 #: Another connection between the same hosts may share a full queue if it has at least this many
 #: retransmissions.
 _SHARING_MIN = 5
-#: If the excess is at least `_FULL` times the largest excess at more than this share of the losses,
-#: a full queue may have dropped the data.
+#: The queue was nearly full at a loss if the excess at this loss is at least `_FULL` times the
+#: largest excess at any loss. If this holds for more than `_SHARE_MAX` of the losses, a full queue
+#: may have dropped the data.
 _SHARE_MAX, _FULL = 0.5, 0.75
 
 
@@ -37,8 +40,8 @@ def has_varied_delay(row: Mapping[str, Any], connections: Table, retransmissions
     """Return whether the delay of a direction varied, and no full queue dropped its data.
 
     The direction must have been captured beside its sender. The result is false if another
-    connection between the same hosts lost data during this connection, because both may share a
-    full queue.
+    connection between the same hosts overlaps in time and has many retransmissions in the same
+    direction, because both may share a full queue.
 
     Parameters
     ----------
@@ -79,9 +82,10 @@ def _shares_losses(row: Mapping[str, Any], connections: Table) -> bool:
 def _losses(
     lost: Table, rtt_s: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return losses at least a round trip apart: times [s], octets before [B], srtt [s].
+    """Return the losses that are at least a round trip apart and have a smoothed round trip.
 
-    Each array has shape (losses,).
+    For each loss: its time [s], its sequence number [B] and the smoothed round trip [s]. Each array
+    has shape (losses,). `rtt_s` is the mean round trip.
     """
     srtt_s = lost.seconds("srtt_ns")
     times_s, kept, last = lost.seconds("t_ns"), list[int](), -np.inf
@@ -97,7 +101,8 @@ def _variation(times_s: NDArray[np.float64], octets: NDArray[np.float64]) -> flo
     """Return how the rates between losses varied: their deviation as a share of their mean.
 
     `octets` says how far the stream had come at each of `times_s`. The rates are weighted by the
-    time between the losses. The result is 0 if the octets do not grow over the whole time.
+    time between the losses. The result is 0 if the stream had not come further at the last loss
+    than at the first.
     """
     lasted, sent = np.diff(times_s), np.diff(octets)
     mean = float(sent.sum() / lasted.sum())

@@ -70,7 +70,7 @@ def files_of(path: Path) -> list[Path]:
         return [kept]
     if (path / "sweep.json").is_file():
         raise ValueError(
-            f"{path}: this is a sweep's folder, with figures and no recordings: "
+            f"{path}: this is the folder of a sweep: it has a table of results, and no recordings: "
             f"`netspurt sweep show {path}` and `netspurt report {path}` show them"
         )
     found = [

@@ -1,4 +1,7 @@
-"""Commands and groups of commands whose help has whole sentences and plain names."""
+"""Commands and groups of commands.
+
+Their help has whole sentences, and names values by words such as `PATH`, not by types of Python.
+"""
 
 from __future__ import annotations
 
@@ -45,12 +48,12 @@ def root(
         False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
     ),
 ) -> None:
-    """Read the options before the command."""
+    """Read the options that come before the command's name."""
     del version
 
 
 class Command(TyperCommand):
-    """A command whose help has whole sentences and plain names."""
+    """A command. The module's docstring says how its help is written."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -98,7 +101,10 @@ class Command(TyperCommand):
 
 
 def _name(one: Any) -> None:
-    """Give a parameter a placeholder for its value, if it has none."""
+    """Give a parameter a placeholder for its value, if it has none.
+
+    Flags and options with a choice of words get none.
+    """
     if one.metavar is not None:
         return
     if isinstance(one, TyperArgument):

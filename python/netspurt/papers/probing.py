@@ -21,7 +21,7 @@ def one_way(echo_probes: Table) -> NDArray[np.float64]:
 
 @registered
 def break_of(bench: Bench, *, run: str) -> Measured:
-    """Return the length at which the second of two lines fitted to the delays begins [octets]."""
+    """Fit two lines to the delays. Return the length at which the second line begins [octets]."""
     echo_probes = bench.run(run).echo_probes
     fit = fit_lengths(echo_probes["size_bytes"], one_way(echo_probes), break_at="find")
     shown = [("octets", "probes", "rate")]
@@ -58,7 +58,8 @@ def most_outstanding(bench: Bench, *, run: str) -> Measured:
 def given_up_after(bench: Bench, *, run: str, lost: str) -> Measured:
     """Return the time from a lost probe to the next probe [s].
 
-    The value is `None` unless `lost` probes were lost and this time is equal for all of them.
+    The number of lost probes must be `lost`, and this time must be equal for all of them. Otherwise
+    the value is `None`.
     """
     echo_probes = bench.run(run).echo_probes
     sent = echo_probes["t_ns"].astype(np.int64)

@@ -46,7 +46,7 @@ def capture_section(
     lines
         The lines that `netspurt explain` prints of the capture.
     room
-        The limits of the pictures.
+        The maximum numbers of pictures, and of marks in a picture.
 
     Raises
     ------
@@ -255,8 +255,8 @@ def _cells(
 def _round_trip(mean_ns: float | None, *, beside: bool) -> str:
     """Return a mean round trip as text.
 
-    The text is `no samples` without a mean. It is `not seen` if the mean is zero, or if the
-    direction was captured beside its receiver.
+    If there is no mean, the text is `no samples`. If the mean is zero, or if the direction was
+    captured beside its receiver, the text is `not seen`.
     """
     if mean_ns is None:
         return "no samples"

@@ -88,7 +88,7 @@ impl Player {
     }
 
     /// Opens a connection from the remote end. `before_ack` is called before the last ACK of the
-    /// handshake. Returns the ACK number for data from the remote end.
+    /// handshake. Returns the ACK number for the next segments from the remote end.
     fn open(&self, before_ack: impl FnOnce()) -> u32 {
         let mut syn = Segment { flags: Flags::SYN, window: 60_000, ..Segment::default() };
         syn.set_syn_options(SynOptions { mss: Some(1000), ..SynOptions::default() });
@@ -285,7 +285,7 @@ fn the_values_of_options_have_linuxs_sizes() {
     let get = |level, name| unsafe {
         let (mut room, mut length) = ([0_u8; 512], 512);
         let place = room.as_mut_ptr().cast::<c_void>();
-        // The code of a script's assertions reads options in this way.
+        // For a script's assertions, packetdrill reads options with `getsockopt` of the C library.
         let result = preload::getsockopt(fd, level, name, place, &raw mut length);
         (result, room[..length as usize].to_vec())
     };
@@ -365,7 +365,7 @@ fn recvmsg_reads_into_all_pieces_and_reports_the_unread_octets() {
 }
 
 #[test]
-fn the_notice_of_a_timestamp_contains_its_time_its_kind_and_its_key() {
+fn the_message_about_a_timestamp_contains_its_time_its_kind_and_its_octet() {
     let player = Player::new();
     let listener = player.listener();
     let next = player.open(|| ());

@@ -68,7 +68,7 @@ impl IrttRun {
     }
 }
 
-/// Reads a span as Go prints it, `1m2.5s` or `588µs`, in nanoseconds.
+/// Reads a span of time that Go printed, such as `1m2.5s` or `588µs`. Returns nanoseconds.
 fn span(text: &str) -> Option<i64> {
     const UNITS: [(&str, u64); 7] = [
         ("ms", MILLISECOND),
@@ -155,7 +155,7 @@ fn is_ordinary(line: &str) -> bool {
         || STARTS.iter().any(|start| text.starts_with(start))
 }
 
-/// True if only irtt writes such a line.
+/// Whether the line begins like an answer of irtt. No other program writes such lines.
 pub(super) fn knows(line: &str) -> bool {
     answer(line).is_some()
 }
@@ -197,13 +197,16 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     delays.notes.push(paced.note(interval));
     let read = tally.received();
     match run.counts {
-        Some((_, received)) if received.saturating_sub(tally.duplicates()) != read => {
-            delays.notes.push(format!(
-                "irtt's statistics count {received} received, but the text has {read} lines of \
-                 answers: the text is incomplete"
-            ));
+        Some((_, received)) => {
+            let answered = received.saturating_sub(tally.duplicates());
+            if answered != read {
+                let less = if read < answered { "is incomplete" } else { "has other answers, too" };
+                delays.notes.push(format!(
+                    "irtt's statistics count {answered} answered probes, but the text has the \
+                     answers of {read}: the text {less}"
+                ));
+            }
         }
-        Some(_) => {}
         None => delays.notes.push(
             "irtt's count of probes is missing: probes after the last answer are unknown".into(),
         ),

@@ -259,8 +259,8 @@ impl Apps {
         (sources.chain(sinks).collect(), polls)
     }
 
-    /// Asks the kernel for the state of the open connections, at the ends that write. Ends with
-    /// `unasked` are left out. A state that equals the end's last state is left out, too.
+    /// Asks the kernel for the state of the connections that were opened, at the ends that write.
+    /// Ends with `unasked` are left out. A state that equals the end's last state is left out, too.
     fn ask(&mut self, now: Time, polls: &mut Vec<Poll>) {
         let asked = |source: &&mut ContentSource| source.notes.opened.is_some() && !source.unasked;
         let sources = self.sources.iter_mut().filter(asked);
@@ -392,7 +392,7 @@ impl ContentSource {
         self.stage == AppStage::Done && TcpInfo::is_closed(self.open())
     }
 
-    /// Returns when the application must act even if nothing happens at its socket.
+    /// The next instant at which the application acts even if nothing happens at its socket.
     fn due(&self) -> Option<Time> {
         match self.stage {
             AppStage::Waits => Some(self.task.start()),
@@ -526,12 +526,13 @@ impl Sink {
         socket.expect("an end that listens has a socket").as_fd()
     }
 
-    /// Whether the other side has closed and the connection has ended.
+    /// Whether the application is done, because the other side has closed or because a read or a
+    /// write failed, and the connection has ended.
     fn is_over(&self) -> bool {
         self.over && TcpInfo::is_closed(self.open())
     }
 
-    /// Returns when the application must act even if nothing happens at its socket.
+    /// The next instant at which the application acts even if nothing happens at its socket.
     fn due(&self) -> Option<Time> {
         self.replies.as_ref().filter(|_| self.reply_bytes_left == 0 && !self.over)?.next()
     }

@@ -113,8 +113,8 @@ fn echo_probe(
 }
 
 impl HopReply {
-    /// Makes the fields of the answer's line. The probe was sent at `sent_at` by the program's
-    /// clocks, and at `kernel_sent_ns` by the kernel's clock.
+    /// Makes the fields of the answer's line. `sent_at` is what the program's clocks showed when it
+    /// sent the probe. `kernel_sent_ns` is when the kernel says that it sent the probe.
     fn seen_from(self, sent_at: ClockReading, kernel_sent_ns: Option<u64>) -> HopAnswer {
         let user_rtt_ns = self.received_at.raw_ns.saturating_sub(sent_at.raw_ns);
         let stamps = self.kernel_received_ns.zip(kernel_sent_ns);
@@ -132,8 +132,8 @@ impl HopReply {
 }
 
 /// Interprets `seen` as an answer to the probe with the key `own`; `None` if it is not an answer to
-/// this probe. An ICMP error that quotes no key counts as an answer, because only one probe is in
-/// flight.
+/// this probe. An ICMP error that quotes no key counts as an answer, because probes are sent one
+/// after the other. A late error of an earlier probe cannot be told apart from it.
 fn answer(seen: SeenReply, own: u64, target: IpAddr) -> Option<HopReply> {
     let received_at = read();
     match seen {
@@ -149,7 +149,7 @@ fn answer(seen: SeenReply, own: u64, target: IpAddr) -> Option<HopReply> {
         {
             let six = target.is_ipv6();
             let from_router = icmp_error == if six { (3, 0) } else { (11, 0) };
-            // An error from the target, as for a closed port, counts as an answer.
+            // An error from the target itself, as for a closed port, is an answer without a reason.
             let why = (!from_router && by != Some(target)).then(|| returned(None, icmp_error, six));
             Some(HopReply { by, last: !from_router, why, received_at, kernel_received_ns: unix_ns })
         }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn kernel_stamps_time_a_hop_if_both_exist_are_in_order_and_the_clock_was_not_set() {
+    fn the_kernels_stamps_give_the_rtt_if_both_exist_in_order_and_the_clock_was_not_set() {
         let at = |ms: u64| ClockReading {
             raw_ns: ms * 1_000_000,
             unix_ns: 10_000_000_000 + ms * 1_000_000,

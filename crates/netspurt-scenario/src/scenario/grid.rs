@@ -121,23 +121,27 @@ fn too_many(axes: &[Axis], sweep: &SweepSpec) -> Result<(), Problem> {
 /// Checks that no axis overwrites a setting of an earlier axis. Otherwise the earlier setting would
 /// have no effect.
 fn check_no_overwrite(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
-    let mut before: IndexMap<Vec<String>, &str> = IndexMap::new();
+    let mut before: IndexMap<Vec<String>, (&str, &str)> = IndexMap::new();
     for (name, points) in axes {
         let settings = || points.iter().flat_map(|point| &point.settings);
         let mut tried = IndexSet::new();
         for setting in settings().filter(|setting| tried.insert(&setting.path)) {
             let keys = path_keys(setting);
-            let Some((_, first)) = before.iter().find(|(other, _)| other.starts_with(&keys)) else {
+            let Some((other, (first, path))) =
+                before.iter().find(|(other, _)| other.starts_with(&keys))
+            else {
                 continue;
             };
-            let message = format!("the axis `{first}` varies `{}`, too", setting.path);
+            let how = if *other == keys { "too" } else { "which this value replaces" };
+            let message = format!("the axis `{first}` varies `{path}`, {how}");
             let mut problem = Problem::at([], message);
             problem.path.clone_from(&setting.place);
             return Err(problem.fix(
                 "vary another path, or use one axis with `sets`; `--set 'sweep.over={ ... }'` replaces all axes",
             ));
         }
-        before.extend(settings().map(|setting| (path_keys(setting), *name)));
+        let varied = settings().map(|setting| (path_keys(setting), (*name, &*setting.path)));
+        before.extend(varied);
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use crate::scenario::{Combination, Label, ScenarioError, Sweep};
 
 use super::measures::{EndedCase, MEASURES, Measured, measure};
 
-/// A function that returns the time since a wall clock was started. The caller provides it, because
+/// A function that returns the real time since some fixed instant. The caller provides it, because
 /// the core has no clock.
 pub type Stopwatch = Arc<dyn Fn() -> Duration + Send + Sync>;
 
@@ -237,9 +237,8 @@ fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<S
     let events_max = budget.events.unwrap_or(u64::MAX);
     let deadline = budget.time.map(|time| clock() + time);
     let stop = run.stop();
-    // The loop may serve one wake-up more than the budget allows. Only that wake-up shows that the
-    // run needs too many wake-ups. So a run that needs exactly the allowed number of wake-ups is
-    // not cut.
+    // The budget's events are wake-ups. The loop may serve one more than the budget allows, to see
+    // whether the run needs one more. A run that needs exactly the allowed number is not cut.
     while !run.advance_within(stop, (events_max.saturating_add(1) - run.served()).min(LOOK)) {
         if run.served() > events_max {
             return Some(format!("more than {events_max} events"));

@@ -84,9 +84,9 @@ impl PlannedPopulation {
 }
 
 impl ArrivingConnections {
-    /// The connections of `population`, before the first one arrives. Each quantity is drawn from
-    /// its own random stream. Therefore, another distribution of one quantity does not change the
-    /// values that are drawn for the other quantities.
+    /// Begins the series of connections of `population`. Each quantity is drawn from its own random
+    /// stream. Therefore, another distribution of one quantity does not change the series of values
+    /// that are drawn for another quantity.
     pub fn new(population: Arc<PlannedPopulation>) -> Self {
         let sampler = |from: &Distribution, of: &str| {
             let stream = format!("populations.{}/{of}", population.name);

@@ -74,6 +74,25 @@ fn without_statistics_a_note_says_that_probes_after_the_last_answer_are_unknown(
 }
 
 #[test]
+fn a_note_says_that_the_statistics_do_not_count_the_answers_of_the_text() {
+    let note = |text: &str| {
+        let notes = one(text).notes;
+        notes.iter().find(|note| note.contains("answered probes")).cloned()
+    };
+    assert_eq!(note(RUN), None);
+    let fewer = RUN.replace("seq=1 rtt=1.05s rd=33.44ms sd=1.016s ipdv=4.6ms\n", "");
+    let told = note(&fewer).unwrap();
+    assert!(
+        told.ends_with(
+            "4 answered probes, but the text has the answers of 3: the text is incomplete"
+        )
+    );
+    let more = RUN.replace("seq=3 rtt=588µs", "seq=4 rtt=1ms ipdv=1ms\nseq=3 rtt=588µs");
+    let told = note(&more).unwrap();
+    assert!(told.ends_with("but the text has the answers of 5: the text has other answers, too"));
+}
+
+#[test]
 fn the_octets_of_a_probe_include_the_ipv6_header_and_spans_of_minutes_are_read() {
     let text = RUN.replace("[10.9.0.1:2112]", "[[fd00::1]:2112]").replace("1.05s", "1m1.05s");
     let delays = one(&text);

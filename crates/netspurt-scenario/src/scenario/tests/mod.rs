@@ -202,7 +202,7 @@ fn a_timer_that_expires_with_nothing_outstanding_is_not_a_timeout() {
         };
         assert!(
             ends.at(0).is_some_and(|end| end < 50_000_000_000),
-            "{recovery}: the connection is idle for the rest of the run"
+            "{recovery}: the transfer must end before the run, so that the connection is idle"
         );
         assert_eq!(fired.iter().filter(|f| **f).count() as i64, timeouts[0], "{recovery}");
     }
@@ -249,7 +249,7 @@ fn tahoe_is_never_in_recovery() {
 }
 
 #[test]
-fn every_profile_is_written_out_and_read_back_with_the_same_meaning() {
+fn every_simulated_profile_is_written_out_and_read_back_with_the_same_meaning() {
     for profile in ["ns-2", "reno-1998", "reno-2005", "rfc-2026", "plain", "linux-6"] {
         let scenario = chain().with(&[("flows.x.tcp", "{}"), ("flows.x.profile", profile)]);
         let scenario = scenario.unwrap();
@@ -316,7 +316,7 @@ fn echo_probes_and_mtus_are_written_out_and_run_the_same_again() {
     assert_ne!(run(&other).digest(), run(&scenario).digest(), "the seed decides the draws");
 }
 
-/// The link loses one packet in a hundred, and its queue is never full.
+/// The link loses one packet of data in a hundred, and its queue is never full.
 #[test]
 fn westwood_is_faster_than_reno_over_a_link_that_loses_packets_at_random() {
     let text = r#"
@@ -343,7 +343,7 @@ fn westwood_is_faster_than_reno_over_a_link_that_loses_packets_at_random() {
     assert!(3 * westwood < 2 * reno, "westwood {westwood} s, reno {reno} s");
 }
 
-/// Returns the only flow's value in a column of whole numbers of the table `flows`.
+/// Returns a whole number from the table `flows`: the value of the first flow in the column `name`.
 fn number(results: &Results, name: &str) -> i64 {
     match results.table("flows").unwrap().column(name) {
         Some(netspurt::record::Data::OptionalI64(values)) => values.at(0).expect("a number"),

@@ -13,7 +13,7 @@ fn labels(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_combination_is_a_case_and_the_last_name_varies_fastest() {
+fn every_combination_has_a_case_for_each_seed_and_the_last_name_varies_fastest() {
     let sweep = sweep(
         "seeds = 2\nover.rate = { path = \"links.modem.rate\", values = [\"1 kbit/s\", \"2 kbit/s\"] }\n\
          over.sender = { sets = { old = { \"flows.x.tcp.recovery\" = \"tahoe\" }, \
@@ -64,7 +64,7 @@ fn one_axis_may_set_several_keys_to_the_same_value() {
 }
 
 #[test]
-fn a_combination_has_the_same_results_as_the_scenario_of_its_case() {
+fn the_combination_of_a_case_has_the_same_flows_as_the_scenario_of_the_case() {
     let sweep = sweep(
         "seeds = 1\nover.rate = { path = \"links.modem.rate\", values = [\"1 kbit/s\", \"2 kbit/s\"] }\n\
          over.acks = { path = \"flows.x.tcp.acks\", values = [\"every segment\", { delayed = \"200 ms\" }] }",
@@ -78,10 +78,11 @@ fn a_combination_has_the_same_results_as_the_scenario_of_its_case() {
     }
 }
 
-/// The sets change a flow, a link, or other keys, or they add a flow or a link. A combination
-/// hashes the text of the links separately. One link has a timeline, to make this text long.
+/// The sets change a flow, a link, or other keys, or they add a flow or a link. If no link changes,
+/// a combination reuses the hash of the links' text of the whole sweep. One link has a
+/// timeline, so that this text is long.
 #[test]
-fn a_case_is_the_same_whether_a_part_or_the_whole_file_is_read_again() {
+fn a_combination_is_the_same_whether_its_changed_tables_or_the_whole_file_are_read() {
     let moving =
         CHAIN.replace("\"150 ms\"", "{ timeline = [[\"0 s\", \"1 ms\"], [\"5 s\", \"9 ms\"]] }");
     let sets = r#"
@@ -126,7 +127,7 @@ fn sweeps_with_different_values_or_names_have_different_fingerprints() {
 }
 
 #[test]
-fn a_random_axis_draws_a_value_for_each_run_and_the_same_values_for_all_combinations() {
+fn a_random_axis_draws_a_value_for_each_seed_and_all_combinations_get_the_same_values() {
     let text = "seeds = 40\n\
          over.delay = { path = \"links.modem.delay\", from = \"10 ms\", to = \"90 ms\", draw = true }\n\
          over.rate = { path = \"links.modem.rate\", values = [\"1 kbit/s\", \"2 kbit/s\"] }\n\
@@ -176,7 +177,7 @@ fn a_scenario_accepts_each_drawn_value() {
 }
 
 #[test]
-fn each_run_may_draw_a_file_that_a_link_follows() {
+fn each_run_may_draw_the_file_of_a_links_key_follows() {
     let chain = CHAIN.replace("delay = \"150 ms\", ", "");
     let files = |slow: &str| {
         [("fast.toml", "delay = \"1 ms\""), ("slow.toml", slow)]
@@ -310,7 +311,7 @@ const MISTAKES: &[[&str; 4]] = &[
         "over.a = { path = \"flows.x.tcp.recovery\", values = [\"reno\"] }\n\
          over.b = { sets = { all = { \"flows.x.tcp\" = {} } } }",
         "sweep.over.b.sets.all.\"flows.x.tcp\"",
-        "the axis `a` varies `flows.x.tcp`, too",
+        "the axis `a` varies `flows.x.tcp.recovery`, which this value replaces",
         "use one axis with `sets`",
     ],
     [

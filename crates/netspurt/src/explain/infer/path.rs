@@ -15,12 +15,13 @@ pub struct PathTimes {
     far_min: Option<Duration>,
     /// The shortest near part.
     near_min: Option<Duration>,
-    /// The near part now, measured while packets of the sender came without a pause.
+    /// A lower bound of the current near part: the latest usable sample without the pause before
+    /// its packet. Zero if there was none.
     near_now: Duration,
     /// A time stamp of the receiver that the sender has not echoed yet, and when it was captured.
     echo: Option<(u32, Time)>,
-    /// Where the capture was taken, as the headers of its link show. `Unknown` if they do not
-    /// show it.
+    /// Where the capture was taken, as the headers of the link and of IP show. `Unknown` if they do
+    /// not show it.
     shown: Vantage,
 }
 
@@ -46,21 +47,22 @@ impl Vantage {
 
 impl PathTimes {
     /// If one part is at most the other part divided by this number, the capture was taken at the
-    /// host where the shorter part ends. The shorter part is the time of that host's stack and
-    /// scheduler.
+    /// host of the shorter part: at the sender if the near part is shorter, else at the receiver.
+    /// The shorter part is the time of that host's stack and scheduler.
     const OWN_SHARE: u64 = 16;
     /// If one part is shorter than this and at most a quarter of the other, the capture was taken
-    /// at the host where the shorter part ends.
+    /// at the host of the shorter part.
     const OWN_HOST: Duration = Duration::from_millis(1);
     /// If one part is shorter than this and at most three quarters of the other, the capture was
-    /// taken at the host where the shorter part ends: two network cards and their interrupts take
-    /// longer. Between two containers of one host, both parts are this short.
+    /// taken at the host of the shorter part. Packets that cross two network cards and wait for
+    /// their interrupts need more time. Between two containers of one host, both parts may be
+    /// shorter than this.
     const ONE_MACHINE: Duration = Duration::from_micros(10);
 
-    /// The probability that the headers of a link show correctly where the capture was taken.
+    /// The probability that the headers show correctly where the capture was taken.
     const SHOWN_SURE: f32 = 0.99;
 
-    /// Takes what the headers of the capture's link show.
+    /// Takes what the headers of the capture's packets show.
     #[inline]
     pub fn shown(&mut self, vantage: Vantage) {
         self.shown = vantage;
@@ -125,8 +127,9 @@ impl PathTimes {
         if self.shown == Vantage::Sender { Duration::ZERO } else { self.near_now.max(self.near()) }
     }
 
-    /// Like [`near_now`](Self::near_now), but `None` if the capture may have been taken at the
-    /// sender.
+    /// Like [`near_now`](Self::near_now), but `None` if the headers show that the capture was taken
+    /// at the sender. If they do not show where it was taken, `None` if the near part is at most
+    /// the far part divided by [`OWN_SHARE`](Self::OWN_SHARE).
     #[inline]
     pub fn near_if_apart(&self) -> Option<Duration> {
         let near = self.near_now();
@@ -137,8 +140,8 @@ impl PathTimes {
         apart.then_some(near)
     }
 
-    /// Whether the headers of the link, or else the round trips, show that the capture was taken
-    /// beside the sender.
+    /// Whether the headers, or else the round trips, show that the capture was taken beside the
+    /// sender.
     #[inline]
     pub fn is_beside_sender(&self) -> bool {
         self.vantage().0 == Vantage::Sender
@@ -178,9 +181,10 @@ impl PathTimes {
         Some(self.far_min? + self.near())
     }
 
-    /// Where the capture was taken, and the probability that this is right. If the headers of the
-    /// link do not show it, the ratio of the two parts of the round trip decides. The probability
-    /// is then higher if the ratio is further from its limit.
+    /// Where the capture was taken, and the probability that this is right. If the headers do not
+    /// show it, the lengths of the two parts of the round trip decide, and their ratio. The further
+    /// the ratio is from the limit [`OWN_SHARE`](Self::OWN_SHARE), the higher is the probability. It
+    /// is 80 % if one of the other two limits decides.
     #[inline]
     pub fn vantage(&self) -> (Vantage, f32) {
         if self.shown != Vantage::Unknown {

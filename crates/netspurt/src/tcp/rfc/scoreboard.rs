@@ -54,10 +54,11 @@ const LEN: u32 = (1 << TURN_SHIFT) - 1;
 /// The position of the bits for [`SentSegment::turn`], and the largest turn.
 const TURN_SHIFT: u32 = 17;
 const TURN_MAX: u32 = (1 << 13) - 1;
-/// The bit of a segment that has PSH because a write of the application ends with it, or because
-/// the timer of window probes sent it.
+/// The bit of a segment that has PSH wherever it is in its packet: because of the application's
+/// writes, or because the timer of window probes sent it. Here, a packet is what the sender hands to
+/// segmentation offload (GSO, TSO), which divides it into segments.
 const PUSHED: u32 = 1 << 30;
-/// The bit of a segment that is followed by another segment of the same packet for offload.
+/// The bit of a segment that is not the last one of its packet.
 const GOES_ON: u32 = 1 << 31;
 
 impl SentSegment {
@@ -66,8 +67,7 @@ impl SentSegment {
         Self { seq, at, size: len, times: 1, sacked: false, lost: None, retransmitted: false }
     }
 
-    /// Returns the segment with these bits: whether another segment of its packet follows, and
-    /// whether a write of the application ends with it.
+    /// Returns the segment with the bits [`GOES_ON`] and [`PUSHED`] if `goes_on` and `pushed`.
     #[inline]
     pub(super) fn with_bits(self, goes_on: bool, pushed: bool) -> Self {
         let bits = if goes_on { GOES_ON } else { 0 } | if pushed { PUSHED } else { 0 };
@@ -79,8 +79,8 @@ impl SentSegment {
         u64::from(self.size & LEN)
     }
 
-    /// Returns how many segments the sender had sent at the same instant before it last sent this
-    /// segment.
+    /// The sender may send several segments at the same instant. Returns how many it sent before
+    /// this one, when it last sent this one; at most `TURN_MAX`.
     #[inline]
     pub(super) fn turn(&self) -> u32 {
         self.size >> TURN_SHIFT & TURN_MAX
@@ -92,13 +92,13 @@ impl SentSegment {
         Self { size: self.size & !(TURN_MAX << TURN_SHIFT) | turn << TURN_SHIFT, ..self }
     }
 
-    /// True if the segment has PSH, whatever its place in a packet for offload.
+    /// Whether the segment has PSH even if it is not the last one of its packet.
     #[inline]
     pub(super) fn is_pushed(&self) -> bool {
         self.size & PUSHED != 0
     }
 
-    /// Whether another segment of the same packet for offload follows.
+    /// Whether another segment of the same packet follows.
     pub(super) fn goes_on(&self) -> bool {
         self.size & GOES_ON != 0
     }
@@ -367,8 +367,8 @@ impl Scoreboard {
         }
     }
 
-    /// Does the same as [`ack`](Self::ack) for a quiet scoreboard without snapshots. The segments
-    /// of a quiet scoreboard are in no count.
+    /// Does the same as [`ack`](Self::ack) for a quiet scoreboard without snapshots, but leaves
+    /// `spared` as it is. The segments of a quiet scoreboard are in no count.
     pub(super) fn ack_quiet(&mut self, ack: u64, mut covered: impl FnMut(&SentSegment)) {
         while let Some(front) = self.segs.front_mut() {
             if front.end() > ack {

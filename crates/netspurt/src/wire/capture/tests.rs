@@ -45,8 +45,9 @@ fn block(kind: u32, body: &[u8], big: bool) -> Vec<u8> {
     [&number(kind, 4, big), &length, body, &length].concat()
 }
 
-/// Makes a pcapng file with the same packets as [`pcap`]. The file has `rate` timestamp units per
-/// second, which the option `resolution` declares, and an offset for all timestamps.
+/// Makes a pcapng file with the same packets as [`pcap`]. Its timestamps count `rate` units per
+/// second. The option `if_tsresol`, which says so, has the value `resolution`. The option
+/// `if_tsoffset` adds 1,000,000,000 s to all timestamps.
 fn pcapng(big: bool, resolution: u8, rate: u64, packets: &[&[u8]]) -> Vec<u8> {
     let n = |value, octets| number(value, octets, big);
     let order = [n(0x1a2b_3c4d, 4), n(1, 2), n(0, 2), n(u32::MAX, 4), n(u32::MAX, 4)].concat();
