@@ -1,0 +1,110 @@
+"""Tests that each command that a text names exists, and has the options that the text gives it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from netspurt.cli.main import application
+
+from conftest import ROOT
+
+#: The folders whose texts are checked: documents, scenarios, and sources with their errors, help
+#: and comments.
+FOLDERS = ("authorities", "bench", "crates", "docs", "papers", "python/netspurt", "scenarios")
+SUFFIXES = {".md", ".py", ".rs", ".toml"}
+
+PROGRAM: Any = typer.main.get_command(application())
+#: The class of errors about a word of a command line.
+USAGE_ERROR: Any = typer.BadParameter.__base__
+#: Options that act as soon as the program reads them. So they are not read here.
+AT_ONCE = {"-h", "--help", "--version", "--install-completion", "--show-completion"}
+#: Texts that look like commands and are none: placeholders, and a line of output.
+NO_COMMANDS = {"COMMAND --help", "{name} {word}", "refuses: …"}
+
+
+def files_with_texts(folder: str) -> Iterator[Path]:
+    """Yield the files of a folder of the project that may name commands, without tests.
+
+    The folder `.` has the documents of the project's top folder. CHANGELOG.md is left out, because
+    it names commands of older versions.
+    """
+    if folder == ".":
+        yield from (file for file in ROOT.glob("*.md") if file.name != "CHANGELOG.md")
+        return
+    for file in (ROOT / folder).rglob("*"):
+        if file.suffix in SUFFIXES and "tests" not in file.parts and file.name != "tests.rs":
+            yield file
+
+
+def named(text: str) -> list[str]:
+    """Return the commands that a text names between backticks, without the word `netspurt`.
+
+    A command may go on in the next line: of a comment, or of a string in Python.
+    """
+    joined = re.sub(r"\n[ \t]*(?:///|//!|//|#:|#)?[ \t]*", " ", text)
+    joined = re.sub(r'" f?"', "", joined)
+    return re.findall(r"`netspurt ([^`]{1,200})`", joined)
+
+
+def fault(line: str) -> str | None:
+    """Return what is wrong with a command line that lacks its first word, `netspurt`.
+
+    Words may be missing, and placeholders may stand for values.
+    """
+    line = re.split(r" [|<>&] |;| …| \.\.\.", re.sub(r"\{[^{}]*\}", "VALUE", line))[0]
+    words = [one for one in shlex.split(line.replace("\\", "")) if one not in AT_ONCE]
+    command, name = PROGRAM, "netspurt"
+    try:
+        while hasattr(command, "commands") and words:
+            context = command.make_context(name, words)
+            rest = [*getattr(context, "_protected_args", []), *context.args]
+            name, command, words = command.resolve_command(context, rest)
+        command.make_context(name, words)
+    except typer.Exit:
+        return None
+    except USAGE_ERROR as error:
+        message: str = error.format_message()
+        return message if message.startswith("No such") else None
+    return None
+
+
+@pytest.mark.parametrize("folder", [".", *FOLDERS])
+def test_every_command_that_a_text_names_exists(folder: str) -> None:
+    files = sorted(files_with_texts(folder))
+    assert files
+    lines = [(file, line) for file in files for line in named(file.read_text())]
+    faults = [(file, line, fault(line)) for file, line in lines if line not in NO_COMMANDS]
+    assert [one for one in faults if one[2] is not None] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("explian x.pcap", "No such command 'explian'"),
+        ("live exce SCENARIO", "No such command 'exce'"),
+        ("explain --colour x.pcap", "No such option: --colour"),
+        ("sweep FILE --lve", "No such option: --lve"),
+        ("run x.toml -z 3", "No such option: -z"),
+        ("sweep FILE --live", None),
+        ("live exec SCENARIO -- program --any", None),
+        ("explain --help", None),
+        ("papers", None),
+        ("plot {run} --kind path | less", None),
+    ],
+)
+def test_a_wrong_word_of_a_command_is_found(line: str, why: str | None) -> None:
+    found = fault(line)
+    assert found is None if why is None else str(found).startswith(why)
+
+
+def test_a_command_may_go_on_in_the_next_line_of_a_comment_or_a_string() -> None:
+    assert named("/// a `netspurt run\n    /// FILE`, b") == ["run FILE"]
+    assert named('("a `netspurt "\n    f"run {file}`")') == ["run {file}"]
+    assert named("a `netspurt` and `other run`") == []
