@@ -133,7 +133,7 @@ real-time-tests: $(TEST)
 	$(BIN)/python -m pytest -rs -n 6 --dist worksteal -m real_time $$(grep -l real_time python/tests/test_*.py)
 
 docs: $(DOCS)
-	$(BIN)/python -m pytest -rs python/tests/test_docs.py python/tests/test_site.py
+	$(BIN)/python -m pytest -rs python/tests/test_docs.py python/tests/test_site.py python/tests/test_named_commands.py
 	@$(MAKE) --no-print-directory site
 
 # Builds only the pages and the man pages; does not run the commands on them.
