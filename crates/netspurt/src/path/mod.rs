@@ -223,7 +223,8 @@ impl Path {
         ends.flat_map(|end| of(end).iter().map(move |sent| (end, *sent))).collect()
     }
 
-    /// The program at an end in the simulator. `None` if the end is a gate.
+    /// The program at an end in the simulator. `None` if the end is a gate, or if there is no such
+    /// end.
     pub fn program(&self, end: EndId) -> Option<&Program> {
         match self.world.host(end)? {
             LiveHost::Gate(_) => None,

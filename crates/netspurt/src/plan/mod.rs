@@ -54,8 +54,8 @@ pub struct Plan {
     pub flows: Vec<PlannedFlow>,
     /// The populations: connections that arrive and end during the run.
     pub populations: Vec<Arc<PlannedPopulation>>,
-    /// The tasks of the connections of a population that uses the kernel's TCP, by start time;
-    /// `None` without such a population.
+    /// The tasks of the connections of a population that uses the kernel's TCP, in the order of
+    /// their starts; `None` without such a population.
     pub kernel_tasks: Option<Vec<Task>>,
     /// Whether links may fragment packets.
     pub fragments: bool,

@@ -63,8 +63,8 @@ pub struct Network {
     pub links: Vec<LinkConfig>,
     /// The ends of the flows, two for each flow, each with the number of its node.
     pub ends: Vec<(NetworkEnd, u32)>,
-    /// The tasks of the connections of a population that uses the kernel's TCP, by start time;
-    /// `None` without such a population. The ends of these connections are
+    /// The tasks of the connections of a population that uses the kernel's TCP, in the order of
+    /// their starts; `None` without such a population. The ends of these connections are
     /// [`NetworkEnd::Programs`].
     pub kernel_tasks: Option<Vec<Task>>,
     /// Whether each connection of a population has a row in the table `connections`.

@@ -38,7 +38,7 @@ pub enum CaptureError {
     /// Writing to the file failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A table that the capture needs is missing.
+    /// A table or a column that the capture needs is missing.
     #[error(
         "the run did not record the segments that a capture needs: add `segments` to \
          `record.tables`"

@@ -13,8 +13,8 @@ use crate::segment::{Cause, Segment};
 use crate::sim::{FlowSlots, Population};
 use crate::units::{Duration, Time};
 
-/// The maximum number of octets in a segment. A retransmission that begins at most this far before
-/// an arriving octet may contain that octet.
+/// No segment has more octets than this number. A retransmission that begins at most this far
+/// before an arriving octet may contain that octet.
 const SEGMENT_BYTES_MAX: u64 = 1 << 17;
 
 /// The number of retransmissions and of spurious retransmissions, for each cause.
@@ -117,8 +117,8 @@ impl Judge {
         }
     }
 
-    /// Stops watching `flow`, and returns the verdicts on its two ends. No segment of the flow may
-    /// still be on its way.
+    /// Stops watching `flow`, and returns the verdicts on its two ends. The caller must not report
+    /// any further segment of the flow.
     pub fn forget(&mut self, flow: FlowId) -> [SenderVerdict; 2] {
         let verdicts = Side::BOTH.map(|side| {
             let place = self.slots.place(flow.end(side));

@@ -1,5 +1,6 @@
-//! Records: the tables that are made from a run's events. Their columns are fixed. If a column has
-//! a unit, its name ends in this unit.
+//! Records: the tables of runs, captures and replays. Their columns are fixed. If a column has a
+//! unit, its name has the unit as a suffix (`rtt_ns`), and a qualifier may follow the unit
+//! (`request_ns_mean`).
 
 mod capture;
 mod connections;

@@ -29,7 +29,7 @@ pub struct FlowProperties {
     /// Whether the packets of the flow are IPv6 packets.
     pub ipv6: bool,
     /// Whether this is a population, whose connections start and end during the run, and not a
-    /// single flow.
+    /// single flow. A flow of programs counts as a population.
     pub population: bool,
 }
 
@@ -182,8 +182,8 @@ impl Names {
         Column::new(name, Data::Text { codes, texts })
     }
 
-    /// Returns the ends that have a row in summaries: the opener of each TCP flow, and after it the
-    /// other end of the flow if the other end also writes.
+    /// Returns the ends that have a row in summaries: the opener of each single TCP flow, and after
+    /// it the other end of the flow if the other end also writes. Populations are left out.
     pub fn senders(&self) -> impl Iterator<Item = EndId> {
         let tcp = (0..).map(FlowId).zip(self.flows.iter());
         let tcp = tcp.filter(|(_, flow)| !flow.echo_probes && !flow.population);

@@ -114,7 +114,7 @@ impl Recorder {
         rows.into_iter().sum::<usize>() as u64
     }
 
-    /// Adds the row of an event to its table.
+    /// Adds the rows of an event to the tables.
     #[inline]
     pub fn take(&mut self, event: &Event<Segment>) {
         let t_ns = nanos(event.at);

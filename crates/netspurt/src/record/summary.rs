@@ -35,7 +35,7 @@ pub struct FlowSum {
     pub acked_bytes: u64,
     /// The number of segments with payload that arrived.
     pub received: u64,
-    /// The number of segments that arrived without any new octet.
+    /// The number of segments with payload that arrived without any new octet.
     pub duplicates: u64,
     /// The octets that were delivered in order to the receiving application.
     pub delivered_bytes: u64,
@@ -50,7 +50,8 @@ pub struct FlowSum {
     /// How long the sender waited for timeouts: for each timeout, the time since the sender last
     /// sent or received a segment. Timeouts of a FIN without data do not count.
     pub waited: Duration,
-    /// How the sender spent its time; `None` for ns-2's senders.
+    /// How the sender spent its time; `None` for ns-2's senders, for the kernel's TCP and for
+    /// captures.
     pub times: Option<SendTimes>,
     /// Why the connection failed; `None` if it did not fail.
     pub failure: Option<Failure>,

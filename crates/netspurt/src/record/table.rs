@@ -26,7 +26,8 @@ pub struct Table {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// The name of the column. If the values have a unit, the name ends in this unit.
+    /// The name of the column. If the values have a unit, the name has the unit as a suffix, and a
+    /// qualifier may follow the unit.
     pub name: Cow<'static, str>,
     /// The values.
     pub data: Data,

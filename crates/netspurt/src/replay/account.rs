@@ -36,8 +36,9 @@ pub struct Account {
     pub timers: Duration,
     /// The sum of the squares of the delays, in square nanoseconds.
     squares: u128,
-    /// The sum, over the lost probes, of the wait divided by the last known delay, in millionths. A
-    /// probe that is lost before any delay is known adds nothing.
+    /// The sum, over the lost probes, of the wait divided by the delay of the last answered probe
+    /// before the lost one, in millionths. A lost probe without an answered probe before it adds
+    /// nothing.
     waits_in_delays: u64,
     last_delay: Duration,
 }
@@ -92,7 +93,7 @@ impl Account {
     }
 
     /// The standard deviation of the delays of answered probes, divided by their mean; NaN if no
-    /// probe was answered.
+    /// probe was answered, or if all delays are zero.
     pub fn coefficient_of_variation(&self) -> f64 {
         let n = u128::from(self.answered());
         let sum = u128::from(self.good.as_nanos());
@@ -112,9 +113,9 @@ impl Account {
         self.spurious as f64 / (self.spurious + self.lost) as f64
     }
 
-    /// Allman and Paxson's normalised W: the mean, over necessary timeouts, of the quotient of the
-    /// wait and the last known delay; NaN without necessary timeouts. A timeout before the first
-    /// known delay counts as zero.
+    /// Allman and Paxson's normalised W: the mean, over necessary timeouts, of the wait divided by
+    /// the delay of the last answered probe before the lost probe; NaN without necessary timeouts.
+    /// A timeout without an answered probe before it counts as zero.
     pub fn waited_in_delays(&self) -> f64 {
         self.waits_in_delays as f64 / 1e6 / self.lost as f64
     }

@@ -23,7 +23,7 @@ pub struct Adaptation {
 /// within this number of samples.
 const SAMPLES: u32 = 4000;
 
-/// Gives the algorithm samples of `from` until it settles, and then samples of `to`.
+/// Gives the algorithm enough samples of `from` to settle, and then as many samples of `to`.
 ///
 /// Only one probe is in flight at a time, so each sample is a new round.
 ///

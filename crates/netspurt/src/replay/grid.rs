@@ -1,4 +1,4 @@
-//! Replays with many settings of RFC 889's two-gain filter in one pass.
+//! Replays a recording with many settings of RFC 889's two-gain filter, several settings at a time.
 
 use crate::delays::{Delays, ProbeOrder};
 use crate::units::Duration;
@@ -89,7 +89,7 @@ pub struct Front(Vec<GridPoint>);
 
 impl Front {
     /// Adds a setting, unless an existing setting is at least as good in both measures. If the new
-    /// setting is added, all existing settings are removed that are better in neither measure.
+    /// setting is added, it replaces all existing settings that are better in neither measure.
     pub fn offer(&mut self, new: GridPoint) {
         // From setting to setting, the number of spurious retransmissions increases. The timers
         // therefore decrease.
@@ -134,9 +134,9 @@ impl TwoGainGrid {
     /// Replays `delays` in `order` with every setting, and calls `each` with the results. `g`
     /// varies fastest, then `rising`.
     ///
-    /// This filter computes in binary64, and [`Mills`](crate::rto::Mills) computes in integer
-    /// fractions of a nanosecond. Their verdicts may differ for a probe whose timer and delay are
-    /// equal up to rounding.
+    /// This filter computes in binary64, and [`Mills`](crate::rto::Mills) computes in integers. The
+    /// unit of these integers is a fraction of a nanosecond. The verdicts of the two may differ for
+    /// a probe whose timer and delay are equal up to rounding.
     ///
     /// # Errors
     /// For the same reasons as [`Replay::run`].

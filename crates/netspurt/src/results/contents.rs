@@ -23,7 +23,7 @@ pub struct RunContents {
     pub tables: IndexMap<String, usize>,
     /// The file of each capture, by the node's name.
     pub captures: IndexMap<String, String>,
-    /// The address of each node in captures, by the node's name.
+    /// The IPv4 address of each node in captures, by the node's name.
     pub nodes: IndexMap<String, IpAddr>,
     /// The addresses and ports of each TCP flow in captures, by the flow's name. Populations are
     /// left out. Flows of programs are left out too, because programs choose their own ports.

@@ -23,7 +23,8 @@ pub struct EndedRun {
     pub wanted: Wanted,
     /// The spurious transmissions, in ascending order.
     pub spurious: Vec<TransmissionId>,
-    /// The sums of each sender, in the order of [`Names::senders`].
+    /// The sums of each sender: first the senders of [`Names::senders`] in their order, then both
+    /// ends of each connection of programs.
     pub sums: Vec<(EndId, FlowSum)>,
     /// The counts of each direction of each link, in the order of [`Names::links`].
     pub links: Vec<LinkCount>,
@@ -31,7 +32,7 @@ pub struct EndedRun {
     pub echo_probes: Vec<EchoProbeSum>,
     /// The requests of each flow, with the number of the flow.
     pub requests: Vec<(u32, Vec<Exchange>)>,
-    /// The sums of populations, if this kind of run can have populations.
+    /// The sums of populations; may be `None` if the run has no populations.
     pub populations: Option<PopulationSums>,
     /// The first flow that belongs to programs. All later flows also belong to programs. Programs
     /// choose their own ports.
@@ -168,7 +169,7 @@ impl Results {
         digest(&self.tables)
     }
 
-    /// The digest of the flows' results, which does not depend on the recorded tables.
+    /// The digest of the table `flows`. It does not depend on which other tables are recorded.
     pub fn flows_digest(&self) -> String {
         digest(self.table("flows"))
     }
