@@ -27,7 +27,7 @@ pub enum CauseRule {
     HeadAgain,
     /// The head was sent after a timeout, and the timer fired again.
     Backoff,
-    /// The segment follows a timeout that marked everything outstanding as lost.
+    /// The sender sends everything outstanding again, in most cases after a timeout.
     AfterTimeout,
     /// The last segment was retransmitted although no hole is reported. It is not the head.
     Tail,

@@ -55,8 +55,8 @@ pub struct Sender {
     /// The state before the current acknowledgment: the first octet not acknowledged, and whether
     /// exactly one segment was outstanding.
     before: (u64, bool),
-    /// The time stamp of the first FIN without data. `None` if octets before the FIN have the same
-    /// stamp.
+    /// The time stamp of the first FIN without data whose stamp is newer than all stamps before it.
+    /// `None` if there was no such FIN.
     fin_val: Option<u32>,
     /// When new octets were acknowledged last.
     una_at: Time,
@@ -73,8 +73,8 @@ pub struct Sender {
     /// Whether the current segment answers a SYN that was captured after the last SYN-ACK.
     pub(super) answers_syn: bool,
     trouble: Option<Box<SenderTrouble>>,
-    /// The habits that were observed before the ended connection was packed; `None` if no habits
-    /// were observed.
+    /// The habits that were observed before the connection was packed; `None` if no habits were
+    /// observed.
     earlier: Option<Box<Habits>>,
 }
 
@@ -203,8 +203,8 @@ impl Sender {
         true
     }
 
-    /// Takes a segment with octets that were sent before. It is a retransmission, an original that
-    /// later packets overtook, or a copy that the network or the capture made.
+    /// Takes a segment with octets that were sent before: a retransmission, an original that later
+    /// packets overtook, a copy from the network or the capture, or a case of `repeats_nothing`.
     fn take_repeated(
         &mut self,
         at: Time,
@@ -276,9 +276,9 @@ impl Sender {
     }
 
     /// Whether `packet` is a retransmission that a later packet overtook. It is a retransmission if
-    /// its sender had already sent higher octets. `above` is a segment with higher octets, and
-    /// `segs` is the number of full segments from the packet's end to the highest octet. `other`
-    /// says whether the packet was sent earlier or later than the segment that has the same octets.
+    /// its sender had already sent the same or higher octets. `above` is a segment with higher
+    /// octets, and `segs` is the number of full segments from the packet's end to the highest
+    /// octet. `other` compares when the packet and the segment with the same octets were sent.
     fn is_overtaken_retransmission(
         &self,
         packet: &impl CapturedTcp,

@@ -37,7 +37,7 @@ pub struct SharedState {
 }
 
 impl SharedState {
-    /// The largest number of directions that are kept.
+    /// The largest number of directions that are kept, and of boxes for [`TimeSpent`].
     const MOST: usize = 1 << 8;
     /// The largest number of lists of pending segments that are kept.
     const MOST_PENDING: usize = 1 << 12;

@@ -13,7 +13,7 @@ pub enum WaitingFor {
     /// The handshake.
     #[default]
     Handshake,
-    /// An application: all data is acknowledged, and neither side has sent more.
+    /// An application: all data has arrived, and neither side has sent more.
     Application,
     /// The path: the sender has sent all the data that its application had.
     Delivery,
@@ -97,8 +97,8 @@ pub struct TimeSpent {
     delayed: Duration,
     /// What the connection seemed to wait for until this ACK.
     delayed_place: WaitingFor,
-    /// The length of the wait that the last packet ended, if the sender seemed to have no more data
-    /// in this wait: all data was on its way to the receiver. Otherwise zero.
+    /// The length of the wait that the last packet ended, if this was a wait for the path
+    /// ([`WaitingFor::Delivery`]). Otherwise zero.
     all_sent: Duration,
     /// After ACKs without data: the end whose data they acknowledged, the time of the last ACK, and
     /// how long this end seemed to have no more data before the ACKs came.

@@ -32,7 +32,7 @@ pub struct Origin {
 pub struct ForeignError {
     /// The mistake.
     pub message: String,
-    /// The fix: the text to write instead.
+    /// The fix: what to write or to do.
     pub fix: String,
 }
 
@@ -86,8 +86,8 @@ impl<A: ?Sized> Seam<A> {
 /// A function that receives the code of a file: the file's [pinned](pinned) name and its text.
 pub type Learn = fn(&str, &str);
 
-/// The function that receives the code of a file. It is called before an algorithm of this file is
-/// looked up.
+/// The function that receives each code file that a scenario names. It is called before an
+/// algorithm of this file is looked up.
 static LEARN: OnceLock<Learn> = OnceLock::new();
 
 /// Sets the function that receives the code of files. Only the first call has an effect.

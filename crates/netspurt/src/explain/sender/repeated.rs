@@ -9,8 +9,10 @@ use super::super::kept::{Acknowledged, CapturedOctets};
 use super::Sender;
 
 impl Sender {
-    /// Whether a segment with old octets is no retransmission. The octets below `una` are
-    /// acknowledged, and those from `known` on are new.
+    /// Whether a segment with old octets does not count as a retransmission, a late original or a
+    /// copy: it probes the receiver, begins with the octet of a window probe, or is a SYN-ACK after
+    /// a SYN of the same side. The octets below `una` are acknowledged, and the octets from `known`
+    /// on are new.
     pub(super) fn repeats_nothing(
         &self,
         packet: &impl CapturedTcp,
@@ -25,7 +27,7 @@ impl Sender {
         both || before.is_probe(packet, octets) || self.probed.begins(octets, una, known)
     }
 
-    /// The maximum time in which an application that waits for data reads the data.
+    /// An application that waits for data reads the data within this time.
     const READING: Duration = Duration::from_millis(1);
 
     /// Takes a duplicate acknowledgment.
@@ -42,8 +44,9 @@ impl Sender {
         }
     }
 
-    /// Takes an acknowledgment that acknowledges nothing new. Counts it if nothing is outstanding.
-    /// `last` is the window of the previous acknowledgment.
+    /// Takes an acknowledgment that acknowledges nothing new. Counts it if it occupies no sequence
+    /// numbers, the sender has sent segments, and nothing is outstanding. `last` is the window
+    /// of the previous acknowledgment.
     pub(super) fn answered_when_idle(
         &mut self,
         at: Time,

@@ -63,7 +63,7 @@ impl FlightCeiling {
     /// The minimum number of full round trips that show a ceiling. A congestion window would grow
     /// by ten segments in this time.
     const FULL_MIN: u64 = 20;
-    /// How many segments the outstanding octets may differ from the ceiling.
+    /// The outstanding octets may differ from the ceiling by this number of segments.
     const SEGMENTS_OFF: u64 = 2;
 
     /// Notes that `bytes` octets are outstanding after a segment was sent.
@@ -72,9 +72,9 @@ impl FlightCeiling {
         self.most = self.most.max(bytes);
     }
 
-    /// Takes an acknowledgment of new octets at `at`. `octets` are two positions: that of the octet
-    /// after the last acknowledged octet, and that of the octet after the last octet that was sent.
-    /// A segment has `segment_bytes` octets of payload.
+    /// Takes an acknowledgment of new octets at `at`. `octets` are the octet after the last
+    /// acknowledged octet, and the octet after the highest octet that was sent. A segment has
+    /// `segment_bytes` octets of payload.
     #[inline]
     pub fn acked(&mut self, at: Time, octets: (u64, u64), segment_bytes: u64) {
         let (una, highest) = octets;

@@ -11,9 +11,9 @@ use super::{DelayChanges, FlightCeiling};
 /// time since the beginning.
 ///
 /// There are at most 16 spans. When all are in use, every two neighbours are joined into one span,
-/// so each span becomes twice as long. A span consists of intervals, each as long as the shortest
-/// round trip, but at least 1 ms. The span also has statistics of the octets that were sent and
-/// delivered in each interval.
+/// so each span becomes twice as long. The time is also divided into intervals, each as long as the
+/// shortest round trip, but at least 1 ms. Each span has statistics of the octets that were sent
+/// and delivered in its intervals.
 ///
 /// ```
 /// use netspurt::explain::Course;
@@ -38,7 +38,7 @@ pub struct Course {
     now: [u64; 2],
     /// The length of a span is 2 to the power of `shift` nanoseconds.
     shift: u32,
-    /// The index of the latest span.
+    /// The index of the span with the latest delivered octets.
     latest: usize,
     spans: [CourseSpan; Self::SPANS],
     /// How the round trip changed.
@@ -55,7 +55,8 @@ struct CourseSpan {
     /// The sum of round trips in nanoseconds, and their number.
     rtt_ns: u64,
     samples: u64,
-    /// The number of intervals that ended in the span.
+    /// The number of intervals that ended in the span, and of the empty intervals directly after
+    /// them.
     intervals: u64,
     /// New octets that were sent, and octets that were delivered, in these intervals.
     each: [IntervalOctets; 2],
@@ -258,7 +259,7 @@ impl PackedValue for Course {
         (self.latest as u64).put(into);
         self.changes.put(into);
         self.ceiling.put(into);
-        // Intervals of octets that were sent may have ended in spans after the latest.
+        // If octets were sent after the latest delivery, intervals may have ended in later spans.
         let used = self.spans.iter().rposition(|span| *span != CourseSpan::default());
         let last = used.unwrap_or(0).max(self.latest);
         (last as u64).put(into);

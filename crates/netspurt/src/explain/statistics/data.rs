@@ -62,7 +62,7 @@ packed_value!(DataCounts {
 /// The kind of a segment that occupies sequence numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentKind {
-    /// New octets in order.
+    /// New octets above all octets that were seen before.
     New,
     /// Octets that were seen before.
     Retransmission,
