@@ -5,8 +5,9 @@
 >>> int(run.flows["retransmissions"][0])
 7
 
-`load` reads a scenario file, `Scenario.replace` changes its values, and `Scenario.run` simulates
-it. `open_run` opens a saved run. `run_live` runs a scenario on the kernel's TCP.
+`load` reads a scenario file, or a scenario that comes with netspurt. `Scenario.replace` changes its
+values, and `Scenario.run` simulates it. `open_run` opens a saved run. `run_live` runs a scenario on
+the kernel's TCP.
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ class Advice:
     least
         The cheapest of the estimators that were asked for, even if it may not be deployed.
     alike
-        The cheapest of the estimators that may be deployed, and all of them that cannot be told
-        apart from the cheapest. Each of them was asked for, or has computed constants.
+        The cheapest of the estimators from which `pick` was chosen, and the estimators that cannot
+        be told apart from the cheapest. Each of them was asked for, or has computed constants.
     suits
         True if an estimator that was asked for retransmits spuriously for at most
         `SPURIOUS_SHARE_MAX` of the answers.
@@ -64,12 +64,12 @@ class Advice:
         is chosen without this part, and its cost on this part.
     losses
         The share of losses after the first answer, with its interval, from the recordings that show
-        losses; `None` if there are none, or if too few probes were answered.
+        losses; `None` if no recording shows losses, or if too few probes were answered.
     elsewhere
         Other shares of losses that the recordings allow, each with the estimator that would be
         recommended. The shares are both ends of the interval, and the share without the largest
-        loss event. There are no such shares if the price sets the share, or if the share is well
-        known.
+        loss event if this event is large. A share of zero is left out. There are no other shares if
+        the price sets the share, or if the share is well known.
     """
 
     replays: list[Replay]
@@ -149,8 +149,8 @@ def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool 
     price
         The price of a spurious retransmission, and the share of losses; by default `Price()`.
     tune
-        True if constants are always computed. By default they are computed only if several
-        estimators were asked for and none of them suits.
+        True if the estimators in `Advice.tuned` are always computed. By default they are computed
+        only if several estimators were asked for and none of them suits.
 
     Raises
     ------
@@ -276,11 +276,12 @@ class _Candidates:
 
 
 def _choice(weighing: Weighing, candidates: _Candidates) -> tuple[str, tuple[str, ...]]:
-    """Return the chosen estimator, and all estimators that cannot be told apart from the cheapest.
+    """Return the chosen estimator, and the estimators that cannot be told apart from the cheapest.
 
-    The function chooses among the allowed estimators that cannot be told apart from the cheapest.
-    If some of these estimators are in `first`, it chooses only among the estimators in `first`. It
-    takes the estimator whose cost's interval has the smallest upper end.
+    The cheapest is the cheapest allowed estimator. The function chooses among the allowed
+    estimators that cannot be told apart from it. If some of these estimators are in `first`, the
+    function chooses only among those in `first`. It takes the estimator whose cost's interval has
+    the smallest upper end. The second result has only allowed and compared estimators.
     """
     allowed, first, compared = candidates.allowed, candidates.first, candidates.compared
     if not allowed:

@@ -35,8 +35,8 @@ def by_stack(advice: Advice) -> list[str]:
 def linux_timer(advice: Advice) -> str:
     """Return the cheapest Linux timer that was named, or the computed Linux timer.
 
-    The computed timer is returned if no Linux timer was named, or only `linux`. Timers that were
-    named come first, because they were not made from these delays.
+    The computed timer is returned if no Linux timer was named, or only `linux`. Otherwise a named
+    timer is preferred, because it was not made from these delays.
     """
     named = [name for name in advice.asked if _is_linux(name)]
     if all(name == LINUX_OWN for name in named):

@@ -39,8 +39,8 @@ def shortcomings(text: str) -> list[str]:
     """Return what a timer lacks: backoff, a minimum, a maximum.
 
     A `quic` timer needs no bounds: `max_ack_delay` is its minimum, and connections end at their
-    idle timeout. A `fixed` timer always has bounds: its `rto` and its `max`. The bounds of a Python
-    estimator count if it has the attribute `bounds`.
+    idle timeout. A `fixed` timer always has bounds: its `rto` and its `max`. The attribute `bounds`
+    of a Python estimator says which bounds it lacks. Without this attribute it lacks none.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def shortcomings(text: str) -> list[str]:
     try:
         timer = estimator(text)
     except EstimatorError:
-        return []  # The estimator is a Python object, and its name is not a text that makes one.
+        return []  # The estimator is a Python object. Its name does not make an estimator.
     lacks = []
     for at in range(3):
         timer.on_sample(_core.Sample(0.1, at=float(at)))

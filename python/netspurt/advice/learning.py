@@ -78,9 +78,9 @@ class Lessons:
         return self.replays[part.place].delays.rtt_s[part.first : part.end]
 
     def prudent(self, text: str, places: Sequence[int]) -> float:
-        """Return the largest cost per probe [s] on some parts.
+        """Return the upper limit of the cost per probe [s] on some parts.
 
-        The numbers of spurious retransmissions on these parts allow no larger cost.
+        The limit follows from the numbers of spurious retransmissions on these parts.
         """
         return prudent(*self._sums_and_terms(text, places))
 
@@ -137,8 +137,9 @@ def floors(
     """Return minimum RTOs to try, computed from the delays of some parts.
 
     The largest is above the longest delay, unless `RTO_MAX` is shorter. The smallest is half of the
-    shortest delay. Other parts are ignored, because the result must not depend on them. `word` is a
-    function that returns a time [s] as the value of a key.
+    shortest delay, but not below 1 µs and not above 30 s. Other parts are ignored, because the
+    result must not depend on them. `word` is a function that returns a time [s] as the value of a
+    key. It may round the time or limit it.
     """
     rtt = np.concatenate([lessons.delays(place) for place in places])
     known = rtt[np.isfinite(rtt) & (rtt > 0)]
@@ -161,7 +162,10 @@ def linux_floor(lessons: Lessons, places: Sequence[int]) -> str:
 
 
 def completed(lessons: Lessons, places: Sequence[int], text: str) -> str:
-    """Return a timer completed with bounds and backoff, with the best minimum RTO."""
+    """Return a timer completed with the bounds and the backoff that it lacks.
+
+    If it lacks a minimum RTO, it gets the best minimum on some parts.
+    """
     texts = [with_settings(text, **lacking(text, floor)) for floor in floors(lessons, places)]
     return lessons.best(texts, places)
 
@@ -201,7 +205,7 @@ def _normal_form(text: str) -> str:
     return str(_core.Estimator(text))
 
 
-#: The algorithms whose constants are computed.
+#: The searches for constants, one for each algorithm whose constants are computed.
 SEARCHES: tuple[Search, ...] = (linux_floor, rfc6298_constants, mills_constants, quic_delay)
 
 

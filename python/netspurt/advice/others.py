@@ -12,8 +12,9 @@ from netspurt.analysis.replayed import SEEN
 if TYPE_CHECKING:
     from netspurt.advice.advising import Advice
 
-#: The maximum number of timers that a sentence names. If there are more timers, the sentence has a
-#: number in place of some or all names.
+#: The maximum number of other timers that a sentence names. If there are more timers, the sentence
+#: has a number in place of some or all names. The sentences of `_alike_asked` and `_alike_computed`
+#: name all their timers.
 NAMED_MAX = 6
 
 #: The end of a sentence on a cheaper timer: why this timer is not recommended.
@@ -26,7 +27,8 @@ _TEST_IT = (
 def others(advice: Advice) -> Iterator[str]:
     """Yield why the cheapest timer is not recommended, and sentences on the timers in `alike`.
 
-    If only the recommended timer is in `alike`, the sentences are on timers that cost more.
+    If only the recommended timer is in `alike`, the sentences are on timers that cost more, and on
+    Linux's timer if it is cheaper.
     """
     yield from _cheapest_lacks(advice)
     alike = [name for name in advice.alike if name != advice.pick]
@@ -167,7 +169,7 @@ def _told_apart(advice: Advice) -> Iterator[str]:
 
 
 def _incomplete(advice: Advice) -> Iterator[str]:
-    """Yield a sentence on the other requested timers that lack bounds or backoff."""
+    """Yield sentences on the other requested timers that lack bounds or backoff."""
     names = [name for name in advice.asked if name not in (advice.least, advice.pick)]
     lacks = {name: _lacks(name) for name in names if shortcomings(name)}
     if len(lacks) > NAMED_MAX:

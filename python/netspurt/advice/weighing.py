@@ -149,7 +149,7 @@ def prudent(sums: Sequence[ReplaySums], terms: Sequence[Terms]) -> float:
 
 
 def _all_spurious(terms: Terms) -> float:
-    """Return the cost per probe [s] if every answer came too late."""
+    """Return the cost of spurious retransmissions per probe [s] if every answer came too late."""
     return (1 - terms.loss) * terms.spurious_s
 
 

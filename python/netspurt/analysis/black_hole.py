@@ -16,7 +16,8 @@ from netspurt.wording import counted, number
 
 #: With fewer unanswered retransmissions of the same octets than this, no black hole is suspected.
 _FEWEST = 3
-#: The payload of a large segment. Few links have so small an MTU that they drop smaller segments.
+#: The minimum payload of a large segment. Few links have an MTU that is too small for smaller
+#: segments.
 _LARGE = 1000
 #: The octets by which the header of TCP is longer than that of a ping, and the octets of TCP's
 #: timestamps.
@@ -126,9 +127,10 @@ _OF_OTHER = ("packets", "sack_permitted", "mss_bytes")
 
 
 def _of_same_octets(again: Table) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """Yield each group of retransmissions that begin with the same octet, in the order of time.
+    """Yield each group of retransmissions that begin with the same octet.
 
-    The number of their direction comes first. Groups of fewer than three are left out.
+    A group is in the order of time, and the number of its direction comes first. Groups of fewer
+    than three retransmissions are left out.
     """
     if not len(again):
         return
@@ -148,8 +150,8 @@ def _lost(
 ) -> list[int]:
     """Return the sizes of the retransmissions that a black hole may have dropped.
 
-    The result is empty if the retransmissions do not look like those into a black hole. `rows` are
-    retransmissions of the same octets, and `back` describes the opposite direction.
+    The result is empty if the retransmissions do not look as if a black hole dropped them. `rows`
+    are retransmissions of the same octets, and `back` describes the opposite direction.
     """
     # Without SACK, it is not known which segments arrived and caused duplicate ACKs. They may have
     # been as large as the retransmissions.
@@ -166,6 +168,6 @@ def _lost(
     # If nothing was answered, lost small segments show that the path or the host failed.
     if len(lost) < _FEWEST or (max if is_answered else min)(lost) < _LARGE:
         return []
-    # An equally large segment that arrived before shows that the path carries it. A FIN or a SYN
-    # counts as an octet.
+    # If an equally large segment arrived before, the path carries segments of this size. A FIN or a
+    # SYN counts as an octet.
     return lost if min(lost) > rows[0]["acked_bytes_max"] + 1 else []

@@ -32,7 +32,7 @@ VALUES_MIN = 8
 CORRELATION_MAX = 0.97
 #: The maximum number of values that are in memory at the same time.
 _VALUES_MAX = 1 << 22
-#: The number of blocks that are drawn and counted in one step.
+#: The maximum number of values in a part of a dense matrix, unless a single row has more values.
 _PART = 1 << 15
 #: From this block length on, a resample draws few of the blocks, and a sparse matrix is faster.
 _SPARSE_LENGTH_MIN = 4
@@ -54,7 +54,7 @@ class Interval:
     level
         The share of intervals that contain the true figure, if the blocks are long enough.
     block
-        The number of probes in a block.
+        The number of values in a block. A value is a probe, or a bin of probes.
     """
 
     value: float
@@ -113,7 +113,8 @@ def block_length(series: ArrayLike) -> int:
     n, known = len(values), np.isfinite(values)
     if not known.any():
         return 1
-    # The mean of equal values may differ from them in its last bit.
+    # The range is tested and not the deviations from the mean, because the mean of equal values may
+    # differ from them in its last bit.
     if n < 8 or np.ptp(values[known]) == 0:
         return 1
     centred = np.where(known, values - values[known].mean(), 0.0)

@@ -443,13 +443,13 @@ class _Counterparts:
     def comparable(
         self, first: NDArray[np.intp], second: NDArray[np.intp]
     ) -> list[NDArray[np.intp]]:
-        """Return the cases of each group that have counterparts in the other group.
+        """Return the cases of each group that have the measure and a counterpart with the measure.
 
-        If a case has no measure, its counterpart is also left out; otherwise one group would have
-        more of the hard cases. In a sweep from `Sweep.listed`, the groups may have no combination
-        in common. Then, if the runs are paired, a case is the counterpart of all cases in the other
-        group whose runs have the same number. If they are not paired, all cases with the measure
-        are compared.
+        Without this rule, one group might have more of the hard cases. Counterparts have the same
+        combination and, if the runs are paired, the same number of the run. In a sweep from
+        `Sweep.listed`, the groups may have no combination in common. Then counterparts of paired
+        runs only have the same number of the run. If the runs of such a sweep are not paired, all
+        cases with the measure are compared.
         """
         with_measure = [rows[self.has[rows]] for rows in (first, second)]
         shared = np.intersect1d(self.combination[first], self.combination[second]).size > 0

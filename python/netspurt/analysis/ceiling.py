@@ -54,7 +54,7 @@ class Ceiling:
 
     @property
     def most_bps(self) -> float:
-        """The rate if the ceiling is outstanding all the time, in bits per second."""
+        """The rate if `outstanding_bytes` are outstanding all the time, in bits per second."""
         return 8 * self.outstanding_bytes / self.rtt_s
 
     def sentence(self, who: str) -> str:

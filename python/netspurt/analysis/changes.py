@@ -253,7 +253,10 @@ def _bootstrap(seed: int) -> _Test:
 
 
 def _share(centred: Floats, range_of_sums: float, rng: np.random.Generator) -> float:
-    """Return the share of shuffles whose cumulative sum has at least this range."""
+    """Return the share of shuffles whose cumulative sum has at least this range.
+
+    The series itself counts as one of the shuffles.
+    """
     per_batch = max(1, _VALUES_MAX // len(centred))
     as_wide = 0
     for done in range(0, RESAMPLES, per_batch):

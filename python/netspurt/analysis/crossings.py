@@ -65,7 +65,7 @@ def crossings(
     ----------
     rto, rtt
         The tables `rto` and `rtt` of one direction of a flow. A packet that a timeout retransmitted
-        gives no sample of the round trip. The crossing of this packet is at the instant of the
+        may give no sample of the round trip. The crossing of this packet is at the instant of the
         timeout.
     retransmissions
         The rows of the table `segments` for retransmissions that left the sender. `None` if they
