@@ -227,7 +227,8 @@ pub struct Effects {
     pub duplicate: Option<(Pick, Duration)>,
     /// Selects frames that are delayed. The duration is their additional delay.
     pub reorder: Option<(Pick, Duration)>,
-    /// The duration by which a frame is delayed if it has more octets than the number.
+    /// Frames that have more octets than the number are delayed. The duration is their additional
+    /// delay.
     pub long: Option<(u32, Duration)>,
 }
 

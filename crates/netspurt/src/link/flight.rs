@@ -34,7 +34,7 @@ pub struct Arrival {
 #[derive(Debug, Default)]
 pub(super) struct Flight {
     frames: Ring<Arrival>,
-    /// The arrival of the frame that was added last.
+    /// The latest arrival that `add` or `behind_last` has computed.
     last: Time,
 }
 
@@ -53,9 +53,9 @@ impl Flight {
         self.frames.push(arrival);
     }
 
-    /// Returns when a frame arrives that leaves after all frames so far. If this frame were alone on
-    /// the link, it would arrive at `at`. Frames keep their order: a frame does not arrive before
-    /// the frame in front of it.
+    /// Returns the instant at which the next frame that leaves will arrive. If this frame were
+    /// alone on the link, it would arrive at `at`. Frames keep their order: a frame does not arrive
+    /// before the frame in front of it.
     pub(super) fn behind_last(&mut self, at: Time) -> Time {
         self.last = self.last.max(at);
         self.last

@@ -50,7 +50,7 @@ pub enum FlightFate {
     Hold,
     /// The frames arrive by the old path. A copy of each leaves by the new path when the dead time
     /// ends. This needs a link on which frames may overtake others. On a link that keeps the order,
-    /// later frames on the old path would wait for the copies.
+    /// frames on the old path would wait for the copies.
     Copy,
 }
 

@@ -78,7 +78,7 @@ impl Rate {
         }
     }
 
-    /// The rate at time zero; unlimited for opportunities.
+    /// The rate at the first instant at which it is not zero; unlimited for opportunities.
     pub(super) fn first(&self) -> BitRate {
         match self {
             Self::Constant(rate) => *rate,

@@ -11,8 +11,8 @@ use super::{Observed, Sequence};
 pub enum AckKind {
     /// The ACK acknowledges more than before.
     New,
-    /// The ACK repeats the highest acknowledgment number and the last window. If no window was seen
-    /// before, repeating the number is enough.
+    /// The ACK repeats the highest acknowledgment number and the last window. If no packet
+    /// or only SYNs were seen before, repeating the number is enough.
     Duplicate,
     /// The ACK changes only the window.
     WindowUpdate,

@@ -114,7 +114,8 @@ pub struct Retired<T> {
 /// begin another connection, or when none of its packets was seen for longer than its [`Lifetimes`]
 /// allow. A later packet belongs to a new connection. The same ends begin another connection with
 /// one of three packets: a SYN that has another number; a SYN-ACK that acknowledges another SYN; a
-/// packet, after both FINs or a reset, whose sequence number is far from its sender's last number.
+/// packet that comes after both FINs or a reset, is not a reset itself, and has a sequence number
+/// far from its sender's last number.
 ///
 /// ```
 /// use netspurt::ids::Side;
@@ -157,7 +158,7 @@ pub struct Flows<T> {
 }
 
 impl<T: Default> Flows<T> {
-    /// The memory for this many connections is never freed.
+    /// If the list has memory for at most this many connections, no memory is freed.
     const ROOM: usize = 64;
     /// The age of one connection is checked after each group of this many packets.
     const CHECK_EVERY: u8 = 4;
@@ -216,8 +217,9 @@ impl<T: Default> Flows<T> {
         (Sighting { number: one.number, side, born: lives.is_none() }, &mut one.state)
     }
 
-    /// Returns the active connection of a packet between `ends` that was not captured itself, and
-    /// the side that sent this packet.
+    /// Returns the side that sent a packet between `ends`, and what the observer keeps of the
+    /// active connection between these ends. The packet was not captured, only quoted, as in an
+    /// ICMP message.
     pub fn known(&mut self, ends: EndPair) -> Option<(Side, &mut T)> {
         let (key, ordered) = ends.ordered();
         let hash = Self::hash(&self.hashes, key);
@@ -309,8 +311,8 @@ impl<T: Default> Flows<T> {
     /// Looks at the connection whose age will be checked at the next packet. Returns what is kept
     /// of this connection if it is closed and had no packet for longer than `quiet`. Returns `None`
     /// otherwise, and also if no age will be checked at the next packet. A connection is returned
-    /// only once after its last packet. `quiet` must be the same for all calls, and shorter than
-    /// the lifetime of a closed connection.
+    /// once after its last packet, and perhaps again just before it is retired. `quiet` must be the
+    /// same for all calls, and shorter than the lifetime of a closed connection.
     #[inline]
     pub fn look_at_closed(&mut self, at: Time, quiet: Duration) -> Option<&mut T> {
         if self.unchecked + 1 < Self::CHECK_EVERY {

@@ -201,10 +201,10 @@ impl<T: Copy> OneWay<T> {
             self.retransmissions += 1;
             self.repeat((left, right), at, kept);
         }
-        // If all octets of the segment are already acknowledged, the observer saw the segment late.
+        // A segment whose octets are all acknowledged was seen late, and is not outstanding.
         if right > highest && right > self.una {
-            // If the segment has new octets after old ones, `again` is true, because an
-            // acknowledgment of the new octets is ambiguous.
+            // If the segment has new octets after old ones, `again` stays true for the new octets,
+            // because an acknowledgment of them is ambiguous.
             let octets = Transmission { left: left.max(highest), ..transmission };
             self.push(octets, at, segment, kept);
         }

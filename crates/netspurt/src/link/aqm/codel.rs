@@ -15,8 +15,8 @@ pub(super) struct Algorithm {
     pub(super) target: Duration,
     pub(super) interval: Duration,
     pub(super) ecn: bool,
-    /// Every ECN-capable frame that has waited longer than this is marked; `None` if there is no
-    /// threshold.
+    /// Every ECN-capable frame that is sent after a longer wait than this is marked; `None` if
+    /// there is no threshold.
     pub(super) ce_threshold: Option<Duration>,
     /// The size of the largest frame so far: RFC 8289's MAXPACKET.
     pub(super) largest: u32,
@@ -100,7 +100,8 @@ impl State {
         Some(self.beyond_threshold(algorithm, now, head, decision_sink))
     }
 
-    /// Enters the dropping state. If the last dropping state ended recently, its drop rate is used.
+    /// Enters the dropping state. `count` starts with 1. But if the last dropping state ended
+    /// recently, and `count` grew by more than 1 in it, `count` starts with this growth.
     fn begin(&mut self, algorithm: &Algorithm, now: Time) {
         let delta = self.count.saturating_sub(self.last_count);
         let recent = now.saturating_since(self.drop_next) < algorithm.interval * MEMORY;

@@ -55,7 +55,7 @@ pub struct RedConfig {
     pub limit: QueueLimit,
     /// The unit of the thresholds and the average.
     pub unit: RedUnit,
-    /// While the average is below this, no frame is marked or dropped.
+    /// While the average is below this, RED marks and drops no frame.
     pub min_th: u64,
     /// Every frame is dropped if the average is at least this; with `gentle`, if the average is at
     /// least twice this.
@@ -123,11 +123,13 @@ pub struct FqCoDelConfig {
     pub limit: QueueLimit,
     /// The number of queues; at least one.
     pub flows: u32,
-    /// The octets that a queue may send before the next queue may send; at least one.
+    /// The octets that a queue may send in one turn; at least one. The last frame of a turn may
+    /// exceed them.
     pub quantum_bytes: u32,
     /// Whether to mark ECN-capable frames.
     pub ecn: bool,
-    /// A delay beyond which every ECN-capable frame is marked; none by default.
+    /// Every ECN-capable frame that is sent after a longer wait than this is marked; none by
+    /// default.
     pub ce_threshold: Option<Duration>,
     /// The salt of the hash of flows (RFC 8290 §4.1.1).
     pub salt: u64,
@@ -161,10 +163,10 @@ pub struct PieConfig {
     /// How much an update raises the probability for each second by which the delay grew since the
     /// last update, before the step is divided.
     pub beta: f64,
-    /// The length of a burst in which no frame is dropped or marked: MAX_BURST.
+    /// The length of a burst in which PIE drops and marks no frame: MAX_BURST.
     pub max_burst: Duration,
     /// The size of a typical frame, MEAN_PKTSIZE (1024 in RFC 8034). If at most twice this many
-    /// octets wait, no frame is dropped or marked.
+    /// octets wait, PIE drops and marks no frame.
     pub packet_bytes: u32,
     /// The limit of the queue.
     pub limit: QueueLimit,

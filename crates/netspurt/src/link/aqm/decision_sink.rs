@@ -48,7 +48,7 @@ impl<F: Frame> DecisionSink<'_, F> {
 /// The verdict of an algorithm that judges arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::link) enum AqmVerdict {
-    /// The frame joins the queue.
+    /// The frame joins the queue if the queue has room.
     Pass,
     /// The sender must learn of congestion. The frame is marked if the algorithm uses ECN and the
     /// sender is ECN-capable, and dropped otherwise.

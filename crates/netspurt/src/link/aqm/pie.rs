@@ -9,9 +9,9 @@ use super::decision_sink::AqmVerdict;
 /// The state of PIE.
 ///
 /// The delay is measured, and not computed from a departure rate (RFC 8033 §4.2 leaves the choice).
-/// The delay is the time that the last departed frame spent in the queue, or zero if no frame
-/// waits. The options of RFC 8033 §5.2 to §5.5 are left out: this PIE never switches off, does not
-/// derandomize, and does not cap a step.
+/// The delay is the time that the last departed frame spent in the queue, or zero if this frame
+/// left the queue empty. The options of RFC 8033 §5.2 to §5.5 are left out: this PIE never switches
+/// off, does not derandomize, and does not cap a step.
 #[derive(Debug)]
 pub(in crate::link) struct Pie {
     config: PieConfig,
@@ -22,8 +22,8 @@ pub(in crate::link) struct Pie {
     next_update: Time,
 }
 
-/// The step of the probability is divided by the second number if the probability is below the
-/// first (RFC 8033 §4.2).
+/// The step of the probability is divided by the second number of the first row whose first number
+/// is above the probability (RFC 8033 §4.2).
 const AUTO_TUNING: [(f64, f64); 6] = [
     (0.000_001, 2048.0),
     (0.000_01, 512.0),
@@ -33,7 +33,8 @@ const AUTO_TUNING: [(f64, f64); 6] = [
     (0.1, 2.0),
 ];
 
-/// The factor by which an update reduces the probability while the queue is idle (RFC 8033 §4.2).
+/// An update multiplies the probability by this factor if the delay is zero and was zero at the
+/// last update (RFC 8033 §4.2).
 const DECAY: f64 = 0.98;
 
 /// Below this probability, no frame is marked or dropped if the delay at the last update was less
@@ -92,8 +93,8 @@ impl Pie {
 
     /// Makes the update that is due. If this update changes neither the probability nor the delay,
     /// the later updates up to `now` do not change them either. In this case, all updates up to
-    /// `now` are made at once. Each of these updates only subtracts one interval from the burst
-    /// allowance, unless the allowance is at its maximum.
+    /// `now` except the last are made at once. Each of these updates only subtracts one interval
+    /// from the burst allowance, unless the allowance is at its maximum.
     fn tick(&mut self, now: Time) {
         let every = self.config.t_update;
         let before = (self.drop_prob, self.delay_old);

@@ -34,7 +34,7 @@ impl Red {
         self.config.ecn
     }
 
-    /// Called when the line becomes idle.
+    /// Called when the line becomes idle, and when it stays idle because an arrival is dropped.
     pub(super) fn line_became_idle(&mut self, now: Time) {
         self.idle_since = now;
     }
