@@ -10,7 +10,7 @@ use crate::units::Time;
 
 pub use cause::{Cause, CauseCode};
 
-/// Octets of an IPv4 header without options. Simulated datagrams have only such headers.
+/// Octets of an IPv4 header without options. Simulated IPv4 datagrams have no options.
 pub const IPV4_HEADER_BYTES: u16 = 20;
 
 /// TCP's control bits (RFC 9293 §3.1, RFC 3168 §6.1), in wire order.
@@ -227,7 +227,7 @@ impl Present {
     const TIMESTAMPS: u8 = 1;
     /// The segment is an echo request or reply, not TCP.
     const ECHO: u8 = 2;
-    /// The segment is neither TCP nor an echo.
+    /// The segment is a packet of another protocol, or TCP that cannot be read.
     const OTHER: u8 = 4;
     /// These four bits hold the number of SACK blocks, or show which options of a SYN exist.
     const AREA: u8 = 0xf0;
@@ -394,9 +394,10 @@ impl Segment {
         self.present.set(Present::OTHER);
     }
 
-    /// The fragment that carries the octets `payload` behind this packet's IP header (RFC 791
-    /// §3.2). The packet may be a fragment itself. The fragment has its own place in the datagram,
-    /// and its own size: payload plus IP header. All other fields are those of this packet.
+    /// The fragment that carries the octets `payload` of this packet, counted from the end of the
+    /// packet's IP header (RFC 791 §3.2). The packet may be a fragment itself. The fragment has its
+    /// own place in the datagram, and its own size: payload plus IP header. All other fields are
+    /// those of this packet.
     ///
     /// # Panics
     /// When the fragment does not begin at a multiple of eight octets, or would exceed the largest
@@ -420,8 +421,8 @@ impl Segment {
     }
 
     /// ns-2's stamp: when the segment was sent or, in an ACK, the stamp that the ACK echoes. Every
-    /// packet of ns-2 has fields for both, and they do not count in the packet's size. The stamp
-    /// therefore takes no octets on the wire.
+    /// packet of ns-2 has fields for both. They count in the packet's size only in segments with
+    /// data, and only if `useHeaders_` and `timestamps_` are on.
     pub const fn stamp(&self) -> Time {
         let [.., SackBlock { left, right }] = self.option_area;
         Time::from_nanos((left as u64) << 32 | right as u64)

@@ -16,9 +16,9 @@ pub const fn to_wire(isn: u32, count: u64) -> u32 {
     isn.wrapping_add(count as u32)
 }
 
-/// The number of the octet that has the 32-bit sequence number `wire`. Of all such octets it is the
-/// one whose number is nearest to `near`. If this number would be negative, the result is the
-/// lowest number that is not negative.
+/// The number of the octet that has the 32-bit sequence number `wire`. If several octets have this
+/// sequence number, the result is the number nearest to `near`. If the nearest number would be
+/// negative, the result is the lowest number that is not negative.
 ///
 /// ```
 /// use netspurt::seq::{from_wire, to_wire};

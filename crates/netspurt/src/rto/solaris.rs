@@ -12,8 +12,9 @@ use super::{RtoEstimator, TimeoutKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SolarisConfig {
     /// The timer from which the first estimate is made: `tcp_rexmit_interval_initial`. Half of it
-    /// is the first mean, and half is the first value of four times the deviation. The first timer
-    /// is an eighth longer than `initial`, because a quarter of the mean is added.
+    /// is the first mean, and half is the first value of four times the deviation. Before `extra`,
+    /// `grace` and the bounds apply, the first timer is an eighth longer than `initial`, because a
+    /// quarter of the mean is added.
     pub initial: Duration,
     /// The minimum RTO: `tcp_rexmit_interval_min`.
     pub min: Duration,
@@ -68,10 +69,11 @@ impl Keys for SolarisConfig {
 /// The mean is kept in eighths and the deviation in quarters, with Jacobson's gains. Three rules
 /// are particular to illumos. First, four deviations are at least 400 ms. Second, a quarter of the
 /// mean is added to the mean and the deviations, to allow for the ACKs of bursts. Third, a new
-/// connection has an estimate that the first sample does not replace. A timeout doubles the sum of
-/// the mean, the deviations and this quarter, or the minimum if the sum is below the minimum. After
-/// ten seconds without an answer, the mean and its quarter are added to the four deviations, and
-/// the next sample replaces the mean.
+/// connection has an estimate that the first sample does not replace. Timeouts double the timer.
+/// The doublings begin from the sum of the mean, the deviations and this quarter, or from the
+/// minimum if the sum is below the minimum. After ten seconds without an answer, the mean and its
+/// quarter are added to the four deviations, and the next sample replaces the mean and the
+/// deviations.
 ///
 /// The backoff ends with an unambiguous sample, or when a timeout proves spurious.
 ///

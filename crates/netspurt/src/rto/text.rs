@@ -56,15 +56,15 @@ impl EstimatorConfig {
     /// ```
     ///
     /// # Errors
-    /// When the name or a key is unknown, a key is given twice, a value is malformed or out of its
-    /// range, or constants contradict each other.
+    /// When the name or a key is unknown, a key is given twice, a setting is malformed, a value is
+    /// out of its range, or constants contradict each other.
     pub fn parse(text: &str) -> Result<Self, EstimatorError> {
         Self::parse_on(text, Clock::EXACT)
     }
 
     /// Reads a timer as [`parse`](Self::parse) does, for a host whose timers fire by `timer_clock`.
-    /// The algorithm's unit or granularity is the jiffy or the tick of this clock, unless the text
-    /// sets it.
+    /// This clock sets the algorithm's unit or granularity as [`on`](Self::on) does, unless the
+    /// text sets it.
     ///
     /// ```
     /// use netspurt::clock::Clock;
@@ -89,7 +89,7 @@ impl EstimatorConfig {
     /// ```
     ///
     /// # Errors
-    /// When the name or a key is unknown, a key is given twice, or a value is malformed.
+    /// When the name or a key is unknown, a key is given twice, or a setting is malformed.
     pub fn bounds_in(text: &str) -> Result<[bool; 3], EstimatorError> {
         let (mut config, given) = Self::read_on(text, Clock::EXACT)?;
         let bounds = config.keys_mut().bounds();
@@ -127,9 +127,9 @@ impl EstimatorConfig {
         }
     }
 
-    /// Returns the same algorithm for a host whose timers fire by `timer_clock`. If the algorithm
-    /// has a key for its unit, or for the G of RFC 6298 §2.3, this key is set to the jiffy or the
-    /// tick of that clock.
+    /// Returns the same algorithm for a host whose timers fire by `timer_clock`. A clock with
+    /// jiffies sets the key `jiffy`. A clock that ticks sets the keys `tick` (the algorithm's unit)
+    /// and `granularity` (the G of RFC 6298 §2.3). An algorithm without these keys is unchanged.
     ///
     /// ```
     /// use netspurt::clock::Clock;

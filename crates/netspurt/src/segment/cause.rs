@@ -7,7 +7,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Cause {
-    /// Duplicate ACKs, usually three (RFC 5681 §3.2), or a partial ACK after them (RFC 6582).
+    /// Duplicate ACKs, usually three (RFC 5681 §3.2), a partial ACK after them (RFC 6582), or the
+    /// SACK reports that begin a recovery (RFC 6675).
     Fast,
     /// A hole reported by SACK during recovery (RFC 6675).
     SackRecovery,
@@ -19,7 +20,7 @@ pub enum Cause {
     Tlp,
     /// Super Fast Retransmit (Tarr and Ghita 2005, §5).
     Sfr,
-    /// Retransmission in order, after snd_nxt was set back by a timeout or by Tahoe's fast
+    /// Retransmission, in order, of outstanding data after a timeout or after Tahoe's fast
     /// retransmit.
     GoBackN,
     /// The retransmitted segment is a SYN or SYN-ACK.

@@ -18,7 +18,7 @@ pub struct ShimConfig {
     /// The timer of the shim.
     pub timer: ShimTimer,
     /// The maximum number of retransmissions of one segment. After that number, the shim does not
-    /// send the segment again until the host's TCP retransmits it.
+    /// send the segment again until the host's TCP retransmits the whole segment.
     pub retransmissions_max: u8,
 }
 
@@ -49,8 +49,8 @@ impl ShimConfig {
     /// ```
     ///
     /// # Errors
-    /// When the name or a key is unknown, a key is given twice, a value is malformed or out of its
-    /// range, or constants contradict each other.
+    /// When the name or a key is unknown, a key is given twice, a setting is malformed, a value is
+    /// out of its range, or constants contradict each other.
     pub fn parse(text: &str) -> Result<Self, ShimError> {
         let (name, settings) = match text.split_once(':') {
             None => (text.trim(), Vec::new()),

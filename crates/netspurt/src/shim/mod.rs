@@ -24,9 +24,9 @@ use crate::units::{Duration, Time};
 /// A copy of a segment that the host sent. The shim keeps it until the segment is acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
-    /// The segment as the host last sent it.
+    /// The host's last transmission of the whole segment.
     copy: Segment,
-    /// The number of times that the shim retransmitted the segment since the host last sent it.
+    /// The number of times that the shim retransmitted the segment since that transmission.
     copies: u8,
 }
 

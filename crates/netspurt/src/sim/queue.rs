@@ -112,8 +112,8 @@ impl EventQueue {
     }
 
     /// Enters `number` for the instant of `when`. This instant must not be before the instant of
-    /// the last popped entry. The last [`pop_by`](Self::pop_by) may have found entries, but no
-    /// entry that was due. In this case, the instant must not be before the `until` of that call.
+    /// the last popped entry. If the last [`pop_by`](Self::pop_by) returned `None` although the
+    /// queue had entries, the instant must also not be before the `until` of that call.
     #[inline(always)]
     pub fn push(&mut self, when: Appointment, number: u32) {
         let node = self.nodes.add(when, number);

@@ -43,8 +43,8 @@ pub enum Advance {
     Full,
 }
 
-/// The maximum number of wake-ups served in one call, which takes about ten milliseconds. The
-/// driver therefore soon regains control, even if time does not advance.
+/// One call stops after this number of wake-ups, which takes about ten milliseconds. The driver
+/// therefore soon regains control, even if time does not advance.
 const SLICE: u64 = 1 << 15;
 
 /// If both ends of a flow of the population wait for longer than this time, their state is packed.
@@ -113,7 +113,7 @@ enum Feeder {
     Nothing,
     /// A single link, by number.
     Link(u32),
-    /// Hosts, or several links.
+    /// Hosts, several links, or a link whose frames must not enter the next link ahead of time.
     Any,
 }
 
@@ -193,8 +193,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
 
     /// Retires the flow of the end at `place` if it came from the population and is over: no frame
     /// of the flow is in flight, and neither end has a next wake-up. If a flow of the population is
-    /// not over, but none of its frames is in flight and both ends wait for a long time, packs the
-    /// state of the ends.
+    /// not over, but none of its frames is in flight and both ends wait for a long time, the state
+    /// of the ends is packed.
     #[inline(always)]
     fn retire_if_over(&mut self, place: usize) {
         let FlowEnd { flow, is_removed_when_over, .. } = self.ends[place];
@@ -293,7 +293,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         self.advance_within(until, u64::MAX)
     }
 
-    /// Does the same as [`advance_to`](Self::advance_to), but serves at most `served_max` wake-ups.
+    /// Does the same as [`advance_to`](Self::advance_to), but stops earlier if `served_max`
+    /// wake-ups were served in this call.
     pub fn advance_within(&mut self, until: Time, served_max: u64) -> Advance {
         let limit = self.served.saturating_add(served_max.min(SLICE));
         self.horizon = until;
@@ -462,8 +463,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Sends a frame over the link `number` and the links after it, up to the next place where the
-    /// frame may meet other frames. The frame's passage over these links is computed immediately.
+    /// Sends a frame over the link `number`, and over the links after it as long as the frame may
+    /// be processed ahead of time. The frame's passage over these links is computed immediately.
     #[inline(always)]
     fn forward(&mut self, mut when: Appointment, mut number: u32, parcel: Parcel) {
         loop {
@@ -495,7 +496,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Ensures that the next arrival of a link that is not plain has an entry in the event queue.
+    /// Ensures that a link's next appointment has an entry in the event queue.
     #[inline(never)]
     fn enter_managed_link(&mut self, index: usize, by: (Time, Time)) {
         let routed = &mut self.routed_links[index];
@@ -521,8 +522,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
 }
 
 impl RoutedLink {
-    /// Ensures that the link's `next` arrival has an entry in the event queue. `by` is the event
-    /// that caused this entry (see [`Appointment::by`]).
+    /// Ensures that the link's `next` appointment has an entry in the event queue. `by` is the
+    /// event that caused this entry (see [`Appointment::by`]).
     #[inline(always)]
     fn enter(
         &mut self,

@@ -1,5 +1,6 @@
 //! Fits delays to a mean and a coefficient of variation. Each delay is the sum of two parts: the
-//! delay that the probe's length alone would cause (the *line*: delay against length), and noise.
+//! delay that the probe's length alone would cause, and noise. The first part as a function of the
+//! length is called the *line*.
 
 /// A fitted series of delays, and how much the line was changed for it.
 pub(super) struct Fitted {

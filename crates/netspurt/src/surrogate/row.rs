@@ -154,7 +154,7 @@ impl Row {
     }
 
     /// Returns the probes in the order of sending. Each probe leaves when the previous probe is
-    /// answered or reaches the give-up time.
+    /// answered or, if the previous probe is lost, after the give-up time.
     fn probes_of(&self, rtts: &[Option<Duration>], lengths: &[u32]) -> Vec<Probe> {
         let trips = if self.measure == Measure::OneWay { 2 } else { 1 };
         let mut sent = Time::ZERO;

@@ -126,7 +126,8 @@ const RISES: f64 = 0.02;
 const FALLS: f64 = 0.1;
 
 /// Draws the waits in a queue by Lindley's recursion: each wait is the previous wait plus the work
-/// that arrived, minus the work that was done.
+/// that arrived, minus the work that was done. A small random time is added to each wait, so that
+/// the noise is above zero.
 fn queue(n: u32, draws: Draws) -> Vec<f64> {
     let (mut state, mut work) = (draws("state"), draws("work"));
     let (mut busy, mut wait) = (false, 0.0_f64);

@@ -89,7 +89,8 @@ impl TcpConfig {
     }
 }
 
-/// The switches of ns-2's senders and sinks. The names in parentheses are ns-2's.
+/// The switches of ns-2's senders and sinks. The names in parentheses are ns-2's. A fack sender
+/// ignores `limited_transmit`, `bugfix`, `bugfix_ss` and `frto`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NsConfig {
     /// Octets of a full IP datagram with headers and payload. With `headers_on_top`, octets of the
@@ -113,8 +114,8 @@ pub struct NsConfig {
     pub variant: NsVariant,
     /// Packet 0 is a SYN (`syn_`).
     pub handshake: bool,
-    /// The ACK of packet 0 sets cwnd to the initial window, and a SYN leaves with a cwnd of one
-    /// segment (`delay_growth_`).
+    /// The ACK of packet 0 sets cwnd to the initial window (not in a fack sender), and a SYN leaves
+    /// with a cwnd of one segment (`delay_growth_`).
     pub delay_growth: bool,
     /// On each of the first two duplicate ACKs, the sender sends one new segment (RFC 3042;
     /// `singledup_`).
@@ -128,7 +129,7 @@ pub struct NsConfig {
     /// When a loss halves the window, cwnd is not rounded to whole segments (`precisionReduce_`).
     pub precise_cut: bool,
     /// The sender uses F-RTO (`frto_enabled_`). A sack sender uses the variant of F-RTO with SACK
-    /// blocks (`sfrto_enabled_`). A fack sender ignores this switch.
+    /// blocks (`sfrto_enabled_`).
     pub frto: bool,
     /// Round trips are measured by timestamps on every new ACK, to the nearest tick
     /// (`timestamps_`).
@@ -160,7 +161,7 @@ pub struct NsNewReno {
     /// At the end of a recovery cwnd becomes ssthresh, or the data outstanding plus one segment if
     /// that is less (`exit_recovery_fix_`).
     pub exit_fix: bool,
-    /// With `bugfix`: a fast retransmit is allowed if everything is acknowledged that was sent
+    /// With `bugfix`: a fast retransmit is allowed if all octets are acknowledged that were sent
     /// before the last loss was found. Without this switch, at least one more octet must be
     /// acknowledged (`lessCareful_`; RFC 2582 §5).
     pub less_careful: bool,
@@ -225,7 +226,8 @@ impl Default for NsConfig {
     }
 }
 
-/// Octets that a timestamp adds to a segment with data in ns-2 (`ts_option_size_`).
+/// Octets that a timestamp adds to a segment with data in ns-2 if `headers_on_top` is on
+/// (`ts_option_size_`).
 const STAMP_BYTES: u16 = 10;
 
 impl NsConfig {
@@ -249,8 +251,8 @@ impl NsConfig {
         }
     }
 
-    /// Changes the initial window after a timeout before the first ACK. The connection starts again
-    /// with the changed initial window.
+    /// Changes the initial window after a timeout before the first ACK. Only `delay_growth` uses
+    /// the changed window, when packet 0 is acknowledged.
     pub(super) fn forget_initial_window(&mut self) {
         if self.initial_window_by_size {
             self.initial_window_by_size = false;
