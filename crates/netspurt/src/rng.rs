@@ -8,8 +8,8 @@ use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest, Sha256};
 
-/// The beginning of the text whose hash is the first state of a stream. If states are ever derived
-/// in another way, this beginning will be different.
+/// The beginning of the octets that are hashed. The first state of a stream is computed from the
+/// hash. If this computation ever changes, this beginning will change too.
 const DERIVATION: &[u8] = b"netspurt stream 1\0";
 
 /// A reproducible source of random numbers (PCG-64 MCG, O'Neill 2014), keyed by seed and name.
@@ -62,7 +62,8 @@ mod tests {
     #[test]
     fn the_numbers_of_a_stream_are_the_same_in_every_version() {
         // The expected values were computed independently of this code, with SHA-256 and PCG XSL-RR
-        // 128/64 (MCG) from their definitions. If a stream changes, every saved digest is invalid.
+        // 128/64 (MCG) from their definitions. If a stream changes, the saved digests of all runs
+        // with random draws become invalid.
         let mut s = Stream::named(1, "links.modem.there/loss");
         let first: Vec<u64> = (0..3).map(|_| s.bits()).collect();
         assert_eq!(first, FIRST);

@@ -59,9 +59,9 @@ impl Keys for Bsd44Config {
 /// from later samples 4.4BSD subtracts this tick. The first sample sets the deviation to half of
 /// the sample. Before the first sample the mean is zero, the deviation is the default round trip,
 /// and the first timer is twice the default round trip. At a timeout before the first sample, the
-/// next timer is computed from the deviation alone: four times the deviation, doubled by the
-/// backoff. A SYN is therefore retransmitted after 6 s, and then after 24 s (Stevens 1994, TCP/IP
-/// Illustrated 1, §18.3).
+/// next timer is computed from the deviation alone: four times the deviation, times the factor of
+/// the backoff. A SYN is therefore retransmitted after 6 s, and then after 24 s (Stevens 1994,
+/// TCP/IP Illustrated 1, §18.3).
 ///
 /// At each timeout, the factor of the backoff becomes the next one in the table 1 2 4 ... 64. After
 /// the end of the table it stays 64. The count of timeouts stops at 12. From the fourth timeout on,

@@ -85,12 +85,13 @@ impl Keys for CocoaConfig {
 
 /// The timer of CoCoA, congestion control for CoAP (draft-ietf-core-cocoa-03 §4).
 ///
-/// Two estimators of RFC 6298 run side by side. The strong one has K = 4 and takes samples of
-/// segments that were sent once. The weak one has K = 1 and takes samples of segments that were
-/// retransmitted once or twice; their round trips count from the first transmission. Samples of
-/// segments that were retransmitted more often are ignored. After each sample the timer moves
-/// towards the estimator that took the sample: halfway to the strong one, or a quarter of the way
-/// to the weak one.
+/// Two estimators of RFC 6298 run side by side. The labels of a sample choose the estimator that
+/// takes it. The strong estimator has K = 4 and takes unambiguous samples without retransmissions.
+/// The weak estimator has K = 1 and takes all other samples with at most two retransmissions.
+/// Samples with more retransmissions are ignored. In the draft, the round trip of a weak sample
+/// counts from the first transmission; here the caller measures it. After each sample that is
+/// taken, the timer moves towards the estimator that took the sample: halfway to the strong one, or
+/// a quarter of the way to the weak one.
 ///
 /// A timeout multiplies the timer by 3 if the estimate is below 1 s, by 1.5 if it is above 3 s, and
 /// otherwise by 2. The timer is at most 32 s. An estimate below 1 s is doubled if no sample renews

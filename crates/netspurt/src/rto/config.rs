@@ -73,9 +73,9 @@ macro_rules! algorithms {
                 }
             }
 
-            /// The limits at which Linux gives up a SYN that may be retransmitted `retries` times:
-            /// a number of retransmissions, and a span since the first SYN. `None` for other
-            /// timers, because they have no such rule.
+            /// The limits at which Linux gives up a SYN if its sysctl `tcp_syn_retries` is
+            /// `retries`: a number of retransmissions, and a span since the first SYN. `None` for
+            /// other timers, because they have no such rule.
             pub fn syn_limit(&self, retries: u32) -> Option<(u32, Duration)> {
                 if let Self::Linux(config) = self { Some(config.syn_limit(retries)) } else { None }
             }

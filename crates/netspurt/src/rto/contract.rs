@@ -151,7 +151,7 @@ fn later_algorithm(name: &str, plain: Algorithm) -> Algorithm {
             ..plain
         },
         // The guesses of the experts are at most 400 ms. The distance of a larger sample from the
-        // guesses becomes the variation. The timer adds four variations.
+        // mean of the guesses becomes the variation. The timer adds four variations.
         "experts" => Algorithm {
             bounds: (ms(1000), ms(60_000)),
             settles: |rtt| (rtt, rtt * 5 + ms(2000)),

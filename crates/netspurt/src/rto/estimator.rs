@@ -81,9 +81,9 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         let _ = (now, wire_bytes);
     }
 
-    /// Called once, when the handshake is complete, with the handshake's round trip. The caller
-    /// does not pass this sample to [`on_sample`](Self::on_sample). The sample is ambiguous if a
-    /// SYN was retransmitted.
+    /// Called at most once, when the handshake is complete, with the handshake's round trip. The
+    /// caller does not pass this sample to [`on_sample`](Self::on_sample). The sample may be
+    /// ambiguous if a SYN or SYN-ACK was retransmitted.
     fn on_handshake(&mut self, sample: &RttSample) {
         self.on_sample(sample);
     }
@@ -104,8 +104,9 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// suits an algorithm without a backoff, and an algorithm whose backoff only a sample ends.
     fn end_backoff(&mut self) {}
 
-    /// Called when an ACK acknowledged new data without giving a sample. `covers_timed` says
-    /// whether the ACK covered the timed segment.
+    /// Called when an ACK acknowledged new data and the caller passes no sample of this ACK. A
+    /// sender of ns-2 with timestamps passes a sample, and also calls this method if the ACK
+    /// covered the timed segment. `covers_timed` says whether the ACK covered the timed segment.
     fn on_progress(&mut self, covers_timed: bool) {
         let _ = covers_timed;
     }
@@ -119,8 +120,8 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
 
     /// The instant at which a timer armed at `now` fires according to the algorithm. With the
     /// host's [`Clock`](crate::clock::Clock), the timer may fire earlier or later. `oldest_sent` is
-    /// when the oldest outstanding segment left. `flight_segs` is the number of outstanding
-    /// segments.
+    /// when the oldest outstanding segment was last sent. `flight_segs` is the number of
+    /// outstanding segments.
     fn deadline(&self, now: Time, oldest_sent: Time, flight_segs: u64) -> Time {
         let _ = (oldest_sent, flight_segs);
         now + self.rto()

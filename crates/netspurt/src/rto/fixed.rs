@@ -41,8 +41,8 @@ impl Keys for FixedConfig {
 
 /// A constant timer, with or without a backoff: the baseline for all algorithms.
 ///
-/// Samples do not change the timer. An unambiguous sample ends the backoff (Karn and Partridge
-/// 1987). A spurious timeout also ends the backoff.
+/// The value `rto` does not depend on samples. An unambiguous sample ends the backoff (Karn and
+/// Partridge 1987). A spurious timeout also ends the backoff.
 ///
 /// ```
 /// use netspurt::rto::{Fixed, FixedConfig, RtoEstimator, TimeoutKind};

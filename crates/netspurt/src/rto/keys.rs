@@ -89,7 +89,9 @@ pub(super) trait Keys {
     /// Every constant with its key, which is its name in texts.
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)>;
 
-    /// The names of the constants for the first, the minimum and the maximum RTO.
+    /// The names of the constants for the first, the minimum and the maximum RTO; `None` if there
+    /// is no such constant. In QUIC and ns-3 the first constant is a round trip. The first RTO is
+    /// computed from this round trip.
     fn bounds(&self) -> [Option<&'static str>; 3] {
         [Some("initial"), Some("min"), Some("max")]
     }
@@ -98,7 +100,7 @@ pub(super) trait Keys {
     ///
     /// # Errors
     /// When a constant is out of its range, or constants contradict each other. The error names the
-    /// key with the wrong value, and a correct value.
+    /// key with the wrong value, and says which values are correct.
     fn check(&self) -> Result<(), Contradiction>;
 }
 
@@ -117,7 +119,8 @@ impl fmt::Display for Contradiction {
     }
 }
 
-/// Checks the constants and returns them. Every algorithm's `new` begins with this call.
+/// Checks the constants and returns them. Every algorithm's `new` makes this call, except that of
+/// [`Quic`](super::Quic), which accepts all values.
 ///
 /// # Panics
 /// When a constant is out of its range, or constants contradict each other.

@@ -21,11 +21,11 @@ pub struct LinuxConfig {
     pub initial: Duration,
     /// The timer for data if the handshake gave no sample: `TCP_TIMEOUT_FALLBACK` (RFC 6298 §5.7).
     pub fallback: Duration,
-    /// The number of timeouts of a SYN before the timer doubles: the sysctl
+    /// The number of timeouts of a SYN that do not double the timer: the sysctl
     /// `tcp_syn_linear_timeouts`.
     pub syn_linear_timeouts: u32,
-    /// Whether the first six timeouts do not double the timer while fewer than four segments are
-    /// outstanding: `tcp_thin_linear_timeouts`.
+    /// Whether the timer doubles only from the seventh timeout on while fewer than four segments
+    /// are outstanding: `tcp_thin_linear_timeouts`.
     pub thin_linear: bool,
     /// The unit to which the timer is rounded up before it is doubled: 1 µs, or a jiffy as in the
     /// kernel. With 250 jiffies a second, a timer just above 200 ms becomes 204 ms.
@@ -94,9 +94,9 @@ impl Keys for LinuxConfig {
 /// Third, the minimum `rto_min` applies to rttvar.
 ///
 /// An unambiguous sample ends the backoff (`tcp_ack_update_rtt`, which cites RFC 6298). The end of
-/// the handshake ends the backoff of a SYN. Progress and an undo do not end a backoff: without a
-/// sample the timer stays doubled. By default the timer of a SYN doubles only from the fifth
-/// timeout on.
+/// the handshake ends the backoff of a SYN or SYN-ACK. Progress and an undo do not end a backoff:
+/// without a sample the timer stays doubled. By default the timer of a SYN doubles only from the
+/// fifth timeout on.
 ///
 /// departs: RFC 6298 §2.3 and §2.4 - the gains are Linux's, and a minimum of 200 ms applies to the
 /// variation instead of 1 s to the timer.
@@ -133,7 +133,7 @@ struct LinuxMean {
     srtt: u64,
     /// Four times the mean deviation.
     mdev: u64,
-    /// The largest mdev of this round.
+    /// The largest mdev of this round, but at least `rto_min`.
     mdev_max: u64,
     rttvar: u64,
     /// The round of the last sample.
@@ -476,9 +476,9 @@ mod tests {
     }
 
     /// Measured on Linux 6.18 over a veth pair: `tcpi_rto` is 204 ms, and the gaps before the
-    /// retransmissions are 208, 420, 832 and 1664 ms. The second gap is between 412 and 440 ms. It
-    /// depends on when the first timer fired within a bucket of the timer wheel. The second gap is
-    /// 420 ms if the first timer fired at a count of jiffies that is 7 modulo 8. The test therefore
+    /// retransmissions are 208, 420, 832 and 1664 ms. In general the second gap is from 412 to 440
+    /// ms. It depends on when the first timer fired within a bucket of the timer wheel. It is 420
+    /// ms if the first timer fired at a count of jiffies that is 7 modulo 8. The test therefore
     /// arms the first timer at a count that is 3 modulo 8.
     #[test]
     fn with_jiffies_of_4_ms_a_short_path_has_the_measured_gaps_between_retransmissions() {

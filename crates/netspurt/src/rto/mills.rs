@@ -33,8 +33,9 @@ pub struct MillsConfig {
     /// Partridge 1987 are later than RFC 889.
     pub karn: bool,
     /// Whether the timer depends on the length of the packet. RFC 889 §2.2 suggests this but does
-    /// not try it. The algorithm learns how much delay the length of a packet adds. It subtracts
-    /// this delay from the samples, and adds it to the timer of the packet that is sent.
+    /// not try it. The algorithm learns how the delay of a packet depends on its length. Each
+    /// sample is converted to the mean length, and the timer is converted to the length of the
+    /// packet that is sent.
     pub by_length: bool,
 }
 
@@ -149,7 +150,8 @@ impl Mills {
         self.line.to(octets, timer)
     }
 
-    /// The round trip of a sample, converted to the round trip of a segment of mean length.
+    /// Returns the round trip of a sample. With `by_length`, the line first learns from the sample.
+    /// The round trip is then converted to that of a segment of mean length.
     fn usual(&mut self, sample: &RttSample) -> Duration {
         if !self.config.by_length {
             return sample.rtt;

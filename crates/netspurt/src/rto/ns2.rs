@@ -56,8 +56,8 @@ impl Keys for Ns2Config {
     }
 }
 
-/// The retransmission timer of ns-2.35 with `rfc2988_` on (its default), `rttvar_exp_` 2 and no
-/// timestamps.
+/// The retransmission timer of ns-2.35 with `rfc2988_` on (its default), `rttvar_exp_` 2 and
+/// `ts_resetRTO_` off.
 ///
 /// srtt is kept in eighths of a tick and rttvar in quarters, as in Jacobson's code of 1988. A
 /// sample sets both to at least 1. The RTO is srtt + 4 rttvar in whole ticks. Two rules are ns-2's

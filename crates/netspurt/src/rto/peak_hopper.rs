@@ -209,7 +209,8 @@ mod tests {
     }
 
     /// The timer after `samples` in milliseconds, rounded to microseconds. Boosts are rounded down
-    /// to multiples of 2^-20, so the exact timer may be some hundred nanoseconds short.
+    /// to multiples of 2^-20, so the timer may be some hundred nanoseconds shorter than the exact
+    /// value.
     fn micros(samples: &[u64]) -> u64 {
         (after(samples).rto().as_nanos() + 500) / 1000
     }

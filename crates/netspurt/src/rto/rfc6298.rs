@@ -116,7 +116,7 @@ pub struct Rfc6298 {
     reinitialised: Option<Duration>,
     backoff: Backoff,
     syn_timed_out: bool,
-    /// The estimate before the first timeout of the present backoff.
+    /// The estimate before the first timeout of the last backoff.
     before_timeout: Option<MeanDeviation>,
     /// When the last timeout happened.
     timed_out: Time,
@@ -303,7 +303,7 @@ mod tests {
     }
 
     /// §2.4: a timer below one second becomes one second. §2.5: a maximum of at least 60 s may be
-    /// set. §2.3: G replaces a smaller variation.
+    /// set. §2.3: G replaces K RTTVAR if K RTTVAR is smaller.
     #[test]
     fn the_timer_is_within_its_bounds_and_at_least_the_granularity_above_the_mean() {
         assert_eq!(after(Rfc6298Config::default(), &[100]).rto(), ms(1000));
@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(after(coarse, &[100]).rto(), ms(600));
     }
 
-    /// §5.5: a timeout doubles the timer. The note to §3 (Karn): an ambiguous sample is ignored.
+    /// §5.5: a timeout doubles the timer. §3 (Karn): an ambiguous sample is ignored. The note to
     /// §5: the timer computed from an unambiguous sample replaces the doubled timer.
     #[test]
     fn the_backoff_stays_until_an_unambiguous_sample() {
