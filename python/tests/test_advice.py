@@ -258,6 +258,14 @@ def test_nothing_is_recommended_if_the_missing_bounds_of_the_only_timer_cannot_b
     assert re.fullmatch(r"mills-single:min=\d+ms,max=30s,karn=true", completed)
 
 
+def test_the_advice_names_no_timer_if_none_is_recommended() -> None:
+    advice = advice_on(rare(lost=4), ["cocoa", "cocoa:alpha=0.2"])
+    assert (advice.pick, advice.linux[:6]) == ("", "linux:")
+    words = " ".join(str(advice).split())
+    assert "no timer would be recommended either." in words
+    assert "In Linux TCP: its estimator has one constant, rto_min. The best value" in words
+
+
 def test_missing_bounds_are_added_with_keys_that_the_timer_has() -> None:
     for name in _core.ALGORITHMS:
         added = lacking(name, "40ms")

@@ -120,7 +120,10 @@ def _elsewhere(advice: Advice, losses: LossShare) -> Iterator[str]:
     choices = [f"{' and '.join(places)} {name}" for name, places in conditions.items()]
     if not choices:
         ends = "both ends of this range" if losses.lost else percent(losses.high)
-        yield f"At {ends} {advice.pick} would also be taken."
+        if advice.pick:
+            yield f"At {ends} {advice.pick} would also be taken."
+        else:
+            yield f"At {ends} no timer would be recommended either."
         return
     yield (
         f"The choice depends on the share: {', '.join(choices)} would be taken. A longer recording "

@@ -338,7 +338,7 @@ def _deploy(advice: Advice) -> list[str]:
         return [f"In Linux TCP: {' '.join(_linux_taken(advice))}"]
     quic = [f"In QUIC: {' '.join(quic_words(advice.pick))}"] if name == "quic" else []
     introduction = "its estimator has one constant, rto_min."
-    if name != "quic":
+    if name and name != "quic":
         introduction = (
             f"no stack ships {name} as it is. Linux's own estimator has one constant, rto_min."
         )

@@ -55,7 +55,10 @@ impl SfrConfig {
         read_settings(&mut config, name, settings)?;
         config.check().map(|()| config).map_err(|mistake| {
             let Contradiction { key, message, fix } = mistake;
-            EstimatorError::new(name, key, "", format!("`{key}`: {message}"), fix)
+            let written = settings.into_iter().flat_map(|settings| settings.split(','));
+            let mut pairs = written.filter_map(|setting| setting.split_once('='));
+            let value = pairs.find(|(own, _)| own.trim() == key).map_or("", |(_, value)| value);
+            EstimatorError::new(name, key, value.trim(), format!("`{key}`: {message}"), fix)
         })
     }
 
@@ -113,6 +116,8 @@ mod tests {
             let slip = SfrConfig::parse(&format!("sfr:factor={text}")).unwrap_err().to_string();
             assert!(slip.contains(says), "{slip}");
         }
+        let slip = SfrConfig::parse("sfr:cutout=2kB, factor = 0 ").unwrap_err();
+        assert_eq!((slip.key.as_str(), slip.value.as_str()), ("factor", "0"));
     }
 
     #[test]

@@ -14,7 +14,8 @@ use super::{EstimatorConfig, FOREIGN_TIMERS, ForeignConfig, MillsConfig, Rfc6298
 /// The bounds of a timer. A bound that the algorithm does not have is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
-    /// The timer before any sample.
+    /// The timer before any sample; for `quic` and `ns3` the round trip from which this timer is
+    /// computed.
     pub initial: Option<Duration>,
     /// The minimum RTO.
     pub min: Option<Duration>,

@@ -75,7 +75,7 @@ impl ShimConfig {
         };
         let timer = timer.map_err(|error| {
             // If the error lists the known names, the list has only estimators, so `sfr` is added.
-            let lists = error.key.is_empty() && !error.fix.ends_with('?');
+            let lists = error.key.is_empty() && error.fix.starts_with("write one of ");
             let more = if lists { ", or `sfr`" } else { "" };
             wrong(error.message, format!("{}{more}", error.fix))
         })?;

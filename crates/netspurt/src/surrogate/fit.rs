@@ -6,19 +6,21 @@
 pub(super) struct Fitted {
     /// The delays, in the unit of the mean.
     pub delays: Vec<f64>,
-    /// The share of the line's spread that was kept.
-    kept: f64,
-    /// The factor applied to the line.
-    scale: f64,
+    /// The share of the effect of the probes' lengths that was kept. `None` if the lengths have no
+    /// effect.
+    kept: Option<f64>,
 }
 
 impl Fitted {
-    pub(super) fn note(&self) -> String {
-        format!(
-            "the effect of the probes' lengths was scaled to {:.0} % of the given effect, to fit mean \
-             and CoV",
-            100.0 * self.kept * self.scale
-        )
+    /// Says how the effect of the probes' lengths was scaled. `None` if they have no effect.
+    pub(super) fn note(&self) -> Option<String> {
+        self.kept.map(|kept| {
+            format!(
+                "the effect of the probes' lengths was scaled to {:.0} % of the given effect, to fit \
+                 mean and CoV",
+                100.0 * kept
+            )
+        })
     }
 }
 
@@ -53,15 +55,8 @@ pub(super) fn fit(base: &[f64], noise: &[f64], mean: f64, cov: f64) -> Fitted {
     let scale = mean / average(&delays);
     Fitted {
         delays: delays.iter().map(|delay| delay * scale).collect(),
-        kept,
-        scale: scale_of(scale, middle),
+        kept: (own > 0.0).then_some(kept * scale),
     }
-}
-
-/// Returns the scale of the line. A line with the mean 1 means that no line was given, so nothing
-/// was scaled.
-fn scale_of(scale: f64, middle: f64) -> f64 {
-    if middle == 1.0 { 1.0 } else { scale }
 }
 
 /// Raises the noise to a power: the least of 1, 1.25, 1.25² and so on for which the spread is at

@@ -135,7 +135,11 @@ impl Row {
             order: ProbeOrder::Sequence,
             send_times: SendTimeSource::Computed,
             probes: self.probes_of(&rtts, &lengths),
-            notes: [self.about(structure, seed), fitted.note()].into_iter().chain(notes).collect(),
+            notes: [self.about(structure, seed)]
+                .into_iter()
+                .chain(fitted.note())
+                .chain(notes)
+                .collect(),
             ..Delays::new(name, format)
         })
     }

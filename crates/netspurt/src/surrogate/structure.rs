@@ -98,7 +98,8 @@ fn burst(n: u32, glitches: u32, draws: Draws) -> (Vec<f64>, Vec<String>) {
         }
     }
     let places: Vec<String> = at.iter().map(u32::to_string).collect();
-    (noise, vec![format!("glitches begin at the probes {}", places.join(", "))])
+    let note = format!("glitches begin at the probes {}", places.join(", "));
+    (noise, if places.is_empty() { Vec::new() } else { vec![note] })
 }
 
 /// The average number of probes in a level.

@@ -86,6 +86,16 @@ fn three_glitches_give_one_to_three_runs_of_delays_above_three_times_the_median(
 }
 
 #[test]
+fn notes_name_glitches_and_the_effect_of_lengths_only_if_there_are_any() {
+    let notes = |row: Row| row.surrogate(Structure::Glitches, 5).unwrap().notes;
+    let plain = notes(Row { cov: 0.7, glitches: 0, ..Row::default() });
+    assert_eq!(plain.len(), 1, "{plain:?}");
+    let long = notes(Row { glitches: 1, ..mixed(1000, 0.3, 0) });
+    assert!(long[1].starts_with("the effect of the probes' lengths was scaled to"), "{long:?}");
+    assert!(long[2].starts_with("glitches begin at the probes"), "{long:?}");
+}
+
+#[test]
 fn about_one_probe_in_six_has_the_least_length() {
     let row = Row { probes: 20_000, ..mixed(1000, 0.3, 0) };
     let drawn = lengths(&row.surrogate(Structure::Independent, 1).unwrap());

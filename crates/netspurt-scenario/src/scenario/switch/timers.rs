@@ -64,7 +64,7 @@ pub const SWITCHES: &[Switch] = &[
             Ok(())
         },
     }),
-    Switch::new("rto.initial", "The RTO before the first sample", SwitchKind::TIME)
+    Switch::new("rto.initial", "The RTO before the first sample; in `quic` and `ns3` the round trip from which this RTO is computed", SwitchKind::TIME)
         .ns(|c| Field::Time(&mut c.rto.initial))
         .rfc_rule(Rule {
             read: |c: &RfcConfig| c.rto.bounds().initial.map(nanos),
