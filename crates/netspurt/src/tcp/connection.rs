@@ -136,7 +136,8 @@ impl Connection {
     }
 
     /// Accepts `octets` more octets to send. They are sent when cwnd and the peer's window allow
-    /// it. Opens the connection if it is not open.
+    /// it. Opens the connection if it is not open. A connection that was opened or attempted
+    /// accepts no octets after it was closed or has ended.
     pub fn write(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
         self.step(now, events, |kind, cx| match kind {
             ConnectionKind::Ns(pair) => pair.sender.on_write(octets, cx),
@@ -196,7 +197,8 @@ impl Connection {
     }
 
     /// Closes the connection for writing: the application will write no more. The connection sends
-    /// the data already written, and then a FIN.
+    /// the data already written, and then a FIN. In LISTEN, and in SYN-SENT if no data was written,
+    /// the connection ends immediately (RFC 9293 §3.10.4).
     pub fn close(&mut self, now: Time, events: &mut Events<Segment>) {
         self.step_rfc(now, events, |tcb, cx| tcb.close(cx));
     }
@@ -252,7 +254,7 @@ impl Connection {
         self.fail(now, Failure::TimedOut);
     }
 
-    /// Ends the connection immediately, without a segment to the peer, as the peer's RST would.
+    /// Ends the connection immediately with [`Failure::Reset`], without a segment to the peer.
     pub fn reset_by_peer(&mut self, now: Time) {
         self.fail(now, Failure::Reset);
     }
@@ -280,7 +282,8 @@ impl Connection {
         }
     }
 
-    /// Sets whether short segments wait for the ACK of all outstanding octets (RFC 896).
+    /// Sets whether a short segment waits while octets are outstanding (RFC 896). With
+    /// [`minshall`](RfcConfig::minshall), it waits only while another short segment is outstanding.
     pub fn set_nagle(&mut self, now: Time, nagle: bool, events: &mut Events<Segment>) {
         self.step_rfc(now, events, |tcb, cx| tcb.hold_short(|short| short.nagle = nagle, cx));
     }
@@ -347,8 +350,8 @@ impl Connection {
         }
     }
 
-    /// Whether a segment is accepted: it lies in the receive window and is not an old duplicate. A
-    /// segment that comes before the connection is open is always accepted.
+    /// Whether the receiving half accepts the sequence numbers of a segment, and the segment is not
+    /// an old duplicate. A segment that comes before the connection is open is always accepted.
     pub fn accepts(&self, segment: &Segment, now: Time) -> bool {
         match &self.kind {
             ConnectionKind::Ns(_) => true,

@@ -51,9 +51,10 @@ pub(super) struct NsReceiver {
     /// Whether a SYN came since the last acknowledgment.
     syn_came: bool,
     /// The timestamp to echo. A segment sets it if the segment begins at or below the last
-    /// acknowledgment and its timestamp is not older than the present echo. After a hold, the echo
-    /// is therefore the timestamp of the segment that began the hold, and not of the segment that
-    /// ended it.
+    /// acknowledgment and its timestamp is not older than the present echo. With `echoes_next`, a
+    /// segment that begins at the last acknowledgment sets it even if its timestamp is older. After
+    /// a hold, the echo is therefore the timestamp of the segment that began the hold, and not of
+    /// the segment that ended it.
     echo: Time,
     /// The held acknowledgment's deadline; [`Time::NEVER`] while none is held.
     deadline: Time,

@@ -41,8 +41,9 @@ impl NsSender {
     }
 
     /// Moves `una`, restarts the timer and takes the sample. In recovery this happens on each ACK.
-    /// Outside of recovery it happens on duplicate ACKs and on ACKs with SACK blocks. The sample is
-    /// taken even if the segment was retransmitted, because fack does not follow Karn's rule.
+    /// Outside of recovery it happens on duplicate ACKs, and on new ACKs with SACK blocks. The
+    /// sample is taken even if the segment was retransmitted, because fack does not follow Karn's
+    /// rule.
     fn fack_old_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         let acked = ack.ack.saturating_sub(self.tx.una);
         self.last = ack.ack;

@@ -27,9 +27,10 @@ impl NsSender {
         (self.trial.step == TrialStep::Probes).then(beyond)
     }
 
-    /// Advances F-RTO on a new ACK. The first new ACK allows new segments. But F-RTO ends if there
-    /// is no new data, if the receiver's window has no room, or if this ACK covers all octets that
-    /// were sent before the timeout. The second new ACK proves the timeout spurious.
+    /// Advances F-RTO on a new ACK. The first new ACK allows two new segments. But F-RTO ends if
+    /// there is no new data, if the receiver's window has no room for two segments, or if this ACK
+    /// covers all octets that were sent before the timeout. The second new ACK proves the timeout
+    /// spurious.
     #[inline]
     pub(super) fn frto_on_new_ack(&mut self) {
         match self.trial.step {
@@ -50,8 +51,8 @@ impl NsSender {
         }
     }
 
-    /// Undoes the timeout (`spurious_response_ 1`): cwnd becomes the data outstanding before the
-    /// last new ACK, plus one segment. ssthresh becomes the value saved before the timeout.
+    /// Undoes the timeout (`spurious_response_ 1`): cwnd becomes the number of segments from
+    /// `previous_una` to `nxt`, plus one. ssthresh becomes the value saved before the timeout.
     #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
     fn frto_spurious(&mut self) {
         self.trial.step = TrialStep::Off;
@@ -76,8 +77,10 @@ impl NsSender {
     }
 
     /// Processes a duplicate ACK of sack1 after F-RTO has allowed new segments. `news` says whether
-    /// the blocks of the ACK report anything new. If they do, and report only octets that were sent
-    /// before the timeout, the timeout was spurious. Otherwise the timeout was not spurious.
+    /// the blocks of the ACK report anything new. The range `after` begins with the last packet
+    /// sent before the timeout, and ends before the last packet sent so far. If the blocks report
+    /// something new, and nothing in this range, the timeout counts as spurious. Otherwise it does
+    /// not count as spurious.
     pub(super) fn frto_on_blocks(&mut self, news: bool, ack: &Ack<'_>) {
         if self.trial.step != TrialStep::Probes {
             return;

@@ -46,7 +46,7 @@ const DUP_THRESH: u32 = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CwndAction {
     None,
-    /// A fast retransmit was sent, and its repair has not ended.
+    /// A fast retransmit was sent, and its repair has not ended. Tahoe does not record the end.
     DupAck,
     /// The repair that a fast retransmit began has ended.
     Exited,
@@ -64,9 +64,11 @@ pub(super) struct NsSender {
     /// An ACK with this number is a duplicate (`last_ack_`). The number equals `una`, except while
     /// sack1 or fack recovers.
     last: u64,
-    /// The end of the data that had been sent when the last loss was found (`recover_`).
+    /// The end of the data that had been sent when the last loss was found (`recover_`); in fack
+    /// the end of the next packet. Sack1 sets another value at the end of a recovery, and F-RTO
+    /// after a spurious timeout.
     recover: u64,
-    /// `una` before the last new ACK (`prev_highest_ack_`).
+    /// `una` before the last new ACK that was not a partial ACK (`prev_highest_ack_`).
     previous_una: u64,
     action: CwndAction,
     /// Window inflation in segments (`dupwnd_`).
@@ -289,9 +291,8 @@ impl NsSender {
         }
     }
 
-    /// Whether a third duplicate may start a repair. With `bugfix`, no repair may start if the lost
-    /// data was sent before the last loss was found. With `bugfix_ss`, a loss of packet 1 is an
-    /// exception.
+    /// Whether a third duplicate may start a repair. With `bugfix`, a repair may start only if
+    /// `una` is above `recover`. With `bugfix_ss`, a loss of packet 1 is an exception.
     fn may_repair(&self) -> bool {
         let after_first = self.config.bugfix_ss && self.tx.una == self.tx.second();
         !self.config.bugfix || self.tx.una > self.recover || after_first

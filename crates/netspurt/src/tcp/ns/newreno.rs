@@ -4,8 +4,8 @@ use crate::segment::Cause;
 
 use super::{Ack, Context, CwndAction, DUP_THRESH, NsSender};
 
-/// The maximum number of segments that the sender sends on one ACK during a repair (`MAXBURST` of
-/// newreno's send step).
+/// The maximum number of segments that newreno's send step sends on one ACK during a repair
+/// (`MAXBURST`). The retransmission of a loss comes before the send step, and does not count.
 const RECOVERY_BURST: u64 = 2;
 
 impl NsSender {
@@ -70,7 +70,8 @@ impl NsSender {
         self.send(ack, Cause::Fast, cx);
     }
 
-    /// Reduces the inflated cwnd by the acknowledged segments, less the one segment that is sent.
+    /// Reduces the inflated cwnd by the number of acknowledged segments minus one, because one
+    /// segment is sent. cwnd itself remains at least one segment.
     #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
     fn deflate(&mut self, acked: u64) {
         if self.inflation_segs > acked {

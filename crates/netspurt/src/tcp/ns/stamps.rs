@@ -7,7 +7,7 @@ use crate::units::Time;
 /// The last transmissions of the outstanding segments and of the segment before them.
 #[derive(Debug, Default)]
 pub(super) struct SentStamps {
-    /// The timestamp that the last new ACK echoed (`ts_echo_`).
+    /// The timestamp that the last new ACK echoed (`ts_echo_`). A partial ACK does not count.
     pub(super) echo: Time,
     /// The octet at which each segment starts, and when the segment last left. The octets ascend.
     sent: VecDeque<(u64, Time)>,

@@ -58,8 +58,10 @@ impl RfcSender {
     }
 
     /// True for an ACK of new octets that arrives while no repair is in progress and no
-    /// retransmission can be due. The caller checks that the ACK has no SACK blocks and no mark.
-    /// These ACKs are by far the most common, and most of this file has no effect for them.
+    /// retransmission can be due. False from the sending of a tail loss probe until the probe is
+    /// judged, and while the rate of delivery is sampled. The caller checks that the ACK has no
+    /// SACK blocks and no mark. These ACKs are by far the most common, and most of this file has no
+    /// effect for them.
     #[inline]
     pub(super) fn is_calm(&self, ack: u64) -> bool {
         ack > self.window.una

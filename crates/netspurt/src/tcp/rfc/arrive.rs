@@ -11,9 +11,10 @@ use super::receive_memory::Opening;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
-/// A small window of the peer limits the payload of a full segment, but not below this value. It is
-/// Linux's value (`tcp_bound_to_half_wnd`): 68 octets, which every router forwards in one piece
-/// (RFC 791 §3.2), without the TCP header, but with the IP header.
+/// A small window of the peer limits the payload of a full segment. This limit, for payload and
+/// timestamps together, is never below this value. The value is Linux's (`tcp_bound_to_half_wnd`):
+/// the 68 octets that every router forwards in one piece (RFC 791 §3.2), minus the 20 octets of the
+/// TCP header. The IP header is not subtracted.
 const MSS_MIN: u16 = 48;
 
 impl Tcb {
@@ -199,7 +200,7 @@ impl Tcb {
 
     /// Handles the peer's SYN in SYN-RECEIVED. If the segment acknowledges our SYN, both ends
     /// opened simultaneously, and the connection is established (RFC 9293 §3.5). Otherwise our
-    /// SYN-ACK did not arrive. It is then retransmitted, but at most once in each
+    /// SYN-ACK may be lost. It is then retransmitted, but at most once in each
     /// `challenge_interval`.
     fn on_syn_again(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if !segment.flags.has(Flags::ACK) || self.tx.window.octet(segment.ack) != 1 {
@@ -226,8 +227,9 @@ impl Tcb {
     }
 
     /// Handles a segment outside the receive window, or an old duplicate. The segment is answered
-    /// (RFC 9293 §3.10.7.4). If the receive window is closed and the segment begins with the next
-    /// expected octet, its acknowledgment still counts.
+    /// (RFC 9293 §3.10.7.4). A SYN, or a segment without octets, is answered at most once in each
+    /// `challenge_interval`. If the receive window is closed and the segment begins with the next
+    /// expected octet, its acknowledgment still counts, unless the segment is an old duplicate.
     fn on_unacceptable(&mut self, segment: &Segment, left: u64, right: u64, cx: &mut Context<'_>) {
         if right > left && right <= self.rx.nxt {
             self.take_old(segment, (left, right), cx.now);

@@ -26,7 +26,7 @@ const BLOCKS_EXPECTED: usize = 2;
 ///
 /// The first three ACKs for a gap are sent immediately. Each later ACK waits for a twentieth of a
 /// round trip, but at most for 1 ms, plus the slack. It then reports all segments that arrived
-/// during the wait.
+/// during the wait. If 44 reports already wait, the next segment ends the wait.
 #[derive(Debug)]
 pub(super) struct SackCompression {
     /// Whether the profile joins SACK reports.

@@ -44,7 +44,9 @@ pub enum DelayedAck {
     /// after this time at the latest (RFC 5681 §4.2, RFC 9293 §3.8.6.3).
     Fixed(Duration),
     /// Linux's rule: the first acknowledgments are sent immediately. Later acknowledgments wait for
-    /// a time that follows the gaps between arrivals, from `min` up to `max`. An acknowledgment
+    /// a time that follows the gaps between arrivals, from `min` up to `max`. An acknowledgment of
+    /// more than a full segment does not wait, unless
+    /// [`full_needs_reader`](ReceiveRules::full_needs_reader) delays it. An acknowledgment also
     /// does not wait if a short segment, or a full segment with PSH, has arrived and the
     /// application has read all data. If the application answers quickly, one such segment is not
     /// enough: another short segment must arrive after it.
@@ -61,17 +63,23 @@ pub enum DelayedAck {
 pub enum Sampling {
     /// One segment at a time is timed (RFC 6298 §3).
     OnePerRtt,
-    /// On each ACK, the round trip of the oldest segment that the ACK newly covers. With
-    /// [`karn`](RfcConfig::karn), segments that were sent more than once do not count.
+    /// On each ACK, the round trip of the oldest segment that the ACK newly covers and that was
+    /// sent once. If there is none and [`karn`](RfcConfig::karn) is off, the round trip of the
+    /// oldest retransmitted segment that the ACK newly acknowledges in order.
     EachAck,
-    /// Linux's rule: the same as [`EachAck`](Self::EachAck) if the ACK covers no retransmitted
-    /// octets. If it covers some, the sample comes from the echo of a timestamp. Without
-    /// timestamps, this ACK gives no sample.
+    /// Linux's rule: the same as [`EachAck`](Self::EachAck) if the ACK acknowledges no
+    /// retransmitted octets in order, or if [`karn`](RfcConfig::karn) is off. Otherwise the sample
+    /// is the round trip of the oldest segment that was sent once and that the ACK newly reports by
+    /// SACK. If there is none, the sample comes from the echo of a timestamp. Without timestamps,
+    /// this ACK then gives no sample.
     EachAckOrEcho,
-    /// The round trip of each segment that an ACK newly acknowledges in order (Allman and Paxson
-    /// 1999). With [`karn`](RfcConfig::karn), segments that were sent more than once do not count.
+    /// The round trip of each segment that was sent once and that an ACK newly acknowledges in
+    /// order (Allman and Paxson 1999). If there is none and [`karn`](RfcConfig::karn) is off, the
+    /// round trip of the oldest retransmitted segment that the ACK newly acknowledges in order.
     EachSegment,
-    /// On each ACK of new data, the round trip by the echo of a timestamp (RFC 7323 §4).
+    /// On each ACK of new data, the round trip by the echo of a timestamp (RFC 7323 §4). Without an
+    /// echo, the round trip of the oldest segment that the ACK newly acknowledges in order and that
+    /// was sent once.
     Timestamps,
 }
 
@@ -194,7 +202,8 @@ pub struct RfcConfig {
     /// The round trips that the timer gets as samples.
     pub sampling: Sampling,
     /// Karn's rule (Karn and Partridge 1987): the transmission time of a retransmitted segment
-    /// gives no sample, and the sample of a retransmitted SYN is labelled ambiguous.
+    /// gives no sample, and the sample of a retransmitted SYN is labelled ambiguous, unless this
+    /// sample comes from an echo.
     pub karn: bool,
     /// The effect of an ACK on a running timer.
     pub restart: Restart,
@@ -241,7 +250,7 @@ pub struct RfcConfig {
     /// The number of retransmissions of a SYN that do not reduce the initial window: none in RFC
     /// 5681 §3.1, one in Linux.
     pub syn_retransmissions_forgiven: u32,
-    /// How long an end that closed first waits in TIME-WAIT: twice the MSL of RFC 9293 §3.6.1.
+    /// How long an end waits in TIME-WAIT: twice the MSL of RFC 9293 §3.6.1.
     pub time_wait: Duration,
     /// Probes of a closed window have no payload and an old sequence number, as in Linux.
     pub empty_window_probes: bool,
@@ -263,7 +272,7 @@ pub struct RfcConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undo {
     /// ssthresh becomes `pipe_prev` of RFC 4015. cwnd is raised to the data in the network plus one
-    /// burst. The retransmission timer adapts (RFC 4015 §3).
+    /// burst. After a spurious timeout the retransmission timer adapts (RFC 4015 §3).
     Rfc4015,
     /// cwnd and ssthresh are restored, as in Linux. The timer does not adapt.
     Prior,

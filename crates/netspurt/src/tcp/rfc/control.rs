@@ -57,7 +57,7 @@ pub(in crate::tcp) fn read_by_hand(tcb: &mut Tcb) {
 }
 
 /// Sets whether the host's own queue drops all segments that are sent. A sender that learns of
-/// drops (`learns_drops`) sends nothing while the queue drops segments.
+/// drops (`learns_drops`) sends no data while the queue drops segments.
 pub(in crate::tcp) fn set_queue_full(tcb: &mut Tcb, full: bool) {
     tcb.tx.persist.is_refused = full && tcb.config.send_rules.learns_drops;
 }
@@ -86,8 +86,9 @@ pub(in crate::tcp) fn set_congestion(tcb: &mut Tcb, congestion: &CongestionConfi
     }
 }
 
-/// Whether a segment is accepted, because it is in the receive window and not an old duplicate. A
-/// segment that comes before the connection is open is always accepted.
+/// Whether the receiving half accepts the sequence numbers of a segment (`RfcReceiver::accepts`),
+/// and the segment is not an old duplicate. A segment that comes before the connection is open is
+/// always accepted.
 pub(in crate::tcp) fn accepts(tcb: &Tcb, segment: &Segment, now: Time) -> bool {
     let left = tcb.rx.octet(segment.seq);
     let right = left + u64::from(segment.seq_len());

@@ -25,7 +25,7 @@ const QUICK_AFTER_MARK: u32 = 2;
 /// Which acknowledgment a segment needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum AckNeed {
-    /// No acknowledgment, because the segment had no octets.
+    /// No acknowledgment, for example because the segment had no octets.
     None,
     /// An acknowledgment that may wait.
     Later,
@@ -50,8 +50,9 @@ pub(super) struct ArrivalState {
 pub(super) struct Reader {
     /// True if the application reads data as soon as it arrives.
     pub(super) reads: bool,
-    /// Whether the receive window is still at least as wide as it was last advertised. This is so
-    /// if the application reads, or if the unread octets leave room.
+    /// Whether the receive window is still at least as wide as it was last advertised. Always true
+    /// if the application `reads`. Otherwise computed only with `full_needs_reader` and while more
+    /// than a full segment waits for its acknowledgment, and false in all other cases.
     pub(super) keeps_window: bool,
 }
 
@@ -73,9 +74,11 @@ packed_variants!(Pushed { Never, Once, Again });
 /// `__tcp_ack_snd_check`, `tcp_cleanup_rbuf`, `tcp_delack_timer_handler`):
 ///
 /// - The first `quick` segments are acknowledged immediately.
-/// - Then an acknowledgment is delayed by `ato`, which follows the gaps between arrivals. It is
-///   sent earlier if a short segment, or a full segment with PSH, has arrived and the application
-///   has read all data. In an interactive flow, one such segment is not enough.
+/// - More than a full segment is acknowledged immediately, unless the receive window has shrunk.
+/// - Otherwise the acknowledgment of octets in order is delayed by `ato`, which follows the gaps
+///   between arrivals. It is sent earlier if a short segment, or a full segment with PSH, has
+///   arrived and the application has read all data. In an interactive flow, one such segment is not
+///   enough.
 /// - If the application answers within `ato`, the flow is interactive (`pingpong`): an
 ///   acknowledgment waits for the next answer. The flow stops being interactive when the delay ends
 ///   without an answer.
@@ -98,7 +101,8 @@ pub(super) struct AckDelay {
     last_arrival: Time,
     interactive: bool,
     pushed: Pushed,
-    /// Whether the acknowledgment of more than a full segment waits until the application reads.
+    /// Whether the acknowledgment of more than a full segment may wait until the application reads.
+    /// It waits if the receive window has shrunk.
     full_needs_reader: bool,
     /// Octets of the longest segment that the peer may send.
     advertised: u64,
@@ -275,7 +279,8 @@ impl AckDelay {
     }
 
     /// Returns how urgent the acknowledgment of `held` octets in order is. At least every second
-    /// full segment is acknowledged (RFC 5681 §4.2).
+    /// full segment is acknowledged immediately (RFC 5681 §4.2), unless `full_needs_reader` delays
+    /// the acknowledgment.
     pub(super) fn need(&self, held: u64, reader: Reader) -> AckNeed {
         if self.is_urgent(held, reader) || reader.reads && self.is_sent_when_all_is_read() {
             AckNeed::Now
@@ -298,7 +303,7 @@ impl AckDelay {
     /// (`tcp_fin`).
     pub(super) fn need_of_fin(&mut self, held: u64, reader: Reader) -> AckNeed {
         self.interactive = true;
-        // In an interactive flow pushed data is not urgent.
+        // Short segments, and full segments with PSH, do not make this acknowledgment urgent.
         self.need(held, Reader { reads: false, ..reader })
     }
 
@@ -339,8 +344,9 @@ impl AckDelay {
         self.full
     }
 
-    /// Returns the instant at which a quarter of a new wait would have passed. If the running wait
-    /// ends by this instant, the acknowledgment is sent immediately (`tcp_send_delayed_ack`).
+    /// Returns the instant at which a quarter of a new wait would have passed; without Linux's
+    /// delays, the present instant. If the running wait ends by this instant, the acknowledgment is
+    /// sent immediately (`tcp_send_delayed_ack`).
     pub(super) fn nearly_over(&self, at: &ArrivalState) -> Time {
         match self.algorithm {
             DelayedAck::Adaptive { .. } => {

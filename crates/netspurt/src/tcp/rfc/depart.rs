@@ -169,7 +169,7 @@ impl Tcb {
         self.header.set_wire_size(segment);
     }
 
-    /// Retransmits the SYN.
+    /// Retransmits our SYN or SYN-ACK.
     pub(super) fn retransmit_syn(&mut self, cx: &mut Context<'_>) {
         self.tx.retransmit_syn(cx.now);
         self.send_syn(Some(Cause::Syn), cx);

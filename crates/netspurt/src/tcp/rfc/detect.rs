@@ -187,8 +187,8 @@ impl LossDetector {
         }
     }
 
-    /// The number of duplicates that indicates a loss. The number is smaller if fewer duplicates
-    /// can arrive (RFC 5827 §3).
+    /// The number of duplicates that indicates a loss. With `early_retransmit`, the number is
+    /// smaller if fewer duplicates can arrive (RFC 5827 §3).
     fn dup_thresh(&self, scene: &LossContext<'_>) -> u32 {
         let usual = scene.config.dup_thresh;
         let limited_segs = scene.window.segs(self.limited);

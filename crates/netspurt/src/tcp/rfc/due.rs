@@ -42,7 +42,7 @@ pub(super) enum Persisted {
 
 impl RfcSender {
     /// Processes a firing of the retransmission timer. `kind` says whether the timer was armed for
-    /// a SYN or for other octets.
+    /// a SYN, for a SYN-ACK or for other octets.
     pub(super) fn on_timeout(&mut self, kind: TimeoutKind, cx: &mut Context<'_>) -> Timeout {
         self.timers.retransmission.stop();
         if self.recovery.loss.scoreboard.is_empty() {
@@ -179,7 +179,8 @@ impl RfcSender {
     }
 
     /// Carries out step 4 of Super Fast Retransmit. The first unacknowledged segment is
-    /// retransmitted, and the timer stops until a new segment is sent.
+    /// retransmitted, and the timer stops until a new segment is sent. With `sfr.next`, an ACK of
+    /// new octets may start the timer earlier.
     pub(super) fn send_super_fast(&mut self, now: Time) -> Option<NextSegment> {
         self.timers.arm_super_fast(None, now);
         if !self.super_fast.is_on() || self.recovery.loss.scoreboard.is_empty() {

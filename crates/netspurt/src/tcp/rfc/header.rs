@@ -121,7 +121,7 @@ impl HeaderState {
 
     /// Whether the segment's timestamp is older than the peer's newest timestamp, which shows an
     /// old duplicate (RFC 7323 §5.2). With `stamp_may_lag`, a timestamp that is older by one unit
-    /// is still accepted.
+    /// is still accepted. A reset is never an old duplicate.
     pub(super) fn is_old_duplicate(
         &self,
         segment: &Segment,
@@ -134,7 +134,8 @@ impl HeaderState {
         self.agreed.timestamps && !segment.flags.has(Flags::RST) && older
     }
 
-    /// Whether a segment lacks the timestamps that were agreed on (RFC 7323 §3.2).
+    /// Whether a segment lacks the timestamps that were agreed on (RFC 7323 §3.2). A reset may lack
+    /// them.
     pub(super) fn lacks_stamps(&self, segment: &Segment) -> bool {
         self.agreed.timestamps && segment.timestamps().is_none() && !segment.flags.has(Flags::RST)
     }
