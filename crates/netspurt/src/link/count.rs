@@ -14,7 +14,8 @@ pub struct LinkCount {
     pub marked: u64,
     /// Frames lost at the entry or on the way.
     pub lost: u64,
-    /// Frames that arrived before a frame that had been transmitted earlier.
+    /// Frames that arrived before a frame that had been transmitted earlier. Copies that a handover
+    /// sends on the new path do not count.
     pub overtook: u64,
     /// The maximum length of the queue in frames, including the frame in transmission.
     pub queue_max: u32,

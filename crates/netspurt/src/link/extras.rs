@@ -112,7 +112,10 @@ impl Extras {
             let mut copy = arrival;
             copy.when.at = opens + self.delay.ahead(opens);
             copy.parcel = transit.copy(arrival.parcel);
-            self.add(copy, flight);
+            match &mut self.overtaking {
+                Some(overtaking) => overtaking.add_copy(copy),
+                None => flight.add(copy),
+            }
         }
         if let Some(at) = change.dropped {
             return self.add_loss(at, End::OldPath, arrival.parcel);

@@ -99,6 +99,16 @@ impl Overtaking {
     pub(super) fn add(&mut self, arrival: Arrival) {
         let overtakes = arrival.when.at < self.last;
         self.last = self.last.max(arrival.when.at);
+        self.push(arrival, overtakes);
+    }
+
+    /// Adds the copy of a frame that a handover sends again. It is in flight before it leaves, so
+    /// it neither overtakes frames nor is overtaken.
+    pub(super) fn add_copy(&mut self, arrival: Arrival) {
+        self.push(arrival, false);
+    }
+
+    fn push(&mut self, arrival: Arrival, overtakes: bool) {
         self.frames.push(Travelling { arrival, left: self.count, overtakes });
         self.count += 1;
     }

@@ -136,8 +136,8 @@ impl Connection {
     }
 
     /// Accepts `octets` more octets to send. They are sent when cwnd and the peer's window allow
-    /// it. Opens the connection if it is not open. A connection that was opened or attempted
-    /// accepts no octets after it was closed or has ended.
+    /// it. Opens the connection if it is not open. After it was closed or has ended, it accepts no
+    /// octets.
     pub fn write(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
         self.step(now, events, |kind, cx| match kind {
             ConnectionKind::Ns(pair) => pair.sender.on_write(octets, cx),

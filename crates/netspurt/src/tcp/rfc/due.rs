@@ -183,7 +183,8 @@ impl RfcSender {
     /// new octets may start the timer earlier.
     pub(super) fn send_super_fast(&mut self, now: Time) -> Option<NextSegment> {
         self.timers.arm_super_fast(None, now);
-        if !self.super_fast.is_on() || self.recovery.loss.scoreboard.is_empty() {
+        let nothing_out = self.recovery.loss.scoreboard.is_empty();
+        if !self.super_fast.is_on() || nothing_out || self.persist.is_refused {
             return None;
         }
         let response = self.super_fast.fire(self.window.una, self.window.nxt);

@@ -14,7 +14,8 @@ pub(in crate::tcp) struct Lifecycle {
     failure: Option<Failure>,
     /// Whether the connection was opened passively.
     passive: bool,
-    /// Whether the connection was opened actively, or the peer's SYN came.
+    /// Whether the connection was opened actively, the peer's SYN came, or a listening end was
+    /// closed.
     attempted: bool,
     /// The end of TIME-WAIT.
     time_wait_end: Time,
@@ -69,7 +70,7 @@ impl Lifecycle {
         self.time_wait_end
     }
 
-    /// Whether the connection was opened or attempted and has ended.
+    /// Whether the connection was opened or attempted, actively or passively, and has ended.
     pub(super) fn is_over(&self) -> bool {
         self.state == TcpState::Closed && (self.attempted || self.failure.is_some())
     }
@@ -123,6 +124,7 @@ impl Lifecycle {
 
     /// Moves to CLOSED, because the connection has ended.
     pub(super) fn end(&mut self) {
+        self.attempted |= self.state == TcpState::Listen;
         (self.state, self.time_wait_end) = (TcpState::Closed, Time::NEVER);
     }
 
@@ -146,6 +148,10 @@ mod tests {
         life.end();
         life.listen();
         assert!(life.is_over() && !life.open() && life.state() == TcpState::Closed);
+        let mut passive = Lifecycle::new(&RfcConfig::rfc_2026());
+        passive.listen();
+        passive.end();
+        assert!(passive.is_over() && !passive.open(), "a closed listener does not open");
     }
 
     #[test]
