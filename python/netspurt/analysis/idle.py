@@ -137,7 +137,7 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
 
     Notes
     -----
-    The first rule that applies decides:
+    A SYN or a FIN counts as data. The first rule that applies decides:
 
     1. The packet after the silence is a retransmission: *loss*.
     2. The other end sent data during the silence. This divides the silence into three parts: the

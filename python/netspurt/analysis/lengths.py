@@ -60,7 +60,7 @@ class Line:
         return self.slope_s - half_width, self.slope_s + half_width
 
     def rate_between(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the ends of the rate's confidence interval in bit/s; the upper may be infinite."""
+        """Return the ends of the rate's confidence interval in bit/s; they may be infinite."""
         low, high = self.slope_between(level)
         return _rate(high), _rate(low)
 

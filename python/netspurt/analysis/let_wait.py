@@ -1,4 +1,4 @@
-"""Connections in which an application made the other end wait for most of the time."""
+"""Connections in which an application made the other end wait for a large part of the time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from netspurt.wording import duration
 #: The minimum share of a connection's time in which neither end had data to send.
 _SHARE_MIN = 0.5
 #: A pause is a time in which neither end has data to send. It ends when one of the ends sends data.
-#: An end made the other end wait if its data ended at least this share of the time of all pauses.
+#: An end made the other end wait if the pauses that end with its data take at least this share of
+#: the time of all pauses.
 _PART_MIN = 0.5
 
 
@@ -63,7 +64,7 @@ class LetWait:
 
 
 def let_wait(tables: Mapping[str, Table]) -> list[LetWait]:
-    """Return the ends whose applications made the other end wait for most of the time.
+    """Return the ends whose applications made the other end wait for a large part of the time.
 
     The longest waits come first.
 

@@ -65,7 +65,8 @@ class Levels:
         there is no value.
     bic
         The Bayesian information criterion for each number of levels that was tried, starting at 1.
-        The number with the smallest value is chosen.
+        The fit with the smallest value is chosen. It may have fewer levels than were tried, because
+        levels with a weight of less than 1.5 values are removed.
     """
 
     levels: tuple[Level, ...]
@@ -157,7 +158,8 @@ def _smallest_bic(logs: Floats, most: int) -> tuple[list[float], _Mixture]:
 class _Mixture:
     """Normal distributions (parts) with weights, shape (k,) each, and the data's log-likelihood.
 
-    `same_sd` is true if all distributions have the same standard deviation.
+    `same_sd` is true if all distributions have the same standard deviation. After EM, `likelihood`
+    is the log-likelihood before the last step.
     """
 
     weight: Floats

@@ -41,7 +41,7 @@ _VARIATION_MAX = 0.05
 
 @dataclass(frozen=True)
 class LossLimit:
-    """The rate of a direction without a full, long queue, and the rate that its losses allow.
+    """The rate of a direction, and the rate that its losses allow.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class LossLimit:
     packets
         The number of data packets.
     rtt_s
-        The mean round trip, in seconds. In a capture beside the receiver, the round trip of the
+        The mean round trip of data, in seconds. If `rtt_seen` is false, the round trip of the
         handshake.
     rtt_seen
         True if the capture shows the round trips of data. Then the direction had no full, long

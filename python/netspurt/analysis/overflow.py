@@ -19,7 +19,8 @@ _RTT_RATIO_MIN = 1.05
 #: A queue counts as full if its delay is at least this share of the largest delay before a loss.
 _FULL = 0.75
 #: The minimum share of the losses that occur while the queue is full. One loss of five may have
-#: another cause. An example is the end of slow start: there the queue grows within a round trip.
+#: another cause, or may occur at the end of slow start. There the queue grows within a round trip,
+#: and the smoothed round trip does not show it yet.
 _SHARE_MIN = 0.8
 #: The minimum ratio of the mean queue before losses to the mean queue of all round trips. If losses
 #: do not depend on the queue, both are about equal.

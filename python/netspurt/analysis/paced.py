@@ -82,7 +82,7 @@ class Paced:
 def paced(tables: Mapping[str, Table]) -> list[Paced]:
     """Return directions with a constant rate that nothing in the capture explains.
 
-    The direction with the longest constant rate comes first.
+    The direction whose rate was constant for the longest time comes first.
 
     Parameters
     ----------

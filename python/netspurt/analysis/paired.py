@@ -55,8 +55,8 @@ class Pairs:
         For each run, the number of connections that arrived in both runs and were not complete in
         this run.
     unlike
-        The number of connections of the first run that have no counterpart in the second run: a
-        connection with the same flow number, the same sizes and the same instant.
+        The number of connections of the first run that have no counterpart in the second run. A
+        counterpart has the same flow number, the same sizes and the same instant.
     """
 
     population: str

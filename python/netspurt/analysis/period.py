@@ -50,7 +50,8 @@ def find_period(
         give no result.
     chance
         The share of series of random arrivals that may be called regular by mistake. The strongest
-        frequency is tested. The returned frequency may be a lower one that is slightly weaker.
+        frequency is tested. The returned period may be that of a lower frequency, which is slightly
+        weaker.
     longest_s
         The longest period; by default a third of the time from the first event to the last.
 

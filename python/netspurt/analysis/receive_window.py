@@ -82,7 +82,7 @@ class WindowLimit:
     window_bytes
         The largest window.
     trip
-        The round trip of data. In a capture beside the receiver, the round trip of the handshake.
+        The round trip of data. If the capture does not show it, the round trip of the handshake.
     open_share
         The window divided by the largest window so far, averaged over the time. The rest of the
         largest window is data that the application had not read.

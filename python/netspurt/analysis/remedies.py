@@ -1,4 +1,4 @@
-"""Changes that would have saved time on captured connections: lower floors, probes, RACK.
+"""Changes that would have saved time on captured connections: other timers, probes, RACK.
 
 A change is judged by the silences in the capture. A silence begins when data was last sent or
 acknowledged. It contains one timeout or several consecutive timeouts, and ends with the last
@@ -143,9 +143,9 @@ class Silences:
     waited_s
         The time from the last progress to the last retransmission, in seconds.
     unanswered_s
-        The time from the last progress to the last but one retransmission, in seconds. If the
-        silence was answered, no answer came to that retransmission. The time is 0 if there was only
-        one retransmission.
+        The time from the last progress to the last but one retransmission, in seconds. If
+        `late` and `arrived` are false, no answer came to that retransmission. The time is 0 if
+        there was only one retransmission.
     timeouts
         The number of consecutive timeouts.
     answered

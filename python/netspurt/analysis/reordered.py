@@ -27,13 +27,14 @@ class Reordering:
     connection
         The number of the connection.
     late, packets
-        The number of late packets that were not sent again, and of all packets with data.
+        The number of late packets, and the number of all packets with data. If `late` is
+        counted in acknowledgments, packets that were sent again do not count.
     by_segs_max
         The maximum distance from a late packet to the highest octet that came before it, in full
         segments.
     behind_s_max
-        The longest time by which a packet was late [s]; `None` if only acknowledgments show the
-        late packets.
+        The longest time by which a packet was late [s]; `None` if acknowledgments show more late
+        packets than the capture itself.
     again, spurious
         The number of retransmissions, and the number of known spurious retransmissions that ACKs
         triggered.
@@ -79,8 +80,8 @@ class Reordering:
 def reorderings(tables: Mapping[str, Table]) -> list[Reordering]:
     """Return the directions with reordered packets, in descending order of late packets.
 
-    `tables` has `connections`, `habits` and `retransmissions`. A capture beside the receiver shows
-    the late packets themselves; elsewhere SACK blocks report them.
+    `tables` has `connections`, `habits` and `retransmissions`. The capture shows packets that were
+    reordered before the capture point; SACK blocks also report packets that were reordered later.
     """
     habits, connections, table = (
         tables[name] for name in ("habits", "connections", "retransmissions")
@@ -89,7 +90,8 @@ def reorderings(tables: Mapping[str, Table]) -> list[Reordering]:
     habits = habits.select(most >= _FEWEST)
     own = keys(habits)
     packets = connections["data_packets"][rows_of(own, keys(connections))]
-    # Reordering shows only in ACKs, so only retransmissions that ACKs triggered count.
+    # A sender sees reordering only in ACKs, so only spurious retransmissions that ACKs triggered
+    # count.
     by_acks = np.isin(table["cause"], SEEN_IN_ACKS) & table.equals("verdict", "spurious")
     again, spurious = (_counts(own, keys(rows)) for rows in (table, table.select(by_acks)))
     found = []
