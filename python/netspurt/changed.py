@@ -28,7 +28,7 @@ def changed_line(run: Run) -> str:
     The run's folder has the path of this file, and the values of the run. The text is empty if no
     value differs. It is also empty if the values cannot be compared. This is so if the file is gone
     or cannot be read, if the file names code in Python (a report does not load such code), or if
-    another version of netspurt made the run.
+    `live exec` or another version of netspurt made the run.
     """
     file = _file_of(run)
     if file is None or run.version != __version__:

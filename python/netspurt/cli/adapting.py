@@ -140,7 +140,7 @@ def _cell(samples: list[int | None]) -> str:
     """Return the median and the range of some counts.
 
     A count is `None` if the timer was below the last delay of the new length, or if there was no
-    such delay. It counts as the largest value.
+    such delay. `None` counts as the largest value.
     """
     ordered = sorted(samples, key=lambda n: (n is None, n))
     low, middle, high = (_word(ordered[place]) for place in (0, (len(ordered) - 1) // 2, -1))

@@ -67,7 +67,10 @@ class Cheapest:
 
 
 def _minimum_of(algorithms: list[Algorithm], delays: Sequence[Delays]) -> float | None:
-    """Return a setting's minimum [s] if its timer equals this minimum at each probe of `learnt`."""
+    """Return a setting's minimum [s], or `None` if its timer is not always at this minimum.
+
+    Only the probes that `learnt` selects count.
+    """
     from netspurt.analysis.replayed import learnt
     from netspurt.estimators import estimator
 

@@ -1,4 +1,4 @@
-"""Lines on connections that captures of a folder share, and on captures without connections."""
+"""Lines on connections that several captures share, and on captures without connections."""
 
 from __future__ import annotations
 

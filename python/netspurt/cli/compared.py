@@ -37,7 +37,11 @@ class ComparedDirection:
         return View(flow=self.flow, direction=self.direction, node=self.node)
 
     def events(self, run: Run | Explained) -> list[Seen]:
-        """Return the observed events, from the view of the direction's sender."""
+        """Return the observed events.
+
+        `out` and `in` are the view of the node in a run, and the view of the direction's sender in
+        a capture.
+        """
         from netspurt.analysis.compare import events
 
         seen = events(run.segments, self.flow, self.node)

@@ -268,12 +268,12 @@ def _shared_span(ends: list[float], names: list[str]) -> list[str]:
     return [line]
 
 
-#: Causes that look the same in a capture.
+#: Causes that look the same in a capture. `fast` looks the same, too, but it keeps its name.
 _SAME_IN_CAPTURES = ("sack-recovery", "rack")
 
 
 def _as_captured(event: Seen) -> Seen:
-    """Return an event as a capture shows it: causes that look the same get one name."""
+    """Return an event with one name for the causes in `_SAME_IN_CAPTURES`."""
     return (
         replace(event, cause=" or ".join(_SAME_IN_CAPTURES))
         if event.cause in _SAME_IN_CAPTURES

@@ -19,7 +19,7 @@ from netspurt.wording import without_tcp
 if TYPE_CHECKING:
     from netspurt.captures import Explained
 
-#: If there are more connections than this, only their sums are printed.
+#: If there are more connections than this, single connections get no tables.
 FEW = 2
 
 
@@ -39,8 +39,8 @@ def explain_files(
     Raises
     ------
     ValueError
-        If the options contradict each other, if a file is a recording of delays, if a folder has no
-        capture, or if there is no such connection.
+        If the options are wrong or contradict each other, if a file is a recording of delays, if a
+        folder has no capture, or if there is no such connection.
     OSError
         If a file cannot be read or written.
     """
@@ -206,7 +206,7 @@ def _complain_of_fault(paths: Sequence[str], fault: str | None) -> int:
     """Print where reading stopped early, and return the exit status."""
     if fault is None:
         return 0
-    # For several captures, the text of the fault names the captures.
+    # If several files were joined, the text of the fault names the file.
     where = f"{named(paths[0])}: " if len(paths) == 1 else ""
     complain(ValueError(f"{where}{fault}; what came before is explained"), "warning:")
     return 1

@@ -115,11 +115,11 @@ def lines(
     found, connection
         The capture, and the number of the connection to print. `None` prints all of them.
     few
-        If there are more connections than this, only sums are printed.
+        If there are more connections than this, single connections get no tables.
     room
         The maximum width of tables, if their words allow it. `None` sets no limit.
     own_room
-        The same for the tables of single connections; by default `room`.
+        The same for the tables of single connections if `connection` is `None`; by default `room`.
 
     Raises
     ------

@@ -84,7 +84,7 @@ def _known() -> set[str]:
 
 
 def _refuse_file(word: str) -> None:
-    """Raise an error if `word` is a file or folder. The error names the command for `word`."""
+    """Raise an error that names the command for `word`, if a command takes this file or folder."""
     from pathlib import Path
 
     from netspurt.cli.hints import command_for

@@ -1,4 +1,4 @@
-"""Converts times to the scale of RFC 889: delays and timers of half the round trip (§2.1)."""
+"""Converts times to the scale of RFC 889, which halves round trips and timers (§2.1)."""
 
 from __future__ import annotations
 

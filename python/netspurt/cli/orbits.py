@@ -131,7 +131,7 @@ PassPicture = Annotated[
     ),
 ]
 
-#: The maximum number of points of a pass in a picture.
+#: A pass in a picture has about this many points at most.
 _POINTS_MAX = 400
 
 

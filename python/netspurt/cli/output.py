@@ -324,9 +324,10 @@ def wrapped(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[st
 def fitted(lines: Iterable[str], most: int = 100) -> Iterator[str]:
     r"""Yield lines. Sentences are wrapped at words to the terminal's width.
 
-    Two spaces separate the cells of a table, so a line with such a gap is unchanged. A command
-    after `Look:` is also unchanged. If an indented sentence takes several lines, the second and
-    later lines are indented by two more spaces.
+    If the terminal is wider than `most` characters, `most` is the width. Two spaces separate the
+    cells of a table, so a line with such a gap is unchanged. A command after `Look:` is also
+    unchanged. If an indented sentence takes several lines, the second and later lines are indented
+    by two more spaces.
 
     Examples
     --------

@@ -166,7 +166,7 @@ _COUNTED = {
 }
 
 _INDENT = 4
-#: The maximum widths of the column of claims, and of values in lists of claims.
+#: The maximum widths of the column of claims in reports, and of values in lists of claims.
 _SAYS = 54
 _VALUE = 22
 #: The least width of a column of text.

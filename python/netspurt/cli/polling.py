@@ -208,7 +208,7 @@ def _matches(found: list[MatchedConnection], names: list[str]) -> list[str]:
 
 
 def _swapped(found: list[MatchedConnection], first: Path, second: Path) -> list[str]:
-    """Return a line if the second capture is nearer to all clients than the first.
+    """Return a line if the second capture seems to be nearer to all clients than the first.
 
     The sum of the times out and back does not depend on the difference of the captures' clocks.
     Each of the two times depends on this difference.

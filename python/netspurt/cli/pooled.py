@@ -265,7 +265,7 @@ def _waited(found: Explained, own: Table) -> float:
 def _together_s(waits: Table) -> float:
     """Return the time of waits [s]. Time in which waits of a connection overlap counts once.
 
-    If a SYN and the SYN-ACK are lost, both ends wait at the same time.
+    If a SYN-ACK is lost, both ends wait at the same time.
     """
     total = 0
     ended: dict[int, int] = {}

@@ -445,7 +445,7 @@ def _table_row(algorithm: dict[str, Any], share: float) -> list[str]:
 
 
 def _tenths(seconds: float) -> str:
-    """Return seconds in tenths, as in RFC 889's table; below 1 s, with three significant digits.
+    """Return seconds in tenths, as in RFC 889's table; below 1 s, up to three significant digits.
 
     Examples
     --------

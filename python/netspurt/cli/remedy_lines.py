@@ -29,8 +29,8 @@ def remedy_lines(
 
     If no change would have saved time, lines say why. Changes that would have saved little of the
     time of the transfers are left out, and a line says so if no change is left. `tables` has
-    `connections`, `waits`, `floors`, `habits` and `spent`. If `tables` has only one connection,
-    `whole` has the tables of the whole capture.
+    `connections`, `waits`, `floors`, `habits`, `spent` and `retransmissions`. If `tables` has only
+    one connection, `whole` has the tables of the whole capture.
     """
     from netspurt.analysis.remedies import far_above, judged, outages, remedies, silences
 

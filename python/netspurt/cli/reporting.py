@@ -249,7 +249,10 @@ def _with_hint(error: Exception, file: Path) -> Exception:
 
 
 def _short(name: str, file: Path, path: Path) -> str:
-    """Return the short name of a recording: its file relative to `path`, and its own name."""
+    """Return the short name of a recording: its file relative to `path`, and its own name.
+
+    In the table of a replay, only its own name is returned, if there is one.
+    """
     own = name.removeprefix(str(file)).removeprefix(": ")
     of = str(file.relative_to(path)) if path.is_dir() else file.name
     return own if own and file.name == REPLAYED else ": ".join(filter(None, (of, own)))

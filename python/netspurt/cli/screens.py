@@ -137,7 +137,10 @@ class LiveScreen:
         self._past.setdefault(name, deque(maxlen=self._MOST)).append(value)
 
     def lines(self, columns: int, rows: int) -> list[str]:
-        """Return at most `rows` lines of at most `columns` characters. Senders come first."""
+        """Return at most `rows` lines: the time, the senders, and then the queues.
+
+        The screen cuts lines that are longer than `columns` characters.
+        """
         scene = self.scene
         if scene is None:
             return []
