@@ -87,7 +87,7 @@ def test_lines_of_tables_commands_and_short_lines_are_not_wrapped(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     long = " ".join(["word"] * 20)
-    table, command, indented = f"a  {long}", f"Look: {long}", f"  {long}"
+    table, command, indented = f"a  {long}", f"See: {long}", f"  {long}"
     assert list(fitted([table, command, "", "short"])) == [table, command, "", "short"]
     lines = list(fitted([indented]))
     assert lines[0].startswith("  word")

@@ -77,6 +77,8 @@ def compared_directions(
     """
     from netspurt.pictures import busier
 
+    if node is not None and not any(is_run(run) for run in runs):
+        raise ValueError("--node names a node of a run, but both files are captures: leave it out")
     if not any(is_explained(run) for run in runs):
         common = flows[0] or _common_flow(runs)
         flows = [flows[0] or common, flows[1] or common]

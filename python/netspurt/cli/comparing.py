@@ -53,7 +53,7 @@ def compare(
     ] = None,
     direction: Direction = None,
     node: Annotated[
-        str | None, typer.Option(help="The observing node; by default the direction's sender.")
+        str | None, typer.Option(help="The observing node of a run; by default the direction's sender.")
     ] = None,
     span: Annotated[
         float | None,
@@ -75,9 +75,9 @@ def compare(
 ) -> None:
     """Say which of two runs or captures was faster, and show their first difference.
 
-    Runs are aligned segment by segment, and populations connection by connection. Two captures
-    that hold the same connection are not compared: the output says what the path did between the
-    two capture points.
+    Runs are aligned segment by segment, and populations connection by connection. For two captures
+    that hold the same connection, the text says what the path did between the two capture points
+    instead.
 
     CSV has a row for each event, with its times in both runs, or a row for each population. JSON
     also has these rows.

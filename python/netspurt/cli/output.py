@@ -325,7 +325,7 @@ def fitted(lines: Iterable[str], most: int = 100) -> Iterator[str]:
     r"""Yield lines. Sentences are wrapped at words to the terminal's width.
 
     If the terminal is wider than `most` characters, `most` is the width. Two spaces separate the
-    cells of a table, so a line with such a gap is unchanged. A command after `Look:` is also
+    cells of a table, so a line with such a gap is unchanged. A command after `See:` is also
     unchanged. If an indented sentence takes several lines, the second and later lines are indented
     by two more spaces.
 
@@ -338,7 +338,7 @@ def fitted(lines: Iterable[str], most: int = 100) -> Iterator[str]:
     """
     for line in lines:
         text = line.lstrip(" ")
-        if "  " in text.rstrip() or text.startswith("Look: ") or len(line) <= width(most):
+        if "  " in text.rstrip() or text.startswith("See: ") or len(line) <= width(most):
             yield line
             continue
         indent = line[: len(line) - len(text)]

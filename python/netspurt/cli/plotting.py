@@ -60,7 +60,7 @@ Kind = Annotated[
         parser=_kinds_of,
         metavar="KIND",
         help=f"What to draw: {', '.join(_KINDS)}; or several of these, as A,B; or all, which "
-        "draws each kind for which tables were recorded.",
+        "draws each kind whose tables were recorded.",
         autocompletion=lambda: [*_KINDS, _ALL],
     ),
 ]
@@ -102,7 +102,7 @@ def plot(
     start: From = None,
     end: To = None,
 ) -> None:
-    """Draw a run or a capture as PNG and SVG."""
+    """Draw a run or a capture, by default as PNG and SVG."""
     flow, is_chosen = flow_of(run, flow), flow is not None
     opened = open_tables(run, flow)
     kinds = list(dict.fromkeys(kind.split(",")))

@@ -164,9 +164,10 @@ class LiveScreen:
         srtt = "-" if sender.srtt_ns is None else span(sender.srtt_ns)
         rto = f"RTO {span(sender.rto_ns)}, SRTT {srtt}, in flight {flight}"
         rto += f", backoff {sender.backoff}" if sender.backoff > 1 else ""
-        state = paint("  in recovery", "yellow", sys.stderr) if sender.in_recovery else ""
+        state = "  in recovery" if sender.in_recovery else ""
         first = self._row(name, f"{'cwnd':>12} {cwnd:>9}", columns)
-        return [first, f"  {short(rto, columns - 2)}{state}"]
+        second = f"  {short(rto, columns - 2 - len(state))}"
+        return [first, second + (state and paint(state, "yellow", sys.stderr))]
 
     def _row(self, name: str, told: str, columns: int) -> str:
         """Return a line with a name, its values, and its curve in the remaining width."""
