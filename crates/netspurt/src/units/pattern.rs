@@ -1,8 +1,9 @@
 //! Regular expressions of quantities, for the schema.
 //!
-//! The patterns match the texts that `units` reads. For each unit they limit the number of
-//! decimals. They also limit the digits before the point, so that the value is below 10^18 base
-//! units. A test compares the patterns with the reader.
+//! The patterns match the texts that scenarios accept: where zero makes no sense, they do not match
+//! it. For each unit they limit the number of decimals. They also limit the digits before the
+//! point, so that the value is below 10^18 base units. A test compares the patterns with the reader
+//! of scenarios.
 
 /// The pattern of a number with at most `$digits` digits and `$decimals` decimals, and its unit.
 macro_rules! decimal {
@@ -52,7 +53,7 @@ pub const TIME: &str = concat!(
     ") *$"
 );
 
-/// The pattern of a bit rate.
+/// The pattern of a bit rate above zero, or no limit.
 pub const RATE: &str = concat!(
     "^ *(unlimited|(?=.*[1-9])(",
     whole!(18, "bit/s|"),
@@ -66,7 +67,7 @@ pub const RATE: &str = concat!(
 /// The pattern of a size in bytes.
 pub const BYTES: &str = concat!("^ *(", bytes!(), ") *$");
 
-/// The pattern of a number of packets.
+/// The pattern of a number of packets above zero.
 pub const PACKETS: &str = concat!("^ *(?=.*[1-9])", whole!(9, "packets?"), " *$");
 
 /// The maximum number of segments that [`SEGMENTS_OR_NONE`] and [`SEGMENTS`] allow.
@@ -78,10 +79,10 @@ pub const SEGMENTS_OR_NONE: &str = "^ *0*([0-9]{1,6}|1000000) *segments? *$";
 /// The pattern of a number of segments from one to [`SEGMENTS_MAX`].
 pub const SEGMENTS: &str = "^ *0*([1-9][0-9]{0,5}|1000000) *segments? *$";
 
-/// The pattern of packets, bytes or no limit.
+/// The pattern of packets or bytes, above zero, or no limit.
 pub const PACKETS_OR_BYTES: &str =
     concat!("^ *(unlimited|(?=.*[1-9])(", whole!(9, "packets?|"), bytes!(), ")) *$");
 
-/// The pattern of segments, bytes or no limit.
+/// The pattern of segments or bytes, above zero, or no limit.
 pub const SEGMENTS_OR_BYTES: &str =
     concat!("^ *(unlimited|(?=.*[1-9])(", whole!(12, "segments?|"), bytes!(), ")) *$");

@@ -1,7 +1,7 @@
 //! The text form of quantities: a number, a space, a unit.
 //!
 //! Decimals are read exactly and must give a whole number of the base unit (nanoseconds, bits per
-//! second, bytes). The text that is written for a quantity is read back as the same quantity.
+//! second, bytes). A quantity that was read is written as a text that is read as the same quantity.
 
 use core::fmt;
 use core::str::FromStr;
@@ -51,7 +51,7 @@ pub enum UnitError {
     MissingUnit {
         /// The text as it was written.
         text: String,
-        /// The text to write instead.
+        /// The text to write instead, or several of them.
         fix: String,
     },
     /// The unit belongs to another kind of quantity or is unknown, or the quantity is not a whole
@@ -62,7 +62,7 @@ pub enum UnitError {
         text: String,
         /// The kind of quantity wanted, with its article.
         what: &'static str,
-        /// The text to write instead.
+        /// The text to write instead, or a description of it.
         hint: String,
     },
     /// The text before the unit is not a number.

@@ -226,7 +226,7 @@ impl<R: Read> Read for Members<R> {
 struct Frames<R: Read> {
     source: BufReader<Begun<R>>,
     decoder: FrameDecoder,
-    /// Whether contents of the current frame still have to be passed to the reader.
+    /// Whether the current frame may have contents. A skippable frame has none.
     within: bool,
     /// Whether the file ended within a frame.
     cut: bool,

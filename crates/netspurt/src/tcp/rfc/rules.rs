@@ -16,8 +16,8 @@ pub struct CwndRules {
     /// cwnd counts segments: a short segment fills as much of cwnd as a full segment
     /// (`tcp_packets_in_flight`). The amounts that are outstanding, reported, lost or retransmitted
     /// are also counted in segments. ssthresh is a whole number of segments. In proportional rate
-    /// reduction, the octets that may be sent are rounded up, to whole segments
-    /// (`tcp_cwnd_reduction`).
+    /// reduction, the octets that may be sent while pipe is above ssthresh are rounded up to whole
+    /// segments (`tcp_cwnd_reduction`).
     ///
     /// departs: RFC 6675 §4 - with `whole_segments` pipe counts segments, whatever their size; the
     /// RFC counts octets.
@@ -25,8 +25,9 @@ pub struct CwndRules {
     /// A cut (a reduction of ssthresh because of congestion) is computed from cwnd
     /// (`tcp_init_cwnd_reduction`), and not from FlightSize (RFC 5681 §3.1, equation 4).
     pub cut_from_cwnd: bool,
-    /// A timeout does not reduce ssthresh again while octets that were outstanding at an earlier
-    /// cut are unacknowledged (`tcp_enter_loss`).
+    /// A timeout during recovery, or during a cut for a mark, does not reduce ssthresh again while
+    /// octets that were outstanding at the beginning of this phase are unacknowledged
+    /// (`tcp_enter_loss`).
     ///
     /// departs: RFC 5681 §3.1 - with `timeout_keeps_cut` a timeout soon after a cut does not reduce
     /// ssthresh again; the RFC reduces it at each timeout of a segment that was not yet
@@ -113,8 +114,8 @@ impl CwndRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerRules {
     /// The head is the first outstanding segment. An ACK without new octets also restarts the timer
-    /// if its SACK blocks report segments that were sent before the last transmission of the head
-    /// (`tcp_clean_rtx_queue`). The last copy of the head may then still be on its way.
+    /// if its SACK blocks report segments that were sent only once, before the last transmission of
+    /// the head (`tcp_clean_rtx_queue`). The last copy of the head may then still be on its way.
     pub old_reports_restart: bool,
     /// A retransmission of the head restarts a running timer, unless RACK's timer runs
     /// (`tcp_xmit_retransmit_queue`).
@@ -126,21 +127,23 @@ pub struct TimerRules {
     /// restart counts the RTO from the last transmission of the head (`tcp_rearm_rto`), and not
     /// from the ACK. When RACK's timer fires, the retransmission timer is set in the same way.
     pub counts_from_head: bool,
-    /// After an ACK, the oldest outstanding segment may be a segment that SACK had reported. The
-    /// sender then only sets the timer to fire half a round trip later, but not before 10 ms
-    /// (`tcp_check_sack_reneging`). When the timer fires, everything outstanding counts as lost. An
-    /// ACK of new octets that arrives before the timer fires prevents this.
+    /// After an ACK, the oldest outstanding segment may be a segment that SACK had reported. On
+    /// this ACK the sender does not look for losses. It sets the retransmission timer to fire half
+    /// a round trip later, but not before 10 ms (`tcp_check_sack_reneging`). When the timer fires,
+    /// everything outstanding counts as lost. An ACK of new octets that arrives before the timer
+    /// fires prevents this.
     pub reneging_hurries: bool,
     /// After new data was sent, a tail loss probe is due at the latest one RTO after the last
-    /// transmission of the head (`tcp_rto_delta_us`). Without the switch, the probe is due at the
-    /// latest when the running retransmission timer fires.
+    /// transmission of the head, unless this instant has passed (`tcp_rto_delta_us`). With and
+    /// without the switch, the probe is due at the latest when the running retransmission timer
+    /// fires.
     pub head_bounds_probes: bool,
     /// A round of samples ends with an ACK that covers more than the octets sent before the round
     /// began (`rtt_seq`). Without the switch, an ACK of just these octets ends the round.
     pub rounds_end_beyond: bool,
     /// The retransmission timer does not run while RACK's timer runs (`icsk_pending`; RFC 8985 §8
     /// lets one timer run at a time). The retransmission timer is set again when RACK's timer has
-    /// fired, or on an ACK of new octets.
+    /// fired, on an ACK of new octets, or when the timer of a tail loss probe replaces RACK's.
     pub yields_to_rack: bool,
 }
 
@@ -173,8 +176,8 @@ impl TimerRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveRules {
     /// A segment may bring new octets together with octets that had already arrived beyond a hole.
-    /// The receiver reports the octets that had already arrived as duplicates (`tcp_ofo_queue`,
-    /// `tcp_data_queue_ofo`; RFC 2883 §4.2).
+    /// The receiver reports the first range of octets that had already arrived as a duplicate
+    /// (`tcp_ofo_queue`, `tcp_data_queue_ofo`; RFC 2883 §4.2).
     pub reports_overlaps: bool,
     /// The FIN counts as an octet of a reported duplicate. A repeated FIN without data is also a
     /// duplicate.
@@ -255,9 +258,9 @@ pub struct ReceiveRules {
     /// How long a data segment waits for segments that continue it. All of them are then merged
     /// into one (generic receive offload). Zero: a segment does not wait.
     pub gro: Duration,
-    /// The minimum time between two challenge ACKs (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`),
-    /// between two answers to a repeated SYN, and between two answers to segments outside the
-    /// receive window that have neither data nor FIN. Zero: each of them is answered.
+    /// The minimum time between two answers of these kinds: challenge ACKs (RFC 5961 §7; Linux's
+    /// `tcp_invalid_ratelimit`), answers to a repeated SYN, and answers to segments outside the
+    /// receive window that have neither data nor FIN. Zero: each such segment is answered.
     pub challenge_interval: Duration,
 }
 
@@ -352,16 +355,17 @@ impl SynRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendRules {
-    /// A short segment that is held back leaves after an RTO at the latest
-    /// (`tcp_check_probe_timer`), and not after 200 ms (RFC 9293 §3.8.6.2.1 allows 0.1 to 1 s).
+    /// A short segment that is held back while nothing is outstanding leaves at the latest when a
+    /// window probe would be due, usually after an RTO (`tcp_check_probe_timer`), and not after 200
+    /// ms (RFC 9293 §3.8.6.2.1 allows 0.1 to 1 s).
     pub held_for_an_rto: bool,
     /// A FIN waits for the peer's closed window to open (`tcp_snd_wnd_test`), and the window is
     /// probed.
     pub fin_needs_window: bool,
     /// The sender passes several segments to the network card as one packet (segmentation offload).
     /// A whole packet has at least `packet_segs_min` segments. cwnd and the peer's window may have
-    /// room for only a part of it. This part waits for more room if an ACK is due within 1 ms and
-    /// the last segment was sent less than 1 ms ago (`tcp_tso_should_defer`).
+    /// room for only a part of it. A small part waits for more room if an ACK is due within 1 ms
+    /// and the last segment was sent less than 1 ms ago (`tcp_tso_should_defer`).
     pub waits_for_packets: bool,
     /// The last segment of each packet for offload with several segments has PSH
     /// (`__tcp_transmit_skb`), and not only the last segment of what the application wrote.
@@ -391,14 +395,15 @@ pub struct SendRules {
     /// not a copy of the last segment.
     pub fin_is_probe: bool,
     /// Lost segments are retransmitted only while there are more lost segments than outstanding
-    /// retransmissions (`tcp_xmit_retransmit_queue`).
+    /// retransmissions (`tcp_xmit_retransmit_queue`). The rule does not apply to the first
+    /// retransmission after a timeout.
     pub lost_outnumber_copies: bool,
     /// A tail loss probe that repeats data does not count as outstanding (`tcp_send_loss_probe`).
     pub probes_are_uncounted: bool,
     /// A segment that the host's own queue drops does not count as sent. The sender offers the
     /// segment again when an ACK arrives. If nothing is outstanding, the sender offers it every 500
-    /// ms (`tcp_write_xmit`, `tcp_send_probe0`). Without the switch, the sender does not learn of
-    /// the drop.
+    /// ms after a first wait (`tcp_write_xmit`, `tcp_send_probe0`). Without the switch, the sender
+    /// does not learn of the drop.
     pub learns_drops: bool,
 }
 
@@ -494,8 +499,8 @@ pub struct RackRules {
     /// yet. RACK ignores these segments until they are sent again (`tcp_rack_detect_loss` removes
     /// them from its list).
     pub spares_unsent: bool,
-    /// RACK looks for losses only on an ACK that gives it a round trip or undoes a cut; any other
-    /// ACK of new octets stops RACK's timer (`tcp_rack_mark_lost`, `tcp_rearm_rto`).
+    /// On an ACK, RACK looks for losses only if the ACK gives it a round trip or undoes a cut; any
+    /// other ACK of new octets stops RACK's timer (`tcp_rack_mark_lost`, `tcp_rearm_rto`).
     pub needs_news: bool,
     /// A reported duplicate widens the reordering window only if reordering was seen before, and if
     /// the duplicate is not a tail loss probe (`tcp_dsack_seen`).

@@ -131,7 +131,7 @@ impl SendTimers {
         self.retries = 0;
     }
 
-    /// Whether only one timer at a time runs for the outstanding octets.
+    /// Whether the retransmission timer does not run while RACK's timer runs.
     #[inline]
     pub(super) fn yields(&self) -> bool {
         self.yields
@@ -143,7 +143,7 @@ impl SendTimers {
         self.retransmission.is_idle() && !(self.yields && self.awaits_reordering())
     }
 
-    /// Arms the retransmission timer again (RFC 6298 §5.1, 5.6). This function is not inlined,
+    /// Arms the retransmission timer at `now` (RFC 6298 §5.1, 5.6). This function is not inlined,
     /// because the timer already runs when most segments are sent.
     #[inline(never)]
     pub(super) fn arm(&mut self, scoreboard: &Scoreboard, now: Time) {
@@ -217,7 +217,8 @@ impl SendTimers {
     pub(super) fn look_again(&mut self, next: NextLook, now: Time) {
         match next {
             NextLook::Unchanged => {}
-            // If only one timer may run, an ACK of new data has already stopped RACK's timer.
+            // With `yields`, `restart` has already stopped RACK's timer if the ACK acknowledged new
+            // data. Other ACKs do not stop it.
             NextLook::OnAck if self.yields => {}
             NextLook::OnAck => self.stop_reordering(),
             NextLook::After(wait) => {

@@ -9,8 +9,8 @@ use super::config::RfcConfig;
 use super::written::WrittenPart;
 
 /// The largest receive window, in octets, that one segment may fill completely (`TCP_MSS_DEFAULT`,
-/// RFC 9293 §3.7.1). A segment fills at most half of a larger window. This matters only if small
-/// windows make segments smaller.
+/// RFC 9293 §3.7.1). A segment fills at most half of a larger window. The constant has an effect
+/// only with the rule `halves_small_windows`.
 const DEFAULT_MSS: u64 = 536;
 
 /// The maximum number of octets in one of the buffers in which the host keeps written data. Such a
@@ -139,7 +139,8 @@ impl SendWindow {
         }
     }
 
-    /// The octet after the last octet that the next segment may have.
+    /// The end of the current record or small buffer, beyond which the next segment does not go;
+    /// `u64::MAX` if there is none.
     pub(super) fn record_end(&self) -> u64 {
         self.records.front().map_or(u64::MAX, |record| record.end)
     }
@@ -378,7 +379,8 @@ impl SendWindow {
         let record = self.record_end() - self.nxt;
         let len = self.next_data().min(self.room());
         if data == 0 {
-            // Only the FIN is left. It may be sent into a closed window, as a probe may.
+            // Only the FIN is left. Without `fin_needs_window`, it may be sent into a closed
+            // window, as a probe may.
             return (!self.fin_needs_window || self.room() > 0).then_some(0);
         }
         if len == 0 {
@@ -386,12 +388,14 @@ impl SendWindow {
         }
         let all = len == data;
         let full = len == self.smss;
-        // The end of a record does not wait for later octets. Only the last octets written wait.
+        // The end of a record does not wait for later octets, unless it is the end of all octets
+        // written.
         if full || all && self.closing || len == record && !all {
             return Some(len);
         }
-        // A short segment may be sent if RFC 896 does not hold it back, and if it has either all
-        // octets written or at least half of the peer's largest window (RFC 9293 §3.8.6.2.1).
+        // A short segment may be sent if the rules of `short` do not hold it back, and if it has
+        // either all unsent octets or at least half of the peer's largest window (RFC 9293
+        // §3.8.6.2.1).
         let held = self.short.wait(self.una, self.flight());
         let half = len >= self.peer_max / 2;
         ((all || half) && !held).then_some(len)

@@ -70,8 +70,8 @@ impl SuperFast {
 
     /// How long the timer waits after an ACK of new octets up to `una`. While `una` is below
     /// `until`, the timer waits `sfr.next` round trips, unless another repair is in progress
-    /// (`is_repairing`). This timer sends nothing more until an ACK arrives, so it has no backoff.
-    /// The timer of RFC 6298 repairs a lost retransmission.
+    /// (`is_repairing`). After the timer has fired, only an ACK or new data starts it again, so it
+    /// has no backoff. The timer of RFC 6298 repairs a lost retransmission.
     pub(super) fn wait_after_ack(
         &self,
         una: u64,

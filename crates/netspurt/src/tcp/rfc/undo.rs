@@ -85,8 +85,9 @@ pub(super) struct SpuriousWatch {
     all_reported: bool,
     /// The octet after the highest octet that was ever retransmitted.
     retransmitted_end: u64,
-    /// True if the receiver reported a duplicate of a segment that was sent only once. In this case
-    /// the path duplicates segments, and reports of duplicates prove nothing.
+    /// True if the receiver reported a duplicate of octets above `retransmitted_end`, which were
+    /// sent only once. In this case the path duplicates segments, and reports of duplicates prove
+    /// nothing.
     path_duplicates: bool,
 }
 
@@ -229,8 +230,9 @@ impl SpuriousWatch {
     }
 
     /// Handles the report of a duplicate. The duplicate is a retransmission, or a copy that a link
-    /// made. The duplicate counts as a spurious retransmission only if the repair retransmitted its
-    /// octets. After a report has shown that a link makes duplicates, no duplicate counts.
+    /// made. The duplicate counts as a spurious retransmission only if its octets lie between `una`
+    /// at the cut and the highest octet that was retransmitted since then. After a report has shown
+    /// that a link makes duplicates, no duplicate counts.
     pub(super) fn take_report(&mut self, (left, right): (u64, u64)) {
         self.path_duplicates |= left >= self.retransmitted_end;
         let Some(prior) = &mut self.prior else { return };

@@ -101,7 +101,8 @@ impl Usage {
     }
 }
 
-/// Raises ssthresh to at least three quarters of cwnd before cwnd shrinks (RFC 2861 §3.1).
+/// Raises ssthresh to at least three quarters of cwnd before cwnd shrinks (RFC 2861 §3.1). Half of
+/// cwnd and a quarter of cwnd are each rounded down to whole segments.
 pub(super) fn raise_ssthresh(window: &mut Window, smss: u64) {
     let segs = window.cwnd / smss;
     let kept = (segs / 2 + segs / 4) * smss;

@@ -74,7 +74,7 @@ impl Section {
     ///
     /// # Errors
     /// When the length is below [`AROUND`] or not a multiple of four, or when a block of interest
-    /// is longer than any packet.
+    /// is longer than 2 MiB.
     pub(super) fn block(&self, head: &[u8; AROUND]) -> Result<(usize, bool), CaptureTrouble> {
         let (kind, length) = (self.order.word(head, 0), self.order.word(head, 4) as usize);
         if length < AROUND || !length.is_multiple_of(4) {
