@@ -41,7 +41,7 @@ pub enum OpportunitiesError {
     NoRound,
     /// An instant is earlier than the instant before it. The field is the number of the instant,
     /// from 1.
-    #[error("opportunity {0} is earlier than the one before it")]
+    #[error("opportunity {0} is earlier than the opportunity before it")]
     Unordered(usize),
     /// The opportunities deliver no octets.
     #[error("an opportunity must deliver at least one octet")]

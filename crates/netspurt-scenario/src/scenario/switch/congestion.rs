@@ -143,7 +143,7 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.cut_from_cwnd)),
     Switch::flag(
         "cwnd.timeout_keeps_cut",
-        "A timeout does not reduce ssthresh again while an earlier cut is in progress \
+        "A timeout during a recovery, or during a cut for a mark, does not reduce ssthresh again \
          (`tcp_enter_loss`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.timeout_keeps_cut)),

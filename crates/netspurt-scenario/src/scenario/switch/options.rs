@@ -98,8 +98,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "receive.reports_overlaps",
         "With `dsack`: a segment may contain new octets and also octets that had already arrived \
-         behind a gap. The receiver reports the octets that had already arrived as duplicates \
-         (`tcp_ofo_queue`). Without the switch it does not report them",
+         behind a gap. The receiver reports the first range of octets that had already arrived as \
+         a duplicate (`tcp_ofo_queue`). Without the switch it does not",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.reports_overlaps)),
     Switch::flag(
@@ -205,9 +205,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Time(&mut c.receive_rules.gro)),
     Switch::new(
         "receive.challenge_interval",
-        "The minimum time between two challenge ACKs (RFC 5961 §7). It is also the minimum time \
-         between two answers to a repeated SYN, and between two answers to segments without \
-         payload outside the window (`tcp_invalid_ratelimit`)",
+        "The minimum time between two answers of these kinds: challenge ACKs (RFC 5961 §7), \
+         answers to a repeated SYN, and answers to segments outside the window that have neither \
+         data nor FIN (`tcp_invalid_ratelimit`)",
         SwitchKind::TIME,
     )
     .rfc(|c| Field::Time(&mut c.receive_rules.challenge_interval)),

@@ -170,7 +170,7 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.rack_rules.spares_unsent)),
     Switch::flag(
         "rack.needs_news",
-        "RACK looks for losses only after an ACK that gives it a round trip or undoes a cut of \
+        "On an ACK, RACK looks for losses only if the ACK gives it a round trip or undoes a cut of \
          cwnd (`tcp_rack_mark_lost`). Any other ACK of new octets only stops RACK's timer. Without \
          the switch RACK looks after each ACK that may show a loss",
     )

@@ -94,8 +94,8 @@ pub const SWITCHES: &[Switch] = &[
         .rfc(|c| Field::Word(&mut c.restart)),
     Switch::flag(
         "rto.old_reports_restart",
-        "An ACK without new octets may report by SACK a segment that was sent before the last \
-         transmission of the first outstanding segment. Such an ACK restarts the timer \
+        "An ACK without new octets may report by SACK a segment that was sent only once, before \
+         the last transmission of the first outstanding segment. Such an ACK restarts the timer \
          (`tcp_clean_rtx_queue`). Without the switch it does not",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.old_reports_restart)),
@@ -123,8 +123,9 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "rto.head_bounds_probes",
         "With `tlp`: after new data was sent, the probe leaves at the latest one RTO after the \
-         last transmission of the first outstanding segment (`tcp_rto_delta_us`). Without the \
-         switch it leaves at the latest when the retransmission timer would fire",
+         last transmission of the first outstanding segment (`tcp_rto_delta_us`), unless this \
+         instant has passed. With and without the switch, it leaves at the latest when the \
+         retransmission timer would fire",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.head_bounds_probes)),
     Switch::flag(
@@ -137,7 +138,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "rto.yields_to_rack",
         "The retransmission timer does not run while RACK's reordering timer runs (`icsk_pending`, \
-         RFC 8985 §8). It is set again when RACK's timer has fired, or with an ACK of new octets",
+         RFC 8985 §8). It is set again when RACK's timer has fired, with an ACK of new octets, or \
+         when the timer of a tail loss probe replaces RACK's",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.yields_to_rack)),
     Switch::flag(

@@ -185,9 +185,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.minshall)),
     Switch::flag(
         "send.held_for_an_rto",
-        "If nothing is outstanding, a short segment that is held back leaves after an RTO at the \
-         latest (`tcp_check_probe_timer`). Without the switch it leaves after 200 ms at the latest \
-         (RFC 9293 §3.8.6.2.1 allows 0.1 to 1 s)",
+        "If nothing is outstanding, a short segment that is held back leaves at the latest when a \
+         window probe would be due, usually after an RTO (`tcp_check_probe_timer`). Without the \
+         switch it leaves after 200 ms at the latest (RFC 9293 §3.8.6.2.1 allows 0.1 to 1 s)",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.held_for_an_rto)),
     Switch::flag(
@@ -199,7 +199,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "send.waits_for_packets",
         "Linux gives several segments to the network card as one packet, a packet for offload. \
-         cwnd and the peer's window may have room for only a part of such a packet. This part \
+         cwnd and the peer's window may have room for only a part of such a packet. A small part \
          waits for more room if the last segment left less than 1 ms ago and an ACK is due within \
          1 ms (`tcp_tso_should_defer`). Without the switch it is sent immediately",
     )
@@ -257,7 +257,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "send.lost_outnumber_copies",
         "Lost segments are retransmitted only while there are more lost segments than outstanding \
-         retransmissions (`tcp_xmit_retransmit_queue`)",
+         retransmissions (`tcp_xmit_retransmit_queue`). The first retransmission after a timeout \
+         is an exception",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.lost_outnumber_copies)),
     Switch::flag(
@@ -269,9 +270,9 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "send.learns_drops",
         "If the host's own queue drops a segment, the segment does not count as sent. The sender \
-         tries again with the next ACK or, if nothing is outstanding, every 500 ms \
-         (`tcp_send_probe0`). Without the switch the segment counts as sent. Only scripts have \
-         such a queue",
+         tries again with the next ACK or, if nothing is outstanding, every 500 ms after a first \
+         wait (`tcp_send_probe0`). Without the switch the segment counts as sent. Only scripts \
+         have such a queue",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.learns_drops)),
 ];

@@ -184,7 +184,7 @@ impl Section {
             }
             Ok(())
         })?;
-        let missing = "the statistics are of an interface that the section does not describe";
+        let missing = "the statistics belong to an interface that the section does not describe";
         let drops = self.drops.get_mut(number).ok_or(malformed(missing))?;
         if told != [None; 2] {
             let [interface, system] = told.map(Option::unwrap_or_default);
@@ -215,9 +215,9 @@ impl Section {
 
     fn interface(&self, number: u32) -> Result<Interface, CaptureTrouble> {
         let interface = usize::try_from(number).ok().and_then(|number| self.interfaces.get(number));
-        interface
-            .copied()
-            .ok_or(malformed("the packet is of an interface that the section does not describe"))
+        interface.copied().ok_or(malformed(
+            "the packet belongs to an interface that the section does not describe",
+        ))
     }
 
     fn enhanced(&self, body: &[u8]) -> BlockReading {

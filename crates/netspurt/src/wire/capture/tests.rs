@@ -183,7 +183,7 @@ fn a_fault_is_reported_with_its_octet_and_its_packet() {
     assert_eq!(fault(28 + 18, 200), told("an option extends beyond the block", 28, 1));
     assert_eq!(fault(28 + 20, 99), told("the unit of timestamps is too small", 28, 1));
     let packet = good.len() - 36;
-    let missing = "the packet is of an interface that the section does not describe";
+    let missing = "the packet belongs to an interface that the section does not describe";
     assert_eq!(fault(packet + 8, 1), told(missing, packet, 2));
     assert_eq!(fault(packet + 20, 5), told("a packet is longer than its block", packet, 2));
     assert_eq!(fault(packet + 7, 1), told("it has more than 2 MiB", packet, 2));
