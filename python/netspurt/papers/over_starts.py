@@ -1,6 +1,6 @@
 """Measures of a study: transfers that start at many instants of a contact, by size and clock.
 
-A contact is the time in which a spacecraft and a ground station can communicate (`study.py`).
+A contact is the time in which a spacecraft can communicate over relay satellites (`study.py`).
 """
 
 from __future__ import annotations

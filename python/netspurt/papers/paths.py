@@ -3,11 +3,12 @@
 A row has one or two straight lines of delay against length. The probes on its simulated path give
 almost the same delays at the ends of these lines. A row with one straight line becomes a path with
 one serial line. A row with two straight lines becomes a net that fragments long datagrams. The net
-has a slower access line, on which fragments follow each other. The frames of its backbone have an
-overhead, so each further fragment costs time. Every datagram above 125 octets waits, as in a net
-that reserves buffers for messages of several packets. Rates, overhead, wait and delay are chosen so
-that the largest relative error of the four line ends is as small as possible. Of three MTUs, the
-one with the smallest error is used. No other value is fitted.
+has an access line at each end, which may be slower than the backbone. Frames on the backbone may
+have an overhead, so each further fragment takes longer there. Datagrams above 125 octets may wait
+before they are fragmented, as in a net that reserves buffers for messages of several packets.
+Rates, overhead, wait and delay are chosen so that the largest relative error of the four line ends
+is as small as possible. In some paths the overhead or the wait is zero. Of three MTUs, the one with
+the smallest error is used. No other value is fitted.
 """
 
 from __future__ import annotations
@@ -99,8 +100,8 @@ def _path_with_mtu(row: PathRow, mtu: int) -> SimulatedPath:
     # Columns: delay, access, backbone, frame, wait.
     times = np.array([[1.0, parts[0], sum(parts), len(parts), 0.0] for parts in fragmented])
     times[:, 4] = lengths > LAST_SHORT
-    # RFC 889 draws lengths from 0 to 256, and raises those below 40 to 40. So a sixth of them are
-    # 40.
+    # RFC 889 draws lengths from 0 to 256, and raises those below 40 to 40. So 41 of the 257 equally
+    # likely lengths become 40.
     weights = np.where(lengths == SHORTEST, SHORTEST + 1.0, 1.0)
     short = lengths <= LAST_SHORT
     model = np.vstack(
@@ -181,7 +182,10 @@ capture = false
 
 
 def _two_lines(path: SimulatedPath) -> list[str]:
-    """Return the links: an access line at each end, which fragments, and the backbone."""
+    """Return the links: an access line at each end, which fragments, and the backbone.
+
+    If long datagrams wait, there is also a link at each end on which they wait.
+    """
     access, backbone = (_rate(slope) for slope in (path.access, path.backbone))
     slow, fast = access.partition(" = ")[2], '"10 Gbit/s"'
     if path.wait > 0:

@@ -389,9 +389,9 @@ def longest_waits(bench: Bench, *, table: str) -> Measured:
 def charged_delays(bench: Bench, *, table: str, probes: str) -> Measured:
     """Return the number of rows whose spurious time can be the sum of some of the run's delays.
 
-    The sum is over the probes that were retransmitted spuriously.
-    N delays have the mean m and the coefficient of variation c. If n of them have the mean m', then
-    n (m' - m)² <= N (c m)². Rounding may have made c smaller by at most a hundredth.
+    The sum is over the probes that were retransmitted spuriously. N delays have the mean m and the
+    coefficient of variation c. If n of them have the mean m', then n (m' - m)² <= N (c m)².
+    Truncation may have made c smaller by at most a hundredth.
     """
     n_all = int(probes)
     possible = 0
@@ -479,7 +479,7 @@ def _random_runs(
 
 @registered
 def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measured:
-    """Return the bounds and the minimum of the rule for random lengths that fits the means better.
+    """Return the rule for random lengths that fits the means better: its bounds and its minimum.
 
     Two rules are compared: lengths uniform from 0 that are raised to at least 40, and lengths
     uniform from 40.

@@ -1,6 +1,6 @@
 """Stop-and-wait over a contact: only one segment is in flight at a time, so no queue builds up.
 
-The contact of a spacecraft with relay satellites is a link whose delay changes over time.
+A contact of a spacecraft is simulated as a path with a link whose delay changes over time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A study: transfers of several sizes and clocks, which start at many instants of a contact.
 
-A contact is the time in which a spacecraft and a ground station can communicate over relay
-satellites (`contacts.py`). Each contact is a sweep. A quick study uses a few of the starts. The
-whole study is run once, and its results are stored in a folder and read from it.
+A contact is the time in which a spacecraft can communicate over relay satellites (`contacts.py`).
+Each contact is a sweep. A quick study uses a few of the starts. The whole study is run once, and
+its results are stored in a folder and read from it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class Transfers:
     sent, spurious, timeouts
         Segments sent, spurious retransmissions, timeouts.
     window_limited
-        The number of times that cwnd allowed data but the receive window did not.
+        The number of times that cwnd allowed data but the receive window did not. It is 0 if the
+        profile is not `ns-2`.
     """
 
     size: Ints

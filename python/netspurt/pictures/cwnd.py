@@ -52,7 +52,7 @@ def congestion_window(run: Tables, view: View) -> Picture:
 
 
 def _fast_retransmits(run: Tables, view: View, flow: str) -> list[Mark]:
-    """Return marks on the time axis at the retransmissions that duplicate ACKs caused."""
+    """Return marks on the time axis at the fast retransmits."""
     segments = optional(run, "segments")
     if segments is None:
         return []

@@ -54,7 +54,7 @@ def queues(run: Tables, view: View) -> Picture:
         when = "" if view.start is None and view.end is None else " in that time"
         raise ValueError(f"no queue had more than the packet in transmission{when}")
     marks: list[Mark] = []
-    # The fullest queue comes first in the legend. It is drawn last, above the others.
+    # The fullest queue has the first colour. It is drawn last, above the others.
     for ink, queue in reversed(list(zip(SERIES, found, strict=False))):
         marks += steps(queue.label, ink, (queue.t, queue.packets), whole=view.whole)
     marks += _drops(found)

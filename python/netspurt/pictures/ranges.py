@@ -13,7 +13,7 @@ from netspurt.pictures.marks import Floats, Mark, Picture, Polyline, Scale
 
 @dataclass(frozen=True)
 class Range:
-    """A mean, with the minimum and the maximum of the values."""
+    """A mean, with the minimum and the maximum of the values or with the ends of its interval."""
 
     mean: float
     least: float
@@ -38,7 +38,7 @@ class FitPanel:
 def ranges(
     groups: Sequence[str], series: Mapping[str, Sequence[Range]], *, label: str, beneath: str
 ) -> Picture:
-    """Return bars of means, and marks from the minimum to the maximum value.
+    """Return bars of means, and marks from `least` to `most` of each range.
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ def _rows_of_crosses(
     height = min(_ROW, _ROWS / len(rows))
 
     def above(share: float) -> float:
-        """Return the value at a share of the axis above its present end."""
+        """Return the value that lies above the axis by a share of the axis."""
         low, high = scale.low or 0.0, scale.high or 0.0
         return high * (high / low) ** share if scale.log else high + share * (high - low)
 
@@ -252,10 +252,10 @@ def _over_time(
 ) -> list[Mark]:
     """Return the line of a timer, and triangles where the timer is above the end of the axis.
 
-    `scales` has the axis of the curves, and the same axis with the rows of crosses above them. No
-    curve enters these rows. `shown` has two numbers. The first is the index of the first probe
-    whose timer counts. The second is the shift of the triangles, as a share of the distance from
-    one triangle to the next.
+    `scales` has the axis of the curves, and the same axis with the rows of crosses above them. A
+    curve crosses these rows only where it leaves or enters the picture. `shown` has two numbers.
+    The first is the index of the first probe whose timer counts. The second is the shift of the
+    triangles, as a share of the distance from one triangle to the next.
     """
     (start, beside), scale = shown, scales[0]
     top, end = (axis.high if axis.high is not None else np.inf for axis in scales)
@@ -350,7 +350,7 @@ def _answered(replay: ReplayLike) -> Floats:
 def pareto(replay: ReplayLike, first: str = "") -> Picture:
     """Show the mean timer against spurious retransmissions, with intervals, and the front.
 
-    The legend says which algorithm is recommended, if `first` names one.
+    `first` names the recommended algorithm. The legend marks it, if the legend has this algorithm.
     """
     front = list(replay.front())
     shares = [algorithm.spurious_share for algorithm in replay.algorithms]
@@ -431,7 +431,7 @@ def _look(place: int) -> tuple[Ink, Shape]:
 
 
 def _named(replay: ReplayLike) -> list[ReplayedAlgorithm]:
-    """Return the timers to label: all of them, or some of the front if there are many."""
+    """Return the timers to label: all, or at most `_NAMED` of the front if there are more."""
     if len(replay.algorithms) <= _NAMED:
         return list(replay.algorithms)
     front = list(replay.front())
