@@ -53,7 +53,8 @@ def compare(
     ] = None,
     direction: Direction = None,
     node: Annotated[
-        str | None, typer.Option(help="The observing node of a run; by default the direction's sender.")
+        str | None,
+        typer.Option(help="The observing node of a run; by default the direction's sender."),
     ] = None,
     span: Annotated[
         float | None,

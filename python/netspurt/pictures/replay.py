@@ -350,7 +350,7 @@ def _answered(replay: ReplayLike) -> Floats:
 def pareto(replay: ReplayLike, first: str = "") -> Picture:
     """Show the mean timer against spurious retransmissions, with intervals, and the front.
 
-    `first` names the recommended algorithm. The legend marks it, if the legend has this algorithm.
+    `first` names the recommended algorithm, which the legend marks.
     """
     front = list(replay.front())
     shares = [algorithm.spurious_share for algorithm in replay.algorithms]
@@ -358,7 +358,7 @@ def pareto(replay: ReplayLike, first: str = "") -> Picture:
     # without spurious retransmissions are at this place. Intervals from zero begin at this place.
     seen = [end for share in shares for end in (share.value, share.low) if end > 0]
     least = min(seen or [shares[0].high]) / 3
-    named = _named(replay)
+    named = _named(replay, first)
     marks: list[Mark] = []
     for algorithm in replay.algorithms:
         look = _look(named.index(algorithm)) if algorithm in named else _OTHER
@@ -430,12 +430,19 @@ def _look(place: int) -> tuple[Ink, Shape]:
     return SERIES[ink], _SHAPES[turn]
 
 
-def _named(replay: ReplayLike) -> list[ReplayedAlgorithm]:
-    """Return the timers to label: all, or at most `_NAMED` of the front if there are more."""
+def _named(replay: ReplayLike, first: str) -> list[ReplayedAlgorithm]:
+    """Return the timers to label, at most `_NAMED`.
+
+    If there are more, these are timers of the front, and the timer named `first`.
+    """
     if len(replay.algorithms) <= _NAMED:
         return list(replay.algorithms)
     front = list(replay.front())
-    return front[:: -(-len(front) // _NAMED)]
+    ahead = [one for one in replay.algorithms if one.estimator == first and one not in front]
+    room = _NAMED - len(ahead)
+    step = -(-len(front) // room)
+    shown = [one for place, one in enumerate(front) if place % step == 0 or one.estimator == first]
+    return [*ahead, *shown][:_NAMED]
 
 
 def _drawn(replay: ReplayLike, first: str = "", most: int = _MOST) -> list[ReplayedAlgorithm]:

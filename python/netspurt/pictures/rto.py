@@ -70,5 +70,7 @@ def _told(run: Tables, flow: str, view: View) -> tuple[str, str]:
             f"{BESIDE} of {titled}, where the sender's round trips are not seen, so its RTO cannot "
             "be computed"
         )
-    part = "; captured on the path: samples lack the part from the sender" * (where == "middle")
+    part = "; captured on the path: samples lack the part of the path before the capture" * (
+        where == "middle"
+    )
     return "RTO that Linux would compute from these samples, not observed", titled + part
