@@ -205,6 +205,8 @@ def _far_end(far: Table, packets: Packets, samples: Table) -> Row:
 def of_run(run: Run) -> Connections:
     """Return a row for each flow of a run; the site of a flow is the node that sends the most data.
 
+    For the site, only data that was delivered counts.
+
     The numbers of packets, retransmissions, timeouts and octets come from the table `flows`. The
     handshake, the longest idle time and the time for the throughput come from the packets at one
     spied node: the node that receives the most data. If that node was not spied, they come from the

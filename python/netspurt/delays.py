@@ -131,7 +131,8 @@ class Delays:
         """Write the probes as CSV, which `read_delays` reads as the same recording.
 
         The CSV has the instant at which the recording began, if it is known. It has no notes, late
-        marks, duplicates, or one-way delays beside round trips. The file appears when complete.
+        marks, duplicates, directions of losses, one-way delays beside round trips, or probes that
+        `untimed` counts. The file appears when complete.
 
         Parameters
         ----------
@@ -175,7 +176,7 @@ class Delays:
 
     @property
     def name(self) -> str:
-        """The name of the file, followed by the name of the path if the file has several paths."""
+        """The given name, or the file's name with the path's name if the file has several paths."""
         return self._core.name
 
     @property
@@ -315,7 +316,7 @@ class Delays:
 
     @property
     def sent_ns(self) -> NDArray[np.int64]:
-        """When each probe left [ns since the beginning], shape (n,); only indices if unknown."""
+        """When each probe left [ns since the beginning], shape (n,); without meaning if unknown."""
         return self._core.sent_ns()
 
     def _left(self) -> list[Any]:
@@ -389,7 +390,7 @@ class Delays:
         return [f"{sentence}: what the path did then is not known"]
 
     def _since(self, place: int) -> str:
-        """Return in words the time from the beginning of the recording to a probe."""
+        """Return in words when a probe left, or which probe it is if the times are unknown."""
         if self.send_times == "unknown":
             return f", beginning with probe {place + 1:,}"
         seconds = round(float(self.sent_s[place]))
@@ -558,8 +559,8 @@ def read_delays(
     columns
         The columns of a table. Each of `rtt`, `sent`, `received`, `seq`, `lost` and `group` is a
         column's name or its place, counted from 1. `unit` (of delays) and `time_unit` (of instants)
-        are `s`, `ms`, `us` or `ns`. `dates` is `dmy` or `mdy`. `one_way` is true or false; by
-        default it is true only for a file of `netspurt orbit delays`.
+        are `s`, `ms`, `us` or `ns`. `dates` is `dmy` or `mdy`. `one_way` is true or false. It
+        is not needed for netspurt's files, columns such as `owd` and lists of whole numbers.
 
     Returns
     -------

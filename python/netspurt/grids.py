@@ -38,8 +38,8 @@ class GridAxis:
     steps
         The number of steps from the first value to the last.
     kind
-        The form of the values: `whole` numbers, `ratio` (exact, as a fraction if necessary) or
-        `decimal`.
+        The form of the values: `whole` numbers, `ratio` (a fraction if decimals do not
+        suffice) or `decimal`.
     """
 
     key: str

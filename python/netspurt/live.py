@@ -110,7 +110,7 @@ class RunOrder:
 
 
 class LiveError(RuntimeError, ValueError):
-    """A live run is impossible: no namespaces, or a value that the kernel refuses."""
+    """A live run is impossible, for example without namespaces or if the kernel refuses a value."""
 
 
 class NotRunError(LiveError):
@@ -289,7 +289,10 @@ def _unnamed_file(folder: str) -> IO[str]:
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:
-    """Wait for a process and return its status. Only the programs handle keyboard interrupts."""
+    """Wait for a process and return its status.
+
+    If the main thread waits, only the programs handle keyboard interrupts.
+    """
     if threading.current_thread() is not threading.main_thread():
         return process.wait()
     before = {key: signal.signal(key, signal.SIG_IGN) for key in (signal.SIGINT, signal.SIGQUIT)}

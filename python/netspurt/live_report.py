@@ -59,14 +59,14 @@ class Lateness:
 
 @dataclass(frozen=True)
 class Replayed:
-    """The drops of a live run, compared with a simulation of the same arrivals.
+    """The drops and losses of a live run, compared with a simulation of the same arrivals.
 
     Attributes
     ----------
     drops, drops_again
-        The number of drops in the live run, and in the simulation.
+        The number of packets that were dropped or lost in the live run, and in the simulation.
     same
-        True if the run and the simulation dropped the same packets.
+        True if the run and the simulation dropped or lost the same packets at the same instants.
     """
 
     drops: int
@@ -84,7 +84,8 @@ class PacketCounts:
         Packets that could not be read: packets of programs that are not complete IPv4 packets, and
         packets of the kernel's ends that are not correct TCP segments.
     damaged
-        Packets whose octets changed on the way through the machine.
+        Packets whose payload changed on the way through the machine, plus the reads in which an
+        application found such changes.
     missed
         Packets that were lost because a buffer was full, before the driver read them.
     refused

@@ -1,4 +1,4 @@
-"""`netspurt delays surrogate`: invented recordings with the mean and spread of a table's row."""
+"""`netspurt delays surrogate`: invented recordings with a given mean, spread and losses."""
 
 from __future__ import annotations
 

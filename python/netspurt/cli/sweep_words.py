@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def measure_lines(cases: Columns, folder: SweepFolder) -> Iterator[str]:
-    """Yield the measures that differ between cases, the other measures, and how to name one."""
+    """Yield the measures that differ between cases, the other measures, and a command for one."""
     kinds = _by_kind(cases, folder)
     heads = {
         "differ": "differ between cases",
@@ -60,7 +60,10 @@ def _by_kind(cases: Columns, folder: SweepFolder) -> dict[str, list[str]]:
 def of_all(
     cases: Columns, folder: SweepFolder, measures: Sequence[str], shown: Iterable[Interval]
 ) -> Iterator[str]:
-    """Yield the lines below the tables of measures: what had not ended, and what seeds show."""
+    """Yield the lines below the tables of measures.
+
+    They are about requests, flows and connections that had not ended, and about the seeds.
+    """
     from netspurt.analysis.unended import left_out, unfinished
 
     yield from left_out(cases, measures)

@@ -1,4 +1,4 @@
-"""`netspurt table`: print a run's tables."""
+"""`netspurt table`: print the tables of runs and captures."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def table(
 
 
 def _list(run: Run | Explained, form: Form) -> None:
-    """Print the names of a run's tables, with their sizes and columns."""
+    """Print the names of the tables of a run or a capture, with their sizes and columns."""
     tables = run.tables.values()
     if not form.for_people:
         told = [
@@ -172,7 +172,9 @@ def _of(table: Table, wanted: dict[str, str | None]) -> Table:
 
 
 def _during(opened: Run | Explained, table: Table, start: float | None, end: float | None) -> Table:
-    """Return the rows within a span of time since the start of the run or of the capture.
+    """Return the rows within a span of time.
+
+    Times count from the start of the run, or from the first packet of TCP in the capture.
 
     Raises
     ------

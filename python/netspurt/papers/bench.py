@@ -1,6 +1,7 @@
 """The bench: it makes the runs that measures need.
 
-Each run is made when a measure first needs it.
+A simulated run is made when a measure first needs it. All live runs are made when a measure first
+needs one of them.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class Bench:
     """The runs of a paper."""
 
     paper: Paper
-    #: A function that is called with a few words before each run, and before each claim is judged.
+    #: A function that is called with a few words before runs are made, and before each claim with a
+    #: measure is judged.
     announce: Callable[[str], None] = lambda _: None
     #: The folder with the results of the paper's whole study. If `None`, a few transfers or quick
     #: sweeps are run.

@@ -172,7 +172,7 @@ def _per_octet(bench: Bench, runs: Sequence[str]) -> float:
 
 @registered
 def sooner(_bench: Bench, *, sizes: str, limit: str) -> Measured:
-    """Return how many fewer user octets fill a queue with the first size than the second [%].
+    """Return how many fewer user octets fill a queue with the first size than with the second [%].
 
     Data and ACKs share the queue, with one ACK for every two segments.
     """

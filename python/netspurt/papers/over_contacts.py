@@ -90,7 +90,7 @@ def in_their_bands(bench: Bench, *, leo: str, meo: str) -> Measured:
 
 @registered
 def number_of_contacts(bench: Bench) -> Measured:
-    """Return the numbers of contacts without handoffs and with handoffs."""
+    """Return the number of contacts without handoffs, and the number of all contacts."""
     return Measured([float(len(_curves(bench))), float(len(_curves(bench, handoffs=True)))])
 
 
