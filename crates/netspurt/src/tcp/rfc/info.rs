@@ -79,8 +79,8 @@ pub struct DeliveredInfo {
     /// Octets delivered.
     pub bytes: u64,
     /// The last rate that was sampled, as octets in a time. A sample that the application limited
-    /// counts only if its rate is not lower than the last rate (`tcp_rate_gen`). `None` if samples
-    /// are not taken.
+    /// counts only if its rate is not lower than the last rate (`tcp_rate_gen`). `None` before the
+    /// first sample, or if samples are not taken.
     pub rate: Option<(u64, Duration)>,
     /// Whether the application limited the sample of `rate`.
     pub is_app_limited: bool,
@@ -95,7 +95,7 @@ pub struct OptionsInfo {
     pub sack: bool,
     /// Congestion marks (RFC 3168).
     pub ecn: bool,
-    /// Whether any segment from the peer was ECN-capable.
+    /// Whether ECN-capable data arrived; false if the ends did not agree on ECN.
     pub ecn_seen: bool,
     /// The peer's shift and our shift (RFC 7323 §2); `None` if windows are not scaled.
     pub shifts: Option<(u8, u8)>,

@@ -42,8 +42,8 @@ impl Lifecycle {
         self.state
     }
 
-    /// The state. With `closing`, our FIN waits behind data, and it counts as sent (RFC 9293
-    /// §3.10.4).
+    /// The state. With `closing`, our FIN counts as sent in ESTABLISHED and CLOSE-WAIT, even if it
+    /// waits behind data (RFC 9293 §3.10.4).
     pub(super) fn state_with(&self, closing: bool) -> TcpState {
         if closing { self.state.after_fin_sent() } else { self.state }
     }
@@ -75,8 +75,8 @@ impl Lifecycle {
         self.state == TcpState::Closed && (self.attempted || self.failure.is_some())
     }
 
-    /// Opens the connection actively (RFC 9293 §3.10.1), unless it was opened or attempted before.
-    /// Returns whether a SYN must be sent.
+    /// Opens the connection actively (RFC 9293 §3.10.1) in LISTEN, or in CLOSED if the connection
+    /// is not over. Returns whether a SYN must be sent.
     pub(super) fn open(&mut self) -> bool {
         let opens = matches!(self.state, TcpState::Closed | TcpState::Listen) && !self.is_over();
         if opens {

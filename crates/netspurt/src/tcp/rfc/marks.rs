@@ -14,7 +14,7 @@ pub(super) struct MarkEcho {
     is_on: bool,
     /// Whether marks are echoed now. The echo ends when the peer says by CWR that it reacted.
     pub(super) is_echoed: bool,
-    /// Whether any segment so far was ECN-capable.
+    /// Whether any segment so far was ECN-capable. With `in_text_only`, only new data counts.
     pub(super) is_seen: bool,
 }
 
@@ -35,8 +35,8 @@ impl MarkEcho {
     /// Processes the CWR of an arrived segment, and without `in_text_only` also the mark. By CWR
     /// the peer says that it reacted (`tcp_ecn_accept_cwr`). Returns whether the segment must be
     /// acknowledged immediately. With `in_text_only`, a segment must be acknowledged immediately if
-    /// it has CWR and also data, SYN or FIN. Otherwise a segment must be acknowledged immediately
-    /// if it has a mark.
+    /// it has CWR and also data, SYN or FIN. Without `in_text_only`, a segment must be acknowledged
+    /// immediately if it has a mark.
     pub(super) fn on_segment(&mut self, segment: &Segment) -> bool {
         if !self.is_on {
             return false;

@@ -20,8 +20,8 @@ struct TimedSegment {
 
 packed_value!(TimedSegment { end, at });
 
-/// The sending times of the segments that an ACK newly covers. Segments that were sent more than
-/// once do not count.
+/// The sending times of the segments that an ACK newly covers in order. Segments that were sent
+/// more than once do not count.
 #[derive(Debug, Default)]
 struct Covered {
     oldest: Option<Time>,
@@ -97,7 +97,8 @@ impl RttMeter {
 
     /// Returns the round trip of the newest segment that the ACK covers in order, to the
     /// nanosecond. If this round trip is ambiguous or missing, returns that of the oldest segment
-    /// that the ACK newly reports by SACK; `None` if the ACK newly reports none.
+    /// that the ACK newly reports by SACK; `None` if the ACK newly reports none. Segments that were
+    /// sent more than once do not count.
     #[inline]
     pub(super) fn newest_rtt(
         &self,
@@ -155,7 +156,7 @@ impl RttMeter {
     }
 
     /// Counts rounds of samples. A round ends when the data that was outstanding at its beginning
-    /// is acknowledged.
+    /// is acknowledged. With `rounds_end_beyond`, one more octet must be acknowledged.
     #[inline]
     fn count_round(&mut self, window: &SendWindow, config: &RfcConfig) {
         let beyond = u64::from(config.timer_rules.rounds_end_beyond);
@@ -269,7 +270,7 @@ fn is_doubtful(news: &News, config: &RfcConfig) -> bool {
 }
 
 /// Returns the round trip that the echo of a timestamp shows, for a segment that was sent more than
-/// once; `None` if echoes are not used for these segments.
+/// once; `None` if there is no echo, or if the sampling is not [`Sampling::EachAckOrEcho`].
 fn doubtful_echo(echo: Option<u32>, config: &RfcConfig, now: Time) -> Option<Duration> {
     let uses_echo = config.sampling == Sampling::EachAckOrEcho;
     let echo = echo.filter(|echo| uses_echo && *echo > 0)?;
@@ -478,8 +479,8 @@ mod tests {
         assert_eq!(bench.ack(100, &[], news), [(20, 80)]);
     }
 
-    /// With Linux's `rtt_seq`, a round ends only with an ACK beyond the octet that was next to be
-    /// sent.
+    /// With Linux's `rtt_seq`, a round ends only with an ACK of an octet that was sent after the
+    /// round began.
     #[test]
     fn a_round_ends_when_all_outstanding_data_is_acknowledged_and_in_linux_only_beyond_it() {
         let rounds = |rounds_end_beyond| {

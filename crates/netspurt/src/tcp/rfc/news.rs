@@ -93,7 +93,7 @@ impl News {
     }
 
     /// Whether the ACK is a duplicate ACK (RFC 5681 §2). With SACK: whether it reports something
-    /// new and acknowledges nothing new (RFC 6675 §2).
+    /// new and acknowledges nothing new (RFC 6675 §2). The caller checks that data is outstanding.
     pub(super) fn is_duplicate(
         &self,
         segment: &Segment,
@@ -121,9 +121,9 @@ pub(super) struct Reports {
 }
 
 impl Reports {
-    /// Reads the blocks of `segment`, which acknowledges up to `ack`. Blocks of octets that
-    /// were never sent are ignored. Blocks of acknowledged octets are also ignored, except a first
-    /// block that reports a duplicate.
+    /// Reads the blocks of `segment`, which acknowledges up to `ack`. Empty blocks and blocks with
+    /// octets that were never sent are ignored. Blocks that begin below `una` are also ignored,
+    /// except a first block that reports a duplicate.
     pub(super) fn read(segment: &Segment, ack: u64, window: &SendWindow) -> Self {
         let mut reports = Self::default();
         let octet = |wire| window.octet(wire);

@@ -22,13 +22,13 @@ const RATE_PERCENT: (u64, u64) = (200, 120);
 /// On short paths a packet may be longer. The extra length is `PACKET_BYTES_MAX`, halved once for
 /// each `HALVING_NS` nanoseconds of the minimum round trip (`tcp_tso_rtt_log`).
 const HALVING_NS: u64 = 512_000;
-/// After this number of halvings, the extra length is zero.
+/// From this number of halvings on, the extra length is zero.
 const HALVINGS_MAX: u64 = 32;
 
-/// Segments wait only if the last segment was sent less than this time ago, and if an ACK is
-/// expected within this time. Linux also counts a segment that was sent exactly 1 ms ago as recent.
-/// On a real host the age of such a segment is always slightly above 1 ms, so here a segment of
-/// exactly this age does not count as recent.
+/// Segments wait only if an ACK is expected within this time, and if whole packets are sent now or
+/// the last segment was sent less than this time ago. Linux also counts a segment that was sent
+/// exactly 1 ms ago as recent. Where simulated time gives an age of exactly 1 ms, a real host
+/// measures slightly more, so here a segment of exactly this age does not count as recent.
 const RECENT_TIME_MAX: Duration = Duration::from_millis(1);
 /// Segments are sent immediately if they fill a large part of the window. The window is the smaller
 /// of cwnd and the peer's window. A large part is at least the window divided by this number
@@ -100,7 +100,7 @@ pub(super) fn place_of_copy(sender: &mut RfcSender, at: usize, cause: Cause) -> 
     place
 }
 
-/// Returns the end of the packet that begins with the lost segment at `at`.
+/// Returns the end of the packet that begins with the retransmission of the segment at `at`.
 fn end_of_copy(sender: &RfcSender, at: usize, cause: Cause) -> u64 {
     let scoreboard = &sender.recovery.loss.scoreboard;
     let first = scoreboard.get(at);
@@ -129,8 +129,8 @@ pub(super) fn grow_packet(sender: &mut RfcSender) {
     }
 }
 
-/// Returns the maximum number of segments of a packet. With this maximum, at least two packets can
-/// be in flight (`tcp_cwnd_test`).
+/// Returns the maximum number of segments of a packet: half of cwnd, so that two packets can be in
+/// flight (`tcp_cwnd_test`), but at least one segment.
 fn half_of_cwnd(sender: &RfcSender) -> u64 {
     (sender.recovery.cwnd.window.cwnd / sender.window.smss.max(1) / 2).max(1)
 }

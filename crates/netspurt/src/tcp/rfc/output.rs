@@ -62,7 +62,7 @@ impl NextSegment {
 #[derive(Clone, Copy)]
 pub(super) struct Edges {
     /// The smallest of three octets: the end of the peer's window, the end of the current record,
-    /// and the last octet that was written. This last octet is above the limit.
+    /// and the last octet that was written. The limit excludes this last octet.
     pub(super) peer: u64,
     /// The smallest of three octets: `peer`, the octet up to which cwnd allows data, and the octet
     /// from which data waits for a whole packet.
@@ -86,8 +86,8 @@ impl RfcSender {
 
     /// Returns the limits up to which [`send_fresh`](Self::send_fresh) may send full segments
     /// without the checks of [`next`](Self::next). `None` if these checks are needed: for example
-    /// during a repair, with pacing, or if nothing is outstanding. The last octet that was written
-    /// is above the limits, because only `next` sends this octet.
+    /// during a repair, with pacing, or if nothing is outstanding. The limits exclude the last
+    /// octet that was written, because only `next` sends this octet.
     #[inline]
     pub(super) fn clear_edges(&self) -> Option<Edges> {
         let calm = self.recovery.has_nothing_to_repair()
@@ -105,8 +105,8 @@ impl RfcSender {
     }
 
     /// Returns the next segment that may leave now: lost segments first, then new segments, then
-    /// segments that may be lost (RFC 6675 §4, NextSeg). With `only_copies`, no new segment is
-    /// returned.
+    /// segments that may be lost (RFC 6675 §4, NextSeg). With `only_copies`, returns only lost
+    /// segments. Otherwise returns only new segments if F-RTO needs new data (RFC 5682 §2.1).
     pub(super) fn next(&mut self, only_copies: bool, now: Time) -> Option<NextSegment> {
         let held = self.pacer.holds(now);
         self.timers.pace(held);
@@ -289,7 +289,8 @@ impl RfcSender {
         }
     }
 
-    /// The rate at which segments are paced; `None` without pacing.
+    /// The rate at which segments are paced; `None` without pacing, or before a round trip is
+    /// known.
     fn pacing_rate(&self) -> Option<BitRate> {
         let cwnd = &self.recovery.cwnd;
         let spread = || spread_rate(&cwnd.window, self.meter.srtt).filter(|_| self.config.pacing);

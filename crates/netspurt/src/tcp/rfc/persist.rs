@@ -11,8 +11,8 @@ const WAIT_MAX: Duration = Duration::from_secs(60);
 /// for an RTO.
 const OVERRIDE: Duration = Duration::from_millis(200);
 
-/// The host's own queue may refuse octets. The sender waits this long before it offers them again
-/// (`TCP_RESOURCE_PROBE_INTERVAL`).
+/// The host's own queue may refuse octets. If it refuses them a second time, the sender waits this
+/// long before it offers them again (`TCP_RESOURCE_PROBE_INTERVAL`).
 const QUEUE_WAIT: Duration = Duration::from_millis(500);
 
 /// The state of the probes of a closed window, or of a full queue in this host.
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_is_tried_again_every_half_second() {
+    fn a_full_queue_is_tried_again_after_an_rto_and_then_every_half_second() {
         let (mut persist, rto) = (Persist::default(), Duration::from_millis(300));
         persist.is_refused = true;
         assert_eq!(persist.wait(1000, rto, true), rto);

@@ -9,9 +9,9 @@ pub(super) struct Prr {
     delivered: u64,
     /// Octets sent since recovery began.
     out: u64,
-    /// The flight size when recovery began (`RecoverFS`).
+    /// The flight size, or by Linux's rule cwnd, when recovery began (`RecoverFS`).
     recover_fs: u64,
-    /// True until the first retransmission is sent.
+    /// True until a segment, usually the first retransmission, is sent in this recovery.
     first: bool,
 }
 
@@ -35,13 +35,12 @@ pub(super) struct PrrAck {
 }
 
 impl Prr {
-    /// Begins a recovery. `flight` is the number of outstanding octets that SACK had not reported
-    /// before.
+    /// Begins a recovery. `flight` is the value of `RecoverFS` in octets.
     pub(super) fn begin(&mut self, flight: u64) {
         *self = Self { delivered: 0, out: 0, recover_fs: flight.max(1), first: true };
     }
 
-    /// True until the first retransmission is sent.
+    /// True until a segment is sent in this recovery.
     pub(super) fn owes_first(&self) -> bool {
         self.first
     }

@@ -84,7 +84,8 @@ pub(super) struct RackInputs {
 
 impl Rack {
     /// Whether later segments overtook `sent`, whose arrival an ACK has just shown. `fack` is the
-    /// octet after the highest octet that was known to have arrived before this ACK.
+    /// octet after the highest octet that was known to have arrived before. A segment that was sent
+    /// more than once does not count as overtaken.
     pub(super) fn is_overtaken(sent: &SentSegment, fack: u64) -> bool {
         sent.end() <= fack && sent.times == 1
     }
@@ -111,8 +112,8 @@ impl Rack {
     }
 
     /// Notes that the segment that begins at `left` arrived after later segments. `una` is given if
-    /// no segment beyond the cumulative ACK has arrived. The later segments are then the segments
-    /// below `una`.
+    /// no segment beyond the cumulative ACK has arrived. The later segments then lie between `left`
+    /// and `una`.
     pub(super) fn note_reordering(&mut self, left: u64, una: Option<u64>, smss: u64) {
         self.reordering_seen = self.reordering_seen.saturating_add(1);
         let segs = una.unwrap_or(self.fack).saturating_sub(left).div_ceil(smss.max(1));

@@ -48,7 +48,7 @@ pub(in crate::tcp) struct RfcReceiver {
     pub(super) buffer: u64,
     /// The memory of the buffer; `None` if memory is not counted.
     pub(super) memory: Option<ReceiveMemory>,
-    /// Octets of the largest window that the SYN offers.
+    /// Octets of the window that our SYN offers, before rounding.
     first_max: u64,
     /// Octets of payload of the largest segment seen.
     pub(super) full: u64,
@@ -60,8 +60,8 @@ pub(in crate::tcp) struct RfcReceiver {
     /// When a delayed acknowledgment is sent.
     pub(super) deadline: Time,
     pub(super) need: AckNeed,
-    /// If the arriving segment was merged from several segments: the octets of payload in each of
-    /// these segments. Otherwise `None`.
+    /// If this end has merged the arriving segment, or if segments are merged on their way
+    /// (`merged_mss`): the octets of payload in each of the merged segments. Otherwise `None`.
     pub(super) merged: Option<u16>,
     /// Whether this end, and not the network card, merges segments.
     pub(super) merged_here: bool,
@@ -541,8 +541,8 @@ impl RfcReceiver {
     /// Notes that an acknowledgment is sent.
     #[inline]
     fn on_acknowledged(&mut self) {
-        // The answer to a duplicate does not count as one of the immediate acknowledgments, because
-        // it reports nothing new.
+        // Without octets beyond a hole, the answer to a duplicate does not count as one of the
+        // immediate acknowledgments, because it reports nothing new.
         self.ack_delay.on_acknowledged(self.nxt > self.last_ack || !self.above.is_empty());
         self.last_ack = self.nxt;
         self.compression.on_acknowledged();

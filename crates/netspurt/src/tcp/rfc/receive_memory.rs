@@ -59,13 +59,14 @@ pub(super) struct Opening {
     pub(super) shift: u8,
 }
 
-/// An arrival: a segment, or several segments of one length that were merged on their way.
+/// An arrival: a segment, or several segments of one length that were merged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     /// Octets of payload in total, and in each segment.
     pub(super) len: u64,
     pub(super) part: u64,
-    /// The number of segments, and the octets of memory that they take.
+    /// The number of segments, and the octets of memory that they take. Segments that were merged
+    /// before they reached this end count as one segment.
     pub(super) packets: u64,
     pub(super) memory: u64,
 }
@@ -273,7 +274,7 @@ impl ReceiveMemory {
     }
 
     /// Frees the next packet that ends at `octet` or before. The application has read everything up
-    /// to `octet`. Returns the octet up to which packets are freed.
+    /// to `octet`. Returns the end of this packet, or `octet` if there is no such packet.
     #[inline]
     pub(super) fn release_next(&mut self, octet: u64) -> u64 {
         let end = self.unread.front().map_or(octet, |first| first.end.min(octet));
@@ -397,8 +398,9 @@ impl ReceiveMemory {
         used <= self.size
     }
 
-    /// Returns the window to advertise, and whether more than half of the buffer is occupied.
-    /// The last advertised window has `advertised` octets, and a full segment has `full` octets.
+    /// Returns the window to advertise, and whether the free memory has room for less than half of
+    /// the largest window. The last advertised window has `advertised` octets, and a full segment
+    /// has `full` octets.
     pub(super) fn window(&self, advertised: u64, full: u64) -> (u64, bool) {
         let shift = self.shift;
         let (mut free, all) = (self.free(), self.window_of(self.size));
@@ -427,8 +429,9 @@ impl ReceiveMemory {
         (window, scarce)
     }
 
-    /// Returns the window of a full buffer. This window is a full segment if no unread data fills
-    /// the buffer, but only data beyond a hole or the last arrival. Otherwise it is zero.
+    /// Returns the window of a buffer that is full or nearly full. This window is a full segment if
+    /// no unread data fills the buffer, but only data beyond a hole or the last arrival. Otherwise
+    /// it is zero.
     ///
     /// departs: Linux - if only data beyond a hole fills the buffer, the window still has room for
     /// a full segment, so that the hole can be filled; Linux drops some of that data

@@ -23,7 +23,8 @@ impl RfcReceiver {
         self.edge.saturating_sub(self.last_ack)
     }
 
-    /// True if a FIN without data is accepted although the receive window is closed.
+    /// True if `segment` is a FIN without data that is accepted even if the receive window is
+    /// closed.
     pub(super) fn takes_lone_fin(&self, left: u64, segment: &Segment) -> bool {
         self.memory.is_some()
             && left == self.nxt

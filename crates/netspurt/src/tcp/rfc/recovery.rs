@@ -116,7 +116,8 @@ impl LossRecovery {
     }
 
     /// True if the ACK suggests that the receiver discarded octets that it had reported (RFC 2018
-    /// §8). The sender then only shortens its timer, and reads the peer's window as with any ACK.
+    /// §8), and if `reneging_hurries` is on. The sender then shortens its timer. It detects no
+    /// losses by this ACK, and retransmits no lost segment.
     pub(super) fn suspects_reneging(&mut self, news: &News, config: &RfcConfig) -> bool {
         let reported = self.loss.scoreboard.front().is_some_and(|head| head.sacked);
         let suspects = reported && news.acked > 0 && config.timer_rules.reneging_hurries;
@@ -197,9 +198,10 @@ impl LossRecovery {
     }
 
     /// Begins a repair if an ACK outside of a repair has shown that a segment is lost. Returns
-    /// whether a repair began. If none began, sets the phase to Disorder or to Open. Outstanding
-    /// retransmissions do not lead to Disorder if the ACK is `calm`: it arrived in the phase Open,
-    /// acknowledges new octets, and reports neither new arrivals nor a duplicate by SACK.
+    /// whether a repair began. If none began, sets the phase to Disorder or to Open, unless the
+    /// phase is Cwr. With `doubts_copies`, outstanding retransmissions also lead to Disorder,
+    /// unless the ACK is `calm`: it arrived in the phase Open, acknowledges new octets, and reports
+    /// neither new arrivals nor a duplicate by SACK.
     fn begin_if_lost(&mut self, news: &News, calm: bool, scene: &LossContext<'_>) -> bool {
         let begins = self.loss.scoreboard.lost() > 0;
         if begins {
@@ -282,7 +284,8 @@ impl LossRecovery {
         self.spurious.on_cut(Prior::new(self.cwnd.window, flight, una, was_timeout));
     }
 
-    /// Makes the last cut permanent, even if it proves spurious.
+    /// Makes the last cut permanent: [`Undo::Prior`] then restores neither cwnd nor ssthresh, even
+    /// if the cut proves spurious.
     fn keep_cut(&mut self, window: &SendWindow) {
         let nothing = Window { cwnd: 0, ssthresh: 0 };
         self.spurious.on_cut(Prior::new(nothing, window.flight(), window.una, false));
@@ -309,7 +312,8 @@ impl LossRecovery {
         if phase != Phase::Recovery || self.spurious.has_prior() {
             self.cwnd.leave(phase, burst_limit);
         }
-        // This ACK has set cwnd; the next ACK may increase it.
+        // If this ACK has set cwnd, only the next ACK may increase it, unless
+        // `last_repair_ack_grows` is on.
         let grows = config.cwnd_rules.last_repair_ack_grows;
         self.repair.settled = phase != Phase::Loss && !grows;
         if phase.is_repairing() {
@@ -431,7 +435,8 @@ impl LossRecovery {
         let smss = scene.window.smss;
         if news.acked > 0 && news.dup_bytes > 0 {
             // DeliveredData of RFC 6937: the octets whose arrival duplicate ACKs indicated have
-            // already been counted, except for one segment.
+            // already been counted, so they are subtracted. The rest is at least one segment, or
+            // all delivered octets if these are fewer.
             let delivered_rest = info.delivered_bytes.saturating_sub(news.dup_bytes);
             info.delivered_bytes = delivered_rest.max(smss.min(info.delivered_bytes));
         }
@@ -527,7 +532,7 @@ impl LossRecovery {
     }
 
     /// Returns the place of the segment that rule 3 or 4 of RFC 6675 §4 retransmits. The rules
-    /// apply if no segment is lost and no new data can be sent. Rule 3 retransmits segments that
+    /// apply if neither a lost segment nor new data can be sent. Rule 3 retransmits segments that
     /// may be lost, below the highest reported octet. Rule 4 retransmits the last segment, once in
     /// a recovery.
     pub(super) fn next_doubtful(

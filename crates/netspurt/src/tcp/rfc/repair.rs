@@ -12,7 +12,7 @@ pub enum Phase {
     /// No loss is suspected.
     #[default]
     Open,
-    /// Segments arrived out of order.
+    /// A loss is suspected but not found, usually because segments arrived out of order.
     Disorder,
     /// cwnd is being reduced because of a congestion mark, without a loss (RFC 3168 §6.1.2).
     Cwr,
@@ -68,7 +68,7 @@ pub(super) struct Repair {
     prr: Prr,
     /// Whether one retransmission is due even if cwnd has no room.
     pub(super) forced: bool,
-    /// The cause of the retransmission with which a timeout or Tahoe's fast retransmit begins, until
+    /// The cause of the first retransmission after a timeout or in Tahoe's fast retransmit, until
     /// this retransmission is sent.
     head_cause: Option<Cause>,
     /// Whether a partial ACK has already restarted the timer (RFC 6582 §3.2 step 3).
@@ -77,8 +77,9 @@ pub(super) struct Repair {
     pub(super) rescued: bool,
     /// Whether the present ACK has already set cwnd, because it ended or undid a repair.
     pub(super) settled: bool,
-    /// Whether the present ACK causes no retransmission. It showed that a segment was late and not
-    /// lost, or that the receiver may have discarded octets that it had reported.
+    /// Whether the present ACK causes no retransmission of a lost segment, because it showed that a
+    /// segment was late and not lost, or that the receiver may have discarded octets that it had
+    /// reported.
     pub(super) pauses: bool,
 }
 
@@ -147,7 +148,8 @@ impl Repair {
         self.prr.sent(octets);
     }
 
-    /// Sets the phase outside a repair: Disorder if segments are out of order, otherwise Open.
+    /// Sets the phase outside a repair: Disorder if there is `disorder`, otherwise Open. The phase
+    /// Cwr does not change.
     pub(super) fn note_disorder(&mut self, disorder: bool) {
         if self.phase != Phase::Cwr {
             self.phase = if disorder { Phase::Disorder } else { Phase::Open };
