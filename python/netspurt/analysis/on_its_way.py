@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from netspurt.analysis.ceiling import ceilings
 from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import loss_limits
+from netspurt.analysis.nagle import short_segments
 from netspurt.analysis.paced import paced
 from netspurt.analysis.seen import busiest_rows, vantages_of, with_both_directions
 from netspurt.analysis.spent import WORDS
 from netspurt.table import Table
 
 _PART = "congestion_window"
-#: Words for the part of the time in which data was on its way: a text for each of four reasons, and
+#: Words for the part of the time in which data was on its way: a text for each of five reasons, and
 #: a text for an unknown reason.
 _LOSSES = "data on its way (the congestion window, which losses kept small)"
 _LINK = "data on its way (most likely the slowest link was full)"
@@ -28,6 +29,7 @@ _OWN = (
     "data on its way (a limit of the sender: its send buffer, congestion window, pacing or "
     "application)"
 )
+_SHORT = "data on its way (short segments waited for the ACK of the segment before)"
 _HIDDEN = "data on its way (only a capture beside the sender shows what it waited for)"
 
 
@@ -52,7 +54,14 @@ def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[st
     full = [one.connection for one in full_links(tables)]
     at_sender = [one.connection for one in paced(tables)]
     own_limit = [one.connection for one in ceilings(tables)]
-    reasons = ((full, _LINK), (surely, _LOSSES), (at_sender, _SENDER), (own_limit, _OWN))
+    short = [one.connection for one in short_segments(tables)]
+    reasons = (
+        (short, _SHORT),
+        (full, _LINK),
+        (surely, _LOSSES),
+        (at_sender, _SENDER),
+        (own_limit, _OWN),
+    )
     for limited, told in reasons:
         own = np.isin(spent["connection"], limited)
         if limited and 2 * float(part[own].sum()) > float(part.sum()):

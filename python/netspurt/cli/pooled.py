@@ -339,10 +339,12 @@ def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str
     from netspurt.analysis.ceiling import ceilings
     from netspurt.analysis.full_link import full_links
     from netspurt.analysis.let_wait import let_wait
+    from netspurt.analysis.nagle import short_segments
     from netspurt.analysis.paced import paced
     from netspurt.analysis.receive_window import slow_readers, window_limits
 
     yield from _limit_lines(found, let_wait(found.tables), connection)
+    yield from _limit_lines(found, short_segments(found.tables), connection)
     yield from _limit_lines(found, window_limits(found.tables), connection)
     yield from _limit_lines(found, slow_readers(found.tables), connection)
     yield from _limit_lines(found, full_links(found.tables), connection)

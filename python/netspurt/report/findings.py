@@ -10,6 +10,7 @@ from netspurt.analysis.full_link import FullLink, full_links
 from netspurt.analysis.let_wait import LetWait, let_wait
 from netspurt.analysis.loss_rate import LossLimit, loss_limits
 from netspurt.analysis.marked import MarkedLink
+from netspurt.analysis.nagle import ShortSegments, short_segments
 from netspurt.analysis.on_its_way import words
 from netspurt.analysis.overflow import Overflow
 from netspurt.analysis.receive_window import WindowLimit, window_limits
@@ -91,12 +92,12 @@ _LIMITS: dict[
     str,
     Callable[
         [Mapping[str, Table]],
-        Sequence[WindowLimit | FullLink | MarkedLink | Overflow | LetWait],
+        Sequence[WindowLimit | FullLink | MarkedLink | Overflow | LetWait | ShortSegments],
     ],
 ] = {
     "application": let_wait,
     "receive_window": window_limits,
-    "congestion_window": full_links,
+    "congestion_window": lambda tables: [*short_segments(tables), *full_links(tables)],
 }
 
 

@@ -51,7 +51,7 @@ pub struct Probe {
     /// The number of the probe in the recording.
     pub number: u64,
     /// When the probe left, counted from the beginning of the recording. If [`Delays::send_times`]
-    /// is [`Unknown`](SendTimeSource::Unknown), this is only the probe's index, in nanoseconds.
+    /// is [`Unknown`](SendTimeSource::Unknown), this has no meaning.
     pub sent: Time,
     /// The delay; `None` if no reply is known.
     pub rtt: Option<Duration>,

@@ -1,0 +1,108 @@
+"""Connections whose short segments waited for the ACK of the segment before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from netspurt.analysis.seen import mostly_on_its_way, receiver_of, vantages_of
+from netspurt.table import Table
+from netspurt.wording import counted, duration
+
+#: The minimum number of segments with data.
+_SEGMENTS_MIN = 10
+#: The payload of a full segment if the receiver's MSS is not known (RFC 9293 §3.7.1).
+_MSS_DEFAULT = 536
+#: The octets of TCP's timestamps.
+_STAMPS = 12
+#: The receiver delays ACKs if round trips of data are on average at least this number times as long
+#: as the round trip of the handshake.
+_LATE = 1.5
+
+
+@dataclass(frozen=True)
+class ShortSegments:
+    """A direction that had at most one short segment outstanding, and more data to send.
+
+    A short segment has less data than a full segment. Nagle's algorithm (RFC 896) holds back a
+    short segment while data is outstanding.
+
+    Attributes
+    ----------
+    connection
+        The number of the connection.
+    source, destination
+        The addresses of the sender and of the receiver.
+    outstanding_bytes
+        The most octets that were outstanding.
+    rtt_s
+        The mean round trip of data, in seconds.
+    handshake_s
+        The round trip of the handshake, in seconds; `None` if it is not known.
+    """
+
+    connection: int
+    source: str
+    destination: str
+    outstanding_bytes: int
+    rtt_s: float
+    handshake_s: float | None
+
+    def sentence(self, who: str) -> str:
+        """Return sentences on why the data of the connection `who` waited, and on what helps."""
+        late = ""
+        if self.handshake_s is not None and self.rtt_s >= _LATE * self.handshake_s:
+            late = (
+                f", but the handshake's round trip only {duration(self.handshake_s)}. So "
+                f"{self.destination} delays ACKs"
+            )
+        return (
+            f"The sender of {who} never had more than one short segment outstanding, with at most "
+            f"{counted(self.outstanding_bytes, 'octet')} of data. It had more data, but sent the "
+            "next segment only when the ACK came. This is most likely Nagle's algorithm (RFC 896). "
+            f"The ACKs took {duration(self.rtt_s)} on average{late}. To mend this, let the "
+            f"application at {self.source} write each message with one call, or set TCP_NODELAY."
+        )
+
+
+def short_segments(tables: Mapping[str, Table]) -> list[ShortSegments]:
+    """Return the directions whose short segments waited for ACKs, the longest waits first.
+
+    Only captures beside the sender show this.
+
+    Parameters
+    ----------
+    tables
+        The tables of an explained capture: `connections`, `habits`, `spent`.
+    """
+    connections, times = tables["connections"], mostly_on_its_way(tables)
+    many = connections["data_packets"] >= _SEGMENTS_MIN
+    single = connections["outstanding_bytes_max"] <= connections["segment_bytes_max"]
+    own = connections.select(np.isin(connections["connection"], list(times)) & many & single)
+    own = own.select(vantages_of(own, tables) == "sender")
+    found = [
+        ShortSegments(
+            connection=row["connection"],
+            source=row["source"],
+            destination=row["destination"],
+            outstanding_bytes=row["outstanding_bytes_max"],
+            rtt_s=row["rtt_ns_mean"] / 1e9,
+            handshake_s=None if row["handshake_rtt_ns"] is None else row["handshake_rtt_ns"] / 1e9,
+        )
+        for row in own.each()
+        if _is_short(row, receiver_of(row, connections))
+    ]
+    return sorted(found, key=lambda one: -times[one.connection])
+
+
+def _is_short(row: Mapping[str, Any], back: Mapping[str, Any] | None) -> bool:
+    """Return whether all outstanding octets of a direction fit into a short segment.
+
+    `back` is the opposite direction.
+    """
+    mss = None if back is None else back["mss_bytes"]
+    full = (_MSS_DEFAULT if mss is None else mss) - (_STAMPS if row["timestamps"] else 0)
+    return row["rtt_ns_mean"] is not None and 0 < row["outstanding_bytes_max"] < full
