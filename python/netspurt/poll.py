@@ -1,4 +1,4 @@
-"""Fetches pages at fixed intervals, with a capture of each fetch and ICMP echoes to compare.
+"""Fetches pages at fixed intervals, with a capture and ICMP echoes for each fetch.
 
 By default each site of a catalogue is fetched once a minute, always at the same address.
 docs/probe.md describes polls.
@@ -127,7 +127,8 @@ def read_catalogue(path: Path) -> Catalogue:
     Raises
     ------
     CatalogueError
-        If the file is not a catalogue; the message names the file, the key and the fix.
+        If the file is not a catalogue. The message names the file, and also the key and the fix if
+        a key is wrong.
     """
 
     def wrong(key: str, why: str) -> CatalogueError:
@@ -236,7 +237,7 @@ class _Fixed(http.client.HTTPConnection):
         self.opened = 0.0
 
     def connect(self) -> None:
-        """Open the connection; `opened` is the time that it took, in seconds."""
+        """Open the connection; `opened` is the time that this took without TLS, in seconds."""
         started = time.monotonic()
         self.sock = socket.create_connection((self.site.address, self.port), self.timeout)
         self.opened = time.monotonic() - started
@@ -295,7 +296,9 @@ class Capture:
 
 @contextlib.contextmanager
 def capturing(peer: str, port: int, path: Path) -> Iterator[Capture]:
-    """Capture the packets to and from an address; TCP packets must have `port`, unless it is 0.
+    """Capture the packets to and from an address.
+
+    TCP packets are captured only if this address uses `port`; 0 means any port.
 
     Yields
     ------
@@ -370,7 +373,11 @@ def _pings(site: Site, catalogue: Catalogue, seed: int) -> dict[str, Any]:
 
 
 def handshake(capture: Path, row: dict[str, Any]) -> float | None:
-    """Return the round trip of a fetch's handshake [s]; `None` if the capture does not show it."""
+    """Return the round trip of a fetch's handshake [s]; `None` if the capture shows no round trip.
+
+    If the SYN was retransmitted, or the capture lacks it, the result is the first round trip after
+    the handshake.
+    """
     with contextlib.suppress(_core.DelaysError):
         for recording in read_delays(capture):
             ends = recording.name.rpartition(": ")[2]

@@ -1,7 +1,8 @@
 """Sends echo probes over a real path, as RFC 889 did, with the kernel's timestamps.
 
-A separate process sends the probes, with one in flight, and stores each in a data file. The
-separate process ends with the process that started it. docs/probe.md describes the probe.
+A separate process sends the probes, with at most one in flight. If the plan names a data file, the
+separate process stores each probe in it. If the process that started the separate process ends, the
+separate process ends, too. docs/probe.md describes the probe.
 """
 
 from __future__ import annotations
@@ -240,7 +241,7 @@ def _nanos(seconds: float | None) -> int | None:
 
 
 def resolve(host: str, family: int | None = None) -> str:
-    """Return the address of a host; an address is returned unchanged.
+    """Return the IP address of a host, which is a name or an IP address.
 
     Raises
     ------
@@ -309,7 +310,7 @@ class Shadow:
         Its current timer, in seconds.
     spurious, lost
         The number of answers that came after the timer had fired, and the number of lost echo
-        probes.
+        probes. An echo probe with a late answer counts only as lost.
     good, waited, spurious_time
         The three sums from which `efficiency` is computed, in seconds: the delays of answered
         probes, the waits for lost probes, and the delays of answered probes that this timer would
@@ -572,7 +573,8 @@ def bursts(
     """Return bursts of long delays.
 
     A delay is long if it exceeds the typical delay multiplied by `times`. If `line` rises with the
-    length of probes, the delays are first corrected for the lengths.
+    length of probes, and is above zero for all probes, the delays are first corrected for the
+    lengths.
     """
     rtt = recording.rtt_s
     if line is not None and line.slope_s > 0:

@@ -39,9 +39,9 @@ _VECTORS = 2_000
 def draw_picture(axes: Axes, picture: Picture) -> None:
     """Draw a picture.
 
-    If there are too many bars, or too many points on a rising line, the bars or points in one
-    column of dots are drawn as one. If there are too many other points, one point in each cell of
-    columns and rows is drawn. The label of the x axis says that marks are merged.
+    If a mark has more than `MOST` bars, or points of a rising step line, the bars or points in one
+    column are drawn as one. If a mark has more than `MOST` separate points, one point in each cell
+    of columns and rows is drawn. The label of the x axis then says that marks are merged.
     """
     for mark in picture.marks:
         _draw(axes, mark)
@@ -154,7 +154,7 @@ def _points(axes: Axes, mark: Points, style: dict[str, Any]) -> None:
         style |= {"markerfacecolor": "none"}
     elif mark.hollow:
         style |= {"markerfacecolor": "white"}
-    # Marks of the shapes `up` and `tick` stand at the edge of the picture, which must not cut them.
+    # Marks of the shapes `up` and `tick` may stand at the edge of the picture. They are not cut.
     style |= {"clip_on": mark.shape not in ("up", "tick"), "rasterized": len(some) > _VECTORS}
     axes.plot(mark.x[some], mark.y[some], **style)
 

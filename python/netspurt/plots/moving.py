@@ -78,7 +78,7 @@ def draw_timeline(
     view: View | None = None,
     size: Size | None = None,
 ) -> Figure:
-    """Return a figure of a link's timeline, with a panel for each of its values.
+    """Return a figure of a link's timeline: panels for delay, rate, changing loss and bit errors.
 
     Times in which the link transmits nothing are shaded.
 
@@ -319,7 +319,10 @@ def _draw(axes: Axes, panel: LinkPanel, dead: Sequence[Span], limits: tuple[floa
 
 
 def _limit(axes: Axes, shown: Floats, panel: LinkPanel) -> None:
-    """Set the limits of the y axis: from zero, or near the values if the values hardly change."""
+    """Set the limits of the y axis: from zero, or near the values if the values hardly change.
+
+    If error rates differ much, make the axis logarithmic instead.
+    """
     known = shown[np.isfinite(shown)]
     if not (panel.series and len(known)):
         axes.set_yticks([])
@@ -349,7 +352,7 @@ def name_the_times(axes: Axes, limits: tuple[float, float]) -> None:
 
 
 def _legend(figure: Figure, grid: Sequence[Axes]) -> None:
-    """Put one legend of all panels below them."""
+    """Put one legend of all panels below them, unless its only label is `both directions`."""
     known: dict[str, Any] = {}
     for axes in grid:
         handles, labels = axes.get_legend_handles_labels()

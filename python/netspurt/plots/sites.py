@@ -88,7 +88,9 @@ def draw_idle(  # noqa: PLR0913 - what to draw, and where
     ax: Axes | None = None,
     size: Size | None = None,
 ) -> Figure:
-    """Return a figure with throughput against the longest idle time, coloured by its cause.
+    """Return a figure with throughput against the longest idle time.
+
+    The colour of a point shows the cause of the idle time.
 
     Parameters
     ----------

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from netspurt.qlog.forms import QlogForm
 from netspurt.qlog.texts import TEXT, Texts, member, milliseconds, of, quoted
 
-#: The order of kinds at one instant: first arrivals, then the changes that they cause, then the
-#: packets that are sent.
+#: The order of kinds at one instant: first arrivals, then the sender's timers, changes and losses,
+#: then the packets that are sent.
 _RANKS = ("received", "timer", "rto", "metrics", "state", "lost", "sent")
 
 
@@ -36,7 +36,7 @@ class Events:
 
 
 def in_order(kinds: Sequence[Events], form: QlogForm) -> Texts:
-    """Return all events as JSON objects in the order of time."""
+    """Return the events of all kinds that the form names, as JSON objects in the order of time."""
     written = [kind for kind in kinds if kind.what in form.names and len(kind.t_ns)]
     if not written:
         return np.array([], dtype=TEXT)

@@ -14,7 +14,8 @@ from netspurt.qlog.texts import Texts, grouped, member, of, pairs, quoted, texts
 from netspurt.qlog.vantage import Vantage, segments_of
 from netspurt.table import HasTables, Table
 
-#: QUIC's word for each cause of a retransmission (RFC 9002 §6.1.1, §6.1.2, §6.2.4).
+#: QUIC's word for each cause of a retransmission (RFC 9002 §6.1.1, §6.1.2, §6.2.4). The causes
+#: `too-big` and `unknown` have no word.
 _SENT = {
     "fast": "retransmit_reordered",
     "sack-recovery": "retransmit_reordered",
@@ -136,7 +137,7 @@ def _array(first: Texts, second: Texts) -> Texts:
 
 
 def _acked(own: Table, sent: Table) -> Texts:
-    """Return the ranges of packet numbers that each packet's ACK is the first to acknowledge."""
+    """Return for each packet the ranges of packet numbers that its ACK is first to acknowledge."""
     acks = np.flatnonzero((own["flags"] & _ACK) != 0)
     data = sent.select(sent["len_bytes"] > 0)
     highest = np.maximum.accumulate(own["ack"][acks])

@@ -26,8 +26,8 @@ class Vantage:
     sends
         The direction of the packets that count as sent.
     has_sender_tables
-        True if the tables `rtt`, `rto` and `cwnd` of the direction `sends` describe this node,
-        because the node is an end of a run, or the values are inferred from a capture.
+        True if the tables `rtt`, `rto` and `cwnd` of the direction `sends` belong to the trace: in
+        a run if the node is an end, and always in a capture, from which the values are inferred.
     """
 
     flow: str

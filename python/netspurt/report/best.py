@@ -95,8 +95,8 @@ def best_of(axis: ComparedAxis) -> Best | None:
 
     The result is `None` if fewer than two labels have the measure, or if each label is worse than
     another one. The cases of all values of the other axes count together. If another label is
-    better in some combinations of the other axes, a further sentence names one of these
-    combinations.
+    better in more combinations of the other axes than chance explains, a further sentence may name
+    one of these combinations.
     """
     rows = axis.summary([axis.axis])
     known = [row for row in rows if np.isfinite(row.mean.value)]

@@ -46,10 +46,10 @@ class Subject:
 def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section:
     """Return the section of two runs or captures, drawn on the same axes.
 
-    The times of each run or capture count from its first data. If both are runs, the directions
-    with equal names are compared segment by segment. If one of the two is a capture, or if no names
-    are equal, one direction of each is compared: the direction with the most data. If two captures
-    hold the same connection, the section says what both points show of this connection.
+    The times of each direction count from its first data. If both are runs, the directions with
+    equal names are compared segment by segment. If one of the two is a capture, or if no names are
+    equal, one direction of each is compared: the direction with the most data. If two captures hold
+    the same connection, the section says instead what both points show of this connection.
     """
     told = [_part(one, side, Room(room // 2)) for side, one in enumerate(subjects)]
     sides = [
@@ -239,7 +239,7 @@ def _pairs(
     Raises
     ------
     ValueError
-        If a run has no direction with data.
+        If one of the two has no direction with data.
     """
     every = [directions_with_data(one) for one in (first, second)]
     for one, found in zip((first, second), every, strict=True):

@@ -119,7 +119,7 @@ def _undrawn(found: Explained, name: str, how: Opener, *, elsewhere: bool) -> Pa
 
 
 def _summary(pooled: Explained, folder: Path, sums: Sequence[_Sums], how: Opener) -> Part:
-    """Return the words on all captures, and the table that leads to each of them."""
+    """Return the words on all captures, and the table with links to their sections."""
     words = [f"{fault}." for fault in (pooled.fault or "").splitlines()]
     told, drawn = min(MOST_TOLD, len(sums)), min(MOST_DRAWN, len(sums))
     notes = []

@@ -49,7 +49,8 @@ def page(sections: Sequence[Section], out: str | os.PathLike[str], room: int = B
     out
         The file of the page. Links are relative to it.
     room
-        The maximum number of marks. If there are more, marks with extreme values are kept.
+        The maximum number of marks. If there are more, some are left out, but no losses, repairs
+        or extreme values.
 
     Raises
     ------

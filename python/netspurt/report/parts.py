@@ -126,8 +126,9 @@ class Rows:
     empty
         The text for a table without rows.
     sections
-        For each row, how many sections after the section of the table is the section that the row
-        leads to; 0 if the row leads to none. The sequence is empty if no row leads to a section.
+        For each row, the section that the row leads to: 1 for the first section after the section
+        of the table, and so on; 0 for no section. The sequence is empty if no row leads to a
+        section.
     elsewhere
         A sentence that says where the reader finds all rows.
     """
@@ -145,7 +146,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Link:
-    """A file beside the page."""
+    """A link to a file or a folder: its words, and the path."""
 
     words: str
     path: str

@@ -1,10 +1,10 @@
 """The numbers of a page as one compressed text, which the page decodes.
 
 If all values of a column are multiples of 1, 1/2, 10^-3, 10^-6 or 10^-9, as octets and times are,
-they become whole numbers. Each number is stored as the difference from the number before it, or
-from the number in the same row of another column. The octets of each column are shuffled: first the
-lowest octet of each value, then the next octet of each value, and so on. Equal octets then stand
-together, which compresses well. All columns form one gzip stream, written in base 64.
+they become whole numbers. Each whole number is stored as the difference from the number before it,
+or from the number in the same row of another column. The octets of each column are shuffled: first
+the lowest octet of each value, then the next octet of each value, and so on. Equal octets then
+stand together, which compresses well. All columns form one gzip stream, written in base 64.
 """
 
 from __future__ import annotations

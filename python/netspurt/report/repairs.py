@@ -209,6 +209,6 @@ def _missed(run: Tables, direction: FlowDirection) -> Iterator[_Missed]:
 
 
 def _acked(run: Tables, direction: FlowDirection) -> int:
-    """Return the highest acknowledgment number of the receiver."""
+    """Return the number of the first octet of data that was not acknowledged."""
     sums = run.table("flows").where(flow=direction.flow, direction=direction.direction)
     return int(sums["acked_bytes"][0]) + 1

@@ -231,7 +231,7 @@ def _goodput(run: Run, n: int) -> str:
 
 
 def _directions(run: Run) -> Rows:
-    """Return the table of directions: the end, the packets, and the causes of retransmissions."""
+    """Return the table of directions: when they finished, packets, causes of retransmissions."""
     flows = run.flows
     causes = _causes(run)
     rows = []
