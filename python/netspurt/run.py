@@ -3,7 +3,8 @@
 A run folder contains `run.json`, `scenario.toml` (the resolved scenario), a Parquet file for each
 table, and a pcapng file for each spied node if the scenario records captures. `run.json` has the
 version, the seed, fingerprints, the names of the tables and of the captures, the SHA-256 of each
-file, and its own checksum. The folder appears under its name only when it is complete.
+file, and its own checksum. A live run also has `live.json`. A simulated run also has the `.py`
+files of its algorithms. The folder appears under its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -207,7 +208,7 @@ class Run:
         Raises
         ------
         RunError
-            If the table was not recorded.
+            If the run does not have the table.
         """
         if name not in self.tables:
             kept = ", ".join(self.tables)
@@ -356,6 +357,9 @@ class Run:
 
     def timelines(self) -> dict[str, Timeline]:
         """Return the timelines of the links that change during the run, by the links' names.
+
+        Links are left out if only their duplicates change. The result is empty if the code of one
+        of the run's algorithms is missing.
 
         Examples
         --------

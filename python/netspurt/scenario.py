@@ -90,7 +90,7 @@ class Scenario:
             The new values by their dotted paths. Each value is TOML or bare text.
         side, peer
             The nodes. By default they are the nodes of the flow with `app = "programs"`, or else
-            the two ends of the path.
+            the two nodes that have only one link.
         folder
             The folder of the files that the scenario names.
 
@@ -110,7 +110,7 @@ class Scenario:
 
     @property
     def programs_flow(self) -> str | None:
-        """The flow whose ends are programs, which `netspurt live exec` runs."""
+        """The flow whose ends are programs, for `netspurt live exec`; `None` if there is none."""
         return self._core.programs_flow()
 
     @property
@@ -213,8 +213,8 @@ class Scenario:
     def link_changes(self, link: str) -> str:
         """Return the changes of a link during a run, as the text of a file that a link can follow.
 
-        The text has the handovers, and those of the delay, the rate, the losses and the duplicates
-        that change with time. Random values of `slots` are drawn with the scenario's seed.
+        The text has all handovers. It has the delay, the rate, the losses and the duplicates only
+        if they change with time. Random values of `slots` are drawn with the scenario's seed.
 
         Raises
         ------

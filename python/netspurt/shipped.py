@@ -38,7 +38,7 @@ def file_of(name: str) -> Path:
     Raises
     ------
     UnknownScenarioError
-        If no scenario has the name. The error suggests the most similar name.
+        If no scenario has the name. The error suggests the most similar name, if one is similar.
     """
     known = names()
     if name in known:

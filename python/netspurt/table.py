@@ -79,8 +79,8 @@ def pandas_column(library: ModuleType, column: NDArray[Any]) -> Any:
 class _Column:
     """A column. With `texts`, values are indices into `texts`. `valid` says which values exist.
 
-    `dtype` is the type of the values. To take less memory, `stored` may have a narrower unsigned
-    type, or the unsigned type of the same size.
+    `dtype` is the type of the values. `stored` may have an unsigned type instead: a narrower type,
+    which takes less memory, or a type of the same size.
     """
 
     stored: NDArray[Any]

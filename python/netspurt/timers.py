@@ -60,8 +60,8 @@ class Algorithm:
     probes, answered, lost, spurious
         The number of probes, and their outcomes.
     lost_before
-        The number of lost probes that left before any delay was known. Each of them waits for the
-        initial timer.
+        The number of lost probes that left before any delay was known. No delay of the recording
+        influences their timers. The number is 0 if no probe left after a delay was known.
     good, waited, spurious_time
         RFC 889's sums: all delays; the waits for lost probes, except those that `lost_before`
         counts; the delays of the probes that were retransmitted spuriously, counted a second time.
@@ -75,7 +75,8 @@ class Algorithm:
         the wait for a lost probe to the last delay before it.
     spurious_share, timer
         Spurious retransmissions per answer, and the mean timer of the probes that left after a
-        delay was known. Earlier timers do not depend on the path. Each figure has its interval.
+        delay was known, or of all probes if there are none. No delay of the recording influences
+        earlier timers. Each figure has its interval.
     resamples
         Resamples of the algorithm's own sums, from which its intervals are computed. `None` if the
         algorithm has no intervals.
@@ -370,10 +371,10 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     estimators
         Each is an algorithm's name, with the constants that differ from the published ones
         (`linux:rto_min=50ms`); a class, or its place as text (`file.py:Class:k=3`); or an object
-        with the methods of an estimator. An object continues from its current state. One text is
-        one estimator. The results name an object by the text from which `ns.estimator` made it, or
-        else by its class. If several objects have the same name, the second and later objects get
-        `#2`, `#3` and so on after the name.
+        with the methods of an estimator. An object continues from its current state. A text in
+        place of a list names one estimator. The results name an object by the text from which
+        `ns.estimator` made it, or else by its class. If several objects have the same name, the
+        second and later objects get `#2`, `#3` and so on after the name.
     order
         `sequence`: one probe in flight, as in RFC 889. `causal`: a sample is known when its reply
         has arrived. By default, the order of the recording.

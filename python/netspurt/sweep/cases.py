@@ -82,7 +82,7 @@ class Cases(Mapping[str, NDArray[Any]]):
         """Return the SHA-256 of all columns.
 
         The digest of simulated cases does not depend on the engine that ran the sweep, or on
-        interruptions of the sweep.
+        interruptions of the sweep, unless a limit of wall-clock time cut a case.
         """
         digest = hashlib.sha256()
         for name, column in self.items():

@@ -2,7 +2,7 @@
 
 `submit` takes a chunk, and `as_completed` yields finished chunks. `cancel` removes the waiting
 chunks and, if the engine can, stops the running chunks. All engines give the same bytes for a chunk
-of simulated cases.
+of simulated cases, unless a limit of wall-clock time cuts a case.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _POLL_S = 0.1
 
 
 class Threads:
-    """The engine in this process. Threads of the core run the cases, and Python writes the files.
+    """The engine in this process. Threads in Rust run the cases, and Python writes the files.
 
     Parameters
     ----------

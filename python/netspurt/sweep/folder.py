@@ -89,7 +89,7 @@ class SweepFolder:
         The number of runs of each combination, and whether the runs of all combinations share their
         seeds.
     fingerprint
-        The sweep's fingerprint. Sweeps with equal fingerprints have equal results.
+        The sweep's fingerprint. Sweeps with equal fingerprints have the same cases and limits.
     """
 
     where: str
@@ -195,7 +195,7 @@ def _read(store: Store, name: str) -> bytes:
     Raises
     ------
     SweepError
-        If the file and its checksum do not agree.
+        If the checksum is missing or does not agree with the file.
     """
     content = store.read(name)
     message = f"{store.where}/{name} is damaged: remove it, and sweep again"
@@ -226,6 +226,8 @@ def open_sweep(where: str | os.PathLike[str]) -> SweepFolder:
 @contextmanager
 def held(where: str | os.PathLike[str]) -> Iterator[None]:
     """Prevent other programs on this machine from running a sweep into the folder.
+
+    An object store is not locked.
 
     Raises
     ------

@@ -24,10 +24,11 @@ _NAMESPACES = "user and network namespaces"
 class Live:
     """The engine that runs cases live, in real time and one after the other.
 
-    A run ends when its flows have ended. If it is not valid, for example because a delivery was
-    late, the case is run a second time. If the second run is not valid either, the case has the
-    status `late` and no measures. If the flows have not ended within the sweep's budget of time,
-    the case has the status `cut`. Cases in which no end runs the kernel's TCP are simulated.
+    A run ends when its flows have ended, at the latest at the scenario's `stop`. If it is not
+    valid, for example because a delivery was late, the case is run a second time. If the second run
+    is not valid either, the case has the status `late` and no measures. If the sweep's limit `time`
+    is shorter than `stop`, and the flows of a valid run have not ended within it, the case has the
+    status `cut`. Cases in which no end runs the kernel's TCP are simulated.
 
     Parameters
     ----------

@@ -106,8 +106,8 @@ class Sweep:
             For each case, its labels by name, and a scenario made by `Scenario.replace`. The
             labels of all cases have the same names.
         seeds, paired
-            The number of runs of each scenario. If `paired` is true and several scenarios have the
-            same `seed`, their n-th runs also have the same seed.
+            The number of runs of each scenario. If `paired` is true and all scenarios have the same
+            `seed`, the n-th runs of all sets of labels have the same seed.
         events, time
             A case is stopped after this many wake-ups (events of the simulation) or seconds of
             wall-clock time.
@@ -195,7 +195,10 @@ class Sweep:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the sweep. Sweeps with equal fingerprints have equal results."""
+        """The fingerprint of the sweep.
+
+        Sweeps with equal fingerprints have the same cases and limits.
+        """
         return self._core.fingerprint()
 
     def scenario(self, case: int) -> Scenario:

@@ -76,7 +76,10 @@ def per_direction(share: float, directions: int) -> float:
 
 
 def split(recording: Delays) -> Directions:
-    """Return the directions of a recording: their own delays, or half of the round trip each."""
+    """Return the directions of a recording: their own delays, or half of the round trip each.
+
+    A recording of one-way delays has only one direction.
+    """
     rtt = recording.rtt_s
     lost_direction = recording.lost_direction
     if recording.measure != "round-trip":

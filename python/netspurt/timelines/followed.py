@@ -25,12 +25,13 @@ _UNITS = {"delay": ("s", 1e9), "rate": ("bit/s", 1.0)}
 def read_followed(text: str, name: str) -> Timeline:
     """Return the timeline of a file that links follow.
 
-    If some series have steps and others have straight lines, a step becomes a vertical line.
+    If some delays and probabilities have steps and others have straight lines, each of these steps
+    becomes a vertical line.
 
     Raises
     ------
     TimelineError
-        If links cannot follow the file.
+        If the text is not TOML, or has no key, an unknown key, or a value that cannot be read.
     """
     try:
         content = tomllib.loads(text)

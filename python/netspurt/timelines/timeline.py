@@ -105,7 +105,7 @@ class Timeline:
 
     @property
     def ways(self) -> list[Way]:
-        """The directions that differ: one, or forward and reverse."""
+        """The values of each direction, forward first; one element if both have the same values."""
         return [self.forward] if self.reverse is None else [self.forward, self.reverse]
 
     @property
