@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-#: The bounds of whole numbers: 64 bits, signed or unsigned. A larger number is an error.
+#: The bounds of whole numbers: 64 bits, signed or unsigned. Other whole numbers are errors.
 _WHOLE_MIN, _WHOLE_MAX = -(2**63), 2**64 - 1
 
 
 class TypedError(ValueError):
-    """JSON that does not have the keys and types that it should have."""
+    """A text that is not JSON, or JSON that does not have the keys and types it should have."""
 
 
 def parse(text: str | bytes) -> Any:

@@ -84,6 +84,8 @@ def unknown_name(
 def number(value: float, digits: int = 4) -> str:
     """Return a whole number with grouped digits; other numbers have `digits` significant digits.
 
+    Whole numbers of 1e15 or more also have `digits` significant digits.
+
     Examples
     --------
     >>> number(12345), number(0.123456)
@@ -95,7 +97,7 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def rounded(value: float, digits: int = 3) -> str:
-    """Return a number with `digits` significant digits, without an exponent for large numbers.
+    """Return a number with `digits` significant digits; large numbers below 1e15 have no exponent.
 
     Examples
     --------

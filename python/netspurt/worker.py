@@ -64,7 +64,8 @@ class EchoProbesTask:
 class HopsTask:
     """Probes of `octets` octets: `count` with a hop limit of 1, then `count` with 2, up to `most`.
 
-    The other fields are as in `EchoProbesTask`.
+    If an answer shows that the path ends there, no higher hop limit follows. The other fields are
+    as in `EchoProbesTask`.
     """
 
     target: Target

@@ -7,7 +7,7 @@ use netspurt::segment::Segment;
 use netspurt::wire::{Checks, Decoded, IpHead, Packet, TcpHead, decode, encode};
 use netspurt_scenario::script::{Unreachable, UnreachableCode};
 
-/// Our address until a call names an address or a packet arrives.
+/// Our address until a call binds an address or a packet arrives.
 const OWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 168, 0, 1)), 40_000);
 
 /// What arrives in a packet.

@@ -51,7 +51,8 @@ class Label:
         Whether the capture has an earlier transmission of the packet's octets: `seen`, `partly`,
         `unseen`.
     copy
-        True if the packet is the network's duplicate of a retransmission.
+        True if the packet is the network's duplicate of a retransmission that is earlier in the
+        capture.
     """
 
     capture: str
@@ -85,8 +86,9 @@ class NodeRows:
     def check(self, packets: Sequence[Packet]) -> None:
         """Check that a capture contains exactly these packets.
 
-        A packet must have the size of its row, or as many octets of payload. A check of only the
-        size would fail: ns-2 counts an ACK with SACK blocks as fewer octets than a real packet has.
+        A packet must have the size of its row, or the payload length of its row. A check of only
+        the size would fail: the profile `ns-2` counts an ACK with SACK blocks as fewer octets than
+        a real packet has.
 
         Raises
         ------
@@ -241,7 +243,7 @@ def read_labels(file: Path) -> list[Label]:
     Raises
     ------
     CollectionError
-        If `write_labels` did not write the file.
+        If the file does not have the columns that `write_labels` writes.
     OSError
         If the file cannot be read.
     """

@@ -48,7 +48,7 @@ _COUNTERS = {
     "TcpExtTCPFastRetrans": ("fast", "sack-recovery", "rack"),
 }
 
-#: The end that sends in each direction.
+#: The direction in which each end sends.
 _DIRECTION = {"from": "forward", "to": "reverse"}
 
 

@@ -78,8 +78,8 @@ def make_collection(
     """Run cases and keep their captures and truth in a new folder.
 
     A case is left out if its live run is not valid, or if a capture has other packets than the
-    tables. A live case is also left out if the number of its retransmissions differs from a counter
-    of the kernel.
+    tables. A live case is also left out if the numbers of its retransmissions by cause do not agree
+    with the kernel's counters.
 
     Parameters
     ----------

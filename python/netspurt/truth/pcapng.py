@@ -98,7 +98,7 @@ def _packet(body: bytes) -> Packet:
 
 
 def _cut(body: bytes, snap_bytes: int) -> bytes:
-    """Return the body of a packet's block with at most `snap_bytes` octets, without options."""
+    """Return a block's body with at most `snap_bytes` octets of its packet, without options."""
     interface, high, low, captured, size = _FIXED.unpack_from(body)
     captured = min(captured, snap_bytes)
     octets = body[_FIXED.size : _FIXED.size + captured]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: The number of octets that a whole capture keeps of each packet: an IPv4 or IPv6 header without
-#: options or extensions, and a TCP header with all options.
+#: The number of octets that a whole capture keeps of each packet: enough for an IPv4 or IPv6 header
+#: without options or extensions, and for a TCP header with all options.
 HEADERS = 100
 
 #: The octets of an IP header without options or extensions, by version, and of a TCP header without
@@ -28,7 +28,7 @@ class CaptureView:
     name
         The name of the view, which is part of file names. It is empty for the whole capture.
     lost
-        The share of packets that the capture misses.
+        The approximate share of packets that the capture misses.
     burst
         The number of consecutive packets that the capture misses each time.
     without_options

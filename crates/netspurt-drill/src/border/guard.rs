@@ -1,4 +1,4 @@
-//! What every function at the border does: it finds the machine, catches panics and sets `errno`.
+//! What most functions at the border do: they find the machine, catch panics and set `errno`.
 
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};

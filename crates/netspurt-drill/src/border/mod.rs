@@ -1,10 +1,11 @@
 //! The border to packetdrill, which is written in C: its table of functions, and the functions of
 //! the C library that this library replaces. All `unsafe` code of this crate is here.
 //!
-//! Every function here catches panics, because no panic may leave Rust. After a panic the script is
-//! refused, and every later call on a socket fails, but the clock still runs. packetdrill's memory
-//! is read and written only while packetdrill waits for the call. The library keeps no pointer to
-//! this memory.
+//! Every function here catches panics, because no panic may leave Rust. After a panic in a call on
+//! a socket, the script is refused. Later calls on sockets then fail, except a `getsockopt` that
+//! reads the state of the connection, such as `TCP_INFO`. The clock still runs. packetdrill's
+//! memory is read and written only while packetdrill waits for the call. The library keeps no
+//! pointer to this memory.
 
 #![expect(unsafe_code, reason = "another program's memory and its table of functions")]
 

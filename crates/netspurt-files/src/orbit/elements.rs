@@ -128,7 +128,8 @@ impl Elements {
         (height(1.0), height(-1.0))
     }
 
-    /// Returns the elements unchanged if they describe an orbit above the dense atmosphere.
+    /// Returns the elements unchanged if they describe an orbit above the dense atmosphere and
+    /// within the Earth's pull.
     ///
     /// # Errors
     /// When an element is out of its range, or the orbit is inside the Earth, in its dense

@@ -4,10 +4,11 @@
 //! The elements of an orbit come from a text ([`read_elements`]), or from apogee, perigee and
 //! inclination ([`Heights`]). SGP4 computes positions from them (the crate `sgp4`; Hoots and
 //! Roehrich 1980, Vallado et al. 2006). Every position is in one frame, true equator and mean
-//! equinox of date. A sphere with a radius of 6378.137 km blocks the sight between stations in
-//! space. Sites are on the ellipsoid WGS-84. The computation leaves out refraction, polar motion,
-//! the difference of UTC and UT1, and the motion of stations while a signal travels. The results
-//! become a timeline before a simulation begins; the simulator does not use this module.
+//! equinox of date. A sphere blocks the sight between stations in space; its radius is 6378.137 km
+//! plus the margin of the path. Sites are on the ellipsoid WGS-84. The computation leaves out
+//! refraction, polar motion, the difference of UTC and UT1, and the motion of stations while a
+//! signal travels. The results become a timeline before a simulation begins; the simulator does not
+//! use this module.
 
 mod delays;
 mod elements;

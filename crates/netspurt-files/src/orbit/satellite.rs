@@ -11,7 +11,7 @@ use super::{EARTH_KM, Elements, OrbitError, Utc, Vector};
 /// There is one difference from that program. AFSPC's program computes a perigee that jumps when
 /// the Moon and the Sun move the node through zero, if the inclination is below 11.5°. For set
 /// 23599 of the element sets with which SGP4 is verified (Vallado et al. 2006), the jump is about a
-/// kilometre. Neither the states that are published there nor the positions here have this jump.
+/// kilometre. The states that this paper publishes and the positions here do not have this jump.
 ///
 /// ```
 /// use netspurt_files::orbit::{Heights, Satellite};

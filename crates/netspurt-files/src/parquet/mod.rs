@@ -1,5 +1,5 @@
-//! Opens Parquet files. Before, each file is checked: the check refuses files that would keep the
-//! decoder busy without end.
+//! Opens Parquet files after a check. The check refuses files that would keep the decoder busy
+//! without end.
 
 mod open;
 mod thrift;

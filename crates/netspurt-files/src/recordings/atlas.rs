@@ -19,7 +19,7 @@ struct AtlasPath {
     /// When the first result began, in seconds since 1970.
     start: u64,
     /// The number of bursts, and the number of bursts whose entries contradict the counts of the
-    /// result. A burst is the probes of one result.
+    /// result. A burst is the probes of one result; for traceroute, those of one hop in one result.
     bursts: u64,
     contradictions: u64,
 }
@@ -88,8 +88,9 @@ fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Tim
 }
 
 /// Adds the probes of a burst of ping, from its list of entries. If fewer probes are in the list
-/// than were sent, the others are added as lost. Old firmware may write no entries. In that case
-/// the replies are counted as answered probes whose delays were not recorded.
+/// than were sent, the others are added as lost, except one for each malformed entry. Old firmware
+/// may write no entries. In that case the replies are counted as answered probes whose delays were
+/// not recorded.
 fn ping(
     path: &mut AtlasPath,
     (line, item): (usize, &Value),
