@@ -101,7 +101,8 @@ pub trait Watch {
     /// Writes the octets of a packet from an end in the simulator. The sequence numbers of
     /// `segment` are the numbers on the wire.
     fn encode(&mut self, segment: &Segment, out: &mut Vec<u8>);
-    /// Processes the delivery of a packet to its host.
+    /// Processes the delivery of a packet to its host. The host's device may have refused the
+    /// packet.
     fn delivered(&mut self, due: Time, segment: &Segment);
     /// Returns whether the run continues at `now`.
     fn goes_on(&mut self, now: Time) -> bool;

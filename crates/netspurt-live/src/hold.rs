@@ -18,7 +18,7 @@ pub struct Held {
     room: Vec<u8>,
     start: usize,
     end: usize,
-    /// The number of the packet's segments that are still on the path.
+    /// The number of the packet's segments that are not released yet.
     users: usize,
     /// The work that the kernel left to the device: to divide the packet into segments, and to
     /// complete its checksum.

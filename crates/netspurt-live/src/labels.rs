@@ -143,8 +143,8 @@ impl Labels {
     }
 
     /// Returns the segment with the acknowledgment numbers that it has on the wire. The receiver of
-    /// the segment is a real host. On the wire, the numbers count from the receiver's own initial
-    /// sequence number.
+    /// the segment is a real host. On the wire, the receiver's own initial sequence number is added
+    /// to these numbers.
     pub fn on_the_wire(&self, mut segment: Segment) -> Segment {
         if let Some(isn) = self.ends.get(segment.dest.index()).and_then(|end| end.isn) {
             shift_acks(&mut segment, isn);
@@ -223,8 +223,8 @@ impl LabelledEnd {
         }
         let Some(info) = ask() else { return Some(Cause::Rto) };
         if info.in_loss() {
-            // Before Linux 6.7, the count of timeouts begins again at zero when the kernel
-            // starts to repair new losses.
+            // Before Linux 6.7, the count of timeouts begins again at zero when an ACK acknowledges
+            // new data.
             let fresh = info.timeouts != self.timeouts && info.timeouts > 0;
             self.timeouts = info.timeouts;
             return Some(if fresh { Cause::Rto } else { Cause::GoBackN });

@@ -5,7 +5,7 @@ use netspurt::units::Duration;
 use serde::Serialize;
 
 /// How late deliveries were. The quantile for a share of the deliveries is the smallest lateness
-/// that at least this share of them does not exceed.
+/// for which at least this share of the deliveries is not later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lateness {
     /// The number of deliveries.

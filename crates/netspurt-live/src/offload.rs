@@ -87,7 +87,7 @@ struct Summed {
 }
 
 /// Finds the TCP or UDP part that directly follows the IP header. `None` if neither TCP nor UDP
-/// follows the IP header.
+/// follows the IP header, or if the header of TCP or UDP is cut short.
 fn summed(packet: &[u8]) -> Option<Summed> {
     const UDP: u8 = 17;
     if let Some((at, _)) = TcpHead::behind_ip(packet) {

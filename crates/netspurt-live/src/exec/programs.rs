@@ -1,4 +1,4 @@
-//! The programs that a run starts, and the information that their processes need.
+//! The programs that a run starts, and the data that the holder and init need to start them.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub struct Programs {
     pub server: Option<String>,
 }
 
-/// The data that the processes of the programs need.
+/// The data that the holder and init need to start the programs.
 pub(super) struct ProgramsOrder<'a> {
     pub(super) programs: &'a Programs,
     pub(super) hosts: &'a [KernelHost; 2],

@@ -34,8 +34,8 @@ pub struct TcpInfo {
     pub ssthresh: u32,
     /// The congestion window in segments.
     pub cwnd: u32,
-    /// The number of timeouts so far. Kernels before Linux 6.7 report only the timeouts of the
-    /// current repair.
+    /// The number of timeouts so far. Kernels before Linux 6.7 report only the timeouts since the
+    /// last ACK of new data.
     pub timeouts: u32,
 }
 
@@ -108,8 +108,8 @@ impl TcpInfo {
         };
         let micros = |at| word(at).map(|us| Duration::from_micros(us.into()));
         const SACK: u8 = 2;
-        // Linux 6.7 and later report all timeouts. Older kernels report only the timeouts of the
-        // current repair.
+        // Linux 6.7 and later report all timeouts. Older kernels report only the timeouts since the
+        // last ACK of new data.
         let total = octets.get(240..242).map(|half| u16::from_ne_bytes([half[0], half[1]]));
         Some(Self {
             state: *octets.get(1)?,

@@ -13,8 +13,8 @@ use crate::sys;
 
 /// Limits the receive window of a socket to `bytes` octets.
 ///
-/// From the first full segment, Linux computes how much buffer the payload needs, and then changes
-/// the limit. Therefore the limit must be set again before each read.
+/// When the first full segment arrives, Linux computes how much buffer the payload needs, and then
+/// changes the limit. Therefore the limit must be set again before each read.
 ///
 /// # Errors
 /// When the kernel refuses.

@@ -129,7 +129,7 @@ impl Book {
     /// number of the part.
     ///
     /// # Errors
-    /// When the file exists or cannot be made.
+    /// When the file exists, or cannot be made or written.
     pub(super) fn begin(
         path: Option<&Path>,
         header: ProbeHeader,

@@ -44,7 +44,7 @@ const DATAGRAMS_MAX: usize = 1 << 16;
 /// are open.
 ///
 /// # Errors
-/// When the address cannot be used.
+/// When the address cannot be used, or `ready` fails.
 pub fn serve(
     service: Service,
     address: SocketAddr,

@@ -37,7 +37,7 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// The name of the rule in the order that starts the probing process.
+    /// The name of the rule in data files and in the order to the probing process.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Immediate => "immediate",
@@ -321,8 +321,8 @@ impl Probing<'_> {
         Ok(now)
     }
 
-    /// Waits until a message arrives, but at most for `span`. Returns whether the process got the
-    /// order to end.
+    /// Waits until a message or the order to end arrives, but at most for `span`. Returns whether
+    /// the process got the order to end.
     fn halted(&self, span: Duration) -> Result<bool, ProbeError> {
         let mut fds = vec![PollFd::new(&*self.socket, PollFlags::IN)];
         if let Some(halt) = &self.halt {

@@ -56,7 +56,8 @@ pub struct ProbingOrder {
 pub enum ProbingTask {
     /// Sends echo probes, one after the other.
     EchoProbes(EchoProbesTask),
-    /// Sends echo probes whose hop limit is one, then two, and so on, until they reach the target.
+    /// Sends echo probes whose hop limit is one, then two, and so on, until they reach the target
+    /// or the maximum number of hops.
     Hops(HopsTask),
     /// Acts as a host that echoes or discards data.
     Serve(ServeTask),
@@ -356,8 +357,7 @@ fn noise(target: &ProbeTarget, count: u64) -> Result<Option<NoiseReport>, ProbeE
     }
 }
 
-/// Makes sure that the link-layer address of the first hop is known, and then describes the path to
-/// the target.
+/// Sends the probe of [`warm`], and then describes the path to the target.
 fn path(socket: &mut ProbeSocket, target: IpAddr) -> Result<PathReport, ProbeError> {
     let warmed = warm(socket)?;
     let route = route_to(target).unwrap_or_default();
