@@ -184,7 +184,7 @@ class Plan:
             pace=pace,
             seed=self.seed,
             calibrate=self.calibrate,
-            out=self._out(),
+            out=self._out(rotated=bool(self.rotate_echo_probes or self.rotate_span)),
             rotate_echo_probes=self.rotate_echo_probes,
             rotate_ns=_nanos(self.rotate_span),
         )
@@ -206,7 +206,7 @@ class Plan:
             timeout_ns=round(self.timeout * 1e9),
             seed=self.seed,
             calibrate=self.calibrate,
-            out=self._out(),
+            out=self._out(rotated=False),
         )
 
     def _target(self) -> Target:
@@ -220,11 +220,10 @@ class Plan:
             )
         return Target(self.host, address, port, self.kind)
 
-    def _out(self) -> str | None:
-        """Return the path of the data file, after a check that it can be made."""
+    def _out(self, *, rotated: bool) -> str | None:
+        """Return the path of the data file, after a check that the first file can be made."""
         if self.out is None:
             return None
-        rotated = bool(self.rotate_echo_probes or self.rotate_span)
         out = self.out
         first = out.with_name(f"{out.stem}-001{out.suffix}") if rotated else out
         if first.exists():

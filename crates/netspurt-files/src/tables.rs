@@ -22,7 +22,7 @@ pub enum TableError {
     Damaged,
     /// The file has more values than a table may have.
     #[error(
-        "the Parquet file has {0} rows, and its columns together more than {VALUES_MAX} values"
+        "the Parquet file has {0} rows, and its columns together have more than {VALUES_MAX} values"
     )]
     TooLong(i64),
     /// The column has a kind that our tables do not use.

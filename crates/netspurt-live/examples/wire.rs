@@ -5,7 +5,7 @@
 //! packets of 1500 octets in one direction at the highest possible rate, to a host that drops them.
 //! `tcp` is a bulk transfer of the kernel's TCP. LOGS says what the driver records. `logs` has
 //! arrivals, deliveries and drops. `tables` also has the other default tables of a scenario, with
-//! all segments seen at the sender's node. `captures` also writes the packets of these segments.
+//! all segments seen at both ends. `captures` also writes the packets of these segments.
 //! WIRE is `veth` or `tun`. The program prints one line of JSON.
 
 #![expect(clippy::disallowed_methods, reason = "the program measures real time")]
@@ -65,8 +65,8 @@ impl Case {
 
     fn scenario(&self) -> Outcome<Scenario> {
         let record = match &*self.logs {
-            "captures" => "",
-            "tables" => "capture = false",
+            "captures" => "spy = [\"a\", \"b\"]",
+            "tables" => "spy = [\"a\", \"b\"]\ncapture = false",
             _ => "tables = [\"drops\"]\ncapture = false",
         };
         let text = format!(

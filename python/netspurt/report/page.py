@@ -182,7 +182,7 @@ def _thinned(pictures: Collection[Picture], share: float) -> str:
     return (
         f"<p>Of {number(every)} marks this page keeps {kept / every:.0%}: in each short span of "
         "time the first, the last, the lowest and the highest. Retransmissions, losses and "
-        "timeouts are all kept. The tables beside the page have everything.</p>"
+        "timeouts are all kept. The run, the capture or the recording itself has all values.</p>"
     )
 
 

@@ -143,7 +143,7 @@ def sweep_section(folder: SweepFolder, name: str, remarks: Sequence[str] = ()) -
         links=[Link("the sweep's folder", folder.where)],
         notes=[*_without(sweep), *_notes(sweep, within)],
         foot=[
-            f"fingerprint {folder.fingerprint}: sweeps with equal fingerprints have equal results"
+            f"fingerprint {folder.fingerprint}: sweeps with equal fingerprints have the same cases"
         ],
     )
     groups = list(_groups(sweep))

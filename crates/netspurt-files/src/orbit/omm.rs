@@ -84,7 +84,8 @@ fn entries(text: &str) -> impl Iterator<Item = OmmEntry<'_>> {
         (line.trim(), span)
     });
     each.filter(|(line, _)| !line.is_empty()).map(|(line, span)| {
-        let (key, value) = line.split_once('=').unwrap_or(("COMMENT", line));
+        let pair = line.split_once('=').filter(|_| !line.starts_with("COMMENT"));
+        let (key, value) = pair.unwrap_or(("COMMENT", line));
         let value = value.split('[').next().unwrap_or_default();
         OmmEntry { key: key.trim(), value: value.trim(), span }
     })

@@ -362,7 +362,7 @@ mod bad_input {
 mod messages {
     use super::*;
 
-    const MESSAGE: &str = "CCSDS_OMM_VERS = 2.0\nCOMMENT made up\nOBJECT_NAME = OURS\n\
+    const MESSAGE: &str = "CCSDS_OMM_VERS = 2.0\nCOMMENT a = b\nOBJECT_NAME = OURS\n\
         TIME_SYSTEM = UTC\nMEAN_ELEMENT_THEORY = SGP4\nEPOCH = 1999-07-01T00:00:00\n\
         MEAN_MOTION = 15.5 [rev/day]\nECCENTRICITY = .001\nINCLINATION = 51.6\n\
         RA_OF_ASC_NODE = 88\nARG_OF_PERICENTER = 10\nMEAN_ANOMALY = 20\n\
@@ -385,6 +385,8 @@ mod messages {
         };
         assert_eq!(set, wanted);
         assert_eq!(read_elements(&MESSAGE.repeat(2), "two.omm").unwrap().len(), 2);
+        let comments = MESSAGE.replace("COMMENT a = b\n", "COMMENT a = b\nCOMMENT a = c\n");
+        assert_eq!(read_elements(&comments, "ours.omm").unwrap().len(), 1);
     }
 
     #[test]

@@ -88,9 +88,9 @@ fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Tim
 }
 
 /// Adds the probes of a burst of ping, from its list of entries. If fewer probes are in the list
-/// than were sent, the others are added as lost, except one for each malformed entry. Old firmware
-/// may write no entries. In that case the replies are counted as answered probes whose delays were
-/// not recorded.
+/// than were sent, the others are added as lost, except one for each malformed entry and one for
+/// each late reply without a delay. Old firmware may write no entries. In that case the replies are
+/// counted as answered probes whose delays were not recorded.
 fn ping(
     path: &mut AtlasPath,
     (line, item): (usize, &Value),
@@ -98,8 +98,10 @@ fn ping(
     malformed: &mut Vec<Malformed>,
 ) -> Result<(), RecordingError> {
     let (before, duplicates) = (path.delays.probes.len(), path.delays.duplicates);
+    let earlier = path.delays.untimed;
     let unknown = burst(path, (line, item), item, interval, malformed);
     let delays = &mut path.delays;
+    let removed = delays.untimed - earlier;
     let answered =
         delays.probes[before..].iter().filter(|probe| probe.rtt.is_some()).count() as u64;
     let counts = (whole(&item["sent"]), whole(&item["rcvd"]));
@@ -122,7 +124,7 @@ fn ping(
     } else if answered != received {
         path.contradictions += 1;
     }
-    for place in read..sent.saturating_sub(unknown) {
+    for place in read..sent.saturating_sub(unknown + removed) {
         let at = self::sent(path, item, usize::try_from(place).unwrap_or(0), interval);
         let number = path.delays.probes.len() as u64;
         path.delays.probes.push(Probe::lost(number, at));
