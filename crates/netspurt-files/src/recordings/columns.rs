@@ -54,8 +54,8 @@ pub(super) struct TablePlan {
     pub one_way: bool,
     /// Whether this is our own table of echo probes, where one probe is in flight at a time.
     pub echo_probes: bool,
-    /// Whether the table has a single column of whole numbers. These numbers are one-way delays at
-    /// fixed intervals.
+    /// Whether the table has a single column of whole numbers, and neither a header nor the user
+    /// names it. These numbers are one-way delays at fixed intervals.
     pub paced: bool,
 }
 
@@ -253,7 +253,7 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let duplicates = find(None, &["duplicates"])?;
     let size = find(None, &["size_bytes", "bytes", "size"])?;
     let rtt = find(columns.rtt.as_ref(), RTT)?;
-    // Without a column of times of day, the dates themselves are the times of sending.
+    // Without a column of times of day, a column `date` may have the times of sending.
     let date = find(None, if has_clock(&split_names, rtt) { DATE } else { &[] })?;
     let sent = find(columns.sent.as_ref(), if date.is_some() { CLOCK } else { SENT })?;
     let mut received = find(columns.received.as_ref(), RECEIVED)?;
@@ -309,7 +309,8 @@ fn answered_names(names: &[(String, Option<u64>)]) -> &'static [&'static str] {
     }
 }
 
-/// True if a column has a name of [`CLOCK`], and the column of delays has none of these names.
+/// True if a column has a name of [`CLOCK`], and there is a column of delays whose name is not in
+/// [`CLOCK`].
 fn has_clock(names: &[(String, Option<u64>)], rtt: Option<SourceColumn>) -> bool {
     let clock = |at: usize| CLOCK.contains(&&*names[at].0);
     rtt.is_some_and(|rtt| !clock(rtt.at)) && (0..names.len()).any(clock)
@@ -359,8 +360,8 @@ fn place(names: &[String], given: &str) -> Result<usize, RecordingError> {
     })
 }
 
-/// Finds out the contents of columns without names, from the shape of the rows. `None` if the shape
-/// is unknown.
+/// Finds out the contents of columns without names, from what the user says or from the shape of
+/// the rows. `None` if the shape is unknown.
 ///
 /// # Errors
 /// When the user names a column, unit, or order of day and month that does not exist. Also when the

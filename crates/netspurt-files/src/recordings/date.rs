@@ -19,7 +19,7 @@ pub(super) fn whole_date(cell: &str, order: Option<DateOrder>) -> Option<i64> {
 }
 
 /// Reads a cell that holds a timestamp and nothing else. Returns nanoseconds since 1970, or since
-/// midnight if the cell has no date.
+/// midnight if the cell has no date or no year.
 fn whole_stamp(cell: &str) -> Option<i64> {
     let (stamp, "") = leading(cell)? else { return None };
     stamp.ns().ok()
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_that_fits_both_orders_of_day_and_month_is_read_only_if_the_order_is_given() {
+    fn a_date_with_slashes_that_may_mean_two_days_is_read_only_if_the_order_is_given() {
         let text = "10/11/2024 00:00";
         assert_eq!((written(text, None), evidence(text)), (None, Some(DateOrderEvidence::Either)));
         // `date -u -d 2024-11-10 +%s`, and the same command for 2024-10-11

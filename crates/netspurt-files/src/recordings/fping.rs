@@ -45,8 +45,8 @@ fn read(line: &str) -> (&str, FpingLine) {
 }
 
 fn is_ordinary(line: &str) -> bool {
-    // These lines are the summaries of `-Q`, ICMP errors, answers without a delay, messages of
-    // fping itself, and a shell's message about an interruption.
+    // These lines are the times above the summaries of `-Q`, ICMP errors, results without a delay,
+    // messages of fping itself, and a shell's message about an interruption.
     line.is_empty()
         || line.starts_with("ICMP ")
         || line.starts_with('^')
@@ -193,7 +193,8 @@ fn wire(bytes: u32, target: &str) -> u32 {
     if bytes == 84 { 84 } else { bytes.saturating_add(header_bytes(target)) }
 }
 
-/// The octets of the IP header of the replies of `target`.
+/// The octets of the IP header of the replies of `target`. A target that is not an IPv6 address
+/// counts as a target with IPv4.
 pub(super) fn header_bytes(target: &str) -> u32 {
     if target.contains(':') { 40 } else { 20 }
 }

@@ -1,4 +1,4 @@
-//! Reads the values of a JSON file: one document, a list, a value on each line, or the records of a
+//! Reads the values of a JSON file: documents, a list, a value on each line, or the records of a
 //! JSON text sequence.
 
 use serde_json::Value;
@@ -45,7 +45,8 @@ pub(super) fn values(text: &str, malformed: &mut Vec<Malformed>) -> Vec<Item> {
         malformed.append(&mut unreadable);
         return items;
     }
-    // The text has several documents, each on several lines. The last document may be incomplete.
+    // No line is an object of its own, so the text may have several documents, each on several
+    // lines. The last document may be incomplete.
     let documents = serde_json::Deserializer::from_str(text.trim_matches(MARKS)).into_iter();
     let mut items = Vec::new();
     for document in documents {

@@ -70,5 +70,5 @@ impl UnreadStamps {
     }
 }
 
-/// Why a text before a line is not used as its timestamp.
+/// Why texts before results are not used as timestamps.
 pub(super) const UNKNOWN_STAMP: &str = "their form is unknown; write them as 2024-10-22T10:11:12Z";

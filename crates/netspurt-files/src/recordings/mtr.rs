@@ -1,10 +1,10 @@
-//! Recognises reports of mtr, to refuse them. A report has averages, but no delay of a single
-//! probe.
+//! Recognises reports of mtr, to refuse them. A report has statistics of each hop, but not the
+//! delay of each probe.
 
 use super::reading::RecordingError;
 use super::text::lines;
 
-/// The number of lines at the beginning of a text among which the heading of a report is sought.
+/// The number of lines at the beginning of a text that may have the heading of a report.
 const FIRST: usize = 10;
 
 /// Whether a text is a report of mtr, as text or CSV.

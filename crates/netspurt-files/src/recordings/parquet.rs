@@ -13,7 +13,7 @@ use super::columns::{SourceColumn, by_names};
 use super::reading::{Hints, Reading, RecordingError};
 use super::table::TableRows;
 
-/// The maximum number of rows of a recording. The limit is necessary because a few octets of
+/// The maximum number of rows of a file. The limit is necessary because a few octets of
 /// Parquet can stand for any number of equal rows.
 const ROWS_MAX: i64 = 1 << 24;
 
@@ -91,7 +91,7 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
     rows.finish(name, "Parquet", hints)
 }
 
-/// Whether a column has timestamps. Their texts are nanoseconds.
+/// Whether a column has timestamps. `text` writes them in nanoseconds.
 fn is_timestamp(column: &Type) -> bool {
     let info = column.get_basic_info();
     let converted = [ConvertedType::TIMESTAMP_MILLIS, ConvertedType::TIMESTAMP_MICROS];

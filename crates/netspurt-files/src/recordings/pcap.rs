@@ -109,7 +109,7 @@ impl Echoes {
             sent.wire_bytes = echo.wire_bytes;
             return;
         }
-        // A reply to a request that was sent before the capture began gives no sample.
+        // A reply gives no sample if its request is not in the capture.
         let rtt = sent.sent_ns().and_then(|sent| u64::try_from(at.saturating_sub(sent)).ok());
         let wire_bytes = echo.wire_bytes;
         self.tally.reply(number, rtt.map(Duration::from_nanos), wire_bytes);
@@ -191,8 +191,8 @@ pub(super) fn broken(fault: CaptureFault) -> RecordingError {
     RecordingError::new(fault.to_string(), "is the file complete?")
 }
 
-/// Reads the connections and the echoes of a capture. The result has a recording for each direction
-/// of a connection that has a round trip, and for each prober.
+/// Reads the connections and the echoes of a capture. The result has a recording for each prober,
+/// and for each direction of a connection in which a round trip was measured.
 ///
 /// # Errors
 /// When the file is not a capture, when it has neither an ICMP echo nor a round trip of TCP, or

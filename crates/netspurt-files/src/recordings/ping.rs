@@ -141,8 +141,8 @@ impl PingRun {
         }
     }
 
-    /// Ends a round ([`PingRounds`]) whose probe left at `sent_ns`. The probe is lost if the
-    /// statistics say so.
+    /// Ends a round ([`PingRounds`]). If no line reported the round's probe, it left at `sent_ns`,
+    /// and it is lost if the statistics say so.
     fn close_round(&mut self, sent_ns: Option<i64>) {
         let lost = self.statistics.is_some_and(|(_, received)| received == 0);
         if sent_ns.is_some() && lost {
@@ -210,7 +210,8 @@ impl PingRun {
     }
 
     /// Returns the first number of the run. If the log has the run's header or statistics, this is
-    /// the number with which the tool begins. Otherwise it is the lowest number in the log.
+    /// the number with which the tool begins, unless the log has a lower number. Otherwise it is
+    /// the lowest number in the log.
     fn first(&self, lowest: u64, highest: u64) -> u64 {
         let from_one = match self.dialect {
             Dialect::Iputils => true,
@@ -257,7 +258,7 @@ impl PingRun {
             }
         }
         let received = self.tally.received();
-        // The file has only a summary: the delays of the received probes are unknown.
+        // The run has only a summary: the delays of the received probes are unknown.
         if let (Some((sent, counted)), true) = (self.statistics, received == 0)
             && counted > 0
         {

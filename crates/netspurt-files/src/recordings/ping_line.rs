@@ -195,7 +195,7 @@ fn numbered<'a>(line: &'a str, number: u64, rest: &'a str) -> PingLine<'a> {
         }
     }
     reply.bytes = size.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
-    // iputils truncates the line if the reply is truncated.
+    // If a reply is truncated, iputils writes `(truncated)` instead of the delay.
     let untimed = hops && (reply.bytes < TIMED || line.contains("(truncated)"));
     if reply.time.is_some() || untimed && size.is_some() {
         return PingLine::Reply(reply);
@@ -266,7 +266,7 @@ fn before_bytes(line: &str) -> Option<(u64, &str)> {
     integer(before.rsplit([' ', ']', ':']).next()?)
 }
 
-/// Recognises the tool by the way in which it writes a number.
+/// Recognises the tool by the beginning of a line, or by the word before the number of the probe.
 fn dialect(line: &str) -> Dialect {
     if line.starts_with("len=") || line.starts_with("DUP! len=") {
         return Dialect::Hping;
@@ -286,7 +286,7 @@ fn statistics(line: &str) -> Option<PingLine<'_>> {
         line[..at].bytes().rposition(|c| !c.is_ascii_digit()).map_or(0, |before| before + 1)
     });
     let counts_text = line.get(begin..)?;
-    // The numbers come after the words only in languages that are not written with ASCII.
+    // In languages that are written in ASCII, the statistics begin with a number.
     if counts_text.is_ascii() && !counts_text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
@@ -358,7 +358,8 @@ fn is_icmp_error(line: &str) -> bool {
     WORDS.iter().any(|word| line.contains(word))
 }
 
-/// Whether ping writes the line, and the line reports neither a probe nor the counts of a run.
+/// Whether ping writes the line, and the line reports neither a probe nor the final counts of a
+/// run.
 fn is_ordinary(line: &str) -> bool {
     const STARTS: [&str; 24] = [
         "---",

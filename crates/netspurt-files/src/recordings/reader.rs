@@ -25,9 +25,9 @@ use super::{
 /// ```
 ///
 /// # Errors
-/// When the file is empty, too large or damaged, has no known format, or holds no delay of a single
-/// probe. Also when more probes are missing than the limit allows, or when the order of day and
-/// month in a date is unclear.
+/// When the file is empty, too large or damaged, has no known format, has no probe that can be
+/// read, or has only a summary. Also when more probes are missing than the limit allows, or when
+/// the order of day and month in a date is unclear.
 pub fn read(name: &str, bytes: &[u8]) -> Result<Reading, RecordingError> {
     read_as(name, bytes, &Hints::default())
 }
@@ -152,7 +152,7 @@ fn bounded(bytes: &[u8]) -> Result<(), RecordingError> {
     ))
 }
 
-/// Recognises the format of a text by the first line that only one tool writes.
+/// Recognises the format of a text, usually by the first line that only one tool writes.
 fn detect(content: &str, hints: &Hints) -> Option<Format> {
     if pingplotter::knows(content) {
         return Some(Format::PingPlotter);
@@ -223,7 +223,7 @@ fn unknown_format(content: &str) -> RecordingError {
         .at(line)
 }
 
-/// Returns the error for a file without delays.
+/// Returns the error for a file without probes or with only a summary.
 fn without_delays(reading: &Reading, format: Format) -> RecordingError {
     if let Some(first) = reading.recordings.first() {
         return RecordingError::new(

@@ -20,8 +20,7 @@ fn field(line: &str, key: &str) -> Option<Duration> {
     u64::try_from(ns).ok().map(Duration::from_nanos)
 }
 
-/// Reads a line that holds only the time of the next snapshot, as `date +%s.%N` or `date -Is`
-/// writes it.
+/// Reads the time of the next snapshot from a line that `date +%s.%N` or `date -Is` wrote.
 fn stamp(line: &str) -> Option<i64> {
     let line = line.trim();
     if let Some((ns, _)) = instant(line) {

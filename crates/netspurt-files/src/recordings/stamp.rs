@@ -8,8 +8,8 @@ use super::zone::{Zone, zone};
 /// A time as a log has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
-    /// The time in nanoseconds since 1970, read as if it were UTC. Without a date or without a year
-    /// it is the time since midnight.
+    /// The time in nanoseconds since 1970, read as if it were UTC. It is the time since midnight if
+    /// the date or the year is missing, or if the order of day and month is unclear.
     civil_ns: i64,
     zone: Zone,
 }
@@ -187,7 +187,7 @@ fn year_behind(text: &str, mark: char) -> (Option<i64>, &str) {
     let year = || {
         let digits = text.strip_prefix(',').unwrap_or(text).strip_prefix(mark)?.trim_start();
         let (year, rest) = integer(digits)?;
-        // In Apache's form `2024:10` is a year before a time of day; `10:11` has no year.
+        // Only four digits are a year: in `22 Oct 10:11:12` the 10 is the hour.
         let four = digits.len() - rest.len() == 4;
         four.then(|| i64::try_from(year).ok().map(|year| (year, rest)))?
     };

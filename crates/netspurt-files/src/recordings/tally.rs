@@ -112,7 +112,7 @@ impl Tally {
     /// Adds the probes of `range`, from the first to the last number, to `delays`. A number without
     /// a line is a lost probe. If some times of sending are recorded, the missing times are
     /// computed from the recorded times. If no time is recorded, all times are computed from
-    /// `interval`. Without an interval, all times are unknown.
+    /// `interval`, or they are unknown if there is no interval.
     ///
     /// # Errors
     /// When more than [`MISSING_MAX`] numbers are missing.

@@ -12,8 +12,8 @@ pub(super) const CONTENT_BYTES_MAX: u64 = 1 << 31;
 /// Contents of at most this length are read at any compression ratio: 64 MiB.
 const ANY_RATIO: u64 = 1 << 26;
 /// Contents longer than [`ANY_RATIO`] may be at most this many times as long as the compressed
-/// file. Compression reduces recordings to about a tenth. A file that is reduced far more was made
-/// to fill the memory.
+/// file. Compression reduces recordings to about a tenth. A file that is reduced far more was
+/// probably made to fill the memory.
 const RATIO_MAX: u64 = 100;
 
 /// Decompresses a file; `None` if the file is not compressed.

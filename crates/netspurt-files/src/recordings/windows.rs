@@ -1,5 +1,6 @@
-//! Reads ping's output on Windows, in any language. The numbers of a line, and not its words, show
-//! what the line reports.
+//! Reads ping's output on Windows, in any language. Replies, headers and statistics are recognised
+//! by their numbers and not by their words. Most failures are recognised by parts of Windows's
+//! messages.
 
 use netspurt::delays::{Delays, ProbeOrder};
 use netspurt::units::Duration;
