@@ -137,7 +137,7 @@ def test_a_small_file_of_many_rows_is_refused_with_the_limit(tmp_path: Path) -> 
             out.write_table(pa.table({"rtt_ns": delays}))
     assert path.stat().st_size < 100_000
     with pytest.raises(
-        DelaysError, match=r"has 17825792 rows, and a recording may have at most 16777216"
+        DelaysError, match=r"has 17825792 rows, and a file may have at most 16777216"
     ):
         ns.read_delays(path)
 

@@ -42,7 +42,8 @@ pub(super) fn parse(
         }
         if sockets.is_empty() {
             return Err(RecordingError::new(
-                "iperf3's JSON has no round-trip time: only a TCP sender on Linux reports one",
+                "iperf3's JSON has no round-trip time: only a TCP sender reports one, and not on \
+                 every system",
                 "use the JSON of the sender",
             ));
         }

@@ -16,7 +16,7 @@ pub(super) fn knows(content: &str) -> bool {
 /// Returns the error for a report of mtr.
 pub(super) fn refusal() -> RecordingError {
     RecordingError::new(
-        "a report of mtr: it has only the averages of each hop, no delay of a single probe",
+        "a report of mtr: it has statistics of each hop, but not the delay of each probe",
         "record the probes themselves, as with `ping -D HOST > log.txt` or `netspurt probe HOST`",
     )
 }

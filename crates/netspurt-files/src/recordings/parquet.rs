@@ -48,9 +48,7 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
     let count = file.metadata().file_metadata().num_rows();
     if count > ROWS_MAX {
         return Err(RecordingError::new(
-            format!(
-                "the Parquet file has {count} rows, and a recording may have at most {ROWS_MAX}"
-            ),
+            format!("the Parquet file has {count} rows, and a file may have at most {ROWS_MAX}"),
             "divide it into several files",
         ));
     }

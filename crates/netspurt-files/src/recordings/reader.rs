@@ -227,7 +227,7 @@ fn unknown_format(content: &str) -> RecordingError {
 fn without_delays(reading: &Reading, format: Format) -> RecordingError {
     if let Some(first) = reading.recordings.first() {
         return RecordingError::new(
-            format!("{}: only a summary, no delay of a single probe", first.format),
+            format!("{}: only a summary, without the delays of the probes", first.format),
             "record with a line for each probe",
         );
     }

@@ -81,11 +81,13 @@ pub(super) fn decimal(text: &str, unit: u64) -> Option<(i64, &str)> {
         None => return None,
     };
     let mut value = u128::from(whole_part) * u128::from(unit);
+    let mut decimals = "";
     if let Some(fraction) = rest.strip_prefix(['.', ',']) {
         let end = fraction.bytes().position(|c| !c.is_ascii_digit()).unwrap_or(fraction.len());
+        decimals = &fraction[..end];
         let mut weight = u128::from(unit) * 1_000_000_000;
         let mut below = 0;
-        for digit in fraction[..end].bytes() {
+        for digit in decimals.bytes() {
             weight /= 10;
             below += u128::from(digit - b'0') * weight;
         }
@@ -97,11 +99,37 @@ pub(super) fn decimal(text: &str, unit: u64) -> Option<(i64, &str)> {
     }
     if let Some((power, after)) = exponent(rest) {
         rest = after;
-        let scale = 10_u128.checked_pow(power.unsigned_abs())?;
-        value = if power < 0 { value / scale } else { value.checked_mul(scale)? };
+        value = with_power(whole_part, decimals, power)?.times(unit)?;
     }
     let value = i64::try_from(value).ok()?;
     Some((if negative { -value } else { value }, rest))
+}
+
+/// A number as whole digits times a power of ten.
+struct Digits {
+    digits: u128,
+    power: i32,
+}
+
+/// The number `whole_part.decimals` times ten to `power`. At most 18 decimals count. `None` if the
+/// number is too large.
+fn with_power(whole_part: u64, decimals: &str, power: i32) -> Option<Digits> {
+    let decimals = &decimals[..decimals.len().min(18)];
+    let below: u128 = if decimals.is_empty() { 0 } else { decimals.parse().ok()? };
+    let digits = u128::from(whole_part) * 10_u128.pow(decimals.len() as u32) + below;
+    Some(Digits { digits, power: power - decimals.len() as i32 })
+}
+
+impl Digits {
+    /// The number times `unit`, rounded down. `None` if it is too large.
+    fn times(self, unit: u64) -> Option<u128> {
+        let value = self.digits.checked_mul(unit.into())?;
+        let scale = 10_u128.checked_pow(self.power.unsigned_abs());
+        if self.power < 0 {
+            return Some(scale.map_or(0, |scale| value / scale));
+        }
+        value.checked_mul(scale?)
+    }
 }
 
 /// Reads the power of ten at the beginning of `text`, as in `e-05`.
@@ -142,6 +170,12 @@ mod tests {
         assert_eq!(decimal("7.", MILLISECOND), Some((7_000_000, ".")));
         assert_eq!(decimal("3.5e-05s", SECOND), Some((35_000, "s")));
         assert_eq!(decimal("99999999999999999999", 1), None);
+        // Decimals that are whole units after the power of ten count.
+        assert_eq!(decimal("1.729591872e+18", 1), Some((1_729_591_872_000_000_000, "")));
+        assert_eq!(decimal("4.53e7", 1), Some((45_300_000, "")));
+        assert_eq!(decimal("1.5E3 ms", MILLISECOND), Some((1_500_000_000, " ms")));
+        assert_eq!(decimal("12.000000000000000000000e-30", SECOND), Some((0, "")));
+        assert_eq!(decimal("2e19", 1), None);
     }
 
     #[test]

@@ -87,8 +87,11 @@ impl Explanation {
             transcript: None,
         };
         for one in captures {
-            let first = all.connections.is_empty();
-            let start = if first { one.start } else { all.start.min(one.start) };
+            let start = match (all.passed.tcp, one.passed.tcp) {
+                (0, _) => one.start,
+                (_, 0) => all.start,
+                _ => all.start.min(one.start),
+            };
             all.connections.add(&one.connections);
             (all.start, all.passed) = (start, all.passed + one.passed);
             all.notes = all.notes + one.notes;
