@@ -87,7 +87,7 @@ pub struct PyRate {
     prior_delivered_bytes: u64,
     /// The octets that the connection has delivered by now.
     total_delivered_bytes: u64,
-    /// Whether the application, and not the window, limited the rate.
+    /// Whether the application, and not cwnd, limited the rate.
     app_limited: bool,
 }
 
@@ -169,14 +169,16 @@ impl PyAck {
         self.0.smss
     }
 
-    /// The octets that are newly acknowledged in order; with the switch `cwnd.growth_by_delivery`,
-    /// the same number as `delivered_bytes`.
+    /// The octets that are newly acknowledged in order. With the switch `cwnd.growth_by_delivery`,
+    /// this equals `delivered_bytes`, unless the algorithm owns the window. With the switch
+    /// `cwnd.whole_segments`, it is `smss` for each newly delivered segment.
     #[getter]
     fn acked_bytes(&self) -> u64 {
         self.0.acked_bytes
     }
 
-    /// The octets that are newly known to have arrived, in order or by SACK.
+    /// The octets that are newly known to have arrived, in order or by SACK. With the switch
+    /// `cwnd.whole_segments`, a short segment counts as a full segment.
     #[getter]
     fn delivered_bytes(&self) -> u64 {
         self.0.delivered_bytes
@@ -231,7 +233,7 @@ impl PyAck {
         self.0.nxt
     }
 
-    /// Whether the sender had filled the window before this ACK.
+    /// Whether the sender had filled cwnd before this ACK.
     #[getter]
     fn window_limited(&self) -> bool {
         self.0.window_limited
@@ -249,7 +251,8 @@ impl PyAck {
         self.0.after_timeout
     }
 
-    /// The delivery rate that this ACK shows. `None` if the algorithm does not ask for the rate.
+    /// The delivery rate that this ACK shows. `None` if the ACK shows no rate, or if the algorithm
+    /// does not ask for the rate.
     #[getter]
     fn rate(&self) -> Option<PyRate> {
         self.0.rate.map(PyRate::from)
@@ -278,7 +281,7 @@ impl PyCongestion {
         Ok(Self { config, algorithm: config.build() })
     }
 
-    /// Processes an ACK that may enlarge cwnd.
+    /// Processes an ACK that may enlarge cwnd, or any ACK if the algorithm owns the window.
     fn on_ack(&mut self, ack: &PyAck, window: &mut PyWindow) {
         self.algorithm.on_ack(&ack.0, &mut window.0);
     }
@@ -318,7 +321,7 @@ impl PyCongestion {
         Ok(())
     }
 
-    /// Processes the proof that the congestion was spurious. The window has already been restored.
+    /// Processes the proof that a recovery or timeout was spurious. The window is already restored.
     fn on_undo(&mut self, now: f64, window: &mut PyWindow) -> PyResult<()> {
         self.algorithm.on_undo(instant(now)?, &mut window.0);
         Ok(())
@@ -441,8 +444,8 @@ impl CongestionAdapter {
     }
 
     /// Calls a method with the window, asks for the pacing rate, and returns the method's answer.
-    /// The run ends with an error if the method raises an exception, or reduces cwnd to less than a
-    /// segment.
+    /// The run ends with an error if a call fails, if an answer is invalid, or if the method
+    /// reduces cwnd to less than a segment.
     fn call<T>(
         &mut self,
         name: &'static str,

@@ -84,7 +84,7 @@ impl PyExplanation {
     }
 
     /// The numbers of all packets, of TCP packets, of packets without IP or of an unknown link
-    /// type, of fragments of TCP, and of other IP packets.
+    /// type, of TCP fragments that complete no datagram, and of other IP packets.
     #[getter]
     fn passed(&self) -> (u64, u64, u64, u64, u64) {
         as_tuple(self.explanation.passed)
@@ -213,7 +213,7 @@ impl PyExplaining {
     }
 
     /// The numbers so far of all packets, of TCP packets, of packets without IP or of an unknown
-    /// link type, of fragments of TCP, and of other IP packets.
+    /// link type, of TCP fragments that complete no datagram, and of other IP packets.
     #[getter]
     fn passed(&self) -> (u64, u64, u64, u64, u64) {
         as_tuple(self.explainer.passed())

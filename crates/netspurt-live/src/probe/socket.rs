@@ -72,7 +72,8 @@ impl ProbeSocket {
     /// socket. ICMP and UDP probes carry `cookie`, a number that marks the probes of this socket.
     ///
     /// # Errors
-    /// When the machine does not allow the socket, or has no route to the target.
+    /// When the machine does not allow the socket or one of its options, has no route to the
+    /// target, or has no free ports for SYNs.
     pub fn open(kind: ProbeKind, target: SocketAddr, cookie: u32) -> Result<Self, ProbeError> {
         let six = target.is_ipv6();
         let family = if six { AddressFamily::INET6 } else { AddressFamily::INET };
@@ -156,8 +157,8 @@ impl ProbeSocket {
         sys::set_ip_option(&self.fd, six, (libc::IP_TTL, libc::IPV6_UNICAST_HOPS), value)
     }
 
-    /// Returns the key of the probe numbered `number` that leaves at `raw_ns`. The key identifies the
-    /// probe. For a SYN it is the sequence number; for an ICMP or UDP probe it is the time of
+    /// Returns the key of the probe numbered `number` that leaves at `raw_ns`. The key identifies
+    /// the probe. For a SYN it is the sequence number; for an ICMP or UDP probe it is the time of
     /// sending.
     pub fn key(&self, number: u64, raw_ns: u64) -> u64 {
         match self.marks.kind {

@@ -155,7 +155,7 @@ fn with_apps<T>(
 }
 
 /// Splits the hosts into two lists: the ports, each with its end, and the namespaces. The caller
-/// must keep the namespaces, because a namespace ends when its value is dropped.
+/// must keep the namespaces, because a namespace may end when its value is dropped.
 fn apart(hosts: Vec<(EndId, KernelHost)>) -> (Vec<(EndId, PacketPort)>, Vec<Namespace>) {
     hosts.into_iter().map(|(end, host)| ((end, host.port), host.namespace)).unzip()
 }

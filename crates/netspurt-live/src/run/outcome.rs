@@ -49,7 +49,7 @@ pub(super) struct Outcome {
     pub(super) wanted: Wanted,
     /// The estimators that run as shadows beside the kernel's estimator.
     pub(super) shadows: Vec<EstimatorConfig>,
-    /// The run's captures.
+    /// Which nodes have captures, and how many octets of each packet the captures keep.
     pub(super) captured: Capturing,
     /// Whether the driver had real-time priority.
     pub(super) first: bool,
@@ -222,7 +222,8 @@ impl Outcome {
         }
     }
 
-    /// The table `connections`. `None` if the run has no programs, or has a population.
+    /// The table `connections` of programs. `None` if the run has no programs, or has a population.
+    /// The rows of a population come from its sums.
     fn connections(&self, watcher: &Watcher, sums: &[(EndId, FlowSum)]) -> Option<Table> {
         let programs = watcher.programs.as_ref().filter(|_| self.kernel_tasks.is_none())?;
         let sum = |end: EndId| {

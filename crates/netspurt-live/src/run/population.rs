@@ -23,8 +23,8 @@ const FIRST_PORT: u16 = 10_000;
 const LISTENING_PORT: u16 = 80;
 
 /// Adds the applications of a population's connections at the hosts of `pair`, if `network` has a
-/// population. The sockets of the connections are made now, so that the run does not wait for them
-/// later.
+/// population. The listening socket and the openers' sockets are made now, so that the run does not
+/// wait for them later.
 ///
 /// # Errors
 /// When the kernel refuses something.
@@ -52,8 +52,8 @@ pub(super) fn add_connections(
     apps.add_connections(listener, server, all.collect()).map_err(refused)
 }
 
-/// Returns the end under which the applications note the connection `number`. Here connections are
-/// numbered in the order in which they start.
+/// Returns the end that opens the connection `number`, as the notes of the applications name this
+/// end. Here connections are numbered in the order in which they start.
 fn end(names: &Names, population: FlowId, number: u32) -> EndId {
     let flow = names.connection(population, number).expect("the numbers of ends fit in 32 bits");
     flow.end(Side::From)

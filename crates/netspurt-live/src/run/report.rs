@@ -40,7 +40,7 @@ pub struct LiveReport {
     /// The numbers of packets that were strange, damaged, missed or refused.
     pub packets: PacketCounts,
     /// The settings and the TCP counters of each end that runs the kernel's TCP, and of each host
-    /// of programs.
+    /// of programs or of a population.
     pub ends: Vec<EndReport>,
     /// Connections that ended with an error.
     pub failures: Vec<FlowFailure>,
@@ -90,11 +90,13 @@ impl Replayed {
 /// The numbers of packets that were strange, damaged, missed or refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PacketCounts {
-    /// The number of packets that could not be read: packets of programs that are not complete IPv4
-    /// packets, and packets of the kernel's ends that are not correct TCP segments.
+    /// The number of packets that could not be read: packets of programs or populations that are
+    /// not complete IPv4 packets, and packets of other ends on the kernel's TCP that are not
+    /// correct TCP segments.
     pub strange: u64,
     /// The number of packets of the kernel's ends whose payload differs from what the application
-    /// wrote, plus the number of reads in which an application found such octets.
+    /// wrote, plus the number of reads in which an application found such octets. Packets of
+    /// programs and populations are not checked.
     pub damaged: u64,
     /// The number of packets that were lost before the driver read them, because a buffer was full.
     pub missed: u64,
@@ -114,8 +116,7 @@ impl PacketCounts {
         }
     }
 
-    /// Whether this machine carried every packet that it could read, and changed none of them.
-    /// Strange packets do not count.
+    /// Whether no packet was missed, refused or damaged. Strange packets do not count.
     pub fn all_carried(&self) -> bool {
         self.missed == 0 && self.refused == 0 && self.damaged == 0
     }
@@ -136,7 +137,8 @@ pub struct EndReport {
     pub route: RouteReport,
     /// The properties of the host's device.
     pub device: DeviceReport,
-    /// The options of the socket. They are empty for programs, which choose their own options.
+    /// The options of the socket. They are empty for programs, which choose their own options, and
+    /// for populations.
     pub socket: SocketReport,
     /// The TCP counters of the host's kernel when the run was over, under the names that `nstat`
     /// uses.
@@ -205,7 +207,7 @@ pub struct ProgramsReport {
     pub ran: bool,
     /// Whether the program still ran when the run was over, and was stopped then.
     pub stopped: bool,
-    /// The number of packets that belong to no connection.
+    /// The number of packets that were carried, but not read as segments of a connection.
     pub other_packets: u64,
     /// Whether the kernel could be asked about the connections of both hosts.
     pub kernel_told: bool,

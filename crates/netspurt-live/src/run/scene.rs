@@ -55,8 +55,8 @@ pub struct WatchedSender {
     pub in_recovery: bool,
 }
 
-/// The state of a queue after the latest arrival. Links report departures only when the next packet
-/// arrives.
+/// The state that a queue reported last. A drop-tail queue reports departures only when the next
+/// packet arrives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WatchedQueue {
     /// The name of the queue's link.

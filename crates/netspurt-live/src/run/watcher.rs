@@ -52,7 +52,8 @@ pub struct Watcher {
     pub(super) answers: Vec<(Time, Segment)>,
     /// The first error in writing a capture.
     pub(super) failure: Option<io::Error>,
-    /// The observer of programs. `None` if the run has no programs.
+    /// The observer of the connections of programs or of a population. `None` if the run has
+    /// neither.
     pub(super) programs: Option<ProgramsWatch>,
     /// Decides when a run of programs is over. `None` if the run has no programs.
     pub(super) ends: Option<ProgramsEnding>,
@@ -184,8 +185,8 @@ impl Watcher {
             if before == Some(*info) {
                 continue;
             }
-            // Before Linux 6.7, the kernel counts only the timeouts of one recovery, so the count
-            // may fall.
+            // Before Linux 6.7, the kernel counts only the timeouts of the current repair, so the
+            // count may fall.
             let fired = info.timeouts > before.map_or(0, |before| before.timeouts);
             let (cwnd, rto) = (info.cwnd_state(), info.rto_state(fired));
             let end = *end;

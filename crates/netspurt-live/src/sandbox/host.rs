@@ -34,7 +34,7 @@ pub struct HostPlan {
 }
 
 /// A host that runs the kernel's TCP, in a network namespace of its own. The namespace ends when
-/// this value is dropped and no socket in the namespace is open.
+/// this value is dropped and no process and no open socket uses the namespace.
 #[derive(Debug)]
 pub struct KernelHost {
     /// The namespace of the host.
@@ -58,7 +58,7 @@ impl Namespace {
 }
 
 impl KernelHost {
-    /// The name of the only device of a host.
+    /// The name of a host's only device besides loopback.
     pub const DEVICE: &str = "eth0";
 
     /// Opens a port at the host's end of the wire, for traffic that the kernel's TCP does not send.

@@ -1,5 +1,5 @@
-//! The namespaces of one run. Each host on the kernel's TCP has a namespace with one device. If the
-//! device is a veth device, the run's own namespace has the other device of the pair.
+//! The namespaces of one run. Each host on the kernel's TCP has a namespace with one device besides
+//! loopback. If this is a veth device, the run's own namespace has the other device of the pair.
 //!
 //! All namespaces and devices belong to one process and have no name outside of it. So the kernel
 //! removes them when that process ends in any way. This module does not touch any existing network.

@@ -95,7 +95,8 @@ impl Netlink {
     /// When the kernel refuses.
     pub fn add_address(&mut self, device: u32, address: IpAddr) -> io::Result<()> {
         let AddressForm { family, octets, bits } = address_form(address);
-        // The kernel need not look for duplicates of the address, because no other host exists.
+        // The kernel need not look for duplicates of the address, because the wire has no other
+        // host.
         const NO_DAD: u8 = libc::IFA_F_NODAD as u8;
         let flags = if address.is_ipv6() { NO_DAD } else { 0 };
         // The octets are the family, the length of the prefix, the flags and the scope.

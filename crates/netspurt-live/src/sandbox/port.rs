@@ -28,7 +28,8 @@ enum PortEnd {
     Tun { file: OwnedFd, counts: File },
 }
 
-/// The size in octets of each buffer of a packet socket: received packets, and packets to be sent.
+/// The requested size, in octets, of each of a packet socket's two buffers: for received packets,
+/// and for packets to be sent.
 const ROOM: i32 = 16 << 20;
 
 /// Octets of an Ethernet header.

@@ -1,5 +1,5 @@
-//! Sends many packets in one call (`sendmmsg`). Each packet may consist of several pieces of
-//! memory.
+//! Sends many packets. At a socket, this takes one system call (`sendmmsg`). Each packet may
+//! consist of several pieces of memory.
 
 use std::io;
 use std::mem;
