@@ -64,7 +64,7 @@ impl Instance {
     }
 
     /// Adds the class, the method and the line to an exception that a method raised. Returns the
-    /// new exception.
+    /// new exception. An interrupt is returned unchanged.
     pub fn with_context(&self, py: Python<'_>, method: &str, error: PyErr) -> PyErr {
         // `into_value` keeps the traceback, and `value` does not.
         let error = error.into_value(py);

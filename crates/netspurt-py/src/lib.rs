@@ -80,8 +80,9 @@ fn live_work(py: Python<'_>, file: Option<PathBuf>) -> PyResult<()> {
     py.detach(|| worker::work(file.as_deref())).map_err(PyRuntimeError::new_err)
 }
 
-/// Carries out one task: to probe, to echo or discard data, or to capture. The calling process must
-/// do nothing else. The order with the task is on the standard input; see `netspurt.worker`.
+/// Carries out one task: to probe a host or the hops on the path to it, to echo or discard data, or
+/// to capture. The calling process must do nothing else. The order with the task is on the standard
+/// input; see `netspurt.worker`.
 #[pyfunction]
 fn probe_work(py: Python<'_>) -> PyResult<()> {
     py.detach(probe::work).map_err(PyRuntimeError::new_err)

@@ -19,10 +19,10 @@ pub fn kind_name(kind: TimeoutKind) -> &'static str {
     KINDS[kind as usize].1
 }
 
-/// The longest span in seconds. Tables cannot hold longer spans.
+/// The longest span in seconds. Tables can hold spans up to 2^63 - 1 ns, which is a little more.
 const SECONDS_MAX: f64 = 9e9;
 
-/// Converts seconds to a span; `None` if they are below zero or above [`SECONDS_MAX`].
+/// Converts seconds to a span; `None` if they are not a number from 0 to [`SECONDS_MAX`].
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
 pub fn span(seconds: f64) -> Option<Duration> {
     (0.0..=SECONDS_MAX)
@@ -40,7 +40,7 @@ fn checked(seconds: f64, what: &str) -> PyResult<Duration> {
 /// Converts seconds to a span.
 ///
 /// # Errors
-/// When they are below zero or above [`SECONDS_MAX`].
+/// When they are not a number from 0 to [`SECONDS_MAX`].
 pub fn duration(seconds: f64) -> PyResult<Duration> {
     checked(seconds, "a duration")
 }
@@ -48,7 +48,7 @@ pub fn duration(seconds: f64) -> PyResult<Duration> {
 /// Converts seconds since the start of the run to an instant.
 ///
 /// # Errors
-/// When they are below zero or above [`SECONDS_MAX`].
+/// When they are not a number from 0 to [`SECONDS_MAX`].
 pub fn instant(seconds: f64) -> PyResult<Time> {
     Ok(Time::ZERO + checked(seconds, "an instant")?)
 }

@@ -17,9 +17,9 @@ use super::spec::Spec;
 pub struct Combination {
     spec: Spec,
     /// A hash of the resolved scenario: the first 16 octets of the SHA-256, in hexadecimal. It
-    /// leaves out the seed, because a combination can be run with any seed. It also leaves out the
-    /// parts that change no result: the sweep, and the settings of `record` for tables, shadows,
-    /// captures and rows.
+    /// leaves out the seed, because a combination can be run with any seed. It also leaves out some
+    /// parts that change no result: the sweep, and the keys `tables`, `shadows`, `capture` and
+    /// `rows` of `record`.
     pub fingerprint: String,
 }
 
@@ -94,7 +94,8 @@ fn text_without_links(spec: &mut Spec) -> String {
     text
 }
 
-/// Removes the seed, and the parts of a scenario that do not change the results of a case.
+/// Removes the seed, the sweep and some keys of `record`, which do not change the results of a case
+/// with a given seed.
 fn remove_what_changes_no_result(spec: &mut Spec) {
     spec.sweep = None;
     spec.seed = BoundedInteger(0);

@@ -116,8 +116,9 @@ impl Document {
         read(&text).map_err(|error| self.explain(&text, &error))
     }
 
-    /// Reads the scenario. A mistake is returned with a flag: `true` if the path of a setting is
-    /// wrong, `false` if its value is wrong.
+    /// Reads the scenario. A mistake is returned with a flag: `true` if the path of a setting or a
+    /// file that the scenario names is wrong, or if a required key is missing; `false` if a value
+    /// is wrong.
     pub(super) fn read_or_blame(&self) -> Result<Spec, (bool, ScenarioError)> {
         let text = self.full_text().map_err(|slip| (true, slip))?;
         read(&text).map_err(|error| {
@@ -269,7 +270,7 @@ impl Document {
     /// 1. a setting at a path of the problem or at a path above it; if the file lacks the path of
     ///    the problem, also a setting below this path;
     /// 2. a setting below a path of the problem;
-    /// 3. the only setting, because the file was consistent without it.
+    /// 3. the only setting, because the file was probably consistent without it.
     ///
     /// If no rule finds a setting, the cause is not known, and the result is `None`.
     fn culprit(&self, file: Option<&Table>, problem: &Problem) -> Option<&(String, String)> {
@@ -353,8 +354,8 @@ fn no_path(text: &str) -> Problem {
     )
 }
 
-/// Sets `value` at a dotted path. A value that is not TOML is taken as text, except for a whole
-/// number that is too large, which is an error.
+/// Sets `value` at a dotted path. A value that is not TOML is taken as text. But a whole number
+/// that is not TOML, for example because it is too large, is an error.
 fn set_over(table: &mut Table, path: &str, value: &str) -> Result<(), Problem> {
     let keys = keys(path);
     let problem = |message: String| {

@@ -15,7 +15,8 @@ pub struct FollowedEnd {
     pub link: String,
     /// The name of the file.
     pub file: String,
-    /// The instant of the link's last change. From then on the last values stay.
+    /// The instant of the link's last change. From then on the last values stay, except for values
+    /// that are drawn for the link's slots.
     pub at: Duration,
 }
 
@@ -36,8 +37,9 @@ impl Scenario {
     }
 }
 
-/// The last instant at which a value of a link changes. `None` if no value changes. Also `None` if
-/// the link has opportunities, because the list of opportunities repeats without end.
+/// The last instant at which a value of a link changes. Values that are drawn for the link's slots
+/// are not considered. `None` if no value changes. Also `None` if the link has opportunities,
+/// because the list of opportunities repeats without end.
 fn last_change(link: &LinkSpec) -> Option<Duration> {
     let mut last: Vec<Option<Duration>> = Vec::new();
     for way in 0..2 {

@@ -14,8 +14,8 @@ pub struct ScenarioError {
     pub message: String,
     /// The fix; may be empty.
     pub fix: String,
-    /// The scenario's name, usually the path of its file. If the mistake is in a timeline that a
-    /// link names with `follows`, this is the name of the timeline's file.
+    /// The scenario's name, usually the path of its file. If the mistake is in a key or a value of
+    /// a timeline that a link names with `follows`, this is the name of the timeline's file.
     pub file: String,
     /// The key: a dotted path from the top of the file. Entries of lists are numbers from 0 in
     /// brackets. Empty if the mistake concerns the whole file.
@@ -23,16 +23,17 @@ pub struct ScenarioError {
     /// The wrong value: the value that was given with `--set`, or the value as the file writes it.
     /// If a key is missing in an inline table, this is the text of the table. The text is empty if
     /// a key is unknown or is missing in a table with a header, if keys were removed with
-    /// `--unset`, or if the mistake is in a timeline.
+    /// `--unset`, if the mistake is in a key or a value of a timeline, or if the file is not TOML.
     pub value: String,
-    /// The place in `file`. A mistake in a timeline always has one. `None` if a value given with
-    /// `--set` is wrong, if keys were removed with `--unset`, or if the mistake concerns no single
-    /// place in the file.
+    /// The place in `file`. A mistake in a key or a value of a timeline always has a place. `None`
+    /// if a value given with `--set` is wrong, if keys were removed with `--unset`, or if the
+    /// mistake concerns no single place in the file.
     pub place: Option<Place>,
     /// Whether the mistake is in a value that overrides the file, for example with `--set`.
     pub set: bool,
     /// The paths of the keys that were removed from the scenario's text before it was read, for
-    /// example with `--unset`. Empty if the mistake is in a value that was set, or in a timeline.
+    /// example with `--unset`. Empty if the mistake is in a value that was set, or in a key or a
+    /// value of a timeline. Also empty if the file is not TOML.
     pub unset: Vec<String>,
 }
 

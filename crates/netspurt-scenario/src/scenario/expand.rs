@@ -216,7 +216,7 @@ pub(super) fn set_route(
     Ok(())
 }
 
-/// The nodes of `spec`, and the nodes with a single link, both in the order of the file.
+/// The nodes of `spec`, and the nodes with a single link, both in the order of the list of links.
 pub(super) fn nodes_and_leaves(spec: &Spec) -> Result<[Vec<String>; 2], Problem> {
     let expanded = expand_links(spec)?;
     let ends = || expanded.iter().flat_map(|link| &link.between);

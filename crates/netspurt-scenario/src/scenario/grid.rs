@@ -1,5 +1,5 @@
-//! The file of a sweep with its axes. The first values of each axis are checked before anything
-//! runs.
+//! The file of a sweep with its axes. The first thousand values of each axis are checked before
+//! anything runs.
 
 use indexmap::{IndexMap, IndexSet};
 
@@ -29,9 +29,9 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// The grid of a consistent file; `None` if the file has no `[sweep]`. Checks the first values
-    /// of each axis: each value alone must be valid at its path. Whether the values of a case fit
-    /// together is checked later, when the case runs.
+    /// The grid of a consistent file; `None` if the file has no `[sweep]`. Checks the first
+    /// [`CHECKED`] values of each axis: each value alone must be valid at its path. Whether the
+    /// values of a case fit together is checked later, when the case runs.
     pub(super) fn of(document: &Document, spec: &Spec) -> Result<Option<Self>, ScenarioError> {
         let Some(sweep) = &spec.sweep else { return Ok(None) };
         let blamed = |problem: Problem| document.blame(&problem);
@@ -56,7 +56,8 @@ impl Grid {
         Ok(Some(grid))
     }
 
-    /// Checks the first values of each axis: each value alone must be valid at its path.
+    /// Checks the first [`CHECKED`] values of each axis: each value alone must be valid at its
+    /// path.
     fn check(&self) -> Result<(), Problem> {
         for (_, points) in self.by_axis() {
             // All values of a range have the same type, so a thousand of them are enough. The later
@@ -76,7 +77,8 @@ impl Grid {
 
     /// The problem to report if an end uses the kernel's TCP in some case; `None` if no such case
     /// is found. The problem names the first place that asks for the kernel's TCP. If every point
-    /// of an axis sets an end, only these points are checked for this end.
+    /// of an axis sets the `endpoint` of a flow or population, the file's value of this key is not
+    /// checked.
     pub(super) fn kernel(&self, spec: &Spec) -> Option<Problem> {
         let axes = self.by_axis();
         let points = || axes.iter().flat_map(|(_, points)| *points);
@@ -176,7 +178,8 @@ fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
 }
 
 /// Checks that the document's settings are valid at their places. A mistake is returned with a
-/// flag: `true` if the path of a setting is wrong, `false` if its value is wrong.
+/// flag: `false` if a value is wrong; `true` if the path of a setting or a file that the scenario
+/// names is wrong, or if a required key is missing.
 fn is_valid_alone(document: &Document) -> Result<(), (bool, ScenarioError)> {
     let mut spec = document.read_or_blame()?;
     spec.fill_in();

@@ -19,7 +19,8 @@ use super::slots_plan::with_drawn_slots;
 use super::whole::Scenario;
 
 /// The handovers of a link, and those of its other values that change with time. If a probability
-/// of losses changes, all rules for losses are here; duplicates likewise.
+/// of losses changes, all rules for losses are here. If the probability of duplicates changes, all
+/// rules for duplicates are here.
 #[derive(Serialize)]
 struct LinkChanges {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,7 +92,7 @@ impl Scenario {
     }
 }
 
-/// Writes each point of a timeline on a line of its own; `text` is TOML.
+/// Writes each point of a timeline, and each opportunity, on a line of its own; `text` is TOML.
 fn one_point_per_line(text: &str) -> String {
     let spread = |line: &str| {
         let (key, list) = line.strip_suffix(']')?.split_once(" = [")?;

@@ -40,8 +40,8 @@ impl Spec {
     }
 
     /// Sets the keys `capture` (whether captures are written) and `spy` (the nodes whose segments
-    /// are recorded) if the file does not set them. The default nodes are the nodes that send data
-    /// or echo probes, and both nodes of each population.
+    /// are recorded) if the file does not set them. The default nodes are the nodes that start
+    /// flows or echo probes, the nodes that answer requests, and both nodes of each population.
     pub(super) fn fill_in_record(&mut self) {
         self.record.capture.get_or_insert(self.record.tables.contains(&TableName::Segments));
         if self.record.spy.is_some() {

@@ -167,7 +167,7 @@ fn drawn_at_rate(
 
 /// The lowest rate of PackMime, in connections a second.
 const PACKMIME_RATE_MIN: f64 = 0.1;
-/// The maximum number of times that a rate is computed again.
+/// The maximum number of times that a rate is computed.
 const ROUNDS: u32 = 200;
 
 /// Returns the text of a distribution of sizes. If `text` names PackMime's sizes without a rate,
@@ -254,8 +254,8 @@ fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Prob
         .fix("write `\"poisson\"` or `\"packmime\"`, without a rate"))
 }
 
-/// The number of segments without data that an end sends for a connection: one in the handshake,
-/// one that acknowledges the other end's data, and one that ends the connection.
+/// The number of segments without data that a load counts for one end of a connection: one in the
+/// handshake, one that acknowledges the other end's data, and one that ends the connection.
 const BARE_SEGMENTS: f64 = 3.0;
 
 /// The number of connections a second that on average use the share `load` of a link's rate. The

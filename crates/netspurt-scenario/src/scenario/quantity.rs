@@ -92,17 +92,18 @@ impl<C: Quantity> JsonSchema for Amount<C> {
     }
 }
 
-/// One value for both directions of a link, or `[forward, reverse]`.
+/// One value for both directions of a link, or `[forward, reverse]`. In a flow: one value for both
+/// ends, or `[from, to]`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BothWays<T> {
-    /// The same value in both directions.
+    /// The same value in both directions, or at both ends.
     Same(T),
-    /// The forward value and the reverse value.
+    /// The forward value and the reverse value, or the values for `from` and `to`.
     Each(T, T),
 }
 
 impl<T> BothWays<T> {
-    /// The forward value and the reverse value.
+    /// The forward value and the reverse value, or the values for `from` and `to`.
     pub fn each(&self) -> [&T; 2] {
         match self {
             BothWays::Same(both) => [both, both],
