@@ -60,6 +60,11 @@ def r(saved_run: Path, tmp_path: Path) -> None:
         ("run good.toml --unset links.paht", "did you mean `path`?"),
         ("run good.toml --unset flows.x.shim", "the file has no `flows.x.shim` to remove"),
         ("run good.toml --unset links.path.rate", "(links.path) without links.path.rate"),
+        (
+            "run good.toml --unset links.path.rate --set seed=3",
+            "(links.path) without links.path.rate",
+        ),
+        ("run good.toml --set seed=007", "`007` is not a TOML number\n"),
         ("run good.toml --unset stop.x", "unset `stop` as a whole"),
         ("run good.toml --unset seed --set seed=3", "contradict each other: leave one of them out"),
         (

@@ -270,7 +270,8 @@ impl Document {
     /// 1. a setting at a path of the problem or at a path above it; if the file lacks the path of
     ///    the problem, also a setting below this path;
     /// 2. a setting below a path of the problem;
-    /// 3. the only setting, because the file was probably consistent without it.
+    /// 3. the only setting if no key was removed, because the file was probably consistent without
+    ///    it.
     ///
     /// If no rule finds a setting, the cause is not known, and the result is `None`.
     fn culprit(&self, file: Option<&Table>, problem: &Problem) -> Option<&(String, String)> {
@@ -293,7 +294,7 @@ impl Document {
         set(&|s, path| around(s, path) || missing(path) && below(s, path))
             .or_else(|| set(&below))
             .or(match self.overrides.as_slice() {
-                [only] => Some(only),
+                [only] if self.removed.is_empty() => Some(only),
                 _ => None,
             })
     }
@@ -370,8 +371,14 @@ fn set_over(table: &mut Table, path: &str, value: &str) -> Result<(), Problem> {
     let value = match value.parse::<Value>() {
         Ok(value) => value,
         Err(_) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
-            let fix = "write a whole number from 0 to 2^63 - 1";
-            return Err(problem(format!("the number `{value}` is too large")).fix(fix));
+            // A number with 18 digits always fits, so something else is wrong.
+            return Err(if digits.trim_start_matches('0').len() <= 18 {
+                problem(format!("`{value}` is not a TOML number"))
+                    .fix("write the number without leading zeros, and with at most one sign")
+            } else {
+                problem(format!("the number `{value}` is too large"))
+                    .fix("write a whole number from 0 to 2^63 - 1")
+            });
         }
         Err(_) => Value::from(value),
     };
