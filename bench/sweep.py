@@ -3,8 +3,8 @@
 `python bench/sweep.py` takes minutes.
 
 A *case* is the simulation of a transfer of a few thousand segments. It takes about a millisecond,
-and longer with a larger `--segments`. A printed ratio compares two ways to run the same sweep, such
-as one thread and two threads. Each round runs the sweep both ways, one after the other.
+and longer with a larger `--segments`. Most printed ratios compare two ways to run the same sweep,
+such as one thread and two threads. Each round runs the sweep in both ways, one after the other.
 """
 
 from __future__ import annotations

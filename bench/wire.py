@@ -1,6 +1,6 @@
 """Measures the cost of forwarding real packets, compared with a bare forwarder.
 
-A bare forwarder sends on each packet that it receives, without links. Run `cargo build --release -p
+A bare forwarder forwards each packet unchanged and without links. Run `cargo build --release -p
 netspurt-live --example wire`, then `python3 bench/wire.py`. TUN devices need root if only root may
 open /dev/net/tun. Variants alternate, and ratios are computed for each round. CPU time is the time
 of the forwarding thread and includes the kernel's work for it.

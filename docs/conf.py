@@ -13,8 +13,8 @@ version = release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "from_code"]
 root_doc = "docs/index"
-# `papers` is a symbolic link into the package. Links on pages use the real paths of files, so the
-# last pattern has the real path of `papers`.
+# `papers` is a symbolic link into the package. The build resolves links on pages to the real paths
+# of files, so the last pattern has the real path of `papers`.
 include_patterns = [
     "*.md",
     "authorities/**.md",

@@ -124,7 +124,7 @@ async def delayed(flow: Flow, out: Answers) -> None:
 async def delayed_unread(flow: Flow, out: Answers) -> None:
     """Send a short segment and a segment with PSH to an application that does not read.
 
-    In this case PSH and the length do not matter.
+    The ACKs of both segments are delayed.
     """
     await flow.accept()
     await stream(flow, 20, 0.005)

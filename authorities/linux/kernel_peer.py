@@ -174,7 +174,7 @@ class Flow:
         return await asyncio.wait_for(self.packets.get(), within)
 
     async def quiet(self, span: float) -> list[Packet]:
-        """Return the segments that the kernel sends within `span` seconds."""
+        """Return the queued segments and those that the kernel sends within `span` seconds."""
         until, received = time.monotonic() + span, []
         while (remaining := until - time.monotonic()) > 0:
             try:

@@ -1,5 +1,5 @@
-//! Fuzzes the decoder of packets with any octets. A decoded segment is encoded and decoded again,
-//! and must then have the same numbers, length, flags and SACK blocks.
+//! Fuzzes the decoder of packets with any octets. A segment that passes all checks is encoded and
+//! decoded again, and must then have the same numbers, length, flags and SACK blocks.
 
 #![no_main]
 

@@ -132,8 +132,8 @@ class Case(NamedTuple):
     `lost`, `lost_acks` and `late` have numbers of packets of flow 1, counted from 1. The link from
     r1 to k1 loses the packets in `lost`, and the link from k1 to r1 the ACKs in `lost_acks`. Each
     packet in `late` is delayed by `LATE` before it enters the queue from s1 to r1. The link from s1
-    to r1 starts no packet between the two instants in `blocked`. `busy_until` is the instant at
-    which the packet that this link transmits at the first of these instants has left.
+    to r1 starts no packet between the two instants in `blocked`. At the first of these instants the
+    link still transmits a packet, which has left at `busy_until`.
     """
 
     suite: str

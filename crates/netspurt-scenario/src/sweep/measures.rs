@@ -9,7 +9,7 @@ use netspurt::units::Time;
 /// A measure of a case.
 #[derive(Clone, Copy, Debug)]
 pub struct CaseMeasure {
-    /// The column's name, with its unit.
+    /// The column's name, with the unit if the measure has one.
     pub name: &'static str,
     /// Whether its values are numbers with a fraction.
     pub fraction: bool,
