@@ -41,6 +41,11 @@ _OPEN_MIN, _SLOW_MAX = 0.95, 0.75
 #: Two directions have similar amounts of data if the smaller amount is at least this share of the
 #: larger amount.
 _SIMILAR_MIN = 0.25
+#: The largest window without window scaling, and the share of it from which this limit counts.
+_UNSCALED_MAX, _UNSCALED_SHARE = 65_535, 0.9
+#: A receiver was still making its window larger if at most this share of the largest window was
+#: ever outstanding.
+_GROWN_MAX = 0.75
 #: Acknowledgments may wait for the application of the receiver if two conditions hold. The shortest
 #: round trip of data is at least the first number times the round trip of the handshake. The
 #: difference of these two round trips is at least the second number [s].
@@ -100,6 +105,13 @@ class WindowLimit:
         capture beside the receiver does not show whether the sender filled the window.
     handshake_s
         The round trip of the handshake in seconds; NaN if it is not known.
+    outstanding_bytes
+        The most octets that were outstanding.
+    window_bytes_min
+        The smallest window above zero.
+    unscaled_by
+        The address whose SYN did not offer window scaling, if this limited the window. `None`
+        otherwise.
     both_ways
         The addresses of both ends if both sent similar amounts of data. Then the capture does not
         show whose window held the connection back. `None` otherwise.
@@ -117,6 +129,9 @@ class WindowLimit:
     fills_queue: bool
     is_possible: bool
     handshake_s: float
+    outstanding_bytes: int
+    window_bytes_min: int
+    unscaled_by: str | None = None
     both_ways: tuple[str, str] | None = None
 
     @property
@@ -135,6 +150,16 @@ class WindowLimit:
     def is_slow(self) -> bool:
         """Whether an application that reads slowly limits the window."""
         return self.open_share < _SLOW_MAX
+
+    @property
+    def has_grown(self) -> bool:
+        """Whether the receiver was still making its window larger while the window was full.
+
+        The largest window was then never full. A capture beside the receiver does not show this.
+        """
+        most = self.outstanding_bytes
+        is_below = self.window_bytes_min < most <= _GROWN_MAX * self.window_bytes
+        return self.trip.of_data and self.is_open and is_below
 
     @property
     def allowed_bps(self) -> float:
@@ -162,6 +187,10 @@ class WindowLimit:
                 f"{held}. Both ends sent much data, so this may be the window of {either}. A "
                 "larger receive buffer there, or an application that reads faster, may help."
             )
+        if self.unscaled_by:
+            return f"{held}. {self._unscaled()}"
+        if self.has_grown and not self.has_queue:
+            return f"{held}. {self._growing()}"
         most = f"{number(self.window_bytes)} octets"
         if not self.is_slow:
             allows = f"{held}. {self.receiver} announced at most {most}."
@@ -182,6 +211,28 @@ class WindowLimit:
             f"come: about {rate(self.had_bps)}. The window was {number(round(self.mean_bytes))} "
             f"octets on average, {most} at most{closed}. An application that reads faster helps. A "
             "larger receive buffer does not help for long."
+        )
+
+    def _unscaled(self) -> str:
+        """Return sentences on a window that cannot become larger, because it is not scaled."""
+        return (
+            f"{self.receiver} announced at most {number(self.window_bytes)} octets. No window can "
+            f"be larger than {number(_UNSCALED_MAX)} octets here, because the SYN of "
+            f"{self.unscaled_by} came without the option for window scaling (RFC 7323 §2). A "
+            f"larger receive buffer does not help. Switch window scaling on at {self.unscaled_by} "
+            "(Linux: net.ipv4.tcp_window_scaling=1), and check that no firewall on the path "
+            "removes the option."
+        )
+
+    def _growing(self) -> str:
+        """Return sentences on a window that was full while its receiver made it larger."""
+        return (
+            f"{self.receiver} made its window larger during the transfer, from "
+            f"{number(self.window_bytes_min)} to {number(self.window_bytes)} octets. The window "
+            f"was full only while it was smaller: at most {number(self.outstanding_bytes)} octets "
+            f"were outstanding. A receive buffer at {self.receiver} that is larger from the "
+            "beginning helps (Linux: the second number of net.ipv4.tcp_rmem). SO_RCVBUF would end "
+            "the automatic growth."
         )
 
     @property
@@ -365,7 +416,24 @@ def _limit(
         fills_queue=True,
         is_possible=False,
         handshake_s=_handshake_s(row, trip),
+        outstanding_bytes=int(row["outstanding_bytes_max"]),
+        window_bytes_min=int(back["window_bytes_min"] or 0),
+        unscaled_by=_unscaled_by(row, back, window),
     )
+
+
+def _unscaled_by(row: Mapping[str, Any], back: Mapping[str, Any], window: int) -> str | None:
+    """Return the end whose SYN came without window scaling, if this limits the `window`.
+
+    `row` and `back` are the two directions. Both SYNs were captured. A SYN-ACK offers scaling only
+    if the SYN did.
+    """
+    if not _UNSCALED_SHARE * _UNSCALED_MAX <= window <= _UNSCALED_MAX:
+        return None
+    for way in sorted((row, back), key=lambda way: str(way["direction"])):
+        if way["window_scale"] is None:
+            return str(way["source"])
+    return None
 
 
 def _handshake_s(row: Mapping[str, Any], trip: RoundTrip) -> float:
