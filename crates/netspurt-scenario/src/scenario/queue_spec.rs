@@ -76,7 +76,7 @@ impl Default for RedTable {
 pub struct CodelTable {
     /// The standing delay that is accepted.
     pub target: Duration,
-    /// How long the delay must stay above `target` before a packet is dropped.
+    /// How long the delay must stay above `target` before CoDel begins to drop or mark packets.
     #[schemars(schema_with = "above_zero")]
     pub interval: Duration,
     /// The limit of the queue.
@@ -105,7 +105,7 @@ pub const FLOWS_MAX: u32 = 65_536;
 pub struct FqCodelTable {
     /// The standing delay that is accepted.
     pub target: Duration,
-    /// How long the delay must stay above `target` before a packet is dropped.
+    /// How long the delay must stay above `target` before CoDel begins to drop or mark packets.
     #[schemars(schema_with = "above_zero")]
     pub interval: Duration,
     /// The limit of all queues together.

@@ -64,7 +64,7 @@ impl RandomAxis {
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         clippy::cast_precision_loss,
-        reason = "a place in a list of at most 100 000"
+        reason = "lists are far shorter than 2^53"
     )]
     pub(super) fn draw(&self, seed: u64) -> Point {
         let share = Stream::named(seed, &self.stream).uniform();

@@ -50,7 +50,7 @@ pub(super) fn reword(message: &str, written: &str) -> (String, String) {
     }
 }
 
-/// The fix for a wrong value of a link's losses, duplicates or delayed packets.
+/// The fix for a wrong value of a link's key `loss`, `duplicate`, `reorder` or `long`.
 const NONE_OR_TABLE: &str = "`\"none\"` or a table, as in `{ probability = 0.01 }`";
 
 /// The name that users see for a type that the parser names.

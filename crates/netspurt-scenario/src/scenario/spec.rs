@@ -135,7 +135,7 @@ impl Default for ReassemblySpec {
 #[serde(deny_unknown_fields)]
 pub struct RecordSpec {
     /// The nodes at which segments are recorded and captured. By default these are the nodes that
-    /// send data, requests or echo probes, the nodes that answer requests, and both nodes of each
+    /// open flows or send echo probes, the nodes that answer requests, and both nodes of each
     /// population.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spy: Option<Vec<String>>,

@@ -125,8 +125,8 @@ impl Sweep {
     }
 
     /// The error to report if the sweep is not run live; `None` if no case is known to use the
-    /// kernel's TCP. The error names the place that asks for the kernel's TCP at an end of some
-    /// case. If every point of an axis sets an end, only these points are checked for this end.
+    /// kernel's TCP. The error names the place that asks for the kernel's TCP. An `endpoint` in
+    /// the file is not checked if every point of an axis replaces it.
     pub fn kernel(&self) -> Option<&ScenarioError> {
         self.kernel.as_deref()
     }
@@ -263,7 +263,8 @@ impl Sweep {
         })
     }
 
-    /// A number that is the same for all cases with the same [`combination`](Self::combination).
+    /// A number of the case. All cases with the same number have the same
+    /// [`combination`](Self::combination).
     pub fn combination_number(&self, case: u64) -> u64 {
         if self.drawn().is_empty() { case / self.seeds } else { case }
     }
@@ -271,7 +272,8 @@ impl Sweep {
     /// The combination of a case, including the values that the case draws.
     ///
     /// # Errors
-    /// When the values of the case contradict each other.
+    /// When a value of the case is invalid. Some mistakes are found only by
+    /// [`simulate`](Combination::simulate), for example values that contradict each other.
     pub fn combination(&self, case: u64) -> Result<Combination, ScenarioError> {
         match &self.source {
             Source::Grid(grid) => {
@@ -289,7 +291,7 @@ impl Sweep {
     /// The case as a scenario of its own.
     ///
     /// # Errors
-    /// When the values of the case contradict each other.
+    /// When the values of the case are invalid or contradict each other.
     pub fn scenario(&self, case: u64) -> Result<Scenario, ScenarioError> {
         let seed = self.seed(case).to_string();
         let scenario = self.scenario_of(case)?;

@@ -48,8 +48,8 @@ impl Varied {
     }
 
     /// The combination of these values. The text of the file is not read again. Returns `None` if
-    /// the text must be read again, because a value names a file with the key `follows`, or adds a
-    /// link, a flow or echo probes. Also returns `None` if the values are invalid.
+    /// the text must be read again, because a value may set the key `follows`, or adds a link, a
+    /// flow or echo probes. Also returns `None` if the values are invalid.
     pub(super) fn combination<'a>(
         &self,
         settings: impl Iterator<Item = &'a AxisSetting> + Clone,
@@ -146,8 +146,8 @@ impl Varied {
     }
 }
 
-/// Whether a setting names a file with the key `follows`, from which a link or a population takes
-/// values.
+/// Whether a setting may set the key `follows`, which names the file from which a link or a
+/// population takes values.
 fn names_a_file(setting: &AxisSetting, keys: &[String]) -> bool {
     keys.last().is_some_and(|last| last == followed::KEY)
         || setting.value.to_string().contains(followed::KEY)

@@ -77,8 +77,8 @@ impl Scenario {
     }
 
     /// The text of the scenario, with the values that override it and the values of the files that
-    /// its links and populations follow. A copy of the scenario can be read from this text
-    /// elsewhere.
+    /// its links and populations follow. If the scenario uses no algorithm from outside netspurt, a
+    /// copy of the scenario can be read from this text elsewhere.
     ///
     /// # Panics
     /// Never: the text was read before.

@@ -19,7 +19,7 @@ enum Limit {
     Idle,
     /// Only the network limits the sender.
     Busy,
-    /// The peer's window is full.
+    /// The peer's window has no room for the next segment.
     PeerWindow,
     /// The send buffer is full, and all its data is sent.
     SendBuffer,
@@ -96,9 +96,9 @@ impl HostClocks {
         }
         let end = segment.seq.wrapping_add(occupied);
         match self.newest {
-            // Octets before `newest` were sent before, so this segment is a retransmission. A
-            // window probe counts too, because it has an old sequence number. A tail loss probe
-            // does not count (`retrans_stamp`).
+            // Octets before `newest` were sent before, so this segment is a retransmission. An
+            // empty window probe counts too, because it has an old sequence number. A tail loss
+            // probe does not count (`retrans_stamp`).
             Some(newest) if is_before(end, newest) || occupied > 0 && end == newest => {
                 if segment.cause.get() != Some(Cause::Tlp) {
                     self.repeats_since.get_or_insert(now);
@@ -108,8 +108,9 @@ impl HostClocks {
         }
     }
 
-    /// Called while the host's queue drops everything, and the probes of this full queue are
-    /// unanswered. These probes count as retransmissions.
+    /// Called while the host's queue drops everything and probes are unanswered. A probe of a full
+    /// queue tries to send a dropped segment again. It counts as a retransmission, and so does a
+    /// window probe that the queue drops.
     pub(super) fn repeated(&mut self, now: Time) {
         self.repeats_since.get_or_insert(now);
     }

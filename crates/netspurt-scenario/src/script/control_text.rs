@@ -32,8 +32,8 @@ const NAMED: [(&str, i64); 4] = [
 pub(super) struct ReadControl {
     /// Whether the message has the flag `MSG_TRUNC`.
     pub(super) is_cut: bool,
-    /// Whether a call that reads the error queue must leave the message without flags. Such a call
-    /// does this if the queue is empty.
+    /// Whether the call reads the error queue but the message must have no flags. This means that
+    /// the queue is empty.
     pub(super) is_plain: bool,
     unread: Option<i64>,
     at: Option<Time>,

@@ -1,6 +1,6 @@
 //! Implements `TCP_DEFER_ACCEPT`: for the time that the option sets, the host ignores an ACK that
-//! acknowledges the SYN-ACK and carries no data. Therefore `accept` returns the connection only
-//! after its first data.
+//! acknowledges the SYN-ACK and carries no data. Therefore, during this time, `accept` returns the
+//! connection only after its first data or its FIN.
 
 use netspurt::segment::{Flags, Segment};
 use netspurt::units::Time;

@@ -47,11 +47,11 @@ enum Via<C: 'static> {
     Rule(Rule<C>),
 }
 
-/// How a switch is read and written if no single field of the configuration holds its value.
+/// How a switch is read and written if a [`Field`] is not enough.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule<C: 'static> {
     /// Returns the value; `None` if the switch does not apply to this configuration, for example to
-    /// its congestion control algorithm.
+    /// its congestion control algorithm, or if the kernel chooses the value.
     pub read: fn(&C) -> Option<SwitchValue>,
     /// Sets the value.
     pub write: fn(&mut C, &SwitchValue) -> Result<(), Refusal>,
@@ -253,7 +253,7 @@ impl Switch {
         C::access(self).is_some()
     }
 
-    /// Returns the value of the switch in `config`; `None` if `config` has no such switch.
+    /// Returns the value of the switch in `config`; `None` if `config` has no value for it.
     pub fn read<C: Configured>(&self, config: &C) -> Option<SwitchValue> {
         match C::access(self)?.via {
             Via::Field(at) => {

@@ -18,8 +18,8 @@ const KERNEL_WINDOW_MAX_BYTES: u64 = 1 << 29;
 /// The smallest receive window that can be set for a kernel.
 const KERNEL_WINDOW_MIN_BYTES: u64 = 4096;
 
-/// Returns the number of segments in the initial window of a connection. Both ends of the
-/// connection have `config`.
+/// Returns the number of segments in the initial window of a connection whose two ends both have
+/// the configuration `config`.
 pub fn initial_segs(config: &RfcConfig) -> u64 {
     InitialWindow::of(config).segs(full_payload(config.mss, config.timestamps).into())
 }
