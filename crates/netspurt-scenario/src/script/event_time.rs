@@ -12,7 +12,7 @@ use super::error::Mistake;
 /// In our own dialect, an offset counts from the instant that the previous event names. If the
 /// previous event names a range, or `*` for any time, the offset counts from the instant at which
 /// that event happened. In packetdrill's dialect, an offset always counts from the instant at which
-/// the previous event happened.
+/// the previous event happened. A call that lasts happens at its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventTime {
     /// `*`: at any time.
@@ -167,7 +167,8 @@ fn seconds(cursor: &mut Cursor<'_>) -> Result<Duration, Mistake> {
             .fix("write at most nine decimals"));
     }
     let nanos = format!("{whole_seconds}{decimals:0<9}").parse::<u64>().ok();
-    // With a limit of a century, sums of times do not overflow.
+    // With a limit of a century, the sum of up to 5 such times fits into 64 bits. Larger sums
+    // saturate.
     let nanos = nanos.filter(|nanos| *nanos <= 3_155_760_000_000_000_000);
     let nanos = nanos.ok_or_else(|| {
         Mistake::new(span, "this time is too long").fix("write at most a century")

@@ -215,7 +215,7 @@ impl<'a, 'v> Expressions<'a, 'v> {
         Ok(())
     }
 
-    /// Reads a number, a name, a call, or an expression in parentheses.
+    /// Reads a number, a name, a call, or an expression in parentheses. A `-` may precede it.
     pub(super) fn operand(&mut self) -> Result<Expression, Mistake> {
         self.skip()?;
         let start = self.cursor.at();

@@ -73,7 +73,7 @@ pub struct SocketHost {
     pub(super) was_ever_open: bool,
     /// Whether a connection in TIME-WAIT reports itself as closed, as Linux's socket does.
     hides_time_wait: bool,
-    /// The RST that answers data for a closed socket, if this RST is not sent yet.
+    /// The RST that answers data that no application will read, if this RST is not sent yet.
     late: Option<(Time, Segment)>,
     /// Whether ECN is used only if the peer asks for it.
     ecn_if_asked: bool,
@@ -92,9 +92,9 @@ struct BlockedCall {
 /// The settings of the send buffer of a new connection. All numbers are bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SendSettings {
-    /// The initial and the maximum size of the buffer; `None` if it has no limit.
+    /// The initial and the maximum size of the buffer; `None` if only `fixed` can limit the buffer.
     pub(super) sizes: Option<(u64, u64)>,
-    /// `SO_SNDBUF`.
+    /// `SO_SNDBUF`; `None` if it is not set.
     pub(super) fixed: Option<u64>,
     /// `tcp_notsent_lowat`.
     pub(super) unsent_max: Option<u64>,
@@ -141,7 +141,7 @@ pub(super) enum Role {
     Listening { accepted: bool },
     /// The socket is an end of the connection.
     Connected,
-    /// The socket was shut down while it listened, or before its handshake ended.
+    /// The socket was shut down while it listened, or while its connection was in SYN-SENT.
     Disconnected,
 }
 

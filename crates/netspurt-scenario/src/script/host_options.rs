@@ -16,7 +16,8 @@ use super::subject::CallResult;
 const RECEIVE_BUFFER_MAX: u64 = 4 << 20;
 
 /// The memory in octets of a receive buffer whose size an application requests (`SO_RCVBUF`). It is
-/// twice the requested size, to leave room for bookkeeping.
+/// twice the requested size, to leave room for bookkeeping. A requested size above
+/// [`RECEIVE_BUFFER_MAX`] counts as this maximum.
 fn received_memory(requested: i64) -> u64 {
     2 * requested.unsigned_abs().min(RECEIVE_BUFFER_MAX)
 }

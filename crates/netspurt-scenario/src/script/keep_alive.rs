@@ -41,7 +41,8 @@ pub(super) struct KeepAlive {
     pub(super) idle: Duration,
     /// `TCP_KEEPINTVL`: the time from one probe to the next.
     pub(super) interval: Duration,
-    /// `TCP_KEEPCNT`: how many probes may be unanswered.
+    /// `TCP_KEEPCNT`: after how many unanswered probes the connection is given up, if there is no
+    /// `TCP_USER_TIMEOUT`.
     pub(super) count: u32,
     /// When the timer fires.
     due: Option<Time>,
@@ -115,7 +116,7 @@ impl KeepAlive {
         self.unanswered
     }
 
-    /// Called when a connection begins. The present settings stay.
+    /// Stops the timer and sets the number of unanswered probes to 0. The settings stay.
     pub(super) fn begin(&mut self) {
         (self.due, self.unanswered) = (None, 0);
     }
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn outstanding_data_and_arrivals_delay_probes_and_a_user_timeout_replaces_their_maximum() {
+    fn outstanding_data_and_arrivals_delay_probes_and_a_user_timeout_replaces_tcp_keepcnt() {
         let at = |s| Time::ZERO + Duration::from_secs(s);
         let mut keep =
             KeepAlive { is_on: true, idle: Duration::from_secs(10), ..KeepAlive::default() };

@@ -59,8 +59,8 @@ impl Notices {
     }
 
     /// Called when a write ended at offset `end`. Linux stores the request for timestamps only now.
-    /// `has_left` says whether all octets have left. If so, the request is too late for the first
-    /// packets with these octets.
+    /// `has_left` says whether all octets left Linux before this moment. If so, the request is too
+    /// late for the first packets with these octets.
     pub(super) fn on_written(&mut self, end: u64, has_left: bool, options: NoticeOptions) {
         self.stamps.ask(end, self.chunk, options.stamping, has_left);
     }
@@ -85,7 +85,8 @@ impl Notices {
     }
 
     /// Called when all octets before `acked` are acknowledged. Returns whether there are new
-    /// notices. The timestamp of an octet comes before the completion of the calls that wrote it.
+    /// notices. A notice with the timestamp of an octet comes before the notice that completes the
+    /// call with this octet.
     pub(super) fn on_acked(&mut self, acked: u64, at: Time, options: NoticeOptions) -> bool {
         let mut news = false;
         loop {

@@ -251,8 +251,8 @@ fn action(
         .fix("write `<` or `>` and a packet, a socket call, or `%{ assert … }%`"))
 }
 
-/// Converts the changes of a command after the first event. A change that is not possible there is
-/// a mistake.
+/// Converts the changes of a command that is an event. A change that is not possible during a run
+/// is a mistake.
 fn later_changes(found: Vec<Change>, span: Range<usize>) -> Result<Vec<HostChange>, Mistake> {
     let of_host = |change| match change {
         Change::Host(change) => Ok(change),

@@ -100,7 +100,8 @@ impl SendBuffer {
         }
     }
 
-    /// Sets `SO_SNDBUF`: the size becomes twice `bytes`, and no longer changes.
+    /// Sets `SO_SNDBUF`: the size becomes twice `bytes`, but at least [`SIZE_MIN`] and at most
+    /// [`SIZE_MAX`]. The buffer no longer grows.
     pub(super) fn fix(&mut self, bytes: u64) {
         self.size = (2 * bytes).clamp(SIZE_MIN, SIZE_MAX);
         self.grows_to = None;
@@ -123,8 +124,8 @@ impl SendBuffer {
     }
 
     /// Returns how many of `wanted` bytes the buffer accepts as its next part; 0 if the buffer is
-    /// full. The part joins the last chunk or starts a new chunk. The caller must pass each part to
-    /// the connection before it asks for the next part.
+    /// full. The part joins the last chunk or starts a new chunk. The caller must
+    /// [`take`](Self::take) each part before it asks for the next part.
     pub(super) fn next_part(&self, wanted: u64, now: &SendProgress) -> u64 {
         let goal = goal(now);
         match self.tail_filled(now) {
@@ -205,7 +206,7 @@ impl SendBuffer {
             && unsent.saturating_mul(2) < self.unsent_max
     }
 
-    /// Called when data was acknowledged. Returns whether a call that waits for room is woken
+    /// Called when a segment arrived. Returns whether a call that waits for room is woken
     /// (`tcp_check_space`).
     pub(super) fn check_space(&mut self, now: &SendProgress) -> bool {
         self.forget(now.acked);

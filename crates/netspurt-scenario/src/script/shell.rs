@@ -11,8 +11,8 @@ pub(super) struct ShellCommand {
     pub(super) span: Range<usize>,
 }
 
-/// The commands in `text`. Comments are left out; `;`, `&&`, `||`, `|` and the end
-/// of a line end a command.
+/// The commands in `text`. Comments are left out; `;`, `&`, `&&`, `|`, `||` and the end of a line
+/// end a command.
 pub(super) fn commands(text: &str) -> Vec<ShellCommand> {
     let mut reader = WordReader {
         text,
@@ -133,7 +133,8 @@ impl WordReader<'_> {
         true
     }
 
-    /// Reads a word. Outside quotes, the word ends at a blank or at one of `; & | < >`.
+    /// Reads a word. Outside quotes, the word ends at a blank, at one of `; & | < >`, or at a `\`
+    /// before the end of a line.
     fn word(&mut self) -> String {
         let (mut word, mut quote) = (String::new(), None);
         while let Some(c) = self.rest().chars().next() {

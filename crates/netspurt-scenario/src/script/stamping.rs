@@ -96,7 +96,7 @@ pub(super) struct StampRequests {
 impl StampRequests {
     /// Called when a write ended at offset `end`. `chunk` is the offset at which the last chunk
     /// begins. If a part of this chunk was sent before the write, `chunk` is the end of that part.
-    /// `came_late` says whether all octets of the write have left.
+    /// `came_late` says whether all octets of the write left before the request.
     pub(super) fn ask(&mut self, end: u64, chunk: u64, wanted: Stamping, came_late: bool) {
         let Some(octet) = end.checked_sub(1) else { return };
         let kinds = Stamping::TX_SCHED.0 | Stamping::TX_SOFTWARE.0 | Stamping::TX_ACK.0;

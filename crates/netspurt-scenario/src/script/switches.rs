@@ -1,4 +1,5 @@
-//! Converts a script's option lines and shell commands into the configuration of its connection.
+//! Converts a script's option lines and shell commands into the configuration of its connection and
+//! its host.
 
 use netspurt::place::Place;
 use netspurt::tcp::{RfcConfig, TcpConfig};

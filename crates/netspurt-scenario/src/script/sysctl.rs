@@ -1,4 +1,5 @@
-//! Translates the sysctls of Linux that scripts set into the switches of our connection.
+//! Translates the sysctls of Linux that scripts set into switches of our connection and changes of
+//! its host.
 
 use netspurt::units::Duration;
 
