@@ -51,7 +51,8 @@ pub(super) fn reword(message: &str, written: &str) -> (String, String) {
 }
 
 /// The fix for a wrong value of a link's key `loss`, `duplicate`, `reorder` or `long`.
-const NONE_OR_TABLE: &str = "`\"none\"` or a table, as in `{ probability = 0.01 }`";
+const NONE_OR_TABLE: &str =
+    "`\"none\"` or a table, for example `{ probability = 0.01 }` for `loss`";
 
 /// The name that users see for a type that the parser names.
 fn plain_type(expected: &str) -> String {

@@ -94,7 +94,9 @@ pub(super) fn control(list: Excerpt<'_>, read: &mut ReadControl) -> Result<(), M
                 _ => return Err(name.wrong("a field of a control message", "remove it")),
             }
         }
-        let Some(data) = data else { return Err(one.wrong("`cmsg_data`", "write it")) };
+        let Some(data) = data else {
+            return Err(one.wrong("`cmsg_data`", "add `cmsg_data=VALUE`"));
+        };
         match (level, kind) {
             ("SOL_TCP", "TCP_CM_INQ") => read.unread = Some(number(data)?),
             ("SOL_SOCKET", "SCM_TIMESTAMPING") => read.at = Some(stamp(data)?),

@@ -69,7 +69,7 @@ pub(super) fn option_line(
     }
     if value.text.is_empty() {
         let mistake = Mistake::new(name.span(), format!("the option `{}` has no value", name.text));
-        return Err(mistake.fix("write one after `=`, or remove the line"));
+        return Err(mistake.fix("write a value after `=`, or remove the line"));
     }
     set_option(options, &name, &value, line)
 }

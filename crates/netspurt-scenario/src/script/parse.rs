@@ -259,8 +259,8 @@ fn later_changes(found: Vec<Change>, span: Range<usize>) -> Result<Vec<HostChang
         Change::Switch(set) => match LiveSwitch::of(&set.path, &set.value) {
             Ok(Some(switch)) => Ok(HostChange::Live(switch)),
             Ok(None) => {
-                let message = format!("`{}` cannot change after the first event", set.path);
-                let fix = "move the command before the first event";
+                let message = format!("`{}` cannot change during a run", set.path);
+                let fix = "move the command before the first event, and write no time before it";
                 Err(Mistake::new(span.clone(), message).fix(fix))
             }
             Err(SwitchError { message, fix, .. }) => {

@@ -13,6 +13,8 @@ use std::collections::VecDeque;
 const CHUNK_BYTES: u64 = 832;
 /// The maximum payload of a chunk: 64 KiB less the room for headers (`sk_gso_max_size`).
 const GOAL_MAX: u64 = 65_536 - 1 - 320;
+/// The largest window that a chunk may fill completely (`TCP_MSS_DEFAULT`).
+const DEFAULT_MSS: u64 = 536;
 /// Linux's `TCP_INIT_CWND`.
 const INITIAL_WINDOW_SEGS: u64 = 10;
 /// The minimum size that `SO_SNDBUF` sets (`SOCK_MIN_SNDBUF`).
@@ -233,12 +235,12 @@ impl SendBuffer {
 }
 
 /// Returns the maximum number of bytes of a chunk: whole segments, at least one, and at most half
-/// of the peer's largest window. A largest window below 512 bytes counts in full
-/// (`tcp_xmit_size_goal`).
+/// of the peer's largest window. A largest window of at most 536 bytes counts in full
+/// (`tcp_bound_to_half_wnd`).
 fn goal(now: &SendProgress) -> u64 {
     let half = match now.peer_window_max {
         0 => GOAL_MAX,
-        window @ ..512 => window.max(48),
+        window @ ..=DEFAULT_MSS => window.max(48),
         window => window / 2,
     };
     let smss = now.smss.max(1);

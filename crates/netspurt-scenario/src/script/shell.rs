@@ -109,6 +109,8 @@ impl WordReader<'_> {
         } else if c == '#' {
             let rest = self.rest();
             self.at += rest.find('\n').unwrap_or(rest.len());
+        } else if let Some(length) = self.rest().strip_prefix("2>&1").map(|_| "2>&1".len()) {
+            self.at += length;
         } else if let Some(length) = redirection(self.rest()) {
             self.at += length;
             let target = self.rest().trim_start_matches([' ', '\t']);
@@ -168,7 +170,7 @@ impl WordReader<'_> {
 
 /// The length of the redirection at the start of `text`, as in `2>` or `&>`.
 fn redirection(text: &str) -> Option<usize> {
-    let marks = ["2>&1", "&>", "2>", "1>", ">>", ">", "<"];
+    let marks = ["&>", "2>", "1>", ">>", ">", "<"];
     marks.iter().find(|mark| text.starts_with(**mark)).map(|mark| mark.len())
 }
 
@@ -199,6 +201,7 @@ mod tests {
         ];
         assert_eq!(words(text), expected);
         assert_eq!(&text[commands(text)[1].span.clone()], "tc x");
+        assert_eq!(words("a > f 2>&1 b"), [["a", "b"]]);
     }
 
     #[test]

@@ -53,8 +53,7 @@ impl StatementReader<'_, '_> {
             self.reader.skip()?;
             if !matches!(self.reader.cursor.peek(), None | Some('\n' | ';')) {
                 let message = format!("expected an operator, found {}", self.reader.cursor.shown());
-                let fix =
-                    "write an operator, or end the statement with `;` or at the end of the line";
+                let fix = "write an operator, or end the statement with `;` or a new line";
                 return Err(self.reader.cursor.mistake(message).fix(fix));
             }
         }

@@ -444,7 +444,7 @@ const MISTAKES: &[Case] = &[
     ),
     ("0 %{ assert tcpi_snd_cwmd == 1 }%", 1, 13, "unknown field", "`tcpi_snd_cwnd`"),
     ("0 %{ assert 1 = 1 }%", 1, 15, "`=` is not a comparison", "`==`"),
-    ("0 %{ assert 1 2 }%", 1, 15, "expected an operator", "end of the line"),
+    ("0 %{ assert 1 2 }%", 1, 15, "expected an operator", "a new line"),
     ("0 %{ import os }%", 1, 6, "`import` is not a statement", "assert"),
     ("0 %{ \\ss }%", 1, 6, "expected a statement, found `\\`", "assert"),
     ("0 %{ print 1 }%", 1, 12, "expected `(`", "print(tcpi_rtt)"),

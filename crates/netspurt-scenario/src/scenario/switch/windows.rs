@@ -170,8 +170,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.syn_rules.whole_first_window)),
     Switch::flag(
         "pacing",
-        "Spaces segments evenly: in slow start at two cwnd per round trip, afterwards at 1.2 cwnd \
-         per round trip, as in Linux. BBR always paces, at its own rate",
+        "Spaces segments evenly, as in Linux: at two cwnd per round trip while cwnd is below half \
+         of ssthresh, afterwards at 1.2 cwnd per round trip. BBR always paces, at its own rate",
     )
     .rfc(|c| Field::Flag(&mut c.pacing)),
     Switch::flag("nagle", "Holds a short segment back while any octet is outstanding (RFC 896)")

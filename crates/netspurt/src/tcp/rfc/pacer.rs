@@ -56,11 +56,13 @@ impl Pacer {
     }
 }
 
-/// Returns a rate of 1.2 cwnd per round trip, or of two cwnd in slow start, so that pacing does not
-/// limit cwnd. `None` if there is no srtt.
+/// Returns a rate of 1.2 cwnd per round trip, so that pacing does not limit cwnd. While cwnd is
+/// below half of ssthresh, the rate is two cwnd per round trip (`tcp_update_pacing_rate`). `None` if
+/// there is no srtt.
 pub(super) fn spread_rate(window: &Window, srtt: Option<Duration>) -> Option<BitRate> {
     let srtt = srtt?.as_nanos().max(1);
-    let percent = if window.in_slow_start() { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
+    let is_early = window.cwnd < window.ssthresh / 2;
+    let percent = if is_early { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
     let bits = u128::from(window.cwnd) * 8 * u128::from(percent) / 100;
     let rate = bits * 1_000_000_000 / u128::from(srtt);
     BitRate::new(u64::try_from(rate).unwrap_or(u64::MAX).max(1))
@@ -70,8 +72,8 @@ pub(super) fn spread_rate(window: &Window, srtt: Option<Duration>) -> Option<Bit
 mod tests {
     use super::*;
 
-    /// Linux's ratios: a round trip has room for two cwnd in slow start, and for 1.2 cwnd
-    /// afterwards.
+    /// Linux's ratios: a round trip has room for two cwnd below half of ssthresh, and for 1.2 cwnd
+    /// from there on.
     #[test]
     fn a_cwnd_is_spread_over_less_than_a_round_trip() {
         let srtt = Some(Duration::from_millis(100));
@@ -79,7 +81,8 @@ mod tests {
             spread_rate(&Window { cwnd, ssthresh }, srtt).and_then(BitRate::bits_per_second)
         };
         assert_eq!(bits(10_000, Window::NO_THRESHOLD), Some(1_600_000));
-        assert_eq!(bits(10_000, 10_000), Some(960_000));
+        assert_eq!(bits(10_000, 20_002), Some(1_600_000));
+        assert_eq!(bits(10_000, 20_000), Some(960_000));
         assert_eq!(spread_rate(&Window { cwnd: 10_000, ssthresh: 1 }, None), None);
     }
 
