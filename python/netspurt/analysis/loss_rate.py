@@ -34,6 +34,8 @@ _SHARE_MIN = 0.5
 _RATE_FACTOR_MAX = 2.0
 #: If the rate is more than this many times the formula's rate, losses surely do not limit it.
 _MUCH_MORE = 4.0
+#: Losses come in groups if at least this many packets are lost for each cut of cwnd.
+_GROUP_MIN = 3
 #: If the octets that arrive in a round trip vary by at most this share, losses do not limit the
 #: rate.
 _VARIATION_MAX = 0.05
@@ -52,6 +54,8 @@ class LossLimit:
         once.
     packets
         The number of data packets.
+    lost
+        The number of retransmissions of lost data.
     rtt_s
         The mean round trip of data, in seconds. If `rtt_seen` is false, the round trip of the
         handshake.
@@ -71,6 +75,7 @@ class LossLimit:
     direction: str
     cuts: int
     packets: int
+    lost: int
     rtt_s: float
     rtt_seen: bool
     formula_bps: float
@@ -100,6 +105,20 @@ class LossLimit:
             return ""
         octets, allowed = number(self.window_bytes), rate(self.window_bps)
         return f"The receive window, {octets} octets at most, allows at most {allowed}."
+
+    def policer_sentence(self) -> str:
+        """Return a sentence on a policer, if losses came in groups and no queue was seen.
+
+        Otherwise the result is empty. A policer drops all packets above its rate and delays none.
+        """
+        if not self.rtt_seen or self.is_delay_varied or self.lost < _GROUP_MIN * self.cuts:
+            return ""
+        return (
+            f"{number(self.lost)} packets were lost, {self.lost / self.cuts:.0f} at a time on "
+            "average, while round trips stayed short. A policer causes such losses: it drops the "
+            "packets above its rate and delays none. If there is a policer, only its rate limits "
+            "the connection. If there is none, losses came in bursts."
+        )
 
     def sentence(self, who: str) -> str:
         """Return the beginning of a sentence on the rate of the connection `who`."""
@@ -201,7 +220,7 @@ def _limit(
     ):
         return
     rtt_s = found.mean_s
-    cuts = _cuts(tables["retransmissions"], row, rtt_s)
+    lost, cuts = _lost_and_cuts(tables["retransmissions"], row, rtt_s)
     both = tables["connections"].where(connection=connection)["unique_bytes"].sum()
     spent = tables["spent"].where(connection=connection)
     total = float(whole_s(spent)[0])
@@ -224,6 +243,7 @@ def _limit(
         direction=row["direction"],
         cuts=cuts,
         packets=packets,
+        lost=lost,
         rtt_s=rtt_s,
         rtt_seen=found.of_data,
         formula_bps=formula,
@@ -247,8 +267,11 @@ def _segments(row: Mapping[str, Any], connections: Table) -> tuple[int, int]:
     return max(packets, ceil(row["data_bytes"] / mss)), mss
 
 
-def _cuts(retransmissions: Table, row: Mapping[str, Any], rtt_s: float) -> int:
-    """Return the number of cuts of cwnd. Losses within one round trip count once."""
+def _lost_and_cuts(retransmissions: Table, row: Mapping[str, Any], rtt_s: float) -> tuple[int, int]:
+    """Return the number of retransmissions of lost data, and the number of cuts of cwnd.
+
+    Losses within one round trip cause one cut.
+    """
     own = retransmissions.where(connection=row["connection"], direction=row["direction"])
     # A lost SYN makes cwnd smaller, too.
     times = np.sort(lost_data(own, or_syns=True).seconds("t_ns"))
@@ -256,4 +279,4 @@ def _cuts(retransmissions: Table, row: Mapping[str, Any], rtt_s: float) -> int:
     for at in times.tolist():
         if at - last >= rtt_s:
             cuts, last = cuts + 1, at
-    return cuts
+    return len(times), cuts

@@ -399,6 +399,8 @@ def _loss_lines(found: Explained, connection: int | None) -> Iterator[str]:
                 "Beside the receiver later round trips are not seen. If they were longer because "
                 "of a full queue, the queue limited the rate."
             )
+        if told := one.policer_sentence():
+            yield told
         if one.is_delay_varied:
             yield (
                 "Round trips varied, but they were not longer before losses, and the rate varied "
