@@ -11,7 +11,7 @@ from netspurt.table import Table
 WORDS = {
     "handshake": "the handshake",
     "application": "the applications (neither end had data to send)",
-    "delivery": "the path (all data was sent)",
+    "delivery": "the last data on its way (all data was sent)",
     "congestion_window": "data on its way (the congestion window or the pacing of the sender)",
     "receive_window": "the receive window",
     "repair": "repair",
@@ -22,7 +22,7 @@ WORDS = {
 BRIEFLY = {
     "handshake": "handshake",
     "application": "applications",
-    "delivery": "the path",
+    "delivery": "the last data on its way",
     "congestion_window": "data on its way",
     "receive_window": "receive window",
     "repair": "repair",
