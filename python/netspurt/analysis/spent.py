@@ -22,7 +22,7 @@ WORDS = {
 BRIEFLY = {
     "handshake": "handshake",
     "application": "applications",
-    "delivery": "the last data on its way",
+    "delivery": "last data on its way",
     "congestion_window": "data on its way",
     "receive_window": "receive window",
     "repair": "repair",
