@@ -14,7 +14,7 @@ use super::{LONGEST, TCP};
 /// Which parts of a packet must be correct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checks {
-    /// Both checksums must be correct, and all octets must be present.
+    /// The checksums of TCP and of an IPv4 header must be correct, and all octets must be present.
     Whole,
     /// For captured packets: the headers must be complete and well-formed. Checksums are not
     /// checked, because the network card may have filled them in later. The payload may be cut
@@ -51,8 +51,8 @@ pub enum Fault {
     /// The packet has the protocol with this number, which is not TCP.
     #[error("protocol {0} is not TCP")]
     NotTcp(u8),
-    /// An IPv6 routing header has segments left, and is of an unknown kind. The last destination,
-    /// which the checksum uses (RFC 8200 §8.1), therefore cannot be found.
+    /// An IPv6 routing header has segments left, but is of an unknown kind or has no address. The
+    /// last destination, which the checksum uses (RFC 8200 §8.1), therefore cannot be found.
     #[error("an IPv6 routing header of an unknown kind has segments left")]
     Routed,
 }
@@ -162,9 +162,9 @@ fn version(bytes: &[u8]) -> Result<u8, DecodeError> {
 }
 
 /// Reads the IP header of a captured packet, and finds the TCP segment after it. The packet had
-/// `original_bytes` octets on the link. The length in the header is zero in a jumbogram, and in a
-/// packet that the network card divides later. In these cases the length in the jumbogram's option
-/// counts. If there is no such option, the length on the link counts.
+/// `original_bytes` octets on the link. The length in the header is zero in a jumbogram, and may be
+/// zero in a packet that the network card divides later. If it is zero, the length in the
+/// jumbogram's option counts. If there is no such option, the length on the link counts.
 #[inline]
 pub(super) fn locate_tcp(bytes: &[u8], original_bytes: usize) -> Result<Ip, DecodeError> {
     match version(bytes)? {
@@ -190,7 +190,7 @@ fn segment(head: TcpHead<'_>, ip: &Ip, len: usize) -> Segment {
 }
 
 /// Reads an IPv4 header, and finds the TCP segment after it. If the length field of the header is
-/// zero, the length on the link counts.
+/// zero, the length on the link counts. If `on_link_bytes` is `None`, a length of zero is an error.
 #[inline]
 fn ipv4(bytes: &[u8], checks: Checks, on_link_bytes: Option<usize>) -> Result<Ip, DecodeError> {
     let head = IpHead::of(bytes).ok_or(fault(bytes.len(), Fault::Truncated))?;

@@ -22,8 +22,8 @@ pub enum IpHead<'a> {
 }
 
 impl<'a> IpHead<'a> {
-    /// The header at the start of `packet`; `None` if its version is neither 4 nor 6, or if it is
-    /// not complete.
+    /// The header at the start of `packet`; `None` if its version is neither 4 nor 6, or if its
+    /// fixed part is not complete.
     ///
     /// ```
     /// use netspurt::wire::IpHead;

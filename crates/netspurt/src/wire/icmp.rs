@@ -71,8 +71,8 @@ pub struct CapturedEcho {
     pub wire_bytes: u32,
 }
 
-/// Reads the echo request or reply in `ip`, which is a packet or the first fragment of one. `None`
-/// if `ip` has no echo message.
+/// Reads the echo request or reply in `ip`, which is a packet or the first fragment of an IPv4
+/// packet. `None` if no echo message follows the IP header directly.
 ///
 /// ```
 /// use std::net::Ipv4Addr;

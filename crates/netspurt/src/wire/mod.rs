@@ -1,4 +1,4 @@
-//! Encodes segments as IPv4 and IPv6 packets, decodes such packets, and reads captures.
+//! Encodes segments as IPv4 and IPv6 packets, decodes such packets, and reads and writes captures.
 
 mod capture;
 mod captured_tcp;

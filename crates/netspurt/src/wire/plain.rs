@@ -88,7 +88,6 @@ impl PlainSegment {
             TcpHead::BYTES => (false, Timestamps::default()),
             _ => return None,
         };
-        // An IPv6 packet may be longer than 65535 octets, but the payload of its segment is not.
         if at < V4 || payload_at > end || !head.part().is_whole() {
             return None;
         }
@@ -99,6 +98,7 @@ impl PlainSegment {
             seq: fields.seq(),
             ack: fields.ack(),
             timestamps,
+            // An IPv6 packet may have more than 65535 octets, but its segment's payload has fewer.
             payload_bytes: (end - payload_at) as u16,
             captured_bytes: (there.len() - payload_at) as u16,
             window: fields.window(),
@@ -153,13 +153,13 @@ impl PlainSegment {
         }
     }
 
-    /// Compares two segments. `first` and `own` are their words. In a series of equal segments,
+    /// Compares two segments. `first` and `own` are their words. In a series of similar segments,
     /// each segment carries the octets that follow the octets of the segment before it. Apart from
-    /// the sequence number, only two fields may differ in such a series: the time stamp, and the
-    /// identification or the lower part of the flow label. Returns a number if `own` can be the
-    /// segment `many` places after `first` in a series. The upper half of the number is how far the
-    /// time stamp moved, and the lower half is the other field of `own`. Returns `None` otherwise,
-    /// and also if the time stamp moved by more than 65535.
+    /// the sequence number, only two fields may differ in such a series: the time stamp value
+    /// (TSval), and the identification or the lower part of the flow label. Returns a number if
+    /// `own` can be the segment `many` places after `first` in a series. The upper half of the
+    /// number is how far the TSval moved from `first` to `own`, and the lower half is the other
+    /// field of `own`. Returns `None` otherwise, and also if the TSval moved by more than 65535.
     #[inline]
     pub fn continuation(first: [u64; 4], many: u32, own: [u64; 4]) -> Option<u32> {
         let payload_bytes = own[2] as u16;
@@ -212,7 +212,8 @@ impl Observed for PlainSegment {
 
     #[inline]
     fn flags(&self) -> Flags {
-        // The constants show the compiler which bits are set, so it omits the tests of these bits.
+        // The constants show the compiler that ACK is set, and that SYN, FIN, RST and URG are not.
+        // It therefore omits the tests of these bits.
         Flags(self.flags.0 & Self::FLAGS.0).with(Flags::ACK)
     }
 

@@ -1,4 +1,4 @@
-//! A captured TCP segment: every field of its headers that a capture can have.
+//! A captured TCP segment of any layout, with the fields of its headers that netspurt uses.
 
 use std::net::SocketAddr;
 
@@ -128,8 +128,8 @@ impl TcpView {
     /// in later. The TCP header may be cut after its flags.
     ///
     /// # Errors
-    /// When the packet is not TCP, when a header contradicts itself, or when the packet is cut
-    /// before the end of TCP's flags.
+    /// When the packet is not TCP or is a fragment, when a header contradicts itself or cannot be
+    /// read, or when the packet is cut before the end of TCP's flags.
     #[inline(always)]
     pub fn of(ip: &[u8], original_bytes: usize) -> Result<Self, DecodeError> {
         let located = locate_tcp(ip, original_bytes)?;

@@ -1,7 +1,7 @@
 //! Captures: the packets of pcap and pcapng files, one after the other.
 //!
-//! Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. The file is read as a stream, with
-//! memory for one packet.
+//! Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. The file is read as a stream: the
+//! reader keeps at most 2 MiB of it in memory.
 
 mod blocks;
 mod buffer;

@@ -1,5 +1,5 @@
-//! Reads the records of pcap files (draft-ietf-opsawg-pcap), including files that patched programs
-//! wrote.
+//! Reads the records of pcap files (draft-ietf-opsawg-pcap), including the files of Kuznetzov's
+//! patched libpcap.
 
 use crate::wire::LinkType;
 
@@ -42,8 +42,8 @@ pub(super) struct PcapRecord {
 pub(super) const HEADER_BYTES: usize = 24;
 
 /// The properties of a file that begins with `magic`: the byte order, the timestamp units per
-/// second, and whether records have the longer header of patched programs. `None` if the file is
-/// not pcap.
+/// second, and whether records have the longer header of the patched libpcap. `None` if the file
+/// is not pcap.
 pub(super) fn magic(magic: [u8; 4]) -> Option<(ByteOrder, u64, bool)> {
     for order in [ByteOrder::Big, ByteOrder::Little] {
         match order.word(&magic, 0) {
@@ -77,8 +77,8 @@ impl PcapLayout {
                 return Err(CaptureTrouble::Version { format: "pcap", major, minor });
             }
         };
-        // The upper half of the field has the length of the link's checksum, which follows each
-        // packet.
+        // The upper half of the field may have the length of the link's checksum, which then
+        // follows each packet.
         #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
         let link = LinkType(order.word(header, 20) as u16);
         let (unit_ns, record_bytes) = (1_000_000_000 / rate, if longer { 24 } else { 16 });

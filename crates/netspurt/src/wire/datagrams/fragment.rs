@@ -7,19 +7,20 @@ use crate::wire::extensions::{Extension, Extensions, FRAGMENT, is_extension};
 use crate::wire::head::IpHead;
 use crate::wire::{CapturedIp, TCP};
 
-/// The maximum number of octets of a datagram.
+/// The maximum number of octets of a reassembled datagram, including its headers.
 pub(super) const LONGEST: u32 = 65_535;
 
 /// The values that all fragments of a datagram share: addresses, protocol and identification (RFC
 /// 791 §3.2). In IPv6 the protocol does not count (RFC 8200 §4.5), and is zero here.
 pub(super) type DatagramKey = ([IpAddr; 2], u8, u32);
 
-/// The class of a captured packet: whether it is a fragment of a datagram that carries TCP.
+/// The class of a captured packet: whether it is a fragment of a datagram that carries TCP. An IPv6
+/// fragment also counts if it names an extension header, because TCP may follow this header.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CapturedPart<'a> {
     /// The packet is not a fragment, or it has another protocol than TCP.
     Other,
-    /// A fragment whose length or offset is impossible, or an IPv4 fragment whose header was not
+    /// A fragment whose length or offset is impossible, or an IPv4 fragment whose options were not
     /// captured in full.
     Malformed,
     Fragment(Fragment<'a>),

@@ -21,8 +21,8 @@ pub struct FragmentCounts {
     /// Datagrams that were given up: a fragment was missing for a minute, a fragment contradicted
     /// another one, memory was short, or the datagram was too long.
     pub given_up: u64,
-    /// Fragments that were not used: their length or offset is impossible, or their headers were
-    /// not captured.
+    /// Fragments that were not used: their length or offset is impossible, or their IPv4 options
+    /// were not captured in full.
     pub malformed: u64,
 }
 
@@ -31,7 +31,7 @@ pub struct FragmentCounts {
 /// gets the segment at that time (RFC 791 §3.2).
 ///
 /// Fragments may come in any order. A capture may cut fragments short. A datagram of such fragments
-/// is complete if their lengths on the link cover it. The returned octets end before the first
+/// is complete if the lengths in their headers cover it. The returned octets end before the first
 /// octet that was not captured. A datagram is given up after a minute (RFC 1122 §3.3.2). The memory
 /// is at most 4 MiB; if more is needed, the oldest datagrams are given up. A capture that was
 /// filtered by ports has only the first fragments, so its fragmented datagrams are never complete.
@@ -55,8 +55,8 @@ pub struct FragmentCounts {
 pub struct Datagrams {
     /// The incomplete datagrams, each with its number.
     partial: HashMap<DatagramKey, (u64, PartialDatagram)>,
-    /// When the first fragment of each incomplete datagram was captured, by the datagram's number.
-    /// Numbers are in the order of first fragments.
+    /// For each incomplete datagram, by its number: the time of its fragment that was read first.
+    /// The numbers are in the order in which these fragments were read.
     order: BTreeMap<u64, (i64, DatagramKey)>,
     /// The number of datagrams of which a fragment has been read so far.
     begun: u64,

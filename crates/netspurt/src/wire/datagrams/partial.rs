@@ -79,8 +79,8 @@ impl PartialDatagram {
     /// The approximate memory of the datagram, in octets.
     pub(super) fn cost_bytes(&self) -> usize {
         const FIXED: usize = 512;
-        // The memory of a fragment. A fragment adds one range to each of two sets. In the worst
-        // case a set takes twice the memory of its ranges.
+        // The memory of a fragment. A fragment adds at most one range to each of two sets. In the
+        // worst case a set takes twice the memory of its ranges.
         const FRAGMENT: usize = 64;
         FIXED + self.head.len() + self.payload.len() + FRAGMENT * self.fragments
     }

@@ -26,7 +26,7 @@ pub(super) fn behind_type(kind: u16, data: &[u8]) -> Behind<'_> {
         IPV4 | IPV6 => Some((LinkHeader::Ip, data)),
         PPPOE_SESSION => Some((LinkHeader::Session, data)),
         0..=LONGEST => Some((LinkHeader::Llc, data)),
-        // A tag has two octets, and the next type field follows.
+        // The type field of a tag precedes its two other octets. The next type field follows them.
         _ if TAGS.contains(&kind) => Some((LinkHeader::Type(half(data, 2)?), &data[4..])),
         _ if MPLS.contains(&kind) => Some((LinkHeader::Labels, data)),
         _ => None,
@@ -50,9 +50,10 @@ pub(super) fn behind_llc(data: &[u8]) -> Behind<'_> {
 /// The header or packet after labels of MPLS (RFC 3032 §2.1). The last label has the lowest bit of
 /// its third octet set.
 ///
-/// No field names the content after the labels. The first four bits decide, as in routers (RFC 4928
-/// §3). The content is IP or an Ethernet frame (RFC 4448). A control word that begins with zeros
-/// usually precedes the frame (RFC 4385 §3).
+/// No field names the content after the labels. The first octet shows whether the content is IP;
+/// routers look at the first four bits (RFC 4928 §3). Other content is an Ethernet frame (RFC
+/// 4448). A control word that begins with four zero bits usually precedes the frame (RFC 4385 §3).
+/// The frame has no control word if it has a known type only when it is read without one.
 pub(super) fn behind_labels(mut data: &[u8]) -> Behind<'_> {
     loop {
         let (label, behind) = data.split_first_chunk::<4>()?;

@@ -73,8 +73,8 @@ fn ip(data: &[u8]) -> Behind<'_> {
 pub struct LinkType(pub u16);
 
 impl LinkType {
-    /// The direction of the packet with the octets `data`. `None` if the link type does not show
-    /// it. Only the direction in Linux's cooked captures (`tcpdump -i any`) is read.
+    /// The direction of the packet with the octets `data`. `None` if the packet's header does not
+    /// show it. Only the direction in Linux's cooked captures (`tcpdump -i any`) is read.
     #[inline]
     pub(super) fn direction(self, data: &[u8]) -> Option<PacketDirection> {
         match self.0 {
