@@ -44,7 +44,7 @@ pub struct RtoState {
     pub srtt: Option<Duration>,
     /// Smoothed variation; `None` before the first sample, and for algorithms without one.
     pub rttvar: Option<Duration>,
-    /// The factor that timeouts so far have applied to the timer.
+    /// The factor by which timeouts without an answer have made the RTO longer.
     pub backoff: u32,
     /// The value with which the timer would be armed now.
     pub rto: Duration,
@@ -63,8 +63,8 @@ pub struct CwndState {
     pub flight_bytes: u64,
     /// The number of duplicate ACKs that the sender has counted.
     pub dupacks: u32,
-    /// Whether the sender is repairing a loss. The repair after a timeout is included, except for
-    /// the senders of ns-2.
+    /// Whether the sender is repairing a loss. For the senders of ns-2, the repair after a timeout
+    /// or after Tahoe's fast retransmit does not count.
     pub in_recovery: bool,
 }
 

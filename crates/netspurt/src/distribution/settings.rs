@@ -150,7 +150,8 @@ pub(super) fn as_in(example: &str) -> String {
 /// Reads a quantity of `unit`. Returns it in the base unit: octets, nanoseconds or a count.
 ///
 /// # Errors
-/// When the text is not such a quantity. The error names a text to write instead.
+/// When the text is not such a quantity, or when the quantity is out of range. The error says what
+/// to write instead.
 #[expect(clippy::cast_precision_loss, reason = "checked")]
 pub(super) fn quantity(text: &str, unit: DistributionUnit) -> Result<f64, String> {
     let read = match unit {

@@ -33,9 +33,10 @@ impl CapturedConnection {
     /// Even if all captured data is acknowledged, newer data may be between the sender and the
     /// capture, and the packet may carry this data. `until_reached` says whether data counts as on
     /// its way until the acknowledgments reached the sender. `soon` says whether data counts as on
-    /// its way after that. The caller sets `soon` if the packet came within about one round trip
-    /// between the sender and the capture. If `soon`, returns what has held the sender back since
-    /// the last acknowledgment reached the sender. Otherwise returns `None`.
+    /// its way after that. The caller sets `soon` if the time since data was last sent or
+    /// acknowledged is at most about one round trip between the sender and the capture. If `soon`,
+    /// returns what has held the sender back since the last acknowledgment reached the sender.
+    /// Otherwise returns `None`.
     #[inline(never)]
     pub(super) fn let_reach(
         &mut self,

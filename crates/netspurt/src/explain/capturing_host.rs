@@ -1,4 +1,5 @@
-//! Decides whether a capture was taken at an end of a connection, by the captured link headers.
+//! Decides whether a capture was taken at an end of a connection, by the link headers, TTLs and
+//! addresses of its packets.
 
 use crate::ids::Side;
 use crate::wire::PacketDirection;

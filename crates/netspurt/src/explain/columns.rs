@@ -1,4 +1,4 @@
-//! The columns of the table of connections. Only this file has their names and their order.
+//! The columns of the table of connections. The code defines their names and order only here.
 
 use std::net::IpAddr;
 

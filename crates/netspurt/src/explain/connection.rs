@@ -71,11 +71,10 @@ impl CapturedConnection {
         self.first.unwrap_or(Side::From)
     }
 
-    /// The time that the connection spent on each thing that it waited for. Repairs that go on
-    /// count as if they ended now.
+    /// Returns the time that the connection spent on each thing that it waited for. Repairs that go
+    /// on count as if they ended now.
     ///
-    /// Afterwards the connection has no memory for this time: its box goes to `shared`, for another
-    /// connection.
+    /// Afterwards `spent` is empty: its box goes to `shared`, for another connection.
     fn take_spent(&mut self, shared: &mut SharedState) -> TimeSpent {
         let mut spent = self.spent.0.as_deref().copied().unwrap_or_default();
         self.spent.0.take().into_iter().for_each(|own| shared.keep_spent(own));
@@ -262,8 +261,8 @@ impl CapturedConnection {
         self.pending = pending;
     }
 
-    /// Adds `segment` to the held segments. Takes the held segments that are old enough, so that no
-    /// later segment can be moved before them.
+    /// Adds `segment` to the held segments. Takes the held segments that are so old that no later
+    /// segment can be moved before them.
     fn hold(&mut self, segment: HeldSegment, shared: &mut SharedState) {
         let mut reordering = self.reordering.take().unwrap_or_default();
         let directions = self.directions.each_ref().map(Option::as_deref);
@@ -272,8 +271,8 @@ impl CapturedConnection {
         self.take_held(false, shared);
     }
 
-    /// Takes the held segments that are old enough, so that no later segment can be moved before
-    /// them. If the connection is `over`, takes all held segments.
+    /// Takes the held segments that are so old that no later segment can be moved before them. If
+    /// the connection is `over`, takes all held segments.
     fn take_held(&mut self, over: bool, shared: &mut SharedState) {
         while let Some(one) = self.reordering.as_mut().and_then(|held| held.next(over)) {
             let answer = match &one.segment {
@@ -329,7 +328,7 @@ impl CapturedConnection {
         let waited = self.send(side, at, packet, answers_syn, shared);
         let waited = waited.or(told);
         if packet.flags().has(Flags::SYN) && self.copies(side) > copies {
-            // The capture made this copy of a SYN, so no host answers the copy.
+            // No host sent this copy of a SYN, so the copy does not count as a new SYN.
             self.syns = syns;
         }
         let answer = match packet.flags().has(Flags::ACK) {
@@ -349,7 +348,7 @@ impl CapturedConnection {
         answer
     }
 
-    /// Tells both senders where the capture was taken, as far as the link's headers show it.
+    /// Tells both senders where the capture was taken, as far as `host` shows it.
     fn tell_vantage(&mut self) {
         for side in [Side::From, Side::To] {
             if let Some(direction) = self.directions[side.index()].as_deref_mut() {

@@ -39,8 +39,8 @@ impl CapturedConnection {
         segments: impl ExactSizeIterator<Item = (Duration, PlainSegment)> + Clone,
         shared: &mut SharedState,
     ) {
-        // The segments are taken one by one if the capture has copies, or if acknowledgments reach
-        // a sender before the last of these segments.
+        // The segments are taken one by one if the connection has copies, or if acknowledgments
+        // reach a sender before the last of these segments.
         let alone = self.copy_finder.is_some()
             || self.afar && {
                 let span = segments.clone().fold(Duration::ZERO, |sum, (gap, _)| sum + gap);

@@ -43,8 +43,9 @@ pub fn write_rows(
 pub struct RowRoom([u8; RowRoom::OCTETS]);
 
 impl RowRoom {
-    /// The maximum number of octets of a row. No value has more than 48 octets. The longest values
-    /// are the addresses of IPv6 and the rate, which is at most 8 · 2⁶⁴ bits in a nanosecond.
+    /// The maximum number of octets of a row. No value has more than 48 octets, and most have at
+    /// most 22. The longest values are the addresses of IPv6 and the rate, which is at most 8 · 2⁶⁴
+    /// bits in a nanosecond.
     pub const OCTETS: usize = 1 << 12;
 }
 

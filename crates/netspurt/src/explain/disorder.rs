@@ -64,7 +64,7 @@ impl core::ops::Add for Disorder {
     }
 }
 
-/// What is known of a side that sent octets before the packets that are examined together.
+/// What is known of a side from the packets before those that [`DisorderWatch`] examines.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownSide {
     /// Whether the capture is known to have been taken at this side.

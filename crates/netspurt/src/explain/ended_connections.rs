@@ -42,8 +42,8 @@ impl PackedConnection {
         self.ends[side.index()]
     }
 
-    /// The parts of the direction of `side` that are not packed. `None` if the direction does not
-    /// exist or has no such parts.
+    /// The parts of the direction of `side` that are not packed. `None` if neither direction has
+    /// such parts.
     pub fn parts(&self, side: Side) -> Option<&UnpackedParts> {
         self.directions.parts().map(|both| &both[side.index()])
     }

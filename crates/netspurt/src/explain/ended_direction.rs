@@ -35,7 +35,8 @@ impl EndedDirection {
         (self.statistics.packets.syns > 0).then(|| self.sequence.isn())
     }
 
-    /// Converts a direction of a connection that has ended, and leaves the direction empty.
+    /// Converts a direction of a connection that has ended. Takes the statistics and the findings
+    /// out of the direction.
     pub fn of(direction: &mut CapturedDirection) -> Self {
         let (retransmissions, floors, habits) = direction.take_findings();
         Self {

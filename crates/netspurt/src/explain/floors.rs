@@ -60,7 +60,8 @@ pub struct TimerWait {
     pub left: u64,
     /// The time since data was last sent or acknowledged. The timer started then, or earlier.
     pub waited: Duration,
-    /// The number of timeouts in a row that retransmitted the same octet before this wait.
+    /// How often in a row the retransmission timer had fired for the same octet before this wait.
+    /// The timer of a SYN does not count.
     pub backoffs: u32,
     /// The smoothed round trip and its variation when the timer fired, computed from every
     /// unambiguous sample as in RFC 6298.
@@ -97,7 +98,7 @@ pub struct OtherFloors {
     expired: Option<Box<[Expired; FLOORS.len()]>>,
     /// When the last sample ended.
     last: Time,
-    /// The number of timeouts since the last sample that was not ambiguous.
+    /// How often the retransmission timer fired since the last sample that was not ambiguous.
     backoffs: u32,
     waits: Vec<TimerWait>,
     /// Whether no new data was acknowledged since the last wait.

@@ -147,7 +147,7 @@ impl SendingOrder {
         }
     }
 
-    /// Whether a packet was surely sent after `other`, a segment that was sent once.
+    /// Whether a packet was surely sent after `other`. False if `other` was sent more than once.
     pub fn was_sent_after(&self, packet: &impl CapturedTcp, other: &Acknowledged) -> bool {
         let by_stamp = packet
             .timestamps()
